@@ -15,6 +15,7 @@ import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from bench.pools import hard_pools, known_pools
@@ -25,6 +26,8 @@ RUNS = 3
 SECONDS = 0.015
 """Each pool is solved at least so many times, and for at least so long."""
 Solve = Callable[[list[int]], object]
+Terms = tuple[Sequence[Side | None], float, dict[str, Any]]
+"""Present sides, half the width of the band, and more of what a shuffle is asked."""
 
 
 class Row(NamedTuple):
@@ -105,42 +108,49 @@ def preferences() -> Iterator[Row]:
 
 
 def shuffles() -> Iterator[Row]:
-    """Values by side, four groups of friends and wishes; mixed and stacked teams, wide bands and narrow ones.
+    """Mixed and stacked teams, wide bands and narrow ones; values by side, four groups of friends and wishes.
 
-    The wide band is 0.45 to 0.55 of an NS2 match. A secret choice spreads half of the players and counts no moves.
+    The wide band is 0.45 to 0.55 of an NS2 match. A secret choice spreads half of the players and counts no moves;
+    repeated, it counts and limits them.
     """
     for n, target in ((24, 10), (32, 40)):
-        rng = random.Random(n)
+        rng, wide, narrow = random.Random(n), 80 * n, 20
         order, offsets = rng.sample(range(n), n), rng.choices(range(-200, 201), k=n)
-        mixed = rng.choices((Side.A, Side.B, None), (4, 4, 1), k=n)
-        stacked = [Side.A if rank < n // 2 else Side.B for rank in range(n)]
+        mixed, stacked = rng.choices((Side.A, Side.B, None), (4, 4, 1), k=n), [Side.A] * (n // 2) + [Side.B] * (n // 2)
         wishes = [rng.choice(((0, weight), (weight, 0), (0, 0))) for weight in rng.choices((1, 1, 2, 4, 8), k=n)]
         every = {"groups": (order[:4], order[4:7], order[7:9], order[9:11]), "wishes": wishes}
-        free = {"moves_count": False, "spread_evenly": order[: n // 2]}
-        cases: dict[str, list[tuple[list[Side | None], float, dict[str, Any]]]] = {
-            "the fewest moves": [(mixed, 80 * n, {}), (stacked, 80 * n, {})],
+        choice = {**every, "moves_count": False, "spread_evenly": order[: n // 2]}
+        again = {**choice, "moves_count": True, "max_moves": 6}
+        cases: dict[str, list[Terms]] = {
+            "fewest moves": [(mixed, wide, {}), (stacked, wide, {})],
             "friends, wishes": [
-                (mixed, 80 * n, every),
-                (stacked, 80 * n, every),
-                (stacked, 80 * n, every | {"max_moves": 6}),
+                (mixed, wide, every),
+                (stacked, wide, every),
+                (stacked, wide, {**every, "max_moves": 6}),
             ],
-            "narrow band": [(mixed, 20, every), (stacked, 20, every), (mixed, 0, every)],
-            "secret choice": [(mixed, 80 * n, every | free), (mixed, 20, every | free)],
+            "friends, wishes, narrow": [(mixed, narrow, every), (stacked, narrow, every), (mixed, 0, every)],
+            "secret choice": [(mixed, wide, choice), (mixed, narrow, choice)],
+            "secret choice, repeated": [(mixed, wide, again), (mixed, narrow, again), (stacked, wide, again)],
         }
         for what, asked in cases.items():
-            solves: list[Solve] = [
-                lambda r, p=present, w=width, terms=terms, o=offsets: shuffle(
-                    sorted(r, reverse=True),
-                    p,
-                    sizes=(n // 2, n - n // 2),
-                    values_b=[a + b for a, b in zip(sorted(r, reverse=True), o, strict=True)],
-                    target=37,
-                    band=(37 - w, 37 + w),
-                    **terms,
-                )
-                for present, width, terms in asked
-            ]
+            solves: list[Solve] = [partial(shuffle_descending, terms, offsets) for terms in asked]
             yield measured(f"shuffle: {what}, N = {n}", n, solves, f"{target} ms")
+
+
+def shuffle_descending(terms: Terms, offsets: list[int], ratings: list[int]) -> object:
+    """A shuffle of the ratings, the highest first, to a match that is even at a lead of 37."""
+    present, width, more = terms
+    best = sorted(ratings, reverse=True)
+    half = len(best) // 2
+    return shuffle(
+        best,
+        present,
+        sizes=(half, len(best) - half),
+        values_b=[value + offset for value, offset in zip(best, offsets, strict=True)],
+        target=37,
+        band=(37 - width, 37 + width),
+        **more,
+    )
 
 
 def moves() -> Iterator[Row]:

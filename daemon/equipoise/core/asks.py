@@ -65,9 +65,9 @@ class ShuffleTerms:
     6. The denied wishes weigh as little as possible.
     7. The sides are as even as possible.
 
-    The limit on moves comes before the band: who sets one does not expect it to be broken on an evening when the sides
-    are far apart. How skills are spread within a side is no term: sums of skills that are not whole numbers leave one
-    split that is the evenest. It is reported (`SplitSolved.spread_after`).
+    The limit on moves comes before the band: an operator who sets one does not expect it to be broken when the sides
+    are far apart. How skills are spread within a side is no term: of sums of skills that are not whole numbers one is
+    the evenest. It is reported (`SplitSolved.spread_after`).
     """
 
     fair_band: tuple[float, float]

@@ -9,6 +9,9 @@ from equipoise.solver.sides import ON_A, Count, Sides, Unit
 from equipoise.solver.states import FAR, States
 from equipoise.solver.sweep import HALVES, STATE_BITS, STATE_WORK
 
+Least = dict[int, int]
+"""From a state to the least of a count."""
+
 
 class Half:
     """The states after 0, 1, … all units of a half, and the bits of each."""
@@ -32,10 +35,10 @@ class Half:
         """The mask of what the present layers count."""
         self.options, self.layers = list[list[tuple[int, int]]](), list[States]()
 
-    def run(self, counted: int, stage: Stage, rests: Sequence[Sequence[int]], allowed: Sequence[States] | None) -> None:
+    def run(self, counted: int, stage: Stage, rests: Sequence[Least], allowed: Sequence[States] | None) -> None:
         """Compute all layers: the states of what is counted, with the bits that are allowed and within the limit.
 
-        `rests`: after each unit and for every number of players on A so far, the least that the other units can add.
+        `rests`: after each unit, the least that the other units can add to each known state.
         """
         if counted != self.counted:
             self.counted = counted
@@ -72,6 +75,27 @@ class Half:
             layers.append(layer)
         return layers[::-1]
 
+    def spent(self, layers: Sequence[States], known: int, count: Count) -> Least:
+        """The least count of each known state at the end, on the way through the states of these layers."""
+        least: Least = {0: 0}
+        for ways, layer in zip(self.ways, layers[1:], strict=True):
+            steps, before = {(step & known, count.of(step)) for step, _ in ways}, least
+            least = {}
+            for state, cost in before.items():
+                for step, more in steps:
+                    after = state + step
+                    if after in layer and cost + more < least.get(after, FAR):
+                        least[after] = cost + more
+        return least
+
+    def to_go(self, layers: Sequence[States], known: int, count: Count, ends: Least) -> list[Least]:
+        """For each known state of these layers, the least that is still added to the count; `ends`: after the half."""
+        rests = [ends]
+        for ways, layer in zip(reversed(self.ways), reversed(layers[:-1]), strict=True):
+            steps, after = {(step & known, count.of(step)) for step, _ in ways}, rests[-1]
+            rests.append({state: min(more + after.get(state + step, FAR) for step, more in steps) for state in layer})
+        return rests[::-1]
+
     def trace(self, state: int, position: int) -> dict[int, int]:
         """The place of every player of the half, for one bit of a state."""
         places: dict[int, int] = {}
@@ -97,22 +121,24 @@ class Half:
 class Stage:
     """What a stage keeps: states whose count can end within the limit.
 
+    `known`: the mask of what was counted before, by which bits are allowed and bounds are given.
     `least`: the count is to be least, so that a bit which a state with less of it has, too, is dropped.
     """
 
-    def __init__(self, count: Count, known: int, limit: int, least: bool) -> None:
+    def __init__(self, count: Count, known: int, limit: int, *, least: bool) -> None:
         self.count, self.known, self.limit, self.least = count, known, limit, least
         self.beyond = FAR
         """The least bound that exceeded the limit: the next limit that may find something."""
 
-    def kept(self, layer: States, left: Sequence[int], allowed: States | None) -> States:
+    def kept(self, layer: States, left: Least, allowed: States | None) -> States:
         """The states of a layer that may lead to an answer, ascending by the count."""
         shift, mask, limit, known, kept = *self.count, self.limit, self.known, dict[int, int]()
         for state, bits in layer.items():
+            key = state & known
             if allowed is not None:
-                bits &= allowed.get(state & known, 0)
+                bits &= allowed.get(key, 0)
             if bits:
-                bound = (state >> shift & mask) + left[state & ON_A.mask]
+                bound = (state >> shift & mask) + left.get(key, FAR)
                 if bound <= limit:
                     kept[state] = bits
                 elif bound < self.beyond:

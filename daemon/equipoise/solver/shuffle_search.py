@@ -14,17 +14,24 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from itertools import product
+from operator import or_
 from typing import NamedTuple
 
 from equipoise.solver.bitset import UNBOUNDED, dilate, nearest, overlap
 from equipoise.solver.budget import Budget
 from equipoise.solver.constrained import JOIN_WORK
-from equipoise.solver.layers import Half, Stage
+from equipoise.solver.layers import Half, Least, Stage
 from equipoise.solver.sides import MOVES, ON_A, SPREAD, Count, Sides, Unit, Window
 from equipoise.solver.states import FAR, States
 
 NOTHING = Count(0, 0)
 """Counts nothing: of the first stage without a limit on moves."""
+
+
+Rests = tuple[list[Least], list[Least]]
+"""For the lower and the upper half, after each of its units: the least that may follow, by state."""
 
 
 @dataclass(slots=True)
@@ -85,7 +92,7 @@ class Search:
         self.lower = Half(sides, units[:middle], True, self.budget)
         self.upper = Half(sides, units[middle:], False, self.budget)
         self.base = self.upper.weight - sum(sides.b) - self.upper.players * self.upper.least
-        self.known, self.counted = 0, ON_A.bits | SPREAD.bits
+        self.known, self.counted = ON_A.bits, ON_A.bits | SPREAD.bits
         self.excess = len(sides.a)
         self.limits: dict[Count, int] = {}
         self.fewest = self._rests(MOVES)[0][0][0]
@@ -95,14 +102,14 @@ class Search:
             self.limits[MOVES] = self.cap
             self.counted |= MOVES.bits
         self.allowed: tuple[list[States], list[States]] | None = None
-        self.stage = Stage(NOTHING, 0, 0, least=False)
+        self.stage = Stage(NOTHING, self.known, 0, least=False)
         self.ladders: dict[int, list[Ladder]] = {}
         self.found: list[int] | None = None
 
     def solve(self, counts: Sequence[Count]) -> list[int]:
         """The places of all players: inside the window, then spread evenly, then each of the counts is least."""
         if MOVES in self.limits:
-            self.stage = Stage(MOVES, 0, self.limits[MOVES], least=False)
+            self.stage = Stage(MOVES, self.known, self.limits[MOVES], least=False)
         self._run(self._rests(self.stage.count))
         if not self._spread():
             self._widen()
@@ -113,7 +120,7 @@ class Search:
             self._lessen(count)
         return self._nearest()
 
-    def _run(self, rests: tuple[list[list[int]], list[list[int]]]) -> None:
+    def _run(self, rests: Rests) -> None:
         lower, upper = self.allowed or (None, None)
         self.lower.run(self.counted, self.stage, rests[0], lower)
         self.ladders, count = {}, self.stage.count
@@ -131,13 +138,30 @@ class Search:
             ladder.states.append(state)
             ladder.unions.append(ladder.unions[-1] | self.upper.states[state])
 
-    def _rests(self, count: Count) -> tuple[list[list[int]], list[list[int]]]:
-        """For either half, after each of its units and for each number of players on A: the least that may follow."""
+    def _to_go(self, lower: list[States], upper: list[States], count: Count) -> Rests:
+        """For either half, after each of its units and for each state that may lead to an answer: what is to come."""
+        below, above = self.lower.spent(lower, self.known, count), self.upper.spent(upper, self.known, count)
+        lower_ends, upper_ends = dict.fromkeys(below, FAR), dict.fromkeys(above, FAR)
+        by_size: dict[int, list[int]] = {}
+        for second in above:
+            by_size.setdefault(ON_A.of(second), []).append(second)
+        for first, size in product(below, self.sides.sizes):
+            for second in by_size.get(size - ON_A.of(first), ()):
+                if self._meet(first + second):
+                    lower_ends[first] = min(lower_ends[first], above[second])
+                    upper_ends[second] = min(upper_ends[second], below[first])
+        return (
+            self.lower.to_go(lower, self.known, count, lower_ends),
+            self.upper.to_go(upper, self.known, count, upper_ends),
+        )
+
+    def _rests(self, count: Count) -> Rests:
+        """The same for the first stage, by the number of players on A alone."""
         whole_lower, whole_upper = [self._tables(half.units, [[0]], count)[0] for half in (self.lower, self.upper)]
         rests = []
         for half, other in ((self.lower, whole_upper), (self.upper, whole_lower)):
             tables = self._tables(half.units, [other], count)
-            rests.append([self._to_sizes(table, half.players) for table in tables])
+            rests.append([dict(enumerate(self._to_sizes(table, half.players))) for table in tables])
         return rests[0], rests[1]
 
     def _tables(self, units: Sequence[Unit], tables: list[list[int]], count: Count) -> list[list[int]]:
@@ -162,18 +186,20 @@ class Search:
             for on_a in range(players + 1)
         ]
 
-    def _meetings(self) -> Iterator[Meeting]:
-        """The pairs of states that meet the sizes and the limits of the stages before."""
+    def _pairs(self) -> Iterator[tuple[list[tuple[int, Bits]], Bits, int, Ladder]]:
+        """States of the lower half that differ only in the count, with all their bits; offset and ladder that fit them.
+
+        Together they meet the sizes and the limits of the stages before.
+        """
         lower, upper, count = self.lower, self.upper, self.stage.count
         limits = [(other.shift, other.mask, limit) for other, limit in self.limits.items() if other != count]
         join, excess = JOIN_WORK + lower.spans[-1] + upper.spans[-1], self.excess
         excesses = [self.sides.excess(spread << SPREAD.shift) for spread in range(len(self.sides.spread) + 1)]
-        width = max(0, self.window.high - self.window.low)
-        for state, bits in lower.states.items():
-            on_a, alone, reach = ON_A.of(state), state & ~count.bits, Bits(bits, width)
+        for alone, states, whole in self._lower_states():
+            on_a = ON_A.of(alone)
             for size in self.sides.sizes:
                 ladders = self.ladders.get(size - on_a, ())
-                self.budget.spend(len(ladders) * join)
+                self.budget.spend(len(ladders) * len(states) * join)
                 offset = self.base + on_a * lower.least + (size - on_a) * upper.least
                 for ladder in ladders:
                     both = alone + ladder.state
@@ -183,7 +209,32 @@ class Search:
                         if both >> shift & mask > limit:
                             break
                     else:
-                        yield Meeting(state, reach, offset, ladder)
+                        yield states, whole, offset, ladder
+
+    def _lower_states(self) -> Iterator[tuple[int, list[tuple[int, Bits]], Bits]]:
+        """The states of the lower half by what they have besides the count, and all their bits together."""
+        others, width = ~self.stage.count.bits, max(0, self.window.high - self.window.low)
+        found: dict[int, list[tuple[int, Bits]]] = {}
+        for state in sorted(self.lower.states):
+            found.setdefault(state & others, []).append((state, Bits(self.lower.states[state], width)))
+        for alone, states in found.items():
+            whole = states[0][1]
+            if len(states) > 1:
+                whole = Bits(reduce(or_, (bits.exact for _, bits in states)), width)
+            yield alone, states, whole
+
+    def _meetings(self) -> Iterator[Meeting]:
+        """The pairs of a lower state and upper ones that may have a difference in the window."""
+        high = self.window.high
+        for states, whole, offset, ladder in self._pairs():
+            if len(states) == 1 or overlap(whole.wide, ladder.unions[-1], offset - high):
+                for state, bits in states:
+                    yield Meeting(state, bits, offset, ladder)
+
+    def _meet(self, state: int) -> bool:
+        """The state of a whole assignment meets the limits of the stages before."""
+        meets = all(count.of(state) <= limit for count, limit in self.limits.items())
+        return meets and self.sides.excess(state) <= self.excess
 
     def _spread(self) -> bool:
         """Find the least excess of those to be spread evenly inside the window; False when nothing is inside it."""
@@ -192,7 +243,7 @@ class Search:
             return False
         for meeting in self._meetings():
             excess = self.sides.excess(meeting.state + meeting.ladder.state)
-            reached = self._reached(meeting)
+            reached = self._reached(meeting.state, meeting.ladder)
             if (best is None or excess < best) and meeting.hits(reached, window.high):
                 best, self.found = excess, self._traced(meeting, reached, window.low, window.high)
                 if not best:
@@ -205,24 +256,28 @@ class Search:
     def _widen(self) -> None:
         """Nothing is inside the window: take those within the tolerance of the nearest instead."""
         target, distance = self.window.target, UNBOUNDED
-        for meeting in self._meetings():
-            if reached := self._reached(meeting):
-                union = meeting.ladder.unions[reached]
-                distance = nearest(meeting.bits.exact, union, meeting.offset - target, 0, distance)
+        for states, whole, offset, ladder in self._pairs():
+            shift = offset - target
+            if len(states) > 1 and nearest(whole.exact, ladder.unions[-1], shift, 0, distance) == distance:
+                continue
+            for state, bits in states:
+                if reached := self._reached(state, ladder):
+                    distance = nearest(bits.exact, ladder.unions[reached], shift, 0, distance)
         distance += self.tolerance
         self.window = Window(target - distance, target + distance, target)
 
-    def _reached(self, meeting: Meeting) -> int:
-        """How many states of the ladder are within the stage's limit."""
-        return bisect_right(meeting.ladder.counts, self.stage.limit - self.stage.count.of(meeting.state))
+    def _reached(self, state: int, ladder: Ladder) -> int:
+        """How many states of the ladder are within the stage's limit, together with a state of the lower half."""
+        return bisect_right(ladder.counts, self.stage.limit - self.stage.count.of(state))
 
     def _lessen(self, count: Count) -> None:
         """Find the least of what is counted, and keep to it.
 
-        The limit begins at the least that sizes and pins allow; its excess over that doubles from run to run. What was
-        left out has `Stage.beyond` or more: a count below that is the least, and nothing that has it was left out.
+        The limit begins at the least that the states allow; its excess over that triples from run to run. What was left
+        out has `Stage.beyond` or more: a count below that is the least, and nothing that has it was left out.
         """
-        rests = self._rests(count)
+        assert self.allowed is not None, "a stage goes before"
+        rests = self._to_go(*self.allowed, count)
         limit = first = rests[0][0][0]
         while True:
             self.stage = Stage(count, self.known, limit, least=True)
@@ -252,7 +307,7 @@ class Search:
         lower_ends, upper_ends = dict[int, int](), dict[int, int]()
         for meeting in self._meetings():
             state, bits, offset, ladder = meeting
-            reached = self._reached(meeting)
+            reached = self._reached(meeting.state, meeting.ladder)
             hits = meeting.hits(reached, high)
             if not hits:
                 continue
@@ -269,7 +324,7 @@ class Search:
         low, high, target = self.window
         best, found = UNBOUNDED, None
         for meeting in self._meetings():
-            reached = self._reached(meeting)
+            reached = self._reached(meeting.state, meeting.ladder)
             if not meeting.hits(reached, high):
                 continue
             first, second = meeting.bits.exact, meeting.ladder.unions[reached]
