@@ -28,10 +28,14 @@ def main() -> None:
     big = history(PLAYERS, MATCHES, seed=1)
     bulk = MATCHES / timed(lambda: replay(NS2.create(), replace(big)), RUNS)
     again = MATCHES / timed(lambda: replay(NS2.create(), big), RUNS)
+    forecast = MATCHES / timed(
+        lambda: replay(NS2.create(), replace(big, lineup=big.teams, lineup_members=big.members)), RUNS
+    )
     live = timed(lambda: rate_live(NS2.create()), RUNS) / LIVE_ROUNDS
     print(f"{SIZE}v{SIZE}, commanders, one in five joins late, one in five leaves early; median of {RUNS} runs")
     print(f"  replay from arrays, end to end  {bulk / 1e6:8.2f} M matches/s  (target 2.00)")
     print(f"  the same, once they are checked {again / 1e6:8.2f} M matches/s")
+    print(f"  with lineups to forecast from   {forecast / 1e6:8.2f} M matches/s")
     print(f"  live rate() with spans          {live * 1e3:8.3f} ms a round    (target 0.200)")
 
     system, long = NS2.create(), history(FIT_PLAYERS, FIT_MATCHES, seed=2)
@@ -96,8 +100,19 @@ def rate_live(system: NS2) -> None:
         first = number % (PLAYERS - EACH)
         teams = tuple(names[first : first + SIZE]), tuple(names[first + SIZE : first + EACH])
         spans = {player: played(team, place) for team, side in enumerate(teams) for place, player in enumerate(side)}
-        ranks = number % 2, 1 - number % 2
-        system.rate(Match(teams, ranks, spans=spans, seconds=900.0, sides=SIDES, map=MAPS[number % len(MAPS)]))
+        lineup = tuple((side[0], *side[3:]) for side in teams)
+        system.rate(
+            Match(
+                teams,
+                ranks=(number % 2, 1 - number % 2),
+                lineup=lineup,
+                skill_at_start=dict.fromkeys(lineup[0] + lineup[1], 1000.0),
+                spans=spans,
+                seconds=900.0,
+                sides=SIDES,
+                map=MAPS[number % len(MAPS)],
+            )
+        )
 
 
 def played(team: int, place: int) -> tuple[Span, ...]:

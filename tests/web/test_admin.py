@@ -299,6 +299,25 @@ def test_a_round_may_come_without_a_batch_and_counts_once(daemon: Daemon) -> Non
     assert [(line["who"], line["action"], line["after"]) for line in audit(daemon)] == [("token:owner", "round", "1-4")]
 
 
+def test_a_submitted_round_of_ns2_has_spans_and_wrong_ones_are_refused_with_their_path(daemon: Daemon) -> None:
+    chair = {"side": "marines", "from": 0, "to": 400, "role": "commander"}
+    field = {"side": "aliens", "from": 400, "to": 600.5}
+    players = [{"id": RED, "side": "marines", "spans": [chair, field]}, {"id": BLU, "side": "aliens", "spans": [field]}]
+    round = {**ROUND, "game": "ns2", "winner": "aliens", "seconds": 600.5, "players": players}
+    assert daemon.call("POST", "/v1/rounds", {"server": "ns2-1", "round": round}).body["status"] == "stored"
+    assert daemon.call("GET", "/v1/admin/rounds/ns2-1/1-4").body["players"][0]["spans"] == [
+        {"side": "a", "start": 0.0, "end": 400.0, "role": "commander"},
+        {"side": "b", "start": 400.0, "end": 600.5, "role": "field"},
+    ]
+    for change, path in (
+        ({"seconds": 600.0}, "$.round.players[0].spans[1].to"),
+        ({"game": "tf2"}, "$.round.players[0].spans"),
+    ):
+        answer = daemon.call("POST", "/v1/rounds", {"server": "ns2-1", "round": {**round, "round": "1-5", **change}})
+        assert (answer.status, answer.code, answer.body["error"]["path"]) == (422, "spans", path)
+    assert daemon.call("GET", "/v1/admin/rounds/ns2-1/1-5").status == 404
+
+
 def test_a_round_that_is_not_rated_says_why(daemon: Daemon) -> None:
     sent = {"server": "arena-1", "round": {**ROUND, "partial": True}}
     taken = daemon.call("POST", "/v1/rounds", sent).body

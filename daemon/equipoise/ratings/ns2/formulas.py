@@ -132,12 +132,13 @@ def predict_match(
 
 def find_commanders(match: int, matches: MatchArrays, facts: NS2Arrays, work: Workspace) -> int:
     """Put the numbers of the players who commanded when the match went live in `work.commander`; returns how many."""
-    found = 0
-    for member in range(matches.teams[2 * match], matches.teams[2 * match + 2]):
-        for span in range(facts.spans[member], facts.spans[member + 1]):
-            if facts.span_commander[span] and facts.span_start[span] <= 0.0 < facts.span_end[span]:
-                work.commander[found] = matches.members[member]
-                found += 1
+    found, member = 0, matches.teams[2 * match]
+    for span in range(facts.spans[member], facts.spans[matches.teams[2 * match + 2]]):
+        if facts.span_commander[span] and facts.span_start[span] <= 0.0 < facts.span_end[span]:
+            while facts.spans[member + 1] <= span:
+                member += 1
+            work.commander[found] = matches.members[member]
+            found += 1
     return found
 
 
@@ -166,27 +167,29 @@ def forecast(
     """
     lineup, sign, commanders = matches.lineup, facts.sign[match], find_commanders(match, matches, facts, work)
     first, middle, last = lineup.starts[2 * match], lineup.starts[2 * match + 1], lineup.starts[2 * match + 2]
-    skill, field, command, chairs, balance, humans = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    skill, bots = 0.0, 0
     for seat in range(first, last):
         team = 1.0 if seat < middle else -1.0
-        in_chair = 0.0
-        for place in range(commanders):
-            in_chair = 1.0 if work.commander[place] == lineup.members[seat] else in_chair
-        own = skill_at_start(seat, sign * team, lineup, records, c)
-        if in_chair > 0.0:
-            chi = records[lineup.members[seat]].commander
-            command += team * ((1.0 - c.field_share) * chi + c.field_share * own)
-            balance += team
-        else:
-            skill += team * own
-        chairs += in_chair
-        field += 1.0 - in_chair
-        humans += 1.0 if lineup.members[seat] >= 0 else 0.0
-    log_odds = skill / max(1.0, field)
+        skill += team * skill_at_start(seat, sign * team, lineup, records, c)
+        if lineup.members[seat] < 0:
+            bots += 1
+    command, chairs, balance = 0.0, 0.0, 0.0
+    for place in range(commanders):
+        for seat in range(first, last):
+            if lineup.members[seat] == work.commander[place]:
+                team = 1.0 if seat < middle else -1.0
+                own = skill_at_start(seat, sign * team, lineup, records, c)
+                chi = records[lineup.members[seat]].commander
+                command += team * ((1.0 - c.field_share) * chi + c.field_share * own)
+                skill -= team * own
+                chairs += 1.0
+                balance += team
+    log_odds = skill / max(1.0, last - first - chairs)
     if abs(balance) < chairs:  # both teams have a commander
         log_odds += command / chairs
     if sign != 0.0:
-        log_odds += sign * intercept(facts.maps[match], is_large(humans, c), environment, c.prior_rounds)
+        large = is_large(last - first - bots, c)
+        log_odds += sign * intercept(facts.maps[match], large, environment, c.prior_rounds)
     return win_probability(log_odds)
 
 
