@@ -294,8 +294,12 @@ class NS2Evening(Evening):
         return 1.0 / (1.0 + math.exp(-difference / 2 / POINTS))
 
     def _figures(self, teams: common.Teams) -> tuple[str, str]:
-        a, b = (f"Ø {fmean(map(self.rating, side)):.0f}" if side else "" for side in (teams.a, teams.b))
+        a, b = (self._mean([id for id in side if not self.game.clients[id].commander]) for side in (teams.a, teams.b))
         return a, b
+
+    def _mean(self, field: Sequence[PlayerId]) -> str:
+        """Of the players on a side's field: the commander plays against the other one."""
+        return f"Ø {fmean(map(self.rating, field)):.0f}" if field else ""
 
     def _due(self) -> str:
         return "shuffle at the next round start" if self.script.pending else ""
