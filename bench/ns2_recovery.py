@@ -16,9 +16,18 @@ from equipoise.ratings.ns2.formulas import POINTS, intercept
 from equipoise.ratings.ns2.system import NS2
 from tests.ratings.ns2.simulated import MAPS, World, simulated
 
-CASES = ((60, 20_000, 4), (200, 100_000, 12), (2000, 100_000, 12), (10_000, 100_000, 12))
+CASES = (
+    (60, 300, 4),
+    (60, 20_000, 4),
+    (200, 10_000, 12),
+    (200, 100_000, 12),
+    (2000, 100_000, 12),
+    (10_000, 100_000, 12),
+)
 """Players, rounds, players a side."""
 FACTS = {"s": "skill", "o": "offset", "χ": "commander"}
+HANDED_OUT = {"skill": "average", "offset": "offset", "commander": "commander"}
+"""The names in `Skills`."""
 
 
 def main() -> None:
@@ -32,24 +41,34 @@ def main() -> None:
         seconds = process_time() - start
         replay(online, history)
         print(f"\n{players:,} players, {rounds:,} rounds of {size}v{size}; fit {seconds:.1f} s, {ended}")
-        print("      spread |  fit: error  correlation |  online: error  correlation")
+        columns = "error  correlation  deviation  ratio  within"
+        print(f"      spread |  fit: {columns} |  online: {columns}")
         for name, fact in FACTS.items():
             true = getattr(world, fact)
-            fit_error, fit_like = against(true, fitted, history, fact)
-            error, like = against(true, online, history, fact)
-            spread = POINTS * true.std()
-            print(
-                f"  {name} {spread:8.0f} | {fit_error:11.0f} {fit_like:12.3f} | {error:14.0f} {like:12.3f}", flush=True
+            both = (
+                f"{error:11.0f} {like:12.3f} {deviation:10.0f} {ratio:6.2f} {within:7.2f}"
+                for error, like, deviation, ratio, within in (
+                    against(true, system, history, fact) for system in (fitted, online)
+                )
             )
+            print(f"  {name} {POINTS * true.std():8.0f} | {' |   '.join(both)}", flush=True)
         for name, system in (("given", None), ("fit", fitted), ("online", online)):
             f = world.maps if system is None else maps_of(system, history, size)
             print(f"  F and the mean offset, {name:7s}", "  ".join(f"{each:5.2f}" for each in f))
 
 
-def against(true: Floats, system: NS2, history: History, fact: str) -> tuple[float, float]:
-    """Root mean square error in points, and correlation."""
+def against(true: Floats, system: NS2, history: History, fact: str) -> tuple[float, float, float, float, float]:
+    """Root mean square error in points, correlation; the mean deviation, the errors in it, how many are within 1.96."""
     found = estimates(system, history, fact)
-    return float(POINTS * np.sqrt(np.mean((found - true) ** 2))), float(np.corrcoef(found, true)[0, 1])
+    errors = POINTS * (found - true)
+    deviations = np.array([getattr(system.skills(one), HANDED_OUT[fact]).deviation for one in history.players])
+    return (
+        float(np.sqrt(np.mean(errors**2))),
+        float(np.corrcoef(found, true)[0, 1]),
+        float(deviations.mean()),
+        float(np.sqrt(np.mean((errors / deviations) ** 2))),
+        float(np.mean(np.abs(errors) < 1.96 * deviations)),
+    )
 
 
 def estimates(system: NS2, history: History, fact: str) -> Floats:

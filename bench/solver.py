@@ -15,11 +15,11 @@ import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bench.pools import hard_pools, known_pools
 from equipoise.core.model import Side
-from equipoise.solver import Pin, best_split, fewest_moves, splits, transfer
+from equipoise.solver import Pin, best_split, fewest_moves, shuffle, splits, transfer
 
 RUNS = 3
 SECONDS = 0.015
@@ -104,6 +104,45 @@ def preferences() -> Iterator[Row]:
                 yield measured(f"costs, {what}, tolerance {tolerance:g}, N = {n}", n, solves, f"{target} ms")
 
 
+def shuffles() -> Iterator[Row]:
+    """Values by side, four groups of friends and wishes; mixed and stacked teams, wide bands and narrow ones.
+
+    The wide band is 0.45 to 0.55 of an NS2 match. A secret choice spreads half of the players and counts no moves.
+    """
+    for n, target in ((24, 10), (32, 40)):
+        rng = random.Random(n)
+        order, offsets = rng.sample(range(n), n), rng.choices(range(-200, 201), k=n)
+        mixed = rng.choices((Side.A, Side.B, None), (4, 4, 1), k=n)
+        stacked = [Side.A if rank < n // 2 else Side.B for rank in range(n)]
+        wishes = [rng.choice(((0, weight), (weight, 0), (0, 0))) for weight in rng.choices((1, 1, 2, 4, 8), k=n)]
+        every = {"groups": (order[:4], order[4:7], order[7:9], order[9:11]), "wishes": wishes}
+        free = {"moves_count": False, "spread_evenly": order[: n // 2]}
+        cases: dict[str, list[tuple[list[Side | None], float, dict[str, Any]]]] = {
+            "the fewest moves": [(mixed, 80 * n, {}), (stacked, 80 * n, {})],
+            "friends, wishes": [
+                (mixed, 80 * n, every),
+                (stacked, 80 * n, every),
+                (stacked, 80 * n, every | {"max_moves": 6}),
+            ],
+            "narrow band": [(mixed, 20, every), (stacked, 20, every), (mixed, 0, every)],
+            "secret choice": [(mixed, 80 * n, every | free), (mixed, 20, every | free)],
+        }
+        for what, asked in cases.items():
+            solves: list[Solve] = [
+                lambda r, p=present, w=width, terms=terms, o=offsets: shuffle(
+                    sorted(r, reverse=True),
+                    p,
+                    sizes=(n // 2, n - n // 2),
+                    values_b=[a + b for a, b in zip(sorted(r, reverse=True), o, strict=True)],
+                    target=37,
+                    band=(37 - w, 37 + w),
+                    **terms,
+                )
+                for present, width, terms in asked
+            ]
+            yield measured(f"shuffle: {what}, N = {n}", n, solves, f"{target} ms")
+
+
 def moves() -> Iterator[Row]:
     """Transfers from a side of 50, and the frontier from stacked and from mixed teams."""
     rng = random.Random(50)
@@ -161,7 +200,7 @@ def first() -> Iterator[Row]:
 
 def main() -> None:
     print(f"{'solver':<48}{'median':>9}{'worst':>9}{'target':>9}  worst pool")
-    for rows in (every_size, constraints, preferences, moves, memory, first):
+    for rows in (every_size, constraints, preferences, shuffles, moves, memory, first):
         for row in rows():
             print(f"{row.what:<48}{row.median:>9.2f}{row.worst:>9.2f}{row.target:>9}  {row.where}", flush=True)
 

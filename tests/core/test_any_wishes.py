@@ -72,6 +72,27 @@ class AnyNs2Server(AnyServer):
     def asks_for_a_choice(self, by: PlayerId, admin: bool, cancel: bool) -> None:
         self.happens(command("choice", *(["cancel"] if cancel else []), by=by, admin=admin))
 
+    @rule(chosen=st.dictionaries(humans, st.integers(0, 2)), text=st.sampled_from(["abc|def|g", "ab|cd||e", "ab|c"]))
+    def a_choice_opens(self, chosen: dict[PlayerId, int], text: str) -> None:
+        """The game waits for commanders, and an admin lets its players choose."""
+        self.happens(command("on"))
+        self.happens(hello(Mode.NS2, at=self.now, session=self.session.memory.session))
+        self.roster = roster(text)
+        self.roster_seen(None)
+        self.all_asks_answered()
+        self.happens(command("choice", by=None))
+        for player, n in chosen.items():
+            self.happens(command("choose", WORDS["choose"][n], by=player, admin=False))
+
+    @precondition(lambda self: self.session.state.choice_stage is Stage.OPEN)
+    @rule(settled=st.booleans())
+    def the_time_to_choose_is_up(self, settled: bool) -> None:
+        self.now = max(self.now, self.session.state.choice.ends_at)  # type: ignore[union-attr]
+        self.tick()
+        assert self.session.state.choice_stage is not Stage.OPEN
+        if settled:
+            self.settle()
+
     @precondition(lambda self: self.session.state.choice_stage is Stage.OPEN)
     @rule(n=st.integers(0, 2))
     def all_choose(self, n: int) -> None:

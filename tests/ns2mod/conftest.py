@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +29,8 @@ def evening(peer: Peer) -> Iterator[Callable[..., Evening]]:
     """Starts a server with the mod, settings written; a script error, or a batch that is none, fails the test."""
     started: list[Evening] = []
 
-    def start(**options: Any) -> Evening:
-        game = Game([MOD], **options)
+    def start(mods: Iterable[Path] = (), **options: Any) -> Evening:
+        game = Game([MOD, *mods], **options)
         game.files.put("Equipoise.json", json.dumps({"url": peer.url, "server": "eu-1", "secret": "s3cret"}))
         game.boot()
         started.append(Evening(game, peer))

@@ -14,7 +14,7 @@ class Evening:
         self.peer = peer
 
     def people(self, marines: int = 3, aliens: int = 3) -> tuple[list[Client], list[Client]]:
-        """Everybody on a side, by moves that ask nobody."""
+        """Everybody on a side, by forced moves."""
         sides = []
         for team, count in ((1, marines), (2, aliens)):
             side = [

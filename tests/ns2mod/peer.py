@@ -15,6 +15,8 @@ class Peer:
     def __init__(self) -> None:
         self.body = "yes"
         self.status = 200
+        self.echoes = False
+        """The body is the field `data` of the form."""
         self.gate: threading.Event | None = None
         """Requests wait for it before they are answered."""
         self.forms: list[dict[str, str]] = []
@@ -39,8 +41,9 @@ class Peer:
             self.gate.wait(20)
         data = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
         self.types.append(handler.headers.get("Content-Type", ""))
-        self.forms.append(dict(parse_qsl(data.decode(), keep_blank_values=True)))
-        body = self.body.encode()
+        form = dict(parse_qsl(data.decode(), keep_blank_values=True))
+        self.forms.append(form)
+        body = (form["data"] if self.echoes else self.body).encode()
         handler.send_response(self.status)
         handler.send_header("Content-Length", str(len(body)))
         handler.end_headers()

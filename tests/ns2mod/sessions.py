@@ -20,7 +20,7 @@ MARINES, ALIENS = 1, 2
 SIDES = {"a": "marines", "b": "aliens", None: "none"}
 PEOPLE = "abcdefghij"
 STACKED = {"c": 3100.0, "e": 3000.0, "g": 2900.0, "i": 3000.0, "d": 400.0, "f": 400.0, "h": 400.0, "j": 400.0}
-"""Ratings with which the marines (a, c, e, g, i) are far stronger, whoever commands; a and b, who do, are alike."""
+"""Ratings with which the marines (a, c, e, g, i) are far stronger; a and b, who do, are alike."""
 SETTLE_SECONDS = 1.0
 """Of the game: the mod looks at everybody four times a second and posts what is new in the same frame."""
 

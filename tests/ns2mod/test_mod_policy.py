@@ -154,6 +154,7 @@ def _next_phase(phase: str, event: dict[str, Any]) -> str:
         "round_aborted": ({"freeze"}, "idle"),
         "round_live": ({"freeze"}, "running"),
         "round_ended": ({"running"}, "over"),
+        "over": ({"idle", "over"}, "idle"),
     }[kind]
     assert phase in expected, f"{kind} in {phase}"
     return after

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.ns2mod.evening import Evening
-from tests.ns2mod.rig import Client
+from tests.ns2mod.rig import Client, write_mod
 from tests.ns2mod.scripted import steam
 
 Start = Callable[..., Evening]
@@ -51,7 +52,7 @@ def test_an_admins_command_needs_the_right_to_it(evening: Start, shine: str) -> 
 
 
 @pytest.mark.parametrize(
-    "line", ["sv_eq_set", "sv_eq_set M2", "sv_eq_set M2 much", "sv_eq_rating Nobody", "sv_eq_reset M"]
+    "line", ["sv_eq_set", "sv_eq_set M2", "sv_eq_set M2 much", "sv_eq_rating Stranger", "sv_eq_reset M"]
 )
 def test_a_command_without_its_player_or_number_is_explained_and_not_sent(evening: Start, line: str) -> None:
     one, _, _ = started(evening)
@@ -79,8 +80,18 @@ def test_players_ask_in_chat_and_in_their_console(evening: Start, shine: str, li
     assert commands(one) == [{"words": words, "by": "101", "admin": False}] * 2
 
 
+def test_a_mod_that_loads_later_and_replaces_the_games_chat_function_leaves_the_commands(
+    evening: Start, tmp_path: Path
+) -> None:
+    other = write_mod(tmp_path, "later", "function ProcessSayCommand() heard = (heard or 0) + 1 end", priority=5)
+    one, ann, _ = started(evening, mods=[other], own=("Equipoise", "heard"))
+    ann.says("!eq vote")
+    assert [command["words"] for command in commands(one)] == [["vote"]]
+    assert one.game.execute("return heard") == 1
+
+
 @pytest.mark.parametrize("text", ["!equal teams please", "eq vote", "I say !eq vote", "!"])
-def test_other_chat_is_nobodys_command(evening: Start, text: str) -> None:
+def test_other_chat_is_no_command(evening: Start, text: str) -> None:
     one, ann, bob = started(evening)
     ann.says(text)
     assert commands(one) == []
@@ -97,7 +108,7 @@ def test_a_secret_choice_typed_in_chat_is_not_taken_where_others_read_it(evening
     assert commands(one) == [{"words": ["choose", "aliens"], "by": "101", "admin": False}]
 
 
-def test_with_shine_a_secret_choice_in_chat_reaches_the_daemon_and_nobody_else(evening: Start) -> None:
+def test_with_shine_a_secret_choice_in_chat_reaches_the_daemon_and_no_other_player(evening: Start) -> None:
     one, ann, bob = started(evening, shine="outside")
     ann.says("!eq choose marines")
     assert commands(one) == [{"words": ["choose", "marines"], "by": "101", "admin": False}]

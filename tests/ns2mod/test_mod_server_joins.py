@@ -71,7 +71,7 @@ def test_of_two_who_wait_for_one_place_without_an_answer_the_games_own_rule_lets
     assert {ann.team, bob.team} == {0, 1}
 
 
-def test_a_silent_daemon_holds_nobody(evening: Start) -> None:
+def test_with_a_silent_daemon_players_are_not_held(evening: Start) -> None:
     one = evening()
     one.people(2, 2)
     one.game.http.failure = ("Couldn't connect to server", 7)
@@ -80,7 +80,7 @@ def test_a_silent_daemon_holds_nobody(evening: Start) -> None:
     assert client.joins(2)
 
 
-def test_before_the_first_answer_the_mod_holds_nobody(evening: Start) -> None:
+def test_before_the_first_answer_players_are_not_held(evening: Start) -> None:
     one = evening()
     one.game.http.failure = ("Couldn't connect to server", 7)
     client = one.game.connect(301, "Ann")
@@ -88,7 +88,7 @@ def test_before_the_first_answer_the_mod_holds_nobody(evening: Start) -> None:
 
 
 @pytest.mark.parametrize("fields", [{"enabled": False}, {"level": "rate"}, {"level": "off"}])
-def test_where_equipoise_is_not_to_act_nobody_is_held(evening: Start, fields: dict[str, Any]) -> None:
+def test_where_equipoise_is_not_to_act_players_are_not_held(evening: Start, fields: dict[str, Any]) -> None:
     one = evening()
     one.peer.fields = fields
     one.people(2, 2)

@@ -27,7 +27,7 @@ def played(one: Evening, winner: int = 1) -> None:
     one.game.run(10)
 
 
-def test_a_round_that_ends_while_the_daemon_is_dead_is_told_when_it_is_back(evening: Start) -> None:
+def test_a_round_that_ends_while_the_daemon_is_dead_is_reported_when_it_is_back(evening: Start) -> None:
     one = evening()
     one.round()
     one.game.http.failure = ("Couldn't connect to server", 7)
@@ -141,6 +141,20 @@ def test_a_refused_secret_is_said_once_and_asked_again_half_a_minute_later(eveni
     one.game.run(65)
     assert 2 <= len(one.peer.batches) - before <= 3
     assert sum("compare url, server and secret" in line for line in one.game.messages) == 1
+
+
+def test_a_busy_daemon_gets_the_same_batch_again_a_second_later(evening: Start) -> None:
+    one = evening()
+    one.people(1, 1)
+    one.game.console("sv_eq_status")
+    one.peer.fields = {"ok": False, "error": {"code": "busy", "message": "Earlier work is not finished."}}
+    one.game.run(0.5)
+    one.peer.fields = {}
+    one.game.run(2)
+    sent = [batch["seq"] for batch in one.peer.batches if any(one["kind"] == "command" for one in batch["events"])]
+    assert len(sent) == 2
+    assert len(set(sent)) == 1
+    assert not any("compare url" in line for line in one.game.messages)
 
 
 def test_an_event_that_the_daemon_refuses_is_dropped_and_the_others_go_again(evening: Start) -> None:

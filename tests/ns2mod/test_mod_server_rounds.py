@@ -35,7 +35,7 @@ def test_a_server_introduces_itself_with_a_hello_and_a_roster(evening: Start) ->
     }
 
 
-def test_a_normal_start_is_told_once_and_a_won_round_with_everybodys_time(evening: Start) -> None:
+def test_a_normal_start_is_reported_once_and_a_won_round_with_all_spans(evening: Start) -> None:
     one = evening()
     marines, aliens = one.round()
     one.game.run(60)
@@ -175,7 +175,7 @@ def test_a_pause_stops_the_rounds_clock_and_not_the_networks(evening: Start) -> 
 
 
 @pytest.mark.parametrize("console", ["sv_changemap", "engine"])
-def test_a_round_that_a_map_change_cuts_off_is_told_by_the_next_map(evening: Start, console: str) -> None:
+def test_a_round_that_a_map_change_cuts_off_is_reported_by_the_next_map(evening: Start, console: str) -> None:
     one = evening()
     one.round()
     one.game.run(30)

@@ -130,7 +130,7 @@ def test_an_answer_to_an_earlier_start_does_not_shuffle_this_one(evening: Start)
     assert teams(*sides)[102] == 1
 
 
-def test_an_answer_that_a_repeated_batch_brings_belongs_to_the_start_that_the_batch_told(evening: Start) -> None:
+def test_an_answer_that_a_repeated_batch_brings_belongs_to_the_start_in_the_batch(evening: Start) -> None:
     one = evening()
     sides = one.people()
     one.peer.answers = at_start(assign("o1", RED, BLU, "freeze"))
@@ -164,7 +164,7 @@ def test_a_shuffle_at_once_in_a_round_moves_then_starts_the_round_again(evening:
     assert sides[0][0].commands_now
 
 
-def test_a_shuffle_that_moves_nobody_resets_nothing(evening: Start) -> None:
+def test_a_shuffle_without_moves_resets_nothing(evening: Start) -> None:
     one = evening()
     one.round()
     resets = one.game.resets

@@ -59,6 +59,16 @@ def test_a_refused_connection_is_an_empty_body_with_text_and_number(game: Game) 
     assert seen(game) == ["answer  true 7"]
 
 
+def test_every_answer_comes_to_the_callback_of_its_own_request(game: Game, peer: Peer) -> None:
+    peer.echoes = True
+    for name in "one", "two":
+        game.execute(f"""Shared.SendHTTPRequest("{peer.url}", "POST", {{ data = "{name}" }}, function(body)
+            Shared.Message("> {name} got " .. body)
+        end)""")
+    game.frame()
+    assert sorted(seen(game)) == ["one got one", "two got two"]
+
+
 def test_a_status_of_failure_looks_like_any_other_answer(game: Game, peer: Peer) -> None:
     peer.status, peer.body = 500, "<html>oops</html>"
     ask(game, peer.url)

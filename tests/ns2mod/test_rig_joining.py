@@ -114,6 +114,11 @@ def test_scenario_12_a_move_and_back_gives_each_side_its_own_resources() -> None
     assert field.resources == 20
     game.join(field, 1)
     assert field.resources == 55
+    assert ("SetClientTeamNumber", {"clientId": field.index, "teamNumber": 2}) in marines[2].messages
+    game.join(field, 2)
+    game.reset()
+    game.join(field, 1)
+    assert field.resources == 20
 
 
 def test_scenario_26_a_veto_of_shine_returns_false_and_the_same_player(tmp_path: Path) -> None:

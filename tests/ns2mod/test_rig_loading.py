@@ -78,6 +78,10 @@ def test_an_error_while_loading_is_a_script_error_and_the_server_runs(tmp_path: 
         ("Shared.GetPing()", "unknown engine function: Shared.GetPing"),
         ("Server.Kick()", "unknown engine function: Server.Kick"),
         ("pcall(function() return GetSomething() end)", "unknown engine global: GetSomething"),
+        ("Class_ReplaceMethod('Nothing', 'Update', print)", "Class_ReplaceMethod: no class Nothing"),
+        ('require "ffi"', "unknown engine global: require"),
+        ('dofile("x.lua")', "unknown engine global: dofile"),
+        ("python.eval('1')", "unknown engine global: python"),
         ('Event.Hook("Shutdown", function() end)', "unknown engine event: Shutdown"),
         ('os.execute("true")', "unknown engine function: os.execute"),
         ('io.open("config://x", "a")', "io.open: mode a does not exist"),
@@ -89,6 +93,12 @@ def test_api_that_the_reference_does_not_list_is_an_error_even_inside_pcall(
 ) -> None:
     game = Game([write_mod(tmp_path, "mod", code)]).boot()
     assert error in game.errors[0]
+
+
+@pytest.mark.parametrize("event", ["ReceivedSteamStatsForClient", "CheckConnectionAllowed", "Console_anything"])
+def test_every_event_of_the_reference_can_be_hooked(tmp_path: Path, event: str) -> None:
+    game = Game([write_mod(tmp_path, "mod", f'Event.Hook("{event}", function() end)')]).boot()
+    assert game.errors == []
 
 
 def test_names_of_other_machines_and_mods_may_be_asked_for(tmp_path: Path) -> None:

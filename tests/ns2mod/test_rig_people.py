@@ -51,6 +51,18 @@ def test_scenario_14_a_reconnect_is_a_new_client_in_the_ready_room_with_the_same
     assert ann.joins(2)
 
 
+def test_scenario_14_only_the_resources_of_that_side_come_back() -> None:
+    game = Game().boot()
+    ann = game.connect(7, "Ann")
+    ann.joins(1)
+    game.execute("Server.GetClientById(1):GetControllingPlayer().resources = 55")
+    ann.disconnects()
+    ann.reconnects().joins(2)
+    assert ann.resources == 20
+    game.join(ann, 1)
+    assert ann.resources == 55
+
+
 def test_scenario_15_death_respawn_and_evolving_replace_the_entity_without_jointeam(tmp_path: Path) -> None:
     game = probed(tmp_path)
     marines, aliens = two_commanders(game)

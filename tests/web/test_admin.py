@@ -60,6 +60,7 @@ def test_a_player_who_only_joined_is_shown_as_a_newcomer(daemon: Daemon) -> None
             "visible": False,
             "stale": False,
             "last_played": None,
+            "skills": None,
         },
     }
 

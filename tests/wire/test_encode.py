@@ -12,7 +12,18 @@ from hypothesis import strategies as st
 
 from equipoise.core.asks import Moment
 from equipoise.core.effects import Assign, Cancel, Lock, Move, OpenVote, Order, Place, Say, Tell, Unlock
-from equipoise.core.model import DueIf, OrderId, PlayerId, PlayerSummary, RoundId, Side, Split, SplitCache
+from equipoise.core.model import (
+    DueIf,
+    OrderId,
+    PlayerId,
+    PlayerSummary,
+    RoundId,
+    Side,
+    SkillEstimate,
+    Skills,
+    Split,
+    SplitCache,
+)
 from equipoise.core.phrases import Phrase, Text
 from equipoise.wire import NS2, TF2, Reply, encode_refusal, encode_reply
 from equipoise.wire.encode import order
@@ -149,6 +160,16 @@ def test_a_scramble_due_whatever_happens_is_due_if_any() -> None:
 
 def test_a_rating_is_written_as_a_float() -> None:
     assert b'"rating":1000.0' in encode_reply(Reply(summaries=(PlayerSummary(PlayerId("1"), 1000),)))
+
+
+def test_skills_by_side_and_as_a_commander_are_written_where_the_system_has_them() -> None:
+    own = SkillEstimate(1100.0, 300.0)
+    sides = {"marines": SkillEstimate(1250.0, 340.0), "aliens": SkillEstimate(950.0, 340.0)}
+    skills = Skills(own, SkillEstimate(150.0, 150.0), sides, SkillEstimate(900.0, 490.0))
+    plain, sided = PlayerSummary(PlayerId("1"), 1000), PlayerSummary(PlayerId("2"), 1100, skills=skills)
+    first, second = json.loads(encode_reply(Reply(summaries=(plain, sided)), NS2))["players"]
+    assert "skills" not in first
+    assert second["skills"] == {"marines": 1250.0, "aliens": 950.0, "commander": 900.0}
 
 
 def test_a_stale_batch_gets_a_refusal_with_its_rounds() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -109,6 +110,18 @@ player.add_command(editing.undo_edit)
 def _player(answer: dict[str, Any], as_json: bool) -> None:
     if not print_json(answer, as_json):
         print_items([answer["player"]], PLAYERS, as_csv=False, empty="")
+        if skills := answer["player"]["skills"]:
+            click.echo()
+            print_items(list(_by_side(skills)), SKILLS, as_csv=False, empty="")
+
+
+def _by_side(skills: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The skills as lines, each with its name."""
+    first, *_ = skills["sides"]
+    yield {"name": "both sides", **skills["average"]}
+    yield from ({"name": side, **each} for side, each in skills["sides"].items())
+    yield {"name": f"offset ({first})", **skills["offset"]}
+    yield {"name": "commander", **skills["commander"]}
 
 
 @player.command("top", epilog=examples("equipoise player top --limit 100 --csv > leaderboard.csv"))
@@ -155,6 +168,11 @@ def _shown(each: dict[str, Any]) -> str:
     return "stale" if each["stale"] else "yes" if each["visible"] else "no"
 
 
+SKILLS = (
+    Column("SKILL", lambda each: each["name"]),
+    Column("POINTS", lambda each: f"{each['value']:.0f}", lambda each: each["value"], right=True),
+    Column("DEVIATION", lambda each: f"± {each['deviation']:.0f}", lambda each: each["deviation"], right=True),
+)
 PLAYERS = (
     Column("PLAYER", lambda each: each["id"]),
     Column("NAME", lambda each: each["name"] or "-", lambda each: each["name"]),

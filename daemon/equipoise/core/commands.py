@@ -20,6 +20,8 @@ PLAYERS_MAY = LOOK_UPS_FOR_ALL | _NS2.keys() | {"vote"}
 CHANGES = frozenset(("set", "reset", "scramble", "balance", "on", "off"))
 """Commands that `admin_commands = false` takes from admins in the game: the script's secret is then worth none of
 them, and a token is needed."""
+AUDITED = CHANGES | {"choice"}
+"""What an admin may only order, or may order at once where players have to ask."""
 MOVES_PLAYERS = frozenset(("vote", "choice", "scramble", "balance"))
 """Commands that are refused on a map whose sides are not to be balanced."""
 _SAME = {"shuffle": "scramble"}

@@ -7,6 +7,7 @@ content: a session's effects are compared whole in tests.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NewType
@@ -302,6 +303,29 @@ class Split:
 
 
 @dataclass(frozen=True, slots=True)
+class SkillEstimate:
+    """A number that was learnt from rounds, in rating points."""
+
+    value: float
+    deviation: float
+    """Its standard deviation: how far it is expected to be from the truth."""
+
+
+@dataclass(frozen=True, slots=True)
+class Skills:
+    """What a rating system that distinguishes sides and commanders knows of a player."""
+
+    average: SkillEstimate
+    """Skill on the field, over both sides."""
+    offset: SkillEstimate
+    """How much better they are on the first of `sides` than on average; as much worse on the second."""
+    sides: Mapping[str, SkillEstimate]
+    """Skill on the field by side, in the game's words."""
+    commander: SkillEstimate
+    """Skill in the command chair."""
+
+
+@dataclass(frozen=True, slots=True)
 class PlayerSummary:
     """A player's rating in a pool, as the rules, scripts and admins read it."""
 
@@ -320,6 +344,8 @@ class PlayerSummary:
     """The number that splits balance, regardless of side and context; None: the rating itself."""
     side_skills: tuple[float, float] | None = None
     """Skill on A and on B in the present context; None: the same on both."""
+    skills: Skills | None = None
+    """None where the rating system has one skill for a player, or was not asked."""
 
     @property
     def balance(self) -> float:

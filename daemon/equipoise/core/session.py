@@ -105,8 +105,8 @@ class Session:
         return (*(effect for effects in overdue for effect in effects), *self._settle())
 
     def _settle(self) -> Effects:
-        """Votes and choices end as soon as they are pointless, whatever it was that made them so."""
-        return (*votes.settle(self._state), *choice.settle(self._state))
+        """Choices and votes end as soon as they are pointless; a choice that closes ends a vote."""
+        return (*choice.settle(self._state), *votes.settle(self._state))
 
 
 def _ignore(state: State, event: e.Event) -> Effects:

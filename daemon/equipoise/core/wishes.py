@@ -95,7 +95,7 @@ def _weights(state: State) -> Mapping[PlayerId, int]:
 
 
 def shuffled(state: State, split: Split) -> Effects:
-    """A shuffle was carried out: weigh the wishes anew, and announce how a secret team choice went."""
+    """A shuffle was carried out, or moved no player: weigh the wishes anew, and announce how a team choice went."""
     wishes, weights = terms(state).wishes, dict(_weights(state))
     state.weights_before = _weights(state)
     for player, wish in wishes.items():

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeAlias, TypeVar
 
-from equipoise.core.model import PlayerId, PlayerSummary, Role, is_bot
+from equipoise.core.model import PlayerId, PlayerSummary, Role, Skills, is_bot
 from equipoise.errors import RatingError
 from equipoise.ratings.parameters import build_params
 from equipoise.ratings.validation import FARTHEST, MOST, is_number, number_of
@@ -291,6 +291,10 @@ class System(ABC, Generic[P]):
 
         The players' deviations are taken as independent.
         """
+        return None
+
+    def skills(self, player: PlayerId) -> Skills | None:
+        """Skill by side and as a commander, with standard deviations; None where the system has one skill."""
         return None
 
     @abstractmethod

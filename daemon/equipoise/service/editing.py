@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from equipoise.core.model import PlayerId, PlayerSummary, is_bot
@@ -157,13 +157,16 @@ class Editing:
 
     def _seeded(self, player: PlayerId, rating: float | None) -> tuple[PlayerSummary, PlayerSummary]:
         """Change the player in memory; their summaries before and after."""
-        old = self._system.summary(player)
+        old = self._summary(player)
         if rating is None:
             self._system.forget(player)
             self._system.seed(player)
         else:
             self._system.seed(player, rating=rating)
-        return old, self._system.summary(player)
+        return old, self._summary(player)
+
+    def _summary(self, player: PlayerId) -> PlayerSummary:
+        return replace(self._system.summary(player), skills=self._system.skills(player))
 
     def _row(self, new: PlayerSummary) -> PlayerRow:
         state = self._system.state(new.id)

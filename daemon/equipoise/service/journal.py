@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from equipoise.core.commands import CHANGES, LOOK_UPS, quoted
+from equipoise.core.commands import AUDITED, LOOK_UPS, quoted
 from equipoise.core.effects import LogDecision
 from equipoise.core.events import Commanded
 from equipoise.core.model import PlayerId, ServerId, Split
@@ -42,7 +42,7 @@ class Journal:
 
     def ordered(self, command: Commanded, who: str) -> None:
         """Note in the audit what an admin ordered in the game. `set` and `reset` bring their own line, with ratings."""
-        if command.admin and command.words[0] in CHANGES - LOOK_UPS:
+        if command.admin and command.words[0] in AUDITED - LOOK_UPS:
             by, words = claimant(command, who), quoted(command)
             self._notes.append(Audit(self._clock.epoch(), by, "command", self._server, "", words))
 

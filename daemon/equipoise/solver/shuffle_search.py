@@ -40,20 +40,34 @@ class Ladder:
     """The same unions as wide as the window."""
 
 
+@dataclass(slots=True)
+class Bits:
+    """The bits of a state of the lower half; also as wide as the window, where that is asked for."""
+
+    exact: int
+    width: int
+    _wide: int | None = None
+
+    @property
+    def wide(self) -> int:
+        """The bits and as many above each as the window is wide."""
+        if self._wide is None:
+            self._wide = dilate(self.exact, self.width)
+        return self._wide
+
+
 class Meeting(NamedTuple):
     """A state of the lower half and states of the upper one that together meet all limits."""
 
     state: int
-    bits: int
+    bits: Bits
     offset: int
     """The difference is this plus a bit of the lower half less one of the upper half."""
-    covered: int
-    """The bits as wide as the window."""
     ladder: Ladder
 
     def hits(self, reached: int, high: int) -> int:
         """The bits of the ladder's first states that make a difference in the window, which ends at `high`."""
-        return overlap(self.covered, self.ladder.unions[reached], self.offset - high)
+        return overlap(self.bits.wide, self.ladder.unions[reached], self.offset - high) if reached else 0
 
     def fewest(self, reached: int, high: int) -> int:
         """Of the ladder's first states, which have hits, as many as are needed for one."""
@@ -156,7 +170,7 @@ class Search:
         excesses = [self.sides.excess(spread << SPREAD.shift) for spread in range(len(self.sides.spread) + 1)]
         width = max(0, self.window.high - self.window.low)
         for state, bits in lower.states.items():
-            on_a, alone, covered = ON_A.of(state), state & ~count.bits, dilate(bits, width)
+            on_a, alone, reach = ON_A.of(state), state & ~count.bits, Bits(bits, width)
             for size in self.sides.sizes:
                 ladders = self.ladders.get(size - on_a, ())
                 self.budget.spend(len(ladders) * join)
@@ -169,7 +183,7 @@ class Search:
                         if both >> shift & mask > limit:
                             break
                     else:
-                        yield Meeting(state, bits, offset, covered, ladder)
+                        yield Meeting(state, reach, offset, ladder)
 
     def _spread(self) -> bool:
         """Find the least excess of those to be spread evenly inside the window; False when nothing is inside it."""
@@ -179,7 +193,7 @@ class Search:
         for meeting in self._meetings():
             excess = self.sides.excess(meeting.state + meeting.ladder.state)
             reached = self._reached(meeting)
-            if reached and (best is None or excess < best) and meeting.hits(reached, window.high):
+            if (best is None or excess < best) and meeting.hits(reached, window.high):
                 best, self.found = excess, self._traced(meeting, reached, window.low, window.high)
                 if not best:
                     break
@@ -194,7 +208,7 @@ class Search:
         for meeting in self._meetings():
             if reached := self._reached(meeting):
                 union = meeting.ladder.unions[reached]
-                distance = nearest(meeting.bits, union, meeting.offset - target, 0, distance)
+                distance = nearest(meeting.bits.exact, union, meeting.offset - target, 0, distance)
         distance += self.tolerance
         self.window = Window(target - distance, target + distance, target)
 
@@ -225,7 +239,7 @@ class Search:
         for meeting in self._meetings():
             here, counts = self.stage.count.of(meeting.state), meeting.ladder.counts
             reached = bisect_left(counts, best - here)
-            if reached and meeting.hits(reached, high):
+            if meeting.hits(reached, high):
                 reached = meeting.fewest(reached, high)
                 best, found = here + counts[reached - 1], (meeting, reached)
         if found is not None:
@@ -237,7 +251,7 @@ class Search:
         low, high, _ = self.window
         lower_ends, upper_ends = dict[int, int](), dict[int, int]()
         for meeting in self._meetings():
-            state, bits, offset, _, ladder = meeting
+            state, bits, offset, ladder = meeting
             reached = self._reached(meeting)
             hits = meeting.hits(reached, high)
             if not hits:
@@ -247,7 +261,7 @@ class Search:
                     upper_ends[upper] = upper_ends.get(upper, 0) | own
             if reached not in ladder.wide:
                 ladder.wide[reached] = dilate(ladder.unions[reached], high - low)
-            lower_ends[state] = lower_ends.get(state, 0) | overlap(ladder.wide[reached], bits, low - offset)
+            lower_ends[state] = lower_ends.get(state, 0) | overlap(ladder.wide[reached], bits.exact, low - offset)
         return self.lower.paths(lower_ends), self.upper.paths(upper_ends)
 
     def _nearest(self) -> list[int]:
@@ -258,7 +272,7 @@ class Search:
             reached = self._reached(meeting)
             if not meeting.hits(reached, high):
                 continue
-            first, second = meeting.bits, meeting.ladder.unions[reached]
+            first, second = meeting.bits.exact, meeting.ladder.unions[reached]
             start, end = max(low, target), min(high, target + best - 1)
             above = first_hit(first, second, meeting.offset - start, end - start, -1)
             if above is not None:
@@ -273,12 +287,12 @@ class Search:
 
     def _traced(self, meeting: Meeting, reached: int, low: int, high: int) -> list[int]:
         """The places of some assignment of a meeting whose difference is from `low` to `high`."""
-        state, bits, offset, _, ladder = meeting
-        hits = overlap(dilate(bits, high - low), ladder.unions[reached], offset - high)
+        state, bits, offset, ladder = meeting
+        hits = overlap(dilate(bits.exact, high - low), ladder.unions[reached], offset - high)
         second = (hits & -hits).bit_length() - 1
         upper = next(state for state in ladder.states[:reached] if self.upper.states[state] >> second & 1)
         least = max(0, low - offset + second)
-        above = bits >> least
+        above = bits.exact >> least
         first = least + (above & -above).bit_length() - 1
         places = self.lower.trace(state, first) | self.upper.trace(upper, second)
         return [places[player] for player in range(len(places))]

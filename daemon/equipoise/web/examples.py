@@ -109,6 +109,7 @@ EXAMPLES: Mapping[Any, Any] = {
             "visible": True,
             "stale": False,
             "last_played": 1763622135.0,
+            "skills": None,
         },
     },
     Command: {"dry_run": True},

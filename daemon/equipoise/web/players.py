@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from equipoise.core.model import PlayerId, PlayerSummary
 from equipoise.errors import StoreError
@@ -36,6 +37,7 @@ def seen(services: Services, pool: Pool, summary: PlayerSummary, name: str | Non
         visible=summary.visible,
         stale=pool.system.stale(summary.last_played, services.clock.epoch()),
         last_played=summary.last_played,
+        skills=summary.skills,
     )
 
 
@@ -50,9 +52,12 @@ async def names_of(pool: Pool, ids: Iterable[PlayerId]) -> Mapping[PlayerId, str
 async def show_top(asked: Asked) -> Top:
     """The leaderboard of a pool, best first."""
     pool = asked.services.pool(asked.path["pool"])
-    summaries = await pool.top(asked.query.limit)
-    crowd = await pool.store.crowd(pool.name, since=pool.active_since())
     newcomer = pool.summary(PlayerId("0"))
+    summaries = await pool.top(asked.query.limit)
+    if newcomer.skills is not None:  # the leaderboard's rows have none: they are in the players' states
+        states = await pool.summaries([each.id for each in summaries])
+        summaries = tuple(replace(row, skills=each.skills) for row, each in zip(summaries, states, strict=True))
+    crowd = await pool.store.crowd(pool.name, since=pool.active_since())
     return Top(
         pool=pool.name,
         players=tuple(seen(asked.services, pool, summary, summary.name) for summary in summaries),

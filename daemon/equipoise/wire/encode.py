@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import assert_never
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from equipoise.core import effects
-from equipoise.core.model import DueIf, PlayerId, Side, Split, SplitCache
+from equipoise.core.model import DueIf, PlayerId, PlayerSummary, Side, Split, SplitCache
 from equipoise.core.phrases import Text
 from equipoise.wire import orders
 from equipoise.wire.games import TF2, Game
@@ -52,7 +52,7 @@ def _encode(reply: Reply, game: Game) -> bytes:
         orders.Reply(
             orders=tuple(order(each, game) for each in reply.orders),
             rounds=_rounds(reply),
-            players=tuple(orders.PlayerSummary(c.id, float(c.rating), c.rounds, c.visible) for c in reply.summaries),
+            players=tuple(map(player, reply.summaries)),
             pending=reply.pending,
             reason=None if reply.reason is None else text(reply.reason),
             due_if=due_if(reply.due_if, game),
@@ -112,6 +112,15 @@ def order(each: effects.Order, game: Game) -> orders.AnyOrder:
             return orders.Tell(player or "", tuple(text(line) for line in lines))
         case _:
             assert_never(each)
+
+
+def player(summary: PlayerSummary) -> orders.PlayerSummary:
+    """A player's rating, and where the rating system distinguishes them the skills by side and as a commander."""
+    skills: dict[str, float] | UnsetType = UNSET
+    if summary.skills is not None:
+        skills = {side: each.value for side, each in summary.skills.sides.items()}
+        skills["commander"] = summary.skills.commander.value
+    return orders.PlayerSummary(summary.id, float(summary.rating), summary.rounds, summary.visible, skills)
 
 
 def text(said: Text) -> orders.Text:

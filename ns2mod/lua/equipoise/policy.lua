@@ -47,7 +47,8 @@ end
 
 -- The game is in this state now. `winner` is the number of the side that EndGame was called with, 0 for a draw, nil
 -- when it was not called: build 266 set the state of the wrong side. Returns what happened, in order: tables whose
--- `kind` is round_started, countdown, round_live, round_ended, round_aborted or order_failed.
+-- `kind` is round_started, countdown, round_live, round_ended, over, round_aborted or order_failed. `over`: the winner
+-- is shown no more.
 function Policy:State(name, winner, now)
     local events = {}
     if name == self.state then
@@ -75,6 +76,9 @@ function Policy:State(name, winner, now)
     elseif self.phase == "freeze" then
         self.doubted = true
     else
+        if self.phase == "over" then
+            events[#events + 1] = { kind = "over" }
+        end
         self.phase = "idle"
     end
     return events
@@ -160,7 +164,7 @@ function Policy:Join(call, people, now)
     return "hold", true
 end
 
--- Why a lock keeps this player from `to`, or nil. Everybody may leave a side that is larger by two, and nobody is sent
+-- Why a lock keeps this player from `to`, or nil. Players may leave a side that is larger by two, and none is sent
 -- back to one that would be.
 function Policy:LockText(id, from, to, people, now)
     local lock = self.locks[id]
@@ -317,7 +321,7 @@ function Policy:Counted(winner, nextSeq)
 end
 
 -- Whether the cached split is to be applied now: the countdown runs, a shuffle is due, and the daemon did not answer
--- what it was told of this start. True once for each start.
+-- what it heard of this start. True once for each start.
 function Policy:ActsAlone(silent, now)
     local due = self.pending or self.due or self.always
     if self.state ~= "Countdown" or self.tried == self.start or not due then

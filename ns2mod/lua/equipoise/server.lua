@@ -25,8 +25,9 @@ function Mod.New()
     local mod = setmetatable({ log = Log, last = 0, nextLook = 0, heard = false, enabled = true, level = "",
         levelReason = "", inactive = "", ratings = {} }, Mod)
     mod.base = Shared.GetSystemTimeReal()
-    -- Of the two clocks one may lack the fraction: a number that no other start has needs both.
-    mod.boot = Shared.GetSystemTime() * 1000 + math.floor(mod.base * 1000) % 1000
+    -- A number that no other start has, below 2^53: two maps may begin in one second, the system's clock may be set
+    -- back, and the generator of random numbers starts alike in every machine. The processor's time does not.
+    mod.boot = Shared.GetSystemTime() * 1e6 + math.floor((mod.base + os.clock()) * 1e6) % 1e6
     mod.session = string.format("%.0f-1", mod.boot)
     mod.boundary = Equipoise.Boundary.New(Log)
     mod.config, mod.fault = Equipoise.Files.Config()
@@ -235,8 +236,13 @@ function Mod:HookGame()
     guard:Wrap("CommandStructure", "Logout", nil, Look)
 end
 
--- Without Shine a chat line cannot be kept from the others.
+-- Without Shine a chat line cannot be kept from the others. NSL's mod loads after this one and replaces the function:
+-- in the first frame ours goes around whatever is there.
 function Mod:HookChat()
+    if self.hearsChat then
+        return
+    end
+    self.hearsChat = true
     local original = rawget(_G, "ProcessSayCommand")
     local said = self.boundary:Guard("ProcessSayCommand", function(player, text)
         if not self.shine then
@@ -270,14 +276,15 @@ function Mod:Start()
         self.people:Disconnected(client)
     end))
     local shine = guard:Guard("Shine's hooks", function() self:HookShine() end)
+    local chat = guard:Guard("the chat's hook", function() self:HookChat() end)
     local frame = guard:Guard("UpdateServer", function() self:Frame() end)
     Event.Hook("UpdateServer", function()
         shine()
+        chat()
         frame()
     end)
     shine()
     self:HookGame()
-    self:HookChat()
     guard:Guard("Server.StartWorld", function() self:HookMapChange() end)()
     self.commands:Register()
     if self.fault then

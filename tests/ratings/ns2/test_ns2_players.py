@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from equipoise.errors import RatingError
-from equipoise.ratings import create, replay
+from equipoise.ratings import create, fit, replay
 from equipoise.ratings.history import History
 from equipoise.ratings.system import Role, Span
 from tests.ratings.ns2.samples import busy_matches, ns2, whole
@@ -23,6 +23,8 @@ NEWCOMER = {
     "offset": 0.0,
     "squares": 0.0,
     "commander_squares": 0.0,
+    "fitted": 0.0,
+    "commander_fitted": 0.0,
     "rounds": 0,
     "last_played": None,
 }
@@ -62,11 +64,53 @@ def test_a_summary_shows_the_average_after_the_shadow_rounds():
     assert system.stale(100.0, 100.0 + 31 * 86_400)
 
 
-def test_uncertainty_falls_with_every_surprise():
-    system = ns2()
-    before = system.uncertainty(ANN)
-    system.rate(DUEL)
-    assert 0 < system.uncertainty(ANN) < before == 400 * 0.6 / math.sqrt(0.1)
+def test_a_newcomers_skills_are_as_uncertain_as_the_priors_say():
+    skills = ns2().skills(ANN)
+    prior, offset = 400 * math.sqrt(6) * 0.5, 400 * 0.375
+    assert (skills.average.value, skills.offset.value, skills.commander.value) == (1000, 0, 1000)
+    assert [each.deviation for each in (skills.average, skills.offset, skills.commander)] == pytest.approx(
+        [prior, offset, prior]
+    )
+    assert ns2().uncertainty(ANN) == skills.average.deviation
+
+
+def test_skills_are_handed_out_by_side_in_the_games_words():
+    for plus_side, sides in (("marines", ["marines", "aliens"]), ("blu", ["blu", "red"]), ("home", ["home", "other"])):
+        system = ns2(plus_side=plus_side)
+        system.seed(ANN, rating=1200, offset=150, commander=900)
+        skills = system.skills(ANN)
+        assert [(side, each.value) for side, each in skills.sides.items()] == list(
+            zip(sides, (1350, 1050), strict=True)
+        )
+        both = math.hypot(skills.average.deviation, skills.offset.deviation)
+        assert [each.deviation for each in skills.sides.values()] == pytest.approx([both, both])
+        assert (skills.average.value, skills.commander.value) == (1200, pytest.approx(900))
+
+
+def test_a_fit_makes_skills_more_certain_than_the_same_rounds_one_by_one():
+    matches = list(busy_matches(seed=5, count=400, players=12))
+    online, fitted = ns2(), ns2()
+    replay(online, History.of(matches))
+    fit(fitted, matches)
+    stranger = ns2().skills(ANN)
+    for player in people(12):
+        one, whole_history = online.skills(player), fitted.skills(player)
+        assert whole_history.average.deviation < one.average.deviation < stranger.average.deviation
+        assert whole_history.offset.deviation < stranger.offset.deviation
+        state = fitted.state(player)
+        assert (state["fitted"], state["commander_fitted"]) == (state["squares"], state["commander_squares"])
+    before = fitted.skills(ANN)
+    for _ in range(50):
+        fitted.rate(DUEL)
+    assert fitted.skills(ANN).average.deviation > before.average.deviation
+
+
+def test_a_state_of_before_fits_were_remembered_counts_as_never_fitted():
+    system, older = played(200), ns2()
+    state = {name: value for name, value in system.state(ANN).items() if not name.endswith("fitted")}
+    older.restore(ANN, state)
+    assert older.state(ANN) == system.state(ANN)
+    assert older.skills(ANN) == system.skills(ANN)
 
 
 def test_a_seed_sets_what_is_named_in_points_and_leaves_the_rest():

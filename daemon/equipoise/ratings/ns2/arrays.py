@@ -37,6 +37,9 @@ class Player:
     """g: sum of the squared gradients of s so far."""
     commander_squares: float = bounded(0.0, math.inf, 0.0)
     """Sum of the squared gradients of χ so far."""
+    fitted: float = bounded(0.0, math.inf, 0.0)
+    """g as the last fit left it, 0 before one: what came since was learnt by steps."""
+    commander_fitted: float = bounded(0.0, math.inf, 0.0)
     rounds: int = 0
     last_played: float = NEVER
     """Seconds since the epoch."""

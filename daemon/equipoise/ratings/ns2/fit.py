@@ -251,6 +251,7 @@ def _settle_players(system: NS2, history: History, posterior: Posterior, unknown
     commanders = slice(2 * players, 3 * players)
     records["commander"], records["commander_squares"] = unknowns[commanders], squares[commanders]
     played = history.members[posterior.took_part]
+    records["fitted"], records["commander_fitted"] = records["squares"], records["commander_squares"]
     records["rounds"] = np.bincount(played, minlength=players)
     records["last_played"] = NEVER
     started = np.repeat(history.started_at, np.diff(history.teams[::2]))

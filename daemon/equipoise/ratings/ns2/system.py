@@ -6,20 +6,32 @@ Formulas, deviations from the source and decisions: docs/ratings/ns2.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import accumulate
 
-from equipoise.core.model import PlayerId, PlayerSummary, Role, is_bot
+from equipoise.core.model import NS2_SIDES, TF2_SIDES, PlayerId, PlayerSummary, Role, SkillEstimate, Skills, is_bot
 from equipoise.errors import RatingError
 from equipoise.ratings.ns2.arrays import NS2Arrays, NS2Constants, Player, Workspace
 from equipoise.ratings.ns2.environment import UNKNOWN, Environment, no_rounds
 from equipoise.ratings.ns2.formulas import POINTS, forecast, intercept, is_large, predict_match, rate_match
 from equipoise.ratings.ns2.time_weights import fill_time_weights, median_length
+from equipoise.ratings.ns2.uncertainty import constant_rate_variance, online_variance
 from equipoise.ratings.parameters import Params, ranged
 from equipoise.ratings.parts.match_arrays import MatchArrays, one_match
 from equipoise.ratings.parts.players import PlayerTable, refuse_bots
-from equipoise.ratings.system import ANYWHERE, Change, Match, Parts, Rated, SkillContext, WinProbabilities, log_odds
+from equipoise.ratings.system import (
+    ANYWHERE,
+    Change,
+    Match,
+    Parts,
+    Past,
+    Rated,
+    SkillContext,
+    State,
+    WinProbabilities,
+    log_odds,
+)
 from equipoise.ratings.validation import count_of, number_of
 
 LIMIT = 50_000.0
@@ -27,6 +39,8 @@ LIMIT = 50_000.0
 
 SEEDS = {"rating": "skill", "offset": "offset", "commander": "commander"}
 """The names that `seed` accepts, and the fields they set (in log-odds)."""
+
+SIDES = (NS2_SIDES, TF2_SIDES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +180,39 @@ class NS2(PlayerTable[NS2Params, Player]):
         return POINTS * max(1, on_field) * wanted
 
     def uncertainty(self, player: PlayerId) -> float:
-        """Points: a/√(g + ε), the Adagrad part of the next step."""
-        return POINTS * self.constants.adagrad / math.sqrt(self.held(player).squares + self.constants.epsilon)
+        """Points: the standard deviation of s."""
+        p = self.held(player)
+        return POINTS * math.sqrt(self._variance(p.squares, p.fitted))
+
+    def skills(self, player: PlayerId) -> Skills:
+        """s, o, s ± o by side and χ, with standard deviations, in points.
+
+        >>> NS2.create().skills(PlayerId("ann")).commander
+        SkillEstimate(value=1000.0, deviation=489.8979485566356)
+        """
+        p, plus = self.held(player), self.params.plus_side
+        average, commander = (
+            self._variance(p.squares, p.fitted),
+            self._variance(p.commander_squares, p.commander_fitted),
+        )
+        prior = self.params.offset_deviation**2
+        offset = constant_rate_variance(prior, p.squares, p.fitted, self.constants.constant)
+        plus, minus = next((pair if pair[0] == plus else pair[::-1] for pair in SIDES if plus in pair), (plus, "other"))
+        return Skills(
+            average=_estimate(p.skill, average),
+            offset=_estimate(p.offset, offset),
+            sides={
+                plus: _estimate(p.skill + p.offset, average + offset),
+                minus: _estimate(p.skill - p.offset, average + offset),
+            },
+            commander=_estimate(p.commander, commander),
+        )
+
+    def _variance(self, squares: float, fitted: float) -> float:
+        """Of s or χ, log-odds squared."""
+        c = self.constants
+        rate = c.constant + c.adagrad / math.sqrt(squares + c.epsilon)
+        return online_variance(self.params.shape * self.params.scale**2, squares, fitted, rate)
 
     @property
     def median_seconds(self) -> float:
@@ -190,6 +235,10 @@ class NS2(PlayerTable[NS2Params, Player]):
             else:
                 raise RatingError(f"{player}: ns2 has no {fact} to seed, only {', '.join(SEEDS)} and rounds")
         self.players[player] = Player(**values)
+
+    def restore(self, player: PlayerId, state: State, history: Iterable[Past] = ()) -> None:
+        """Hold a player again; an older state that does not say what the last fit left counts as never fitted."""
+        super().restore(player, {"fitted": 0.0, "commander_fitted": 0.0, **state}, history)
 
     def shared(self, match: Match | None = None) -> Parts:
         """Win counts of the plus side by map and size, and the lengths of the last rounds: `Environment.parts`."""
@@ -227,6 +276,10 @@ class NS2(PlayerTable[NS2Params, Player]):
 def allocate(matches: MatchArrays, facts: NS2Arrays) -> Workspace:
     """Allocate working lists for one match."""
     return Workspace(*([0.0] * max(len(matches.members), len(facts.span_team)) for _ in Workspace._fields))
+
+
+def _estimate(value: float, variance: float) -> SkillEstimate:
+    return SkillEstimate(POINTS * value, POINTS * math.sqrt(variance))
 
 
 def _sign(sides: Sequence[str], plus_side: str) -> float:

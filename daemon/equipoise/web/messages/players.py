@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from equipoise.core.model import PlayerId
+from equipoise.core.model import PlayerId, Skills
 from equipoise.web.messages import Ask, Limited, Ok
 
 
@@ -29,6 +29,8 @@ class PlayerSeen(msgspec.Struct, frozen=True, kw_only=True):
     stale: bool
     last_played: float | None
     """Seconds since the epoch."""
+    skills: Skills | None
+    """By side and as a commander; null where the rating system has one skill for a player."""
 
 
 class PlayerFound(Ok, frozen=True):

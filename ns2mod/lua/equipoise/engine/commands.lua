@@ -20,7 +20,7 @@ local kAdmin = {
     { word = "reset", player = true, help = "<player>: make them a newcomer again" },
 }
 
--- What players may say. `secret`: nobody else must read it.
+-- What players may say. `secret`: no other player must read it.
 local kPlayers = { vote = {}, rating = { admin = true }, rank = { admin = true }, top = {}, teams = {}, prefer = {},
     friend = { player = true }, choice = {}, choose = { secret = true } }
 
@@ -128,7 +128,7 @@ function Commands:Send(by, word, words, admin)
     self.mod:Tell({ kind = "command", words = words, by = by, admin = admin })
 end
 
--- A chat line. True: it was ours and nobody else needs to read it. `hidden`: that can be had.
+-- A chat line. True: it was ours, and no other player needs to read it. `hidden`: that can be had.
 function Commands:Said(client, text, hidden)
     local person = self.mod.people:OfClient(client)
     if person then

@@ -17,6 +17,8 @@ local kMostRequests = 2
 local kForgetSeconds = 60
 -- So many failures in a row, and the daemon is lost.
 local kLost = 2
+-- Nothing is wrong with the batch or with this server's settings.
+local kTryAgain = { busy = true, unavailable = true, internal = true }
 
 function Post.New(mod)
     return setmetatable({ mod = mod, failures = 0, dueAt = 0, answered = false, open = {}, serial = 0, seq = 0 }, Post)
@@ -145,6 +147,10 @@ function Post:Failed(why)
 end
 
 function Post:Refused(fault)
+    if kTryAgain[fault.code] then
+        self:Failed(fault.code .. ": " .. fault.message)
+        return
+    end
     self.current = nil
     local what = self.mod.outbox:Refused(fault)
     if what == "again" then
@@ -153,7 +159,7 @@ function Post:Refused(fault)
         return
     end
     self.failures = kLost
-    self.dueAt = self.mod:Now() + (fault.code == "busy" and kRetrySeconds or kPauseSeconds)
+    self.dueAt = self.mod:Now() + kPauseSeconds
     if what == "stale" then
         self:Complain("The daemon serves another start of this server (stale): is its name used on two servers?")
     else

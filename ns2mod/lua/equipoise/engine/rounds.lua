@@ -55,6 +55,10 @@ function Rounds:Handle(events)
             self:Live()
         elseif event.kind == "round_ended" then
             self:Finish(event.winner, event.partial)
+        elseif event.kind == "over" then
+            -- No event says so but a hello: until then the daemon orders nothing at once.
+            self.mod:Want("hello")
+            self.mod:Want("roster")
         else
             self.mod:Tell(event, event.kind == "order_failed")
         end

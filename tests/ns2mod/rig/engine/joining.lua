@@ -22,8 +22,10 @@ function NS2Gamerules:GetCanJoinTeamNumber(player, number)
     return true
 end
 
+-- By account, so that they come back after a reconnect (ns2_game.md 3.6).
 local function Key(client, number)
-    return client:GetId() .. "/" .. number
+    local who = client:GetIsVirtual() and "bot" .. client:GetId() or client:GetUserId()
+    return who .. "/" .. number
 end
 
 -- ns2_game.md 3.4.6: what they had on that side before, else the initial amount.
@@ -118,6 +120,7 @@ end)
 Event.Hook("ClientDisconnect", function(client)
     local player = client:GetControllingPlayer()
     if not player then return end
+    kResources[Key(client, player:GetTeamNumber())] = player:GetResources()
     local team = GetGamerules():GetTeam(player:GetTeamNumber())
     if team then team:RemovePlayer(player) end
     if Rig.switches.no_player_at_disconnect then Rig.DestroyPlayer(player) end
