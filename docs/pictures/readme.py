@@ -1,7 +1,7 @@
 """The README's pictures.
 
-`demo.svg` is one moment of `equipoise demo`. `compare.svg` is what `equipoise compare --plot` draws for a history that
-is generated here with a fixed seed.
+`demo.svg` and `demo-ns2.svg` are one moment each of `equipoise demo`. `compare.svg` is what `equipoise compare --plot`
+draws for a history that is generated here with a fixed seed.
 """
 
 from __future__ import annotations

@@ -170,3 +170,9 @@ def test_an_ns2_server_never_falls_into_the_pool_of_another_game(tmp_path: Path)
     assert run(*add).returncode == 0
     table = tomllib.loads((tmp_path / "servers.d" / "ns2-1.toml").read_text())["server"]["ns2-1"]
     assert (table["pool"], table["game"]) == ("ns2", "ns2")
+
+
+def test_another_games_server_never_falls_into_the_pool_of_ns2(house: House) -> None:
+    refused = one_line(run("server", "add", "arena-1", "--config", house.config))
+    assert "servers of another game feed every pool" in refused
+    assert run("server", "add", "arena-1", "--pool", "main", "--config", house.config).returncode == 0

@@ -287,9 +287,10 @@ def _game(config: Path, name: str) -> str:
 def _pool_for(game: str, tables: dict[str, Any]) -> str:
     """The pool that a server of a game feeds where no option says it; ConfigError where none fits.
 
-    Players of NS2 and of another game are different people to rate, even with one account.
+    One account's skill in two games is no one number: a pool that another game's servers feed is left out.
     """
-    pools = tables.get("pool", {})
+    fed = {keys.get("pool") for keys in tables.get("server", {}).values() if keys.get("game", "tf2") != game}
+    pools = {name: keys for name, keys in tables.get("pool", {}).items() if name not in fed}
     if game == "ns2":
         pools = {name: keys for name, keys in pools.items() if keys.get("system") == "ns2"}
         if not pools:
@@ -297,6 +298,8 @@ def _pool_for(game: str, tables: dict[str, Any]) -> str:
                 'no pool rates by ns2: add [pool.ns2] with system = "ns2" to config.toml and restart the daemon, or '
                 "name a pool by --pool"
             )
+    if not pools and tables.get("pool"):
+        raise ConfigError("servers of another game feed every pool: add a pool to config.toml, or name one by --pool")
     return next(iter(pools)) if len(pools) == 1 else "main"
 
 

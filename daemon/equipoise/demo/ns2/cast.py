@@ -13,7 +13,7 @@ from random import Random
 from statistics import fmean
 
 from equipoise.core.model import PlayerId, Presence, Role, Side, Span
-from equipoise.demo.cast import NAMES, Character, account
+from equipoise.demo.cast import NAMES, SMURF, Character, account
 
 POINTS = 400.0
 """Points per unit of log-odds."""
@@ -49,6 +49,7 @@ class Person(Character):
 
 def people(rng: Random, count: int) -> tuple[Person, ...]:
     """Draw `count` people; two in three prefer a side."""
+    names = NAMES if count <= len(NAMES) else (*NAMES, SMURF)
     return tuple(
         Person(
             account(number),
@@ -59,7 +60,7 @@ def people(rng: Random, count: int) -> tuple[Person, ...]:
             prefers=rng.choice((Side.A, Side.B, None)),
             commands=number <= COMMANDERS,
         )
-        for number, name in enumerate(rng.sample(NAMES, count), 1)
+        for number, name in enumerate(rng.sample(names, count), 1)
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from statistics import fmean
 
@@ -15,7 +15,7 @@ from equipoise.core.events import Phase
 from equipoise.core.model import Mode, PlayerId, Presence, Round, RoundId, ServerId, Side
 from equipoise.core.phrases import Phrase, Text
 from equipoise.demo import words as common
-from equipoise.demo.board import NS2_LOOK, Stage
+from equipoise.demo.board import NS2_LOOK, Row, Stage
 from equipoise.demo.client import Client
 from equipoise.demo.daemon import Daemon, Installation
 from equipoise.demo.evening import Evening, boot
@@ -23,6 +23,7 @@ from equipoise.demo.ns2 import words
 from equipoise.demo.ns2.cast import POINTS, Person, chance, draw_winner, lineup, random_favourite
 from equipoise.demo.record import Played
 from equipoise.lab.simulation.game_server import Map
+from equipoise.lab.simulation.measures import spearman
 from equipoise.lab.simulation.ns2_server import NS2Server
 from equipoise.wire import NS2
 
@@ -45,6 +46,7 @@ HOLD_SECONDS = 3.0
 """More than the mod holds a player who wants a side."""
 RECENT = 50
 """Decisions among which the last shuffle is looked for."""
+COMMANDER = "commander"
 GROUP = 4
 """Players who choose a side in one moment."""
 
@@ -57,6 +59,8 @@ class Tally:
     """For each wish of each round, whether its player began the round on that side."""
     true: dict[RoundId, float] = field(default_factory=dict)
     """The marines' true win probability, given who played when."""
+    commanded: set[PlayerId] = field(default_factory=set)
+    """Players who have commanded."""
     drawn: int = 0
     restarted: int = 0
     """Rounds that a shuffle began again."""
@@ -235,6 +239,7 @@ class NS2Evening(Evening):
         teams = self.teams()
         chairs = [id for side in Side if (id := self.game.commander(side)) is not None]
         self._lineup = lineup(teams.a, teams.b, chairs)
+        self.tally.commanded.update(chairs)
         self._predicted = 0.5 if teams.chance is None else teams.chance
         self._random = random_favourite(self.rng, self.people, (teams.a, teams.b), chairs, self.advantage)
         self.tally.wishes += [self.game.clients[id].side is side for id, side in self._wishes.items() if self._here(id)]
@@ -294,8 +299,33 @@ class NS2Evening(Evening):
         return 1.0 / (1.0 + math.exp(-difference / 2 / POINTS))
 
     def _figures(self, teams: common.Teams) -> tuple[str, str]:
-        a, b = (f"Ø {fmean(map(self.rating, side)):.0f}" if side else "" for side in (teams.a, teams.b))
+        a, b = (self._mean([id for id in side if not self.game.clients[id].commander]) for side in (teams.a, teams.b))
         return a, b
+
+    def _mean(self, field: Sequence[PlayerId]) -> str:
+        """Of the players on a side's field: the commander plays against the other one."""
+        return f"Ø {fmean(self._skill(id, self._part(id)) for id in field):.0f}" if field else ""
+
+    def _row(self, id: PlayerId) -> Row:
+        """A player is shown with their skill in the part that they have: as marine, as alien or as commander."""
+        person, part = self.people[id], self._part(id)
+        side = self.game.clients[id].side
+        true = person.commanding if part == COMMANDER else person.skill if side is None else person.on(side)
+        return replace(super()._row(id), rating=self._skill(id, part), skill=true)
+
+    def _part(self, id: PlayerId) -> str:
+        """What the daemon calls the skill that counts now; empty: the average."""
+        client = self.game.clients[id]
+        return COMMANDER if client.commander else "" if client.side is None else NS2.word(client.side)
+
+    def _skill(self, id: PlayerId, part: str) -> float:
+        summary = self._summaries.get(id)
+        return self.rating(id) if summary is None or not summary.skills else summary.skills.get(part, summary.rating)
+
+    def commanders_fidelity(self) -> float:
+        """Rank correlation of the skills as commanders with the true ones, of those who have commanded."""
+        known = sorted(self.tally.commanded)
+        return spearman([self._skill(id, COMMANDER) for id in known], [self.people[id].commanding for id in known])
 
     def _due(self) -> str:
         return "shuffle at the next round start" if self.script.pending else ""

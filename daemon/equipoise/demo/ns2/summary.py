@@ -47,6 +47,8 @@ class NS2Summary(Summary):
     """Likewise of the sides that were named in secret team choices."""
     rank_correlation: float
     """Spearman's ρ of ratings and true skill, averages of both sides."""
+    commander_correlation: float
+    """The same of skill as a commander, of those who have commanded."""
     prediction_error: float
     """Mean distance of the predicted win probability from the true one, over the second half of the rounds."""
     stronger_side: float
@@ -72,7 +74,11 @@ class NS2Summary(Summary):
             ("moves per shuffle", f"{self.moves_per_shuffle:.1f}", f"{self.moved} players changed side"),
             ("moved in a round", f"{self.moved_in_rounds}", f"switches refused: {self.refused_switches}"),
             ("wishes honoured", percent(self.wishes_honoured), chosen),
-            ("ratings and true skill", f"{self.rank_correlation:.2f}", "Spearman's ρ; 1 is the true order"),
+            (
+                "ratings and true skill",
+                f"{self.rank_correlation:.2f}",
+                f"Spearman's ρ, 1 is true; commanders {self.commander_correlation:.2f}",
+            ),
             ("predictions, off by", f"{100 * self.prediction_error:.1f} %", "from the true chance, on average"),
             (
                 "stronger side, truly",
@@ -127,6 +133,7 @@ async def summarise(evening: NS2Evening, client: Client) -> NS2Summary:
         choices=len(tally.chosen),
         choices_honoured=_part(tally.chosen),
         rank_correlation=record.fidelity[-1],
+        commander_correlation=evening.commanders_fidelity(),
         prediction_error=_error(rounds, dict(list(tally.true.items())[-half:])),
         stronger_side=stronger,
         random_teams=random,
