@@ -73,7 +73,7 @@ def moves_of(question: AskSplit, split: Split) -> int:
 
 
 def random_question(random: Random) -> tuple[AskSplit, System[Any]]:
-    """Few players with any of it: commanders, ready room, friends, wishes, last winners, a map's advantage."""
+    """Few players with any of it: commanders, bots, ready room, friends, wishes, winners, a map's advantage."""
     numbers = list(range(1, random.randint(4, 8) + 1))
     system = create("ns2", commander_field_share=random.choice((0.0, 0.5)))
     won_by_marines(system, *random.choice(((0, 0), (12, 2), (1, 9))))
@@ -85,6 +85,8 @@ def random_question(random: Random) -> tuple[AskSplit, System[Any]]:
         on_side = [entry.id for entry in here if entry.side is side]
         if on_side and random.random() < 0.6:
             here = tuple(replace(entry, commander=entry.commander or entry.id == on_side[0]) for entry in here)
+    if random.random() < 0.3:
+        here += (Entry(PlayerId("bot:50"), random.choice(tuple(Side))),)
     order = random.sample(numbers, len(numbers))
     width = random.choice((0.01, 0.05, 0.2))
     terms = ShuffleTerms(
@@ -99,11 +101,11 @@ def random_question(random: Random) -> tuple[AskSplit, System[Any]]:
 
 
 def all_splits(question: AskSplit) -> list[Split]:
-    """All ways to place everyone on two sides of equal size, give or take one; commanders stay."""
+    """All ways to place as many humans on A as on B, give or take one; commanders and bots stay."""
     here, found = question.entries, []
-    for sides in product(Side, repeat=len(here)):
-        stays = all(side is one.side for side, one in zip(sides, here, strict=True) if one.commander)
-        if stays and abs(2 * sides.count(Side.A) - len(here)) <= 1:
+    for sides in product(*((one.side,) if one.side and (one.commander or one.bot) else Side for one in here)):
+        humans = [side for side, one in zip(sides, here, strict=True) if not one.bot]
+        if abs(humans.count(Side.A) - humans.count(Side.B)) <= 1:
             on = [tuple(one.id for one, at in zip(here, sides, strict=True) if at is side) for side in Side]
             found.append(Split(*on))
     return found

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from bench.pools import hard_pools
 from equipoise.core.model import Side
 from equipoise.errors import SplitError
-from equipoise.solver import Assignment, Budget, Pin, shuffle
+from equipoise.solver import Assignment, Budget, Pin, fewest_moves, shuffle
 
 Places = tuple[int, ...]
 Score = tuple[float, ...]
@@ -162,6 +162,23 @@ def test_an_answer_beyond_the_budget_is_allowed_and_says_what_may_be_missing(see
         best = min(wanted, key=evening.score)
         assert found.moves - evening.moves(best) <= found.gap.moves
         assert evening.score(places)[-1] - evening.score(best)[-1] <= found.gap.points
+
+
+def test_the_fewest_moves_of_many_players_are_those_of_another_method() -> None:
+    stacked = [Side.A] * 12 + [Side.B] * 12
+    for _, ratings in hard_pools(24, seed=3, each=1):
+        values = sorted(ratings, reverse=True)
+        by_side = [value + 7 * (value % 11) for value in values]
+        frontier = fewest_moves(values, stacked, values_b=by_side, target=50)
+        for points in (3000, 300, 30, 0):
+            found = shuffle(
+                values, stacked, sizes=(12, 12), values_b=by_side, target=50, band=(50 - points, 50 + points)
+            )
+            expected = frontier.within(points)
+
+            assert found.optimal
+            assert found.moves == expected.moves
+            assert abs(found.difference - 50) <= abs(expected.difference - 50)
 
 
 def test_a_hundred_players_beyond_the_budget_are_brought_inside_the_band() -> None:
