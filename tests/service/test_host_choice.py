@@ -1,0 +1,142 @@
+"""A secret team choice, wishes and friends, with the solver and NS2's rating system behind the host."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+
+from equipoise.core import effects as f
+from equipoise.core import events as e
+from equipoise.core.asks import Moment
+from equipoise.core.model import Mode, Roster, Side
+from equipoise.core.phrases import Phrase, Text
+from equipoise.core.rules import Rules, ShuffleRules
+from equipoise.wire.values import Reply
+from tests.hosts import Rig, player, roster
+
+EIGHT = range(1, 9)
+HERE = roster((1, 2, 3, 4), (5, 6, 7, 8))
+MARINES, ALIENS = "marines", "aliens"
+
+
+def typed(number: int, *words: str, admin: bool = False) -> e.Commanded:
+    return e.Commanded(0.0, words, player(number), admin)
+
+
+async def began(rig: Rig, skills: Mapping[int, float], here: Roster = HERE) -> None:
+    for number, skill in skills.items():
+        await rig.pool.edit(player(number), skill, "a test")
+    await rig.hello(here, Mode.NS2)
+
+
+async def chosen(rig: Rig, choices: Mapping[int, str]) -> Reply:
+    """Opened by an admin; the reply to the last choice, which closes it."""
+    await rig.post(typed(1, "choice", admin=True))
+    *_, last = [await rig.post(typed(number, "choose", word)) for number, word in choices.items()]
+    return last
+
+
+def assigned(reply: Reply) -> f.Assign:
+    (order,) = (order for order in reply.orders if isinstance(order, f.Assign))
+    return order
+
+
+async def made(rig: Rig, reply: Reply) -> tuple[set[int], Text]:
+    """The script makes the teams; the marines by number, and the last text that all players read."""
+    order = assigned(reply)
+    done = await rig.post(e.OrderDone(0.0, order.order))
+    *_, last = [told.text for told in done.orders if isinstance(told, f.Say)]
+    return {number for number in EIGHT if player(number) in order.split.a}, last
+
+
+def with_rig(tmp_path: Path, play: Callable[[Rig], Awaitable[None]]) -> None:
+    async def main() -> None:
+        async with Rig(tmp_path, system="ns2") as rig:
+            await play(rig)
+
+    asyncio.run(main())
+
+
+def test_choices_are_granted_where_the_teams_stay_even(tmp_path: Path) -> None:
+    async def play(rig: Rig) -> None:
+        await began(rig, dict.fromkeys(EIGHT, 1500.0))
+        choices = {1: ALIENS, 2: ALIENS, 3: MARINES, 4: "random", 5: MARINES, 6: MARINES, 7: ALIENS, 8: "random"}
+        reply = await chosen(rig, choices)
+        assert assigned(reply).moment is Moment.NOW
+        marines, last = await made(rig, reply)
+        assert {3, 5, 6} <= marines
+        assert not marines & {1, 2, 7}
+        assert last == Text(Phrase.CHOICE_RESULT, ("6", "6"))
+
+    with_rig(tmp_path, play)
+
+
+def test_the_band_comes_before_the_choices(tmp_path: Path) -> None:
+    async def play(rig: Rig) -> None:
+        await began(rig, dict.fromkeys(EIGHT, 1000.0) | dict.fromkeys((1, 2), 3000.0))
+        marines, last = await made(
+            rig, await chosen(rig, dict.fromkeys((1, 2, 3, 4), MARINES) | dict.fromkeys((5, 6, 7, 8), ALIENS))
+        )
+        assert len(marines & {1, 2}) == 1
+        assert last == Text(Phrase.CHOICE_RESULT, ("6", "8"))
+
+    with_rig(tmp_path, play)
+
+
+def test_if_all_want_marines_half_get_them_and_the_other_half_next_time(tmp_path: Path) -> None:
+    async def play(rig: Rig) -> None:
+        await began(rig, {number: 1500.0 + number for number in EIGHT})
+        first, last = await made(rig, await chosen(rig, dict.fromkeys(EIGHT, MARINES)))
+        assert last == Text(Phrase.CHOICE_RESULT, ("4", "8"))
+        here = roster(sorted(first), sorted(set(EIGHT) - first))
+        await rig.play("r1", here, None, Mode.NS2)
+        await rig.hello(here, Mode.NS2)
+        second, last = await made(rig, await chosen(rig, dict.fromkeys(EIGHT, MARINES)))
+        assert second == set(EIGHT) - first
+        assert last == Text(Phrase.CHOICE_RESULT, ("4", "8"))
+
+    with_rig(tmp_path, play)
+
+
+def test_the_last_winners_are_split_evenly_whatever_they_chose(tmp_path: Path) -> None:
+    async def play(rig: Rig) -> None:
+        await began(rig, dict.fromkeys(EIGHT, 1500.0))
+        await rig.play("r1", HERE, Side.A, Mode.NS2)
+        await rig.hello(HERE, Mode.NS2)
+        marines, _ = await made(
+            rig, await chosen(rig, dict.fromkeys((1, 2, 3, 4), MARINES) | dict.fromkeys((5, 6, 7, 8), ALIENS))
+        )
+        assert len(marines & {1, 2, 3, 4}) == 2
+
+    with_rig(tmp_path, play)
+
+
+def test_friends_stay_together_and_a_group_larger_than_half_is_parted_least(tmp_path: Path) -> None:
+    async def play(rig: Rig) -> None:
+        here = roster((1, 2, 5), (3, 4, 6))
+        await began(rig, dict.fromkeys(EIGHT, 1500.0), here)
+        for one, other in ((1, 2), (2, 1), (3, 2), (2, 3), (3, 4), (4, 3)):
+            await rig.post(typed(one, "friend", player(other)))
+        marines, _ = await made(rig, await chosen(rig, dict.fromkeys(range(1, 7), "random")))
+        assert len(marines & {1, 2, 3, 4}) in (1, 3)
+
+    with_rig(tmp_path, play)
+
+
+def test_a_choice_ends_by_the_hosts_own_timer(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with Rig(tmp_path, Rules(shuffle=ShuffleRules(choice_seconds=0.05)), system="ns2") as rig:
+            await began(rig, dict.fromkeys(EIGHT, 1500.0))
+            await rig.post(typed(1, "choice", admin=True), typed(1, "choose", ALIENS), typed(5, "choose", MARINES))
+            rig.clock.now += 1.0
+            for _ in range(2000):
+                reply = await rig.post()
+                if reply.orders:
+                    break
+                await asyncio.sleep(0.01)
+            marines, last = await made(rig, reply)
+            assert (1 in marines, 5 in marines) == (False, True)
+            assert last == Text(Phrase.CHOICE_RESULT, ("2", "2"))
+
+    asyncio.run(main())
