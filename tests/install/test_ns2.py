@@ -13,6 +13,9 @@ import pytest
 from tests.cli.house import House, ask, one_line, run, serving
 from tests.install.game_server import everything
 
+NO_DAEMON = ("--url", "http://127.0.0.1:1")
+"""Another daemon of this machine may listen at the address of a new configuration."""
+
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
@@ -131,7 +134,7 @@ def test_the_doctor_asks_an_operator_of_ns2_for_nothing_of_sourcemod(house: Hous
 def test_the_mod_is_written_to_be_published_and_updates_leave_its_item_and_drop_old_files(tmp_path: Path) -> None:
     assert run("init", tmp_path / "new", "--game", "ns2").returncode == 0
     config, mod = tmp_path / "new" / "config.toml", tmp_path / "mod"
-    added = run("server", "add", "ns2-2", "--game", "ns2", "--mod", mod, "--config", config)
+    added = run("server", "add", "ns2-2", "--game", "ns2", "--mod", mod, "--config", config, *NO_DAEMON)
     assert (added.returncode, added.stderr) == (0, "")
     assert f"-game {mod}/output." in added.stdout
     assert "  ns2-2  " in added.stdout, "its secret is shown: it stands nowhere else"
@@ -162,7 +165,7 @@ def test_a_folder_of_something_else_is_no_place_for_the_mod(tmp_path: Path) -> N
 
 def test_an_ns2_server_never_falls_into_the_pool_of_another_game(tmp_path: Path) -> None:
     assert run("init", tmp_path).returncode == 0
-    add = ("server", "add", "ns2-1", "--game", "ns2", "--config", tmp_path / "config.toml")
+    add = ("server", "add", "ns2-1", "--game", "ns2", "--config", tmp_path / "config.toml", *NO_DAEMON)
     refused = one_line(run(*add))
     assert 'no pool rates by ns2: add [pool.ns2] with system = "ns2" to config.toml' in refused
     with (tmp_path / "config.toml").open("a") as file:
