@@ -62,7 +62,7 @@ def exported(house: House, *words: str | Path) -> bytes:
 def sealed(changed: bytes) -> bytes:
     """An export that was changed, with the end that it must have."""
     first, *lines, _ = changed.splitlines(keepends=True)
-    digest = hashlib.sha256(b"".join(lines)).hexdigest()
+    digest = hashlib.sha256(b"".join(lines if b'"version":1}' in first else (first, *lines))).hexdigest()
     return b"".join((first, *lines, b'{"kind":"end","lines":%d,"sha256":"%s"}\n' % (len(lines), digest.encode())))
 
 

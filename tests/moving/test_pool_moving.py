@@ -13,6 +13,7 @@ from contextlib import closing
 from io import BytesIO
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
@@ -161,6 +162,27 @@ def test_a_pool_that_has_something_else_is_not_touched(export: bytes, tmp_path: 
     done = pool(other, "import", tmp_path / "main.jsonl")
     assert (done.returncode, everything(other)) == (1, before)
     assert "3 rounds" in done.stderr
+
+
+def test_an_export_of_the_first_format_which_has_no_spans_is_read_and_is_no_other_format(
+    new: House, export: bytes, tmp_path: Path
+) -> None:
+    plain = [json.loads(line) for line in export.splitlines()]
+    assert any(each.pop("spans", None) for line in plain for each in line.get("participants", ()) if "spans" in each)
+    older = json.loads(json.dumps(plain))
+    older[0]["version"] = 1
+    for line, old in zip(plain, older, strict=True):
+        if line["kind"] == "void":
+            line["participants"] = [[*row[:-1], None] for row in line["participants"]]
+            old["participants"] = [row[:-1] for row in line["participants"]]
+    texts = [b"".join(msgspec.json.encode(line) + b"\n" for line in lines) for lines in (plain, older)]
+    file = tmp_path / "main.jsonl"
+    file.write_bytes(sealed(texts[1]).replace(b'"version":1', b'"version":2', 1))
+    assert "were changed or damaged" in pool(new, "import", file).stderr
+    file.write_bytes(sealed(texts[1]))
+    done = pool(new, "import", file)
+    assert done.returncode == 0, done.stderr
+    assert exported(new) == sealed(texts[0])
 
 
 def test_numbers_that_other_pools_have_taken_do_not_matter(export: bytes, tmp_path: Path) -> None:

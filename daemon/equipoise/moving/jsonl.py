@@ -1,7 +1,7 @@
 """The text of an export: a line of JSON each for the format, the pool, its parts, and the end.
 
-The last line has the SHA-256 of all lines between the first and itself, so that half an export, or one that was
-changed, is noticed. No line says when the export was made: the same pool gives the same bytes.
+The last line has the SHA-256 of all lines above it, so that half an export, or one that was changed, is noticed; in
+files of format 1, without the first. No line says when the export was made: the same pool gives the same bytes.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _line: msgspec.json.Decoder[Format | moved.AnyLine | End] = msgspec.json.Decoder
 def written(lines: Iterable[moved.AnyLine]) -> Iterator[bytes]:
     """An export, in pieces of whole lines; an error of the first lines comes before the first piece."""
     first = _encoder.encode(Format(version=VERSION)) + b"\n"
-    piece, count, digest = bytearray(), 0, hashlib.sha256()
+    piece, count, digest = bytearray(), 0, hashlib.sha256(first)
     for line in lines:
         start = len(piece)
         _encoder.encode_into(line, piece, start)
@@ -120,6 +120,8 @@ class Reader:
             )
         if version not in (1, VERSION):
             raise self._refusal(f"the format {version!r:.40} is unknown")
+        if version == VERSION:
+            self._digest.update(text)
 
     def _next(self) -> moved.AnyLine | End:
         text = self._text()
