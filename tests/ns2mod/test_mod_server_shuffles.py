@@ -259,6 +259,23 @@ def test_a_silent_daemon_at_a_start_that_needs_a_shuffle_leaves_its_last_splits(
     assert event["blu"] == ["103", "201", "202"]
 
 
+@pytest.mark.parametrize("chair", [101, 201])
+def test_with_one_commander_alone_the_last_splits_leave_even_sides(evening: Start, chair: int) -> None:
+    """The others are odd in number: the side without a commander has one more of them."""
+    one = evening()
+    one.peer.fields = {"pending": True, "cache": CACHE}
+    marines, aliens = one.people()
+    one.game.http.failure = ("Couldn't connect to server", 7)
+    one.game.run(3)
+    assert (marines if chair == 101 else aliens)[0].commands()
+    one.game.start_without_pregame()
+    one.game.run(1)
+    found = teams(marines, aliens)
+    assert sorted(found.values()) == [1, 1, 1, 2, 2, 2]
+    assert found[chair] == chair // 100
+    assert found[103] == 2
+
+
 def test_a_daemon_that_dies_before_it_answers_a_start_is_waited_for_until_two_seconds_into_the_countdown(
     evening: Start,
 ) -> None:
