@@ -182,3 +182,65 @@ def test_the_mods_folder_holds_no_address_and_no_secret(evening: Start) -> None:
     assert set(one.game.files.names()) >= {"Equipoise.json"}
     for mod in one.game.mods:
         assert not any(path.suffix == ".json" for path in mod.rglob("*"))
+
+
+def test_rights_that_cannot_be_read_keep_no_server_from_the_daemon(evening: Start) -> None:
+    """The game's own function throws for a group that ServerAdmin.json does not have."""
+    one, _, _ = started(evening)
+    one.game.execute("function GetClientCanRunCommand() error('no such group') end")
+    one.game.connect(301, "Ann")
+    one.game.run(2)
+    assert "301" in one.peer.sides()
+    assert sum("no such group" in line for line in one.game.messages) == 1
+
+
+def test_a_chat_line_of_a_player_without_a_client_is_not_the_servers_console(evening: Start) -> None:
+    one, _, _ = started(evening)
+    one.game.execute("Server.GetOwner = function() return nil end ProcessSayCommand({}, '!eq rating')")
+    assert commands(one) == []
+
+
+def test_an_admin_reads_the_answer_to_a_console_command_in_the_console(evening: Start) -> None:
+    one, ann, _ = started(evening)
+    one.game.admins = {ann.account_id}
+    line = {"phrase": "Equipoise_WhyLine", "args": ["a", "b"]}
+    one.peer.answers = lambda event: (
+        [{"kind": "tell", "id": steam(101), "lines": [line]}] if event["kind"] == "command" else []
+    )
+    ann.console("sv_eq_why")
+    one.game.run(2)
+    assert (ann.prints, ann.chat) == (["a: b"], [])
+    ann.console("eq top")
+    one.game.run(2)
+    assert (ann.prints, ann.chat) == (["a: b"], ["a: b"]), "of what players ask the server's log reads nothing"
+
+
+@pytest.mark.parametrize(
+    ("typed", "account"),
+    [("42", 303), ("301", 301), ("rainer", 302), ("RAIN", None), ("zoe", 305), ("Twin", None), ("9999", 9999)],
+)
+def test_a_name_is_one_players_or_none(evening: Start, typed: str, account: int | None) -> None:
+    """A number is the id of who is here, else a name, else the id of who is not."""
+    one, ann, _ = started(evening)
+    names = ("Rain", "Rainer", "42", "rain", "zoe", "Zoe", "Twin", "Twin")
+    for number, name in enumerate(names):
+        one.game.connect(301 + number, name)
+    one.game.run(1)
+    ann.console(f"eq friend {typed}")
+    found = [event["words"] for event in commands(one)]
+    assert found == ([] if account is None else [["friend", steam(account)]])
+
+
+@pytest.mark.parametrize("grouped", [True, False])
+def test_admins_name_players_whose_names_have_blanks(evening: Start, grouped: bool) -> None:
+    one, _, _ = started(evening, switches={"quotes_group": grouped})
+    one.game.connect(301, "Zoe the 2nd")
+    one.game.run(1)
+    one.game.console('sv_eq_set "Zoe the 2nd" 1500')
+    one.game.console("sv_eq_set Zoe the 2nd 1600")
+    one.game.console("sv_eq_reset Zoe the")
+    assert [event["words"] for event in commands(one)] == [
+        ["set", steam(301), "1500"],
+        ["set", steam(301), "1600"],
+        ["reset", steam(301)],
+    ]

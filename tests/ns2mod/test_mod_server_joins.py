@@ -191,3 +191,18 @@ def test_a_player_who_goes_to_watch_while_held_is_not_put_on_a_side(evening: Sta
     client.joins(3)
     one.game.run(4)
     assert client.team == 3
+
+
+@SHINES
+def test_a_held_player_goes_where_they_asked_when_equipoise_is_switched_off_meanwhile(
+    evening: Start, shine: str
+) -> None:
+    one = evening(shine=shine)
+    one.people(2, 2)
+    client = one.game.connect(301, "Ann")
+    locked(one, 301, "aliens")
+    one.peer.answers = place("aliens")
+    one.peer.fields = {"enabled": False}
+    client.joins(1)
+    one.game.run(1)
+    assert client.team == 1
