@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tests.ns2mod.rig.clients import Client
 from tests.ns2mod.sessions import ALIENS, MARINES, RealEvening
 
 NewEvening = Callable[..., RealEvening]
 QUIET = "[autobalance]\nenabled = false\n[shuffle]\nat_round_start = false\n"
 """Only what the test does changes the sides."""
+
+
+def commander(evening: RealEvening, client: Client) -> float:
+    """A player's skill in the chair, in points."""
+    return float(evening.player(client)["skills"]["commander"]["value"])
 
 
 def test_a_round_with_a_late_joiner_a_switch_a_leaver_a_reconnect_another_commander_and_a_bot(
@@ -68,8 +74,7 @@ def test_a_round_with_a_late_joiner_a_switch_a_leaver_a_reconnect_another_comman
     }
     assert evening.player(people["a"])["rounds"] == evening.player(people["d"])["rounds"] == 1
     assert evening.player(people["a"])["rating"] > 1000 > evening.player(people["d"])["rating"]
-    commanding = [evening.player(people[name])["skills"]["commander"]["value"] for name in "ab"]
-    assert commanding[0] > 1000 > commanding[1]
+    assert commander(evening, people["a"]) > 1000 > commander(evening, people["b"])
 
 
 def test_a_draw_is_rated_as_half_a_win_for_both(new_evening: NewEvening) -> None:
