@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from time import thread_time
 
 from tests.ns2mod.rig import Client, Game
-from tests.ns2mod.sessions import MARINES, RealEvening
+from tests.ns2mod.sessions import MARINES, Evening
 
 PLAYERS = 24
 FRAMES_PER_SECOND = 30
@@ -31,7 +31,7 @@ def main() -> None:
         folder = Path(name)
         print(f"{'12v12, ms of a frame':44} {'mean':>7} {'p99':>7} {'worst':>7}")
         _evening("without the mod", Game(config=_made(folder / "bare")).boot())
-        evening = RealEvening(folder / "evening")
+        evening = Evening(folder / "evening")
         try:
             _evening("with the mod", evening.game)
             evening.game.http.delay = SLOW_SECONDS

@@ -58,7 +58,9 @@ def test_the_number_of_digits_is_a_switch(digits: int, text: str) -> None:
 
 
 def test_the_decoder_reads_lists_and_objects_alike_commas_or_none_and_comments() -> None:
-    assert GAME.execute("""local read = json.decode('{"a" 1 /* two */ ,"b": 2}') return read[1], read[2], read.b""") == (
+    assert GAME.execute(
+        """local read = json.decode('{"a" 1 /* two */ ,"b": 2}') return read[1], read[2], read.b"""
+    ) == (
         "a",
         1,
         2,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.ns2mod.rig.clients import Client
-from tests.ns2mod.sessions import ALIENS, MARINES, RealEvening
+from tests.ns2mod.sessions import ALIENS, MARINES, Evening
 
-NewEvening = Callable[..., RealEvening]
+NewEvening = Callable[..., Evening]
 QUIET = "[autobalance]\nenabled = false\n[shuffle]\nat_round_start = false\n"
 """Only what the test does changes the sides."""
 
 
-def commander(evening: RealEvening, client: Client) -> float:
+def commander(evening: Evening, client: Client) -> float:
     """A player's skill in the chair, in points."""
     return float(evening.player(client)["skills"]["commander"]["value"])
 

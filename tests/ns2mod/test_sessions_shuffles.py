@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.ns2mod.sessions import ALIENS, MARINES, RealEvening, fair, stacked
+from tests.ns2mod.sessions import ALIENS, MARINES, Evening, fair, stacked
 
-NewEvening = Callable[..., RealEvening]
+NewEvening = Callable[..., Evening]
 BY_HAND = "[shuffle]\nat_round_start = false\n"
 
 
