@@ -28,6 +28,7 @@ BENCHES = (
     "polls",
     "startup",
     "plugin",
+    "ns2mod",
 )
 
 

@@ -9,46 +9,46 @@ from typing import Any
 
 import pytest
 
-from tests.ns2mod.evening import Evening
 from tests.ns2mod.rig import Game
-from tests.ns2mod.scripted import Peer
-from tests.ns2mod.sessions import RealEvening
+from tests.ns2mod.scene import Scene
+from tests.ns2mod.scripted import ScriptedDaemon
+from tests.ns2mod.sessions import Evening
 
 MOD = Path(__file__).parents[2] / "ns2mod"
 
 
 @pytest.fixture
-def peer() -> Iterator[Peer]:
-    peer = Peer()
-    yield peer
-    peer.close()
+def scripted_daemon() -> Iterator[ScriptedDaemon]:
+    daemon = ScriptedDaemon()
+    yield daemon
+    daemon.close()
 
 
 @pytest.fixture
-def evening(peer: Peer) -> Iterator[Callable[..., Evening]]:
+def scene(scripted_daemon: ScriptedDaemon) -> Iterator[Callable[..., Scene]]:
     """Starts a server with the mod, settings written; a script error, or a batch that is none, fails the test."""
-    started: list[Evening] = []
+    started: list[Scene] = []
 
-    def start(mods: Iterable[Path] = (), **options: Any) -> Evening:
+    def start(mods: Iterable[Path] = (), **options: Any) -> Scene:
         game = Game([MOD, *mods], **options)
-        game.files.put("Equipoise.json", json.dumps({"url": peer.url, "server": "eu-1", "secret": "s3cret"}))
+        game.files.put("Equipoise.json", json.dumps({"url": scripted_daemon.url, "server": "eu-1", "secret": "s3cret"}))
         game.boot()
-        started.append(Evening(game, peer))
+        started.append(Scene(game, scripted_daemon))
         return started[-1]
 
     yield start
     for one in started:
         assert one.game.errors == []
-        assert one.peer.faults == []
+        assert one.daemon.faults == []
 
 
 @pytest.fixture
-def new_evening(tmp_path: Path) -> Iterator[Callable[..., RealEvening]]:
+def new_evening(tmp_path: Path) -> Iterator[Callable[..., Evening]]:
     """Makes evenings with a real daemon. `settings` go into its configuration, the rest are options of the game."""
-    evenings: list[RealEvening] = []
+    evenings: list[Evening] = []
 
-    def make(settings: str = "", **options: Any) -> RealEvening:
-        evenings.append(RealEvening(tmp_path / f"evening{len(evenings)}", settings, **options))
+    def make(settings: str = "", **options: Any) -> Evening:
+        evenings.append(Evening(tmp_path / f"evening{len(evenings)}", settings, **options))
         return evenings[-1]
 
     yield make

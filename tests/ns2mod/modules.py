@@ -15,15 +15,16 @@ MOD = ROOT / "ns2mod"
 FOLDER = MOD / "lua" / "equipoise"
 NAMES = ("codec", "reply", "ring", "outbox", "record", "fallback", "texts")
 """In the order in which each finds what it uses."""
-DKJSON = Path(__file__).parent / "dkjson.lua"
+JSON = Path(__file__).parent / "rig" / "engine" / "json.lua"
 
 
 class Modules:
-    """One Lua state with all modules; `json` is dkjson of the version."""
+    """One Lua state with all modules, and the game's `json`."""
 
-    def __init__(self, dkjson: int = 1) -> None:
+    def __init__(self) -> None:
         self.lua = LuaRuntime(encoding="latin-1", unpack_returned_tuples=True, register_eval=False)
-        self.json = self.lua.execute(DKJSON.read_text(), dkjson)
+        self.run(JSON)
+        self.json = self.lua.globals().json
         for name in NAMES:
             self.run(FOLDER / f"{name}.lua")
         self.all = self.lua.globals().Equipoise

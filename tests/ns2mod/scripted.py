@@ -33,7 +33,7 @@ def assign(order: str, red: list[int], blu: list[int], moment: str) -> dict[str,
     }
 
 
-class Peer:
+class ScriptedDaemon:
     """Answers on a port of its own; `orders` go out with the next reply."""
 
     def __init__(self) -> None:
@@ -51,13 +51,13 @@ class Peer:
         """A batch that comes again gets the same reply."""
         self.seconds = 0.0
         """How long an answer takes, in real time."""
-        peer = self
+        daemon = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 form = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
-                body = json.dumps(peer.reply(form)).encode()
-                time.sleep(peer.seconds)
+                body = json.dumps(daemon.reply(form)).encode()
+                time.sleep(daemon.seconds)
                 self.send_response(200)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()

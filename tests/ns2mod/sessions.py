@@ -42,7 +42,7 @@ class StoredRound:
     """Of each participant."""
 
 
-class RealEvening:
+class Evening:
     """An NS2 server with our mod, and its daemon. `options` are the fake server's."""
 
     def __init__(self, folder: Path, settings: str = "", **options: Any) -> None:
@@ -141,8 +141,8 @@ class RealEvening:
 
 
 def stacked(
-    new_evening: Callable[..., RealEvening], settings: str = "", **options: object
-) -> tuple[RealEvening, dict[str, Client]]:
+    new_evening: Callable[..., Evening], settings: str = "", **options: object
+) -> tuple[Evening, dict[str, Client]]:
     """Ten players, the strong ones all on the marines."""
     evening = new_evening(settings, **options)
     people = evening.seat(*PEOPLE)
@@ -152,7 +152,7 @@ def stacked(
     return evening, people
 
 
-def fair(evening: RealEvening) -> bool:
+def fair(evening: Evening) -> bool:
     """The present sides are inside the fair band."""
     return 0.45 <= evening.status()["win_probability"] <= 0.55
 

@@ -245,6 +245,14 @@ def test_a_split_waits_for_the_countdown_and_is_dropped_when_the_start_is() -> N
     assert policy.said[-1] == {"kind": "order_failed", "order": "o1", "reason": "aborted"}
 
 
+def test_a_split_ordered_at_once_that_comes_when_a_start_has_begun_waits_for_the_countdown() -> None:
+    policy = Policy()
+    policy.stands("1", 1)
+    policy.states("WarmUp", "PreGame")
+    assert policy.assign("o1", [], ["1"], "now", start=0)[0] == "hold"
+    assert policy.raw.TakeHeld(policy.raw).order == "o1"
+
+
 def test_a_split_of_an_earlier_start_is_not_taken_for_this_one() -> None:
     policy = Policy()
     policy.states("PreGame")

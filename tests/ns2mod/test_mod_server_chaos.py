@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from tests.ns2mod.evening import Evening
 from tests.ns2mod.rig import Client
+from tests.ns2mod.scene import Scene
 from tests.ns2mod.scripted import assign, steam
 
-Start = Callable[..., Evening]
+Start = Callable[..., Scene]
 
 PEOPLE = [*range(101, 108), *range(201, 208)]
 WORDS = ("vote", "choose marines", "lang de", "friend Player 101", "dance", "")
@@ -22,7 +22,7 @@ WORDS = ("vote", "choose marines", "lang de", "friend Player 101", "dance", "")
 class Chaos:
     """Steps with their chances; the same seed does the same."""
 
-    def __init__(self, one: Evening, seed: int) -> None:
+    def __init__(self, one: Scene, seed: int) -> None:
         self.one = one
         self.game = one.game
         self.random = random.Random(seed)
@@ -110,19 +110,17 @@ class Chaos:
                 {"kind": "say", "text": reason},
             ]
         )
-        self.one.peer.orders.append(order)
+        self.one.daemon.orders.append(order)
         pending = self.random.random() < 0.3
         ids = [steam(each) for each in here]
         split = "".join("AB"[i % 2] for i in range(len(ids)))
-        self.one.peer.fields = {"pending": pending, "cache": {"ids": ids, "splits": [split]}}
+        self.one.daemon.fields = {"pending": pending, "cache": {"ids": ids, "splits": [split]}}
 
 
 @pytest.mark.parametrize("shine", ["none", "outside", "inside"])
 @pytest.mark.parametrize("seed", range(4))
-def test_whatever_happens_the_mod_stays_quiet_and_what_it_reports_is_whole(
-    evening: Start, shine: str, seed: int
-) -> None:
-    one = evening(shine=shine)
+def test_whatever_happens_the_mod_stays_quiet_and_what_it_reports_is_whole(scene: Start, shine: str, seed: int) -> None:
+    one = scene(shine=shine)
     chaos = Chaos(one, seed)
     for _ in range(250):
         chaos.step()
@@ -130,13 +128,13 @@ def test_whatever_happens_the_mod_stays_quiet_and_what_it_reports_is_whole(
     one.game.http.failure = one.game.http.body = None
     one.game.http.delay, one.game.http.drop = 0.0, False
     one.game.run(40)
-    answered = [event["order"] for kind in ("order_done", "order_failed") for event in one.peer.events(kind)]
-    sent = {(batch["boot"], batch["seq"]) for batch in one.peer.batches}
+    answered = [event["order"] for kind in ("order_done", "order_failed") for event in one.daemon.events(kind)]
+    sent = {(batch["boot"], batch["seq"]) for batch in one.daemon.batches}
     assert len(sent) > 20
     assert set(answered) <= {f"o{number}" for number in range(1, chaos.number + 1)}
     assert not any("Error in" in line for line in one.game.messages)
-    assert one.peer.events("round_ended")
-    for event in one.peer.events("round_ended"):
+    assert one.daemon.events("round_ended")
+    for event in one.daemon.events("round_ended"):
         check_spans(event)
 
 

@@ -8,29 +8,29 @@ from typing import Any
 
 import pytest
 
-from tests.ns2mod.evening import Evening
 from tests.ns2mod.rig import Client, write_mod
+from tests.ns2mod.scene import Scene
 from tests.ns2mod.scripted import steam
 
-Start = Callable[..., Evening]
+Start = Callable[..., Scene]
 
 
-def commands(one: Evening) -> list[dict[str, Any]]:
+def commands(one: Scene) -> list[dict[str, Any]]:
     one.game.run(1)
     return [
         {"words": event["words"], "by": event["by"], "admin": event.get("admin", False)}
-        for event in one.peer.events("command")
+        for event in one.daemon.events("command")
     ]
 
 
-def started(evening: Start, **options: Any) -> tuple[Evening, Client, Client]:
-    one = evening(**options)
+def started(scene: Start, **options: Any) -> tuple[Scene, Client, Client]:
+    one = scene(**options)
     marines, aliens = one.people(2, 2)
     return one, marines[0], aliens[0]
 
 
-def test_the_servers_console_may_everything(evening: Start) -> None:
-    one, _, _ = started(evening)
+def test_the_servers_console_may_everything(scene: Start) -> None:
+    one, _, _ = started(scene)
     for line in ("sv_eq_status", "sv_eq_shuffle next", "sv_eq_choice", "sv_eq_set M2 1700", "sv_eq_reset 201"):
         assert one.game.console(line)
     assert [(event["words"], event["by"], event["admin"]) for event in commands(one)] == [
@@ -43,8 +43,8 @@ def test_the_servers_console_may_everything(evening: Start) -> None:
 
 
 @pytest.mark.parametrize("shine", ["none", "outside"])
-def test_an_admins_command_needs_the_right_to_it(evening: Start, shine: str) -> None:
-    one, ann, bob = started(evening, shine=shine)
+def test_an_admins_command_needs_the_right_to_it(scene: Start, shine: str) -> None:
+    one, ann, bob = started(scene, shine=shine)
     one.game.admins = {ann.account_id}
     ann.console("sv_eq_off")
     bob.console("sv_eq_off")
@@ -54,8 +54,8 @@ def test_an_admins_command_needs_the_right_to_it(evening: Start, shine: str) -> 
 @pytest.mark.parametrize(
     "line", ["sv_eq_set", "sv_eq_set M2", "sv_eq_set M2 much", "sv_eq_rating Stranger", "sv_eq_reset M"]
 )
-def test_a_command_without_its_player_or_number_is_explained_and_not_sent(evening: Start, line: str) -> None:
-    one, _, _ = started(evening)
+def test_a_command_without_its_player_or_number_is_explained_and_not_sent(scene: Start, line: str) -> None:
+    one, _, _ = started(scene)
     one.game.console(line)
     assert commands(one) == []
     assert any("Usage:" in said or "No player" in said for said in one.game.messages)
@@ -73,33 +73,33 @@ def test_a_command_without_its_player_or_number_is_explained_and_not_sent(evenin
         ("choice", ["choice"]),
     ],
 )
-def test_players_ask_in_chat_and_in_their_console(evening: Start, shine: str, line: str, words: list[str]) -> None:
-    one, ann, _ = started(evening, shine=shine)
+def test_players_ask_in_chat_and_in_their_console(scene: Start, shine: str, line: str, words: list[str]) -> None:
+    one, ann, _ = started(scene, shine=shine)
     ann.says(f"!eq {line}")
     ann.console(f"eq {line}")
     assert commands(one) == [{"words": words, "by": "101", "admin": False}] * 2
 
 
 def test_a_mod_that_loads_later_and_replaces_the_games_chat_function_leaves_the_commands(
-    evening: Start, tmp_path: Path
+    scene: Start, tmp_path: Path
 ) -> None:
     other = write_mod(tmp_path, "later", "function ProcessSayCommand() heard = (heard or 0) + 1 end", priority=5)
-    one, ann, _ = started(evening, mods=[other], own=("Equipoise", "heard"))
+    one, ann, _ = started(scene, mods=[other], own=("Equipoise", "heard"))
     ann.says("!eq vote")
     assert [command["words"] for command in commands(one)] == [["vote"]]
     assert one.game.execute("return heard") == 1
 
 
 @pytest.mark.parametrize("text", ["!equal teams please", "eq vote", "I say !eq vote", "!"])
-def test_other_chat_is_no_command(evening: Start, text: str) -> None:
-    one, ann, bob = started(evening)
+def test_other_chat_is_no_command(scene: Start, text: str) -> None:
+    one, ann, bob = started(scene)
     ann.says(text)
     assert commands(one) == []
     assert bob.chat[-1] == text
 
 
-def test_a_secret_choice_typed_in_chat_is_not_taken_where_others_read_it(evening: Start) -> None:
-    one, ann, bob = started(evening)
+def test_a_secret_choice_typed_in_chat_is_not_taken_where_others_read_it(scene: Start) -> None:
+    one, ann, bob = started(scene)
     ann.says("!eq choose marines")
     assert commands(one) == []
     assert "eq choose" in ann.chat[-1]
@@ -108,26 +108,26 @@ def test_a_secret_choice_typed_in_chat_is_not_taken_where_others_read_it(evening
     assert commands(one) == [{"words": ["choose", "aliens"], "by": "101", "admin": False}]
 
 
-def test_with_shine_a_secret_choice_in_chat_reaches_the_daemon_and_no_other_player(evening: Start) -> None:
-    one, ann, bob = started(evening, shine="outside")
+def test_with_shine_a_secret_choice_in_chat_reaches_the_daemon_and_no_other_player(scene: Start) -> None:
+    one, ann, bob = started(scene, shine="outside")
     ann.says("!eq choose marines")
     assert commands(one) == [{"words": ["choose", "marines"], "by": "101", "admin": False}]
     assert not any("choose" in line for line in bob.chat)
 
 
-def test_a_player_chooses_a_language_and_keeps_it_over_a_map_change(evening: Start) -> None:
-    one, ann, bob = started(evening)
+def test_a_player_chooses_a_language_and_keeps_it_over_a_map_change(scene: Start) -> None:
+    one, ann, bob = started(scene)
     ann.says("!eq lang de")
     one.game.change_map("ns2_tram")
     one.game.run(2)
-    one.peer.orders = [{"kind": "say", "text": {"phrase": "Equipoise_VoteTooFew", "args": []}}]
+    one.daemon.orders = [{"kind": "say", "text": {"phrase": "Equipoise_VoteTooFew", "args": []}}]
     one.game.run(2)
     assert ann.chat[-1].startswith("Es sind zu wenige") or "wenig" in ann.chat[-1]
     assert bob.chat[-1] == "There are too few players for a vote."
 
 
-def test_an_unknown_language_or_word_is_answered_with_the_known_ones(evening: Start) -> None:
-    one, ann, _ = started(evening)
+def test_an_unknown_language_or_word_is_answered_with_the_known_ones(scene: Start) -> None:
+    one, ann, _ = started(scene)
     ann.says("!eq lang klingon")
     assert "de" in ann.chat[-1]
     ann.says("!eq dance")
@@ -135,10 +135,10 @@ def test_an_unknown_language_or_word_is_answered_with_the_known_ones(evening: St
     assert commands(one) == []
 
 
-def test_a_long_text_is_split_where_the_game_would_cut_it(evening: Start) -> None:
-    one, ann, _ = started(evening)
+def test_a_long_text_is_split_where_the_game_would_cut_it(scene: Start) -> None:
+    one, ann, _ = started(scene)
     text = {"phrase": "Equipoise_Failed", "args": ["żółć " * 60]}
-    one.peer.orders = [{"kind": "tell", "id": steam(101), "lines": [text]}]
+    one.daemon.orders = [{"kind": "tell", "id": steam(101), "lines": [text]}]
     before = len(ann.chat)
     one.game.run(2)
     pieces = ann.chat[before:]
@@ -146,17 +146,17 @@ def test_a_long_text_is_split_where_the_game_would_cut_it(evening: Start) -> Non
     assert all(len(piece.encode()) <= 120 and "�" not in piece for piece in pieces)
 
 
-def test_an_answer_to_the_console_is_in_the_servers_log(evening: Start) -> None:
-    one, ann, _ = started(evening)
+def test_an_answer_to_the_console_is_in_the_servers_log(scene: Start) -> None:
+    one, ann, _ = started(scene)
     text = {"phrase": "Equipoise_SetDone", "args": ["@" + steam(102), "1500", "1700"]}
-    one.peer.orders = [{"kind": "tell", "id": "", "lines": [text]}]
+    one.daemon.orders = [{"kind": "tell", "id": "", "lines": [text]}]
     one.game.run(2)
     assert "[Equipoise] M2: rating changed from 1500 to 1700." in one.game.messages
     assert not any("1700" in line for line in ann.chat)
 
 
-def test_commands_to_a_silent_daemon_are_answered_at_once(evening: Start) -> None:
-    one, ann, _ = started(evening)
+def test_commands_to_a_silent_daemon_are_answered_at_once(scene: Start) -> None:
+    one, ann, _ = started(scene)
     one.game.http.failure = ("Couldn't connect to server", 7)
     one.game.run(3)
     ann.says("!eq vote")
@@ -166,19 +166,81 @@ def test_commands_to_a_silent_daemon_are_answered_at_once(evening: Start) -> Non
     assert commands(one) == []
 
 
-def test_other_mods_read_what_the_daemon_said_of_a_player(evening: Start) -> None:
-    one = evening()
+def test_other_mods_read_what_the_daemon_said_of_a_player(scene: Start) -> None:
+    one = scene()
     skills = {"marines": 1600.0, "aliens": 1400.5, "commander": 1700.0}
     player = {"id": steam(101), "rating": 1500.0, "rounds": 12, "visible": True, "skills": skills}
-    one.peer.fields = {"players": [player]}
+    one.daemon.fields = {"players": [player]}
     one.people(1, 1)
     ask = "local skill = Equipoise.GetSkill({}) return skill and skill.rating, skill and skill.aliens"
     assert one.game.execute(ask.format(101)) == (1500.0, 1400.5)
     assert one.game.execute(ask.format(999)) in {(None, None), None}
 
 
-def test_the_mods_folder_holds_no_address_and_no_secret(evening: Start) -> None:
-    one, _, _ = started(evening)
+def test_the_mods_folder_holds_no_address_and_no_secret(scene: Start) -> None:
+    one, _, _ = started(scene)
     assert set(one.game.files.names()) >= {"Equipoise.json"}
     for mod in one.game.mods:
         assert not any(path.suffix == ".json" for path in mod.rglob("*"))
+
+
+def test_rights_that_cannot_be_read_keep_no_server_from_the_daemon(scene: Start) -> None:
+    """The game's own function throws for a group that ServerAdmin.json does not have."""
+    one, _, _ = started(scene)
+    one.game.execute("function GetClientCanRunCommand() error('no such group') end")
+    one.game.connect(301, "Ann")
+    one.game.run(2)
+    assert "301" in one.daemon.sides()
+    assert sum("no such group" in line for line in one.game.messages) == 1
+
+
+def test_a_chat_line_of_a_player_without_a_client_is_not_the_servers_console(scene: Start) -> None:
+    one, _, _ = started(scene)
+    one.game.execute("Server.GetOwner = function() return nil end ProcessSayCommand({}, '!eq rating')")
+    assert commands(one) == []
+
+
+def test_an_admin_reads_the_answer_to_a_console_command_in_the_console(scene: Start) -> None:
+    one, ann, _ = started(scene)
+    one.game.admins = {ann.account_id}
+    line = {"phrase": "Equipoise_WhyLine", "args": ["a", "b"]}
+    one.daemon.answers = lambda event: (
+        [{"kind": "tell", "id": steam(101), "lines": [line]}] if event["kind"] == "command" else []
+    )
+    ann.console("sv_eq_why")
+    one.game.run(2)
+    assert (ann.prints, ann.chat) == (["a: b"], [])
+    ann.console("eq top")
+    one.game.run(2)
+    assert (ann.prints, ann.chat) == (["a: b"], ["a: b"]), "of what players ask the server's log reads nothing"
+
+
+@pytest.mark.parametrize(
+    ("typed", "account"),
+    [("42", 303), ("301", 301), ("rainer", 302), ("RAIN", None), ("zoe", 305), ("Twin", None), ("9999", 9999)],
+)
+def test_a_name_is_one_players_or_none(scene: Start, typed: str, account: int | None) -> None:
+    """A number is the id of who is here, else a name, else the id of who is not."""
+    one, ann, _ = started(scene)
+    names = ("Rain", "Rainer", "42", "rain", "zoe", "Zoe", "Twin", "Twin")
+    for number, name in enumerate(names):
+        one.game.connect(301 + number, name)
+    one.game.run(1)
+    ann.console(f"eq friend {typed}")
+    found = [event["words"] for event in commands(one)]
+    assert found == ([] if account is None else [["friend", steam(account)]])
+
+
+@pytest.mark.parametrize("grouped", [True, False])
+def test_admins_name_players_whose_names_have_blanks(scene: Start, grouped: bool) -> None:
+    one, _, _ = started(scene, switches={"quotes_group": grouped})
+    one.game.connect(301, "Zoe the 2nd")
+    one.game.run(1)
+    one.game.console('sv_eq_set "Zoe the 2nd" 1500')
+    one.game.console("sv_eq_set Zoe the 2nd 1600")
+    one.game.console("sv_eq_reset Zoe the")
+    assert [event["words"] for event in commands(one)] == [
+        ["set", steam(301), "1500"],
+        ["set", steam(301), "1600"],
+        ["reset", steam(301)],
+    ]

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.ns2mod.evening import Evening
+from tests.ns2mod.scene import Scene
 from tests.ns2mod.scripted import steam
 
-Start = Callable[..., Evening]
+Start = Callable[..., Scene]
 
 SHINES = pytest.mark.parametrize("shine", ["none", "outside", "inside"])
 
@@ -27,29 +27,29 @@ def place(side: str) -> Callable[[dict[str, Any]], list[dict[str, Any]]]:
     return answers
 
 
-def locked(evening: Evening, account: int, side: str, seconds: float = 60) -> None:
-    evening.peer.orders = [{"kind": "lock", "id": steam(account), "side": side, "seconds": seconds}]
-    evening.game.run(2)
+def locked(scene: Scene, account: int, side: str, seconds: float = 60) -> None:
+    scene.daemon.orders = [{"kind": "lock", "id": steam(account), "side": side, "seconds": seconds}]
+    scene.game.run(2)
 
 
 @SHINES
-def test_a_player_who_asks_for_a_side_waits_for_the_daemon_and_goes_where_it_says(evening: Start, shine: str) -> None:
-    one = evening(shine=shine)
+def test_a_player_who_asks_for_a_side_waits_for_the_daemon_and_goes_where_it_says(scene: Start, shine: str) -> None:
+    one = scene(shine=shine)
     one.people(2, 2)
-    one.peer.answers = place("aliens")
+    one.daemon.answers = place("aliens")
     client = one.game.connect(301, "Ann")
     one.game.run(1)
     client.joins(1)
     assert client.team == 0
     one.game.run(1)
     assert client.team == 2
-    assert one.peer.events("side_wanted") == [{**one.peer.last("side_wanted"), "id": "301", "side": "marines"}]
+    assert one.daemon.events("side_wanted") == [{**one.daemon.last("side_wanted"), "id": "301", "side": "marines"}]
     assert client.chat == ["that side has fewer players"]
 
 
 @SHINES
-def test_without_an_answer_the_player_goes_where_they_asked(evening: Start, shine: str) -> None:
-    one = evening(shine=shine)
+def test_without_an_answer_the_player_goes_where_they_asked(scene: Start, shine: str) -> None:
+    one = scene(shine=shine)
     one.people(2, 2)
     client = one.game.connect(301, "Ann")
     one.game.run(1)
@@ -60,8 +60,8 @@ def test_without_an_answer_the_player_goes_where_they_asked(evening: Start, shin
     assert client.team == 1
 
 
-def test_of_two_who_wait_for_one_place_without_an_answer_the_games_own_rule_lets_one_in(evening: Start) -> None:
-    one = evening()
+def test_of_two_who_wait_for_one_place_without_an_answer_the_games_own_rule_lets_one_in(scene: Start) -> None:
+    one = scene()
     one.people(2, 2)
     ann, bob = one.game.connect(301, "Ann"), one.game.connect(302, "Bob")
     one.game.run(1)
@@ -71,8 +71,8 @@ def test_of_two_who_wait_for_one_place_without_an_answer_the_games_own_rule_lets
     assert {ann.team, bob.team} == {0, 1}
 
 
-def test_with_a_silent_daemon_players_are_not_held(evening: Start) -> None:
-    one = evening()
+def test_with_a_silent_daemon_players_are_not_held(scene: Start) -> None:
+    one = scene()
     one.people(2, 2)
     one.game.http.failure = ("Couldn't connect to server", 7)
     client = one.game.connect(301, "Ann")
@@ -80,24 +80,24 @@ def test_with_a_silent_daemon_players_are_not_held(evening: Start) -> None:
     assert client.joins(2)
 
 
-def test_before_the_first_answer_players_are_not_held(evening: Start) -> None:
-    one = evening()
+def test_before_the_first_answer_players_are_not_held(scene: Start) -> None:
+    one = scene()
     one.game.http.failure = ("Couldn't connect to server", 7)
     client = one.game.connect(301, "Ann")
     assert client.joins(2)
 
 
 @pytest.mark.parametrize("fields", [{"enabled": False}, {"level": "rate"}, {"level": "off"}])
-def test_where_equipoise_is_not_to_act_players_are_not_held(evening: Start, fields: dict[str, Any]) -> None:
-    one = evening()
-    one.peer.fields = fields
+def test_where_equipoise_is_not_to_act_players_are_not_held(scene: Start, fields: dict[str, Any]) -> None:
+    one = scene()
+    one.daemon.fields = fields
     one.people(2, 2)
     assert one.game.connect(301, "Ann").joins(1)
 
 
 @SHINES
-def test_a_locked_player_stays_and_reads_why_but_may_go_to_the_ready_room(evening: Start, shine: str) -> None:
-    one = evening(shine=shine, switches={"switches_sides_directly": True})
+def test_a_locked_player_stays_and_reads_why_but_may_go_to_the_ready_room(scene: Start, shine: str) -> None:
+    one = scene(shine=shine, switches={"switches_sides_directly": True})
     marines, _ = one.people(3, 3)
     locked(one, 102, "marines")
     marines[1].joins(2)
@@ -108,8 +108,8 @@ def test_a_locked_player_stays_and_reads_why_but_may_go_to_the_ready_room(evenin
 
 
 @SHINES
-def test_a_lock_lets_forced_moves_bots_and_other_mods_shuffles_pass(evening: Start, shine: str) -> None:
-    one = evening(shine=shine)
+def test_a_lock_lets_forced_moves_bots_and_other_mods_shuffles_pass(scene: Start, shine: str) -> None:
+    one = scene(shine=shine)
     marines, aliens = one.people(3, 3)
     locked(one, 102, "marines")
     locked(one, 202, "aliens")
@@ -120,8 +120,8 @@ def test_a_lock_lets_forced_moves_bots_and_other_mods_shuffles_pass(evening: Sta
     assert one.game.add_bot(1).team == 1
 
 
-def test_the_games_own_move_to_the_ready_room_after_a_round_passes(evening: Start) -> None:
-    one = evening()
+def test_the_games_own_move_to_the_ready_room_after_a_round_passes(scene: Start) -> None:
+    one = scene()
     marines, aliens = one.round()
     for account in (101, 102, 201, 202):
         locked(one, account, "marines" if account < 200 else "aliens")
@@ -131,8 +131,8 @@ def test_the_games_own_move_to_the_ready_room_after_a_round_passes(evening: Star
 
 
 @SHINES
-def test_a_locked_player_may_leave_a_side_that_is_larger_by_two(evening: Start, shine: str) -> None:
-    one = evening(shine=shine, switches={"switches_sides_directly": True})
+def test_a_locked_player_may_leave_a_side_that_is_larger_by_two(scene: Start, shine: str) -> None:
+    one = scene(shine=shine, switches={"switches_sides_directly": True})
     marines, _ = one.people(4, 2)
     locked(one, 102, "marines")
     marines[1].joins(2)
@@ -141,24 +141,24 @@ def test_a_locked_player_may_leave_a_side_that_is_larger_by_two(evening: Start, 
 
 
 @pytest.mark.parametrize("shine", ["outside", "inside"])
-def test_a_mod_that_forbids_a_placement_is_obeyed(evening: Start, shine: str) -> None:
-    one = evening(shine=shine)
+def test_a_mod_that_forbids_a_placement_is_obeyed(scene: Start, shine: str) -> None:
+    one = scene(shine=shine)
     one.people(2, 2)
-    one.peer.answers = place("aliens")
+    one.daemon.answers = place("aliens")
     client = one.game.connect(301, "Ann")
     one.game.run(1)
     one.game.execute('Shine.Hook.Add("JoinTeam", "other", function() return false end)')
     client.joins(1)
     one.game.run(5)
     assert client.team == 0
-    assert len(one.peer.events("side_wanted")) <= 1
+    assert len(one.daemon.events("side_wanted")) <= 1
 
 
-def test_a_late_joiner_of_a_running_round_goes_through_the_games_own_queue(evening: Start) -> None:
-    one = evening()
+def test_a_late_joiner_of_a_running_round_goes_through_the_games_own_queue(scene: Start) -> None:
+    one = scene()
     one.round()
     one.game.run(70)
-    one.peer.answers = place("aliens")
+    one.daemon.answers = place("aliens")
     client = one.game.connect(301, "Ann")
     one.game.run(1)
     client.joins(1)
@@ -167,8 +167,8 @@ def test_a_late_joiner_of_a_running_round_goes_through_the_games_own_queue(eveni
     assert not client.alive
 
 
-def test_a_player_who_leaves_while_held_is_forgotten(evening: Start) -> None:
-    one = evening()
+def test_a_player_who_leaves_while_held_is_forgotten(scene: Start) -> None:
+    one = scene()
     one.people(2, 2)
     client = one.game.connect(301, "Ann")
     one.game.run(1)
@@ -180,10 +180,10 @@ def test_a_player_who_leaves_while_held_is_forgotten(evening: Start) -> None:
     assert client.team == 0
 
 
-def test_a_player_who_goes_to_watch_while_held_is_not_put_on_a_side(evening: Start) -> None:
-    one = evening()
+def test_a_player_who_goes_to_watch_while_held_is_not_put_on_a_side(scene: Start) -> None:
+    one = scene()
     one.people(2, 2)
-    one.peer.answers = place("aliens")
+    one.daemon.answers = place("aliens")
     one.game.http.delay = 1
     client = one.game.connect(301, "Ann")
     one.game.run(2)
@@ -191,3 +191,16 @@ def test_a_player_who_goes_to_watch_while_held_is_not_put_on_a_side(evening: Sta
     client.joins(3)
     one.game.run(4)
     assert client.team == 3
+
+
+@SHINES
+def test_a_held_player_goes_where_they_asked_when_equipoise_is_switched_off_meanwhile(scene: Start, shine: str) -> None:
+    one = scene(shine=shine)
+    one.people(2, 2)
+    client = one.game.connect(301, "Ann")
+    locked(one, 301, "aliens")
+    one.daemon.answers = place("aliens")
+    one.daemon.fields = {"enabled": False}
+    client.joins(1)
+    one.game.run(1)
+    assert client.team == 1

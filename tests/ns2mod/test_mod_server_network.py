@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from tests.ns2mod.conftest import MOD
-from tests.ns2mod.evening import Evening
 from tests.ns2mod.rig import Game
+from tests.ns2mod.scene import Scene
 from tests.ns2mod.scripted import assign
 
-Start = Callable[..., Evening]
+Start = Callable[..., Scene]
 
 
-def played(one: Evening, winner: int = 1) -> None:
+def played(one: Scene, winner: int = 1) -> None:
     """A short round from the ready room to its end."""
     for client in list(one.game.clients):
         one.game.join(client, 1 if client.account_id < 200 else 2, force=True)
@@ -27,23 +27,23 @@ def played(one: Evening, winner: int = 1) -> None:
     one.game.run(10)
 
 
-def test_a_round_that_ends_while_the_daemon_is_dead_is_reported_when_it_is_back(evening: Start) -> None:
-    one = evening()
+def test_a_round_that_ends_while_the_daemon_is_dead_is_reported_when_it_is_back(scene: Start) -> None:
+    one = scene()
     one.round()
     one.game.http.failure = ("Couldn't connect to server", 7)
     one.game.run(20)
     one.game.end_game(1)
     one.game.run(40)
-    assert one.peer.events("round_ended") == []
+    assert one.daemon.events("round_ended") == []
     one.game.http.failure = None
     one.game.run(8)
-    assert [event["winner"] for event in one.peer.events("round_ended")] == ["marines"]
+    assert [event["winner"] for event in one.daemon.events("round_ended")] == ["marines"]
     assert sum("does not answer" in line for line in one.game.messages) == 1
     assert sum("answers again" in line for line in one.game.messages) == 1
 
 
-def test_a_map_change_and_a_restart_keep_the_last_eight_rounds_and_count_the_others(evening: Start) -> None:
-    one = evening()
+def test_a_map_change_and_a_restart_keep_the_last_eight_rounds_and_count_the_others(scene: Start) -> None:
+    one = scene()
     one.people(2, 2)
     one.game.http.drop = True
     for _ in range(9):
@@ -53,43 +53,43 @@ def test_a_map_change_and_a_restart_keep_the_last_eight_rounds_and_count_the_oth
     one.game.http.drop = False
     one.game.boot("ns2_summit")
     one.game.run(10)
-    ended = one.peer.events("round_ended")
+    ended = one.daemon.events("round_ended")
     assert len({event["round"] for event in ended}) == 8
     assert [event["winner"] for event in ended[:8]] == ["marines"] * 7 + ["aliens"]
-    assert max(batch["dropped"] for batch in one.peer.batches) == 2
+    assert max(batch["dropped"] for batch in one.daemon.batches) == 2
     one.game.boot("ns2_veil")
-    before = len(one.peer.events("round_ended"))
+    before = len(one.daemon.events("round_ended"))
     one.game.run(5)
-    assert len(one.peer.events("round_ended")) == before
+    assert len(one.daemon.events("round_ended")) == before
 
 
-def test_a_round_that_is_only_kept_is_offered_to_the_next_daemon(evening: Start) -> None:
-    one = evening()
-    one.peer.stores = "kept"
+def test_a_round_that_is_only_kept_is_offered_to_the_next_daemon(scene: Start) -> None:
+    one = scene()
+    one.daemon.stores = "kept"
     one.people(2, 2)
     played(one)
     one.game.run(20)
-    sent = len(one.peer.events("round_ended"))
+    sent = len(one.daemon.events("round_ended"))
     assert sent == 1
-    one.peer.fields = {"want": ["hello", "roster"]}
+    one.daemon.fields = {"want": ["hello", "roster"]}
     one.game.run(2)
-    one.peer.stores, one.peer.fields = "stored", {}
+    one.daemon.stores, one.daemon.fields = "stored", {}
     one.game.run(5)
-    assert len(one.peer.events("round_ended")) > sent
+    assert len(one.daemon.events("round_ended")) > sent
 
 
 @pytest.mark.parametrize(
     "body", ["", "<html>Bad gateway</html>", "[]", "{}", "null", '{"ok": 1}', "{" * 5000, '{"ok":true}' + " " * 70000]
 )
-def test_an_answer_that_is_no_reply_is_no_answer(evening: Start, body: str) -> None:
-    one = evening()
+def test_an_answer_that_is_no_reply_is_no_answer(scene: Start, body: str) -> None:
+    one = scene()
     sides = one.people()
     one.game.http.body = body
     one.game.run(20)
     one.game.http.body = None
-    one.peer.orders = [assign("o1", [101, 102, 103], [201, 202, 203], "now")]
+    one.daemon.orders = [assign("o1", [101, 102, 103], [201, 202, 203], "now")]
     one.game.run(8)
-    assert one.peer.outcome("o1") == "done"
+    assert one.daemon.outcome("o1") == "done"
     assert [client.team for client in sides[0]] == [1, 1, 1]
 
 
@@ -102,29 +102,29 @@ STRANGE: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("fields", STRANGE)
-def test_a_reply_with_strange_fields_does_no_harm(evening: Start, fields: dict[str, Any]) -> None:
-    one = evening()
-    one.peer.fields = fields
+def test_a_reply_with_strange_fields_does_no_harm(scene: Start, fields: dict[str, Any]) -> None:
+    one = scene()
+    one.daemon.fields = fields
     one.round()
     one.game.end_game(1)
     one.game.run(3)
-    assert one.peer.last("round_ended")["winner"] == "marines"
+    assert one.daemon.last("round_ended")["winner"] == "marines"
 
 
-def test_a_slow_daemon_has_one_batch_at_a_time_and_a_late_answer_changes_nothing(evening: Start) -> None:
-    one = evening()
+def test_a_slow_daemon_has_one_batch_at_a_time_and_a_late_answer_changes_nothing(scene: Start) -> None:
+    one = scene()
     sides = one.people()
     one.game.http.delay = 20
-    one.peer.orders = [assign("o1", [101, 202, 203], [201, 102, 103], "now")]
+    one.daemon.orders = [assign("o1", [101, 202, 203], [201, 102, 103], "now")]
     one.game.run(60)
     assert one.game.http.most_running <= 2
     assert [client.team for client in sides[0]] == [1, 1, 1]
-    numbers = [batch["seq"] for batch in one.peer.batches]
+    numbers = [batch["seq"] for batch in one.daemon.batches]
     assert numbers == sorted(numbers)
 
 
-def test_requests_that_are_never_answered_leave_six_of_eight_slots_to_other_mods(evening: Start) -> None:
-    one = evening()
+def test_requests_that_are_never_answered_leave_six_of_eight_slots_to_other_mods(scene: Start) -> None:
+    one = scene()
     one.game.http.drop = True
     one.game.run(300)
     assert len(one.game.http.sent) >= 5
@@ -132,42 +132,42 @@ def test_requests_that_are_never_answered_leave_six_of_eight_slots_to_other_mods
     assert len([exchange for exchange in one.game.http.sent if one.game.system - exchange.sent_at < 60]) <= 2
 
 
-def test_a_refused_secret_is_said_once_and_asked_again_half_a_minute_later(evening: Start) -> None:
-    one = evening()
+def test_a_refused_secret_is_said_once_and_asked_again_half_a_minute_later(scene: Start) -> None:
+    one = scene()
     one.people(1, 1)
-    one.peer.fields = {"ok": False, "error": {"code": "unauthorized", "message": "The secret is wrong."}}
+    one.daemon.fields = {"ok": False, "error": {"code": "unauthorized", "message": "The secret is wrong."}}
     one.game.run(2)
-    before = len(one.peer.batches)
+    before = len(one.daemon.batches)
     one.game.run(65)
-    assert 2 <= len(one.peer.batches) - before <= 3
+    assert 2 <= len(one.daemon.batches) - before <= 3
     assert sum("compare url, server and secret" in line for line in one.game.messages) == 1
 
 
-def test_a_busy_daemon_gets_the_same_batch_again_a_second_later(evening: Start) -> None:
-    one = evening()
+def test_a_busy_daemon_gets_the_same_batch_again_a_second_later(scene: Start) -> None:
+    one = scene()
     one.people(1, 1)
     one.game.console("sv_eq_status")
-    one.peer.fields = {"ok": False, "error": {"code": "busy", "message": "Earlier work is not finished."}}
+    one.daemon.fields = {"ok": False, "error": {"code": "busy", "message": "Earlier work is not finished."}}
     one.game.run(0.5)
-    one.peer.fields = {}
+    one.daemon.fields = {}
     one.game.run(2)
-    sent = [batch["seq"] for batch in one.peer.batches if any(one["kind"] == "command" for one in batch["events"])]
+    sent = [batch["seq"] for batch in one.daemon.batches if any(one["kind"] == "command" for one in batch["events"])]
     assert len(sent) == 2
     assert len(set(sent)) == 1
     assert not any("compare url" in line for line in one.game.messages)
 
 
-def test_an_event_that_the_daemon_refuses_is_dropped_and_the_others_go_again(evening: Start) -> None:
-    one = evening()
+def test_an_event_that_the_daemon_refuses_is_dropped_and_the_others_go_again(scene: Start) -> None:
+    one = scene()
     one.people(2, 2)
     error = {"code": "schema", "message": "too strange", "path": "$.events[0].by"}
-    one.peer.fields = {"ok": False, "error": error}
+    one.daemon.fields = {"ok": False, "error": error}
     one.game.console("sv_eq_status")
     one.game.frame()
     one.game.frame()
-    one.peer.fields = {}
+    one.daemon.fields = {}
     played(one)
-    assert one.peer.last("round_ended")["winner"] == "marines"
+    assert one.daemon.last("round_ended")["winner"] == "marines"
 
 
 def test_without_settings_the_mod_writes_them_sends_nothing_and_says_what_to_do(tmp_path: Path) -> None:
@@ -190,16 +190,16 @@ def test_broken_settings_are_left_as_they_are(tmp_path: Path) -> None:
     assert game.errors == []
 
 
-def test_a_disk_that_takes_nothing_stops_no_round(evening: Start) -> None:
-    one = evening()
+def test_a_disk_that_takes_nothing_stops_no_round(scene: Start) -> None:
+    one = scene()
     one.game.files.read_only = True
     one.people(2, 2)
     played(one)
-    assert one.peer.last("round_ended")["winner"] == "marines"
+    assert one.daemon.last("round_ended")["winner"] == "marines"
 
 
-def test_an_error_of_ours_never_reaches_the_game(evening: Start) -> None:
-    one = evening()
+def test_an_error_of_ours_never_reaches_the_game(scene: Start) -> None:
+    one = scene()
     one.game.execute(
         "for name in pairs(Equipoise.People) do Equipoise.People[name] = function() error('broken') end end"
     )
@@ -234,9 +234,9 @@ SWITCHES = [
 @pytest.mark.parametrize("shine", ["none", "outside", "inside"])
 @pytest.mark.parametrize("switches", SWITCHES, ids=lambda switches: next(iter(switches)))
 def test_what_the_sources_cannot_say_changes_nothing_that_the_daemon_hears(
-    evening: Start, shine: str, switches: dict[str, Any]
+    scene: Start, shine: str, switches: dict[str, Any]
 ) -> None:
-    one = evening(shine=shine, switches=switches)
+    one = scene(shine=shine, switches=switches)
     marines, aliens = one.round()
     one.game.run(10)
     aliens[1].disconnects()
@@ -244,10 +244,10 @@ def test_what_the_sources_cannot_say_changes_nothing_that_the_daemon_hears(
     one.game.run(5)
     one.game.end_game(2)
     one.game.run(2)
-    kinds = [event["kind"] for batch in one.peer.batches for event in batch["events"]]
+    kinds = [event["kind"] for batch in one.daemon.batches for event in batch["events"]]
     story = [kind for kind in kinds if kind.startswith("round_")]
     assert story == ["round_started", "round_live", "round_ended"]
-    ended = one.peer.last("round_ended")
+    ended = one.daemon.last("round_ended")
     assert ended["winner"] == "aliens"
     assert {line["id"]: int(line["spans"][-1]["to"]) for line in ended["players"]} == {
         "101": 10, "102": 15, "103": 15, "201": 15, "202": 10, "203": 15,

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.ns2mod.evening import Evening
+from tests.ns2mod.scene import Scene
 
-Start = Callable[..., Evening]
+Start = Callable[..., Scene]
 
 
 def spans(event: dict[str, Any]) -> dict[str, list[tuple[str, str, float, float]]]:
@@ -22,36 +22,36 @@ def spans(event: dict[str, Any]) -> dict[str, list[tuple[str, str, float, float]
     }
 
 
-def test_a_server_introduces_itself_with_a_hello_and_a_roster(evening: Start) -> None:
-    one = evening()
+def test_a_server_introduces_itself_with_a_hello_and_a_roster(scene: Start) -> None:
+    one = scene()
     one.people(1, 1)
-    first = one.peer.batches[0]["events"]
+    first = one.daemon.batches[0]["events"]
     assert [event["kind"] for event in first[:1]] == ["hello"]
     assert first[0]["game"] == "ns2"
     assert first[0]["phase"] == "idle"
-    assert {line["id"]: line["side"] for line in one.peer.last("roster")["players"]} == {
+    assert {line["id"]: line["side"] for line in one.daemon.last("roster")["players"]} == {
         "101": "marines",
         "201": "aliens",
     }
 
 
-def test_a_normal_start_is_reported_once_and_a_won_round_with_all_spans(evening: Start) -> None:
-    one = evening()
+def test_a_normal_start_is_reported_once_and_a_won_round_with_all_spans(scene: Start) -> None:
+    one = scene()
     marines, aliens = one.round()
     one.game.run(60)
     one.game.end_game(2)
     one.game.run(2)
-    assert len(one.peer.events("round_started")) == 1
-    assert len(one.peer.events("round_live")) == 1
-    event = one.peer.last("round_ended")
+    assert len(one.daemon.events("round_started")) == 1
+    assert len(one.daemon.events("round_live")) == 1
+    event = one.daemon.last("round_ended")
     assert (event["winner"], event.get("partial", False), round(event["seconds"])) == ("aliens", False, 60)
     assert spans(event)["101"] == [("marines", "commander", 0, 60)]
     assert spans(event)["203"] == [("aliens", "field", 0, 60)]
     assert len(event["lineup"]) == len(marines) + len(aliens)
 
 
-def test_the_next_round_on_the_map_is_another_round(evening: Start) -> None:
-    one = evening()
+def test_the_next_round_on_the_map_is_another_round(scene: Start) -> None:
+    one = scene()
     marines, aliens = one.round()
     one.game.run(10)
     one.game.end_game(1)
@@ -64,35 +64,35 @@ def test_the_next_round_on_the_map_is_another_round(evening: Start) -> None:
     one.game.run(5)
     one.game.end_game(None)
     one.game.run(2)
-    ended = one.peer.events("round_ended")
+    ended = one.daemon.events("round_ended")
     assert [event["winner"] for event in ended] == ["marines", "none"]
     assert ended[0]["round"] != ended[1]["round"]
 
 
-def test_a_start_that_a_commander_leaves_is_aborted(evening: Start) -> None:
-    one = evening()
+def test_a_start_that_a_commander_leaves_is_aborted(scene: Start) -> None:
+    one = scene()
     marines, aliens = one.people()
     one.commanded(marines, aliens)
     one.game.run(1)
     marines[0].leaves_chair()
     one.game.run(2)
-    assert len(one.peer.events("round_started")) == 1
-    assert len(one.peer.events("round_aborted")) == 1
-    assert one.peer.events("round_live") == []
+    assert len(one.daemon.events("round_started")) == 1
+    assert len(one.daemon.events("round_aborted")) == 1
+    assert one.daemon.events("round_live") == []
 
 
-def test_a_start_without_pregame_is_one_start(evening: Start) -> None:
-    one = evening()
+def test_a_start_without_pregame_is_one_start(scene: Start) -> None:
+    one = scene()
     one.people()
     one.game.start_without_pregame()
     one.game.start_round()
     one.game.run(1)
-    assert len(one.peer.events("round_started")) == 1
-    assert len(one.peer.events("round_live")) == 1
+    assert len(one.daemon.events("round_started")) == 1
+    assert len(one.daemon.events("round_live")) == 1
 
 
-def test_every_way_in_and_out_of_a_side_and_a_chair_is_in_the_spans(evening: Start) -> None:
-    one = evening()
+def test_every_way_in_and_out_of_a_side_and_a_chair_is_in_the_spans(scene: Start) -> None:
+    one = scene()
     marines, aliens = one.round(4, 4)
     started = one.game.clock - 0.5
     game = one.game
@@ -117,7 +117,7 @@ def test_every_way_in_and_out_of_a_side_and_a_chair_is_in_the_spans(evening: Sta
     assert length == 60
     game.end_game(1)
     game.run(2)
-    event = one.peer.last("round_ended")
+    event = one.daemon.last("round_ended")
     assert spans(event) == {
         "101": [("marines", "commander", 0, 10), ("marines", "field", 10, 60)],
         "102": [("marines", "field", 0, 20), ("marines", "commander", 20, 40)],
@@ -132,8 +132,8 @@ def test_every_way_in_and_out_of_a_side_and_a_chair_is_in_the_spans(evening: Sta
     assert {line["id"] for line in event["players"] if line.get("left")} == {"204"}
 
 
-def test_bots_are_in_the_lineup_and_never_in_the_spans(evening: Start) -> None:
-    one = evening()
+def test_bots_are_in_the_lineup_and_never_in_the_spans(scene: Start) -> None:
+    one = scene()
     one.people(2, 2)
     one.game.add_bot(1)
     one.game.start_without_pregame()
@@ -141,42 +141,42 @@ def test_bots_are_in_the_lineup_and_never_in_the_spans(evening: Start) -> None:
     one.game.run(5)
     one.game.end_game(1)
     one.game.run(2)
-    event = one.peer.last("round_ended")
+    event = one.daemon.last("round_ended")
     assert [line["id"] for line in event["lineup"] if line["id"].startswith("bot:")] == ["bot:1"]
     assert set(spans(event)) == {"101", "102", "201", "202"}
 
 
-def test_a_reset_in_a_round_ends_it_as_partial(evening: Start) -> None:
-    one = evening()
+def test_a_reset_in_a_round_ends_it_as_partial(scene: Start) -> None:
+    one = scene()
     one.round()
     one.game.run(20)
     one.game.reset()
     one.game.run(2)
-    event = one.peer.last("round_ended")
+    event = one.daemon.last("round_ended")
     assert (event["partial"], event["winner"], round(event["seconds"])) == (True, "none", 20)
-    assert len(one.peer.events("round_started")) == 2
+    assert len(one.daemon.events("round_started")) == 2
 
 
-def test_a_pause_stops_the_rounds_clock_and_not_the_networks(evening: Start) -> None:
-    one = evening(nsl=True)
+def test_a_pause_stops_the_rounds_clock_and_not_the_networks(scene: Start) -> None:
+    one = scene(nsl=True)
     one.round()
     one.game.run(10)
     one.game.pause()
-    heard = len(one.peer.batches)
+    heard = len(one.daemon.batches)
     one.game.run(60)
-    assert len(one.peer.batches) > heard + 30
+    assert len(one.daemon.batches) > heard + 30
     one.game.unpause()
     one.game.run(10)
     one.game.end_game(1)
     one.game.run(2)
-    event = one.peer.last("round_ended")
+    event = one.daemon.last("round_ended")
     assert round(event["seconds"]) == 20
     assert spans(event)["102"] == [("marines", "field", 0, 20)]
 
 
 @pytest.mark.parametrize("console", ["sv_changemap", "engine"])
-def test_a_round_that_a_map_change_cuts_off_is_reported_by_the_next_map(evening: Start, console: str) -> None:
-    one = evening()
+def test_a_round_that_a_map_change_cuts_off_is_reported_by_the_next_map(scene: Start, console: str) -> None:
+    one = scene()
     one.round()
     one.game.run(30)
     one.game.http.drop = True
@@ -187,32 +187,32 @@ def test_a_round_that_a_map_change_cuts_off_is_reported_by_the_next_map(evening:
         one.game.run(1)
     one.game.http.drop = False
     one.game.run(8)
-    event = one.peer.last("round_ended")
+    event = one.daemon.last("round_ended")
     assert event["partial"]
     assert event["map"] == "ns2_veil"
     assert event["seconds"] >= 20
-    assert one.peer.last("hello")["map"] == "ns2_tram"
+    assert one.daemon.last("hello")["map"] == "ns2_tram"
 
 
-def test_a_client_whose_id_steam_has_not_given_yet_is_asked_again(evening: Start) -> None:
-    one = evening()
+def test_a_client_whose_id_steam_has_not_given_yet_is_asked_again(scene: Start) -> None:
+    one = scene()
     client = one.game.connect(301, "Late", unknown_for=5)
     one.game.join(client, 1, force=True)
     one.game.run(3)
-    assert all(line["id"] != "301" for line in one.peer.last("roster")["players"])
+    assert all(line["id"] != "301" for line in one.daemon.last("roster")["players"])
     one.game.run(4)
     assert {"id": "301", "side": "marines"}.items() <= next(
-        line for line in one.peer.last("roster")["players"] if line["id"] == "301"
+        line for line in one.daemon.last("roster")["players"] if line["id"] == "301"
     ).items()
 
 
-def test_who_stands_in_the_ready_room_waits_only_after_a_sign_of_life_and_until_away(evening: Start) -> None:
-    one = evening()
+def test_who_stands_in_the_ready_room_waits_only_after_a_sign_of_life_and_until_away(scene: Start) -> None:
+    one = scene()
     client = one.game.connect(301, "Loading")
 
     def waiting() -> bool:
         one.game.run(3)
-        return bool(next(line for line in one.peer.last("roster")["players"] if line["id"] == "301").get("waiting"))
+        return bool(next(line for line in one.daemon.last("roster")["players"] if line["id"] == "301").get("waiting"))
 
     assert not waiting()
     client.moves()
@@ -223,8 +223,8 @@ def test_who_stands_in_the_ready_room_waits_only_after_a_sign_of_life_and_until_
     assert waiting()
 
 
-def test_a_player_whom_nsl_keeps_on_a_bot_while_they_reconnect_has_one_id_and_no_time_twice(evening: Start) -> None:
-    one = evening(nsl=True)
+def test_a_player_whom_nsl_keeps_on_a_bot_while_they_reconnect_has_one_id_and_no_time_twice(scene: Start) -> None:
+    one = scene(nsl=True)
     _, aliens = one.round()
     one.game.run(9.5)
     keeper = aliens[1].parks()
@@ -233,35 +233,35 @@ def test_a_player_whom_nsl_keeps_on_a_bot_while_they_reconnect_has_one_id_and_no
     one.game.run(10)
     one.game.end_game(1)
     one.game.run(2)
-    event = one.peer.last("round_ended")
+    event = one.daemon.last("round_ended")
     assert spans(event)["202"] == [("aliens", "field", 0, 10), ("aliens", "field", 20, 30)]
     assert {line["id"] for line in event["players"]} == {"101", "102", "103", "201", "202", "203"}
 
 
-def test_bots_that_come_and_go_inside_a_join_are_reported_and_never_held(evening: Start) -> None:
-    one = evening()
+def test_bots_that_come_and_go_inside_a_join_are_reported_and_never_held(scene: Start) -> None:
+    one = scene()
     one.game.setting("filler_bots", 6)
     ann = one.game.connect(301, "Ann")
     one.game.run(2)
     ann.joins(1)
     one.game.run(3)
-    sides = one.peer.sides()
+    sides = one.daemon.sides()
     assert sides.pop("301") == "marines"
     assert sorted(sides.values()) == ["aliens"] * 3 + ["marines"] * 2
     ann.joins(0)
     one.game.run(3)
-    assert one.peer.sides() == {"301": "none"}
-    assert all(event["id"] == "301" for event in one.peer.events("side_wanted"))
+    assert one.daemon.sides() == {"301": "none"}
+    assert all(event["id"] == "301" for event in one.daemon.events("side_wanted"))
 
 
-def test_slow_frames_start_no_round_twice_and_lose_no_time(evening: Start) -> None:
-    one = evening()
+def test_slow_frames_start_no_round_twice_and_lose_no_time(scene: Start) -> None:
+    one = scene()
     sides = one.people()
     one.commanded(*sides)
     one.game.run(20, dt=0.5)
     one.game.end_game(2)
     one.game.run(3, dt=0.5)
-    kinds = [event["kind"] for batch in one.peer.batches for event in batch["events"]]
+    kinds = [event["kind"] for batch in one.daemon.batches for event in batch["events"]]
     assert [kind for kind in kinds if kind.startswith("round_")] == ["round_started", "round_live", "round_ended"]
-    event = one.peer.last("round_ended")
+    event = one.daemon.last("round_ended")
     assert {span["to"] for line in event["players"] for span in line["spans"]} == {event["seconds"]}

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from tests.ns2mod.evening import Evening
 from tests.ns2mod.rig import Client
+from tests.ns2mod.scene import Scene
 from tests.ns2mod.scripted import assign, steam
 
-Start = Callable[..., Evening]
+Start = Callable[..., Scene]
 SHINES = pytest.mark.parametrize("shine", ["none", "outside", "inside"])
 
 RED, BLU = [101, 202, 203], [201, 102, 103]
@@ -27,40 +27,40 @@ def at_start(*orders: dict[str, Any]) -> Callable[[dict[str, Any]], list[dict[st
 
 
 @SHINES
-def test_a_split_for_the_start_is_applied_at_the_countdown(evening: Start, shine: str) -> None:
-    one = evening(shine=shine)
+def test_a_split_for_the_start_is_applied_at_the_countdown(scene: Start, shine: str) -> None:
+    one = scene(shine=shine)
     sides = one.people()
-    one.peer.answers = at_start(assign("o1", RED, BLU, "freeze"))
+    one.daemon.answers = at_start(assign("o1", RED, BLU, "freeze"))
     one.commanded(*sides)
     one.game.run(2)
     assert teams(*sides) == {101: 1, 102: 1, 103: 1, 201: 2, 202: 2, 203: 2}
     one.game.start_round()
     assert teams(*sides) == {101: 1, 102: 2, 103: 2, 201: 2, 202: 1, 203: 1}
     one.game.run(1)
-    assert one.peer.outcome("o1") == "done"
+    assert one.daemon.outcome("o1") == "done"
     assert sides[0][0].commands_now
     assert sides[1][0].commands_now
 
 
-def test_a_split_that_comes_in_the_countdown_is_applied_at_once(evening: Start) -> None:
-    one = evening()
+def test_a_split_that_comes_in_the_countdown_is_applied_at_once(scene: Start) -> None:
+    one = scene()
     sides = one.people()
     one.game.start_without_pregame()
     one.game.run(1)
-    one.peer.orders = [assign("o1", RED, BLU, "freeze")]
+    one.daemon.orders = [assign("o1", RED, BLU, "freeze")]
     one.game.run(2)
     assert one.game.state == "Countdown"
     assert teams(*sides)[102] == 2
-    assert one.peer.outcome("o1") == "done"
+    assert one.daemon.outcome("o1") == "done"
 
 
 @pytest.mark.parametrize("leaves", [[203], [203, 202]])
 def test_when_a_named_player_is_gone_the_others_move_only_if_the_sides_stay_even(
-    evening: Start, leaves: list[int]
+    scene: Start, leaves: list[int]
 ) -> None:
-    one = evening()
+    one = scene()
     sides = one.people()
-    one.peer.answers = at_start(assign("o1", RED, BLU, "freeze"))
+    one.daemon.answers = at_start(assign("o1", RED, BLU, "freeze"))
     one.commanded(*sides)
     one.game.run(2)
     for client in sides[1]:
@@ -70,146 +70,146 @@ def test_when_a_named_player_is_gone_the_others_move_only_if_the_sides_stay_even
     one.game.run(1)
     if len(leaves) == 1:
         assert teams(*sides) == {101: 1, 102: 2, 103: 2, 201: 2, 202: 1}
-        assert one.peer.outcome("o1") == "done"
+        assert one.daemon.outcome("o1") == "done"
     else:
         assert teams(*sides) == {101: 1, 102: 1, 103: 1, 201: 2}
-        assert one.peer.outcome("o1") == "sizes"
+        assert one.daemon.outcome("o1") == "sizes"
 
 
-def test_a_player_who_took_the_chair_since_the_split_stays_on_their_side(evening: Start) -> None:
-    one = evening()
+def test_a_player_who_took_the_chair_since_the_split_stays_on_their_side(scene: Start) -> None:
+    one = scene()
     sides = one.people()
-    one.peer.answers = at_start(assign("o1", [101, 201, 203], [102, 103, 202], "freeze"))
+    one.daemon.answers = at_start(assign("o1", [101, 201, 203], [102, 103, 202], "freeze"))
     one.commanded(*sides)
     one.game.start_round()
     one.game.run(1)
     assert teams(*sides)[201] == 2
     assert sides[1][0].commands_now
-    assert one.peer.outcome("o1") == "sizes"
+    assert one.daemon.outcome("o1") == "sizes"
 
 
-def test_a_split_that_comes_in_the_round_is_too_late(evening: Start) -> None:
-    one = evening()
+def test_a_split_that_comes_in_the_round_is_too_late(scene: Start) -> None:
+    one = scene()
     sides = one.round()
-    one.peer.orders = [assign("o1", RED, BLU, "freeze")]
+    one.daemon.orders = [assign("o1", RED, BLU, "freeze")]
     one.game.run(3)
     assert teams(*sides)[102] == 1
-    assert one.peer.outcome("o1") == "too_late"
+    assert one.daemon.outcome("o1") == "too_late"
     assert one.game.state == "Started"
 
 
-def test_a_split_held_for_a_start_that_is_aborted_is_dropped(evening: Start) -> None:
-    one = evening()
+def test_a_split_held_for_a_start_that_is_aborted_is_dropped(scene: Start) -> None:
+    one = scene()
     sides = one.people()
-    one.peer.answers = at_start(assign("o1", RED, BLU, "freeze"))
+    one.daemon.answers = at_start(assign("o1", RED, BLU, "freeze"))
     one.commanded(*sides)
     one.game.run(2)
-    one.peer.answers = None
+    one.daemon.answers = None
     sides[0][0].leaves_chair()
     one.game.run(1)
-    assert one.peer.outcome("o1") == "aborted"
+    assert one.daemon.outcome("o1") == "aborted"
     sides[0][0].commands()
     one.game.start_round()
     assert teams(*sides)[102] == 1
 
 
-def test_an_answer_to_an_earlier_start_does_not_shuffle_this_one(evening: Start) -> None:
-    one = evening()
+def test_an_answer_to_an_earlier_start_does_not_shuffle_this_one(scene: Start) -> None:
+    one = scene()
     sides = one.people()
     one.game.http.delay = 1.5
-    one.peer.answers = at_start(assign("o1", RED, BLU, "freeze"))
+    one.daemon.answers = at_start(assign("o1", RED, BLU, "freeze"))
     one.commanded(*sides)
     one.game.run(0.5)
-    one.peer.answers = None
+    one.daemon.answers = None
     sides[0][0].leaves_chair()
     one.game.run(0.5)
     sides[0][0].commands()
     one.game.start_round()
     one.game.run(2)
-    assert one.peer.outcome("o1") == "aborted"
+    assert one.daemon.outcome("o1") == "aborted"
     assert teams(*sides)[102] == 1
 
 
-def test_an_answer_that_a_repeated_batch_brings_belongs_to_the_start_in_the_batch(evening: Start) -> None:
-    one = evening()
+def test_an_answer_that_a_repeated_batch_brings_belongs_to_the_start_in_the_batch(scene: Start) -> None:
+    one = scene()
     sides = one.people()
-    one.peer.answers = at_start(assign("o1", RED, BLU, "freeze"))
+    one.daemon.answers = at_start(assign("o1", RED, BLU, "freeze"))
     one.game.http.lose_answers = True
     one.commanded(*sides)
     one.game.run(1)
     sides[0][0].leaves_chair()
     one.game.run(4.2)
     one.game.http.lose_answers = False
-    one.peer.answers = None
+    one.daemon.answers = None
     sides[0][0].commands()
     one.game.start_round()
     one.game.run(2)
-    assert len(one.peer.events("round_started")) > 1
-    assert one.peer.outcome("o1") == "aborted"
+    assert len(one.daemon.events("round_started")) > 1
+    assert one.daemon.outcome("o1") == "aborted"
     assert teams(*sides)[102] == 1
 
 
 @SHINES
-def test_a_shuffle_at_once_in_a_round_moves_then_starts_the_round_again(evening: Start, shine: str) -> None:
-    one = evening(shine=shine)
+def test_a_shuffle_at_once_in_a_round_moves_then_starts_the_round_again(scene: Start, shine: str) -> None:
+    one = scene(shine=shine)
     sides = one.round()
     one.game.run(30)
     resets = one.game.resets
-    one.peer.orders = [assign("o1", RED, BLU, "now")]
+    one.daemon.orders = [assign("o1", RED, BLU, "now")]
     one.game.run(2)
     assert one.game.resets == resets + 1
     assert teams(*sides) == {101: 1, 102: 2, 103: 2, 201: 2, 202: 1, 203: 1}
-    assert one.peer.last("round_ended")["partial"]
-    assert one.peer.outcome("o1") == "done"
+    assert one.daemon.last("round_ended")["partial"]
+    assert one.daemon.outcome("o1") == "done"
     assert sides[0][0].commands_now
 
 
-def test_a_shuffle_without_moves_resets_nothing(evening: Start) -> None:
-    one = evening()
+def test_a_shuffle_without_moves_resets_nothing(scene: Start) -> None:
+    one = scene()
     one.round()
     resets = one.game.resets
-    one.peer.orders = [assign("o1", [101, 102, 103], [201, 202, 203], "now")]
+    one.daemon.orders = [assign("o1", [101, 102, 103], [201, 202, 203], "now")]
     one.game.run(2)
     assert one.game.resets == resets
-    assert one.peer.outcome("o1") == "done"
+    assert one.daemon.outcome("o1") == "done"
 
 
-def test_a_shuffle_while_the_server_fills_places_who_waits(evening: Start) -> None:
-    one = evening()
+def test_a_shuffle_while_the_server_fills_places_who_waits(scene: Start) -> None:
+    one = scene()
     one.people(2, 1)
     client = one.game.connect(301, "Ann")
     client.moves()
-    one.peer.orders = [assign("o1", [101, 201], [102, 301], "now")]
+    one.daemon.orders = [assign("o1", [101, 201], [102, 301], "now")]
     one.game.run(2)
     assert client.team == 2
-    assert one.peer.outcome("o1") == "done"
+    assert one.daemon.outcome("o1") == "done"
 
 
 @pytest.mark.parametrize("answer", ["false", "true, 1"])
 def test_a_mod_that_forbids_or_redirects_a_move_ends_the_split_and_the_sides_stay_nearly_even(
-    evening: Start, answer: str
+    scene: Start, answer: str
 ) -> None:
-    one = evening(shine="outside")
+    one = scene(shine="outside")
     sides = one.people()
     one.game.execute(
         f"""Shine.Hook.Add("JoinTeam", "other", function(_, player)
             if player:GetName() == "M3" then return {answer} end
         end)"""
     )
-    one.peer.orders = [assign("o1", [101, 202, 203], [201, 102, 103], "now")]
+    one.daemon.orders = [assign("o1", [101, 202, 203], [201, 102, 103], "now")]
     one.game.run(3)
-    assert one.peer.outcome("o1") == "refused"
+    assert one.daemon.outcome("o1") == "refused"
     after = list(teams(*sides).values())
     assert abs(after.count(1) - after.count(2)) <= 1
-    assert len(one.peer.events("order_failed")) == 1
+    assert len(one.daemon.events("order_failed")) == 1
 
 
-def test_a_move_waits_for_the_death_of_the_player(evening: Start) -> None:
-    one = evening()
+def test_a_move_waits_for_the_death_of_the_player(scene: Start) -> None:
+    one = scene()
     marines, _ = one.round(4, 2)
     one.game.run(70)
     reason = {"phrase": "Equipoise_ReasonGap", "args": ["4", "2"]}
-    one.peer.orders = [
+    one.daemon.orders = [
         {"kind": "move", "order": "o1", "reason": reason, "id": steam(103), "side": "aliens", "deadline": 1e9}
     ]
     one.game.run(20)
@@ -217,35 +217,35 @@ def test_a_move_waits_for_the_death_of_the_player(evening: Start) -> None:
     marines[2].dies()
     one.game.run(1.5)
     assert marines[2].team == 2
-    assert one.peer.outcome("o1") == "done"
+    assert one.daemon.outcome("o1") == "done"
 
 
-def test_a_cancelled_move_is_forgotten_and_one_of_an_ended_round_fails(evening: Start) -> None:
-    one = evening()
+def test_a_cancelled_move_is_forgotten_and_one_of_an_ended_round_fails(scene: Start) -> None:
+    one = scene()
     marines, _ = one.round(4, 2)
     reason = {"phrase": "Equipoise_ReasonGap", "args": ["4", "2"]}
-    one.peer.orders = [
+    one.daemon.orders = [
         {"kind": "move", "order": f"o{i}", "reason": reason, "id": steam(100 + i), "side": "aliens", "deadline": 1e9}
         for i in (2, 3)
     ]
     one.game.run(2)
-    one.peer.orders = [{"kind": "cancel", "order": "o2"}]
+    one.daemon.orders = [{"kind": "cancel", "order": "o2"}]
     one.game.run(2)
     marines[1].dies()
     one.game.run(1)
     assert marines[1].team == 1
     one.game.end_game(1)
     one.game.run(2)
-    assert one.peer.outcome("o2") is None
-    assert one.peer.outcome("o3") == "no_round"
+    assert one.daemon.outcome("o2") is None
+    assert one.daemon.outcome("o3") == "no_round"
 
 
 CACHE = {"ids": [steam(each) for each in (102, 103, 202, 203)], "splits": ["ABBA"]}
 
 
-def test_a_silent_daemon_at_a_start_that_needs_a_shuffle_leaves_its_last_splits(evening: Start) -> None:
-    one = evening()
-    one.peer.fields = {"pending": True, "cache": CACHE}
+def test_a_silent_daemon_at_a_start_that_needs_a_shuffle_leaves_its_last_splits(scene: Start) -> None:
+    one = scene()
+    one.daemon.fields = {"pending": True, "cache": CACHE}
     sides = one.people()
     one.game.http.failure = ("Couldn't connect to server", 7)
     one.game.run(3)
@@ -254,16 +254,33 @@ def test_a_silent_daemon_at_a_start_that_needs_a_shuffle_leaves_its_last_splits(
     assert teams(*sides) == {101: 1, 102: 1, 203: 1, 201: 2, 103: 2, 202: 2}
     one.game.http.failure = None
     one.game.run(8)
-    event = one.peer.last("scrambled_alone")
+    event = one.daemon.last("scrambled_alone")
     assert event["red"] == ["101", "102", "203"]
     assert event["blu"] == ["103", "201", "202"]
 
 
+@pytest.mark.parametrize("chair", [101, 201])
+def test_with_one_commander_alone_the_last_splits_leave_even_sides(scene: Start, chair: int) -> None:
+    """The others are odd in number: the side without a commander has one more of them."""
+    one = scene()
+    one.daemon.fields = {"pending": True, "cache": CACHE}
+    marines, aliens = one.people()
+    one.game.http.failure = ("Couldn't connect to server", 7)
+    one.game.run(3)
+    assert (marines if chair == 101 else aliens)[0].commands()
+    one.game.start_without_pregame()
+    one.game.run(1)
+    found = teams(marines, aliens)
+    assert sorted(found.values()) == [1, 1, 1, 2, 2, 2]
+    assert found[chair] == chair // 100
+    assert found[103] == 2
+
+
 def test_a_daemon_that_dies_before_it_answers_a_start_is_waited_for_until_two_seconds_into_the_countdown(
-    evening: Start,
+    scene: Start,
 ) -> None:
-    one = evening()
-    one.peer.fields = {"due_if": ["red", "blu", "none"], "cache": CACHE}
+    one = scene()
+    one.daemon.fields = {"due_if": ["red", "blu", "none"], "cache": CACHE}
     sides = one.people()
     one.game.http.drop = True
     one.commanded(*sides)
@@ -274,9 +291,9 @@ def test_a_daemon_that_dies_before_it_answers_a_start_is_waited_for_until_two_se
     assert teams(*sides) == {101: 1, 102: 1, 203: 1, 201: 2, 103: 2, 202: 2}
 
 
-def test_without_a_due_shuffle_a_silent_daemon_changes_nothing(evening: Start) -> None:
-    one = evening()
-    one.peer.fields = {"cache": CACHE}
+def test_without_a_due_shuffle_a_silent_daemon_changes_nothing(scene: Start) -> None:
+    one = scene()
+    one.daemon.fields = {"cache": CACHE}
     sides = one.people()
     one.game.http.failure = ("Couldn't connect to server", 7)
     one.game.run(3)
@@ -285,9 +302,9 @@ def test_without_a_due_shuffle_a_silent_daemon_changes_nothing(evening: Start) -
     assert teams(*sides) == {101: 1, 102: 1, 103: 1, 201: 2, 202: 2, 203: 2}
 
 
-def test_a_split_that_comes_after_the_cached_one_was_applied_fails(evening: Start) -> None:
-    one = evening()
-    one.peer.fields = {"pending": True, "cache": CACHE}
+def test_a_split_that_comes_after_the_cached_one_was_applied_fails(scene: Start) -> None:
+    one = scene()
+    one.daemon.fields = {"pending": True, "cache": CACHE}
     sides = one.people()
     one.game.http.failure = ("Couldn't connect to server", 7)
     one.game.run(3)
@@ -295,42 +312,42 @@ def test_a_split_that_comes_after_the_cached_one_was_applied_fails(evening: Star
     one.game.until(lambda: one.game.state == "Countdown")
     one.game.run(0.2)
     one.game.http.failure = None
-    one.peer.answers = at_start(assign("o1", RED, BLU, "freeze"))
+    one.daemon.answers = at_start(assign("o1", RED, BLU, "freeze"))
     one.game.run(6.5)
     one.game.run(3)
-    assert one.peer.outcome("o1") in {"alone", "too_late"}
+    assert one.daemon.outcome("o1") in {"alone", "too_late"}
     assert teams(*sides)[203] == 1
 
 
-def test_while_shines_own_shuffle_is_enforced_the_mod_gives_no_orders_and_still_reports_rounds(evening: Start) -> None:
-    one = evening(shine="outside")
+def test_while_shines_own_shuffle_is_enforced_the_mod_gives_no_orders_and_still_reports_rounds(scene: Start) -> None:
+    one = scene(shine="outside")
     one.game.execute(
         """Shine.Plugins.voterandom = { Enabled = true, Config = {},
             EnforcementPolicy = { IsActive = function() return enforced end } }
         enforced = true"""
     )
     sides = one.round()
-    assert one.peer.last("hello")["inactive_reason"] == "shuffle"
-    one.peer.orders = [assign("o1", RED, BLU, "now")]
+    assert one.daemon.last("hello")["inactive_reason"] == "shuffle"
+    one.daemon.orders = [assign("o1", RED, BLU, "now")]
     one.game.run(2)
-    assert one.peer.outcome("o1") == "off"
+    assert one.daemon.outcome("o1") == "off"
     assert one.game.connect(301, "Ann").joins(1)
     one.game.end_game(1)
     one.game.run(2)
-    assert one.peer.last("round_ended")["winner"] == "marines"
+    assert one.daemon.last("round_ended")["winner"] == "marines"
     one.game.execute("enforced = false")
     one.game.run(2)
-    assert one.peer.last("hello")["inactive_reason"] == ""
+    assert one.daemon.last("hello")["inactive_reason"] == ""
     assert len(sides[0]) == 3
 
 
-def test_in_tournament_mode_the_mod_stands_aside_and_reports_no_round(evening: Start) -> None:
-    one = evening(own=("Equipoise", "GetTournamentModeEnabled"))
+def test_in_tournament_mode_the_mod_stands_aside_and_reports_no_round(scene: Start) -> None:
+    one = scene(own=("Equipoise", "GetTournamentModeEnabled"))
     one.game.execute("function GetTournamentModeEnabled() return true end")
     one.round()
-    assert one.peer.last("hello")["inactive_reason"] == "tournament"
+    assert one.daemon.last("hello")["inactive_reason"] == "tournament"
     assert one.game.clients[0].chat == ["Equipoise leaves this map alone (tournament)."]
     one.game.end_game(1)
     one.game.run(2)
-    assert one.peer.events("round_live") == []
-    assert one.peer.events("round_ended") == []
+    assert one.daemon.events("round_live") == []
+    assert one.daemon.events("round_ended") == []

@@ -57,7 +57,17 @@ def test_the_number_of_digits_is_a_switch(digits: int, text: str) -> None:
     assert game.execute("return json.encode(76561198012345678)") == text
 
 
-@pytest.mark.parametrize("text", ["", "  ", "{", "[1,", '{"a" 1}', "<html>", '"open', "nul", '{"a":}'])
+def test_the_decoder_reads_lists_and_objects_alike_commas_or_none_and_comments() -> None:
+    assert GAME.execute(
+        """local read = json.decode('{"a" 1 /* two */ ,"b": 2}') return read[1], read[2], read.b"""
+    ) == (
+        "a",
+        1,
+        2,
+    )
+
+
+@pytest.mark.parametrize("text", ["", "  ", "{", "[1,", "<html>", '"open', "nul", '{"a":}'])
 def test_the_decoder_returns_nil_a_position_and_a_text_for_broken_input(text: str) -> None:
     value, position, error = GAME.execute(f"return json.decode([==[{text}]==])")
     assert value is None

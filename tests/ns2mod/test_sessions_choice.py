@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.ns2mod.rig.clients import Client
-from tests.ns2mod.sessions import ALIENS, MARINES, RealEvening, fair
+from tests.ns2mod.sessions import ALIENS, MARINES, Evening, fair
 
-NewEvening = Callable[..., RealEvening]
+NewEvening = Callable[..., Evening]
 QUIET = "[autobalance]\nenabled = false\n[shuffle]\nat_round_start = false\nchoice_seconds = 300.0\n"
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import pytest
 
-from tests.ns2mod.sessions import ALIENS, MARINES, RealEvening, fair, stacked
+from tests.ns2mod.sessions import ALIENS, MARINES, Evening, fair, stacked
 
-NewEvening = Callable[..., RealEvening]
+NewEvening = Callable[..., Evening]
 QUIET = "[autobalance]\nenabled = false\n[shuffle]\nat_round_start = false\n"
 
 
@@ -64,19 +63,16 @@ def test_without_the_daemon_a_shuffle_that_is_due_is_made_from_the_cache(new_eve
     assert evening.status()["pending"] is None
 
 
-def test_a_slow_daemon_slows_no_frame(new_evening: NewEvening, record_property: Callable[[str, object], None]) -> None:
-    """The worst frame is reported; whether it is slow is for `make bench` to say."""
+def test_a_slow_daemon_delays_no_start(new_evening: NewEvening, record_property: Callable[[str, object], None]) -> None:
+    """The worst frame is recorded; `make bench ARGS=ns2mod` compares it with a frame without the mod."""
     evening, people = stacked(new_evening)
     game = evening.game
     game.http.delay = 4.0
     people["a"].commands()
     people["b"].commands()
-    worst, began_at = 0.0, game.clock
-    while game.state != "Started":
-        began = time.process_time()
-        game.frame()
-        worst = max(worst, time.process_time() - began)
-    record_property("worst_frame_ms", round(1000 * worst, 2))
+    began_at, game.worst_frame = game.clock, 0.0
+    game.start_round()
+    record_property("worst_frame_ms", round(1000 * game.worst_frame, 2))
     assert game.clock - began_at < 10, "the start took as long as ever"
     game.http.delay = 0.0
     evening.settle(20)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.ns2mod.rig.clients import Client
-from tests.ns2mod.sessions import ALIENS, MARINES, RealEvening
+from tests.ns2mod.sessions import ALIENS, MARINES, Evening
 
-NewEvening = Callable[..., RealEvening]
+NewEvening = Callable[..., Evening]
 QUIET = "[autobalance]\nenabled = false\n[shuffle]\nat_round_start = false\n"
 """Only what the test does changes the sides."""
 
 
-def commander(evening: RealEvening, client: Client) -> float:
+def commander(evening: Evening, client: Client) -> float:
     """A player's skill in the chair, in points."""
     return float(evening.player(client)["skills"]["commander"]["value"])
 
@@ -80,7 +80,7 @@ def test_a_round_with_a_late_joiner_a_switch_a_leaver_a_reconnect_another_comman
 def test_a_draw_is_rated_as_half_a_win_for_both(new_evening: NewEvening) -> None:
     evening = new_evening(QUIET)
     people = evening.seat(*"abcdefgh")
-    evening.rate(people, a=1400.0)
+    evening.rate(people, c=1400.0)
     evening.start(people["a"], people["b"])
     evening.settle(120)
     evening.end(None)
@@ -88,6 +88,23 @@ def test_a_draw_is_rated_as_half_a_win_for_both(new_evening: NewEvening) -> None
     (stored,) = evening.stored()
     assert (stored.winner, stored.unrated) == ("none", None)
     assert evening.game.ranked == 0
+    assert evening.player(people["c"])["rating"] < 1400
+    assert evening.player(people["d"])["rating"] > 1000, "the weaker side did better than expected"
+
+
+def test_a_round_that_a_map_change_cuts_off_is_stored_as_partial(new_evening: NewEvening) -> None:
+    evening = new_evening(QUIET)
+    people = evening.seat(*"abcdefgh")
+    evening.start(people["a"], people["b"])
+    evening.settle(120)
+    assert evening.game.console("sv_changemap ns2_tram")
+    evening.settle(10)
+
+    (stored,) = evening.stored()
+    assert (stored.winner, stored.partial, stored.unrated) == ("none", True, "not seen going live")
+    assert abs(stored.seconds - 121) < 1.5
+    assert stored.lineup["a"] == "marines"
+    assert evening.status()["map"] == "ns2_tram"
 
 
 def test_a_round_that_a_reset_breaks_off_is_told_as_partial_and_not_rated(new_evening: NewEvening) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.ns2mod.sessions import ALIENS, MARINES, RealEvening, fair, stacked
+import pytest
 
-NewEvening = Callable[..., RealEvening]
+from tests.ns2mod.sessions import ALIENS, MARINES, Evening, fair, stacked
+
+NewEvening = Callable[..., Evening]
 BY_HAND = "[shuffle]\nat_round_start = false\n"
 
 
@@ -143,29 +145,52 @@ def test_a_split_that_comes_after_somebody_left_is_not_carried_out_by_half(new_e
     assert sum(sizes) == 9
 
 
-def test_a_split_that_comes_when_the_round_runs_changes_nothing_and_stays_due(new_evening: NewEvening) -> None:
-    evening, people = stacked(new_evening, BY_HAND)
+def test_a_split_that_comes_when_the_round_runs_is_too_late(new_evening: NewEvening) -> None:
+    """A slow poll is on its way when a start without PreGame begins: the mod took its cache meanwhile, and says so."""
+    evening, _ = stacked(new_evening, BY_HAND)
     game = evening.game
     game.console("sv_eq_shuffle next")
     evening.settle()
-    evening.game.http.lose_answers = False
-    game.http.delay = 12.0
+    game.http.delay = 4.9
+    polled = len(game.http.sent)
+    game.until(lambda: len(game.http.sent) > polled)
+    evening.settle(0.5)
     before = evening.sides()
-    people["a"].commands()
-    people["b"].commands()
-    game.start_round()
+    game.start_without_pregame()
+    game.until(lambda: game.state == "Started")
     running = evening.sides()
-    evening.settle(15)
+    assert running != before
+    assert [len(side) for side in running] == [5, 5]
     game.http.delay = 0.0
     evening.settle(20)
     assert evening.sides() == running
-    if running == before:
-        assert evening.status()["pending"] is not None
-    else:
-        assert evening.decisions("alone")
+    assert [one["kind"] for one in evening.decisions("shuffle", "alone", "failed")] == ["shuffle", "alone", "failed"]
+    assert evening.status()["pending"] is None
 
 
-def test_a_split_that_comes_after_a_reset_is_not_carried_out(new_evening: NewEvening) -> None:
+@pytest.mark.parametrize("count", [10, 11])
+@pytest.mark.parametrize("dead", [False, True])
+def test_with_one_commander_only_a_shuffle_leaves_even_sides(new_evening: NewEvening, count: int, dead: bool) -> None:
+    evening, people = stacked(new_evening, BY_HAND)
+    game = evening.game
+    if count == 11:
+        assert game.join(evening.connect(2000, "late"), MARINES, force=True)
+    game.console("sv_eq_shuffle next")
+    evening.settle(6)
+    if dead:
+        evening.daemon.kill()
+        evening.settle(12)
+    before = evening.sides()
+    assert people["a"].commands()
+    game.start_without_pregame()
+    game.until(lambda: game.state == "Started")
+    assert sorted(map(len, evening.sides())) == [count // 2, count - count // 2]
+    assert evening.sides() != before
+    assert (people["a"].team, people["a"].commands_now) == (MARINES, True)
+
+
+@pytest.mark.parametrize("way", ["a commander leaves the chair", "an admin resets the game"])
+def test_a_split_that_comes_after_a_start_was_broken_off_is_not_carried_out(new_evening: NewEvening, way: str) -> None:
     evening, people = stacked(new_evening, BY_HAND)
     game = evening.game
     game.console("sv_eq_shuffle next")
@@ -175,6 +200,8 @@ def test_a_split_that_comes_after_a_reset_is_not_carried_out(new_evening: NewEve
     people["b"].commands()
     evening.settle(1.5)
     people["a"].leaves_chair()
+    if way == "an admin resets the game":
+        game.reset()
     evening.settle(6)
     assert game.state in ("NotStarted", "WarmUp")
     assert evening.sides() == [sorted("acegi"), sorted("bdfhj")]

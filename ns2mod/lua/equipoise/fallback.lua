@@ -1,7 +1,7 @@
 -- The splits that the daemon sent last, fitted to the players who are here: the law of
 -- daemon/equipoise/core/fallback.py without a bench. An absent player's place goes to the unplaced player nearest to
 -- them in the cache's order, in whose middle unknown players stand; ties go to the stronger. Players who are left fill
--- the smaller side, strongest first.
+-- the smaller side, strongest first. Commanders are not placed, but count: `lead` is how many more the marines have.
 
 Equipoise = Equipoise or {}
 
@@ -12,12 +12,14 @@ local function CountOf(split, letter)
     return count
 end
 
--- The largest split that so many can fill. One that does not fit the ids is none.
-local function Largest(cache, present)
+-- The largest split that so many can fill, and whose sides are even with the commanders in them. One that does not fit
+-- the ids is none.
+local function Largest(cache, present, lead)
     for i = #cache.splits, 1, -1 do
         local split = cache.splits[i]
-        local placed = CountOf(split, "A") + CountOf(split, "B")
-        if #split == #cache.ids and placed > 0 and placed <= present then
+        local first, second = CountOf(split, "A"), CountOf(split, "B")
+        local placed = first + second
+        if #split == #cache.ids and placed > 0 and placed <= present and math.abs(first - second + lead) <= 1 then
             return split
         end
     end
@@ -69,8 +71,7 @@ local function Substitute(cache, split, ranked, byId)
     end
 end
 
-local function Fill(ranked)
-    local lead = 0
+local function Fill(ranked, lead)
     for _, one in ipairs(ranked) do
         lead = lead + (one.side == "A" and 1 or (one.side == "B" and -1 or 0))
     end
@@ -84,8 +85,9 @@ end
 
 -- {marines, aliens}, lists of ids; nil when the cache has no split that is small enough. `cache` is that of a reply,
 -- `present` the ids of those who take part.
-function Fallback.Split(cache, present)
-    local split = Largest(cache, #present)
+function Fallback.Split(cache, present, lead)
+    lead = lead or 0
+    local split = Largest(cache, #present, lead)
     if not split then
         return nil
     end
@@ -100,7 +102,7 @@ function Fallback.Split(cache, present)
         end
     end
     Substitute(cache, split, ranked, byId)
-    Fill(ranked)
+    Fill(ranked, lead)
     local sides = { A = {}, B = {} }
     for _, id in ipairs(present) do
         table.insert(sides[byId[id].side], id)

@@ -222,15 +222,16 @@ end
 -- What to do with an `assign`: a list of { id, team } to carry out now; "hold", and the order that it replaces; or nil
 -- and why not. `start` is what Policy.start was when the question went out that this order answers.
 function Policy:Assign(order, people, start)
-    if order.moment == "now" then
-        if self.phase == "over" then
-            return nil, "no_round"
-        end
+    local now = order.moment == "now"
+    if now and self.phase == "over" then
+        return nil, "no_round"
+    elseif now and self.phase ~= "freeze" then
         return Plan.Moves(order, people)
     end
+    -- "Now" was said before the start began, whose commanders stay.
     if self.phase == "running" then
         return nil, "too_late"
-    elseif self.phase ~= "freeze" or start ~= self.start then
+    elseif self.phase ~= "freeze" or not (now or start == self.start) then
         return nil, "aborted"
     elseif self.alone == self.start then
         return nil, "alone"

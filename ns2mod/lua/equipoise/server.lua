@@ -13,7 +13,11 @@ end
 local Mod = {}
 Mod.__index = Mod
 
+-- Written by build.py; from a checkout it is not.
 local kVersion = "@VERSION@"
+if string.sub(kVersion, 1, 1) == "@" then
+    kVersion = "checkout"
+end
 -- How often everybody is looked at besides what the hooks say.
 local kLookSeconds = 0.25
 
@@ -104,9 +108,14 @@ function Mod:Enforcing()
     return self.heard and self.enabled and self.level == "balance" and self.inactive == ""
 end
 
--- Whether this client may use an admin's command.
+-- Whether this client may use an admin's command. The game's function throws for a group that ServerAdmin.json names
+-- and does not have; then they may not.
 function Mod:May(client, command)
-    return GetClientCanRunCommand(client, command, false) == true
+    local ok, found = pcall(GetClientCanRunCommand, client, command, false)
+    if not ok then
+        self.boundary:Report("GetClientCanRunCommand", found)
+    end
+    return ok and found == true
 end
 
 local function ShineShuffles()

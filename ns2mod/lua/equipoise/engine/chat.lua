@@ -9,6 +9,8 @@ Chat.__index = Chat
 local kName = "Equipoise"
 -- kMaxChatLength counts bytes, and the game cuts in the middle of a character.
 local kLongest = 120
+-- How long what the daemon tells an admin is taken for the answer to what they typed in their console.
+local kAnswerSeconds = 10
 
 function Chat.New(mod)
     return setmetatable({ mod = mod, languages = Equipoise.Files.Languages() }, Chat)
@@ -46,6 +48,28 @@ function Chat:Tell(id, text)
     local person = self.mod.people.byId[id]
     if person and not person.bot then
         self:Send(person.client, self:Line(id, text))
+    end
+end
+
+-- An admin's command was typed in a console: its answer belongs there. Nil: the next one belongs in chat. The game
+-- writes what it prints for a client into the server's log too, so nothing that is a player's own goes that way.
+function Chat:Asked(id, now)
+    local person = self.mod.people.byId[id]
+    if person then
+        person.askedAt = now
+    end
+end
+
+-- A text that the daemon has for one player.
+function Chat:Answer(id, text)
+    local person = self.mod.people.byId[id]
+    local asked = person and person.askedAt
+    if not asked or self.mod:Now() > asked + kAnswerSeconds then
+        self:Tell(id, text)
+    elseif person.client:GetControllingPlayer() then
+        for _, piece in ipairs(Equipoise.Codec.Lines(self:Line(id, text), kLongest)) do
+            ServerAdminPrint(person.client, piece)
+        end
     end
 end
 

@@ -6,7 +6,7 @@ Equipoise = Equipoise or {}
 local Commands = {}
 Commands.__index = Commands
 
--- How an admin's command is sent: "plain" as typed, "player" with a player first.
+-- `player`: a player comes first; `number`: and a number last.
 local kAdmin = {
     { word = "status", help = "What Equipoise knows of this server" },
     { word = "why", help = "The last decisions and their reasons" },
@@ -16,7 +16,7 @@ local kAdmin = {
     { word = "on", help = "Go on balancing this server" },
     { word = "off", help = "Leave this server's teams alone; rounds are still rated" },
     { word = "rating", player = true, help = "<player>: their rating" },
-    { word = "set", player = true, help = "<player> <rating>: set their rating" },
+    { word = "set", player = true, number = true, help = "<player> <rating>: set their rating" },
     { word = "reset", player = true, help = "<player>: make them a newcomer again" },
 }
 
@@ -46,16 +46,30 @@ function Commands:Admin(client, command, words)
     if not by then
         return
     end
+    self.mod.chat:Asked(by, self.mod:Now())
     if command.player then
-        local id = words[1] and self.mod.people:Find(words[1])
-        if not id or (command.word == "set" and not tonumber(words[2])) then
-            self:Reply(client, words[1] and not id and ("No player, or more than one, is called " .. words[1] .. ".")
-                or ("Usage: sv_eq_" .. command.word .. " " .. command.help))
-            return
-        end
-        words[1] = Equipoise.Codec.SteamId(id)
+        words = self:WithPlayer(client, command, words)
     end
-    self:Send(by, command.word, words, true)
+    if words then
+        self:Send(by, command.word, words, true)
+    end
+end
+
+-- The words with an id for the player whom they name; nil when they name none, and the admin has read why. Whether the
+-- game's console takes a name in quotes for one word is not known, so all words but the number are the name.
+function Commands:WithPlayer(client, command, words)
+    local number = command.number and #words > 1 and table.remove(words) or nil
+    local name = string.gsub(table.concat(words, " "), '"', "")
+    if name == "" or (command.number and not tonumber(number)) then
+        self:Reply(client, "Usage: sv_eq_" .. command.word .. " " .. command.help)
+        return nil
+    end
+    local id = self.mod.people:Find(name)
+    if not id then
+        self:Reply(client, "No player, or more than one, is called " .. name .. ".")
+        return nil
+    end
+    return { Equipoise.Codec.SteamId(id), number }
 end
 
 function Commands:Reply(client, text)
@@ -84,6 +98,7 @@ function Commands:Player(client, words, private)
     if not by then
         return
     end
+    self.mod.chat:Asked(by, nil)
     local word = string.lower(table.remove(words, 1) or "help")
     local command = kPlayers[word]
     if word == "lang" then
@@ -131,9 +146,10 @@ end
 -- A chat line. True: it was ours, and no other player needs to read it. `hidden`: that can be had.
 function Commands:Said(client, text, hidden)
     local person = self.mod.people:OfClient(client)
-    if person then
-        person.lived = true
+    if not person then
+        return false  -- without a client it is no player's, and must not be taken for the server's console
     end
+    person.lived = true
     local prefix, rest = string.match(text, "^([!/])[eE][qQ]%f[%s%z]%s*(.*)$")
     if not prefix then
         return false

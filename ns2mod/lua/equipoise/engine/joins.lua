@@ -66,7 +66,12 @@ function Joins:Obey(order)
     local mod = self.mod
     local person = mod.people.byId[order.id]
     local wanted = mod.policy:Release(order.id)
-    if not person or not mod:Enforcing() then
+    if not person then
+        return
+    elseif not mod:Enforcing() then
+        if wanted then
+            self:Alone(person, wanted)
+        end
         return
     end
     local team = mod.people:Snapshot()[order.id].team
@@ -85,18 +90,22 @@ function Joins:Expire()
     local mod = self.mod
     for _, held in ipairs(mod.policy:Expired(mod:Now())) do
         local person = mod.people.byId[held.id]
-        local player = person and person.client:GetControllingPlayer()
-        if player and player:GetTeamNumber() ~= held.team then
-            self:Alone(person, player, held.team)
+        if person then
+            self:Alone(person, held.team)
         end
     end
 end
 
-function Joins:Alone(person, player, team)
+-- Without the daemon's word: a lock and the game's own rule decide.
+function Joins:Alone(person, team)
     local mod = self.mod
+    local player, rules = person.client:GetControllingPlayer(), GetGamerules()
+    if not player or not rules or player:GetTeamNumber() == team then
+        return
+    end
     local snapshot = mod.people:Snapshot()
-    local text = mod.policy:LockText(person.id, player:GetTeamNumber(), team, snapshot, mod:Now())
-    local rules = GetGamerules()
+    local text = mod:Enforcing()
+        and mod.policy:LockText(person.id, player:GetTeamNumber(), team, snapshot, mod:Now()) or nil
     if not text and rules:GetCanJoinTeamNumber(player, team) == false then
         local sizes = Equipoise.Plan.Sizes(snapshot, person.id)
         sizes[team] = sizes[team] + 1

@@ -18,7 +18,7 @@ local kObey = {
     tell = function(self, order)
         self.mod.policy:Release(order.id)
         for _, text in ipairs(order.lines) do
-            self.mod.chat:Tell(order.id, text)
+            self.mod.chat:Answer(order.id, text)
         end
     end,
     place = function(self, order)
@@ -159,15 +159,17 @@ function Orders:Alone()
     if not mod:Enforcing() or not mod.policy:ActsAlone(mod.post:Silent(), mod:Now()) then
         return
     end
-    local present, split = {}, nil
+    local present, lead = {}, 0
     local snapshot = mod.people:Snapshot()
     for id, seen in pairs(snapshot) do
-        if seen.human and not seen.commander and (Plan.IsSide(seen.team) or seen.waiting) then
+        if seen.human and seen.commander then
+            lead = lead + (seen.team == 1 and 1 or -1)
+        elseif seen.human and (Plan.IsSide(seen.team) or seen.waiting) then
             present[#present + 1] = id
         end
     end
     table.sort(present)
-    split = mod.cache and Equipoise.Fallback.Split(mod.cache, present)
+    local split = mod.cache and Equipoise.Fallback.Split(mod.cache, present, lead)
     local moves = split and Plan.Moves({ red = split.marines, blu = split.aliens }, snapshot)
     if moves and not self:Apply(moves) then
         mod.policy:ActedAlone()

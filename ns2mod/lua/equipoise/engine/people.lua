@@ -176,24 +176,34 @@ function People:Roster()
     return lines
 end
 
--- The id of the player that a text names: an account id, a SteamID64, or a part of one name. Nil and how many fit.
-function People:Find(text)
-    if string.match(text, "^%d+$") then
-        local account = Equipoise.Codec.AccountId(text) or (Equipoise.Codec.SteamId(text) and text)
-        if account then
-            return account
-        end
-    end
+-- The one human whose name fits, and how many there are.
+function People:Named(fits)
     local found, count = nil, 0
     for id, person in pairs(self.byId) do
-        local name = string.lower(person.name or "")
-        if not person.bot and name == string.lower(text) then
-            return id
-        elseif not person.bot and string.find(name, string.lower(text), 1, true) then
+        if not person.bot and fits(person.name or "") then
             found, count = id, count + 1
         end
     end
     return count == 1 and found or nil, count
+end
+
+-- The id of the player that a text names: a SteamID64, the account id of somebody who is here, a name, the account id
+-- of somebody who is not, or a part of one name. Nil when none or several fit. Only ASCII's letters have cases here.
+function People:Find(text)
+    local account = string.match(text, "^%d+$")
+        and (Equipoise.Codec.AccountId(text) or (Equipoise.Codec.SteamId(text) and text)) or nil
+    if account and (account ~= text or self.byId[account]) then
+        return account
+    end
+    local found, count = self:Named(function(name) return name == text end)
+    local lower = string.lower(text)
+    if count == 0 then
+        found, count = self:Named(function(name) return string.lower(name) == lower end)
+    end
+    if count == 0 and not account then
+        found = self:Named(function(name) return string.find(string.lower(name), lower, 1, true) ~= nil end)
+    end
+    return found or (count == 0 and account) or nil
 end
 
 -- What players are called in texts; one who is not here stays an id.

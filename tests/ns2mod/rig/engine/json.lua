@@ -1,6 +1,6 @@
 -- The game's global `json`: what dkjson 1.0 writes and reads, in our own words (ns2.md 1.2; dkjson is by David Kolf).
 -- Kept with its weaknesses: numbers through tostring (14 digits), raw nan and inf, `[  ]` for an empty table, a sparse
--- table as an object with string keys, decode("") -> nil, position, text, and decode(nil) throws.
+-- table as an object with string keys, comments as blanks, decode("") -> nil, position, text, and decode(nil) throws.
 -- Loads without the engine (dofile), so that tests of pure modules may use it.
 local Rig = ...
 Rig = Rig or { switches = { json_digits = 14 } }
@@ -79,120 +79,132 @@ function json.encode(value)
     return nil, text
 end
 
-local function Blank(text, at)
-    return text:find("[^ \t\r\n]", at) or #text + 1
+local function White(text, at)
+    while true do
+        at = string.find(text, "%S", at)
+        if not at then
+            return nil
+        elseif string.sub(text, at, at + 1) == "//" then
+            at = string.find(text, "[\n\r]", at)
+        elseif string.sub(text, at, at + 1) == "/*" then
+            local _, last = string.find(text, "*/", at + 2, true)
+            at = last and last + 1
+        else
+            return at
+        end
+        if not at then
+            return nil
+        end
+    end
 end
 
 local kUnescapes = { b = "\b", f = "\f", n = "\n", r = "\r", t = "\t" }
 
-local function Utf8(code)
-    if code < 0x80 then return string.char(code) end
-    if code < 0x800 then return string.char(0xC0 + math.floor(code / 64), 0x80 + code % 64) end
-    if code < 0x10000 then
+local function Character(code)
+    if code < 0x80 then
+        return string.char(code)
+    elseif code < 0x800 then
+        return string.char(0xC0 + math.floor(code / 64), 0x80 + code % 64)
+    elseif code < 0x10000 then
         return string.char(0xE0 + math.floor(code / 4096), 0x80 + math.floor(code / 64) % 64, 0x80 + code % 64)
     end
     return string.char(0xF0 + math.floor(code / 262144), 0x80 + math.floor(code / 4096) % 64,
         0x80 + math.floor(code / 64) % 64, 0x80 + code % 64)
 end
 
-local function CodePoint(text, at)
-    local code = tonumber(text:sub(at, at + 3), 16) or 0xFFFD
-    local low = text:match("^\\u([dD][c-fC-F]%x%x)", at + 4)
-    if code >= 0xD800 and code < 0xDC00 and low then
-        return (code - 0xD800) * 0x400 + tonumber(low, 16) - 0xDC00 + 0x10000, at + 10
-    end
-    return code, at + 4
-end
-
-local function Unescape(text)
-    local parts, from = {}, 1
-    local at = text:find("\\", 1, true)
-    while at do
-        table.insert(parts, text:sub(from, at - 1))
-        local c = text:sub(at + 1, at + 1)
-        from = at + 2
-        if c == "u" then
-            local code
-            code, from = CodePoint(text, from)
-            c = Utf8(code)
-        end
-        table.insert(parts, kUnescapes[c] or c)
-        at = text:find("\\", from, true)
-    end
-    return table.concat(parts) .. text:sub(from)
-end
-
 local function ReadString(text, at)
-    local from = at + 1
-    local to = from
+    local parts, from = {}, at + 1
     while true do
-        to = text:find('["\\]', to)
-        if not to then return nil, at, "unterminated string at " .. at end
-        if text:sub(to, to) == '"' then return Unescape(text:sub(from, to - 1)), to + 1 end
-        to = to + 2
+        local stop = string.find(text, '["\\]', from)
+        if not stop then
+            return nil, #text + 1, "unterminated string"
+        end
+        table.insert(parts, string.sub(text, from, stop - 1))
+        if string.sub(text, stop, stop) == '"' then
+            return table.concat(parts), stop + 1
+        end
+        local letter = string.sub(text, stop + 1, stop + 1)
+        local code = letter == "u" and tonumber(string.sub(text, stop + 2, stop + 5), 16)
+        from = stop + (code and 6 or 2)
+        local low = code and code >= 0xD800 and code < 0xDC00 and string.match(text, "^\\u([dD][c-fC-F]%x%x)", from)
+        if low then
+            code, from = (code - 0xD800) * 0x400 + tonumber(low, 16) - 0xDC00 + 0x10000, from + 6
+        end
+        table.insert(parts, code and Character(code) or kUnescapes[letter] or letter)
     end
 end
 
-local Read
+local Read, gNull
 
-local function ReadArray(text, at, null)
-    local result, n = {}, 0
-    at = Blank(text, at + 1)
-    if text:sub(at, at) == "]" then return result, at + 1 end
+-- dkjson reads arrays and objects by one loop: a comma may be missing behind the last, and a key counts only with ":".
+local function ReadTable(close, text, at)
+    local value, count = {}, 0
+    at = at + 1
     while true do
-        local value, after, err = Read(text, at, null)
-        if err then return nil, after, err end
-        n = n + 1
-        result[n] = value
-        at = Blank(text, after)
-        local c = text:sub(at, at)
-        if c == "]" then return result, at + 1 end
-        if c ~= "," then return nil, at, "missing ',' or ']' at " .. at end
-        at = Blank(text, at + 1)
+        at = White(text, at)
+        if not at then
+            return nil, #text + 1, "unterminated"
+        elseif string.sub(text, at, at) == close then
+            return value, at + 1
+        end
+        local item, fault
+        item, at, fault = Read(text, at)
+        if fault then
+            return nil, at, fault
+        end
+        at = White(text, at)
+        if at and string.sub(text, at, at) == ":" then
+            if item == nil then
+                return nil, at, "cannot use nil as table index"
+            end
+            local start = White(text, at + 1)
+            if not start then
+                return nil, #text + 1, "unterminated"
+            end
+            value[item], at, fault = Read(text, start)
+            if fault then
+                return nil, at, fault
+            end
+            at = White(text, at)
+        else
+            count = count + 1
+            value[count] = item
+        end
+        if at and string.sub(text, at, at) == "," then
+            at = at + 1
+        end
+        if not at then
+            return nil, #text + 1, "unterminated"
+        end
     end
 end
 
-local function ReadObject(text, at, null)
-    local result = {}
-    at = Blank(text, at + 1)
-    if text:sub(at, at) == "}" then return result, at + 1 end
-    while true do
-        if text:sub(at, at) ~= '"' then return nil, at, "no valid JSON key at " .. at end
-        local key, after, err = ReadString(text, at)
-        if err then return nil, after, err end
-        at = Blank(text, after)
-        if text:sub(at, at) ~= ":" then return nil, at, "missing ':' at " .. at end
-        local value
-        value, after, err = Read(text, Blank(text, at + 1), null)
-        if err then return nil, after, err end
-        result[key] = value
-        at = Blank(text, after)
-        local c = text:sub(at, at)
-        if c == "}" then return result, at + 1 end
-        if c ~= "," then return nil, at, "missing ',' or '}' at " .. at end
-        at = Blank(text, at + 1)
+function Read(text, at)
+    local letter = string.sub(text, at, at)
+    if letter == "{" or letter == "[" then
+        return ReadTable(letter == "{" and "}" or "]", text, at)
+    elseif letter == '"' then
+        return ReadString(text, at)
     end
+    local number = string.match(text, "^%-?[%d%.]+[eE]?[%+%-]?%d*", at)
+    if number and tonumber(number) then
+        return tonumber(number), at + #number
+    end
+    local word = string.match(text, "^%a%w*", at)
+    if word == "true" or word == "false" then
+        return word == "true", at + #word
+    elseif word == "null" then
+        return gNull, at + 4
+    end
+    return nil, at, "no valid JSON value"
 end
 
-local kWords = { ["true"] = true, ["false"] = false }
-
-function Read(text, at, null)
-    local c = text:sub(at, at)
-    if c == "{" then return ReadObject(text, at, null) end
-    if c == "[" then return ReadArray(text, at, null) end
-    if c == '"' then return ReadString(text, at) end
-    local number = text:match("^-?%d+%.?%d*[eE]?[+-]?%d*", at)
-    if number and tonumber(number) then return tonumber(number), at + #number end
-    local word = text:match("^%a+", at)
-    if word == "null" then return null, at + 4 end
-    if kWords[word] ~= nil then return kWords[word], at + #word end
-    return nil, at, "no valid JSON value at " .. at
-end
-
--- dkjson decode(str, pos, nullval): the value and the position after it, or nil, position, text.
+-- The value and the position after it, or nil, position, text. What stands behind the value is not read.
 function json.decode(text, position, null)
-    local at = position or 1
-    at = text:find("[^ \t\r\n]", at)
-    if not at then return nil, #text + 1, "no valid JSON value (reached the end)" end
-    return Read(text, at, null)
+    gNull = null
+    local at = White(text, position or 1)
+    if not at then
+        return nil, #text + 1, "no valid JSON value (reached the end)"
+    end
+    return Read(text, at)
 end

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from tests.ns2mod.rig import Client, Game
-from tests.ns2mod.scripted import Peer
+from tests.ns2mod.scripted import ScriptedDaemon
 
 
-class Evening:
+class Scene:
     """Marines have account ids from 101, aliens from 201; the first of each side commands."""
 
-    def __init__(self, game: Game, peer: Peer) -> None:
+    def __init__(self, game: Game, daemon: ScriptedDaemon) -> None:
         self.game = game
-        self.peer = peer
+        self.daemon = daemon
 
     def people(self, marines: int = 3, aliens: int = 3) -> tuple[list[Client], list[Client]]:
         """Everybody on a side, by forced moves."""
