@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from equipoise.balancing.chances import NO_PLAYERS, chance, match_to_come, on_both_sides, skills
+from equipoise.balancing.chances import chance, match_to_come, on_field, skills
 from equipoise.core.asks import AskSplit, ShuffleTerms
 from equipoise.core.model import Entry, PlayerId, Side, Split
 from equipoise.ratings.system import System
@@ -12,6 +12,9 @@ from equipoise.solver import Assignment, Budget, Pin, shuffle
 
 TRIES = 4
 """How often a shuffle is solved at most, each time with a narrower band, until its prediction is inside the band."""
+
+FARTHEST = 1e9
+"""Points; more than any difference that sides have. A tolerance of a half is infinite in points."""
 
 EVEN = ShuffleTerms((0.5, 0.5))
 """The terms of a shuffle that names none: as near to a half as possible."""
@@ -43,12 +46,9 @@ class Shuffle:
 
     def _values(self) -> tuple[list[float], list[float]]:
         """What each human adds to the sum of A, and to that of B; commanders who count apart add nothing."""
-        values = on_both_sides(self.system, self.ask.context, [entry.id for entry in self.humans])
-        apart = self.commanders if self.system.commanders_apart else NO_PLAYERS
-        for index, entry in enumerate(self.humans):
-            if entry.id in apart:
-                values[0][index] = values[1][index] = 0.0
-        return values
+        system, context, players = self.system, self.ask.context, [entry.id for entry in self.humans]
+        on_a, on_b = (on_field(system, context, side, players, self.commanders) for side in Side)
+        return on_a, on_b
 
     def _difference_at(self, probability: float) -> float:
         """The difference of the humans' sums at which A wins with this probability."""
@@ -103,7 +103,8 @@ class Shuffle:
             values_b=self.values[1],
             target=self.even,
             band=(low, high),
-            tolerance=self.system.gap(self.ask.tolerance, max(1, count // 2)),
+            # By the field's size: `System.gap` would count commanders.
+            tolerance=min(FARTHEST, self._difference_at(0.5 + self.ask.tolerance) - self.even),
             pins={
                 index: Pin.A if entry.side is Side.A else Pin.B
                 for index, entry in enumerate(self.humans)
