@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from equipoise.balancing import answer, match_of
+from equipoise.balancing import answer, chance, match_of
 from equipoise.core import effects as f
 from equipoise.core import events as e
 from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, Purpose
 from equipoise.core.model import Context, Entry, Mode, PlayerId, RoundId, Side, Split
 from equipoise.core.participation import recorded
-from equipoise.core.rules import Rules, ScrambleRules
+from equipoise.core.rules import Rules, ScrambleRules, ShuffleRules
 from equipoise.ratings import create
 from equipoise.ratings.system import Match, System, ranks_of
 from tests.core import answerer
@@ -118,6 +118,22 @@ def test_a_player_who_crosses_counts_with_the_skill_of_either_side(seed: int, la
         return abs(gap), sum(ask.cost[one] for one in answered.players)
 
     assert left(answer(ask, system)) == left(answerer.answer(ask, on_a, on_b))
+
+
+def test_commanders_who_count_apart_do_not_decide_who_crosses() -> None:
+    """On the field 3500 face 1000; the strongest marine commands, and so does the strongest alien."""
+    system = create("ns2")
+    for number, rating in {1: 5000.0, 2: 2000.0, 3: 1000.0, 4: 500.0, 5: 9000.0, 6: 1000.0}.items():
+        system.seed(player(number), rating=rating)
+    larger, smaller = tuple(map(player, (1, 2, 3, 4))), tuple(map(player, (5, 6)))
+    ask = AskMoves(1, NS2, larger, smaller, Side.A, larger[1:], 1)
+    movers = {
+        chairs: answer(replace(ask, commanders=frozenset(map(player, chairs))), system) for chairs in ((1, 5), ())
+    }
+    assert {chairs: moved.players for chairs, moved in movers.items() if isinstance(moved, e.MovesSolved)} == {
+        (1, 5): (player(3),),
+        (): (player(4),),
+    }
 
 
 @pytest.mark.parametrize("bench", [True, False])
@@ -228,8 +244,11 @@ def test_after_enough_rounds_an_ns2_pool_splits_by_what_players_are_worth_on_eac
 ) -> None:
     random, numbers = Random(seed), (1, 2, 3, 4, 5, 6)
 
-    async def evening() -> tuple[Split, dict[PlayerId, Mapping[str, Any]]]:
-        async with Rig(tmp_path, Rules(scramble=ScrambleRules(tolerance=0.0)), system="ns2") as rig:
+    async def evening() -> tuple[Split, dict[Split, float], dict[PlayerId, Mapping[str, Any]]]:
+        rules = Rules(
+            scramble=ScrambleRules(tolerance=0.0), shuffle=ShuffleRules(at_round_start=False, fair_band=(0.5, 0.5))
+        )
+        async with Rig(tmp_path, rules, system="ns2") as rig:
             await rig.hello(roster((1, 2, 3), (4, 5, 6)), Mode.NS2)
             for number in range(60):
                 order = random.sample(numbers, 6)
@@ -238,20 +257,21 @@ def test_after_enough_rounds_an_ns2_pool_splits_by_what_players_are_worth_on_eac
             await rig.post(e.RoundStarted(0.0, roster((1, 2, 3), (4, 5, 6))))
             reply = await rig.post(e.Commanded(0.0, ("scramble", "now"), None, admin=True))
             (order_,) = (one for one in reply.orders if isinstance(one, f.Assign))
-            return order_.split, {player(n): rig.pool.system.state(player(n)) for n in numbers}
+            context, system = rig.host.session.memory.context, rig.pool.system
+            chances = {one: chance(system, context, one.a, one.b) for one in every_split(numbers)}
+            return order_.split, chances, {player(n): system.state(player(n)) for n in numbers}
 
-    split, states = asyncio.run(evening())
-    on_a, on_b = in_points(states, 1.0), in_points(states, -1.0)
+    split, chances, states = asyncio.run(evening())
+    on_a, on_b, average = (in_points(states, sign) for sign in (1.0, -1.0, 0.0))
 
-    def left(one: Split, a: Skills, b: Skills) -> float:
-        return abs(sum(a[each] for each in one.a) - sum(b[each] for each in one.b))
+    def left_on_average(one: Split) -> float:
+        return abs(sum(average[each] for each in one.a) - sum(average[each] for each in one.b))
 
     assert all(on_a[player(n)] - on_b[player(n)] > 50 for n in (1, 2))
-    average = in_points(states, 0.0)
-    best = min(left(one, on_a, on_b) for one in every_split(numbers))
-    best_on_average = min(every_split(numbers), key=lambda one: left(one, average, average))
-    assert left(split, on_a, on_b) == pytest.approx(best, abs=1.0)
-    assert left(best_on_average, on_a, on_b) > best + 10
+    unfair = {one: abs(probability - 0.5) for one, probability in chances.items()}
+    best = min(unfair.values())
+    assert unfair[split] == pytest.approx(best, abs=0.0005)
+    assert unfair[min(chances, key=left_on_average)] > best + 0.002
 
 
 def test_a_live_ns2_pool_places_and_moves_by_side(tmp_path: Path) -> None:
@@ -284,15 +304,15 @@ def test_what_an_operator_sees_of_a_server_is_by_side(tmp_path: Path) -> None:
         async with Rig(tmp_path, system="ns2") as rig:
             rig.pool.system.seed(player(1), rating=1300.0, offset=600.0)
             await rig.hello(roster((1, 2), (3, 4)), Mode.NS2)
-            (line,) = (await rig.host.command(("teams",), "admin")).lines
+            _, line = (await rig.host.command(("teams",), "admin")).lines
             status = rig.host.status()
             return status.sum_a, status.sum_b, status.win_probability, line.args[-1]
 
-    sum_a, sum_b, chance, percent = asyncio.run(look())
+    sum_a, sum_b, likely, percent = asyncio.run(look())
 
     assert (sum_a, sum_b) == (2900.0, 2000.0)
-    assert chance == pytest.approx(logistic(900 / 4 / PER_LOG_ODDS))
-    assert percent == f"{100 * chance:.0f}"
+    assert likely == pytest.approx(logistic(900 / 4 / PER_LOG_ODDS))
+    assert percent == f"{100 * likely:.0f}"
 
 
 def test_a_synelo_pool_rates_splits_and_foretells_as_if_sides_had_no_names(tmp_path: Path) -> None:

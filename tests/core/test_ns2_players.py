@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from equipoise.core import events as e
 from equipoise.core.asks import AskMoves
 from equipoise.core.autobalance import NO_DEADLINE
 from equipoise.core.effects import Effect, Lock, LogDecision, Place
-from equipoise.core.model import Mode, PlayerId, Roster, Side
+from equipoise.core.model import Mode, PlayerId, PlayerSummary, Roster, Side, SkillEstimate, Skills
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.session import Session
 from tests.core.scripts import A, B, begun, ids, moves, of, play, roster, rules, seen
@@ -98,3 +100,28 @@ def test_a_joiner_is_not_held_while_the_next_shuffle_places_all_players_anyway()
     manual = begun(Mode.NS2, "abc|de|f", phase=e.Phase.IDLE, rules=rules(shuffle={"at_round_start": False}))
     effects = play(manual, [(5.0, e.SideWanted(5.0, PlayerId("f"), A))])
     assert [type(effect) for effect in effects] == [Place, LogDecision, Lock]
+
+
+def skilled(letter: str, field: float, commander: float | None = None) -> PlayerSummary:
+    """A player of NS2's rating system; without a skill for the chair, of another."""
+    chair = None if commander is None else SkillEstimate(commander, 0.0)
+    skills = None if chair is None else Skills(chair, chair, {}, chair)
+    return PlayerSummary(PlayerId(letter), field, side_skills=(field, field), skills=skills)
+
+
+@pytest.mark.parametrize(("chair", "side"), [(1000.0, B), (None, A)])
+def test_where_the_chair_has_a_skill_of_its_own_a_joiner_is_placed_by_the_field(
+    chair: float | None, side: Side
+) -> None:
+    """On the field b leads c; with the commanders the aliens lead."""
+    session = begun(Mode.NS2, "ab|cd")
+    rated = (("a", 500.0), ("b", 2000.0), ("c", 1900.0), ("d", 3000.0), ("e", 100.0))
+    play(session, [(1.0, e.SummariesLoaded(tuple(skilled(letter, field, chair) for letter, field in rated)))])
+    play(session, [(2.0, e.RosterSeen(2.0, commanded("ab|cd|e", "ad")))])
+    assert placed(session, "e", None).side is side
+
+
+def test_the_solver_reads_who_commands_when_it_closes_a_gap() -> None:
+    session = begun(Mode.NS2, "abcd|efg")
+    question = asked(play(session, [(5.0, e.RosterSeen(5.0, commanded("abcd|e", "ae")))]))
+    assert question.commanders == frozenset(ids("ae"))

@@ -104,7 +104,7 @@ def test_all_players_read_that_the_round_starts_again_before_it_does() -> None:
     assert isinstance(log, LogDecision)
     broken_off = finished("r1", None, "abcdf|eghij", mode=Mode.NS2, partial=True)
     effects = play(session, [(2.0, ended(broken_off, 2.0)), (2.1, e.OrderDone(2.1, OrderId("o1")))])
-    assert of(Say, effects) == [Say(VOTED), Say(Text(Phrase.SHUFFLED, ("2", "Marines", "51")))]
+    assert of(Say, effects) == [Say(Text(Phrase.SHUFFLED, ("2", "Marines", "51")))]
     assert session.memory.pending is None
 
 
@@ -230,10 +230,17 @@ def test_the_dry_run_of_a_shuffle_names_the_sides_of_the_game() -> None:
     (told,) = play(session, [(1.1, solved(question))])
     assert isinstance(told, Tell)
     assert [line.english for line in told.lines] == [
-        "A scramble would move 2 players and give Marines a 51 % chance instead of 70 %.",
+        "A team change would move 2 players and give Marines a 51 % chance instead of 70 %.",
         "e to Aliens",
         "f to Marines",
     ]
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_no_vote_starts_a_round_again_of_which_it_is_not_known_how_long_it_runs(late: bool) -> None:
+    session = Session(Rules())
+    play(session, [(0.0, hello(Mode.NS2, e.Phase.RUNNING, late=late)), (0.0, seen(TEN))])
+    assert refusal(session) == Text(Phrase.VOTE_TOO_LATE, ("2",))
 
 
 def test_sides_that_the_configuration_names_are_called_so() -> None:

@@ -19,7 +19,7 @@ from equipoise.core.session import Session
 from equipoise.core.wishes import terms
 from equipoise.wire.memory import Remembered, decode_memory, encode_memory
 from tests.core.game import Game
-from tests.core.scripts import A, B, begun, command, hello, ids, of, play, rules, seen
+from tests.core.scripts import A, B, begun, command, hello, ids, of, play, rules, seen, split
 
 ANN, BOB = ids("ab")
 
@@ -193,6 +193,14 @@ def test_the_last_shuffle_before_a_round_decides() -> None:
     assert weights(game) == {}
 
 
+def test_a_wish_that_the_script_alone_denied_weighs_more() -> None:
+    game = Game(Mode.NS2, "ab|cd")
+    prefer(game, "a", "aliens")
+    prefer(game, "c", "aliens")
+    game.happens(e.ScrambledAlone(game.now, split("ab|cd")))
+    assert weights(game) == {"a": 2}
+
+
 # Memory.
 
 
@@ -248,3 +256,17 @@ def test_of_ever_new_wishes_the_latest_are_remembered() -> None:
 
 def test_max_moves_is_a_term_only_where_the_owner_set_it() -> None:
     assert terms(begun(Mode.NS2, "ab|cd", rules=rules(shuffle={"max_moves": 3})).state).max_moves == 3
+
+
+def limits(effects: list[Effect]) -> list[int | None]:
+    return [ask.terms.max_moves for ask in shuffles(effects) if ask.terms is not None]
+
+
+def test_a_vote_or_an_order_and_the_round_start_after_it_move_no_more_than_max_moves_together() -> None:
+    game = Game(Mode.NS2, "abc|def", {"a": 5000.0, "b": 5000.0}, rules(shuffle={"max_moves": 2}))
+    game.open()
+    assert limits(game.happens(command("shuffle", "now"))) == [2]
+    assert limits(game.start()) == [0]
+    game.open()
+    game.end(A)
+    assert limits(game.start()) == [2]

@@ -13,7 +13,7 @@ from dataclasses import replace
 from statistics import pstdev
 from typing import Any
 
-from equipoise.balancing.chances import Values, chance, distance, field_skills, on_both_sides, skills
+from equipoise.balancing.chances import Values, chance, distance, field_skills, on_both_sides, on_field, skills
 from equipoise.balancing.shuffles import shuffled
 from equipoise.core import model as core
 from equipoise.core.asks import AskChance, AskMoves, AskSplit, CacheSplits, Purpose
@@ -172,12 +172,12 @@ def _moves(ask: AskMoves, system: System[Any]) -> MovesSolved:
     index_of = {player: index for index, player in enumerate(ask.larger)}
     here, there = ask.larger_side, ask.larger_side.other
     found = transfer(
-        skills(system, ask.context, here, ask.larger),
-        skills(system, ask.context, there, ask.smaller),
+        on_field(system, ask.context, here, ask.larger, ask.commanders),
+        on_field(system, ask.context, there, ask.smaller, ask.commanders),
         [index_of[player] for player in ask.movable],
         ask.count,
         [ask.cost.get(player, 0) for player in ask.larger],
-        larger_there=skills(system, ask.context, there, ask.larger),
+        larger_there=on_field(system, ask.context, there, ask.larger, ask.commanders),
     )
     return MovesSolved(ask, tuple(ask.larger[index] for index in found.moved))
 

@@ -110,6 +110,15 @@ def on_both_sides(system: System[Any], context: Context, players: Sequence[Playe
     return skills(system, context, Side.A, players), skills(system, context, Side.B, players)
 
 
+def on_field(
+    system: System[Any], context: Context, side: Side, players: Sequence[PlayerId], commanders: Collection[PlayerId]
+) -> list[float]:
+    """What each player adds to the sum of a side: commanders nothing where the system counts those apart."""
+    apart = commanders if system.commanders_apart else NO_PLAYERS
+    values = zip(players, skills(system, context, side, players), strict=True)
+    return [0.0 if player in apart else skill for player, skill in values]
+
+
 def field_skills(
     system: System[Any],
     context: Context,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from equipoise.balancing.chances import NO_PLAYERS, chance, match_to_come, on_both_sides, skills
+from equipoise.balancing.chances import chance, match_to_come, on_field, skills
 from equipoise.core.asks import AskSplit, ShuffleTerms
 from equipoise.core.model import Entry, PlayerId, Side, Split
 from equipoise.ratings.system import System
@@ -43,12 +43,9 @@ class Shuffle:
 
     def _values(self) -> tuple[list[float], list[float]]:
         """What each human adds to the sum of A, and to that of B; commanders who count apart add nothing."""
-        values = on_both_sides(self.system, self.ask.context, [entry.id for entry in self.humans])
-        apart = self.commanders if self.system.commanders_apart else NO_PLAYERS
-        for index, entry in enumerate(self.humans):
-            if entry.id in apart:
-                values[0][index] = values[1][index] = 0.0
-        return values
+        system, context, players = self.system, self.ask.context, [entry.id for entry in self.humans]
+        on_a, on_b = (on_field(system, context, side, players, self.commanders) for side in Side)
+        return on_a, on_b
 
     def _difference_at(self, probability: float) -> float:
         """The difference of the humans' sums at which A wins with this probability."""

@@ -121,6 +121,8 @@ class AskMoves:
     count: int
     cost: Mapping[PlayerId, int] = field(default_factory=dict)
     """Breaks ties between sets of players that leave the same difference: the cheapest set wins."""
+    commanders: frozenset[PlayerId] = frozenset()
+    """NS2: those of both sides who sit in the command chair."""
 
 
 @dataclass(frozen=True, slots=True)

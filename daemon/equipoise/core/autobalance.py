@@ -200,6 +200,7 @@ def _question(state: State, gap: Gap, candidates: tuple[Entry, ...]) -> AskMoves
         tuple(entry.id for entry in candidates),
         min(gap.count, len(candidates)),
         move_costs(candidates),
+        state.roster.commanders(),
     )
 
 

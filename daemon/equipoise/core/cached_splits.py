@@ -45,7 +45,8 @@ def not_solved(state: State, question: CacheSplits) -> Effects:
 def adapted(state: State) -> Split | None:
     """The cached split for the players who are here; None without a cache, or when it holds none that is small enough.
 
-    Commanders stay on their side: the others are split without them.
+    Commanders stay on their side: the others are split without them. Where one side alone has a commander, that may
+    leave a gap of two, and then there is none either.
     """
     if state.cache is None:
         return None
@@ -54,7 +55,8 @@ def adapted(state: State) -> Split | None:
     if split is None:
         return None
     on_a, on_b = (tuple(one.id for one in eligible if _pinned(one) and one.side is side) for side in Side)
-    return replace(split, a=(*split.a, *on_a), b=(*split.b, *on_b))
+    split = replace(split, a=(*split.a, *on_a), b=(*split.b, *on_b))
+    return split if abs(len(split.a) - len(split.b)) < 2 or state.arena else None
 
 
 def _pinned(entry: Entry) -> bool:

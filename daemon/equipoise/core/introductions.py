@@ -26,8 +26,6 @@ def hello(state: State, event: Hello, now: float) -> Effects:
     state.known = True
     state.enter(event.phase, event.at)
     too_late = () if event.phase is Phase.FREEZE else scrambles.give_up(state, Moment.FREEZE)
-    if event.phase is Phase.RUNNING and state.live_at is None:
-        state.live_at = now  # it may be older: this is when we heard of it
     state.waiting, state.inactive_reason = event.waiting, event.inactive_reason
     state.wants = frozenset(("roster",)) if state.has_roster else frozenset()
     # A script that was loaded anew knows no locks.

@@ -281,17 +281,20 @@ def done(state: State, order: OrderId, now: float) -> Effects:
     scrambled = event.ask.purpose in _SCRAMBLES
     unlocked = _scrambled(state, split) if scrambled else ()
     locked = _make_teams(state, split, now)
-    chosen = wishes.shuffled(state, split) if event.ask.purpose is Purpose.SHUFFLE else ()
+    chosen = shuffles.done(state, event) if event.ask.purpose is Purpose.SHUFFLE else ()
     messages = (*_tell_bench(event), *(_tell_scramble(state, event) if scrambled else ()), *chosen)
     return (*unlocked, *locked, *messages, *in_freeze(state))
 
 
 def _tell_scramble(state: State, event: SplitSolved) -> Effects:
     """Announce the win probability, and the reason if it was not announced when the scramble became due."""
-    reason = (Say(event.ask.reason),) if event.ask.moment is Moment.NOW else ()
+    at_once, shuffle = event.ask.moment is Moment.NOW, event.ask.purpose is Purpose.SHUFFLE
+    # That a vote passed was said when the shuffle was asked for.
+    voted = shuffle and event.ask.reason.phrase is Phrase.REASON_VOTE
+    reason = (Say(event.ask.reason),) if at_once and not voted else ()
     if event.after is None:
         return reason
-    if event.ask.purpose is Purpose.SHUFFLE:
+    if shuffle:
         return (*reason, Say(shuffles.announcement(state, event)))
     return (*reason, Say(Text(Phrase.SCRAMBLED, (state.side_name(Side.A), percent(event.after)))))
 
@@ -347,7 +350,8 @@ def alone(state: State, event: ScrambledAlone, now: float) -> Effects:
     """The script has scrambled from its cache, without the daemon."""
     unasked = Text(_ALONE.get(state.memory.mode, Phrase.REASON_WAITING_ENDED))
     log = LogDecision("alone", state.memory.pending or unasked, split=event.split)
-    return (log, *_scrambled(state, event.split), *_make_teams(state, event.split, now))
+    unlocked, locked = _scrambled(state, event.split), _make_teams(state, event.split, now)
+    return (log, *unlocked, *locked, *(wishes.shuffled(state, event.split) if state.ns2 else ()))
 
 
 def proposal(state: State, event: SplitSolved) -> list[Text]:

@@ -66,8 +66,18 @@ def first(state: State, moment: Moment) -> Effects:
     return (Say(Text(Phrase.SHUFFLE_RESTARTS)),) if restarts else ()
 
 
+def done(state: State, event: SplitSolved) -> Effects:
+    """A shuffle was carried out: count its moves, and weigh the wishes anew."""
+    state.shuffle_moves += _changed_side(event)
+    return wishes.shuffled(state, event.split)
+
+
 def announcement(state: State, event: SplitSolved) -> Text:
-    """How many players changed side, and the win probability; joiners who were placed did not change."""
+    """How many players changed side, and the win probability."""
+    return Text(Phrase.SHUFFLED, (str(_changed_side(event)), state.side_name(Side.A), percent(event.after)))
+
+
+def _changed_side(event: SplitSolved) -> int:
+    """The number of players who changed side; joiners who were placed did not."""
     placed = {entry.id for entry in event.ask.entries if entry.side is None}
-    moved = sum(player not in placed for player in event.moved())
-    return Text(Phrase.SHUFFLED, (str(moved), state.side_name(Side.A), percent(event.after)))
+    return sum(player not in placed for player in event.moved())

@@ -101,6 +101,8 @@ class State:
     """When a player asked another to be friends, until the answer."""
     weights_before: Mapping[PlayerId, int] | None = None
     """What wishes weighed before the first shuffle since a round went live; None before that shuffle."""
+    shuffle_moves: int = 0
+    """Players who changed side in shuffles since a round went live."""
     cache: SplitCache | None = None
     asked_cache: CacheSplits | None = None
     """The cache that is being solved."""
@@ -173,7 +175,7 @@ class State:
         """Begin a phase of the round, at a time of the script's clock."""
         self.phase, self.phase_at, self.candidates = phase, at, None
         if phase is Phase.RUNNING:
-            self.weights_before = None
+            self.weights_before, self.shuffle_moves = None, 0
 
     def close_round(self) -> None:
         """Forget the running round: its id, lineup, skills at the start, times, and who had to stay."""
@@ -273,8 +275,13 @@ class State:
         return tuple(Lock(player, side, seconds) for player, side in sides.items())
 
     def skills_on(self, side: Side) -> dict[PlayerId, float]:
-        """The skill on a side of every player whose summary is loaded."""
-        return {player: summary.on(side) for player, summary in self.summaries.items()}
+        """The skill on a side's field of every player whose summary is loaded.
+
+        Commanders add nothing where the rating system knows a skill for the chair, as in splits.
+        """
+        chairs = self.roster.commanders()
+        on_field = (each for each in self.summaries.values() if each.skills is None or each.id not in chairs)
+        return {summary.id: summary.on(side) for summary in on_field}
 
     def without_summary(self, *others: PlayerId) -> tuple[PlayerId, ...]:
         """Players on the roster, and these others, whose summary is not loaded."""

@@ -73,10 +73,19 @@ def _refusal(state: State, by: PlayerId | None, now: float) -> Text | None:
     )
     if (phrase := next((phrase for holds, phrase in reasons if holds), None)) is not None:
         return Text(phrase)
-    latest = state.rules.shuffle.vote_seconds
-    if state.ns2 and state.live_at is not None and now - state.live_at > latest:
-        return Text(Phrase.VOTE_TOO_LATE, (f"{round(latest / 60, 1):g}",))
+    if state.ns2 and _too_late(state, now):
+        return Text(Phrase.VOTE_TOO_LATE, (f"{round(state.rules.shuffle.vote_seconds / 60, 1):g}",))
     return None
+
+
+def _too_late(state: State, now: float) -> bool:
+    """NS2: the round has run for too long, or it is not known for how long: the daemon or the mod began in it.
+
+    It counts in real time: a pause of the game does not stop it.
+    """
+    if state.phase is not Phase.RUNNING:
+        return False
+    return state.live_at is None or now - state.live_at > state.rules.shuffle.vote_seconds
 
 
 def _round_ends(state: State, now: float) -> bool:

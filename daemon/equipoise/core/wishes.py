@@ -65,7 +65,7 @@ def terms(state: State) -> ShuffleTerms:
     if ballot is None or ballot.stage is Stage.OPEN:
         wanted = {player: wish.side for player, wish in state.memory.wishes.items()}
         return ShuffleTerms(
-            rules.fair_band, rules.max_moves or None, groups=friends.present(state), wishes=_weighed(state, wanted)
+            rules.fair_band, _most_moves(state), groups=friends.present(state), wishes=_weighed(state, wanted)
         )
     stated = {player: wish.side for player, wish in state.memory.wishes.items() if wish.stated}
     wanted = {player: side for player, side in stated.items() if player not in ballot.chosen} | ballot.wished()
@@ -74,12 +74,25 @@ def terms(state: State) -> ShuffleTerms:
     return ShuffleTerms(
         rules.fair_band,
         # Where all players say anew what they want, staying is worth nothing.
-        None if first else rules.max_moves or None,
+        None if first else _most_moves(state),
         moves_count=not first,
         groups=friends.present(state),
         wishes=_weighed(state, wanted),
         spread_evenly=eligible.intersection(state.memory.winners),
     )
+
+
+def _most_moves(state: State) -> int | None:
+    """The most players who may change side; None: however many.
+
+    After a shuffle that was asked for, the one before the round may only add what the first left over: together they
+    move no more players than one. Each that is asked for has the whole number.
+    """
+    most = state.rules.shuffle.max_moves
+    if not most:
+        return None
+    unasked = state.phase is Phase.FREEZE and state.memory.pending is None
+    return max(0, most - state.shuffle_moves) if unasked else most
 
 
 def _weighed(state: State, wanted: Mapping[PlayerId, Side]) -> dict[PlayerId, Wish]:
