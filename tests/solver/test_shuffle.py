@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import random
-from collections.abc import Mapping, Sequence
+import resource
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import product
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
@@ -321,3 +324,32 @@ def test_what_cannot_be_is_refused_with_a_sentence(asked: dict[str, object], ref
 def test_a_group_of_five_is_refused() -> None:
     with pytest.raises(SplitError, match="a group of friends has 5 players"):
         shuffle([1] * 6, [None] * 6, sizes=(3, 3), groups=[range(5)])
+
+
+@pytest.fixture
+def little_memory() -> Iterator[None]:
+    """Half a gigabyte more than now: what a search that goes wrong may take, instead of the machine's."""
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 29), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+@pytest.mark.usefixtures("little_memory")
+@pytest.mark.parametrize("count", [24, 23])
+@pytest.mark.parametrize("apart", [0.0, 1e-6, 1e-3], ids=str)
+@pytest.mark.parametrize("band", [(-2000.5, 1500.2), (-300.5, -300.1), (-math.inf, math.inf)], ids=str)
+def test_players_of_equal_skill_on_an_uneven_map_need_no_finer_grid_than_others(
+    count: int, apart: float, band: tuple[float, float]
+) -> None:
+    found = shuffle(
+        [1000.0 + apart * index for index in range(count)],
+        [(Side.A, Side.B)[index % 2] for index in range(count)],
+        sizes=(count // 2, count - count // 2),
+        target=-300.3,
+        band=band,
+        groups=[(0, 1, 2, 3), (4, 5)],
+        wishes=[(index % 3, index % 2) for index in range(count)],
+    )
+    assert found.optimal

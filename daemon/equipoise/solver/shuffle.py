@@ -18,6 +18,9 @@ from equipoise.solver.sums import total
 from equipoise.solver.ticks import COARSE, FINE, Ticks
 from equipoise.solver.trades import first_places, traded
 
+REACH = 64
+"""Values that span less than this part of the band, and of themselves, have the grid of those that span as much."""
+
 
 def shuffle(
     values: Sequence[float],
@@ -55,10 +58,10 @@ def shuffle(
     (1, 2)
     """
     check_tolerance(tolerance)
-    ticks = Ticks.of(values, values_b, target, widest=FINE)
+    count, reach = len(values), _reach([*values, *(values_b or ()), target], band)
+    ticks = Ticks.of(values, values_b, target, widest=FINE, reach=reach)
     if not ticks.lossless:
-        ticks = Ticks.of(values, values_b, target, widest=COARSE)
-    count = len(values)
+        ticks = Ticks.of(values, values_b, target, widest=COARSE, reach=reach)
     sides = Sides(
         ticks.a,
         ticks.b,
@@ -94,6 +97,17 @@ def shuffle(
         moves=moves,
         gap=Gap(hidden) if optimal else Gap(hidden + abs(difference - target), moves=moves - search.fewest),
     )
+
+
+def _reach(numbers: Sequence[float], band: tuple[float, float] | None) -> float:
+    """How far values must span to deserve a finer grid.
+
+    Sets grow with the width of the band, and are shifted by whole values where sizes are odd. For players of equal
+    skill the finest grid would make both many gigabytes long.
+    """
+    low, high = band or (0, 0)
+    width = min(high - low, 2 * math.fsum(map(abs, numbers)))
+    return max(width, *map(abs, numbers)) / REACH
 
 
 def _window(sides: Sides, ticks: Ticks, band: tuple[float, float] | None) -> Window:

@@ -39,10 +39,12 @@ class Ticks:
         target: float = 0,
         resolution: float | None = None,
         widest: float = math.inf,
+        reach: float = 0,
     ) -> Ticks:
         """Round to `resolution` ticks per point; by default the finest that is still fast, or 1 for whole numbers.
 
-        To fewer where the values would span more than `widest` ticks.
+        To fewer where the values would span more than `widest` ticks. Values that are closer than `reach` points get no
+        finer grid than if they spanned that much.
 
         >>> Ticks.of([1500.0, 1200.0]).a, Ticks.of([0.5, 0.25], resolution=4).a
         ((1500, 1200), (2, 1))
@@ -50,7 +52,7 @@ class Ticks:
         _check_values(values, values_b)
         numbers = [*values, *(values_b or ()), target]
         _check_numbers(numbers)
-        per_point = _resolution(numbers, len(values)) if resolution is None else _checked(resolution)
+        per_point = _resolution(numbers, len(values), reach) if resolution is None else _checked(resolution)
         spread = max(numbers[:-1]) - min(numbers[:-1])
         if spread * per_point > widest:
             per_point = widest / spread
@@ -102,11 +104,11 @@ def _checked(resolution: float) -> float:
     return resolution
 
 
-def _resolution(numbers: Sequence[float], count: int) -> float:
+def _resolution(numbers: Sequence[float], count: int, reach: float) -> float:
     if all(number == int(number) for number in numbers):
         return 1
     values = numbers[:-1]
-    spread = max(values) - min(values)
+    spread = max(max(values) - min(values), reach)
     budget = FINE if count <= FEW_PLAYERS else COARSE
     return 2.0 ** math.floor(math.log2(budget / max(spread, budget / FINEST)))
 
