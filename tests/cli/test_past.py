@@ -119,7 +119,7 @@ def test_decisions_have_names_sides_chances_and_seconds(house: House, evening: s
     head, *lines = ask(house, evening, "why", "--player", "ann").stdout.splitlines()
     assert cells(head)[:4] == ["TIME", "SERVER", "DECISION", "PLAYER"]
     about = {cells(line)[2]: cells(line)[3:5] for line in lines}
-    assert about["kept"] == ["had to stay on RED", "That would leave 2 against 4 players."]
+    assert about["kept"] == ["had to stay on RED", "That would make it 2 against 4."]
     assert about["scramble"][0] in ("moved to BLU", "stays on RED")
 
 

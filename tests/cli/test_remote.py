@@ -110,7 +110,7 @@ def test_a_scramble_can_be_tried_dry_and_then_ordered(house: House, daemon: str)
     assert ask(house, daemon, "server", "scramble", "arena-1", "--when", "next").returncode == 0
     assert ask(house, daemon, "server", "cancel", "arena-1").returncode == 0
     again = ask(house, daemon, "server", "cancel", "arena-1")
-    assert (again.returncode, again.stderr) == (1, "equipoise: No team change is pending.\n")
+    assert (again.returncode, again.stderr) == (1, "equipoise: No new teams are pending.\n")
 
 
 def test_why_lists_decisions_and_pool_quality_its_measures(house: House, daemon: str) -> None:

@@ -230,7 +230,7 @@ def test_the_dry_run_of_a_shuffle_names_the_sides_of_the_game() -> None:
     (told,) = play(session, [(1.1, solved(question))])
     assert isinstance(told, Tell)
     assert [line.english for line in told.lines] == [
-        "A team change would move 2 players and give Marines a 51 % chance instead of 70 %.",
+        "Preview of new teams. Players to move: 2. Win chance of Marines: 51 % instead of 70 %.",
         "e to Aliens",
         "f to Marines",
     ]

@@ -37,7 +37,7 @@ def board(size: int) -> Board:
         due="scramble due if RED wins",
         up=True,
         ring=0,
-        chat="Teams are balanced: RED has a 52 % chance.",
+        chat="Teams are balanced. Win chance of RED: 52 %.",
         record=Record(rounds=[Played(0.5, 0.7, 0.8, score=1.0)] * 30, fidelity=[0.01 * n for n in range(30)]),
     )
 

@@ -62,6 +62,18 @@ def test_every_language_has_all_keys_with_their_arguments(code: str) -> None:
     }
 
 
+@pytest.mark.parametrize("code", CODES)
+def test_every_text_is_one_chat_message_of_the_game(code: str) -> None:
+    """One argument is a name of 24 bytes, the others are numbers; what quotes a command or a reason may be longer."""
+    quoting = {"Equipoise_Status", "Equipoise_RefusedInGame"}
+    only_numbers = {f"Equipoise_{key}" for key in ("ChoiceOpen", "ReasonGap", "VoteFailed", "VoteTooLate")}
+    sizes = {}
+    for key, text in BUILD["texts"](code).items():
+        names = 0 if key in only_numbers else min(1, len(arguments(text)))
+        sizes[key] = len(re.sub(r"{\d}", "100", text).encode()) + names * (24 - 3)
+    assert {key: size for key, size in sizes.items() if size > 120 and key not in quoting} == {}
+
+
 def test_the_mods_own_texts_are_in_every_language_and_nowhere_else() -> None:
     assert {key: set(texts) for key, texts in OWN.items()} == {key: set(CODES) for key in OWN}
     assert not {f"Equipoise_{key}" for key in OWN} & {phrase.key for phrase in Phrase}

@@ -43,7 +43,7 @@ async def test_uneven_teams_are_voted_on_and_scrambled_at_the_next_round_start(r
     assert (ended.pending, ended.reason) == (True, Text(Phrase.REASON_VOTE))
     decisions = (await rig.host.command(("why",), "token:owner")).lines
     assert decisions[0].args == ("pending", "the players voted for it")
-    assert decisions[1].args == ("vote", "The vote passed: 4 of 6 votes for balanced teams.")
+    assert decisions[1].args == ("vote", "The vote passed: 4 of 6 for balanced teams.")
 
 
 @played

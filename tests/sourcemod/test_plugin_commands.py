@@ -271,7 +271,7 @@ def test_every_player_reads_their_own_language(game: Game, daemon: Daemon, ann: 
     settle(game)
     assert [line.split("\x01 ")[1] for line in ann.chat[-2:]] == [
         "3 Siege in Folge",
-        "Die Teams sind ausgeglichen: RED hat eine Gewinnchance von 52 %.",
+        "Die Teams sind ausgeglichen. Gewinnchance von RED: 52 %.",
     ]
     assert "已连胜 3 局" in bob.chat[-2]
     assert ann.chat[-1].startswith("\x04[Equipoise]\x01 ")

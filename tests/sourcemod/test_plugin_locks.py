@@ -19,7 +19,7 @@ def test_a_lock_refuses_the_other_side_without_asking(game: Game, daemon: Daemon
     settle(game)
     assert red[0].team == RED
     assert not daemon.events("side_wanted")
-    assert "stay there for 180 more seconds" in red[0].chat[-1]
+    assert "stay there for another 180 s" in red[0].chat[-1]
     lock(daemon, red[0], "red", 0)
     poll(game)
     seconds_of_play(game, 2)

@@ -63,7 +63,7 @@ def test_attackers_who_captured_play_a_second_round_and_then_get_new_teams(new_e
     evening.win(BLU)
     evening.freeze()
 
-    assert reasons(evening)[1:] == ["2 full rounds since the last scramble"]
+    assert reasons(evening)[1:] == ["full rounds since the last scramble: 2"]
 
 
 @pytest.mark.slow

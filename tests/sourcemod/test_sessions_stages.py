@@ -24,7 +24,7 @@ NewEvening = Callable[..., Evening]
 
 WAITING = "Waiting For Players is over"
 NOTHING = "the losing side captured nothing"
-TWO_ROUNDS = "2 full rounds since the last scramble"
+TWO_ROUNDS = "full rounds since the last scramble: 2"
 
 
 def switched(sides: dict[str, int]) -> dict[str, int]:

@@ -59,7 +59,7 @@ def test_enough_voices_open_a_menu_and_enough_votes_scramble_at_the_next_round_s
     say(evening, third, "!scramble")
     assert voting(evening) == 8
     choose(evening, *["Yes"] * 6, *["No"] * 2)
-    assert any("The vote passed: 6 of 8 votes" in line for line in first.chat)
+    assert any("The vote passed: 6 of 8 for balanced teams" in line for line in first.chat)
     assert set(evening.side(RED)) == before
 
     evening.win(RED)
@@ -76,7 +76,7 @@ def test_a_vote_that_fails_changes_nothing_and_starts_the_cool_down(new_evening:
         say(evening, player, "!scramble")
     choose(evening, *["Yes"] * 2, *["No"] * 6)
     first = evening.game.humans()[0]
-    assert any("The vote failed: 2 of 8 votes" in line for line in first.chat)
+    assert any("The vote failed: 2 of 8 for balanced teams" in line for line in first.chat)
     say(evening, first, "!scramble")
     assert "The last vote was a short while ago." in first.chat[-1]
     assert evening.status()["pending"] in (None, "", False)
@@ -90,7 +90,7 @@ def test_even_teams_are_not_voted_on(new_evening: NewEvening) -> None:
     evening.live()
     first = evening.game.humans()[0]
     say(evening, first, "!scramble")
-    assert "Teams are even: RED has a 50 % chance." in first.chat[-1]
+    assert "Teams are even. Win chance of RED: 50 %." in first.chat[-1]
 
 
 def test_an_admin_cancels_a_running_vote(new_evening: NewEvening) -> None:
