@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.ns2mod.scene import Scene
-from tests.ns2mod.scripted import steam
+from tests.ns2mod.scripted import assign, steam
 
 Start = Callable[..., Scene]
 
@@ -204,3 +204,21 @@ def test_a_held_player_goes_where_they_asked_when_equipoise_is_switched_off_mean
     client.joins(1)
     one.game.run(1)
     assert client.team == 1
+
+
+@pytest.mark.parametrize("forced", [True, False])
+def test_a_player_who_is_put_on_a_side_while_held_stays_there(scene: Start, forced: bool) -> None:
+    """By another mod, or by a split that was ordered meanwhile; what they asked for is out of date."""
+    one = scene()
+    one.people(2, 2)
+    client = one.game.connect(301, "Ann")
+    one.game.run(1)
+    client.joins(2)
+    assert client.team == 0
+    if forced:
+        assert one.game.join(client, 1, force=True)
+    else:
+        one.daemon.orders = [assign("o1", [301], [], "now")]
+    one.game.run(4)
+    assert client.team == 1
+    assert client.chat[1:] == []

@@ -252,3 +252,28 @@ def test_what_the_sources_cannot_say_changes_nothing_that_the_daemon_hears(
     assert {line["id"]: int(line["spans"][-1]["to"]) for line in ended["players"]} == {
         "101": 10, "102": 15, "103": 15, "201": 15, "202": 10, "203": 15,
     }  # fmt: skip
+
+
+def test_a_map_that_was_left_alone_and_is_no_more_is_described_anew(scene: Start) -> None:
+    one = scene()
+    one.people(2, 2)
+    one.daemon.fields = {"level": "off"}
+    one.game.run(8)
+    assert one.game.join(one.game.connect(301, "Ann"), 2, force=True)
+    one.game.run(8)
+    assert "301" not in one.daemon.sides()
+    one.daemon.fields = {}
+    one.game.run(8)
+    assert one.daemon.sides()["301"] == "aliens"
+
+
+def test_another_mod_that_throws_when_it_is_asked_does_not_blind_ours(scene: Start) -> None:
+    one = scene(shine="outside")
+    one.game.shine_plugin("voterandom")
+    one.game.execute("Shine.Plugins.voterandom.EnforcementPolicy.IsActive = function() error('no policy') end")
+    client = one.game.connect(301, "Ann")
+    one.game.run(2)
+    client.moves()
+    one.game.run(2)
+    assert one.daemon.last("roster")["players"][0]["waiting"]
+    assert sum("no policy" in line for line in one.game.messages) == 1

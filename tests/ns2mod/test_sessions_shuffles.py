@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.ns2mod.sessions import ALIENS, MARINES, Evening, fair, stacked
+from tests.ns2mod.sessions import ALIENS, MARINES, PEOPLE, Evening, fair, stacked
 
 NewEvening = Callable[..., Evening]
 BY_HAND = "[shuffle]\nat_round_start = false\n"
@@ -213,3 +213,23 @@ def test_a_split_that_comes_after_a_start_was_broken_off_is_not_carried_out(new_
     evening.settle()
     assert fair(evening)
     assert evening.status()["pending"] is None
+
+
+def test_a_gap_of_two_in_a_round_is_closed_by_a_player_who_dies_and_never_by_the_commander(
+    new_evening: NewEvening,
+) -> None:
+    evening = new_evening(BY_HAND)
+    people = evening.seat(*PEOPLE)
+    evening.start(people["a"], people["b"])
+    evening.settle(60)
+    people["f"].disconnects()
+    people["h"].disconnects()
+    evening.settle(60)
+    assert list(map(len, evening.sides())) == [5, 3], "the living stay where they are"
+    for name in "cegi":
+        if [len(side) for side in evening.sides()] == [5, 3]:
+            people[name].dies()
+            evening.settle(2)
+    assert list(map(len, evening.sides())) == [4, 4]
+    assert people["a"].commands_now
+    assert [one["kind"] for one in evening.decisions()] == ["move"]

@@ -141,6 +141,9 @@ end
 -- not held yet; or "refuse", and a text. `call` has id, human, from, to, force (or another mod's shuffle), ours,
 -- enforcing (the daemon's last answer lets Equipoise act here) and silent (it does not answer).
 function Policy:Join(call, people, now)
+    if call.force or call.ours then
+        self.holds[call.id] = nil  -- put somewhere meanwhile: what they asked for is out of date
+    end
     if not call.enforcing or not call.human or call.force or call.ours or kWinners[self.state] then
         return "pass"
     end

@@ -143,8 +143,10 @@ local function InactiveReason()
 end
 
 function Mod:LookAside()
-    local reason = InactiveReason()
-    if reason ~= self.inactive then
+    local ok, reason = pcall(InactiveReason)
+    if not ok then
+        self.boundary:Report("asking other mods", reason)
+    elseif reason ~= self.inactive then
         self.inactive = reason
         self:Forget()
         Log(reason == "" and "Active again." or "Inactive (" .. reason .. "): the game keeps its own teams.")
@@ -158,8 +160,14 @@ function Mod:Obey(reply, seq, start)
     self.heard = true
     self.enabled = reply.enabled
     if self.level ~= reply.level then
+        local watched = self:Watching()
         self.level, self.levelReason = reply.level, reply.level_reason
         self:Forget()
+        if not watched then
+            -- What happened meanwhile was not reported.
+            self:Want("hello")
+            self:Want("roster")
+        end
     end
     for _, player in ipairs(reply.players) do
         self.ratings[player.id] = player

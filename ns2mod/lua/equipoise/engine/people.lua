@@ -29,8 +29,6 @@ function People:Connected(client)
     end
     local person = { client = client, bot = client:GetIsVirtual() == true, team = 0, alive = false, commander = false,
         since = self.mod:Now() }
-    -- Who came on a spectators' slot cannot play.
-    person.watches = person.bot or client:GetIsSpectator() == true
     self.byClient[client] = person
     if person.bot then
         self.bots = self.bots + 1
@@ -100,7 +98,9 @@ local function Read(person)
     -- The game sets the time at any input. A client that still loads has none, and an AFK time of 0.
     local away = player:GetAFKTime()
     person.lived = person.lived or person.team ~= 0 or away > 0 or person.client.timeLastNotAFK ~= nil
-    person.waiting = not person.watches and person.team == 0 and person.lived and away < kAfkSeconds
+    -- Who has a spectators' slot cannot play; the game lets them change it.
+    local plays = not person.bot and person.client:GetIsSpectator() ~= true
+    person.waiting = plays and person.team == 0 and person.lived and away < kAfkSeconds
 end
 
 -- Everybody who is connected and known, as policy.lua and record.lua want it.
