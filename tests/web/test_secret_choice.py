@@ -18,7 +18,7 @@ from tests.wire.samples import HELLO, posted
 
 ADMIN = 22201
 LONG = CONFIG + "[shuffle]\nchoice_seconds = 300\n"
-READ = ("servers/ns2-1", "decisions", "audit")
+READ = ("servers", "servers/ns2-1", "decisions", "audit", "players/22202", "doctor")
 
 
 def post(daemon: Daemon, seq: int, *events: dict[str, Any]) -> list[dict[str, Any]]:
@@ -49,7 +49,8 @@ def held(folder: Path, chosen: dict[int, str], caplog: pytest.LogCaptureFixture)
         told = [post(daemon, 3 + n, said(id, "choose", word)) for n, (id, word) in enumerate(chosen.items())]
         seen.append(post(daemon, 10, said(22205, "status"), said(ADMIN, "why"), said(ADMIN, "status")))
         seen += [daemon.call("GET", f"/v1/admin/{what}").body for what in READ]
-        seen.append(daemon.call("GET", "/metrics").raw.decode())
+        *exported, _checksum = daemon.call("GET", "/v1/admin/pools/main/export").raw.decode().splitlines()
+        seen += [exported, daemon.call("GET", "/metrics").raw.decode()]
     with sqlite3.connect(folder / "state" / "equipoise.db") as store:
         seen.append(list(store.iterdump()))
     seen.append([each.getMessage() for each in caplog.records if each.name.startswith("equipoise")])
