@@ -328,7 +328,7 @@ def test_a_shuffle_that_cannot_be_is_a_failure_with_its_reason(here: tuple[Entry
 # What may be given up.
 
 
-@pytest.mark.parametrize("seed", (*range(20), 744, 803, 851, 874, 1172))
+@pytest.mark.parametrize("seed", [*range(20), 744, 803, 851, 874, 1172])
 def test_where_no_split_is_fair_the_tolerance_is_in_win_probability(seed: int) -> None:
     question, system = random_question(Random(seed))
     assert question.terms is not None

@@ -153,7 +153,7 @@ def with_spans(presence: Presence, commanders: frozenset[PlayerId]) -> Presence:
 
 
 @pytest.mark.parametrize("rules", RULES)
-@pytest.mark.parametrize("seed", (0, 1, 102, 109))
+@pytest.mark.parametrize("seed", [0, 1, 102, 109])
 def test_every_shuffle_of_an_evening_keeps_the_laws_of_its_terms(tmp_path: Path, seed: int, rules: Rules) -> None:
     async def main() -> tuple[list[AskSplit], int]:
         async with Rig(tmp_path, rules, system="ns2") as rig:
