@@ -103,8 +103,9 @@ def test_a_scramble_can_be_tried_dry_and_then_ordered(house: House, daemon: str)
         ask(house, daemon, "player", "set", str(int(RED) + number), "2000", "--yes", "--new")
     dry = ask(house, daemon, "server", "scramble", "arena-1", "--dry-run")
     assert dry.returncode == 0, dry.stderr
-    chance, head, *moves = dry.stdout.splitlines()
+    chance, spread, head, *moves = dry.stdout.splitlines()
     assert re.fullmatch(r"Chance to win: RED \d\d % → \d\d %", chance)
+    assert re.fullmatch(r"Spread of skill within the sides: \d+ / \d+ → \d+ / \d+ points", spread)
     assert head.split() == ["PLAYER", "NAME", "TO"]
     assert {move.split()[-1] for move in moves} == {"RED", "BLU"}
     assert ask(house, daemon, "server", "scramble", "arena-1", "--when", "next").returncode == 0

@@ -210,11 +210,18 @@ def _print_order(answer: dict[str, Any]) -> None:
             click.echo("Ordered. `equipoise why` shows what became of it.")
         return
     click.echo(f"Chance to win: {change(proposal['sides'], proposal['before'], proposal['after'])}")
+    if proposal["spread_after"] is not None:
+        here, there = (_spread(proposal[key]) for key in ("spread_before", "spread_after"))
+        click.echo(f"Spread of skill within the sides: {here} → {there} points")
     if proposal["moves"]:
         rows = ((one["id"], one["name"] or "-", _where(one["side"])) for one in proposal["moves"])
         print_table(("PLAYER", "NAME", "TO"), rows)
     else:
         click.echo("Nobody would move: the sides are as even as they can be.")
+
+
+def _spread(sides: Sequence[float] | None) -> str:
+    return "?" if sides is None else " / ".join(f"{each:.0f}" for each in sides)
 
 
 def _where(word: str) -> str:

@@ -148,6 +148,8 @@ class LogDecision:
     """Whom it is about; beside a split, who changes place by it."""
     before: float | None = None
     after: float | None = None
+    spread: tuple[float, float] | None = None
+    """Standard deviations of the skills on A and on B after a split, in points."""
     side: Side | None = None
     """Where these players go, or have to stay."""
 

@@ -251,7 +251,7 @@ def _order(state: State, event: SplitSolved) -> Effects:
     return (
         *first,
         Assign(order, reason, split, event.ask.moment),
-        LogDecision(kind, reason, order, split, moved, event.before, event.after),
+        LogDecision(kind, reason, order, split, moved, event.before, event.after, event.spread_after),
     )
 
 

@@ -72,6 +72,8 @@ def _detail(effect: LogDecision) -> dict[str, object] | None:
         detail["side"] = effect.side.value
     if effect.after is not None:
         detail |= {"before": effect.before, "after": effect.after}
+    if effect.spread is not None:
+        detail["spread"] = [round(each, 1) for each in effect.spread]
     return detail or None
 
 

@@ -22,6 +22,9 @@ class Proposal:
     before: float | None
     after: float | None
     """Win probability of side A, before and after; None where one side is empty."""
+    spread_before: tuple[float, float] | None
+    spread_after: tuple[float, float] | None
+    """Standard deviations of the skills on A and on B, in points."""
     moves: tuple[tuple[PlayerId, Side | None], ...]
     """Players who would change place, and their new side; None: the bench."""
 
@@ -34,7 +37,14 @@ class Proposal:
             for entry in solved.ask.entries
             if split.side_of(entry.id) is not entry.side
         )
-        return cls({"a": split.a, "b": split.b, "bench": split.bench}, solved.before, solved.after, moves)
+        return cls(
+            {"a": split.a, "b": split.b, "bench": split.bench},
+            solved.before,
+            solved.after,
+            solved.spread_before,
+            solved.spread_after,
+            moves,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,6 +105,8 @@ async def _proposed(proposal: Proposal, pool: Pool, game: Game, sides: tuple[str
         bench=proposal.split["bench"],
         before=proposal.before,
         after=proposal.after,
+        spread_before=proposal.spread_before,
+        spread_after=proposal.spread_after,
         moves=tuple(moved(id, side) for id, side in proposal.moves),
         sides=sides,
     )

@@ -75,6 +75,10 @@ class Proposed(msgspec.Struct, frozen=True):
     """Win probability of side A with the present sides; null while one is empty."""
     after: float | None
     """Win probability of side A after it."""
+    spread_before: tuple[float, float] | None
+    """Standard deviations of the skills on A and on B with the present sides, in points; null while one is empty."""
+    spread_after: tuple[float, float] | None
+    """The same after it."""
     moves: tuple[PlayerMoved, ...]
     sides: tuple[str, str]
     """What the game calls sides A and B."""
