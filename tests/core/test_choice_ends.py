@@ -60,6 +60,13 @@ def test_an_admin_cancels_it() -> None:
     assert game.happens(command("choice", "cancel")) == [Tell(PlayerId("a"), (Text(Phrase.CHOICE_NONE),))]
 
 
+def test_an_admin_in_the_game_who_cancels_it_reads_so_once() -> None:
+    game = opened()
+    effects = game.happens(command("choice", "cancel"))
+    assert said(effects) == cancelled(Text(Phrase.REASON_ADMIN))
+    assert not [effect for effect in effects if isinstance(effect, Tell)]
+
+
 def test_a_player_cannot_cancel_it() -> None:
     game = opened()
     game.happens(command("choice", "cancel", by="b", admin=False))

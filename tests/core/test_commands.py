@@ -108,13 +108,13 @@ def test_scramble_now_acts_in_the_running_round(words: tuple[str, ...]) -> None:
 
 def test_scramble_now_waits_for_the_next_round_start_in_arena() -> None:
     session = begun(Mode.ARENA, "ab|cd")
-    assert play(session, [(1.0, command("scramble", "now"))]) == [tell(ANNOUNCED, ADMIN), *DUE]
+    assert play(session, [(1.0, command("scramble", "now"))]) == DUE
 
 
 @pytest.mark.parametrize("phase", [e.Phase.IDLE, e.Phase.OVER])
 def test_scramble_now_waits_for_the_next_round_start_when_no_round_runs(phase: e.Phase) -> None:
     session = begun(Mode.KOTH, "ab|cd", phase=phase)
-    assert play(session, [(1.0, command("scramble", "now"))]) == [tell(ANNOUNCED, ADMIN), *DUE]
+    assert play(session, [(1.0, command("scramble", "now"))]) == DUE
 
 
 def test_scramble_now_ignores_triggers_but_not_the_least_number_of_players() -> None:
@@ -205,7 +205,7 @@ def _open_question(session: Session) -> AskMoves:
 
 def test_scramble_next_is_carried_out_at_the_next_round_start() -> None:
     session = begun(Mode.KOTH, "ab|cd")
-    assert play(session, [(1.0, command("scramble", "next"))]) == [tell(ANNOUNCED, ADMIN), *DUE]
+    assert play(session, [(1.0, command("scramble", "next"))]) == DUE
     assert asked(session, (2.0, started("ab|cd", 2.0))).reason == ADMIN
 
 
@@ -263,12 +263,22 @@ def test_cancel_drops_a_pending_scramble_and_tells_all_players() -> None:
     session = begun(Mode.KOTH, "ab|cd")
     play(session, [(1.0, command("scramble", "next"))])
     text = Text(Phrase.SCRAMBLE_CANCELLED)
-    assert play(session, [(2.0, command("scramble", "cancel"))]) == [
-        tell(text),
-        LogDecision("cancel", ADMIN),
-        Say(text),
-    ]
+    assert play(session, [(2.0, command("scramble", "cancel"))]) == [LogDecision("cancel", ADMIN), Say(text)]
     assert session.memory.pending is None
+
+
+def test_who_does_not_read_the_chat_is_answered_with_what_all_players_read() -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    answer = Tell(None, (ANNOUNCED, ADMIN))
+    assert play(session, [(1.0, command("scramble", "next", by=None))]) == [answer, *DUE]
+    cancelled = play(session, [(2.0, command("scramble", "cancel", by=None))])
+    assert of(Tell, cancelled) == [Tell(None, (Text(Phrase.SCRAMBLE_CANCELLED),))]
+
+
+def test_an_admin_who_orders_what_is_due_already_reads_that_it_is() -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    play(session, [(1.0, command("scramble", "next"))])
+    assert play(session, [(2.0, command("scramble", "next"))]) == [tell(ANNOUNCED, ADMIN)]
 
 
 def test_cancel_settles_a_question_that_is_open() -> None:

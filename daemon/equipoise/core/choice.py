@@ -33,7 +33,9 @@ def obey(state: State, event: Commanded, now: float) -> Effects:
         if state.choice_stage is not Stage.OPEN:
             return (Tell(event.by, (Text(Phrase.CHOICE_NONE),)),)
         reason = Text(Phrase.REASON_ADMIN)
-        return (Tell(event.by, (Text(Phrase.CHOICE_CANCELLED), reason)), *_cancel(state, reason))
+        # An admin in the game reads it as all players do.
+        answer = () if event.by is not None else (Tell(None, (Text(Phrase.CHOICE_CANCELLED), reason)),)
+        return (*answer, *_cancel(state, reason))
     refusal = _refusal(state) or (None if admin else _vote_refusal(state, event.by, now))
     if refusal is not None:
         return (Tell(event.by, (refusal,)),)

@@ -75,6 +75,11 @@ def _tell(event: Commanded, *lines: Text) -> Effects:
     return (Tell(event.by, lines),)
 
 
+def _answer(event: Commanded, *lines: Text) -> Effects:
+    """What all players read, to a sender who does not: an admin in the game would read it twice."""
+    return () if event.by is not None else _tell(event, *lines)
+
+
 def _unknown(state: State, event: Commanded) -> Effects:
     return _tell(event, Text(Phrase.UNKNOWN_COMMAND, (" ".join(event.words),)))
 
@@ -96,7 +101,8 @@ def _scramble_now(state: State, event: Commanded) -> Effects:
 def _scramble_next(state: State, event: Commanded) -> Effects:
     reason = state.memory.pending or Text(Phrase.REASON_ADMIN)
     due = scrambles.make_due(state, reason)
-    return (*_tell(event, Text(Phrase.SCRAMBLE_PENDING), reason), *due, *scrambles.in_freeze(state))
+    answer = _answer if due else _tell
+    return (*answer(event, Text(Phrase.SCRAMBLE_PENDING), reason), *due, *scrambles.in_freeze(state))
 
 
 def _scramble_dry(state: State, event: Commanded) -> Effects:
@@ -114,7 +120,7 @@ def _cancel(state: State, event: Commanded) -> Effects:
         state.asked = None
     text = Text(Phrase.SCRAMBLE_CANCELLED)
     log = LogDecision("cancel", Text(Phrase.REASON_ADMIN))
-    return (*_tell(event, text), log, Say(text), *scrambles.in_freeze(state))
+    return (*_answer(event, text), log, Say(text), *scrambles.in_freeze(state))
 
 
 def _cancel_vote(state: State, event: Commanded) -> Effects:
@@ -122,7 +128,7 @@ def _cancel_vote(state: State, event: Commanded) -> Effects:
     if state.voices == Voices():
         return _tell(event, Text(Phrase.NOTHING_PENDING))
     text = Text(Phrase.VOTE_CANCELLED)
-    return (*_tell(event, text), LogDecision("cancel", text), *votes.cancel(state), Say(text))
+    return (*_answer(event, text), LogDecision("cancel", text), *votes.cancel(state), Say(text))
 
 
 _SCRAMBLES: dict[str, Callable[[State, Commanded], Effects]] = {
