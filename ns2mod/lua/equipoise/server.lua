@@ -82,13 +82,15 @@ function Mod:Hello()
     }
 end
 
--- Of a map that is left alone the daemon hears nothing but commands and what became of its orders.
+-- Of a map that is left alone the daemon hears nothing but commands and what became of its orders. True: it is told.
 function Mod:Tell(event, durable)
     local heard = durable or event.kind == "command"
     if (heard or self:Watching()) and (durable or not self.post:Lost()) then
         self.outbox:Add(event, durable)
         self.post:Soon()
+        return true
     end
+    return false
 end
 
 function Mod:Want(word)
