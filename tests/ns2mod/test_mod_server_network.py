@@ -254,6 +254,15 @@ def test_what_the_sources_cannot_say_changes_nothing_that_the_daemon_hears(
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("encoded", [True, False])
+def test_names_that_mean_something_in_a_form_arrive_as_they_are(scene: Start, encoded: bool) -> None:
+    """Whether the game encodes the fields of a form is not known."""
+    one = scene(switches={"form_is_encoded": encoded})
+    one.game.connect(301, "50%41&data=x&é")
+    one.game.run(2)
+    assert one.daemon.last("player_joined")["name"] == "50%41&data=x&é"
+
+
 def test_a_map_that_was_left_alone_and_is_no_more_is_described_anew(scene: Start) -> None:
     one = scene()
     one.people(2, 2)
