@@ -190,6 +190,17 @@ def test_broken_settings_are_left_as_they_are(tmp_path: Path) -> None:
     assert game.errors == []
 
 
+def test_a_language_that_does_not_exist_is_english_and_said(tmp_path: Path) -> None:
+    (tmp_path / "Equipoise.json").write_text('{"server": "eu-1", "secret": "s3cret", "language": "german"}')
+    game = Game([MOD], config=tmp_path).boot()
+    (said,) = (line for line in game.messages if "german" in line)
+    assert "de en es" in said
+    client = game.connect(301, "Ann")
+    client.says("!eq dance")
+    assert any("Write !eq" in line for line in client.chat)
+    assert game.errors == []
+
+
 def test_a_disk_that_takes_nothing_stops_no_round(scene: Start) -> None:
     one = scene()
     one.game.files.read_only = True

@@ -309,6 +309,11 @@ function Mod:Start()
     if self.fault then
         Log(self.fault)
     end
+    local language = self.config.language
+    if not Equipoise.Languages[language] then
+        Log("No language " .. language .. " (config://Equipoise.json): there are "
+            .. table.concat(Equipoise.Texts.Languages(), " ") .. ". Texts are English.")
+    end
 end
 
 local mod
