@@ -190,6 +190,17 @@ def test_broken_settings_are_left_as_they_are(tmp_path: Path) -> None:
     assert game.errors == []
 
 
+def test_a_language_that_does_not_exist_is_english_and_said(tmp_path: Path) -> None:
+    (tmp_path / "Equipoise.json").write_text('{"server": "eu-1", "secret": "s3cret", "language": "german"}')
+    game = Game([MOD], config=tmp_path).boot()
+    (said,) = (line for line in game.messages if "german" in line)
+    assert "de en es" in said
+    client = game.connect(301, "Ann")
+    client.says("!eq dance")
+    assert any("Write !eq" in line for line in client.chat)
+    assert game.errors == []
+
+
 def test_a_disk_that_takes_nothing_stops_no_round(scene: Start) -> None:
     one = scene()
     one.game.files.read_only = True
@@ -252,6 +263,15 @@ def test_what_the_sources_cannot_say_changes_nothing_that_the_daemon_hears(
     assert {line["id"]: int(line["spans"][-1]["to"]) for line in ended["players"]} == {
         "101": 10, "102": 15, "103": 15, "201": 15, "202": 10, "203": 15,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("encoded", [True, False])
+def test_names_that_mean_something_in_a_form_arrive_as_they_are(scene: Start, encoded: bool) -> None:
+    """Whether the game encodes the fields of a form is not known."""
+    one = scene(switches={"form_is_encoded": encoded})
+    one.game.connect(301, "50%41&data=x&é")
+    one.game.run(2)
+    assert one.daemon.last("player_joined")["name"] == "50%41&data=x&é"
 
 
 def test_a_map_that_was_left_alone_and_is_no_more_is_described_anew(scene: Start) -> None:

@@ -265,3 +265,27 @@ def test_slow_frames_start_no_round_twice_and_lose_no_time(scene: Start) -> None
     assert [kind for kind in kinds if kind.startswith("round_")] == ["round_started", "round_live", "round_ended"]
     event = one.daemon.last("round_ended")
     assert {span["to"] for line in event["players"] for span in line["spans"]} == {event["seconds"]}
+
+
+def test_a_player_is_reported_by_the_name_that_their_client_sends_after_it_has_loaded(scene: Start) -> None:
+    one = scene()
+    client = one.game.connect(301, "NSPlayer")
+    one.game.run(3)
+    assert [event.get("name") for event in one.daemon.events("player_joined")] == [None]
+    client.renames("Ann")
+    one.game.run(3)
+    one.game.join(client, 1, force=True)
+    one.game.run(3)
+    assert [event.get("name") for event in one.daemon.events("player_joined")] == [None, "Ann"]
+
+
+def test_who_connects_while_the_daemon_is_dead_has_a_name_when_it_is_back(scene: Start) -> None:
+    one = scene()
+    one.game.run(2)
+    one.game.http.failure = ("Couldn't connect to server", 7)
+    one.game.run(12)
+    one.game.connect(301, "Ann")
+    one.game.run(5)
+    one.game.http.failure = None
+    one.game.run(12)
+    assert [event["name"] for event in one.daemon.events("player_joined")] == ["Ann"]

@@ -19,6 +19,10 @@ local kLongestLine = 128
 local kLists = { events = true, players = true, lineup = true, words = true, red = true, blu = true, bench = true,
     spans = true }
 
+-- Whether the engine encodes the fields of a form is not known. These stand in strings only, and JSON can say them
+-- otherwise.
+local kInForm = { ["&"] = "\\u0026", ["%"] = "\\u0025" }
+
 -- SteamID64 = 76561197960265728 + account id. A double does not hold all of its 17 digits: ten and seven do.
 local kBaseHigh = 7656119
 local kBaseLow = 7960265728
@@ -178,7 +182,7 @@ function Codec.Encode(json, value)
         return json.encode(Safe(value, nil, 0))
     end)
     if ok and type(text) == "string" then
-        return text
+        return (string.gsub(text, "[&%%]", kInForm))
     end
     return nil, ok and "json.encode gave no text" or tostring(text)
 end

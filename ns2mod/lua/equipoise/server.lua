@@ -82,13 +82,15 @@ function Mod:Hello()
     }
 end
 
--- Of a map that is left alone the daemon hears nothing but commands and what became of its orders.
+-- Of a map that is left alone the daemon hears nothing but commands and what became of its orders. True: it is told.
 function Mod:Tell(event, durable)
     local heard = durable or event.kind == "command"
     if (heard or self:Watching()) and (durable or not self.post:Lost()) then
         self.outbox:Add(event, durable)
         self.post:Soon()
+        return true
     end
+    return false
 end
 
 function Mod:Want(word)
@@ -306,6 +308,11 @@ function Mod:Start()
     self.commands:Register()
     if self.fault then
         Log(self.fault)
+    end
+    local language = self.config.language
+    if not Equipoise.Languages[language] then
+        Log("No language " .. language .. " (config://Equipoise.json): there are "
+            .. table.concat(Equipoise.Texts.Languages(), " ") .. ". Texts are English.")
     end
 end
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .machine import from_lua
+from .machine import from_lua, to_lua
 
 if TYPE_CHECKING:
     from .game import Game
@@ -96,6 +96,12 @@ class Client:
 
     def says(self, text: str, *, team_only: bool = False) -> None:
         self._act("Say", text, team_only)
+
+    def renames(self, name: str) -> None:
+        """The client sends a name, as it does for the first time when it has loaded."""
+        self.name = name
+        player = self.player
+        self.game.rig["Act"]("SetName", player["SetName"], player, to_lua(name))
 
     def moves(self) -> None:
         """Any input: movement, view or button."""

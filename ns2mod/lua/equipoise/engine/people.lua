@@ -52,9 +52,17 @@ function People:Identify(person)
     person.known = true
     person.name = self:Name(person)
     self.byId[person.id] = person
-    self.mod:Tell({ kind = "player_joined", id = person.id, name = person.name })
+    self:Introduce(person)
     self.mod:Want("roster")
     return true
+end
+
+-- A client sends its name when it has loaded, and may send another at any time.
+function People:Introduce(person)
+    local name = person.name ~= rawget(_G, "kDefaultPlayerName") and person.name or nil
+    if self.mod:Tell({ kind = "player_joined", id = person.id, name = name }) then
+        person.told = person.name
+    end
 end
 
 function People:Name(person)
@@ -133,6 +141,9 @@ function People:Look()
         end
         if person.wasCommander ~= now.commander then
             self.mod:Want("roster")
+        end
+        if person.name ~= person.told then
+            self:Introduce(person)
         end
         person.side, person.wasWaiting, person.wasCommander = side, now.waiting, now.commander
     end

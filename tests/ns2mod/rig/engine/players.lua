@@ -3,6 +3,9 @@ local Rig = ...
 
 Player = Rig.DefineClass("Player", "Entity")
 
+-- B266 Globals.lua: everybody's name until their client has sent theirs, which is after ClientConnect (NSL's copy of
+-- Player:GetName and of the command that sets a name).
+kDefaultPlayerName = "NSPlayer"
 function Player:GetName() return Rig.Fields(self).name end
 function Player:GetIsAlive() return Rig.Fields(self).alive end
 function Player:GetResources() return Rig.Fields(self).resources end
