@@ -323,3 +323,19 @@ def test_a_shuffle_that_cannot_be_is_a_failure_with_its_reason(here: tuple[Entry
 
     assert isinstance(found, SolveFailed)
     assert reason in found.reason
+
+
+# What may be given up.
+
+
+@pytest.mark.parametrize("seed", [*range(20), 744, 803, 851, 874, 1172])
+def test_where_no_split_is_fair_the_tolerance_is_in_win_probability(seed: int) -> None:
+    question, system = random_question(Random(seed))
+    assert question.terms is not None
+    question = replace(question, tolerance=0.02, terms=replace(question.terms, fair_band=(0.5, 0.5), max_moves=None))
+    chances = [win_probability(question, system, one) for one in all_splits(question)]
+
+    after = solved(question, system).after
+
+    assert after is not None
+    assert abs(after - 0.5) <= min(abs(chance - 0.5) for chance in chances) + 0.02 + 0.0005

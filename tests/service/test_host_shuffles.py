@@ -47,7 +47,8 @@ def test_uneven_teams_are_shuffled_before_the_round(tmp_path: Path) -> None:
             order = the(f.Assign, await rig.post(e.RoundStarted(0.0, seated())))
             assert (order.moment, len(order.split.a), len(order.split.b)) == (Moment.FREEZE, 4, 4)
             strong_marines = sum(player(number) in order.split.a for number in STRONG)
-            assert strong_marines == 2
+            # With 1 and 5 in chairs one swap leaves the marines 60 %, two leave the aliens 60 %: fewer moves decide.
+            assert strong_marines == 3
             assert said(await rig.post(e.OrderDone(0.0, order.order))) == [Phrase.SHUFFLED]
 
     asyncio.run(main())

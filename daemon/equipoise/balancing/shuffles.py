@@ -13,6 +13,9 @@ from equipoise.solver import Assignment, Budget, Pin, shuffle
 TRIES = 4
 """How often a shuffle is solved at most, each time with a narrower band, until its prediction is inside the band."""
 
+FARTHEST = 1e9
+"""Points; more than any difference that sides have. A tolerance of a half is infinite in points."""
+
 EVEN = ShuffleTerms((0.5, 0.5))
 """The terms of a shuffle that names none: as near to a half as possible."""
 
@@ -100,7 +103,8 @@ class Shuffle:
             values_b=self.values[1],
             target=self.even,
             band=(low, high),
-            tolerance=self.system.gap(self.ask.tolerance, max(1, count // 2)),
+            # By the field's size: `System.gap` would count commanders.
+            tolerance=min(FARTHEST, self._difference_at(0.5 + self.ask.tolerance) - self.even),
             pins={
                 index: Pin.A if entry.side is Side.A else Pin.B
                 for index, entry in enumerate(self.humans)

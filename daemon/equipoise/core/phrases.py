@@ -39,7 +39,7 @@ class Phrase(Enum):
     REFUSED_IN_GAME = "This server takes no admin commands from the game: {1}"
     # Announcements.
     SCRAMBLED = "Teams are balanced: {1} has a {2} % chance."
-    SHUFFLED = "Teams are shuffled: {1} players changed side, {2} has a {3} % chance."
+    SHUFFLED = "Teams are shuffled, changes of side: {1}. {2} has a {3} % chance."
     SHUFFLE_NEEDLESS = "Teams stay as they are: {1} has a {2} % chance."
     SHUFFLE_RESTARTS = "Teams are shuffled: the round starts again."
     SCRAMBLE_PENDING = "Teams will be balanced at the next round start:"

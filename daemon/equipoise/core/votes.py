@@ -6,6 +6,9 @@ like any other trigger. A vote is refused while the teams are even, which only t
 by `ChanceFound`, and then the voice counts, or the answer to the player is the chance. Ratings can be wrong: after two
 rounds in a row for one side the chance is not asked for, and every voice counts.
 
+NS2 has no menu: enough voices pass the vote. There uneven predictions are the only ground, as a shuffle of even sides
+would move no player; and a vote that starts the round again has to come early in it.
+
 Voices and the running vote end together: with a result, an admin's cancel, the map, and as soon as a scramble is due
 or Equipoise may not act any more (`settle`, after every event).
 """

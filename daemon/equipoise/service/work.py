@@ -37,6 +37,9 @@ THREAD_FROM = 32
 """Players from which a split is solved in a thread. 24 take a millisecond: on a busy machine the way to a thread and
 back takes longer, and the script waits for it. 128 may take a quarter of a second, and other servers would wait."""
 
+SHUFFLE_THREAD_FROM = 12
+"""The same for NS2's shuffles. With wishes and friends 12 players take 5 milliseconds, 24 take 10 and at times 50."""
+
 YIELD_EVERY = 16
 """Events of a batch after which other servers' work has a turn: 256 may take a tenth of a second."""
 
@@ -159,7 +162,8 @@ class Work:
                 players = asked_players(effect)
                 # The ratings that the answer is made from come before it.
                 answers = [SummariesLoaded(await self._summaries(players, self.session))]
-                if len(players) < THREAD_FROM:
+                shuffle = isinstance(effect, asks.AskSplit) and effect.purpose is asks.Purpose.SHUFFLE
+                if len(players) < (SHUFFLE_THREAD_FROM if shuffle else THREAD_FROM):
                     answers.append(answer(effect, self.pool.system))
                 else:
                     answers.append(await asyncio.to_thread(answer, effect, self.pool.system))
