@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 import random
-import resource
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import product
-from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
@@ -324,16 +322,6 @@ def test_what_cannot_be_is_refused_with_a_sentence(asked: dict[str, object], ref
 def test_a_group_of_five_is_refused() -> None:
     with pytest.raises(SplitError, match="a group of friends has 5 players"):
         shuffle([1] * 6, [None] * 6, sizes=(3, 3), groups=[range(5)])
-
-
-@pytest.fixture
-def little_memory() -> Iterator[None]:
-    """Half a gigabyte more than now: what a search that goes wrong may take, instead of the machine's."""
-    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 29), hard))
-    yield
-    resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 @pytest.mark.usefixtures("little_memory")

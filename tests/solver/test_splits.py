@@ -196,3 +196,15 @@ def test_a_size_that_does_not_exist_is_refused(k: int) -> None:
 
 def test_one_against_one_can_be_asked_for() -> None:
     assert splits([1, 5, 6], k=1)[1].bench == (0,)
+
+
+@pytest.mark.usefixtures("little_memory")
+@pytest.mark.parametrize("apart", [0.0, 1e-9, 1e-3], ids=str)
+@pytest.mark.parametrize("target", [0.0, -300.3])
+def test_an_odd_number_of_players_of_nearly_equal_skill_needs_no_finer_grid_than_others(
+    apart: float, target: float
+) -> None:
+    values = [1000.5 + apart * index for index in range(23)]
+    found = splits(values, target=target, groups=[(0, 1, 2), (4, 5)], odd_without_bench=True)
+    assert found.uneven is not None
+    assert found.uneven.optimal

@@ -15,11 +15,8 @@ from equipoise.solver.shuffle_search import Search
 from equipoise.solver.sides import HEAVIEST, MOVES, PARTED, WISHES, Sides, Window, checked_groups, checked_pins
 from equipoise.solver.splits import check_tolerance, present_places
 from equipoise.solver.sums import total
-from equipoise.solver.ticks import COARSE, FINE, Ticks
+from equipoise.solver.ticks import COARSE, FINE, REACH, Ticks, whole
 from equipoise.solver.trades import first_places, traded
-
-REACH = 64
-"""Values that span less than this part of the band, and of themselves, have the grid of those that span as much."""
 
 
 def shuffle(
@@ -107,7 +104,7 @@ def _reach(numbers: Sequence[float], band: tuple[float, float] | None) -> float:
     """
     low, high = band or (0, 0)
     width = min(high - low, 2 * math.fsum(map(abs, numbers)))
-    return max(width, *map(abs, numbers)) / REACH
+    return max(width / REACH, whole(numbers))
 
 
 def _window(sides: Sides, ticks: Ticks, band: tuple[float, float] | None) -> Window:

@@ -11,7 +11,7 @@ from equipoise.solver.model import Assignment, Pin, Splits
 from equipoise.solver.problem import A, B, Problem
 from equipoise.solver.question import Question
 from equipoise.solver.states import Preferences
-from equipoise.solver.ticks import Ticks
+from equipoise.solver.ticks import Ticks, whole
 
 MIN_TEAM = 2
 """The smallest team size that `splits` returns."""
@@ -44,12 +44,14 @@ def splits(
     """
     count = len(values)
     sizes = _sizes(count, k)
-    ticks = Ticks.of(values, values_b, target, resolution)
+    uneven_too = odd_without_bench and count % 2
+    reach = whole([target, *values, *(values_b or ())] if uneven_too else [target])
+    ticks = Ticks.of(values, values_b, target, resolution, reach=reach)
     problem = Problem.of(ticks.a, ticks.b, groups, pins, roles, role_cap)
     question = Question(values, values if values_b is None else values_b, ticks, problem, budget or Budget())
     found = question.best([(size, size) for size in sizes])
     uneven = None
-    if odd_without_bench and count % 2:
+    if uneven_too:
         either = question.best([(count // 2 + 1, count // 2), (count // 2, count // 2 + 1)]).values()
         uneven = min(either, key=lambda assignment: abs(assignment.difference - target), default=None)
     if not found and uneven is None:
@@ -115,7 +117,8 @@ def best_split(
     >>> best.a, best.b, best.bench, best.difference
     ((0, 4), (1, 3), (2,), 0)
     """
-    ticks = Ticks.of(values, values_b, target, resolution)
+    reach = whole([target, *values, *(values_b or ())] if sizes[0] != sizes[1] else [target])
+    ticks = Ticks.of(values, values_b, target, resolution, reach=reach)
     problem = Problem.of(ticks.a, ticks.b, groups, pins, roles, role_cap)
     if min(sizes) < 1 or sum(sizes) > len(values):
         raise SplitError(f"{len(values)} players cannot play {sizes[0]} against {sizes[1]}")

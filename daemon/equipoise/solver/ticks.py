@@ -7,7 +7,7 @@ range spans about `FINE` ticks: the error is far below what ratings mean.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from equipoise.errors import SplitError
@@ -17,6 +17,8 @@ FINE, COARSE = 1 << 14, 1 << 12
 FEW_PLAYERS = 40
 FINEST = 2.0**40
 """The most ticks per point."""
+REACH = 64
+"""Values that span less than this part of what else makes sets long have the grid of those that span as much."""
 LARGEST = 1e15
 """The largest absolute value that is accepted."""
 
@@ -83,6 +85,11 @@ class Ticks:
     def whole(self, points: float) -> float:
         """A distance in points as whole ticks, rounded down; infinity is kept."""
         return points if math.isinf(points) else math.floor(points * self.per_point)
+
+
+def whole(numbers: Iterable[float]) -> float:
+    """The reach of values that a whole one of them, or the target, sets apart: with one player more on a side."""
+    return max(map(abs, numbers), default=0) / REACH
 
 
 def _check_values(values: Sequence[float], values_b: Sequence[float] | None) -> None:
