@@ -190,6 +190,24 @@ def test_broken_settings_are_left_as_they_are(tmp_path: Path) -> None:
     assert game.errors == []
 
 
+def test_settings_that_an_editor_marked_as_unicode_are_read(tmp_path: Path) -> None:
+    """Editors of Windows begin a file with a byte order mark."""
+    settings = '{"url": "http://127.0.0.1:9", "server": "eu-1", "secret": "s3cret"}'
+    (tmp_path / "Equipoise.json").write_bytes(b"\xef\xbb\xbf" + settings.encode())
+    game = Game([MOD], config=tmp_path).boot()
+    game.run(1)
+    assert game.http.sent[0].form["secret"] == "s3cret"
+
+
+def test_errors_of_ours_do_not_flood_the_log(scene: Start) -> None:
+    """Each is another text, as the number of an entity in it makes it."""
+    one = scene()
+    one.game.execute("local n = 0 Server.GetOwner = function() n = n + 1 error('entity ' .. n) end")
+    for _ in range(200):
+        one.game.execute("ProcessSayCommand({}, 'hello')")
+    assert 10 <= sum("Error in" in line for line in one.game.messages) <= 60
+
+
 def test_a_language_that_does_not_exist_is_english_and_said(tmp_path: Path) -> None:
     (tmp_path / "Equipoise.json").write_text('{"server": "eu-1", "secret": "s3cret", "language": "german"}')
     game = Game([MOD], config=tmp_path).boot()

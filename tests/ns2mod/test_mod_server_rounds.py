@@ -289,3 +289,15 @@ def test_who_connects_while_the_daemon_is_dead_has_a_name_when_it_is_back(scene:
     one.game.http.failure = None
     one.game.run(12)
     assert [event["name"] for event in one.daemon.events("player_joined")] == ["Ann"]
+
+
+def test_who_has_a_spectators_slot_waits_for_no_side_until_they_give_it_back(scene: Start) -> None:
+    one = scene()
+    client = one.game.connect(301, "Ann")
+    client.takes_slot(watching=True)
+    client.moves()
+    one.game.run(3)
+    assert not one.daemon.last("roster")["players"][0].get("waiting")
+    client.takes_slot(watching=False)
+    one.game.run(3)
+    assert one.daemon.last("roster")["players"][0]["waiting"]

@@ -103,6 +103,10 @@ class Client:
         player = self.player
         self.game.rig["Act"]("SetName", player["SetName"], player, to_lua(name))
 
+    def takes_slot(self, *, watching: bool) -> None:
+        """A spectators' slot, or a player's again (STUB ServerClient)."""
+        self.game.rig["Fields"](self.handle)["watches"] = watching
+
     def moves(self) -> None:
         """Any input: movement, view or button."""
         self._act("Input")

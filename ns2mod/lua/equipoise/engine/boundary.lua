@@ -6,14 +6,18 @@ Equipoise = Equipoise or {}
 local Boundary = {}
 Boundary.__index = Boundary
 
+-- Texts that differ in a number only would fill the log.
+local kMostReports = 50
+
 function Boundary.New(log)
-    return setmetatable({ log = log, reported = {} }, Boundary)
+    return setmetatable({ log = log, reported = {}, reports = 0 }, Boundary)
 end
 
 function Boundary:Report(name, fault)
     local text = "Error in " .. name .. ": " .. tostring(fault)
-    if not self.reported[text] then
+    if not self.reported[text] and self.reports < kMostReports then
         self.reported[text] = true
+        self.reports = self.reports + 1
         self.log(text)
     end
 end

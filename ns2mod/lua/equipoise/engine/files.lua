@@ -35,8 +35,9 @@ function Files.Write(name, text)
     return true
 end
 
+-- Editors may put a byte order mark in front, which the game's decoder does not know.
 local function Decoded(text)
-    local ok, value = pcall(json.decode, text)
+    local ok, value = pcall(json.decode, (string.gsub(text, "^\239\187\191", "")))
     return ok and type(value) == "table" and value or nil
 end
 

@@ -15,7 +15,7 @@ function ServerClient:GetUserId()
 end
 function ServerClient:GetId() return Rig.Fields(self).index end
 function ServerClient:GetIsVirtual() return Rig.Fields(self).virtual end
-function ServerClient:GetIsSpectator() return false end
+function ServerClient:GetIsSpectator() return Rig.Fields(self).watches == true end
 function ServerClient:GetPing() return 40 end
 function ServerClient:GetControllingPlayer() return Shared.GetEntity(Rig.Fields(self).playerId) end
 function ServerClient:GetControllingPlayerId() return Rig.Fields(self).playerId end
