@@ -6,7 +6,7 @@
 for _, name in ipairs({ "codec", "reply", "ring", "outbox", "record", "fallback", "texts", "languages/en",
     "languages/de", "languages/es", "languages/fr", "languages/pl", "languages/pt", "languages/ru", "languages/chi",
     "plan", "policy", "engine/boundary", "engine/files", "engine/people", "engine/rounds", "engine/post",
-    "engine/joins", "engine/orders", "engine/chat", "engine/commands" }) do
+    "engine/joins", "engine/orders", "engine/chat", "engine/commands", "engine/rival" }) do
     Script.Load("lua/equipoise/" .. name .. ".lua")
 end
 
@@ -40,6 +40,7 @@ function Mod.New()
     mod.rounds = Equipoise.Rounds.New(mod)
     mod.post = Equipoise.Post.New(mod)
     mod.joins = Equipoise.Joins.New(mod)
+    mod.rival = Equipoise.Rival.New()
     mod.orders = Equipoise.Orders.New(mod)
     mod.commands = Equipoise.Commands.New(mod)
     mod.texts = Equipoise.Texts.New(Equipoise.Languages, mod.config.language)
@@ -206,6 +207,7 @@ function Mod:Frame()
     if now >= self.nextLook then
         self.nextLook = now + kLookSeconds
         self:LookAside()
+        self.rival:Look(self:Enforcing())
         self.people:Look()
         self:Inform()
     end
@@ -279,7 +281,10 @@ end
 -- All ways of changing the map that a script takes end here; no event says so.
 function Mod:HookMapChange()
     local original = Server.StartWorld
-    local ends = self.boundary:Guard("Server.StartWorld", function() self.rounds:MapEnds() end)
+    local ends = self.boundary:Guard("Server.StartWorld", function()
+        self.rounds:MapEnds()
+        self.rival:Look(false)
+    end)
     Server.StartWorld = function(...)
         ends()
         return original(...)

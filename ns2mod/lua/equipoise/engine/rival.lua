@@ -1,6 +1,6 @@
--- The game's own balancing between rounds of respawns (PlayingTeam's auto team balance) holds players of the larger side
+-- The game's own balancing (NS2Gamerules:UpdateAutoTeamBalance) holds respawning players of the larger side
 -- back, without a look at their skill. It is off while the daemon decides who plays where, and as it was at all other
--- times. The setting is the process's: it outlasts the map, but not the server.
+-- times, also when the map ends: whether a setting outlasts the map is not known. It is not saved.
 
 Equipoise = Equipoise or {}
 

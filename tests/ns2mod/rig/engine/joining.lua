@@ -144,12 +144,21 @@ function Rig.CheckUnbalance(rules)
     rules:EndGame(first > second and rules.team1 or rules.team2, true)
 end
 
+-- The setting of auto_team_balance (ns2.md 1.4: a table with `enabled`; older builds took a value for on).
+local function Balances()
+    local setting = Rig.settings.auto_team_balance
+    if type(setting) == "table" then
+        return setting.enabled ~= false
+    end
+    return setting == true
+end
+
 -- ns2_game.md 3.8: a difference of two or more for 10 s.
 function Rig.UpdateAutoTeamBalance(rules)
     local fields = Rig.Fields(rules)
     local first, second = rules.team1:GetNumPlayers(), rules.team2:GetNumPlayers()
     local difference = math.abs(first - second)
-    if difference < 2 or Rig.settings.auto_team_balance ~= true then
+    if difference < 2 or not Balances() then
         fields.unequal_since, fields.balance_team, fields.balance_difference = nil, nil, 0
         return
     end
