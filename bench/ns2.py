@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from time import process_time
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,8 @@ def main() -> None:
     forecast = MATCHES / timed(
         lambda: replay(NS2.create(), replace(big, lineup=big.teams, lineup_members=big.members)), RUNS
     )
-    live = timed(lambda: rate_live(NS2.create()), RUNS) / LIVE_ROUNDS
+    rounds = live_rounds()
+    live = timed(lambda: rate_live(NS2.create(), rounds), RUNS) / LIVE_ROUNDS
     print(f"{SIZE}v{SIZE}, commanders, one in five joins late, one in five leaves early; median of {RUNS} runs")
     print(f"  replay from arrays, end to end  {bulk / 1e6:8.2f} M matches/s  (target 2.00)")
     print(f"  the same, once they are checked {again / 1e6:8.2f} M matches/s")
@@ -94,25 +96,34 @@ def drawn(rng: np.random.Generator, players: int, matches: int) -> NDArray[np.in
     return members
 
 
-def rate_live(system: NS2) -> None:
+def live_rounds() -> list[dict[str, Any]]:
+    """What the daemon knows of each round when it is rated."""
     names = [PlayerId(str(76561198000000000 + number)) for number in range(PLAYERS)]
+    rounds = []
     for number in range(LIVE_ROUNDS):
         first = number % (PLAYERS - EACH)
         teams = tuple(names[first : first + SIZE]), tuple(names[first + SIZE : first + EACH])
-        spans = {player: played(team, place) for team, side in enumerate(teams) for place, player in enumerate(side)}
         lineup = tuple((side[0], *side[3:]) for side in teams)
-        system.rate(
-            Match(
-                teams,
-                ranks=(number % 2, 1 - number % 2),
-                lineup=lineup,
-                skill_at_start=dict.fromkeys(lineup[0] + lineup[1], 1000.0),
-                spans=spans,
-                seconds=900.0,
-                sides=SIDES,
-                map=MAPS[number % len(MAPS)],
-            )
+        rounds.append(
+            {
+                "teams": teams,
+                "ranks": (number % 2, 1 - number % 2),
+                "lineup": lineup,
+                "skill_at_start": dict.fromkeys(lineup[0] + lineup[1], 1000.0),
+                "spans": {
+                    player: played(team, at) for team, side in enumerate(teams) for at, player in enumerate(side)
+                },
+                "seconds": 900.0,
+                "sides": SIDES,
+                "map": MAPS[number % len(MAPS)],
+            }
         )
+    return rounds
+
+
+def rate_live(system: NS2, rounds: list[dict[str, Any]]) -> None:
+    for known in rounds:
+        system.rate(Match(**known))
 
 
 def played(team: int, place: int) -> tuple[Span, ...]:

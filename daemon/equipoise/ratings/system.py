@@ -10,6 +10,7 @@ numpy.
 from __future__ import annotations
 
 import math
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -29,6 +30,9 @@ Parts: TypeAlias = Mapping[str, object]
 
 Past: TypeAlias = tuple[float, float, float]
 """One row of a player's history: `after`, `expected` and `score` of a `Change`."""
+
+LEAST = -sys.float_info.max
+"""The smallest finite number."""
 
 T = TypeVar("T")
 P = TypeVar("P")
@@ -360,9 +364,12 @@ def _check_number(name: str, value: object, low: float, high: float) -> None:
 
 
 def _check_spans(player: PlayerId, spans: tuple[Span, ...], teams: int) -> None:
+    allowed = range(teams)
     for span in spans:
-        times = is_number(span.start) and is_number(span.end) and span.start <= span.end
-        if not (times and span.team in range(teams) and isinstance(span.role, Role)):
+        start, end = span.start, span.end
+        # A live round has dozens of spans, nearly all of plain floats: these are checked without a call.
+        numbers = (type(start) is float or is_number(start)) and (type(end) is float or is_number(end))
+        if not (numbers and LEAST <= start <= end <= -LEAST and span.team in allowed and isinstance(span.role, Role)):
             given = f"team {span.team!r}, {span.start!r} to {span.end!r} s, {span.role!r}"
             raise RatingError(f"{player}: no stretch of a match: {given}")
     if len(spans) > 1:
