@@ -1,6 +1,6 @@
--- The game's own balancing (NS2Gamerules:UpdateAutoTeamBalance) holds respawning players of the larger side
--- back, without a look at their skill. It is off while the daemon decides who plays where, and as it was at all other
--- times, also when the map ends: whether a setting outlasts the map is not known. It is not saved.
+-- The game's own balancing (NS2Gamerules:UpdateAutoTeamBalance) holds respawning players of the larger side back,
+-- without a look at their skill. It is off while the daemon decides who plays where, and as it was at all other times,
+-- also when the map ends: whether a setting outlasts the map is not known. It is not saved.
 
 Equipoise = Equipoise or {}
 
