@@ -197,6 +197,22 @@ def test_a_full_disk_keeps_the_last_whole_file_and_is_tried_again() -> None:
     assert Mail(Disk(dict(mail.disk.files))).rounds() == ["1-1", "1-2", "1-3", "1-4"]
 
 
+def test_a_file_that_cannot_be_written_says_once_what_to_do_and_once_that_it_is_written_again() -> None:
+    mail = opened()
+    mail.disk.full = True
+    for n in range(1, 4):
+        mail.finish(f"1-{n}")
+    (said,) = mail.log
+    assert " cannot be written: finished rounds are lost" in said
+    assert "free the disk" in said
+    assert "config directory" in said
+    mail.disk.full = False
+    mail.finish("1-4")
+    mail.finish("1-5")
+    assert said.startswith("EquipoiseOutbox")
+    assert mail.log[1:] == [said.split()[0] + " is written again."]
+
+
 @pytest.mark.parametrize("text", ["", "x", "{}", '{"number":1,"sum":"00000001","data":{}}', "[[[[", "\xff\x00"])
 def test_a_file_of_anything_else_is_left_out(text: str) -> None:
     mail = Mail(Disk({"EquipoiseOutbox1.json": text, "EquipoiseOutbox2.json": text}))

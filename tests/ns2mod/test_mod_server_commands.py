@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.ns2mod.rig import Client, write_mod
+from tests.ns2mod.conftest import MOD
+from tests.ns2mod.rig import Client, Game, write_mod
 from tests.ns2mod.scene import Scene
 from tests.ns2mod.scripted import steam
 
@@ -164,6 +165,52 @@ def test_commands_to_a_silent_daemon_are_answered_at_once(scene: Start) -> None:
     one.game.http.failure = None
     one.game.run(8)
     assert commands(one) == []
+
+
+SILENT = "The Equipoise daemon does not answer."
+LINES = ["sv_eq_status", "sv_eq_why", "sv_eq_shuffle now", "sv_eq_rating A1"]
+
+
+@pytest.mark.parametrize("line", LINES)
+@pytest.mark.parametrize("failure", ["dead", "refused"])
+def test_an_admin_and_the_servers_console_read_with_a_daemon_that_does_not_answer_what_the_log_said_of_it(
+    scene: Start, line: str, failure: str
+) -> None:
+    one, ann, _ = started(scene)
+    one.game.admins = {ann.account_id}
+    if failure == "dead":
+        one.game.http.failure = ("Couldn't connect to server", 7)
+    else:
+        one.daemon.fields = {"ok": False, "error": {"code": "unauthorized", "message": "The secret is wrong."}}
+    one.game.run(10)
+    (trouble,) = (said for said in one.game.messages if one.daemon.url in said or "The secret is wrong." in said)
+    chat = list(ann.chat)
+    ann.console(line)
+    assert ann.chat == chat, "the console asked, and reads the answer"
+    assert ann.prints[0] == SILENT
+    assert "[Equipoise] " + " ".join(ann.prints[1:]) == trouble
+    assert all(len(piece.encode()) <= 120 for piece in ann.prints)
+    before = len(one.game.messages)
+    one.game.console(line)
+    assert one.game.messages[before:] == ["[Equipoise] " + SILENT, trouble]
+
+
+def test_without_settings_an_admins_command_says_what_to_set(tmp_path: Path) -> None:
+    game = Game([MOD], config=tmp_path).boot()
+    game.run(1)
+    before = len(game.messages)
+    game.console("sv_eq_status")
+    assert game.messages[before] == "[Equipoise] " + SILENT
+    assert "Set server and secret in config://Equipoise.json" in game.messages[before + 1]
+
+
+def test_players_read_no_trouble_of_the_operators(scene: Start) -> None:
+    one, ann, _ = started(scene)
+    one.game.http.failure = ("Couldn't connect to server", 7)
+    one.game.run(10)
+    ann.says("!eq teams")
+    assert ann.chat[-1] == SILENT
+    assert not any(one.daemon.url in line for line in ann.chat + ann.prints)
 
 
 def test_other_mods_read_what_the_daemon_said_of_a_player(scene: Start) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -187,6 +188,61 @@ def test_broken_settings_are_left_as_they_are(tmp_path: Path) -> None:
     game.run(5)
     assert game.files.text("Equipoise.json") == '{"url": "http://127'
     assert any("no JSON" in line for line in game.messages)
+    assert game.errors == []
+
+
+WRONG: list[tuple[str, object]] = [
+    ("url", "127.0.0.1:27500"),
+    ("url", "https://127.0.0.1:27500"),
+    ("url", "http://"),
+    ("url", "http://127.0.0.1:27500 "),
+    ("url", ""),
+    ("url", 27500),
+    ("server", 7),
+    ("secret", 12345678),
+    ("language", ["de"]),
+]
+
+
+@pytest.mark.parametrize(("key", "value"), WRONG)
+def test_a_setting_that_cannot_be_is_named_with_its_file_and_value_and_nothing_is_sent(
+    tmp_path: Path, key: str, value: object
+) -> None:
+    settings = {"url": "http://127.0.0.1:9", "server": "eu-1", "secret": "s3cret", key: value}
+    (tmp_path / "Equipoise.json").write_text(json.dumps(settings))
+    game = Game([MOD], config=tmp_path).boot()
+    game.run(3)
+    assert game.http.sent == []
+    (said,) = (line for line in game.messages if "config://Equipoise.json" in line)
+    assert f'"{key}" is ' in said
+    assert "must be" in said
+    if key == "secret":
+        assert str(value) not in said, "a log is read by more people than the settings"
+    elif not isinstance(value, list):
+        assert f"is {json.dumps(value)}" in said
+    if key == "url":
+        assert "http://127.0.0.1:27500" in said
+    assert game.errors == []
+
+
+@pytest.mark.parametrize("url", ["HTTP://localhost:9", "http://[::1]:9/", "http://daemon.example/equipoise"])
+def test_any_address_of_http_will_do(tmp_path: Path, url: str) -> None:
+    (tmp_path / "Equipoise.json").write_text(json.dumps({"url": url, "server": "eu-1", "secret": "s3cret"}))
+    game = Game([MOD], config=tmp_path)
+    game.http.failure = ("Couldn't connect to server", 7)
+    game.boot()
+    game.run(5)
+    assert game.http.sent[0].url == url.rstrip("/") + "/v1/events"
+    (said,) = (line for line in game.messages if "does not answer" in line)
+    assert url.rstrip("/") + " (no connection)" in said
+
+
+def test_settings_that_can_be_neither_read_nor_written_are_said_to_be_so(tmp_path: Path) -> None:
+    game = Game([MOD], config=tmp_path)
+    game.files.read_only = True
+    game.boot()
+    (said,) = (line for line in game.messages if "config://Equipoise.json" in line)
+    assert "can be neither read nor written" in said
     assert game.errors == []
 
 

@@ -164,6 +164,28 @@ def test_a_shuffle_at_once_in_a_round_moves_then_starts_the_round_again(scene: S
     assert sides[0][0].commands_now
 
 
+REASON = "ordered by an admin"
+
+
+@pytest.mark.parametrize("moment", ["now", "freeze"])
+def test_of_a_shuffle_at_once_the_daemon_says_the_reason_to_all_and_the_mod_tells_it_to_no_player_again(
+    scene: Start, moment: str
+) -> None:
+    one = scene()
+    marines, _ = one.people()
+    order = assign("o1", RED, BLU, moment)
+    one.daemon.answers = lambda event: (
+        [{"kind": "say", "text": order["reason"]}] if moment == "now" and event["kind"] == "order_done" else []
+    )
+    one.game.start_without_pregame()
+    one.daemon.orders = [order]
+    one.game.run(3)
+    assert one.daemon.outcome("o1") == "done"
+    assert marines[1].team == 2
+    assert marines[1].chat.count(REASON) == 1
+    assert [line for line in marines[0].chat if line == REASON] == ([REASON] if moment == "now" else [])
+
+
 def test_a_shuffle_without_moves_resets_nothing(scene: Start) -> None:
     one = scene()
     one.round()

@@ -43,8 +43,12 @@ function Ring:Save()
     local whole = self.files.write(name, text) and self.files.read(name) == text
     if whole then
         self.number = number
+        if not self.saved then
+            self.log(name .. " is written again.")
+        end
     elseif self.saved then
-        self.log(name .. " cannot be written: finished rounds are lost if the server ends now.")
+        self.log(name .. " cannot be written: finished rounds are lost if the server ends now. Is the disk full? Then "
+            .. "free the disk. If not, let the server's user write into its config directory.")
     end
     self.saved = whole and true or false
 end

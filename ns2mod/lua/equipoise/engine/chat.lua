@@ -66,8 +66,18 @@ function Chat:Answer(id, text)
     local asked = person and person.askedAt
     if not asked or self.mod:Now() > asked + kAnswerSeconds then
         self:Tell(id, text)
-    elseif person.client:GetControllingPlayer() then
-        for _, piece in ipairs(Equipoise.Codec.Lines(self:Line(id, text), kLongest)) do
+    else
+        self:Print(id, self:Line(id, text))
+    end
+end
+
+-- A line in the console of an admin who is here; "" is the server's.
+function Chat:Print(id, line)
+    local person = self.mod.people.byId[id]
+    if id == "" then
+        self.mod.log(line)
+    elseif person and person.client:GetControllingPlayer() then
+        for _, piece in ipairs(Equipoise.Codec.Lines(line, kLongest)) do
             ServerAdminPrint(person.client, piece)
         end
     end

@@ -50,8 +50,11 @@ function Commands:Admin(client, command, words)
     if command.player then
         words = self:WithPlayer(client, command, words)
     end
-    if words then
-        self:Send(by, command.word, words, true)
+    if words and not self:Send(by, command.word, words, true) then
+        local trouble = self.mod.fault or self.mod.post.complaint
+        if trouble then
+            self.mod.chat:Print(by, trouble)
+        end
     end
 end
 
@@ -134,13 +137,15 @@ function Commands:Text(id, phrase, ...)
     self.mod.chat:Tell(id, { phrase = phrase, args = { ... } })
 end
 
+-- Whether there is a daemon to answer it.
 function Commands:Send(by, word, words, admin)
     if self.mod.post:Silent() then
-        self:Text(by, "Equipoise_Silent")
-        return
+        self.mod.chat:Answer(by, { phrase = "Equipoise_Silent" })
+        return false
     end
     table.insert(words, 1, word)
     self.mod:Tell({ kind = "command", words = words, by = by, admin = admin })
+    return true
 end
 
 -- A chat line. True: it was ours, and no other player needs to read it. `hidden`: that can be had.

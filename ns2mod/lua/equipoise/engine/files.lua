@@ -12,6 +12,8 @@ local kDefaults = {
     secret = "",
     language = "en",
 }
+-- In the order in which they are read: of several that are wrong the first is said.
+local kKeys = { "url", "server", "secret", "language" }
 
 -- The text of a file in config://, or nil.
 function Files.Read(name)
@@ -41,27 +43,66 @@ local function Decoded(text)
     return ok and type(value) == "table" and value or nil
 end
 
--- The operator's settings, and what is wrong with them. A missing file is written with the defaults; a broken one is
--- left as it is.
-function Files.Config()
+-- The settings of the file. Nil, and why there are none; a missing file is written with the defaults.
+local function Found()
     local text = Files.Read(kConfig)
-    local config, fault = {}, nil
     if text == nil then
-        Files.Write(kConfig, json.encode(kDefaults, { indent = true }))
+        if Files.Write(kConfig, json.encode(kDefaults, { indent = true })) then
+            return {}
+        end
+        return nil, " can be neither read nor written: let the server's user read and write it, then change the map."
     end
-    local found = text and Decoded(text)
-    if text and not found then
-        fault = "config://" .. kConfig .. " is no JSON: mend it and restart the map."
+    local found = Decoded(text)
+    if not found then
+        return nil, " is no JSON: mend it, then change the map."
     end
-    for key, default in pairs(kDefaults) do
+    return found
+end
+
+local function IsAddress(url)
+    return type(url) == "string" and string.find(string.lower(url), "^http://[^%s/]+[^%s]*$") ~= nil
+end
+
+-- What a setting must be that it is not; nil when it is right.
+local function Wrong(key, value)
+    if key == "url" and not IsAddress(value) then
+        return "the daemon's address in quotes, beginning with http://, as in " .. '"' .. kDefaults.url .. '"'
+    end
+    return type(value) ~= "string" and "a text in quotes" or nil
+end
+
+-- As the file has it. A secret must not stand in a log.
+local function Shown(key, value)
+    if key == "secret" then
+        return "a " .. type(value)
+    elseif type(value) == "string" then
+        return '"' .. value .. '"'
+    end
+    return type(value) == "table" and "a list or a table" or tostring(value)
+end
+
+-- The operator's settings, and what is wrong with them: then the mod sends nothing. A broken file is left as it is.
+function Files.Config()
+    local config = {}
+    local found, fault = Found()
+    for _, key in ipairs(kKeys) do
         local value = found and found[key]
-        config[key] = type(value) == type(default) and value or default
+        if value == nil then
+            value = kDefaults[key]
+        end
+        local wrong = Wrong(key, value)
+        if wrong and not fault then
+            fault = ': "' .. key .. '" is ' .. Shown(key, value) .. ". It must be " .. wrong .. ". Then change the map."
+        end
+        config[key] = wrong and kDefaults[key] or value
     end
     config.url = string.gsub(config.url, "/+$", "")
-    if not fault and (config.server == "" or config.secret == "") then
-        fault = "Set server and secret in config://" .. kConfig .. " (`equipoise server add` prints them)."
+    if fault then
+        return config, "config://" .. kConfig .. fault
+    elseif config.server == "" or config.secret == "" then
+        return config, "Set server and secret in config://" .. kConfig .. " (`equipoise server add` prints them)."
     end
-    return config, fault
+    return config, nil
 end
 
 -- Which language each player chose, by id.

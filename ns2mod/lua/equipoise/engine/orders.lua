@@ -70,7 +70,8 @@ function Orders:Assign(order, start)
             self:Answer(more.order, "replaced")
         end
     elseif answer then
-        self:Answer(order.order, self:Apply(answer, order.reason))
+        -- Of a shuffle at once the daemon says the reason to all when it is done.
+        self:Answer(order.order, self:Apply(answer, order.moment ~= "now" and order.reason or nil))
     else
         self:Answer(order.order, more)
     end

@@ -142,7 +142,8 @@ function Post:Failed(why)
     self.mod.outbox:Unanswered()
     self.dueAt = self.mod:Now() + (self:Lost() and kPollSeconds or kRetrySeconds)
     if self:Lost() then
-        self:Complain("The daemon does not answer (" .. why .. "): the game goes on with the splits it gave last.")
+        self:Complain("The daemon does not answer at " .. self.mod.config.url .. " (" .. why
+            .. "): the game goes on with the splits it gave last.")
     end
 end
 
