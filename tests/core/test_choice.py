@@ -103,6 +103,16 @@ def test_it_is_refused_with_the_reason() -> None:
     assert refusal(off, admin=True) == Text(Phrase.STATUS_OFF)
 
 
+@pytest.mark.parametrize("admin", [True, False])
+@pytest.mark.parametrize("words", [("choice", "bogus"), ("choice", "cancel", "it")])
+def test_a_word_too_many_is_unknown_and_neither_opens_it_nor_counts(words: tuple[str, ...], admin: bool) -> None:
+    game = Game(Mode.NS2, "abc|def")
+    unknown = Text(Phrase.UNKNOWN_COMMAND, (" ".join(words),))
+    assert game.happens(command(*words, by="a", admin=admin)) == [Tell(PlayerId("a"), (unknown,))]
+    assert game.session.state.choice is None
+    assert not game.session.state.choice_voices.asked_at
+
+
 # Answered.
 
 

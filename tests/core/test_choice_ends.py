@@ -6,10 +6,10 @@ import pytest
 
 from equipoise.core import events as e
 from equipoise.core.asks import AskSplit, Moment
-from equipoise.core.ballot import Stage
 from equipoise.core.effects import Assign, Effect, LogDecision, Say, Tell
 from equipoise.core.model import Mode, PlayerId
 from equipoise.core.phrases import Phrase, Text
+from equipoise.core.rules import Rules
 from equipoise.core.session import Session
 from tests.core.game import Game
 from tests.core.scripts import assigned, begun, command, hello, of, play, rules, seen, split, started, went_live
@@ -67,10 +67,16 @@ def test_an_admin_in_the_game_who_cancels_it_reads_so_once() -> None:
     assert not [effect for effect in effects if isinstance(effect, Tell)]
 
 
-def test_a_player_cannot_cancel_it() -> None:
-    game = opened()
-    game.happens(command("choice", "cancel", by="b", admin=False))
-    assert game.session.state.choice_stage is Stage.OPEN
+def test_a_player_cannot_cancel_it_and_neither_can_an_admin_where_none_is_trusted() -> None:
+    for game in (Game(Mode.NS2, "abc|def"), opened()):
+        stage = game.session.state.choice_stage
+        refused = Tell(PlayerId("b"), (Text(Phrase.REFUSED_ADMIN),))
+        assert game.happens(command("choice", "cancel", by="b", admin=False)) == [refused]
+        assert game.session.state.choice_stage is stage
+        assert not game.session.state.choice_voices.asked_at
+    untrusted = Game(Mode.NS2, "abc|def", rules=Rules(admin_commands=False))
+    refused = Tell(PlayerId("b"), (Text(Phrase.REFUSED_IN_GAME, ("choice cancel",)),))
+    assert untrusted.happens(command("choice", "cancel", by="b")) == [refused]
 
 
 @pytest.mark.parametrize(

@@ -398,6 +398,18 @@ def test_a_pending_scramble_is_carried_out_after_switching_on_again() -> None:
     assert of(AskSplit, play(session, [(4.1, e.Heartbeat(4.1))]))
 
 
+@pytest.mark.parametrize("words", [("scramble",), ("scramble", "now"), ("shuffle", "next")], ids=" ".join)
+def test_who_orders_a_scramble_while_it_is_off_reads_that_it_is_off(words: tuple[str, ...]) -> None:
+    off = Text(Phrase.STATUS_OFF)
+    session = begun(Mode.KOTH, "ab|cd")
+    play(session, [(1.0, command("off"))])
+    assert play(session, [(2.0, command(*words))]) == [tell(off), *DUE]
+    assert play(session, [(3.0, command(*words))]) == [tell(ANNOUNCED, ADMIN, off)]
+    console = begun(Mode.KOTH, "ab|cd")
+    answer = Tell(None, (ANNOUNCED, ADMIN, off))
+    assert play(console, [(1.0, command("off", by=None)), (2.0, command(*words, by=None))])[-4:] == [answer, *DUE]
+
+
 def test_a_player_who_wants_a_side_while_it_is_off_gets_it() -> None:
     session = begun(Mode.KOTH, "ab|c")
     play(session, [(1.0, command("off"))])

@@ -83,6 +83,19 @@ def test_an_empty_cache_gives_none() -> None:
     assert teams(SplitCache((), ()), "abcd", bench=True) is None
 
 
+@given(present=st.sets(st.sampled_from("abcdefghuvwxyz"), min_size=4), lead=st.sampled_from([-1, 1]))
+def test_with_a_lone_commander_the_sides_are_as_even_as_their_number_allows(present: set[str], lead: int) -> None:
+    found = from_cache(EIGHT, ids("".join(sorted(present))), bench=False, lead=lead)
+    assert found is not None
+    assert sorted((*found.a, *found.b)) == sorted(present)
+    assert abs(len(found.a) - len(found.b) + lead) == (len(present) + 1) % 2
+
+
+def test_a_split_that_is_uneven_on_the_lone_commanders_side_gives_way_to_a_smaller_one() -> None:
+    assert from_cache(FIVE, ids("abcde"), bench=False, lead=1) == split("ad|bce")
+    assert from_cache(FIVE, ids("abcde"), bench=False, lead=-1) == split("ade|bc")
+
+
 @given(present=st.sets(st.sampled_from("abcdefghuvwxyz"), min_size=4), bench=st.booleans())
 def test_every_present_player_is_placed_once_and_the_sides_are_even(present: set[str], bench: bool) -> None:
     found = teams(EIGHT, "".join(sorted(present)), bench=bench)

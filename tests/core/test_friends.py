@@ -108,6 +108,26 @@ def test_none_withdraws_open_invitations_too() -> None:
     assert together(game) == set()
 
 
+def test_an_invitation_that_is_withdrawn_and_made_again_is_read_once_in_five_minutes() -> None:
+    game = Game(Mode.NS2, "ab|cd")
+    friend(game, "a", "b")
+    for by, words in (("a", "none"), ("a", "b"), ("b", "a"), ("b", "none"), ("a", "none")):
+        friend(game, by, words)
+    asks = told("b", Text(Phrase.FRIEND_ASKS, ("@a",)))
+    assert asks not in friend(game, "a", "b")
+    assert told("c", Text(Phrase.FRIEND_ASKS, ("@a",))) in friend(game, "a", "c"), "another pair"
+    game.now += INVITATION_MINUTES * 60
+    assert asks in friend(game, "a", "b")
+
+
+def test_who_read_an_invitation_before_it_was_withdrawn_may_accept_the_next() -> None:
+    game = Game(Mode.NS2, "ab|cd")
+    for words in ("b", "none", "b"):
+        friend(game, "a", words)
+    friend(game, "b", "a")
+    assert together(game) == {"ab"}
+
+
 @pytest.mark.parametrize(
     ("words", "answer"),
     [

@@ -175,6 +175,21 @@ def test_an_ns2_server_never_falls_into_the_pool_of_another_game(tmp_path: Path)
     assert (table["pool"], table["game"]) == ("ns2", "ns2")
 
 
+def test_an_ns2_server_may_feed_a_pool_of_another_system_and_its_operator_reads_what_is_lost(tmp_path: Path) -> None:
+    assert run("init", tmp_path).returncode == 0
+    lost = "main rates by synelo, without sides and commanders"
+    add = ("server", "add", "--game", "ns2", "--config", tmp_path / "config.toml", *NO_DAEMON)
+    added = run(*add, "ns2-1", "--pool", "main")
+    assert (added.returncode, added.stderr) == (0, "")
+    assert lost in added.stdout
+    assert 'For both add [pool.NAME] with system = "ns2" to config.toml' in added.stdout
+    with (tmp_path / "config.toml").open("a") as file:
+        file.write('\n[pool.ns2]\nsystem = "ns2"\n')
+    for silent in (run(*add, "ns2-2", "--pool", "ns2"), run(*add[:2], "arena-2", "--pool", "main", *add[4:])):
+        assert (silent.returncode, silent.stderr) == (0, "")
+        assert "without sides" not in silent.stdout
+
+
 def test_another_games_server_never_falls_into_the_pool_of_ns2(house: House) -> None:
     refused = one_line(run("server", "add", "arena-1", "--config", house.config))
     assert "servers of another game feed every pool" in refused

@@ -176,8 +176,13 @@ async def test_a_player_has_one_rating_however_their_id_is_spelt(rig: Rig) -> No
 async def test_a_rating_must_be_a_whole_number_of_at_most_six_digits(rig: Rig) -> None:
     await rig.hello(FOUR)
 
-    for words in (("set", player(1)), ("set", player(1), "-5"), ("set", player(1), "1000000"), ("set", "x", "1500")):
-        assert await asked(rig, *words, admin=True) == [(Phrase.UNKNOWN_PLAYER, (" ".join(words[1:]),))]
+    for typed in ("-5", "1000000", "1e999", "1 500", "x"):
+        reason = f"a rating is a whole number of at most six digits, not {typed}"
+        answer = await asked(rig, "set", player(1), *typed.split(), admin=True)
+        assert answer == [(Phrase.FAILED, (reason,))]
+    reason = "a rating is a whole number of at most six digits"
+    assert await asked(rig, "set", player(1), admin=True) == [(Phrase.FAILED, (reason,))]
+    assert await asked(rig, "set", "x", "-5", admin=True) == [(Phrase.UNKNOWN_PLAYER, ("x -5",))]
     assert await rig.store.audits(10) == []
 
 

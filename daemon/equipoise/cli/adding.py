@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from fcntl import LOCK_EX, flock
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,6 +20,9 @@ from equipoise.cli.client import Client, Unreachable
 from equipoise.cli.options import FAILED, Stopped, agreed, config_option, examples, stop, yes_option
 from equipoise.cli.remote import json_option, print_json, token_option, url_option
 from equipoise.errors import ConfigError
+
+if TYPE_CHECKING:
+    from equipoise.install.servers import NewServer
 
 Command = Callable[..., None]
 tf_option = click.option(
@@ -148,7 +151,7 @@ def add(
         with prepared.applied():
             answer = daemon.reread()
     (added,) = prepared.servers
-    lines = added.lines()
+    lines = added.lines() + _lost(server, tables)
     if added.command:
         lines += daemon.console(name, added.command) if rcon and answer["running"] else added.left()
     secret = added.secret if tf is None and ns2_config is None else None
@@ -301,6 +304,17 @@ def _pool_for(game: str, tables: dict[str, Any]) -> str:
     if not pools and tables.get("pool"):
         raise ConfigError("servers of another game feed every pool: add a pool to config.toml, or name one by --pool")
     return next(iter(pools)) if len(pools) == 1 else "main"
+
+
+def _lost(server: NewServer, tables: dict[str, Any]) -> list[str]:
+    """What an operator reads who lets an NS2 server feed a pool of another system; nothing elsewhere."""
+    system = tables.get("pool", {}).get(server.pool, {}).get("system", "synelo")
+    if server.game != "ns2" or system == "ns2":
+        return []
+    return [
+        f"{server.pool} rates by {system}, without sides and commanders. For both add [pool.NAME] with "
+        f'system = "ns2" to config.toml, set pool in servers.d/{server.name}.toml, and restart the daemon.'
+    ]
 
 
 def _show(answer: dict[str, Any], as_json: bool) -> None:

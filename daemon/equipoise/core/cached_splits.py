@@ -43,20 +43,17 @@ def not_solved(state: State, question: CacheSplits) -> Effects:
 
 
 def adapted(state: State) -> Split | None:
-    """The cached split for the players who are here; None without a cache, or when it holds none that is small enough.
+    """The cached split for the players who are here; None without a cache, or when it holds none that fits.
 
-    Commanders stay on their side: the others are split without them. Where one side alone has a commander, that may
-    leave a gap of two, and then there is none either.
+    Commanders stay on their side and count there: the others are split so that the sides are even with them.
     """
     if state.cache is None:
         return None
     eligible = state.balanced_roster().eligible()
-    split = from_cache(state.cache, [entry.id for entry in eligible if not _pinned(entry)], bench=state.arena)
-    if split is None:
-        return None
     on_a, on_b = (tuple(one.id for one in eligible if _pinned(one) and one.side is side) for side in Side)
-    split = replace(split, a=(*split.a, *on_a), b=(*split.b, *on_b))
-    return split if abs(len(split.a) - len(split.b)) < 2 or state.arena else None
+    others = [entry.id for entry in eligible if not _pinned(entry)]
+    split = from_cache(state.cache, others, bench=state.arena, lead=len(on_a) - len(on_b))
+    return None if split is None else replace(split, a=(*split.a, *on_a), b=(*split.b, *on_b))
 
 
 def _pinned(entry: Entry) -> bool:

@@ -29,13 +29,10 @@ RANDOM = "random"
 def obey(state: State, event: Commanded, now: float) -> Effects:
     """`choice`: open it, for an admin, or ask for it; `choice cancel`: an admin ends it without new teams."""
     admin = event.admin and (event.outside or state.rules.admin_commands)
-    if event.words[1:] == ("cancel",) and admin:
-        if state.choice_stage is not Stage.OPEN:
-            return (Tell(event.by, (Text(Phrase.CHOICE_NONE),)),)
-        reason = Text(Phrase.REASON_ADMIN)
-        # An admin in the game reads it as all players do.
-        answer = () if event.by is not None else (Tell(None, (Text(Phrase.CHOICE_CANCELLED), reason)),)
-        return (*answer, *_cancel(state, reason))
+    if event.words[1:] == ("cancel",):
+        return _obey_cancel(state, event, admin=admin)
+    if event.words[1:]:
+        return (Tell(event.by, (Text(Phrase.UNKNOWN_COMMAND, (" ".join(event.words),)),)),)
     refusal = _refusal(state) or (None if admin else _vote_refusal(state, event.by, now))
     if refusal is not None:
         return (Tell(event.by, (refusal,)),)
@@ -43,6 +40,19 @@ def obey(state: State, event: Commanded, now: float) -> Effects:
         return _count(state, event.by, now)
     effects = _open(state, Text(Phrase.REASON_ADMIN), now)
     return effects if event.by is not None else (*effects, Tell(None, (Text(Phrase.CHOICE_OPENED),)))
+
+
+def _obey_cancel(state: State, event: Commanded, *, admin: bool) -> Effects:
+    if not admin:
+        words = " ".join(event.words)
+        refused = Text(Phrase.REFUSED_IN_GAME, (words,)) if event.admin else Text(Phrase.REFUSED_ADMIN)
+        return (Tell(event.by, (refused,)),)
+    if state.choice_stage is not Stage.OPEN:
+        return (Tell(event.by, (Text(Phrase.CHOICE_NONE),)),)
+    reason = Text(Phrase.REASON_ADMIN)
+    # An admin in the game reads it as all players do.
+    answer = () if event.by is not None else (Tell(None, (Text(Phrase.CHOICE_CANCELLED), reason)),)
+    return (*answer, *_cancel(state, reason))
 
 
 def _refusal(state: State) -> Text | None:

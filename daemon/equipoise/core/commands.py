@@ -101,8 +101,10 @@ def _scramble_now(state: State, event: Commanded) -> Effects:
 def _scramble_next(state: State, event: Commanded) -> Effects:
     reason = state.memory.pending or Text(Phrase.REASON_ADMIN)
     due = scrambles.make_due(state, reason)
-    answer = _answer if due else _tell
-    return (*answer(event, Text(Phrase.SCRAMBLE_PENDING), reason), *due, *scrambles.in_freeze(state))
+    off = () if state.memory.enabled else (Text(Phrase.STATUS_OFF),)
+    # An admin in the game reads what is due as all players do, but that it waits for `on` is for them alone.
+    lines = off if due and event.by is not None else (Text(Phrase.SCRAMBLE_PENDING), reason, *off)
+    return (*(_tell(event, *lines) if lines else ()), *due, *scrambles.in_freeze(state))
 
 
 def _scramble_dry(state: State, event: Commanded) -> Effects:

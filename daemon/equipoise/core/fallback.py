@@ -1,7 +1,7 @@
 """Cached splits adapted to the players who are present.
 
 The daemon uses this when the solver fails; the scripts do exactly the same when the daemon does not answer
-(`sourcemod/scripting/equipoise/fallback.sp`), and tests compare both.
+(`sourcemod/scripting/equipoise/fallback.sp`, `ns2mod/lua/equipoise/fallback.lua`), and tests compare them.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from equipoise.core.model import PlayerId, Side, Split, SplitCache
 
 
-def from_cache(cache: SplitCache, present: Sequence[PlayerId], *, bench: bool) -> Split | None:
-    """Adapt the cached split to the players who are present; None when the cache holds none that is small enough.
+def from_cache(cache: SplitCache, present: Sequence[PlayerId], *, bench: bool, lead: int = 0) -> Split | None:
+    """Adapt the cached split to the players who are present; None when the cache holds none that fits.
 
+    Commanders are not among the present, but count: `lead` is how many more of them side A has.
     The team size is the smaller of half the present and the largest cached. The place of an absent player goes to
     the unplaced player nearest to them in the cache's order of skill, where players who are not in the cache stand
     in the middle; ties go to the stronger. Without a bench the unplaced then fill the smaller side, strongest first.
@@ -23,7 +24,7 @@ def from_cache(cache: SplitCache, present: Sequence[PlayerId], *, bench: bool) -
     >>> from_cache(cache, [ids[0], ids[1], ids[2], PlayerId("new")], bench=False)
     Split(a=('a', 'new'), b=('b', 'c'), bench=())
     """
-    split = _fitting(cache, len(present), bench)
+    split = _fitting(cache, len(present), bench, lead)
     if split is None:
         return None
     rank = _ranks(cache, present)
@@ -37,17 +38,21 @@ def from_cache(cache: SplitCache, present: Sequence[PlayerId], *, bench: bool) -
             placed[substitute] = sides[absentee]
     if not bench:
         for player in unplaced:
-            placed[player] = min(Side, key=lambda side: sum(other is side for other in placed.values()))
+            ahead = lead + sum(1 if side is Side.A else -1 for side in placed.values())
+            placed[player] = Side.A if ahead <= 0 else Side.B
         unplaced = []
     on = {side: tuple(player for player in present if placed.get(player) is side) for side in Side}
     return Split(on[Side.A], on[Side.B], tuple(player for player in present if player in unplaced))
 
 
-def _fitting(cache: SplitCache, present: int, bench: bool) -> Split | None:
-    """The largest cached split that so many players can fill; uneven ones only without a bench."""
+def _fitting(cache: SplitCache, present: int, bench: bool, lead: int) -> Split | None:
+    """The largest cached split that so many can fill, and whose sides are even with the commanders.
+
+    Sides that differ by one are even enough, but with a bench they are as large as each other.
+    """
     for split in reversed(cache.splits):
-        uneven = len(split.a) != len(split.b)
-        if len(split.a) + len(split.b) <= present and not (uneven and bench):
+        gap = len(split.a) - len(split.b)
+        if len(split.a) + len(split.b) <= present and abs(gap + lead) <= 1 and not (gap and bench):
             return split
     return None
 

@@ -5,6 +5,8 @@ An invitation lapses, so that players who met once are not tied together weeks l
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from equipoise.core.effects import Tell
 from equipoise.core.events import Commanded
 from equipoise.core.groups import LARGEST_GROUP, groups
@@ -13,7 +15,9 @@ from equipoise.core.phrases import Phrase, Text
 from equipoise.core.state import Effects, State
 
 INVITATION_MINUTES = 5
-"""How long an invitation may be accepted."""
+"""How long an invitation may be accepted, and until the player invited reads another of the same player."""
+
+Invitations = Mapping[tuple[PlayerId, PlayerId], float]
 
 
 def present(state: State) -> tuple[frozenset[PlayerId], ...]:
@@ -72,18 +76,24 @@ def _name(state: State, by: PlayerId, other: PlayerId, now: float) -> Effects:
         state.memory = state.memory.befriend(other, by)
         told = ((by, other), (other, by))
         return tuple(Tell(one, (Text(Phrase.FRIEND_MADE, (f"@{friend}",)),)) for one, friend in told)
-    again = (by, other) in state.invitations
     state.invitations = {**state.invitations, (by, other): now}
     answer = Tell(by, (Text(Phrase.FRIEND_ASKED, (f"@{other}", str(INVITATION_MINUTES))),))
-    # Repeated words of one player are not shown to the other.
-    return (answer,) if again else (answer, Tell(other, (Text(Phrase.FRIEND_ASKS, (f"@{by}",)),)))
+    # Repeated words of one player are not shown to the other, whatever was withdrawn or ended between them.
+    state.invitations_shown = _younger(state.invitations_shown, now)
+    if (by, other) in state.invitations_shown:
+        return (answer,)
+    state.invitations_shown = {**state.invitations_shown, (by, other): now}
+    return (answer, Tell(other, (Text(Phrase.FRIEND_ASKS, (f"@{by}",)),)))
 
 
-def _lasting(state: State, now: float) -> dict[tuple[PlayerId, PlayerId], float]:
+def _lasting(state: State, now: float) -> Invitations:
     """The invitations that may still be accepted, between players who are here."""
-    lasting = now - INVITATION_MINUTES * 60
     players = {entry.id for entry in state.roster.entries}
-    return {pair: at for pair, at in state.invitations.items() if at > lasting and players.issuperset(pair)}
+    return {pair: at for pair, at in _younger(state.invitations, now).items() if players.issuperset(pair)}
+
+
+def _younger(invitations: Invitations, now: float) -> Invitations:
+    return {pair: at for pair, at in invitations.items() if at > now - INVITATION_MINUTES * 60}
 
 
 def _part(state: State, by: PlayerId) -> Effects:

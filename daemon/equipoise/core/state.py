@@ -99,6 +99,8 @@ class State:
     """The secret team choice, until the round after it goes live."""
     invitations: Mapping[tuple[PlayerId, PlayerId], float] = field(default_factory=dict)
     """When a player asked another to be friends, until the answer."""
+    invitations_shown: Mapping[tuple[PlayerId, PlayerId], float] = field(default_factory=dict)
+    """When the other read of it, also of what was withdrawn."""
     weights_before: Mapping[PlayerId, int] | None = None
     """What wishes weighed before the first shuffle since a round went live; None before that shuffle."""
     shuffle_moves: int = 0

@@ -134,8 +134,12 @@ class Lookups:
 
     async def _set(self, command: Commanded, who: str) -> Lines:
         player, rating = _player(command, 1), _number(command, 2)
-        if player is None or rating is None:
+        if player is None:
             return (_unknown(command),)
+        if rating is None:
+            words = " ".join(command.words[2:])
+            refused = "a rating is a whole number of at most six digits"
+            return (Text(Phrase.FAILED, (f"{refused}, not {words}" if words else refused,)),)
         return await self._edit(player, rating, command, who)
 
     async def _reset(self, command: Commanded, who: str) -> Lines:
@@ -169,7 +173,7 @@ def _player(command: Commanded, place: int) -> PlayerId | None:
 
 
 def _number(command: Commanded, place: int) -> float | None:
-    word = command.words[place] if len(command.words) > place else ""
+    word = command.words[place] if len(command.words) == place + 1 else ""
     return float(word) if word.isdecimal() and len(word) <= 6 else None
 
 
