@@ -6,11 +6,14 @@ import hashlib
 import os
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from equipoise import config
+from equipoise.config.sources import read_sources
 from equipoise.core.rules import ArenaRules
 from equipoise.errors import ConfigError
 from tests.cli.house import EQUIPOISE, UNPRIVILEGED
@@ -139,6 +142,36 @@ def test_a_servers_file_that_is_wrong_is_named(tmp_path: Path, name: str, text: 
     with pytest.raises(ConfigError) as refusal:
         load(tmp_path, SMALL)
     assert str(refusal.value).startswith(f"{file}: {said}")
+
+
+def test_a_servers_file_that_is_removed_while_the_folder_is_read_is_not_missed(tmp_path: Path) -> None:
+    """`server remove` and a reload may meet: then the server is there or not, and nothing is refused."""
+    main, folder = write(tmp_path, SMALL), tmp_path / "servers.d"
+    folder.mkdir()
+    over = threading.Event()
+
+    def come_and_go() -> None:
+        while not over.is_set():
+            for name in "bcdefgh":
+                (folder / f"{name}.toml").write_text(f'[server.{name}]\nsecret_sha256 = "{DIGEST}"\n')
+            for name in "bcdefgh":
+                (folder / f"{name}.toml").unlink()
+
+    with ThreadPoolExecutor(1) as threads:
+        coming = threads.submit(come_and_go)
+        refused = [said for said in (message_or_none(main) for _ in range(300)) if said and "No such file" in said]
+        over.set()
+        coming.result()
+    assert not refused
+
+
+def message_or_none(main: Path) -> str | None:
+    """What is refused of a configuration, if anything: a file that is being written may be empty."""
+    try:
+        read_sources(main)
+    except ConfigError as error:
+        return str(error)
+    return None
 
 
 def test_a_server_in_two_files_is_refused_with_both(tmp_path: Path) -> None:

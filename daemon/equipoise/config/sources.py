@@ -54,7 +54,13 @@ def read_sources(path: Path) -> Sources:
         name = file.stem
         if name in files:
             raise ConfigError(f"it stands in {files[name]} too: remove one of them", path=_key(name), file=file)
-        files[name], together[name] = file, _only_server(file)
+        try:
+            own = _only_server(file)
+        except ConfigError:
+            if not os.path.lexists(file):
+                continue  # removed since the folder was listed
+            raise
+        files[name], together[name] = file, own
     return Sources({**tables, "server": together}, files)
 
 
