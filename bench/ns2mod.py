@@ -92,7 +92,7 @@ def _frames(game: Game, people: list[Client], act: Act, seconds: int = SECONDS) 
 
 
 def _nothing(_game: Game, _people: list[Client], _second: int) -> None:
-    """Nobody does anything."""
+    """An idle second: the players stand still, so what a frame costs is the mod's own."""
 
 
 def _fight(game: Game, people: list[Client], second: int) -> None:

@@ -252,7 +252,7 @@ class SplitsCached:
 
 @dataclass(frozen=True, slots=True)
 class ChanceFound:
-    """Answers `AskChance`."""
+    """Answers `AskChance`: how even the sides are, and how sure that is."""
 
     ask: AskChance
     chance: float

@@ -27,12 +27,12 @@ class Summary(ABC):
 
     @abstractmethod
     def rows(self) -> list[Row]:
-        """The closing table."""
+        """The lines of the table that closes the demo, top to bottom."""
 
     @property
     @abstractmethod
     def steps(self) -> Steps:
-        """What a newcomer does next."""
+        """Commands and pages for after the demo."""
 
 
 def favourites(log: Sequence[Mapping[str, Any]], kind: str) -> tuple[float, float]:

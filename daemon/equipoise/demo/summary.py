@@ -42,7 +42,7 @@ class EveningSummary(Summary):
     rounds_delivered_late: int
 
     def rows(self) -> list[Row]:
-        """The closing table."""
+        """What the evening played, how even its teams were, and how well ratings were found."""
         before, after = percent(self.favourite_before), percent(self.favourite_after)
         late, alone = self.rounds_delivered_late, self.scrambled_alone
         return [
@@ -67,7 +67,7 @@ class EveningSummary(Summary):
 
     @property
     def steps(self) -> Steps:
-        """What a newcomer does next."""
+        """What sets up a TF2 server, and where to read on."""
         return (
             ("equipoise init", "write a configuration, install the plugin into tf/"),
             ("equipoise init --systemd", "start the daemon too, now and at every boot"),

@@ -47,7 +47,7 @@ class Format(moved.Line, frozen=True, tag="equipoise"):
 
 
 class End(moved.Line, frozen=True, tag="end"):
-    """The last line."""
+    """The last line of an export: a file without it was cut off."""
 
     lines: int
     """Between the first line and this one."""

@@ -126,7 +126,7 @@ class Editing:
         return await self._strike(strike, entry, detail)
 
     async def refit(self, fitting: Fitting, entry: Audit) -> CaughtUp:
-        """Adopt a fit."""
+        """Store a whole-history fit and what was rated since it began, and hold the players anew."""
         async with self._turn, self._held_back():
             return await fitting.adopt(entry)
 

@@ -98,7 +98,7 @@ class Sides:
         return sorted(map(self._unit, members), key=lambda unit: self.weight(unit.members) / len(unit.members))
 
     def difference(self, places: Sequence[int]) -> int:
-        """Σ(A) − Σ(B)."""
+        """Σ(A) − Σ(B) of an assignment, in ticks."""
         return sum(a if place == A else -b for place, a, b in zip(places, self.a, self.b, strict=True))
 
     def state(self, places: Sequence[int]) -> int:

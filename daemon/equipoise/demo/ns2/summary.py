@@ -63,7 +63,7 @@ class NS2Summary(Summary):
     rounds_delivered_late: int
 
     def rows(self) -> list[Row]:
-        """The closing table."""
+        """What the evening played, how even its teams were, and how well skills were found."""
         before, after = percent(self.favourite_before), percent(self.favourite_after)
         late, alone = self.rounds_delivered_late, self.shuffled_alone
         begun = f"{self.stored} stored; {self.drawn} drawn, {self.restarted} begun again"
@@ -96,7 +96,7 @@ class NS2Summary(Summary):
 
     @property
     def steps(self) -> Steps:
-        """What a newcomer does next."""
+        """What sets up an NS2 server, and where to read on."""
         return (
             ("equipoise init --game ns2", "write a configuration and the settings of the mod"),
             ("ns2mod/README.md", "the mod: what it needs, how it reaches a server, what is not known"),
