@@ -209,6 +209,8 @@ def match_of(record: RecordRound) -> Match | None:
         seconds=round.seconds,
         fraction_played={each.id: _fraction_played(each, round.seconds) for each in record.participants},
         spans={each.id: tuple(map(_span, each.spans)) for each in record.participants if each.spans},
+        squads=round.squads,
+        counts={each.id: each.counts for each in record.participants if each.counts},
         quits=frozenset(presence.id for presence in round.presences if presence.left),
         map=round.map,
         mode=round.mode.value,

@@ -8,7 +8,7 @@ content: a session's effects are compared whole in tests.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import NewType
 
@@ -198,6 +198,19 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class Counts:
+    """What a player did in one round, as the game counted it."""
+
+    kills: int = 0
+    deaths: int = 0
+    assists: int = 0
+    points: int = 0
+    """The scoreboard's points."""
+    classes: Mapping[str, float] = field(default_factory=dict)
+    """Seconds as each class, in the game's words; classes that were not played are left out."""
+
+
+@dataclass(frozen=True, slots=True)
 class Presence:
     """What the script saw of one player during a round; `core.participation` decides whether it counts."""
 
@@ -212,6 +225,8 @@ class Presence:
     """Disconnected before the end."""
     spans: tuple[Span, ...] = ()
     """NS2: when, on which side and in which role they played; `seconds_a` and `seconds_b` are their sums."""
+    counts: Counts | None = None
+    """None where the script does not tell them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +253,8 @@ class Round:
     """The script did not see it go live: it counts for the rules and is not rated."""
     waiting: bool = False
     """Inside Waiting For Players: neither counted nor rated."""
+    squads: tuple[tuple[PlayerId, ...], ...] = ()
+    """Friends who play together, as the script or the players told it; no player is in two."""
 
     @property
     def walk_out(self) -> bool:
@@ -270,6 +287,8 @@ class Participant:
     seconds_b: float = 0.0
     spans: tuple[Span, ...] = ()
     """NS2: when, on which side and in which role they played; empty where only the times are known."""
+    counts: Counts | None = None
+    """None where they are not known."""
 
 
 @dataclass(frozen=True, slots=True)

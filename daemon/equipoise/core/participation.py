@@ -27,7 +27,9 @@ def participants(round: Round) -> tuple[Participant, ...]:
     took_part = _TOOK_PART.get(round.mode, _fought)
     lineup = frozenset(player.id for player in round.lineup)
     return tuple(
-        Participant(presence.id, _side(presence), presence.seconds_a, presence.seconds_b, presence.spans)
+        Participant(
+            presence.id, _side(presence), presence.seconds_a, presence.seconds_b, presence.spans, presence.counts
+        )
         for presence in round.presences
         if not is_bot(presence.id) and took_part(presence, lineup)
     )

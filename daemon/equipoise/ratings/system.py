@@ -12,12 +12,12 @@ from __future__ import annotations
 import math
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeAlias, TypeVar
 
-from equipoise.core.model import PlayerId, PlayerSummary, Role, Skills, is_bot
+from equipoise.core.model import Counts, PlayerId, PlayerSummary, Role, Skills, is_bot
 from equipoise.errors import RatingError
 from equipoise.ratings.parameters import build_params
 from equipoise.ratings.validation import FARTHEST, MOST, is_number, number_of
@@ -30,6 +30,9 @@ Parts: TypeAlias = Mapping[str, object]
 
 Past: TypeAlias = tuple[float, float, float]
 """One row of a player's history: `after`, `expected` and `score` of a `Change`."""
+
+Covariance: TypeAlias = Sequence[Sequence[float]]
+"""A symmetric matrix, row by row."""
 
 LEAST = -sys.float_info.max
 """The smallest finite number."""
@@ -46,14 +49,6 @@ class Span:
     start: float
     end: float
     role: Role = Role.FIELD
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """Kills and deaths of a player in the whole match."""
-
-    kills: int
-    deaths: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +86,7 @@ class Match:
     squads: tuple[tuple[PlayerId, ...], ...] = ()
     """Players who joined together; a player is in one squad at most."""
     counts: Mapping[PlayerId, Counts] = field(default_factory=dict)
+    """What players did in the whole match."""
     quits: frozenset[PlayerId] = frozenset()
     """Players who left before the end."""
     points: tuple[float, ...] = ()
@@ -235,6 +231,11 @@ class System(ABC, Generic[P]):
     """Whether a pool can use the system; if False, it rates histories only."""
     shares: ClassVar[bool] = False
     """Whether it keeps state that belongs to no single player: `shared` may have parts then."""
+    correlated: ClassVar[bool] = False
+    """Whether what it knows of players depends on each other: `covariance` is more than a diagonal."""
+    sequential: ClassVar[bool] = False
+    """Whether a match changes what is known of absent players too, so that its state is a function of the whole
+    sequence of matches and edits. It is stored as a `snapshot`, not by players and parts: `needs` is empty."""
     commanders_apart: ClassVar[bool] = False
     """Whether a commander's skill counts against the other commander's, and not in the sum of their side."""
     params: P
@@ -291,11 +292,19 @@ class System(ABC, Generic[P]):
         """How uncertain the skill is, 0 or more, in the system's own unit; smaller is more certain."""
 
     def deviation(self, player: PlayerId, context: SkillContext = ANYWHERE) -> float | None:
-        """The standard deviation of the skill, in its unit; None where the system does not know it.
-
-        The players' deviations are taken as independent.
-        """
+        """The standard deviation of the skill, in its unit; None where the system does not know it."""
         return None
+
+    def covariance(self, players: Sequence[PlayerId], context: SkillContext = ANYWHERE) -> Covariance | None:
+        """The covariance of the players' skills, in their order and in the skill's unit squared.
+
+        A diagonal unless the system is `correlated`; None where deviations are not known.
+        """
+        deviations = [self.deviation(player, context) for player in players]
+        known = [deviation for deviation in deviations if deviation is not None]
+        if len(known) < len(deviations):
+            return None
+        return [[deviation**2 * (row == column) for column in range(len(known))] for row, deviation in enumerate(known)]
 
     def skills(self, player: PlayerId) -> Skills | None:
         """Skill by side and as a commander, with standard deviations; None where the system has one skill."""
@@ -337,6 +346,14 @@ class System(ABC, Generic[P]):
     def restore_shared(self, key: str, part: object) -> None:
         """Set a part that `shared` returned; None removes it.  If it is refused (`RatingError`), nothing changes."""
         raise RatingError(f"{self.name} keeps nothing but its players: {key}")
+
+    def snapshot(self) -> bytes:
+        """All that a `sequential` system holds; `restore_snapshot` of a system with the same parameters reads it."""
+        raise RatingError(f"{self.name} keeps its state by players and parts")
+
+    def restore_snapshot(self, data: bytes) -> None:
+        """Hold what a snapshot has, and nothing else. If it is refused (`RatingError`), nothing changes."""
+        raise RatingError(f"{self.name} keeps its state by players and parts")
 
 
 def log_odds(probability: float) -> float:

@@ -285,6 +285,47 @@ CREATE TABLE qualities (
 # NS2: the time of a participant, stretch by stretch; null where only the seconds on each side are known.
 PARTICIPANTS_SPANS = "ALTER TABLE participants ADD COLUMN spans TEXT"
 
+# What a participant did in the round, and who played together; null where the script does not tell it.
+PARTICIPANTS_COUNTS = "ALTER TABLE participants ADD COLUMN counts TEXT"
+
+ROUNDS_SQUADS = "ALTER TABLE rounds ADD COLUMN squads TEXT"
+
+# By the system that teams are made by, where it is another than the one that is shown. Derived: null until it is known.
+ROUNDS_BALANCE_PREDICTION = "ALTER TABLE rounds ADD COLUMN balance_prediction REAL"
+
+# The state of a system that is a function of the sequence, after its event `number`; `balance` or `system` is its role.
+SNAPSHOTS = """
+CREATE TABLE snapshots (
+    pool TEXT NOT NULL,
+    role TEXT NOT NULL CHECK (role IN ('system', 'balance')),
+    number INTEGER NOT NULL,
+    system TEXT NOT NULL,
+    params TEXT NOT NULL,
+    sha256 TEXT NOT NULL,
+    data BLOB NOT NULL,
+    PRIMARY KEY (pool, role, number)
+)
+"""
+
+# What a ladder shows of a player; apart from `players`, so that pruned rounds still count.
+RECORDS = """
+CREATE TABLE records (
+    pool TEXT NOT NULL,
+    player TEXT NOT NULL,
+    wins INTEGER NOT NULL,
+    draws INTEGER NOT NULL,
+    losses INTEGER NOT NULL,
+    leaves INTEGER NOT NULL,
+    PRIMARY KEY (pool, player)
+) WITHOUT ROWID
+"""
+
+RECORDS_OF_ALL = """
+INSERT INTO records
+SELECT pool, player, sum(score = 1.0), sum(score = 0.5), sum(score = 0.0), sum(quit) FROM participants
+GROUP BY pool, player
+"""
+
 MIGRATIONS = (
     Migration(
         "0001-first",
@@ -323,5 +364,16 @@ MIGRATIONS = (
     Migration("0007-rounds-by-server", sqlite=(ROUNDS_BY_SERVER,)),
     Migration("0008-qualities", sqlite=(QUALITIES,)),
     Migration("0009-spans", sqlite=(PARTICIPANTS_SPANS,)),
+    Migration(
+        "0010-balance",
+        sqlite=(
+            PARTICIPANTS_COUNTS,
+            ROUNDS_SQUADS,
+            ROUNDS_BALANCE_PREDICTION,
+            SNAPSHOTS,
+            RECORDS,
+            RECORDS_OF_ALL,
+        ),
+    ),
 )
 """Every step, oldest first."""
