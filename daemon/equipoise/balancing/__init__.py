@@ -13,7 +13,7 @@ from dataclasses import replace
 from statistics import pstdev
 from typing import Any
 
-from equipoise.balancing.chances import Values, chance, distance, field_skills, on_both_sides, on_field, skills
+from equipoise.balancing.chances import Values, chance, field_skills, on_both_sides, on_field, outlook, skills
 from equipoise.balancing.shuffles import shuffled
 from equipoise.core import model as core
 from equipoise.core.asks import AskChance, AskMoves, AskSplit, CacheSplits, Purpose
@@ -25,7 +25,7 @@ from equipoise.errors import SplitError
 from equipoise.ratings.system import Match, Span, System, ranks_of
 from equipoise.solver import Assignment, Budget, Pin, best_split, splits, transfer
 
-__all__ = ["Question", "Solved", "answer", "asked_players", "chance", "match_of", "skills", "summaries_on"]
+__all__ = ["Question", "Solved", "answer", "asked_players", "chance", "match_of", "outlook", "skills", "summaries_on"]
 
 Question = AskSplit | AskMoves | CacheSplits | AskChance
 Solved = SplitSolved | MovesSolved | SplitsCached | ChanceFound | SolveFailed
@@ -48,8 +48,7 @@ def asked_players(ask: Question) -> tuple[PlayerId, ...]:
 def answer(ask: Question, system: System[Any]) -> Solved:
     """Solve an ask with the system's present skills; `SolveFailed` when the constraints allow no answer."""
     if isinstance(ask, AskChance):
-        asked = (system, ask.context, ask.a, ask.b, ask.commanders)
-        return ChanceFound(ask, chance(*asked), distance(*asked))
+        return ChanceFound(ask, outlook(system, ask.context, ask.a, ask.b, ask.commanders))
     try:
         match ask:
             case AskSplit():
@@ -78,8 +77,8 @@ def _split(ask: AskSplit, system: System[Any]) -> SplitSolved:
         ask,
         split,
         difference=sum(there[0]) - sum(there[1]),
-        before=chance(system, ask.context, a, b, commanders) if a and b else None,
-        after=chance(system, ask.context, split.a, split.b, commanders),
+        before=outlook(system, ask.context, a, b, commanders) if a and b else None,
+        after=outlook(system, ask.context, split.a, split.b, commanders),
         spread_before=_spread(here),
         spread_after=_spread(there),
     )

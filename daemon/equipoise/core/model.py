@@ -361,6 +361,8 @@ class PlayerSummary:
     """Their last name in the game, where it was asked for."""
     skill: float | None = None
     """The number that splits balance, regardless of side and context; None: the rating itself."""
+    deviation: float | None = None
+    """The standard deviation of `balance`, in its unit; None: the rating system does not know it, or was not asked."""
     side_skills: tuple[float, float] | None = None
     """Skill on A and on B in the present context; None: the same on both."""
     skills: Skills | None = None
