@@ -71,7 +71,7 @@ def _split(ask: AskSplit, system: System[Any]) -> SplitSolved:
         values = on_both_sides(system, ask.context, players)
         split = duel(ask.entries, *(dict(zip(players, side, strict=True)) for side in values))
     else:
-        split = _named(_best(ask, on_both_sides(system, ask.context, players), system), ask.entries)
+        split = _evened(ask, system)
     here, there = (field_skills(system, ask.context, *sides, commanders) for sides in ((a, b), (split.a, split.b)))
     return SplitSolved(
         ask,
@@ -82,6 +82,17 @@ def _split(ask: AskSplit, system: System[Any]) -> SplitSolved:
         spread_before=_spread(here),
         spread_after=_spread(there),
     )
+
+
+def _evened(ask: AskSplit, system: System[Any]) -> Split:
+    values = on_both_sides(system, ask.context, [entry.id for entry in ask.entries])
+    found = _best(ask, values, system)
+    if not system.correlated:
+        return _named(found, ask.entries)
+    # numpy is loaded where a system needs it.
+    from equipoise.balancing.correlated import playing
+
+    return playing(ask, found, values, system)
 
 
 def _spread(sides: Values) -> tuple[float, float] | None:
@@ -178,6 +189,10 @@ def _moves(ask: AskMoves, system: System[Any]) -> MovesSolved:
         [ask.cost.get(player, 0) for player in ask.larger],
         larger_there=on_field(system, ask.context, there, ask.larger, ask.commanders),
     )
+    if system.correlated:
+        from equipoise.balancing.correlated import crossing
+
+        return MovesSolved(ask, crossing(ask, found.moved, system))
     return MovesSolved(ask, tuple(ask.larger[index] for index in found.moved))
 
 
@@ -187,6 +202,10 @@ def _cache(ask: CacheSplits, system: System[Any]) -> SplitsCached:
     every = [found[size] for size in sorted(found)]
     if found.uneven is not None:
         every.append(found.uneven)
+    if system.correlated:
+        from equipoise.balancing.correlated import every_size
+
+        return SplitsCached(ask, every_size(ask, every, system))
     return SplitsCached(ask, tuple(_named(assignment, ask.entries) for assignment in every))
 
 
