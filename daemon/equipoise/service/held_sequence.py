@@ -38,7 +38,7 @@ class HeldSequence(Held):
         self._number = 0
         self._since = 0
         """Events since the last snapshot."""
-        self._group: bytes | None = None
+        self._group: object = None
         """The state before the rounds that are rated now."""
         self._rated: list[Match] = []
         """Those of them that the system learnt from, in order."""
@@ -49,7 +49,7 @@ class HeldSequence(Held):
         place = await begun(store, pool, "system", self.system, fingerprint_of(self.system))
         while await place.go_on() is not None:
             pass
-        self.system.restore_snapshot(place.replayed.system.snapshot())
+        self.system.go_back(place.replayed.system.checkpoint())
         self._number, self._since, self._current = place.number, place.since, True
         self._settle()
         self.version += 1
@@ -96,13 +96,13 @@ class HeldSequence(Held):
 
     def before(self, players: Iterable[PlayerId], match: Match | None = None) -> Before:
         if self._group is None:
-            self._group = self.system.snapshot()
+            self._group = self.system.checkpoint()
         return Before(place=len(self._rated))
 
     def put_back(self, before: Before) -> None:
         if self._group is None:
             return
-        self.system.restore_snapshot(self._group)
+        self.system.go_back(self._group)
         del self._rated[before.place :]
         for match in self._rated:
             self.system.rate(match)
