@@ -15,6 +15,7 @@ from equipoise.cli.options import INTERRUPTED, config_option, say_opened, stop
 from equipoise.errors import ConfigError, RatingError, StoreError
 
 if TYPE_CHECKING:
+    from equipoise.config import Config, Pool
     from equipoise.core.effects import RecordRound
     from equipoise.ratings.history import History
 
@@ -77,6 +78,18 @@ def history_options(command: Callable[..., None]) -> Callable[..., None]:
     return given
 
 
+def configured_pool(config: Config, name: str | None) -> Pool:
+    """A pool of the configuration; None means the only one. ConfigError: there is none of this name, or several."""
+    if name is None and len(config.pools) == 1:
+        return next(iter(config.pools.values()))
+    known = ", ".join(config.pools)
+    if name is None:
+        raise ConfigError(f"{config.path}: there are several pools: name one by --pool: {known}")
+    if name not in config.pools:
+        raise ConfigError(f"{config.path}: there is no [pool.{name}]; there are {known}")
+    return config.pools[name]
+
+
 def _stored(path: Path, pool: str) -> History:
     """A pool's rounds. StoreError while a daemon runs, which holds the store's lock, and where no store is."""
     import asyncio
@@ -86,8 +99,7 @@ def _stored(path: Path, pool: str) -> History:
     from equipoise.store.sqlite import SqliteStore
 
     config = load(path, os.environ)
-    if pool not in config.pools:
-        raise ConfigError(f"{path}: there is no [pool.{pool}]; there are {', '.join(config.pools)}")
+    configured_pool(config, pool)
     rounds: list[RecordRound] = []
 
     async def read() -> None:
