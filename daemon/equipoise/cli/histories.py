@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ParamSpec
 import click
 
 from equipoise.cli.options import INTERRUPTED, config_option, say_opened, stop
-from equipoise.errors import ConfigError, RatingError, StoreError
+from equipoise.errors import ConfigError, RatingError, StoreError, StoreInUse
 
 if TYPE_CHECKING:
     from equipoise.config import Config, Pool
@@ -58,7 +58,7 @@ def history_options(command: Callable[..., None]) -> Callable[..., None]:
     @click.option("--matches", type=FILE, help="CSV of matches, plain or gzip.")
     @click.option("--participants", type=FILE, help="CSV of the players in them.")
     @click.option("--teams", is_flag=True, help="Instead of --participants: each team is one player, by its name.")
-    @click.option("--pool", help="Instead of files: this pool's rounds, from the store of a daemon that is stopped.")
+    @click.option("--pool", help="Instead of files: this pool's rounds, from the daemon's store.")
     @config_option
     @wraps(command)
     def given(
@@ -91,23 +91,32 @@ def configured_pool(config: Config, name: str | None) -> Pool:
 
 
 def _stored(path: Path, pool: str) -> History:
-    """A pool's rounds. StoreError while a daemon runs, which holds the store's lock, and where no store is."""
+    """A pool's rounds, beside a daemon that runs or without one. StoreError where no store is."""
     import asyncio
 
     from equipoise.config import STORE, load
     from equipoise.lab.rounds import history_of
     from equipoise.store.sqlite import SqliteStore
+    from equipoise.store.sqlite.exporting import Beside
 
     config = load(path, os.environ)
     configured_pool(config, pool)
     rounds: list[RecordRound] = []
 
+    def see(record: RecordRound, predicted: float) -> None:
+        rounds.append(record)
+
     async def read() -> None:
         store = SqliteStore(config.directory / STORE, create=False)
-        await store.open()
+        try:
+            await store.open()
+        except StoreInUse:
+            say_opened(store.path)
+            await Beside(store.path).rated_rounds(pool, see)
+            return
         say_opened(store.path)
         try:
-            await store.rated_rounds(pool, lambda record, predicted: rounds.append(record))
+            await store.rated_rounds(pool, see)
         finally:
             await store.close()
 
