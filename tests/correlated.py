@@ -9,7 +9,7 @@ from random import Random
 from statistics import NormalDist, fmean
 from typing import Any
 
-from equipoise.core.model import Context, PlayerId, PlayerSummary, is_bot
+from equipoise.core.model import PlayerId, PlayerSummary, is_bot
 from equipoise.ratings.system import ANYWHERE, Covariance, Match, Rated, SkillContext, System, WinProbabilities
 
 PER_LOG_ODDS = 2400.0
@@ -67,7 +67,9 @@ class Gaussian(System[Nothing]):
         a, b = match.predicted_lineup
         signs = [1] * len(a) + [-1] * len(b)
         rows = self.covariance((*a, *b))
-        variance = sum(x * y * value for x, row in zip(signs, rows, strict=True) for y, value in zip(signs, row, strict=True))
+        variance = sum(
+            x * y * value for x, row in zip(signs, rows, strict=True) for y, value in zip(signs, row, strict=True)
+        )
         mean = sum(map(self.skill, a)) - sum(map(self.skill, b)) - self.difference_at(0.5, match)
         spread = math.sqrt(max(0.0, variance))
         p = fmean(1 / (1 + math.exp(-(mean + spread * z) / PER_LOG_ODDS)) for z in DRAWN)

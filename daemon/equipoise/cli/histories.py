@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, ParamSpec
 import click
 
 from equipoise.cli.options import INTERRUPTED, config_option, say_opened, stop
-from equipoise.errors import ConfigError, RatingError, StoreError
+from equipoise.errors import ConfigError, RatingError, StoreError, StoreInUse
 
 if TYPE_CHECKING:
+    from equipoise.config import Config, Pool
     from equipoise.core.effects import RecordRound
     from equipoise.ratings.history import History
 
@@ -57,7 +58,7 @@ def history_options(command: Callable[..., None]) -> Callable[..., None]:
     @click.option("--matches", type=FILE, help="CSV of matches, plain or gzip.")
     @click.option("--participants", type=FILE, help="CSV of the players in them.")
     @click.option("--teams", is_flag=True, help="Instead of --participants: each team is one player, by its name.")
-    @click.option("--pool", help="Instead of files: this pool's rounds, from the store of a daemon that is stopped.")
+    @click.option("--pool", help="Instead of files: this pool's rounds, from the daemon's store.")
     @config_option
     @wraps(command)
     def given(
@@ -77,25 +78,45 @@ def history_options(command: Callable[..., None]) -> Callable[..., None]:
     return given
 
 
+def configured_pool(config: Config, name: str | None) -> Pool:
+    """A pool of the configuration; None means the only one. ConfigError: there is none of this name, or several."""
+    if name is None and len(config.pools) == 1:
+        return next(iter(config.pools.values()))
+    known = ", ".join(config.pools)
+    if name is None:
+        raise ConfigError(f"{config.path}: there are several pools: name one by --pool: {known}")
+    if name not in config.pools:
+        raise ConfigError(f"{config.path}: there is no [pool.{name}]; there are {known}")
+    return config.pools[name]
+
+
 def _stored(path: Path, pool: str) -> History:
-    """A pool's rounds. StoreError while a daemon runs, which holds the store's lock, and where no store is."""
+    """A pool's rounds, beside a daemon that runs or without one. StoreError where no store is."""
     import asyncio
 
     from equipoise.config import STORE, load
     from equipoise.lab.rounds import history_of
     from equipoise.store.sqlite import SqliteStore
+    from equipoise.store.sqlite.exporting import Beside
 
     config = load(path, os.environ)
-    if pool not in config.pools:
-        raise ConfigError(f"{path}: there is no [pool.{pool}]; there are {', '.join(config.pools)}")
+    configured_pool(config, pool)
     rounds: list[RecordRound] = []
+
+    def see(record: RecordRound, predicted: float) -> None:
+        rounds.append(record)
 
     async def read() -> None:
         store = SqliteStore(config.directory / STORE, create=False)
-        await store.open()
+        try:
+            await store.open()
+        except StoreInUse:
+            say_opened(store.path)
+            await Beside(store.path).rated_rounds(pool, see)
+            return
         say_opened(store.path)
         try:
-            await store.rated_rounds(pool, lambda record, predicted: rounds.append(record))
+            await store.rated_rounds(pool, see)
         finally:
             await store.close()
 

@@ -18,8 +18,10 @@ import msgspec
 from equipoise.core.model import LineupPlayer, Mode, PlayerId, Side
 from equipoise.errors import StoreRefused
 from equipoise.store import moved
+from equipoise.store.migrations import MIGRATIONS
+from equipoise.store.port import SeeRound
 from equipoise.store.rated import Fingerprint, PlayerRow
-from equipoise.store.sqlite import players, pools
+from equipoise.store.sqlite import players, pools, replays
 from equipoise.store.sqlite.connection import store_errors
 
 _HEAD = "SELECT system, params, changed_at, pruned_rounds FROM pools WHERE pool = ?"
@@ -105,6 +107,15 @@ class Beside:
         """Rows of these players; those who were never rated are missing."""
         with store_errors(), closing(_connected(self._path)) as db:
             return {row.id: row for row in players.load(db, pool, dict.fromkeys(ids, 0), window)}
+
+    async def rated_rounds(self, pool: str, see: SeeRound) -> None:
+        """Every rated round of a pool as it is now. StoreRefused: the other process has an older or newer version."""
+        with store_errors(), closing(_connected(self._path)) as db:
+            db.execute("BEGIN")
+            (steps,) = db.execute("PRAGMA user_version").fetchone()
+            if steps != len(MIGRATIONS):
+                raise StoreRefused(f"{self._path}: the daemon that has it open is of another version: restart it")
+            replays.see(db, pool, see)
 
 
 @contextmanager
