@@ -87,7 +87,7 @@ def test_everybody_plays_a_few_classes_for_all_their_time() -> None:
     assert any(len(one.classes) == 2 for one in drawn)
 
 
-def test_a_player_does_the_same_in_a_round_whoever_else_plays_it() -> None:
+def test_what_a_player_does_in_a_round_does_not_depend_on_the_others() -> None:
     scenario = Scenario(scores=0.35)
     people = crowd(scenario, 4)
     first, *_, last = people
