@@ -10,6 +10,7 @@ from equipoise.core import events as e
 from equipoise.core.asks import AskChance, AskSplit, Moment, Purpose
 from equipoise.core.effects import Assign, Effect, LogDecision, Say, Tell
 from equipoise.core.model import Mode, OrderId, Split
+from equipoise.core.outlook import Outlook
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
@@ -34,6 +35,7 @@ from tests.core.scripts import (
 TEN = "abcde|fghij"
 SIX_VOICES = "abcfgh"
 UNEVEN, EVEN = 0.7, 0.52
+OUTLOOKS = Outlook.alone(UNEVEN), Outlook.alone(0.51)
 VOTED, ADMIN = Text(Phrase.REASON_VOTE), Text(Phrase.REASON_ADMIN)
 RESTARTS = Say(Text(Phrase.SHUFFLE_RESTARTS))
 NEXT = rules(shuffle={"vote": "next", "at_round_start": False})
@@ -45,7 +47,7 @@ def wish(session: Session, by: str | None, now: float = 1.0, chance: float = UNE
     effects: list[Effect] = []
     for effect in play(session, [(now, command("vote", by=by, admin=False))]):
         found = isinstance(effect, AskChance)
-        effects += play(session, [(now, e.ChanceFound(effect, chance, None))]) if found else [effect]  # type: ignore[arg-type]
+        effects += play(session, [(now, e.ChanceFound(effect, Outlook.alone(chance)))]) if found else [effect]  # type: ignore[arg-type]
     return effects
 
 
@@ -71,7 +73,7 @@ def asked(effects: list[Effect]) -> AskSplit:
 
 
 def solved(question: AskSplit, teams: str | Split = "abcdf|eghij") -> e.SplitSolved:
-    return e.SplitSolved(question, split(teams) if isinstance(teams, str) else teams, 0.0, UNEVEN, 0.51)
+    return e.SplitSolved(question, split(teams) if isinstance(teams, str) else teams, 0.0, *OUTLOOKS)
 
 
 def started(text: str = TEN, at: float = 50.0) -> e.RoundStarted:
@@ -203,7 +205,7 @@ def test_an_admins_shuffle_that_finds_no_player_to_move_starts_no_round_again() 
     question = asked(play(session, [(1.0, command("shuffle", "now"))]))
     text = Text(Phrase.SHUFFLE_NEEDLESS, ("Marines", "51"))
     effects = play(session, [(1.1, solved(question, TEN))])
-    assert effects == [LogDecision("shuffle", text, before=UNEVEN, after=0.51), Say(text)]
+    assert effects == [LogDecision("shuffle", text, before=OUTLOOKS[0], after=OUTLOOKS[1]), Say(text)]
     assert session.memory.pending is None
 
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from statistics import pstdev
 from typing import Any
 
-from equipoise.balancing.chances import Values, chance, distance, field_skills, on_both_sides, on_field, skills
+from equipoise.balancing.chances import Values, chance, field_skills, on_both_sides, on_field, outlook, skills
 from equipoise.balancing.shuffles import shuffled
 from equipoise.core import model as core
 from equipoise.core.asks import AskChance, AskMoves, AskSplit, CacheSplits, Purpose
@@ -25,7 +25,7 @@ from equipoise.errors import SplitError
 from equipoise.ratings.system import Match, Span, System, ranks_of
 from equipoise.solver import Assignment, Budget, Pin, best_split, splits, transfer
 
-__all__ = ["Question", "Solved", "answer", "asked_players", "chance", "match_of", "skills", "summaries_on"]
+__all__ = ["Question", "Solved", "answer", "asked_players", "chance", "match_of", "outlook", "skills", "summaries_on"]
 
 Question = AskSplit | AskMoves | CacheSplits | AskChance
 Solved = SplitSolved | MovesSolved | SplitsCached | ChanceFound | SolveFailed
@@ -48,8 +48,7 @@ def asked_players(ask: Question) -> tuple[PlayerId, ...]:
 def answer(ask: Question, system: System[Any]) -> Solved:
     """Solve an ask with the system's present skills; `SolveFailed` when the constraints allow no answer."""
     if isinstance(ask, AskChance):
-        asked = (system, ask.context, ask.a, ask.b, ask.commanders)
-        return ChanceFound(ask, chance(*asked), distance(*asked))
+        return ChanceFound(ask, outlook(system, ask.context, ask.a, ask.b, ask.commanders))
     try:
         match ask:
             case AskSplit():
@@ -72,17 +71,28 @@ def _split(ask: AskSplit, system: System[Any]) -> SplitSolved:
         values = on_both_sides(system, ask.context, players)
         split = duel(ask.entries, *(dict(zip(players, side, strict=True)) for side in values))
     else:
-        split = _named(_best(ask, on_both_sides(system, ask.context, players), system), ask.entries)
+        split = _evened(ask, system)
     here, there = (field_skills(system, ask.context, *sides, commanders) for sides in ((a, b), (split.a, split.b)))
     return SplitSolved(
         ask,
         split,
         difference=sum(there[0]) - sum(there[1]),
-        before=chance(system, ask.context, a, b, commanders) if a and b else None,
-        after=chance(system, ask.context, split.a, split.b, commanders),
+        before=outlook(system, ask.context, a, b, commanders) if a and b else None,
+        after=outlook(system, ask.context, split.a, split.b, commanders),
         spread_before=_spread(here),
         spread_after=_spread(there),
     )
+
+
+def _evened(ask: AskSplit, system: System[Any]) -> Split:
+    values = on_both_sides(system, ask.context, [entry.id for entry in ask.entries])
+    found = _best(ask, values, system)
+    if not system.correlated:
+        return _named(found, ask.entries)
+    # numpy is loaded where a system needs it.
+    from equipoise.balancing.correlated import playing
+
+    return playing(ask, found, values, system)
 
 
 def _spread(sides: Values) -> tuple[float, float] | None:
@@ -179,6 +189,10 @@ def _moves(ask: AskMoves, system: System[Any]) -> MovesSolved:
         [ask.cost.get(player, 0) for player in ask.larger],
         larger_there=on_field(system, ask.context, there, ask.larger, ask.commanders),
     )
+    if system.correlated:
+        from equipoise.balancing.correlated import crossing
+
+        return MovesSolved(ask, crossing(ask, found.moved, system))
     return MovesSolved(ask, tuple(ask.larger[index] for index in found.moved))
 
 
@@ -188,6 +202,10 @@ def _cache(ask: CacheSplits, system: System[Any]) -> SplitsCached:
     every = [found[size] for size in sorted(found)]
     if found.uneven is not None:
         every.append(found.uneven)
+    if system.correlated:
+        from equipoise.balancing.correlated import every_size
+
+        return SplitsCached(ask, every_size(ask, every, system))
     return SplitsCached(ask, tuple(_named(assignment, ask.entries) for assignment in every))
 
 

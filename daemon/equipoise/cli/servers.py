@@ -209,7 +209,7 @@ def _print_order(answer: dict[str, Any]) -> None:
         if not answer["lines"]:
             click.echo("Ordered. `equipoise why` shows what became of it.")
         return
-    click.echo(f"Chance to win: {change(proposal['sides'], proposal['before'], proposal['after'])}")
+    click.echo(f"Chance to win: {change(proposal['sides'], proposal)}")
     if proposal["spread_after"] is not None:
         here, there = (_spread(proposal[key]) for key in ("spread_before", "spread_after"))
         click.echo(f"Spread of skill within the sides: {here} → {there} points")

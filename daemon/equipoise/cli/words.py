@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 
 def local_time(epoch: float | None) -> str:
@@ -60,16 +61,26 @@ def percent(probability: float) -> str:
     return f"{100 * probability:.0f} %"
 
 
-def change(sides: Sequence[str], before: float | None, after: float | None) -> str:
-    """How the chance of side A changes.
+def interval(outlook: Mapping[str, Any] | None) -> str:
+    """The 80 % interval of a chance, behind it.
 
-    >>> change(["red", "blu"], 0.61, 0.5), change(["red", "blu"], None, 0.5)
+    >>> interval({"low": 0.3, "high": 0.73, "unevenness": 0.14}), interval(None)
+    (' (30 to 73)', '')
+    """
+    return "" if outlook is None else f" ({100 * outlook['low']:.0f} to {100 * outlook['high']:.0f})"
+
+
+def change(sides: Sequence[str], found: Mapping[str, Any]) -> str:
+    """How the chance of side A changes, with the interval of what it becomes.
+
+    >>> change(["red", "blu"], {"before": 0.61, "after": 0.5}), change(["red", "blu"], {"before": None, "after": 0.5})
     ('RED 61 % → 50 %', 'RED 50 %')
     """
+    before, after = found.get("before"), found.get("after")
     if after is None:
         return ""
     was = "" if before is None else f"{percent(before)} → "
-    return f"{side_word(sides, 'a')} {was}{percent(after)}"
+    return f"{side_word(sides, 'a')} {was}{percent(after)}{interval(found.get('after_outlook'))}"
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:

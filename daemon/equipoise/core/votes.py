@@ -23,8 +23,7 @@ from equipoise.core.bench import eligible_count
 from equipoise.core.effects import Cancel, LogDecision, OpenVote, Say, Tell
 from equipoise.core.events import ChanceFound, Phase, VoteEnded
 from equipoise.core.model import OrderId, PlayerId, Side
-from equipoise.core.phrases import Phrase, Text, percent
-from equipoise.core.rules import VoteRules
+from equipoise.core.phrases import Phrase, Text, with_chance
 from equipoise.core.scrambles import at_once, in_freeze, make_due, may_be_at_once
 from equipoise.core.state import Effects, State
 from equipoise.core.voices import Voices
@@ -104,32 +103,15 @@ def chance_found(state: State, event: ChanceFound, now: float) -> Effects:
     if (refusal := _refusal(state, ask.by, now)) is not None:
         return (Tell(ask.by, (refusal,)),)
     if _is_fair(state, event):
-        return (Tell(ask.by, (Text(Phrase.VOTE_EVEN, (state.side_name(Side.A), percent(event.chance))),)),)
+        return (Tell(ask.by, (with_chance(Phrase.VOTE_EVEN, (state.side_name(Side.A),), event.outlook),)),)
     return _count(state, ask.by, now)
 
 
 def _is_fair(state: State, found: ChanceFound) -> bool:
     if not state.ns2:
-        return is_even(found, state.rules.vote)
+        return found.outlook.is_even(state.rules.vote.fair_band)
     low, high = state.rules.shuffle.fair_band
-    return low <= found.chance <= high
-
-
-def is_even(found: ChanceFound, rules: VoteRules) -> bool:
-    """The teams are known to be even.
-
-    The mean prediction of strangers is always near a half: where the rating system knows its uncertainty, the expected
-    distance from a half counts as well.
-
-    >>> from equipoise.core.model import Context, Mode
-    >>> ask = AskChance(0, Context(Mode.KOTH, "koth_viaduct"), (), (), PlayerId("ann"))
-    >>> is_even(ChanceFound(ask, 0.51, None), VoteRules()), is_even(ChanceFound(ask, 0.51, 0.3), VoteRules())
-    (True, False)
-    """
-    low, high = rules.fair_band
-    if not low <= found.chance <= high:
-        return False
-    return found.distance is None or found.distance <= (high - low) / 2
+    return low <= found.outlook.chance <= high
 
 
 def _count(state: State, by: PlayerId, now: float) -> Effects:

@@ -8,6 +8,7 @@ from equipoise.balancing import chance, skills
 from equipoise.core.events import Phase, SplitSolved
 from equipoise.core.maps import Level
 from equipoise.core.model import Mode, PlayerId, ServerId, Side
+from equipoise.core.outlook import Outlook
 from equipoise.core.phrases import Text
 from equipoise.core.session import Session
 from equipoise.service.pool import Pool
@@ -19,9 +20,9 @@ class Proposal:
     """The split that a dry run of a scramble found, with the moves that it needs."""
 
     split: dict[str, tuple[PlayerId, ...]]
-    before: float | None
-    after: float | None
-    """Win probability of side A, before and after; None where one side is empty."""
+    before: Outlook | None
+    after: Outlook | None
+    """Of the sides, before and after; None where one side is empty."""
     spread_before: tuple[float, float] | None
     spread_after: tuple[float, float] | None
     """Standard deviations of the skills on A and on B, in points."""

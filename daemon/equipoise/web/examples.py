@@ -122,6 +122,8 @@ EXAMPLES: Mapping[Any, Any] = {
             "bench": [],
             "before": 0.61,
             "after": 0.51,
+            "before_outlook": {"low": 0.42, "high": 0.79, "unevenness": 0.14},
+            "after_outlook": {"low": 0.44, "high": 0.58, "unevenness": 0.04},
             "spread_before": [120.0, 80.0],
             "spread_after": [95.0, 101.0],
             "moves": [{"id": ANN, "name": "Ann", "side": "blu"}],
