@@ -6,7 +6,6 @@ delete the file when the code has changed.
 
 from __future__ import annotations
 
-import copy
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -25,6 +24,7 @@ from equipoise.lab.models import Model
 from equipoise.lab.simulation.closed_loop import Solve
 from equipoise.lab.simulation.population import Scenario
 from equipoise.lab.simulation.run import simulate
+from equipoise.ratings.joint.system import Joint
 from equipoise.ratings.system import System
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -33,10 +33,17 @@ Found = Mapping[str, Any]
 """One pool of `equipoise simulate --json`."""
 
 
+class ByMeans(Joint):
+    """`joint` that does not say that it knows more than means."""
+
+    correlated = False
+
+
 def by_means(ask: AskSplit | AskMoves | CacheSplits, system: System[Any]) -> Solved:
     """Splits by the difference of the means alone, of a system that knows more."""
-    means = copy.copy(system)
-    means.correlated = False  # type: ignore[misc]
+    assert isinstance(system, Joint)
+    means = ByMeans(system.params)
+    means.active = system.active
     return answer(ask, means)
 
 

@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, assert_never
 
-from equipoise.balancing import Solved, answer, chance, match_of, summaries_on
-from equipoise.balancing.chances import distance
+from equipoise.balancing import Solved, answer, match_of, outlook, summaries_on
 from equipoise.core import events as e
 from equipoise.core.asks import AskChance, AskMoves, AskSplit, CacheSplits, LoadSummaries
 from equipoise.core.effects import (
@@ -124,9 +123,8 @@ class ClosedLoop:
 
     def expected_favourite(self) -> float:
         """The win probability of the true favourite that the system which makes the teams expects."""
-        asked = (self.balancing, self.session.memory.context, self.game.on(Side.A), self.game.on(Side.B))
-        uneven = distance(*asked)
-        return 0.5 + (abs(chance(*asked) - 0.5) if uneven is None else uneven)
+        context = self.session.memory.context
+        return 0.5 + outlook(self.balancing, context, self.game.on(Side.A), self.game.on(Side.B)).unevenness
 
     def end_round(
         self, winner: Side | None, captures: dict[Side, int], counts: Mapping[PlayerId, Counts] | None = None
