@@ -196,6 +196,31 @@ def test_names_from_a_file_do_not_write_on_the_terminal(tmp_path: Path) -> None:
         assert max(map(len, output.splitlines())) < 130
 
 
+def test_simulate_makes_teams_by_another_system_from_own_scores_on_evenings() -> None:
+    people = ("--rounds", "40", "--slots", "8", "--people", "12", "--attendance", "evenings", "--stay", "20")
+    done = run(
+        "simulate", "synelo", *people, "--scores", "0.3", "--score-offset", "1", "--balance", "elo:k=24", "--json"
+    )
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.output)
+    assert found["balance"] == {"name": "elo", "settings": {"k": 24}}
+    assert {key: found["scenario"][key] for key in ("attendance", "stay", "scores", "score_offset")} == {
+        "attendance": "evenings",
+        "stay": 20,
+        "scores": 0.3,
+        "score_offset": 1,
+    }
+    (pool,) = found["pools"]
+    assert [(one["after"], one["to"]) for one in pool["periods"]] == [(0, 40)]
+    assert pool["again"]["chance"] > 0.3
+
+
+def test_a_system_for_balance_that_no_pool_can_use_is_refused_at_once() -> None:
+    done = run("simulate", "elo", "--balance", "fifa_men", "--rounds", "1000000")
+    assert done.exit_code == 2
+    assert "fifa_men: for histories only" in done.stderr
+
+
 def test_a_system_that_no_pool_can_use_is_refused_before_another_one_is_simulated() -> None:
     done = run("simulate", "elo", "fifa_men", "--rounds", "1000000")
     assert (done.exit_code, done.output) == (2, "equipoise: fifa_men: for histories only, not for a pool\n")

@@ -82,10 +82,11 @@ def fitted(ended: Convergence, board: Leaderboard) -> Json:
     return {"convergence": asdict(ended), "standings": standings(board)}
 
 
-def simulated(scenario: Scenario, summaries: Sequence[tuple[Model, Summary]]) -> Json:
-    """A scenario, and the summary of each system's pool."""
+def simulated(scenario: Scenario, summaries: Sequence[tuple[Model, Summary]], balance: Model | None = None) -> Json:
+    """A scenario, the system that made the teams of all pools if one did, and the summary of each system's pool."""
     return {
-        "scenario": asdict(scenario) | {"mode": scenario.mode.value},
+        "scenario": asdict(scenario) | {"mode": scenario.mode.value, "attendance": scenario.attendance.value},
+        "balance": balance and model(balance),
         "pools": [{"model": model(one), **_summary(summary)} for one, summary in summaries],
     }
 
