@@ -17,6 +17,7 @@ from equipoise.demo.daemon import Daemon, Installation
 from equipoise.demo.evening import Evening, boot
 from equipoise.demo.record import Played
 from equipoise.lab.simulation.game_server import GameServer, Map
+from equipoise.solver import best_split
 from equipoise.wire import TF2
 
 ARENA = Map("arena_lumberyard", Mode.ARENA)
@@ -128,7 +129,15 @@ class ArenaEvening(Evening):
         true = win_probability(red, blu, self.theta)
         random = random_favourite(self.rng, [*red, *blu], len(red), self.theta)
         self.record.rounds.append(Played(predicted, true, random, float(winner is Side.A)))
+        self.record.by_ratings.append(self._by_ratings_alone((*lineup.a, *lineup.b), len(lineup.a)))
         self.report("round", words.finished(self.number, winner, lineup, self._names, predicted=predicted))
+
+    def _by_ratings_alone(self, ids: Sequence[PlayerId], red: int) -> float:
+        """True win probability of the stronger side, had these people been split by the ratings that they are shown."""
+        split = best_split(list(map(self.rating, ids)), sizes=(red, len(ids) - red))
+        sides = (self._skills(ids[index] for index in side) for side in (split.a, split.b))
+        chance = win_probability(*sides, self.theta)
+        return max(chance, 1 - chance)
 
     def _skills(self, ids: Iterable[PlayerId]) -> list[float]:
         return [self.people[id].skill for id in ids]
