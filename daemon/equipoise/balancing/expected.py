@@ -192,7 +192,7 @@ class Search:
 
     def _units(self, sides: Sequence[int]) -> Numbers:
         row = np.sign(self.member @ np.array(sides, dtype=float))
-        return np.where(row == 0, -np.sign(sum(sides)), row)
+        return np.asarray(np.where(row == 0, -np.sign(sum(sides)), row))
 
     def _fixed(self) -> Numbers:
         stand = {Pin.A: 1.0, Pin.B: -1.0}
