@@ -10,7 +10,7 @@ from itertools import combinations
 from typing import Any
 
 from equipoise.balancing.chances import NO_PLAYERS, Values, on_both_sides, on_field
-from equipoise.balancing.expected import Problem, Search, Sides, Toll, cost_at, unevenness
+from equipoise.balancing.expected import Problem, Search, Sides, Toll, limit_of
 from equipoise.balancing.means import even_difference
 from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, ShuffleTerms
 from equipoise.core.model import Context, Entry, PlayerId, Side, Split
@@ -50,12 +50,9 @@ class Known:
         target = self.target(players[:on_a], players[on_a:])
         return target, None if on_a == other else self.target(players[:other], players[other:])
 
-    def limit(self, search: Search, sides: int, tolerance: float, fair: float = -1.0) -> float:
+    def limit(self, search: Search, sides: int, tolerance: float, fair: float | None = None) -> float:
         """The cost up to which sides are even enough: the tolerance above the least unevenness, or a fair one."""
-        points = self.system.gap(1.0, sides) / 4
-        lead, variance = search.lead(search.least) / points, search.variance(search.least) / points**2
-        least = unevenness(lead, variance)
-        return cost_at(fair if least <= fair else least + tolerance, lead, variance) * points**2
+        return limit_of(search, tolerance, self.system.gap(1.0, sides) / 4, fair)
 
 
 def playing(ask: AskSplit, found: Assignment, values: Values, system: System[Any]) -> Split:
