@@ -58,10 +58,12 @@ class Gaussian(System[Nothing]):
     def gap(self, probability: float, size: int) -> float:
         return 4 * PER_LOG_ODDS * probability
 
+    def even(self, on_a: int, on_b: int) -> float:
+        """The difference of the sums at which so many against so many is even."""
+        return 1000.0 * (on_a - on_b) - self.head_count * math.log(on_a / on_b)
+
     def difference_at(self, probability: float, match: Match) -> float:
-        a, b = map(len, match.teams)
-        ahead = 1000.0 * (a - b) - self.head_count * math.log(a / b)
-        return ahead + PER_LOG_ODDS * math.log(probability / (1 - probability))
+        return self.even(*map(len, match.teams)) + PER_LOG_ODDS * math.log(probability / (1 - probability))
 
     def predict(self, match: Match) -> WinProbabilities:
         a, b = match.predicted_lineup
