@@ -141,7 +141,8 @@ class Pool:
     def summary(self, player: PlayerId) -> PlayerSummary:
         """A player's summary from memory; an unknown player's is a newcomer's."""
         skill, skills = self.system.skill(player), self.system.skills(player)
-        return replace(self.system.summary(player), skill=skill, skills=skills)
+        deviation = self.system.deviation(player)
+        return replace(self.system.summary(player), skill=skill, skills=skills, deviation=deviation)
 
     def hold(self, present: Callable[[], Iterable[PlayerId]]) -> Callable[[], None]:
         """Keep in memory whom `present` returns, whose skills are read at any time. What this returns ends it."""
