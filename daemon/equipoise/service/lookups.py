@@ -85,7 +85,9 @@ class Lookups:
         if ranked is None:
             return (Text(Phrase.RANK_NONE, (f"@{player}",)),)
         (summary,) = await self._pool.summaries((player,))
-        return (Text(Phrase.RANK, (f"@{player}", *map(str, ranked), f"{summary.rating:.0f}")),)
+        played = (await self._store.records(self._pool.name, (player,)))[player]
+        record = f"{played.wins}-{played.draws}-{played.losses}"
+        return (Text(Phrase.RANK, (f"@{player}", *map(str, ranked), f"{summary.rating:.0f}", record)),)
 
     async def _top(self) -> Lines:
         ranked = await self._pool.top(TOP)

@@ -47,7 +47,7 @@ async def _records_of(pool: Pool, ids: Sequence[PlayerId]) -> Mapping[PlayerId, 
 def _seen(
     services: Services, pool: Pool, summary: PlayerSummary, records: Mapping[PlayerId, Record] | None
 ) -> PlayerSeen:
-    record = None if records is None else records.get(summary.id, Record())
+    record = None if records is None else records[summary.id]
     low, high = interval(summary.balance, summary.deviation or 0.0)
     return PlayerSeen(
         id=summary.id,
