@@ -18,11 +18,11 @@ def outlook_now(
     commanders: Collection[PlayerId] = NO_PLAYERS,
 ) -> Outlook | None:
     """The outlook by what memory holds; None while a side is empty."""
-    return outlook(pool.system, context, a, b, commanders) if a and b else None
+    return outlook(pool.balancing, context, a, b, commanders) if a and b else None
 
 
 async def outlook_of(pool: Pool, context: Context, a: Sequence[PlayerId], b: Sequence[PlayerId]) -> Outlook:
     """The outlook of any players. StoreError: a player is not in memory, and the store does not answer."""
     for player in (*a, *b):
         await pool.looked_up(player)
-    return outlook(pool.system, context, a, b)
+    return outlook(pool.balancing, context, a, b)

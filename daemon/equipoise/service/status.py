@@ -99,6 +99,8 @@ class ServerStatus:
     """Of side A; None while a side is empty."""
     outlook: Outlook | None
     """The same, and how sure it is."""
+    balanced_by: str
+    """The rating system that makes the teams now."""
     ring: int
     """Rounds of the pool that wait for the store."""
     dropped_rounds: int
@@ -151,10 +153,11 @@ class ServerStatus:
             players_a=len(on_a),
             players_b=len(on_b),
             waiting=sum(entry.side is None for entry in state.roster.eligible()),
-            sum_a=sum(skills(pool.system, memory.context, Side.A, on_a)),
-            sum_b=sum(skills(pool.system, memory.context, Side.B, on_b)),
+            sum_a=sum(skills(pool.balancing, memory.context, Side.A, on_a)),
+            sum_b=sum(skills(pool.balancing, memory.context, Side.B, on_b)),
             win_probability=outlook.chance if outlook else None,
             outlook=outlook,
+            balanced_by=pool.balancing.name,
             ring=pool.ring_depth,
             dropped_rounds=dropped_rounds,
             clock_ahead=clock_ahead,
