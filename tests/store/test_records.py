@@ -51,8 +51,8 @@ async def test_each_rated_round_counts_once_for_each_participant(tmp_path: Path)
         await store.record(POOL, [Submitted(each) for each in rounds], 0)
         found = await store.records(POOL, [player(1), player(3), player(9)])
         elsewhere = await store.records("other", [player(1)])
-    assert found == {player(1): Record(1, 1, 1, 0), player(3): Record(1, 1, 1, 1)}
-    assert elsewhere == {}
+    assert found == {player(1): Record(1, 1, 1, 0), player(3): Record(1, 1, 1, 1), player(9): Record()}
+    assert elsewhere == {player(1): Record()}
 
 
 @in_loop

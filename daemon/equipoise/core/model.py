@@ -271,9 +271,7 @@ class Round:
 
     def score(self, side: Side) -> float:
         """Outcome for a side: 1 for a win, 0.5 for a stalemate, 0 for a defeat."""
-        if self.winner is None:
-            return 0.5
-        return 1.0 if self.winner is side else 0.0
+        return 0.5 if self.winner is None else float(self.winner is side)
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,7 +108,7 @@ class Listings(Protocol):
         """The newest rated rounds of a player, on one server or on all."""
 
     async def records(self, pool: str, ids: Sequence[PlayerId]) -> Mapping[PlayerId, Record]:
-        """The records of these players; those who were never rated are missing."""
+        """The record of each of these players; those who were never rated have an empty one."""
 
     async def edits_of(self, pool: str, player: PlayerId, before: int | None, limit: int) -> Sequence[EditOf]:
         """The newest edits of a player."""

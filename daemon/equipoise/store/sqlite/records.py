@@ -48,10 +48,10 @@ def replace(db: sqlite3.Connection, pool: str, records: Iterable[tuple[PlayerId,
 
 
 def of(db: sqlite3.Connection, pool: str, players: Sequence[PlayerId]) -> dict[PlayerId, Record]:
-    """Records by id; players who were never rated are missing."""
+    """Records by id, empty ones of players who were never rated."""
     found = db.execute(
         "SELECT player, wins, draws, losses, leaves FROM records "
         "WHERE pool = ? AND player IN (SELECT value FROM json_each(?))",
         (pool, encoded(players)),
     )
-    return {PlayerId(player): Record(*counts) for player, *counts in found}
+    return dict.fromkeys(players, Record()) | {PlayerId(player): Record(*counts) for player, *counts in found}
