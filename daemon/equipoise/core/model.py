@@ -363,6 +363,8 @@ class PlayerSummary:
     """The number that splits balance, regardless of side and context; None: the rating itself."""
     side_skills: tuple[float, float] | None = None
     """Skill on A and on B in the present context; None: the same on both."""
+    rated_skills: tuple[float, float] | None = None
+    """The same by the system that rates, where another one makes the teams; None: `side_skills`."""
     skills: Skills | None = None
     """None where the rating system has one skill for a player, or was not asked."""
 
@@ -374,6 +376,10 @@ class PlayerSummary:
     def on(self, side: Side) -> float:
         """The skill on a side, which splits sum up."""
         return self.balance if self.side_skills is None else self.side_skills[side is Side.B]
+
+    def rated_on(self, side: Side) -> float:
+        """The skill on a side that a rating of the round is made from."""
+        return self.on(side) if self.rated_skills is None else self.rated_skills[side is Side.B]
 
 
 @dataclass(frozen=True, slots=True)

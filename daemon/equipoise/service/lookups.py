@@ -102,7 +102,7 @@ class Lookups:
             return (Text(Phrase.NOTHING_TO_BALANCE),)
         summaries = [await self._pool.summaries(players) for players in sides]
         a, b = map(session.state.side_name, Side)
-        likely = chance(self._pool.system, context, on_a, on_b, roster.commanders())
+        likely = chance(self._pool.balancing, context, on_a, on_b, roster.commanders())
         fair = Text(Phrase.TEAMS_CHANCE, (a, percent(likely)))
         hidden = any(sum(summary.visible for summary in side) < VISIBLE_ENOUGH for side in summaries)
         if hidden and not admin:

@@ -95,6 +95,8 @@ class ServerStatus:
     sum_b: float
     win_probability: float | None
     """Of side A; None while a side is empty."""
+    balanced_by: str
+    """The rating system that makes the teams now."""
     ring: int
     """Rounds of the pool that wait for the store."""
     dropped_rounds: int
@@ -125,7 +127,7 @@ class ServerStatus:
         on_a, on_b = ([entry.id for entry in state.roster.on(side)] for side in Side)
         probability = None
         if on_a and on_b:
-            probability = chance(pool.system, memory.context, on_a, on_b, state.roster.commanders())
+            probability = chance(pool.balancing, memory.context, on_a, on_b, state.roster.commanders())
         return cls(
             server=server,
             pool=pool.name,
@@ -149,9 +151,10 @@ class ServerStatus:
             players_a=len(on_a),
             players_b=len(on_b),
             waiting=sum(entry.side is None for entry in state.roster.eligible()),
-            sum_a=sum(skills(pool.system, memory.context, Side.A, on_a)),
-            sum_b=sum(skills(pool.system, memory.context, Side.B, on_b)),
+            sum_a=sum(skills(pool.balancing, memory.context, Side.A, on_a)),
+            sum_b=sum(skills(pool.balancing, memory.context, Side.B, on_b)),
             win_probability=probability,
+            balanced_by=pool.balancing.name,
             ring=pool.ring_depth,
             dropped_rounds=dropped_rounds,
             clock_ahead=clock_ahead,

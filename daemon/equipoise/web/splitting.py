@@ -90,13 +90,13 @@ class _Question:
             teams=(tuple(players[i] for i in found.a), tuple(players[i] for i in found.b)),
             skill_at_start=dict(zip(players, self.values, strict=True)),
         )
-        chance = self.pool.system.predict(match).expected(0)
+        chance = self.pool.balancing.predict(match).expected(0)
         gap = SplitGap(*found.gap)
         return SplitFound(len(found.a), a, b, bench, found.difference, chance, found.optimal, gap)
 
     def _tolerances(self) -> dict[int, float]:
         sizes = (self.body.size,) if self.body.size else range(2, len(self.values) // 2 + 1)
-        return {size: self.pool.system.gap(self.body.tolerance, size) for size in sizes}
+        return {size: self.pool.balancing.gap(self.body.tolerance, size) for size in sizes}
 
     def _groups(self) -> tuple[tuple[int, ...], ...]:
         groups = enumerate(self.body.keep_together)

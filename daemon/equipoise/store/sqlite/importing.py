@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from equipoise.errors import FileError
 from equipoise.store import moved
 from equipoise.store.notes import Audit
-from equipoise.store.sqlite import crowds, journal
+from equipoise.store.sqlite import crowds, journal, snapshots
 from equipoise.store.sqlite.players import encoded
 from equipoise.store.sqlite.sequence import next_number
 
@@ -58,6 +58,7 @@ def holds(db: sqlite3.Connection, pool: str) -> tuple[int, int, int]:
 
 def write(db: sqlite3.Connection, pool: str, lines: Iterable[moved.AnyLine]) -> None:
     """Fill an empty pool. FileError: a line contradicts those before it, or the store; it has no line number."""
+    snapshots.forget(db, pool)
     into = _Into(db, pool, next_number(db) - 1)
     for line in lines:
         try:

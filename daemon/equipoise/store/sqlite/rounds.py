@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import replace
 
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import Round, RoundId, ServerId
@@ -43,15 +44,15 @@ def apply(db: sqlite3.Connection, pool: str, one: Submission, window: int) -> Ra
     held = one.held()
     rated = one.rate(players.load(db, pool, held.players, window), pools.shared(db, pool, held.shared))
     players.update(db, pool, rated.changes, record.round.started_at)
-    insert(db, pool, record, rated, one.at)
+    number = insert(db, pool, record, rated, one.at)
     pools.keep_shared(db, pool, rated.shared)
     if one.memory is not None:
         remember_if_newer(db, server, one.memory, one.at)
-    return rated
+    return replace(rated, number=number)
 
 
-def insert(db: sqlite3.Connection, pool: str, record: RecordRound, rated: RatedRound, at: float) -> None:
-    """A round and what it did to its participants, whose players are stored already."""
+def insert(db: sqlite3.Connection, pool: str, record: RecordRound, rated: RatedRound, at: float) -> int:
+    """A round and what it did to its participants, whose players are stored already; returns its number."""
     round = record.round
     number = db.execute(
         """
@@ -76,6 +77,8 @@ def insert(db: sqlite3.Connection, pool: str, record: RecordRound, rated: RatedR
             for place, change in enumerate(rated.changes)
         ],
     )
+    assert number is not None
+    return number
 
 
 def predictions(db: sqlite3.Connection, pool: str, limit: int | None) -> list[Prediction]:
