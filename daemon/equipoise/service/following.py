@@ -25,6 +25,8 @@ from equipoise.store.notes import BalancePredictions
 from equipoise.store.port import Store
 from equipoise.store.rated import Fingerprint
 
+BUILDING = 10
+"""While it is built, a snapshot is kept after so many times as many events."""
 BEHIND_SECONDS = 0.1
 """How long an answer waits for it: a round takes a few milliseconds."""
 RETRY_SECONDS = 5.0
@@ -75,7 +77,8 @@ class Follower:
 
     def wake(self) -> None:
         """Something was stored."""
-        self._idle.clear()
+        if self.failure is None:
+            self._idle.clear()
         self._due.set()
 
     def rebuild(self) -> None:
@@ -125,7 +128,7 @@ class Follower:
             except Exception as error:  # a fault in the balance system must not cost the pool anything
                 self._fail(error)
                 wait = AGAIN_SECONDS
-            if not self._due.is_set():
+            if self.failure is not None or not self._due.is_set():
                 self._idle.set()
             if wait:
                 await self._pause(wait)
@@ -141,6 +144,8 @@ class Follower:
             self._store.note([BalancePredictions(predictions)])
             if place is self._place:
                 self._changed()
+            if place.since >= SNAPSHOT_EVERY * (1 if self.ready else BUILDING):
+                await place.keep("balance")
         if self._anew:
             return
         if not self.ready:
