@@ -55,13 +55,13 @@ _PLAYERS = "SELECT id, rating, rounds, visible, last_played, state FROM players 
 _NAMES = "SELECT player, name FROM names WHERE pool = ? ORDER BY player"
 _ROUNDS = """
 SELECT number, server, id, session, map, mode, started_at, seconds, winner, captures_a, captures_b, partial, waiting,
-    lineup, skill_at_start, unrated, prediction, recorded_at, pruned, voided
+    lineup, skill_at_start, unrated, prediction, recorded_at, pruned, voided, squads
 FROM rounds WHERE pool = ? ORDER BY number
 """
 # By the index of rounds: in the order of the table they would lie by player.
 _PARTICIPANTS = """
 SELECT player, side, seconds_a, seconds_b, quit, before, after, prediction, score, participants.rounds, visible, state,
-    spans
+    spans, counts
 FROM participants INDEXED BY participants_by_round WHERE round = ? ORDER BY place
 """
 
@@ -83,6 +83,8 @@ _anything = msgspec.json.Decoder()
 _void = msgspec.json.Decoder(tuple[moved.VoidRow, ...])
 _lineup = msgspec.json.Decoder(tuple[LineupPlayer, ...])
 _spans = msgspec.json.Decoder(tuple[moved.Span, ...])
+_counts = msgspec.json.Decoder(moved.Counts)
+_squads = msgspec.json.Decoder(tuple[tuple[str, ...], ...])
 _skills = msgspec.json.Decoder(dict[str, float])
 
 
@@ -216,7 +218,7 @@ def _edit(number: int, facts: list[Any]) -> moved.Edit:
 
 def _round(number: int, facts: list[Any], participants: sqlite3.Cursor, before: int) -> moved.Round:
     (server, id, session, map, mode, started_at, seconds, winner, captures_a, captures_b, partial, waiting) = facts[:12]
-    lineup, skill_at_start, unrated, prediction, recorded_at, pruned, voided = facts[12:]
+    lineup, skill_at_start, unrated, prediction, recorded_at, pruned, voided, squads = facts[12:]
     return moved.Round(
         number=number,
         server=server,
@@ -238,12 +240,14 @@ def _round(number: int, facts: list[Any], participants: sqlite3.Cursor, before: 
         recorded_at=recorded_at,
         pruned=bool(pruned),
         voided=None if voided is None else voided - before,
+        squads=() if squads is None else _squads.decode(squads),
         participants=tuple(_participant(each) for each in participants),
     )
 
 
 def _participant(found: tuple[Any, ...]) -> moved.Participant:
-    player, side, seconds_a, seconds_b, quit, before, after, prediction, score, rounds, visible, state, spans = found
+    player, side, seconds_a, seconds_b, quit, before, after, prediction, score, rounds, visible, state = found[:12]
+    spans, counts = found[12:]
     return moved.Participant(
         player=player,
         side=Side(side),
@@ -258,4 +262,5 @@ def _participant(found: tuple[Any, ...]) -> moved.Participant:
         visible=bool(visible),
         state=_plain.decode(state),
         spans=() if spans is None else _spans.decode(spans),
+        counts=None if counts is None else _counts.decode(counts),
     )
