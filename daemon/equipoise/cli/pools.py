@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from equipoise.cli.client import REFUSED, Client
+from equipoise.cli.fitting import estimate, fit_spread
 from equipoise.cli.measuring import quality
 from equipoise.cli.moving import export_pool, import_pool
 from equipoise.cli.options import PRIVATE, config_option, examples, stop, yes_option
@@ -23,6 +24,8 @@ def pool() -> None:
 
 
 pool.add_command(quality)
+pool.add_command(fit_spread)
+pool.add_command(estimate)
 pool.add_command(export_pool)
 pool.add_command(import_pool)
 

@@ -70,6 +70,14 @@ def of_daemon(health: StoreHealth, pools: Iterable[Pool], jobs: Iterable[JobStat
     yield from _of_numba(os.environ)
 
 
+def of_team_sizes(pool: str, sizes: TeamSizes | None) -> Iterator[Finding]:
+    """A `k_max` that is far from the teams that play."""
+    if sizes is not None and sizes.suggested_k_max is not None:
+        what = f"pool {pool}: k_max is {sizes.k_max}, but a side of its rounds has up to {sizes.usual} players"
+        advice = f"see what another would change: equipoise pool recompute {pool} --set k_max={sizes.suggested_k_max}"
+        yield Finding(False, DAEMON, what, advice)
+
+
 def _of_balance(pool: Pool) -> Iterator[Finding]:
     follower = pool.follower
     if follower is None or follower.ready:
@@ -81,14 +89,6 @@ def _of_balance(pool: Pool) -> Iterator[Finding]:
     else:
         what = f"balance = {follower.name} of pool {pool.name} is being built, {pool.system.name} makes the teams"
         yield Finding(False, DAEMON, what, "it takes a second for a thousand rounds")
-
-
-def of_team_sizes(pool: str, sizes: TeamSizes | None) -> Iterator[Finding]:
-    """A `k_max` that is far from the teams that play."""
-    if sizes is not None and sizes.suggested_k_max is not None:
-        what = f"pool {pool}: k_max is {sizes.k_max}, but a side of its rounds has up to {sizes.usual} players"
-        advice = f"see what another would change: equipoise pool recompute {pool} --set k_max={sizes.suggested_k_max}"
-        yield Finding(False, DAEMON, what, advice)
 
 
 def of_disk(directory: Path) -> Iterator[Finding]:
