@@ -18,7 +18,6 @@ from equipoise.ratings.joint import snapshot
 from equipoise.ratings.joint.active import Active
 from equipoise.ratings.joint.fixtures import head_term, lineup_sides, one_fixture, places_of, played_sides
 from equipoise.ratings.joint.formulas import NOWHERE, STRANGER, Answers, Fixtures, Terms
-from equipoise.ratings.joint.gaussian import Gaussian
 from equipoise.ratings.joint.outcome import expected
 from equipoise.ratings.joint.params import JointParams
 from equipoise.ratings.system import (
@@ -69,11 +68,6 @@ class Joint(System[JointParams]):
     def stale_after(self) -> float:
         """`stale_days` in seconds."""
         return self.params.stale_days * DAY
-
-    @property
-    def gaussian(self) -> Gaussian:
-        """The dense Gaussian, for observations of many coordinates at once."""
-        return Gaussian(self.active.state.dense, self.params.correlations)
 
     def predict(self, match: Match) -> WinProbabilities:
         """Predict the lineups, assuming that all play to the end.  A draw counts as half a win, so `draw` is 0."""
