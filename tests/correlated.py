@@ -9,7 +9,7 @@ from random import Random
 from statistics import NormalDist, fmean
 from typing import Any
 
-from equipoise.core.model import Context, PlayerId, PlayerSummary, is_bot
+from equipoise.core.model import PlayerId, PlayerSummary, is_bot
 from equipoise.ratings.system import ANYWHERE, Covariance, Match, Rated, SkillContext, System, WinProbabilities
 
 PER_LOG_ODDS = 2400.0
@@ -58,16 +58,20 @@ class Gaussian(System[Nothing]):
     def gap(self, probability: float, size: int) -> float:
         return 4 * PER_LOG_ODDS * probability
 
+    def even(self, on_a: int, on_b: int) -> float:
+        """The difference of the sums at which so many against so many is even."""
+        return 1000.0 * (on_a - on_b) - self.head_count * math.log(on_a / on_b)
+
     def difference_at(self, probability: float, match: Match) -> float:
-        a, b = map(len, match.teams)
-        ahead = 1000.0 * (a - b) - self.head_count * math.log(a / b)
-        return ahead + PER_LOG_ODDS * math.log(probability / (1 - probability))
+        return self.even(*map(len, match.teams)) + PER_LOG_ODDS * math.log(probability / (1 - probability))
 
     def predict(self, match: Match) -> WinProbabilities:
         a, b = match.predicted_lineup
         signs = [1] * len(a) + [-1] * len(b)
         rows = self.covariance((*a, *b))
-        variance = sum(x * y * value for x, row in zip(signs, rows, strict=True) for y, value in zip(signs, row, strict=True))
+        variance = sum(
+            x * y * value for x, row in zip(signs, rows, strict=True) for y, value in zip(signs, row, strict=True)
+        )
         mean = sum(map(self.skill, a)) - sum(map(self.skill, b)) - self.difference_at(0.5, match)
         spread = math.sqrt(max(0.0, variance))
         p = fmean(1 / (1 + math.exp(-(mean + spread * z) / PER_LOG_ODDS)) for z in DRAWN)

@@ -6,14 +6,14 @@ The exact solver, by what is known alone, says who plays; its sides are a start 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
-from equipoise.balancing.chances import NO_PLAYERS, Values, match_to_come, on_both_sides, on_field
-from equipoise.balancing.expected import Problem, Search, Sides, Toll, cost_at, unevenness
+from equipoise.balancing.chances import NO_PLAYERS, Values, on_both_sides, on_field
+from equipoise.balancing.expected import Problem, Search, Sides, Toll, limit_of
+from equipoise.balancing.means import even_difference
 from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, ShuffleTerms
-from equipoise.core.model import Context, Entry, Mode, PlayerId, Side, Split
+from equipoise.core.model import Context, Entry, PlayerId, Side, Split
 from equipoise.ratings.system import Covariance, SkillContext, System
 from equipoise.solver import Assignment, Pin
 
@@ -41,14 +41,8 @@ class Known:
         ]
 
     def target(self, a: Sequence[PlayerId], b: Sequence[PlayerId]) -> float:
-        """The difference of the sums at which sides as large as these are even.
-
-        In TF2 the sides change places in the course of a map, so what a side is worth is not made up for.
-        """
-        match = match_to_come(self.context, a, b, self.commanders)
-        if self.context.mode is not Mode.NS2:
-            match = replace(match, sides=(), map="")
-        return self.system.difference_at(0.5, match)
+        """The difference of the sums at which sides as large as these are even."""
+        return even_difference(self.system, self.context, a, b, self.commanders)
 
     def targets(self, players: Sequence[PlayerId], on_a: int) -> tuple[float, float | None]:
         """The target with so many players on A, and with as many on B; None where that is the same."""
@@ -56,12 +50,9 @@ class Known:
         target = self.target(players[:on_a], players[on_a:])
         return target, None if on_a == other else self.target(players[:other], players[other:])
 
-    def limit(self, search: Search, sides: int, tolerance: float, fair: float = 0.0) -> float:
+    def limit(self, search: Search, sides: int, tolerance: float, fair: float | None = None) -> float:
         """The cost up to which sides are even enough: the tolerance above the least unevenness, or a fair one."""
-        points = self.system.gap(1.0, sides) / 4
-        lead, variance = search.lead(search.least) / points, search.variance(search.least) / points**2
-        least = unevenness(lead, variance)
-        return cost_at(fair if least <= fair else least + tolerance, lead, variance) * points**2
+        return limit_of(search, tolerance, self.system.gap(1.0, sides) / 4, fair)
 
 
 def playing(ask: AskSplit, found: Assignment, values: Values, system: System[Any]) -> Split:

@@ -16,7 +16,7 @@ Numbers = NDArray[np.floating[Any]]
 Rows = NDArray[np.floating[Any]]
 
 LEAST_GAIN = 1e-9
-"""Part of its scale by which a form must fall: less is rounding."""
+"""Part of its scale, and of a unit, by which a form must fall: less is rounding."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Form:
     @property
     def grain(self) -> float:
         """A change that is no more than this is rounding."""
-        return LEAST_GAIN * (float(np.abs(self.matrix).sum()) + abs(self.constant) + 1e-30)
+        return LEAST_GAIN * (float(np.abs(self.matrix).sum()) + abs(self.constant) + 1.0)
 
 
 @dataclass(frozen=True)
@@ -105,4 +105,4 @@ class Descent:
     @property
     def _heavy(self) -> float:
         """More than any change of the cost."""
-        return 8 * float(np.abs(self.cost.matrix).sum() + np.abs(self.cost.linear).sum())
+        return 8 * float(np.abs(self.cost.matrix).sum() + np.abs(self.cost.linear).sum()) + 1.0

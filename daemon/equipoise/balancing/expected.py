@@ -39,7 +39,7 @@ def unevenness(lead: float, variance: float) -> float:
     """E|p - 1/2| of a match whose difference has this mean and variance, in log-odds.
 
     >>> [round(unevenness(*each), 3) for each in ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0))]
-    [0.0, 0.231, 0.176]
+    [0.0, 0.231, 0.175]
     """
     return float(np.abs(np.tanh((lead + math.sqrt(max(variance, 0.0)) * QUANTILES) / 2)).mean() / 2)
 
@@ -192,7 +192,7 @@ class Search:
 
     def _units(self, sides: Sequence[int]) -> Numbers:
         row = np.sign(self.member @ np.array(sides, dtype=float))
-        return np.where(row == 0, -np.sign(sum(sides)), row)
+        return np.asarray(np.where(row == 0, -np.sign(sum(sides)), row))
 
     def _fixed(self) -> Numbers:
         stand = {Pin.A: 1.0, Pin.B: -1.0}
@@ -215,3 +215,14 @@ class Search:
         self.ahead = (on_a - on_b).sum() / 2 - target + (0.0 if lacking else mean * (size_a - size_b))
         self.covariance = self.member @ np.array(problem.covariance, dtype=float) @ self.member.T
         return Form(self.covariance + np.outer(self.worth, self.worth), -self.ahead * self.worth, self.ahead**2)
+
+
+def limit_of(search: Search, tolerance: float, log_odds: float, fair: float | None = None) -> float:
+    """The cost up to which sides are as good as the best found: by a tolerance of unevenness, or up to a fair one.
+
+    `log_odds`: the points that are one.
+    """
+    lead, variance = search.lead(search.least) / log_odds, search.variance(search.least) / log_odds**2
+    least = unevenness(lead, variance)
+    most = fair if fair is not None and least <= fair else least + tolerance
+    return cost_at(most, lead, variance) * log_odds**2

@@ -89,7 +89,11 @@ EXAMPLES: Mapping[Any, Any] = {
                 "b": [1, 2],
                 "bench": [],
                 "difference": 160.0,
-                "win_probability": 0.5383,
+                "win_probability": 0.5167,
+                "low": None,
+                "high": None,
+                "unevenness": 0.0167,
+                "quality": 0.9666,
                 "optimal": True,
                 "gap": {"points": 0.0, "bench_cost": 0, "moves": 0},
             }
