@@ -78,6 +78,15 @@ def test_replay_shows_the_leaderboard(league: tuple[str, ...]) -> None:
     assert all(one["visible"] for one in places)
 
 
+def test_replay_shows_intervals_for_a_system_that_knows_deviations_and_none_for_others(league: tuple[str, ...]) -> None:
+    asked = ("replay", *league, "--top", "3", "--model")
+    known, unknown = (json.loads(run(*asked, name, "--json").output) for name in ("glicko", "synelo"))
+    assert all(one["interval"]["low"] < one["rating"] < one["interval"]["high"] for one in known)
+    assert [one["interval"] for one in unknown] == [None] * 3
+    assert "skill, 80 %" in run(*asked, "glicko").output
+    assert "skill, 80 %" not in run(*asked, "synelo").output
+
+
 def test_replay_hides_shadow_ratings_unless_all_are_asked_for(tmp_path: Path) -> None:
     matches, people = sets.write(tmp_path)
     asked = ("replay", "--matches", matches, "--participants", people, "--model", "synelo", "--json")

@@ -10,7 +10,7 @@ import os
 import signal
 from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -85,7 +85,7 @@ class Recomputing:
             raise ConfigError(f"{path}: there is no [pool.{name}]")
         configured = loaded.pools[name]
         base = {} if system else configured.params
-        wanted = config.Pool(name, system or configured.system, {**base, **settings(pairs)})
+        wanted = replace(configured, system=system or configured.system, params={**base, **settings(pairs)})
         if not _made(wanted).live:
             raise ConfigError(f"{wanted.system} rates histories, it cannot rate a pool")
         return cls(loaded, configured, wanted, from_rest)

@@ -66,6 +66,7 @@ def standings(board: Leaderboard) -> list[Json]:
             "visible": one.summary.visible,
             "last_played": one.summary.last_played,
             "uncertainty": one.uncertainty,
+            "interval": one.interval and {"low": one.interval[0], "high": one.interval[1]},
         }
         for one in board.places
     ]

@@ -106,13 +106,15 @@ def leaderboard(board: Leaderboard) -> Table:
             f"{one.summary.rating:,.1f}",
             f"{one.summary.rounds:,}",
             f"{one.uncertainty:.4g}",
+            *([f"{one.interval[0]:,.1f} to {one.interval[1]:,.1f}"] if one.interval else []),
         )
         for one in board.places
     )
+    known = ["skill, 80 %"] if any(one.interval for one in board.places) else []
     who = "1 player" if board.hidden == 1 else f"{board.hidden:,} players"
     are = "is" if board.hidden == 1 else "are"
     note = f"{who} in their first {board.shadow_rounds:,} rounds {are} not shown: --all" if board.hidden else ""
-    return Table("Leaderboard", ("player", "place", "rating", "rounds", "uncertainty"), rows, note)
+    return Table("Leaderboard", ("player", "place", "rating", "rounds", "uncertainty", *known), rows, note)
 
 
 def scenario(played: Scenario) -> Table:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
+import copy
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from equipoise.core.model import PlayerId
-from equipoise.ratings.joint.formulas import FLOOR, NOWHERE, OFFSET, STRANGER, People, Roll, State, enter, park
+from equipoise.ratings.joint.formulas import FLOOR, NOWHERE, STRANGER, People, Roll, State, park
 from equipoise.ratings.joint.gaussian import grown, new_dense
 from equipoise.ratings.validation import FARTHEST, NEVER
 
@@ -43,12 +43,18 @@ class Active:
         self.state = State(
             dense=new_dense(params.head_count, params.head_count_spread**2),
             players=_roll(SMALLEST, params.spread**2),
-            offsets=_roll(SMALLEST, math.nan),
             places=_roll(SMALLEST, 0.0),
             people=_people(SMALLEST, params.spread**2),
             time=np.full(1, NEVER),
             events=np.zeros(1, np.int64),
         )
+
+    def copy(self) -> Active:
+        """The same, of which a change leaves this one as it is."""
+        other = copy.copy(self)
+        other.numbers, other.places, other.free = dict(self.numbers), dict(self.places), list(self.free)
+        other.state = _copied(self.state)
+        return other
 
     def number(self, player: PlayerId) -> int:
         """The player's number, `STRANGER` for one who is not held."""
@@ -88,15 +94,6 @@ class Active:
         if dense is not self.state.dense:
             self.state = self.state._replace(dense=dense)
 
-    def add_offset(self, number: int, variance: float) -> int:
-        """The row of a dense player's offset, which gets this variance if the player had none."""
-        offsets = self.state.offsets
-        if math.isnan(offsets.variance[number]):
-            offsets.variance[number] = variance
-        if offsets.row[number] == NOWHERE:
-            self.make_room(1)
-        return int(enter(number, OFFSET, offsets, self.state.dense))
-
     def moments(self, players: Sequence[PlayerId]) -> tuple[Floats, Floats]:
         """Mean and covariance of the players' skills at the latest time that is known; log-odds."""
         state, count = self.state, len(players)
@@ -119,10 +116,8 @@ class Active:
             return
         state, variance = self.state, self.params.spread**2
         park(number, state.players, state.dense)
-        park(number, state.offsets, state.dense)
         for arrays, blank in (
             (state.players, _roll(1, variance)),
-            (state.offsets, _roll(1, math.nan)),
             (state.people, _people(1, variance)),
         ):
             for array, value in zip(arrays, blank, strict=True):
@@ -174,7 +169,6 @@ class Active:
         length = max(2 * len(state.people.rounds), least)
         self.state = state._replace(
             players=_longer(state.players, _roll(length, variance)),
-            offsets=_longer(state.offsets, _roll(length, math.nan)),
             people=_longer(state.people, _people(length, variance)),
         )
 
@@ -202,3 +196,8 @@ def _longer(arrays: Arrays, blank: Arrays) -> Arrays:
     for old, new in zip(arrays, blank, strict=True):
         new[: len(old)] = old
     return blank
+
+
+def _copied(arrays: Any) -> Any:
+    """Arrays, and tuples of them."""
+    return type(arrays)(*map(_copied, arrays)) if isinstance(arrays, tuple) else arrays.copy()

@@ -1,8 +1,8 @@
 """The filter of `joint`: predicts and rates matches on arrays.
 
 Plain functions: the live system calls them with numpy arrays, the replay compiles them (`shrink` in the form of
-`shrink_by_rows`).  A *coordinate* is a row of the dense Gaussian: the head count, a player's skill, a player's offset,
-or a *place*: the worth of a side, or of a side on a map.  Who is not dense is *parked*: mean and variance alone.
+`shrink_by_rows`).  A *coordinate* is a row of the dense Gaussian: the head count, a player's skill, or a *place*: the worth of a side, or
+of a side on a map.  Who is not dense is *parked*: mean and variance alone.
 """
 
 from __future__ import annotations
@@ -27,11 +27,14 @@ STRANGER = -2
 NOWHERE = -1
 """In place of a row or a place's number: there is none."""
 
-FREE, HEAD, PLAYER, OFFSET, PLACE = range(5)
+FREE, HEAD, PLAYER, PLACE = range(4)
 """The kinds of row."""
 
 PLACES = 64
 """Sides and maps that are dense; a match names two."""
+
+BLOCK = 32
+"""Rows that are updated at once: their outer product stays in the cache."""
 
 FLOOR = 1e-9
 """Squared log-odds: no variance falls below this, so that rounding cannot make one negative."""
@@ -63,7 +66,7 @@ class Dense(NamedTuple):
     owner: Ints
     """Shape (n,): number of the player or place."""
     counts: Ints
-    """Shape (5,): rows of each kind; of FREE, how many rows were ever used."""
+    """Shape (4,): rows of each kind; of FREE, how many rows were ever used."""
     work: Floats
     """Shape (n,): the covariance of all coordinates with D."""
 
@@ -96,8 +99,6 @@ class State(NamedTuple):
 
     dense: Dense
     players: Roll
-    offsets: Roll
-    """By the player's number; variance NaN: the player has none."""
     places: Roll
     people: People
     time: Floats
@@ -295,7 +296,6 @@ def enter_player(number: int, at: float, now: int, s: State, c: Constants) -> No
         gone = longest_unused(PLAYER, s.players, s.dense, now)
         if gone != NOWHERE:
             park(gone, s.players, s.dense)
-            park(gone, s.offsets, s.dense)
     row = enter(number, PLAYER, s.players, s.dense)
     s.dense.cov[row, row] += pending(number, at, s.dense.cov[row, row], s.people, c)
 
@@ -305,7 +305,9 @@ def shrink(dense: Dense, factor: float, correlated: bool) -> None:
     rows = dense.counts[FREE]
     change = factor * dense.work[:rows]
     if correlated:
-        dense.cov[:rows, :rows] -= np.outer(change, change)
+        for first in range(0, rows, BLOCK):
+            block = slice(first, min(rows, first + BLOCK))
+            dense.cov[block, :rows] -= np.outer(change[block], change)
     else:
         dense.cov.ravel()[: rows * (len(dense.cov) + 1) : len(dense.cov) + 1] -= change * change
 
@@ -347,17 +349,17 @@ def learn(count: int, score: float, weight: float, terms: Terms, dense: Dense, c
     return evidence
 
 
-def rate_match(match: int, fixtures: Fixtures, terms: Terms, answers: Answers, s: State, c: Constants) -> None:
-    """Predict a match by its lineup, then learn from the participants."""
+def enter_match(match: int, fixtures: Fixtures, terms: Terms, s: State, c: Constants) -> int:
+    """Make all that a match is about dense, widen what changed since, and fill the terms of D; returns their number.
+
+    The players come last, in the order of the teams.
+    """
     played, at = fixtures.played, time_of_match(match, fixtures, s)
-    answers.wins[match] = expected(*foresee(match, fixtures, fixtures.lineup, terms, s, c))
+    first, last = played.starts[match], played.starts[match + 1]
     s.events[0] += 1
     now = s.events[0]
-    first, last = played.starts[match], played.starts[match + 1]
     for seat in range(first, last):
         s.players.stamp[played.members[seat]] = now
-    for seat in range(first, last):
-        enter_player(played.members[seat], at, now, s, c)
     count = 1
     terms.rows[0], terms.x[0] = 0, played.heads[match]
     for number in (fixtures.side[match], fixtures.map[match]):
@@ -366,10 +368,19 @@ def rate_match(match: int, fixtures: Fixtures, terms: Terms, answers: Answers, s
             terms.rows[count], terms.x[count] = s.places.row[number], fixtures.sign[match]
             count += 1
     for seat in range(first, last):
-        terms.rows[count], terms.x[count] = s.players.row[played.members[seat]], played.signs[seat]
+        number = played.members[seat]
+        enter_player(number, at, now, s, c)
+        terms.rows[count], terms.x[count] = s.players.row[number], played.signs[seat]
         count += 1
-    answers.evidence[match] = learn(count, fixtures.score[match], fixtures.weight[match], terms, s.dense, c)
     s.time[0] = max(s.time[0], at)
+    return count
+
+
+def rate_match(match: int, fixtures: Fixtures, terms: Terms, answers: Answers, s: State, c: Constants) -> None:
+    """Predict a match by its lineup, then learn from the participants."""
+    answers.wins[match] = expected(*foresee(match, fixtures, fixtures.lineup, terms, s, c))
+    count = enter_match(match, fixtures, terms, s, c)
+    answers.evidence[match] = learn(count, fixtures.score[match], fixtures.weight[match], terms, s.dense, c)
 
 
 def note_rounds(match: int, fixtures: Fixtures, answers: Answers, s: State) -> None:

@@ -1,8 +1,7 @@
-"""The dense Gaussian of `joint`: grows, and takes in blocks of linear observations."""
+"""The dense Gaussian of `joint`: it grows, and takes in many observations at once."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -45,37 +44,29 @@ def _blank(rows: int) -> Dense:
         cov=np.zeros((rows, rows)),
         kind=np.zeros(rows, np.int64),
         owner=np.full(rows, -1, np.int64),
-        counts=np.zeros(5, np.int64),
+        counts=np.zeros(4, np.int64),
         work=np.zeros(rows),
     )
 
 
-@dataclass(slots=True)
-class Gaussian:
-    """Observes linear combinations of coordinates, many at once."""
+def absorb(dense: Dense, rows: Ints, precision: Floats, shift: Floats, *, correlated: bool) -> None:
+    """Multiply the density by exp(-p·s²/2 + h·s) of each row's coordinate s: what was observed of each by itself.
 
-    dense: Dense
-    correlated: bool
-
-    def observe(self, rows: Ints, weights: Floats, values: Floats, noise: Floats) -> float:
-        """Take in values = weights · (coordinates at `rows`) + noise; returns their log likelihood before.
-
-        Shapes: rows (c,), each once; weights (k, c); values (k,); noise (k, k), its covariance, positive definite.
-        Uncorrelated, the coordinates are updated as if jointly, and lose their correlations after it.
-        """
-        used = self.dense.counts[FREE]
-        mean, cov = self.dense.mean[:used], self.dense.cov[:used, :used]
-        with_values = weights @ cov[rows]
-        lower = np.linalg.cholesky(with_values[:, rows] @ weights.T + noise)
-        whitened = np.linalg.solve(lower, np.column_stack((with_values, values - weights @ mean[rows])))
-        reach, surprise = np.ascontiguousarray(whitened[:, :-1]), whitened[:, -1]
-        mean += surprise @ reach
-        diagonal = np.diagonal(cov).copy()
-        if self.correlated:
-            cov -= reach.T @ reach
+    A precision p may be negative as long as all that was absorbed of the coordinate is not.
+    """
+    used = dense.counts[FREE]
+    mean, cov = dense.mean[:used], dense.cov[:used, :used]
+    reach, before = cov[rows], np.diagonal(cov).copy()
+    scaled = np.eye(len(rows)) + precision[:, None] * reach[:, rows]
+    mean += np.linalg.solve(scaled, shift - precision * mean[rows]) @ reach
+    inner = np.linalg.solve(scaled, np.diag(precision))
+    gains, axes = np.linalg.eigh(0.5 * (inner + inner.T))
+    moved = np.sqrt(np.abs(gains))[:, None] * (axes.T @ reach)
+    for sign in (1.0, -1.0):
+        # A product with its own transpose is symmetric to the last bit.
+        part = np.ascontiguousarray(moved[sign * gains > 0.0])
+        if correlated:
+            cov -= sign * (part.T @ part)
         else:
-            np.fill_diagonal(cov, diagonal - np.einsum("ij,ij->j", reach, reach))
-        np.fill_diagonal(cov, np.maximum(np.diagonal(cov), np.minimum(diagonal, FLOOR)))
-        return float(
-            -0.5 * surprise @ surprise - np.log(np.diagonal(lower)).sum() - 0.5 * len(values) * np.log(2.0 * np.pi)
-        )
+            before -= sign * np.einsum("ij,ij->j", part, part)
+    np.fill_diagonal(cov, np.maximum(np.diagonal(cov) if correlated else before, FLOOR * (before > 0.0)))

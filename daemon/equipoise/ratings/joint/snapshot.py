@@ -83,11 +83,10 @@ def _arrays(active: Active, players: int) -> list[NDArray[Any]]:
     state, places = active.state, len(active.places)
     rows = int(state.dense.counts[FREE])
     dense = [state.dense.mean[:rows], state.dense.kind[:rows], state.dense.owner[:rows], state.dense.counts]
-    lists = [array[:players] for roll in (state.players, state.offsets) for array in roll]
     return [
         *dense,
         state.dense.cov[:rows, :rows],
-        *lists,
+        *(array[:players] for array in state.players),
         *(array[:places] for array in state.places),
         *(array[:players] for array in state.people),
         state.time,

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
@@ -14,8 +15,8 @@ from equipoise.errors import StoreError
 from equipoise.store.moved import AnyLine
 from equipoise.store.notes import Audit, Decision, Log, Note
 from equipoise.store.port import EditRow, Fitting, Replay, SeeEvent, SeeRound, Submission
-from equipoise.store.rated import Fingerprint, PlayerRow, RatedRound, SharedParts
-from equipoise.store.sequence import BulkEdit, Revised, Strike
+from equipoise.store.rated import Fingerprint, PlayerRow, Purpose, RatedRound, SharedParts, Snapshot
+from equipoise.store.sequence import BulkEdit, Event, Revised, Strike
 from equipoise.store.sqlite import (
     backups,
     crowds,
@@ -30,6 +31,7 @@ from equipoise.store.sqlite import (
     retention,
     rounds,
     sequence,
+    snapshots,
     strikes,
 )
 from equipoise.store.sqlite.connection import (
@@ -109,6 +111,15 @@ class SqliteStore(SqliteListings):
 
     async def rated_rounds(self, pool: str, see: SeeRound, *, after: int = 0) -> None:
         await self._read(lambda db: replays.see(db, pool, see, after))
+
+    async def events_after(self, pool: str, number: int, most: int = sys.maxsize) -> Sequence[Event]:
+        return await self._read(lambda db: replays.page(db, pool, number, most))
+
+    async def snapshot(self, pool: str, purpose: Purpose, most: int = sys.maxsize) -> Snapshot | None:
+        return await self._read(lambda db: snapshots.newest(db, pool, purpose, most))
+
+    async def keep_snapshot(self, pool: str, snapshot: Snapshot, seen: int) -> None:
+        await self._write(lambda db: snapshots.keep(db, pool, snapshot, seen))
 
     async def pool_of(self, server: ServerId, round: RoundId) -> str | None:
         return await self._read(lambda db: rounds.pool_of(db, server, round))
@@ -201,6 +212,9 @@ class SqliteStore(SqliteListings):
 
     async def prune_rounds(self, pool: str, window: int, before: float, limit: int) -> int:
         return await self._write(lambda db: retention.prune_rounds(db, pool, window, before, limit))
+
+    async def last_prunable(self, pool: str, before: float) -> int:
+        return await self._read(lambda db: retention.last_prunable(db, pool, before))
 
     async def pruned_rounds(self, pool: str) -> int:
         return await self._read(lambda db: retention.pruned_rounds(db, pool))
