@@ -14,6 +14,7 @@ from equipoise.service.console import defused
 from equipoise.service.pool import Pool
 from equipoise.service.scheduler import JobStatus
 from equipoise.service.status import ServerStatus
+from equipoise.service.team_sizes import TeamSizes
 from equipoise.store.upkeep import StoreHealth
 
 DAEMON = "daemon"
@@ -67,6 +68,14 @@ def of_daemon(health: StoreHealth, pools: Iterable[Pool], jobs: Iterable[JobStat
     if epoch < FIRST_SECOND:
         yield Finding(True, DAEMON, "this machine's clock was never set", "set it, then restart the daemon")
     yield from _of_numba(os.environ)
+
+
+def of_team_sizes(pool: str, sizes: TeamSizes | None) -> Iterator[Finding]:
+    """A `k_max` that is far from the teams that play."""
+    if sizes is not None and sizes.suggested_k_max is not None:
+        what = f"pool {pool}: k_max is {sizes.k_max}, but a side of its rounds has up to {sizes.usual} players"
+        advice = f"see what another would change: equipoise pool recompute {pool} --set k_max={sizes.suggested_k_max}"
+        yield Finding(False, DAEMON, what, advice)
 
 
 def _of_balance(pool: Pool) -> Iterator[Finding]:

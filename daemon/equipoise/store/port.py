@@ -20,9 +20,11 @@ from equipoise.store.upkeep import (
     Crowd,
     Extent,
     Fitted,
+    MeasuredRound,
     Prediction,
     QualityPoint,
     StoreHealth,
+    TeamSize,
 )
 
 EditRow = Callable[[PlayerRow | None], tuple[PlayerRow, Audit]]
@@ -256,6 +258,12 @@ class Store(Listings, Protocol):
 
     async def predictions(self, pool: str, limit: int | None) -> Sequence[Prediction]:
         """The last rated rounds of a pool, without a limit all, oldest first."""
+
+    async def measured(self, pool: str, limit: int) -> Sequence[MeasuredRound]:
+        """The last rated rounds of a pool that are whole, with their participants, oldest first."""
+
+    async def team_sizes(self, pool: str, limit: int) -> Sequence[TeamSize]:
+        """How large the sides of these rounds were."""
 
     async def keep_quality(self, pool: str, point: QualityPoint) -> None:
         """Add a point to the time series of how well a pool predicts."""

@@ -31,7 +31,13 @@ _ROUND = {
     "captures": {"red": 1, "blu": 0},
     "lineup": [{"id": ANN, "side": "red"}, {"id": BOB, "side": "blu"}],
     "players": [
-        {"id": ANN, "side": "red", "seconds": {"red": 95.0}, "fought": True},
+        {
+            "id": ANN,
+            "side": "red",
+            "seconds": {"red": 95.0},
+            "fought": True,
+            "counts": {"kills": 2, "deaths": 0, "assists": 1, "points": 4, "classes": {"soldier": 95.0}},
+        },
         {"id": BOB, "side": "blu", "seconds": {"blu": 95.0}, "fought": True},
     ],
 }
@@ -90,7 +96,11 @@ EXAMPLES: Mapping[Any, Any] = {
                 "b": [1, 2],
                 "bench": [],
                 "difference": 160.0,
-                "win_probability": 0.5383,
+                "win_probability": 0.5167,
+                "low": None,
+                "high": None,
+                "unevenness": 0.0167,
+                "quality": 0.9666,
                 "optimal": True,
                 "gap": {"points": 0.0, "bench_cost": 0, "moves": 0},
             }
