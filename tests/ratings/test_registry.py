@@ -56,9 +56,11 @@ def test_only_the_system_that_is_used_is_loaded() -> None:
     assert "equipoise.ratings.trueskill.system" not in modules
 
 
-def test_rating_a_match_loads_neither_numpy_nor_numba() -> None:
+def test_rating_a_match_loads_no_numba_and_numpy_only_for_a_matrix() -> None:
     match = "from equipoise.ratings.system import Match; match = Match((('a', 'c'), ('b', 'd')), (0, 1))"
-    assert not loaded(f"{match}; [create(name).rate(match) for name in {LIVE}]") & {"numpy", "numba"}
+    by_player = [name for name in LIVE if not create(name).sequential]
+    assert not loaded(f"{match}; [create(name).rate(match) for name in {by_player}]") & {"numpy", "numba"}
+    assert "numba" not in loaded(f"{match}; [create(name).rate(match) for name in {LIVE}]")
 
 
 @pytest.mark.parametrize("name", LIVE)
@@ -74,7 +76,7 @@ def test_a_rating_that_an_admin_sets_is_the_one_that_is_shown(name: str) -> None
 
 @pytest.mark.parametrize("name", LIVE)
 def test_a_live_system_goes_on_from_what_was_stored(name: str) -> None:
-    """Players and `shared` parts pass through JSON, and the next round is rated alike."""
+    """Players and `shared` parts through JSON, or a snapshot; the next round is rated alike."""
     teams = tuple(tuple(PlayerId(str(76561198000000000 + 2 * n + side)) for n in range(3)) for side in (0, 1))
     rounds = [Match(teams=teams, ranks=(n % 2, 1 - n % 2), started_at=1.7e9 + 600 * n, seconds=300.0) for n in range(4)]
     one, other = create(name), create(name)
@@ -83,9 +85,11 @@ def test_a_live_system_goes_on_from_what_was_stored(name: str) -> None:
         for change in one.rate(played).changes:
             pasts.setdefault(change.player, []).append((change.after, change.expected, change.score))
 
+    if one.sequential:
+        other.restore_snapshot(one.snapshot())
     for key, part in json.loads(json.dumps(one.shared())).items():
         other.restore_shared(key, part)
-    for player, past in pasts.items():
+    for player, past in () if one.sequential else pasts.items():
         other.restore(player, json.loads(json.dumps(one.state(player))), past[-other.window :] if other.window else ())
 
     after = [[change.after for change in system.rate(rounds[3]).changes] for system in (one, other)]

@@ -240,7 +240,7 @@ def _note_skill_at_start(state: State) -> None:
         and state.skill_at_start is None
         and all(player in state.summaries for player in state.lineup)
     ):
-        state.skill_at_start = {player: state.summaries[player].on(side) for player, side in state.lineup.items()}
+        state.skill_at_start = {player: state.summaries[player].rated_on(side) for player, side in state.lineup.items()}
 
 
 def _ended(state: State, event: e.RoundEnded, now: float) -> Effects:

@@ -36,6 +36,7 @@ SYSTEMS: Final[Mapping[str, Place]] = {
     "fifa_women": Place("football.fifa_women", "FifaWomen", "football.replay"),
     "glicko": Place("glicko.system", "Glicko", "glicko.replay"),
     "glicko2": Place("glicko.glicko2", "Glicko2", "glicko.replay"),
+    "joint": Place("joint.system", "Joint", "joint.replay"),
     "ns2": Place("ns2.system", "NS2", "ns2.replay", "ns2.fit"),
     "synelo": Place("synelo.system", "SynElo", "synelo.replay"),
     "teamskill_allk_ev": Place("teamskill.system", "TeamSkillAllKEV", "teamskill.replay"),

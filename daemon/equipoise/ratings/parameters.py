@@ -39,6 +39,9 @@ def _check_parameter(parameter: Field[Any], value: object) -> None:
             raise RatingError(f"{parameter.name}: {value!r} is not text")
         if words and value not in words:
             raise RatingError(f"{parameter.name}: {value!r} is not {' or '.join(map(repr, words))}")
+    elif isinstance(parameter.default, bool):
+        if not isinstance(value, bool):
+            raise RatingError(f"{parameter.name}: {value!r} is not true or false")
     elif parameter.metadata:
         _check_ranged(parameter, value)
     elif parameter.default_factory is dict:

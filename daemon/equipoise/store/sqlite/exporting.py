@@ -18,8 +18,10 @@ import msgspec
 from equipoise.core.model import LineupPlayer, Mode, PlayerId, Side
 from equipoise.errors import StoreRefused
 from equipoise.store import moved
+from equipoise.store.migrations import MIGRATIONS
+from equipoise.store.port import SeeRound
 from equipoise.store.rated import Fingerprint, PlayerRow
-from equipoise.store.sqlite import players, pools
+from equipoise.store.sqlite import players, pools, replays
 from equipoise.store.sqlite.connection import store_errors
 
 _HEAD = "SELECT system, params, changed_at, pruned_rounds FROM pools WHERE pool = ?"
@@ -49,7 +51,11 @@ OR target IN (
 )
 """
 _PARTS = "SELECT key, part FROM shared WHERE pool = ? ORDER BY key"
-_PLAYERS = "SELECT id, rating, rounds, visible, last_played, state FROM players WHERE pool = ? ORDER BY id"
+_PLAYERS = """
+SELECT id, wins, draws, losses, leaves, rating, rounds, visible, last_played, state
+FROM players LEFT JOIN records ON records.pool = players.pool AND records.player = players.id
+WHERE players.pool = ? ORDER BY id
+"""
 _NAMES = "SELECT player, name FROM names WHERE pool = ? ORDER BY player"
 _ROUNDS = """
 SELECT number, server, id, session, map, mode, started_at, seconds, winner, captures_a, captures_b, partial, waiting,
@@ -102,6 +108,15 @@ class Beside:
         with store_errors(), closing(_connected(self._path)) as db:
             return {row.id: row for row in players.load(db, pool, dict.fromkeys(ids, 0), window)}
 
+    async def rated_rounds(self, pool: str, see: SeeRound) -> None:
+        """Every rated round of a pool as it is now. StoreRefused: the other process has an older or newer version."""
+        with store_errors(), closing(_connected(self._path)) as db:
+            db.execute("BEGIN")
+            (steps,) = db.execute("PRAGMA user_version").fetchone()
+            if steps != len(MIGRATIONS):
+                raise StoreRefused(f"{self._path}: the daemon that has it open is of another version: restart it")
+            replays.see(db, pool, see)
+
 
 @contextmanager
 def exported(path: Path, pool: str) -> Iterator[Iterator[moved.AnyLine]]:
@@ -130,8 +145,9 @@ def _read(db: sqlite3.Connection, pool: str) -> Iterator[moved.AnyLine]:
     yield _head(db, pool)
     for key, part in db.execute(_PARTS, (pool,)):
         yield moved.Part(key=key, part=_anything.decode(part))
-    for id, *skill in db.execute(_PLAYERS, (pool,)):
-        yield moved.Player(id=id, skill=_skill(skill))
+    for id, wins, draws, losses, leaves, *skill in db.execute(_PLAYERS, (pool,)):
+        played = None if wins is None else moved.Record(wins=wins, draws=draws, losses=losses, leaves=leaves)
+        yield moved.Player(id=id, skill=_skill(skill), record=played)
     for player, name in db.execute(_NAMES, (pool,)):
         yield moved.Name(player=player, name=name)
     yield from _sequence(db, pool)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import sqlite3
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import groupby, islice
 from operator import attrgetter
 
 import msgspec
@@ -16,7 +16,7 @@ from equipoise.store.notes import Audit
 from equipoise.store.port import Replay, SeeRound
 from equipoise.store.rated import RatedRound
 from equipoise.store.sequence import Edit, Event, NumberedRound
-from equipoise.store.sqlite import crowds, journal, pools, retention, sequence, voids
+from equipoise.store.sqlite import crowds, journal, pools, retention, sequence, snapshots, voids
 from equipoise.store.sqlite.participants import counts_of, effect, spans_of
 from equipoise.store.sqlite.players import encoded
 
@@ -58,6 +58,11 @@ def events(db: sqlite3.Connection, pool: str, after: int = 0) -> Iterator[Event]
     return heapq.merge(rated(db, pool, after), sequence.edits(db, pool, after), key=attrgetter("number"))
 
 
+def page(db: sqlite3.Connection, pool: str, after: int, most: int) -> list[Event]:
+    """The next of those events, at most as many as are read at once, and none with a number above `most`."""
+    return [event for event in islice(events(db, pool, after), PAGE) if event.number <= most]
+
+
 def recompute(db: sqlite3.Connection, pool: str, replay: Replay, entry: Audit) -> None:
     """Replace every number that a rating system made, with a line in the audit.
 
@@ -76,6 +81,10 @@ def recompute(db: sqlite3.Connection, pool: str, replay: Replay, entry: Audit) -
     crowds.count_again(db, pool)
     pools.adopt(db, pool, replay.fingerprint, entry.at)
     pools.replace_shared(db, pool, replay.shared())
+    snapshots.forget(db, pool)
+    last = sequence.last_number(db, pool)
+    if (snapshot := replay.snapshot(last)) is not None:
+        snapshots.keep(db, pool, snapshot, last)
     journal.audit(db, entry)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import replace
 
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import Participant, Round, RoundId, ServerId
 from equipoise.store.port import Submission
 from equipoise.store.rated import Change, RatedRound
-from equipoise.store.sqlite import players, pools, voids
+from equipoise.store.sqlite import players, pools, records, voids
 from equipoise.store.sqlite.participants import change_of, written_counts, written_spans
 from equipoise.store.sqlite.players import encoded
 from equipoise.store.sqlite.sequence import next_number
@@ -43,15 +44,15 @@ def apply(db: sqlite3.Connection, pool: str, one: Submission, window: int) -> Ra
     held = one.held()
     rated = one.rate(players.load(db, pool, held.players, window), pools.shared(db, pool, held.shared))
     players.update(db, pool, rated.changes, record.round.started_at)
-    insert(db, pool, record, rated, one.at)
+    number = insert(db, pool, record, rated, one.at)
     pools.keep_shared(db, pool, rated.shared)
     if one.memory is not None:
         remember_if_newer(db, server, one.memory, one.at)
-    return rated
+    return replace(rated, number=number)
 
 
-def insert(db: sqlite3.Connection, pool: str, record: RecordRound, rated: RatedRound, at: float) -> None:
-    """A round and what it did to its participants, whose players are stored already."""
+def insert(db: sqlite3.Connection, pool: str, record: RecordRound, rated: RatedRound, at: float) -> int:
+    """A round and what it did to its participants, whose players are stored already; returns its number."""
     round = record.round
     number = db.execute(
         """
@@ -62,6 +63,7 @@ def insert(db: sqlite3.Connection, pool: str, record: RecordRound, rated: RatedR
         """,
         (next_number(db), *_facts(pool, round), _skill_at_start(record), rated.unrated, rated.prediction, at),
     ).lastrowid
+    assert number is not None
     played = {each.id: _played(each) for each in record.participants}
     quits = {each.id for each in round.presences if each.left}
     db.executemany(
@@ -76,6 +78,8 @@ def insert(db: sqlite3.Connection, pool: str, record: RecordRound, rated: RatedR
             for place, change in enumerate(rated.changes)
         ],
     )
+    records.count(db, number)
+    return number
 
 
 def predictions(db: sqlite3.Connection, pool: str, limit: int | None) -> list[Prediction]:

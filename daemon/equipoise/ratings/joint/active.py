@@ -1,0 +1,203 @@
+"""Who is in the dense Gaussian of `joint`, and who is parked: the state, by player and by place."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from equipoise.core.model import PlayerId
+from equipoise.ratings.joint.formulas import FLOOR, NOWHERE, STRANGER, People, Roll, State, park
+from equipoise.ratings.joint.gaussian import grown, new_dense
+from equipoise.ratings.validation import FARTHEST, NEVER
+
+if TYPE_CHECKING:
+    from equipoise.ratings.history import Floats
+    from equipoise.ratings.joint.formulas import Ints
+    from equipoise.ratings.joint.params import JointParams
+
+SMALLEST = 64
+"""Length of new arrays of players."""
+
+Arrays = TypeVar("Arrays", Roll, People)
+
+
+class Place(NamedTuple):
+    """What a side's worth belongs to: the pair of sides, in alphabetical order, on a map or on all of them."""
+
+    sides: tuple[str, str]
+    map: str = ""
+
+
+class Active:
+    """The state of the filter, with the names of its players and places."""
+
+    def __init__(self, params: JointParams) -> None:
+        self.params = params
+        self.numbers: dict[PlayerId, int] = {}
+        self.places: dict[Place, int] = {}
+        self.free: list[int] = []
+        """Numbers of players who were forgotten."""
+        self.state = State(
+            dense=new_dense(params.head_count, params.head_count_spread**2),
+            players=_roll(SMALLEST, params.spread**2),
+            places=_roll(SMALLEST, 0.0),
+            people=_people(SMALLEST, params.spread**2),
+            time=np.full(1, NEVER),
+            events=np.zeros(1, np.int64),
+        )
+
+    def copy(self) -> Active:
+        """The same, of which a change leaves this one as it is."""
+        other = copy.copy(self)
+        other.numbers, other.places, other.free = dict(self.numbers), dict(self.places), list(self.free)
+        other.state = _copied(self.state)
+        return other
+
+    def number(self, player: PlayerId) -> int:
+        """The player's number, `STRANGER` for one who is not held."""
+        return self.numbers.get(player, STRANGER)
+
+    def admit(self, players: Iterable[PlayerId]) -> None:
+        """Number the players who have no number, as newcomers."""
+        for player in players:
+            if player not in self.numbers:
+                self.numbers[player] = self.free.pop() if self.free else len(self.numbers)
+        if self._used() > len(self.state.people.rounds):
+            self._widen(self._used())
+
+    def find_place(self, place: Place) -> int:
+        """The place's number; `NOWHERE` if no match was played there."""
+        return self.places.get(place, NOWHERE)
+
+    def admit_place(self, place: Place) -> int:
+        """The place's number, a new one if it has none."""
+        if place in self.places:
+            return self.places[place]
+        number = self.places[place] = len(self.places)
+        roll = self.state.places
+        if number >= len(roll.row):
+            roll = _longer(roll, _roll(2 * len(roll.row), 0.0))
+            self.state = self.state._replace(places=roll)
+        roll.variance[number] = self.spread_of(place) ** 2
+        return number
+
+    def spread_of(self, place: Place) -> float:
+        """Standard deviation of a place's worth before any match."""
+        return self.params.map_spread if place.map else self.params.side_spread
+
+    def make_room(self, more: int) -> None:
+        """Have room for this many more rows."""
+        dense = grown(self.state.dense, more)
+        if dense is not self.state.dense:
+            self.state = self.state._replace(dense=dense)
+
+    def moments(self, players: Sequence[PlayerId]) -> tuple[Floats, Floats]:
+        """Mean and covariance of the players' skills at the latest time that is known; log-odds."""
+        state, count = self.state, len(players)
+        mean, cov = np.zeros(count), np.diag(np.full(count, self.params.spread**2))
+        numbers = np.array([self.number(player) for player in players], np.int64)
+        held = np.flatnonzero(numbers != STRANGER)
+        mean[held], cov[held, held] = state.players.mean[numbers[held]], state.players.variance[numbers[held]]
+        rows = np.full(count, NOWHERE)
+        rows[held] = state.players.row[numbers[held]]
+        dense = np.flatnonzero(rows != NOWHERE)
+        mean[dense] = state.dense.mean[rows[dense]]
+        cov[np.ix_(dense, dense)] = state.dense.cov[np.ix_(rows[dense], rows[dense])]
+        cov[held, held] += self._away(numbers[held], cov[held, held])
+        return mean, cov
+
+    def forget(self, player: PlayerId) -> None:
+        """Drop a player."""
+        number = self.numbers.pop(player, NOWHERE)
+        if number == NOWHERE:
+            return
+        state, variance = self.state, self.params.spread**2
+        park(number, state.players, state.dense)
+        for arrays, blank in (
+            (state.players, _roll(1, variance)),
+            (state.people, _people(1, variance)),
+        ):
+            for array, value in zip(arrays, blank, strict=True):
+                array[number] = value[0]
+        self.free.append(number)
+
+    def enter_values(
+        self,
+        number: int,
+        mean: float | None = None,
+        variance: float | None = None,
+        rounds: int | None = None,
+        last_played: float | None = None,
+    ) -> None:
+        """Set what is given of a player from outside; a variance ends the correlations of their skill."""
+        state = self.state
+        people, row = state.people, state.players.row[number]
+        if variance is not None:
+            if row != NOWHERE:
+                self.separate(row, max(variance, FLOOR))
+            state.players.variance[number] = people.shown_variance[number] = max(variance, FLOOR)
+        if mean is not None:
+            (state.players.mean if row == NOWHERE else state.dense.mean)[number if row == NOWHERE else row] = mean
+            people.shown[number] = mean
+        if rounds is not None:
+            people.rounds[number] = rounds
+        if last_played is not None:
+            people.last_played[number] = last_played
+
+    def separate(self, row: int, variance: float) -> None:
+        """Give a coordinate this variance, independent of all others."""
+        cov = self.state.dense.cov
+        cov[row, :] = cov[:, row] = 0.0
+        cov[row, row] = variance
+
+    def _away(self, numbers: Ints, variance: Floats) -> Floats:
+        """What players' variances gained since they last played."""
+        last, per_second = self.state.people.last_played[numbers], self.params.constants().drift2_second
+        # Without a known time there is none to have passed.
+        seconds = np.where(last > NEVER, self.state.time[0] - np.maximum(last, -FARTHEST), 0.0)
+        gained: Floats = np.clip(self.params.spread**2 - variance, 0.0, np.maximum(seconds, 0.0) * per_second)
+        return gained
+
+    def _used(self) -> int:
+        return len(self.numbers) + len(self.free)
+
+    def _widen(self, least: int) -> None:
+        state, variance = self.state, self.params.spread**2
+        length = max(2 * len(state.people.rounds), least)
+        self.state = state._replace(
+            players=_longer(state.players, _roll(length, variance)),
+            people=_longer(state.people, _people(length, variance)),
+        )
+
+
+def _roll(length: int, variance: float) -> Roll:
+    return Roll(
+        mean=np.zeros(length),
+        variance=np.full(length, variance),
+        row=np.full(length, NOWHERE, np.int64),
+        stamp=np.zeros(length, np.int64),
+    )
+
+
+def _people(length: int, variance: float) -> People:
+    return People(
+        rounds=np.zeros(length, np.int64),
+        last_played=np.full(length, NEVER),
+        shown=np.zeros(length),
+        shown_variance=np.full(length, variance),
+    )
+
+
+def _longer(arrays: Arrays, blank: Arrays) -> Arrays:
+    """The blank arrays with the others' values in front."""
+    for old, new in zip(arrays, blank, strict=True):
+        new[: len(old)] = old
+    return blank
+
+
+def _copied(arrays: Any) -> Any:
+    """Arrays, and tuples of them."""
+    return type(arrays)(*map(_copied, arrays)) if isinstance(arrays, tuple) else arrays.copy()

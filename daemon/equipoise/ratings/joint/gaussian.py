@@ -1,0 +1,72 @@
+"""The dense Gaussian of `joint`: it grows, and takes in many observations at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from equipoise.ratings.joint.formulas import FLOOR, FREE, HEAD, Dense
+
+if TYPE_CHECKING:
+    from equipoise.ratings.history import Floats
+    from equipoise.ratings.joint.formulas import Ints
+
+SMALLEST = 64
+"""Rows of a new Gaussian."""
+
+
+def new_dense(mean: float, variance: float) -> Dense:
+    """A Gaussian with the head count alone, in row 0."""
+    dense = _blank(SMALLEST)
+    dense.kind[0], dense.counts[FREE], dense.counts[HEAD] = HEAD, 1, 1
+    dense.mean[0], dense.cov[0, 0] = mean, variance
+    return dense
+
+
+def grown(dense: Dense, more: int) -> Dense:
+    """The Gaussian with room for this many more rows: itself if it has it, else a larger one."""
+    used, have = int(dense.counts[FREE]), len(dense.mean)
+    # Rows that were freed since are used first, so this is at times more room than is needed.
+    if used + more <= have:
+        return dense
+    larger = _blank(max(2 * have, used + more))
+    larger.mean[:used] = dense.mean[:used]
+    larger.cov[:used, :used] = dense.cov[:used, :used]
+    larger.kind[:used], larger.owner[:used] = dense.kind[:used], dense.owner[:used]
+    larger.counts[:] = dense.counts
+    return larger
+
+
+def _blank(rows: int) -> Dense:
+    return Dense(
+        mean=np.zeros(rows),
+        cov=np.zeros((rows, rows)),
+        kind=np.zeros(rows, np.int64),
+        owner=np.full(rows, -1, np.int64),
+        counts=np.zeros(4, np.int64),
+        work=np.zeros(rows),
+    )
+
+
+def absorb(dense: Dense, rows: Ints, precision: Floats, shift: Floats, *, correlated: bool) -> None:
+    """Multiply the density by exp(-p·s²/2 + h·s) of each row's coordinate s: what was observed of each by itself.
+
+    A precision p may be negative as long as all that was absorbed of the coordinate is not.
+    """
+    used = dense.counts[FREE]
+    mean, cov = dense.mean[:used], dense.cov[:used, :used]
+    reach, before = cov[rows], np.diagonal(cov).copy()
+    scaled = np.eye(len(rows)) + precision[:, None] * reach[:, rows]
+    mean += np.linalg.solve(scaled, shift - precision * mean[rows]) @ reach
+    inner = np.linalg.solve(scaled, np.diag(precision))
+    gains, axes = np.linalg.eigh(0.5 * (inner + inner.T))
+    moved = np.sqrt(np.abs(gains))[:, None] * (axes.T @ reach)
+    for sign in (1.0, -1.0):
+        # A product with its own transpose is symmetric to the last bit.
+        part = np.ascontiguousarray(moved[sign * gains > 0.0])
+        if correlated:
+            cov -= sign * (part.T @ part)
+        else:
+            before -= sign * np.einsum("ij,ij->j", part, part)
+    np.fill_diagonal(cov, np.maximum(np.diagonal(cov) if correlated else before, FLOOR * (before > 0.0)))

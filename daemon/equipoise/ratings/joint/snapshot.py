@@ -1,0 +1,94 @@
+"""The state of `joint` as one string of bytes: a header in JSON, arrays, and a checksum."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from equipoise.core.model import PlayerId
+from equipoise.errors import RatingError
+from equipoise.ratings.joint.active import Active, Place
+from equipoise.ratings.joint.formulas import FREE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from equipoise.ratings.joint.params import JointParams
+
+MAGIC = b"EQJOINT1"
+CHECKSUM = 16
+"""Bytes."""
+
+
+def write(active: Active, digest: str, more: Mapping[str, object]) -> bytes:
+    """All of the state, and more that JSON can hold; the same state is always written alike."""
+    players, free = len(active.numbers) + len(active.free), active.free
+    header = {
+        "parameters": digest,
+        "rows": int(active.state.dense.counts[FREE]),
+        "players": sorted(active.numbers, key=active.numbers.__getitem__),
+        "free": free,
+        "places": [[*place.sides, place.map] for place in active.places],
+        "more": more,
+    }
+    text = json.dumps(header, separators=(",", ":")).encode()
+    parts = [array.tobytes() for array in _arrays(active, players)]
+    body = b"".join((MAGIC, len(text).to_bytes(8, "little"), text, *parts))
+    return body + blake2b(body, digest_size=CHECKSUM).digest()
+
+
+def read(data: bytes, params: JointParams) -> tuple[Active, Mapping[str, object]]:
+    """The state of a snapshot, and what more was written; raises `RatingError` for damage or other parameters."""
+    body = data[:-CHECKSUM]
+    if not data.startswith(MAGIC) or blake2b(body, digest_size=CHECKSUM).digest() != data[-CHECKSUM:]:
+        raise RatingError("joint: the snapshot is damaged or no snapshot of this version")
+    start = len(MAGIC) + 8
+    end = start + int.from_bytes(body[len(MAGIC) : start], "little")
+    header: dict[str, Any] = json.loads(body[start:end])
+    if header["parameters"] != params.digest():
+        raise RatingError("joint: the snapshot was made with other parameters")
+    active = Active(params)
+    _name(active, header)
+    return _filled(active, header["rows"], body[end:]), header["more"]
+
+
+def _name(active: Active, header: dict[str, Any]) -> None:
+    """Number players and places as they were."""
+    gone = set(header["free"])
+    numbers = (n for n in range(len(header["players"]) + len(gone)) if n not in gone)
+    active.admit(PlayerId(f"\0{n}") for n in range(len(header["players"]) + len(gone)))
+    active.numbers = dict(zip(map(PlayerId, header["players"]), numbers, strict=True))
+    active.free = list(header["free"])
+    for a, b, on_map in header["places"]:
+        active.admit_place(Place((a, b), on_map))
+
+
+def _filled(active: Active, rows: int, body: bytes) -> Active:
+    active.make_room(rows)
+    active.state.dense.counts[FREE] = rows
+    offset = 0
+    for array in _arrays(active, len(active.numbers) + len(active.free)):
+        size = array.nbytes
+        array[...] = np.frombuffer(body[offset : offset + size], array.dtype).reshape(array.shape)
+        offset += size
+    return active
+
+
+def _arrays(active: Active, players: int) -> list[NDArray[Any]]:
+    """All arrays of the state, as far as they are in use: views, in a fixed order."""
+    state, places = active.state, len(active.places)
+    rows = int(state.dense.counts[FREE])
+    dense = [state.dense.mean[:rows], state.dense.kind[:rows], state.dense.owner[:rows], state.dense.counts]
+    return [
+        *dense,
+        state.dense.cov[:rows, :rows],
+        *(array[:players] for array in state.players),
+        *(array[:places] for array in state.places),
+        *(array[:players] for array in state.people),
+        state.time,
+        state.events,
+    ]

@@ -1,0 +1,269 @@
+"""`joint`: one Gaussian over the skills of all active players, head count, sides and maps.
+
+Its formulas and decisions are in docs/ratings/joint.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from threading import RLock
+from typing import Any
+
+import numpy as np
+
+from equipoise.core.model import PlayerId, PlayerSummary, is_bot
+from equipoise.errors import RatingError
+from equipoise.ratings.joint import formulas as kernel
+from equipoise.ratings.joint import snapshot
+from equipoise.ratings.joint.active import Active
+from equipoise.ratings.joint.atomic import atomic
+from equipoise.ratings.joint.fixtures import head_term, lineup_sides, one_fixture, places_of, played_sides
+from equipoise.ratings.joint.formulas import NOWHERE, STRANGER, Answers, Fixtures, Terms
+from equipoise.ratings.joint.outcome import expected
+from equipoise.ratings.joint.params import JointParams
+from equipoise.ratings.system import (
+    ANYWHERE,
+    Change,
+    Covariance,
+    Match,
+    Past,
+    Rated,
+    SkillContext,
+    State,
+    System,
+    WinProbabilities,
+    log_odds,
+)
+from equipoise.ratings.validation import DAY, FARTHEST, NEVER, count_of, known_time, number_of
+
+LIMIT = 1e6
+"""Points: a rating is never set beyond this."""
+WIDEST = 20.0
+"""Log-odds: a deviation is never set beyond this."""
+
+FIELDS = ("rating", "deviation", "rounds", "last_played")
+
+
+@atomic
+class Joint(System[JointParams]):
+    """Skill is the mean in points, uncertainty its standard deviation.
+
+    Read: teams, ranks, lineup, started_at, fraction_played, spans, seconds, sides, map, weight and counts. Not read:
+    skill_at_start, because it may be another system's number.
+    """
+
+    name = "joint"
+    parameters = JointParams
+    sequential = True
+
+    def __init__(self, params: JointParams) -> None:
+        super().__init__(params)
+        self.constants = params.constants()
+        self.active = Active(params)
+        self.lock = RLock()
+
+    @property
+    def correlated(self) -> bool:  # type: ignore[override]  # depends on a parameter
+        """Whether correlations are kept."""
+        return self.params.correlations
+
+    @property
+    def stale_after(self) -> float:
+        """`stale_days` in seconds."""
+        return self.params.stale_days * DAY
+
+    def predict(self, match: Match) -> WinProbabilities:
+        """Predict the lineups, assuming that all play to the end.  A draw counts as half a win, so `draw` is 0."""
+        first = expected(*self.outlook(match))
+        return WinProbabilities((first, 1.0 - first))
+
+    def outlook(self, match: Match) -> tuple[float, float]:
+        """Mean and variance of the difference between the lineups, in log-odds."""
+        self._refuse_other_than_two(match)
+        lineup = lineup_sides(match, self.active.number)
+        fixtures = one_fixture(match, self.active, lineup, lineup, 0.5)
+        terms = _terms(len(lineup.members))
+        mean, variance = kernel.foresee(0, fixtures, lineup, terms, self.active.state, self.constants)
+        # A place where no match was played is not held; its prior is.
+        places, _ = places_of(match)
+        strange = [place for place in places if self.active.find_place(place) == NOWHERE]
+        return mean, variance + sum(self.active.spread_of(place) ** 2 for place in strange)
+
+    def rate(self, match: Match) -> Rated:
+        """Rate a match; one change per participant."""
+        self._refuse_other_than_two(match)
+        score = match.score(0)
+        players = [*chain.from_iterable(match.teams)]
+        for player in filter(is_bot, players):
+            raise RatingError(f"{player}: bots are not rated: they may only stand in a lineup")
+        before = [self._shown(player) for player in players]
+        fixtures = self._admitted(match, players, score)
+        answers = Answers(np.empty(1), np.empty(1), np.empty(len(players)))
+        terms = _terms(max(len(players), len(fixtures.lineup.members)))
+        kernel.rate_match(0, fixtures, terms, answers, self.active.state, self.constants)
+        kernel.note_rounds(0, fixtures, answers, self.active.state)
+        wins = float(answers.wins[0]), 1.0 - float(answers.wins[0])
+        changes, rounds = [], self.active.state.people.rounds
+        for place, (player, old) in enumerate(zip(players, before, strict=True)):
+            team = int(place >= len(match.teams[0]))
+            played = int(rounds[self.active.number(player)])
+            new, result = self._points(answers.after[place]), score if team == 0 else 1.0 - score
+            changes.append(Change(player, team, old, new, played, wins[team], result))
+        return Rated(WinProbabilities(wins), tuple(changes))
+
+    def _admitted(self, match: Match, players: Sequence[PlayerId], score: float) -> Fixtures:
+        """The match in coefficients, with its players and places admitted and room for them."""
+        lineup = lineup_sides(match, self.active.number)
+        self.active.admit(players)
+        for place in places_of(match)[0]:
+            self.active.admit_place(place)
+        self.active.make_room(len(players) + 2)
+        return one_fixture(match, self.active, lineup, played_sides(match, self.active.number), score)
+
+    def skill(self, player: PlayerId, context: SkillContext = ANYWHERE) -> float:
+        """The present mean in points; for bots and players who are not held, a newcomer's."""
+        return self._points(self.active.moments([player])[0][0])
+
+    def gap(self, probability: float, size: int) -> float:
+        """4·scale·probability: the logistic's slope at an even match is a quarter."""
+        return 4.0 * self.params.scale * probability
+
+    def difference_at(self, probability: float, match: Match) -> float:
+        """The difference at which a match of known skills has this chance, by head count, sides and map."""
+        self._refuse_other_than_two(match)
+        a, b = match.predicted_lineup
+        state, (places, sign) = self.active.state, places_of(match)
+        worth = head_term(len(a), len(b)) * float(state.dense.mean[0])
+        for place in places:
+            number = self.active.find_place(place)
+            if number != NOWHERE:
+                row = state.places.row[number]
+                worth += sign * float(state.places.mean[number] if row == NOWHERE else state.dense.mean[row])
+        return self.params.scale * (log_odds(probability) - worth)
+
+    def uncertainty(self, player: PlayerId) -> float:
+        """The present standard deviation of the skill in points."""
+        return self.deviation(player)
+
+    def deviation(self, player: PlayerId, context: SkillContext = ANYWHERE) -> float:
+        """As `uncertainty`; 0 for a bot, whose skill is known."""
+        return 0.0 if is_bot(player) else self.params.scale * float(self.active.moments([player])[1][0, 0]) ** 0.5
+
+    def covariance(self, players: Sequence[PlayerId], context: SkillContext = ANYWHERE) -> Covariance:
+        """The present covariance of the skills in points squared."""
+        cov = self.params.scale**2 * self.active.moments(players)[1]
+        bots = [number for number, player in enumerate(players) if is_bot(player)]
+        cov[bots, bots] = 0.0
+        found: Covariance = cov.tolist()
+        return found
+
+    def summary(self, player: PlayerId) -> PlayerSummary:
+        """The rating after the player's own last event, the present skill; visible after the shadow period."""
+        number, people = self.active.number(player), self.active.state.people
+        rounds = 0 if number == STRANGER else int(people.rounds[number])
+        last_played = NEVER if number == STRANGER else float(people.last_played[number])
+        missing = max(0, self.params.shadow_rounds - rounds)
+        return PlayerSummary(
+            player,
+            self._shown(player),
+            rounds,
+            missing == 0,
+            known_time(last_played),
+            missing,
+            skill=self.skill(player),
+        )
+
+    def seed(self, player: PlayerId, **skill: float) -> None:
+        """Facts: `rating` and `deviation` in points, `rounds` and `last_played`.
+
+        A rating alone moves the mean and leaves variance and correlations; a deviation ends the correlations.
+        """
+        for fact in skill:
+            if fact not in FIELDS:
+                raise RatingError(f"{player}: joint has no {fact} to seed, only {', '.join(FIELDS)}")
+        checked = self._checked(player, skill)
+        self.active.admit((player,))
+        self.active.enter_values(self.active.number(player), **checked)
+
+    def state(self, player: PlayerId) -> State:
+        """What the player was after their own last event: `rating` and `deviation` in points, rounds, last_played."""
+        number, people = self.active.number(player), self.active.state.people
+        if number == STRANGER:
+            points = self.params.scale * self.params.spread
+            return {"rating": self._points(0.0), "deviation": points, "rounds": 0, "last_played": None}
+        return {
+            "rating": self._points(people.shown[number]),
+            "deviation": self.params.scale * float(people.shown_variance[number]) ** 0.5,
+            "rounds": int(people.rounds[number]),
+            "last_played": known_time(float(people.last_played[number])),
+        }
+
+    def restore(self, player: PlayerId, state: State, history: Iterable[Past] = ()) -> None:
+        """Hold a player with this state, independent of all others; `history` is not used."""
+        if set(state) != set(FIELDS):
+            raise RatingError(f"{player}: not a joint state: {sorted(state)}")
+        checked = self._checked(player, state)
+        self.active.forget(player)
+        self.active.admit((player,))
+        self.active.enter_values(self.active.number(player), **checked)
+
+    def _checked(self, player: PlayerId, given: State) -> dict[str, Any]:
+        """The given values in log-odds; raises `RatingError` for a value out of range."""
+        found: dict[str, Any] = {}
+        if "rating" in given:
+            rating = number_of(player, "rating", given["rating"], -LIMIT, LIMIT)
+            found["mean"] = (rating - self.params.initial) / self.params.scale
+        if "deviation" in given:
+            widest = WIDEST * self.params.scale
+            found["variance"] = (
+                number_of(player, "deviation", given["deviation"], 0.0, widest) / self.params.scale
+            ) ** 2
+        if "rounds" in given:
+            found["rounds"] = count_of(player, "rounds", given["rounds"])
+        if given.get("last_played") is not None:
+            found["last_played"] = number_of(player, "last_played", given["last_played"], -FARTHEST, FARTHEST)
+        return found
+
+    def forget(self, player: PlayerId) -> None:
+        """Drop a player; what is known of the others stays."""
+        self.active.forget(player)
+
+    def __contains__(self, player: PlayerId) -> bool:
+        return player in self.active.numbers
+
+    def needs(self, match: Match) -> frozenset[PlayerId]:
+        """None: all players are held."""
+        return frozenset()
+
+    def snapshot(self) -> bytes:
+        """All that is held, as bytes."""
+        return snapshot.write(self.active, self.params.digest(), {})
+
+    def restore_snapshot(self, data: bytes) -> None:
+        """Hold what a snapshot of a system with the same parameters has."""
+        self.active, _ = snapshot.read(data, self.params)
+
+    def checkpoint(self) -> Active:
+        """A copy of all that is held."""
+        return self.active.copy()
+
+    def go_back(self, checkpoint: object) -> None:
+        """Hold what a checkpoint has."""
+        assert isinstance(checkpoint, Active)
+        self.active = checkpoint.copy()
+
+    def _points(self, skill: float) -> float:
+        return self.params.initial + self.params.scale * float(skill)
+
+    def _shown(self, player: PlayerId) -> float:
+        number = self.active.number(player)
+        return self._points(0.0 if number == STRANGER else self.active.state.people.shown[number])
+
+    def _refuse_other_than_two(self, match: Match) -> None:
+        if len(match.teams) != 2:
+            raise RatingError(f"{self.name} rates two teams, not {len(match.teams)}")
+
+
+def _terms(players: int) -> Terms:
+    return Terms(np.empty(players + 3, np.int64), np.empty(players + 3))
