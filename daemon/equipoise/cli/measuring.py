@@ -46,6 +46,10 @@ def quality(client: Client, name: str, as_json: bool) -> None:
             "k_max",
             f"{better} suits the teams; it is {sizes['k_max']}. `pool recompute --set k_max={better}` shows more",
         )
+    spread = answer["spread"]
+    if spread is not None and not spread["missing"]:
+        fits = f"{spread['spread']:.3g} ± {spread['error']:.2g} fits best; it is {spread['present']:.3g}"
+        _say("spread", f"{fits}. `pool fit-spread` says more")
     if answer["groups"]:
         _show_groups(answer["groups"])
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from equipoise.ratings.groups import Seat, groups
 from equipoise.ratings.quality import Pair, assess, difference, fit_scale, rounds_missing
 from equipoise.service.pool import Pool
@@ -32,7 +34,8 @@ async def show_quality(asked: Asked) -> QualityFound:
     pairs = [(each.predicted, each.score) for each in predictions]
     rounds, sizes = await store.measured(pool.name, ROUNDS), await store.team_sizes(pool.name, ROUNDS)
     crowd = await store.crowd(pool.name, since=pool.active_since())
-    return await asyncio.to_thread(_found, pool, pairs, rounds, sizes, crowd)
+    found = await asyncio.to_thread(_found, pool, pairs, rounds, sizes, crowd)
+    return msgspec.structs.replace(found, spread=asked.services.spreads.found(pool))
 
 
 def _found(
@@ -53,6 +56,7 @@ def _found(
         groups=groups(_seats(rounds)),
         balance=_balance(rounds),
         team_sizes=team_sizes(pool, sizes),
+        spread=None,
     )
 
 

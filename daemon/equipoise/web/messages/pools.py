@@ -8,6 +8,7 @@ from equipoise.ratings.groups import Group
 from equipoise.ratings.quality import Difference, Quality
 from equipoise.service.refits import RefitStatus
 from equipoise.service.team_sizes import TeamSizes
+from equipoise.store.upkeep import SpreadFound
 from equipoise.web.messages import Ask, Ok
 
 
@@ -68,6 +69,9 @@ class QualityFound(Ok, frozen=True):
     """Null where no other system makes the teams, and until it has predicted a round."""
     team_sizes: TeamSizes | None
     """Null before the first rated round."""
+    spread: SpreadFound | None
+    """What the nightly fit says of the spread of skill. Null before it, for pools that `joint` neither rates nor makes
+    the teams of, with too few rounds, and where no spread fits."""
 
 
 class ThetaFit(msgspec.Struct, frozen=True):
