@@ -77,7 +77,7 @@ ORDERS: tuple[effects.Order, ...] = (
     effects.Lock(B, Side.B, None),
     effects.Unlock((A, B)),
     effects.OpenVote(OrderId("o3"), 20.0),
-    effects.Say(Text(Phrase.RANK, (f"@{A}", "1", "2", "1000"))),
+    effects.Say(Text(Phrase.RANK, (f"@{A}", "1", "2", "1000", "2-0-1"))),
     effects.Tell(C, (REASON, REASON)),
     effects.Tell(None, (REASON,)),
 )

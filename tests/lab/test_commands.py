@@ -95,6 +95,15 @@ def test_replay_shows_the_leaderboard(league: tuple[str, ...]) -> None:
     assert all(one["visible"] for one in places)
 
 
+def test_replay_shows_intervals_for_a_system_that_knows_deviations_and_none_for_others(league: tuple[str, ...]) -> None:
+    asked = ("replay", *league, "--top", "3", "--model")
+    known, unknown = (json.loads(run(*asked, name, "--json").output) for name in ("glicko", "synelo"))
+    assert all(one["interval"]["low"] < one["rating"] < one["interval"]["high"] for one in known)
+    assert [one["interval"] for one in unknown] == [None] * 3
+    assert "skill, 80 %" in run(*asked, "glicko").output
+    assert "skill, 80 %" not in run(*asked, "synelo").output
+
+
 def test_replay_hides_shadow_ratings_unless_all_are_asked_for(tmp_path: Path) -> None:
     matches, people = sets.write(tmp_path)
     asked = ("replay", "--matches", matches, "--participants", people, "--model", "synelo", "--json")
@@ -194,6 +203,31 @@ def test_names_from_a_file_do_not_write_on_the_terminal(tmp_path: Path) -> None:
         output = run(*asked, "--matches", matches, "--teams", "--model", "elo").output
         assert not any(character in output for character in "\x1b\x07")
         assert max(map(len, output.splitlines())) < 130
+
+
+def test_simulate_makes_teams_by_another_system_from_own_scores_on_evenings() -> None:
+    people = ("--rounds", "40", "--slots", "8", "--people", "12", "--attendance", "evenings", "--stay", "20")
+    done = run(
+        "simulate", "synelo", *people, "--scores", "0.3", "--score-offset", "1", "--balance", "elo:k=24", "--json"
+    )
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.output)
+    assert found["balance"] == {"name": "elo", "settings": {"k": 24}}
+    assert {key: found["scenario"][key] for key in ("attendance", "stay", "scores", "score_offset")} == {
+        "attendance": "evenings",
+        "stay": 20,
+        "scores": 0.3,
+        "score_offset": 1,
+    }
+    (pool,) = found["pools"]
+    assert [(one["after"], one["to"]) for one in pool["periods"]] == [(0, 40)]
+    assert pool["again"]["chance"] > 0.3
+
+
+def test_a_system_for_balance_that_no_pool_can_use_is_refused_at_once() -> None:
+    done = run("simulate", "elo", "--balance", "fifa_men", "--rounds", "1000000")
+    assert done.exit_code == 2
+    assert "fifa_men: for histories only" in done.stderr
 
 
 def test_a_system_that_no_pool_can_use_is_refused_before_another_one_is_simulated() -> None:

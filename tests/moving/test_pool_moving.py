@@ -50,6 +50,19 @@ async def _noted(house: House, *notes: Name | Audit) -> None:
     await store.close()
 
 
+def records(house: House) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(house.state / "equipoise.db")) as database:
+        return database.execute("SELECT * FROM records ORDER BY player").fetchall()
+
+
+async def _pruned(house: House) -> None:
+    """Without most of its rounds, which were old."""
+    store = SqliteStore(house.state / "equipoise.db")
+    await store.open()
+    await store.prune_rounds("main", 0, 1_900_000_000.0, 30)
+    await store.close()
+
+
 async def _with_edits(house: House) -> None:
     """Edits between its rounds, as admins make them and as an import does."""
     store = SqliteStore(house.state / "equipoise.db")
@@ -106,6 +119,16 @@ def test_a_moved_pool_is_the_same_to_the_last_byte(system: str, params: dict[str
     assert done.returncode == 0, done.stderr
     assert exported(there) == text
     assert stored(there.state) == stored(here.state)
+
+
+def test_records_of_rounds_that_were_deleted_move_too(tmp_path: Path) -> None:
+    here = with_a_past(a_machine(tmp_path / "here", 'system = "elo"'), system="elo")
+    there = a_machine(tmp_path / "there", 'system = "elo"')
+    before = records(here)
+    asyncio.run(_pruned(here))
+    (tmp_path / "main.jsonl").write_bytes(exported(here))
+    assert pool(there, "import", tmp_path / "main.jsonl").returncode == 0
+    assert records(there) == before
 
 
 def test_names_and_the_audit_move_with_the_players_and_servers_that_they_are_about(
@@ -178,7 +201,9 @@ def _of_an_older_format(export: bytes, version: int) -> tuple[bytes, bytes]:
         lines[0]["version"] = number
         for line in voids:
             line["participants"] = [[*row[: 15 - len(without)], *rest] for row in line["participants"]]
-        texts.append(sealed(b"".join(msgspec.json.encode(line) + b"\n" for line in lines)))
+        left_out = "record" if number == version else ""
+        plain = ({key: value for key, value in line.items() if key != left_out} for line in lines)
+        texts.append(sealed(b"".join(msgspec.json.encode(line) + b"\n" for line in plain)))
     return texts[0], texts[1]
 
 

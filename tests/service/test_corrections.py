@@ -49,8 +49,14 @@ TABLES = (
     "SELECT * FROM participants ORDER BY round, place",
     "SELECT number, id, prediction, voided, skill_at_start FROM rounds ORDER BY number",
     "SELECT key, part FROM shared ORDER BY key",
+    "SELECT player, wins, draws, losses, leaves FROM records WHERE wins + draws + losses ORDER BY player",
     "SELECT edited.* FROM edited JOIN edits ON number = edit "
     "WHERE action IN ('set', 'reset', 'import') AND NOT struck ORDER BY edit",
+)
+
+RECORDS_TABLE = 4
+RECORDED = (
+    "SELECT player, sum(score = 1.0), sum(score = 0.5), sum(score = 0.0), sum(quit) FROM participants GROUP BY player"
 )
 
 Step = tuple[str, Any]
@@ -63,10 +69,14 @@ class InThisProcess(SqliteStore):
         return revised(await asyncio.to_thread(answer, question, lambda: None))
 
 
-def numbers(directory: Path) -> list[list[tuple[object, ...]]]:
-    """Every number that a rating system made."""
+def rows(directory: Path, query: str) -> list[tuple[object, ...]]:
     with closing(sqlite3.connect(directory / "s.db")) as database:
-        return [database.execute(query).fetchall() for query in TABLES]
+        return database.execute(query).fetchall()
+
+
+def numbers(directory: Path) -> list[list[tuple[object, ...]]]:
+    """Every number that a rating system made, and the players' records."""
+    return [rows(directory, query) for query in TABLES]
 
 
 async def taken(pool: Pool, number: int, step: Step) -> None:
@@ -127,6 +137,7 @@ def test_memory_and_store_and_a_replay_from_the_first_round_say_the_same(system:
             for number, step in enumerate(steps):
                 await taken(pool, number, step)
             after = numbers(directory)
+            assert after[RECORDS_TABLE] == rows(directory, RECORDED)
             fingerprint = await pool.store.fingerprint("main")
             assert fingerprint is not None
             await pool.summaries([player(number) for number in PLAYERS])

@@ -61,6 +61,10 @@ def test_a_player_who_only_joined_is_shown_as_a_newcomer(daemon: Daemon) -> None
             "visible": False,
             "stale": False,
             "last_played": None,
+            "skill": 1000.0,
+            "deviation": None,
+            "interval": None,
+            "record": {"wins": 0, "draws": 0, "losses": 0, "leaves": 0},
             "skills": None,
         },
     }

@@ -271,9 +271,7 @@ class Round:
 
     def score(self, side: Side) -> float:
         """Outcome for a side: 1 for a win, 0.5 for a stalemate, 0 for a defeat."""
-        if self.winner is None:
-            return 0.5
-        return 1.0 if self.winner is side else 0.0
+        return 0.5 if self.winner is None else float(self.winner is side)
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,6 +359,8 @@ class PlayerSummary:
     """Their last name in the game, where it was asked for."""
     skill: float | None = None
     """The number that splits balance, regardless of side and context; None: the rating itself."""
+    deviation: float | None = None
+    """The standard deviation of `balance`, in its unit; None: the rating system does not know it, or was not asked."""
     side_skills: tuple[float, float] | None = None
     """Skill on A and on B in the present context; None: the same on both."""
     rated_skills: tuple[float, float] | None = None

@@ -72,6 +72,7 @@ def standings(board: Leaderboard) -> list[Json]:
             "visible": one.summary.visible,
             "last_played": one.summary.last_played,
             "uncertainty": one.uncertainty,
+            "interval": one.interval and {"low": one.interval[0], "high": one.interval[1]},
         }
         for one in board.places
     ]
@@ -82,10 +83,11 @@ def fitted(ended: Convergence, board: Leaderboard) -> Json:
     return {"convergence": asdict(ended), "standings": standings(board)}
 
 
-def simulated(scenario: Scenario, summaries: Sequence[tuple[Model, Summary]]) -> Json:
-    """A scenario, and the summary of each system's pool."""
+def simulated(scenario: Scenario, summaries: Sequence[tuple[Model, Summary]], balance: Model | None = None) -> Json:
+    """A scenario, the system that made the teams of all pools if one did, and the summary of each system's pool."""
     return {
-        "scenario": asdict(scenario) | {"mode": scenario.mode.value},
+        "scenario": asdict(scenario) | {"mode": scenario.mode.value, "attendance": scenario.attendance.value},
+        "balance": balance and model(balance),
         "pools": [{"model": model(one), **_summary(summary)} for one, summary in summaries],
     }
 

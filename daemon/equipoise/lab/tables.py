@@ -130,18 +130,20 @@ def leaderboard(board: Leaderboard) -> Table:
             f"{one.summary.rating:,.1f}",
             f"{one.summary.rounds:,}",
             f"{one.uncertainty:.4g}",
+            *([f"{one.interval[0]:,.1f} to {one.interval[1]:,.1f}"] if one.interval else []),
         )
         for one in board.places
     )
+    known = ["skill, 80 %"] if any(one.interval for one in board.places) else []
     who = "1 player" if board.hidden == 1 else f"{board.hidden:,} players"
     are = "is" if board.hidden == 1 else "are"
     note = f"{who} in their first {board.shadow_rounds:,} rounds {are} not shown: --all" if board.hidden else ""
-    return Table("Leaderboard", ("player", "place", "rating", "rounds", "uncertainty"), rows, note)
+    return Table("Leaderboard", ("player", "place", "rating", "rounds", "uncertainty", *known), rows, note)
 
 
 def scenario(played: Scenario) -> Table:
     """The scenario that was simulated."""
-    given = asdict(played) | {"mode": played.mode.value}
+    given = asdict(played) | {"mode": played.mode.value, "attendance": played.attendance.value}
     rows = tuple((name.replace("_", " "), f"{value}") for name, value in given.items())
     return Table(
         "Scenario", ("what", "value"), rows, "Skill is in log-odds; equipoise simulate --help says what each is."
@@ -150,7 +152,8 @@ def scenario(played: Scenario) -> Table:
 
 def simulated(summaries: Sequence[tuple[str, Summary]]) -> Table:
     """The summaries of several pools, side by side."""
-    rows = [(name, over, *(read(summary) for _, summary in summaries)) for name, over, read in _MEASURES]
+    measures = (*_ORDER, *_periods(summaries[0][1]), *_MEASURES)
+    rows = [(name, over, *(read(summary) for _, summary in summaries)) for name, over, read in measures]
     head = ("what", "over", *(label for label, _ in summaries))
     note = "Overconfidence: expected minus actual score of the system's favourites. ± is one standard error."
     return Table("The pool in closed loop", head, tuple(rows), note, texts=2)
@@ -196,11 +199,23 @@ def _between(name: str, rounds: Callable[[Summary], Between | None]) -> list[Row
     ]
 
 
-_MEASURES: tuple[Row, ...] = (
+def _periods(one: Summary) -> list[Row]:
+    """The favourite's chance from the pool's first round on; all summaries have the same periods."""
+
+    def row(place: int, over: str) -> Row:
+        return "favourite's true chance", over, lambda s: _percent(s.periods[place].favourite)
+
+    return [row(place, f"rounds {each.after + 1:,}–{each.to:,}") for place, each in enumerate(one.periods)]
+
+
+_ORDER: tuple[Row, ...] = (
     ("rounds rated", "whole run", lambda s: f"{s.rated:,} of {s.rounds:,}"),
     ("order found, Spearman's ρ", "last quarter", lambda s: "-" if s.found is None else f"{s.found:.2f}"),
     ("rounds until 90 % of that", "whole run", lambda s: "-" if s.found_after is None else f"{s.found_after:,}"),
+)
+_MEASURES: tuple[Row, ...] = (
     ("favourite's true chance", "second half", lambda s: _percent(s.favourite)),
+    ("… as the system expected it", "second half", lambda s: _percent(s.expected_favourite)),
     ("the same in random teams", "second half", lambda s: _percent(s.random)),
     *_between("rounds between scrambles", lambda s: s.between),
     *_between("rounds with sides made equal", lambda s: s.equalised),
@@ -211,6 +226,12 @@ _MEASURES: tuple[Row, ...] = (
     ("overconfidence", "second half", lambda s: _signed(s.overconfidence)),
     ("moved by splits per player and round", "whole run", lambda s: f"{s.assigned:.3f}"),
     ("moved in rounds per player and round", "whole run", lambda s: f"{s.moved:.4f}"),
+    (
+        "two on one side once, on one side again",
+        "whole run",
+        lambda s: "-" if s.again is None else f"{s.again.share:.1%}",
+    ),
+    ("… by chance", "whole run", lambda s: "-" if s.again is None else f"{s.again.chance:.1%}"),
     ("rounds sat out", "whole run", lambda s: "-" if s.bench is None else f"{s.bench.share:.1%}"),
     ("times sat out, most minus fewest", "whole run", lambda s: "-" if s.bench is None else f"{s.bench.apart:.2f}"),
 )

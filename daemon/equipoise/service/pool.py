@@ -151,8 +151,9 @@ class Pool:
 
     def summary(self, player: PlayerId) -> PlayerSummary:
         """A player's summary from memory; an unknown player's is a newcomer's."""
-        skill, skills = self.balancing.skill(player), self.system.skills(player)
-        return replace(self.system.summary(player), skill=skill, skills=skills)
+        skill, deviation = self.balancing.skill(player), self.balancing.deviation(player)
+        shown = self.system.summary(player)
+        return replace(shown, skill=skill, deviation=deviation, skills=self.system.skills(player))
 
     def hold(self, present: Callable[[], Iterable[PlayerId]]) -> Callable[[], None]:
         """Keep in memory whom `present` returns, whose skills are read at any time. What this returns ends it."""

@@ -70,11 +70,22 @@ class Skill(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     state: dict[str, object]
 
 
-class Player(Line, frozen=True, tag="player"):
+class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A player's rated rounds by their result, deleted ones included."""
+
+    wins: Count
+    draws: Count
+    losses: Count
+    leaves: Count
+
+
+class Player(Line, frozen=True, tag="player", omit_defaults=True):
     """A rated player."""
 
     id: SteamId
     skill: Skill
+    record: Record | None = None
+    """None: what the rounds say that follow. So it is in files of formats 1 and 2."""
 
 
 class Name(Line, frozen=True, tag="name"):

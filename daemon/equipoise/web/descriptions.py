@@ -49,6 +49,7 @@ MEANINGS: Mapping[str, str] = {
     "decisions": "Lines of the decision log, newest first",
     "demoman": "Seconds as this class",
     "detail": "What it was decided from: plain data",
+    "draws": "Rated rounds that no side won",
     "dropped": "Finished rounds that fell out of the script's full ring since the last answered batch",
     "dry_run": "Only show what would be done",
     "due": "Waiting For Players ended while the daemon did not answer, and its scramble was not carried out",
@@ -88,6 +89,7 @@ MEANINGS: Mapping[str, str] = {
     "limit": "The most lines to return",
     "lines": "Texts, in order",
     "lineup": "Who stood on the sides when the round went live",
+    "losses": "Rated rounds that they lost",
     "lost": "The script has been silent for `silence_seconds`",
     "low": "Lower end of the bin: a win probability",
     "map": "The map's name",
@@ -181,6 +183,7 @@ MEANINGS: Mapping[str, str] = {
     "who": "Token or player",
     "win_probability": "Of side A",
     "winner": "The side that won",
+    "wins": "Rated rounds that they won",
     "words": "The command and its arguments",
     "yes": "Votes for it",
 }

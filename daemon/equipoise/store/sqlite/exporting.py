@@ -51,7 +51,11 @@ OR target IN (
 )
 """
 _PARTS = "SELECT key, part FROM shared WHERE pool = ? ORDER BY key"
-_PLAYERS = "SELECT id, rating, rounds, visible, last_played, state FROM players WHERE pool = ? ORDER BY id"
+_PLAYERS = """
+SELECT id, wins, draws, losses, leaves, rating, rounds, visible, last_played, state
+FROM players LEFT JOIN records ON records.pool = players.pool AND records.player = players.id
+WHERE players.pool = ? ORDER BY id
+"""
 _NAMES = "SELECT player, name FROM names WHERE pool = ? ORDER BY player"
 _ROUNDS = """
 SELECT number, server, id, session, map, mode, started_at, seconds, winner, captures_a, captures_b, partial, waiting,
@@ -141,8 +145,9 @@ def _read(db: sqlite3.Connection, pool: str) -> Iterator[moved.AnyLine]:
     yield _head(db, pool)
     for key, part in db.execute(_PARTS, (pool,)):
         yield moved.Part(key=key, part=_anything.decode(part))
-    for id, *skill in db.execute(_PLAYERS, (pool,)):
-        yield moved.Player(id=id, skill=_skill(skill))
+    for id, wins, draws, losses, leaves, *skill in db.execute(_PLAYERS, (pool,)):
+        played = None if wins is None else moved.Record(wins=wins, draws=draws, losses=losses, leaves=leaves)
+        yield moved.Player(id=id, skill=_skill(skill), record=played)
     for player, name in db.execute(_NAMES, (pool,)):
         yield moved.Name(player=player, name=name)
     yield from _sequence(db, pool)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import sqlite3
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import msgspec
 
 from equipoise.core.model import LineupPlayer, Mode, PlayerId, RoundId, ServerId, Side
-from equipoise.store.listings import EditOf, Played, StoredRound
+from equipoise.store.listings import EditOf, Played, Record, StoredRound
 from equipoise.store.notes import Decision
-from equipoise.store.sqlite import journal
+from equipoise.store.sqlite import journal, records
 from equipoise.store.sqlite.participants import counts_of, spans_of
 from equipoise.store.sqlite.thread import StoreThread
 
@@ -55,6 +55,9 @@ class SqliteListings(StoreThread):
         self, pool: str, player: PlayerId, server: ServerId | None, before: int | None, limit: int
     ) -> Sequence[tuple[StoredRound, Played]]:
         return await self._read_noted(lambda db: played(db, pool, player, server, before, limit))
+
+    async def records(self, pool: str, ids: Sequence[PlayerId]) -> Mapping[PlayerId, Record]:
+        return await self._read(lambda db: records.of(db, pool, ids))
 
     async def edits_of(self, pool: str, player: PlayerId, before: int | None, limit: int) -> Sequence[EditOf]:
         return await self._read_noted(lambda db: edits_of(db, pool, player, before, limit))

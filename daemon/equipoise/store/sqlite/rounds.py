@@ -9,7 +9,7 @@ from equipoise.core.effects import RecordRound
 from equipoise.core.model import Participant, Round, RoundId, ServerId
 from equipoise.store.port import Submission
 from equipoise.store.rated import Change, RatedRound
-from equipoise.store.sqlite import players, pools, voids
+from equipoise.store.sqlite import players, pools, records, voids
 from equipoise.store.sqlite.participants import change_of, written_counts, written_spans
 from equipoise.store.sqlite.players import encoded
 from equipoise.store.sqlite.sequence import next_number
@@ -63,6 +63,7 @@ def insert(db: sqlite3.Connection, pool: str, record: RecordRound, rated: RatedR
         """,
         (next_number(db), *_facts(pool, round), _skill_at_start(record), rated.unrated, rated.prediction, at),
     ).lastrowid
+    assert number is not None
     played = {each.id: _played(each) for each in record.participants}
     quits = {each.id for each in round.presences if each.left}
     db.executemany(
@@ -77,7 +78,7 @@ def insert(db: sqlite3.Connection, pool: str, record: RecordRound, rated: RatedR
             for place, change in enumerate(rated.changes)
         ],
     )
-    assert number is not None
+    records.count(db, number)
     return number
 
 

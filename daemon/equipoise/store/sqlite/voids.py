@@ -12,6 +12,7 @@ import msgspec
 
 from equipoise.store.moved import VoidRow
 from equipoise.store.rated import Change
+from equipoise.store.sqlite import records
 from equipoise.store.sqlite.participants import change_of
 from equipoise.store.sqlite.players import encoded
 
@@ -34,6 +35,7 @@ def take_out(db: sqlite3.Connection, number: int, edit: int) -> None:
         "FROM rounds WHERE number = ?",
         (edit, encoded(rows), number),
     )
+    records.count(db, number, by=-1)
     db.execute("DELETE FROM participants WHERE round = ?", (number,))
     db.execute("UPDATE rounds SET voided = ?, prediction = NULL WHERE number = ?", (edit, number))
 
@@ -50,6 +52,7 @@ def put_back(db: sqlite3.Connection, pool: str, number: int) -> None:
         f"INSERT INTO participants (pool, round, {_COLUMNS}) VALUES (?, ?, {places})",
         [(pool, number, *row) for row in participants(db, number)],
     )
+    records.count(db, number)
     db.execute("DELETE FROM voids WHERE round = ?", (number,))
 
 
