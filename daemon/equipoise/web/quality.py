@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import msgspec
 
@@ -13,7 +15,15 @@ from equipoise.service.pool import Pool
 from equipoise.service.team_sizes import team_sizes
 from equipoise.store import upkeep
 from equipoise.store.upkeep import MeasuredRound, TeamSize
-from equipoise.web.messages.pools import BalanceQuality, Crowd, PoolSeen, PoolsFound, QualityFound
+from equipoise.web.messages.pools import (
+    BalanceQuality,
+    Crowd,
+    PoolSeen,
+    PoolsFound,
+    QualityFound,
+    ScoreMap,
+    ScoreWeight,
+)
 from equipoise.web.routes import Asked
 from equipoise.web.theta import LEAST, theta_of
 
@@ -56,6 +66,7 @@ def _found(
         groups=groups(_seats(rounds)),
         balance=_balance(rounds),
         team_sizes=team_sizes(pool, sizes),
+        scores=_scores(pool),
         spread=None,
     )
 
@@ -72,6 +83,27 @@ def _balance(rounds: Sequence[MeasuredRound]) -> BalanceQuality | None:
     found = assess(made)
     shown = [(round.predicted, round.score) for round, _ in both]
     return None if found is None else BalanceQuality(found, difference(made, shown))
+
+
+def _scores(pool: Pool) -> tuple[ScoreMap, ...]:
+    maps: Sequence[Any] = getattr(pool.balancing, "score_map", tuple)()  # `joint` alone has one
+    return tuple(
+        ScoreMap(
+            mode=each.mode,
+            rounds=each.rounds,
+            used=each.used,
+            gain=each.gain,
+            weights=tuple(ScoreWeight(one.feature, one.weight, one.deviation) for one in each.weights),
+            noise=_finite(each.noise),
+            offset=_finite(each.offset),
+            correlation=each.correlation,
+        )
+        for each in maps
+    )
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def _suggested_theta(pool: Pool, pairs: Sequence[Pair]) -> float | None:
