@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from equipoise.ratings.joint.spread import SpreadFit
     from equipoise.ratings.trueskill2.params import TrueSkill2Params
 
-LEAST_FOR_SPREAD = 100
 LEAST_FOR_ESTIMATES = 500
 """Rounds that are needed."""
 NOTHING = 1e-12
@@ -43,15 +42,17 @@ def fit_spread(history: History | None, pool: Pool | None, as_json: bool) -> Non
     The most likely spread is proposed if it is at least two standard errors from the present one. The daemon may run
     meanwhile. Exit code 1: none is proposed.
     """
+    from equipoise.ratings.joint.spread import LEAST
+
     params, rounds = _joint_params(pool), 0 if history is None else len(history)
-    missing = max(0, LEAST_FOR_SPREAD - rounds)
+    missing = max(0, LEAST - rounds)
     fit = None if history is None or missing else _fitted(params, history)
     missing = fit.missing if fit else missing
     if as_json:
         found = {"rounds": rounds, "missing": missing, "spread": params.spread, "fit": fit and asdict(fit)}
         click.echo(json_text({"pool": pool and pool.name, **found}))
         return
-    if rounds < LEAST_FOR_SPREAD:
+    if rounds < LEAST:
         stop(f"{counted(rounds, 'round')} are stored; {missing} more are needed", REFUSED)
     if fit is None:
         stop("no spread fits: the results show no differences of skill, or boundless ones", REFUSED)
