@@ -140,6 +140,16 @@ def test_a_vote_on_teams_inside_the_fair_band_is_refused_with_the_probability() 
     assert refusal(session, chance=EVEN) == Text(Phrase.VOTE_EVEN, ("Marines", "52"))
 
 
+def test_teams_that_are_hardly_known_are_not_even() -> None:
+    hardly, well = (Outlook(0.5, 0.2, 0.8, unevenness) for unevenness in (0.2, 0.04))
+    for outlook, even in ((hardly, False), (well, True)):
+        session = begun(Mode.NS2, TEN)
+        (question,) = play(session, [(1.0, command("vote", admin=False))])
+        assert isinstance(question, AskChance)
+        (told,) = play(session, [(1.1, e.ChanceFound(question, outlook))])
+        assert isinstance(told, Tell) is even
+
+
 def test_the_band_of_a_shuffle_is_the_one_that_counts() -> None:
     session = begun(Mode.NS2, TEN)
     assert wish(session, "a", chance=0.44) == [Say(Text(Phrase.VOTE_SHUFFLE, ("@a", "1", "6")))]

@@ -55,6 +55,23 @@ def test_backtest_against_another_system_shows_the_difference(league: tuple[str,
     assert other["difference"]["log_loss"]["error"] > 0
 
 
+def test_backtest_shows_calibration_by_group_of_players_in_text_json_plot_and_page(
+    league: tuple[str, ...], tmp_path: Path
+) -> None:
+    plot, page = tmp_path / "out.svg", tmp_path / "out.html"
+    asked = "backtest", *league, "--model", "elo", "--plot", plot, "--html", page
+    text = run(*asked)
+    assert text.exit_code == 0, text.output
+    assert re.search(r"^last outcome +lost +\d+ +\d+ +[\d.]+% +[\d.]+% +[+-][\d.]+% ± ", text.output, re.MULTILINE)
+    for drawn in (plot.read_text(), page.read_text()):
+        assert "matches before: 10 to 49" in drawn
+    assert '<td class="text">last outcome</td><td class="text">won</td>' in page.read_text()
+    groups = json.loads(run(*asked, "--json").output)["groups"]
+    assert {(each["by"], each["name"]) for each in groups} >= {("last", "won"), ("experience", "50 to 199")}
+    first, second = json.loads(run(*asked, "--against", "glicko", "--json").output)
+    assert (first["groups"], "groups" in second) == (groups, False)
+
+
 def test_compare_puts_the_best_first_and_writes_plot_and_report(league: tuple[str, ...], tmp_path: Path) -> None:
     plot, report = tmp_path / "out.svg", tmp_path / "out.html"
     done = run("compare", "synelo:k_max=24", "synelo:k_max=1", *league, "--json", "--plot", plot, "--html", report)
@@ -76,6 +93,15 @@ def test_replay_shows_the_leaderboard(league: tuple[str, ...]) -> None:
     assert [one["place"] for one in places] == [1, 2, 3]
     assert places[0]["rating"] >= places[1]["rating"] >= places[2]["rating"]
     assert all(one["visible"] for one in places)
+
+
+def test_replay_shows_intervals_for_a_system_that_knows_deviations_and_none_for_others(league: tuple[str, ...]) -> None:
+    asked = ("replay", *league, "--top", "3", "--model")
+    known, unknown = (json.loads(run(*asked, name, "--json").output) for name in ("glicko", "synelo"))
+    assert all(one["interval"]["low"] < one["rating"] < one["interval"]["high"] for one in known)
+    assert [one["interval"] for one in unknown] == [None] * 3
+    assert "skill, 80 %" in run(*asked, "glicko").output
+    assert "skill, 80 %" not in run(*asked, "synelo").output
 
 
 def test_replay_hides_shadow_ratings_unless_all_are_asked_for(tmp_path: Path) -> None:

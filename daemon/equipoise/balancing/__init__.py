@@ -96,13 +96,19 @@ def _spread(sides: Values) -> tuple[float, float] | None:
 
 
 def summaries_on(
-    system: System[Any], context: Context, summaries: Sequence[PlayerSummary]
+    system: System[Any],
+    context: Context,
+    summaries: Sequence[PlayerSummary],
+    shown: System[Any] | None = None,
 ) -> tuple[PlayerSummary, ...]:
-    """The summaries with their players' skills on both sides in a context."""
-    skills = zip(*on_both_sides(system, context, [summary.id for summary in summaries]), strict=True)
-    return tuple(
-        replace(summary, side_skills=side_skills) for summary, side_skills in zip(summaries, skills, strict=True)
-    )
+    """The summaries with their players' skills on both sides in a context; `shown`: what rates, if not `system`."""
+    players = [summary.id for summary in summaries]
+    skills = zip(*on_both_sides(system, context, players), strict=True)
+    found = tuple(replace(each, side_skills=on) for each, on in zip(summaries, skills, strict=True))
+    if shown is None or shown is system:
+        return found
+    rated = zip(*on_both_sides(shown, context, players), strict=True)
+    return tuple(replace(each, rated_skills=on) for each, on in zip(found, rated, strict=True))
 
 
 def _named(assignment: Assignment, entries: Sequence[Entry]) -> Split:

@@ -9,7 +9,7 @@ from statistics import NormalDist, fmean
 from typing import Any
 
 from equipoise.core.model import Context, PlayerId, Role, Side
-from equipoise.core.outlook import Outlook
+from equipoise.core.outlook import Outlook, interval
 from equipoise.ratings.system import Match, SkillContext, Span, System
 
 QUANTILES = tuple(NormalDist().inv_cdf((n + 0.5) / 200) for n in range(200))
@@ -17,9 +17,6 @@ QUANTILES = tuple(NormalDist().inv_cdf((n + 0.5) / 200) for n in range(200))
 
 CERTAIN = 1e-9
 """Predictions nearer to 0 or 1 are cut to this: their log-odds would be infinite."""
-
-WITHIN = NormalDist().inv_cdf(0.9)
-"""Standard deviations on each side of the mean that 80 % of a normal variable lie within."""
 
 NO_PLAYERS: frozenset[PlayerId] = frozenset()
 
@@ -106,7 +103,7 @@ def uncertain(predicted: float, deviation: float) -> Outlook:
     cut = min(max(predicted, CERTAIN), 1.0 - CERTAIN)
     mean = math.log(cut / (1.0 - cut)) * math.sqrt(1.0 + math.pi * deviation**2 / 8.0)
     # logistic(x) - 1/2 = tanh(x/2) / 2, which does not overflow.
-    low, high = (0.5 + math.tanh((mean + deviation * z) / 2.0) / 2.0 for z in (-WITHIN, WITHIN))
+    low, high = (0.5 + math.tanh(end / 2.0) / 2.0 for end in interval(mean, deviation))
     unevenness = fmean(abs(math.tanh((mean + deviation * z) / 2.0)) / 2.0 for z in QUANTILES)
     return Outlook(predicted, low, high, unevenness)
 

@@ -1,8 +1,20 @@
-"""The outlook of two sides: who is likely to win, and how sure that is."""
+"""The outlook of two sides: who is likely to win, and how sure that is. Intervals are those of 80 %."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+WITHIN = 1.2815515655446004
+"""Standard deviations on each side of the mean that 80 % of a normal variable lie within."""
+
+
+def interval(mean: float, deviation: float) -> tuple[float, float]:
+    """The ends of the 80 % interval of a normal variable.
+
+    >>> [round(end) for end in interval(1200.0, 100.0)]
+    [1072, 1328]
+    """
+    return mean - WITHIN * deviation, mean + WITHIN * deviation
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +28,9 @@ class Outlook:
     chance: float
     """Win probability of side A, from 0 to 1, as the rating system predicts it."""
     low: float | None
+    """The lower end of the 80 % interval of the true win probability; None where no uncertainty is known."""
     high: float | None
-    """The 80 % interval of the true win probability; None where the rating system knows no uncertainty."""
+    """Its upper end."""
     unevenness: float
     """How far the true win probability is expected to be from a half, E|p - 1/2|; without an interval that of
     `chance`."""

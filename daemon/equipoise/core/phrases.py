@@ -104,7 +104,7 @@ class Phrase(Enum):
     RATING = "{1}: rating {2}, rounds: {3}."
     RATING_SHADOW = "{1}: rounds until the rating is shown: {2}."
     RATING_ADMIN = "{1}: rating {2}, rounds: {3} (hidden: {4})."
-    RANK = "{1}: rank {2} of {3}, rating {4}."
+    RANK = "{1}: rank {2} of {3}, rating {4}, won-drawn-lost {5}."
     RANK_NONE = "{1} has no rank yet."
     TOP_LINE = "{1}. {2}: {3}"
     TOP_EMPTY = "Nobody is ranked yet."

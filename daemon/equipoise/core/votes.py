@@ -6,7 +6,7 @@ like any other trigger. A vote is refused while the teams are even, which only t
 by `ChanceFound`, and then the voice counts, or the answer to the player is the chance. Ratings can be wrong: after two
 rounds in a row for one side the chance is not asked for, and every voice counts.
 
-NS2 has no menu: enough voices pass the vote. There uneven predictions are the only ground, as a shuffle of even sides
+NS2 has no menu: enough voices pass the vote. There uneven sides are the only ground, as a shuffle of even ones
 would move no player; and a vote that starts the round again has to come early in it.
 
 Voices and the running vote end together: with a result, an admin's cancel, the map, and as soon as a scramble is due
@@ -108,10 +108,8 @@ def chance_found(state: State, event: ChanceFound, now: float) -> Effects:
 
 
 def _is_fair(state: State, found: ChanceFound) -> bool:
-    if not state.ns2:
-        return found.outlook.is_even(state.rules.vote.fair_band)
-    low, high = state.rules.shuffle.fair_band
-    return low <= found.outlook.chance <= high
+    rules = state.rules
+    return found.outlook.is_even(rules.shuffle.fair_band if state.ns2 else rules.vote.fair_band)
 
 
 def _count(state: State, by: PlayerId, now: float) -> Effects:

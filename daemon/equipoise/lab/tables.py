@@ -12,6 +12,7 @@ from equipoise.lab.models import Model, labels
 from equipoise.lab.printable import printable
 from equipoise.lab.simulation.measures import Between, Summary
 from equipoise.lab.simulation.population import Scenario
+from equipoise.ratings.groups import By, Group
 from equipoise.ratings.quality import Estimate, Quality
 from equipoise.ratings.system import Convergence
 
@@ -19,6 +20,10 @@ MAPS = 12
 """Number of maps listed: those with the largest advantages."""
 NAME = 60
 """Letters of a name from a file at most; longer ones are shown in part."""
+
+
+DIVISIONS: dict[By, str] = {"squad": "squad", "experience": "matches before", "last": "last outcome"}
+"""What players are divided by, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +80,25 @@ def bins(quality: Quality, label: str) -> Table:
     return Table(f"Calibration of {label}", ("predicted", "matches", "mean prediction", "mean score"), rows)
 
 
+def divisions(groups: Sequence[Group], label: str) -> Table:
+    """Calibration by group of players."""
+    rows = tuple(
+        (
+            DIVISIONS[each.by],
+            each.name,
+            f"{each.rounds:,}",
+            f"{each.players:,}",
+            f"{each.predicted:.1%}",
+            f"{each.scored:.1%}",
+            estimate(each.difference, percent=True, signed=True),
+        )
+        for each in groups
+    )
+    head = ("by", "group", "matches", "players", "predicted", "scored", "difference")
+    note = "Above 0 the sides of these players scored more than predicted. ± is one standard error, over matches."
+    return Table(f"Calibration of {label} by group of players", head, rows, note, texts=2)
+
+
 def corrected(correction: Correction, label: str) -> Table:
     """The correction that was fitted to one system's predictions."""
     maps = sorted((correction.maps or {}).items(), key=lambda one: -abs(one[1]))
@@ -106,13 +130,15 @@ def leaderboard(board: Leaderboard) -> Table:
             f"{one.summary.rating:,.1f}",
             f"{one.summary.rounds:,}",
             f"{one.uncertainty:.4g}",
+            *([f"{one.interval[0]:,.1f} to {one.interval[1]:,.1f}"] if one.interval else []),
         )
         for one in board.places
     )
+    known = ["skill, 80 %"] if any(one.interval for one in board.places) else []
     who = "1 player" if board.hidden == 1 else f"{board.hidden:,} players"
     are = "is" if board.hidden == 1 else "are"
     note = f"{who} in their first {board.shadow_rounds:,} rounds {are} not shown: --all" if board.hidden else ""
-    return Table("Leaderboard", ("player", "place", "rating", "rounds", "uncertainty"), rows, note)
+    return Table("Leaderboard", ("player", "place", "rating", "rounds", "uncertainty", *known), rows, note)
 
 
 def scenario(played: Scenario) -> Table:

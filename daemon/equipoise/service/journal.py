@@ -5,12 +5,12 @@ rounds.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 
 from equipoise.core.commands import AUDITED, LOOK_UPS, quoted
 from equipoise.core.effects import LogDecision
 from equipoise.core.events import Commanded
 from equipoise.core.model import PlayerId, ServerId, Split
-from equipoise.core.outlook import Outlook
 from equipoise.store.notes import Audit, Decision, Name, Note, SessionMemory
 from equipoise.store.port import Clock, Store
 
@@ -72,19 +72,12 @@ def _detail(effect: LogDecision) -> dict[str, object] | None:
     if effect.side is not None:
         detail["side"] = effect.side.value
     if effect.after is not None:
-        detail |= _chances(effect.before, effect.after)
+        before, after = effect.before, effect.after
+        detail |= {"before": before.chance if before else None, "after": after.chance}
+        detail |= {"before_outlook": before and asdict(before), "after_outlook": asdict(after)}
     if effect.spread is not None:
         detail["spread"] = [round(each, 1) for each in effect.spread]
     return detail or None
-
-
-def _chances(before: Outlook | None, after: Outlook) -> dict[str, object]:
-    """The chance of side A before and after; beside it what else is known of an outlook that has an interval."""
-    chances: dict[str, object] = {"before": before and before.chance, "after": after.chance}
-    for name, outlook in (("before_outlook", before), ("after_outlook", after)):
-        if outlook is not None and outlook.low is not None:
-            chances[name] = {"low": outlook.low, "high": outlook.high, "unevenness": outlook.unevenness}
-    return chances
 
 
 def _plain(split: Split) -> dict[str, list[PlayerId]]:

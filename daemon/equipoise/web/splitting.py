@@ -52,7 +52,7 @@ async def _question(body: SplitsAsked, pool: Pool) -> _Question:
     if len(set(ids)) < len(ids):
         raise ScriptError("twice", "a player is here twice", path="$.ids")
     await pool.summaries(ids)
-    return _Question.of(body, pool, ids, map(pool.skill, ids), pool.system.covariance(ids))
+    return _Question.of(body, pool, ids, map(pool.skill, ids), pool.balancing.covariance(ids))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class _Question:
         """All sizes at once; with preferences, each size within its own tolerance."""
         body = self.body
         preferring = body.bench_cost or body.current
-        correlated = self.covariance is not None and self.pool.system.correlated
+        correlated = self.covariance is not None and self.pool.balancing.correlated
         return SplitQuestion(
             values=self.values,
             size=body.size,
@@ -105,7 +105,7 @@ class _Question:
             teams=(tuple(players[i] for i in found.a), tuple(players[i] for i in found.b)),
             skill_at_start=dict(zip(players, self.values, strict=True)),
         )
-        predicted = self.pool.system.predict(match).expected(0)
+        predicted = self.pool.balancing.predict(match).expected(0)
         outlook = self._outlook(found, predicted)
         return SplitFound(
             len(found.a),
@@ -132,13 +132,13 @@ class _Question:
 
     def _log_odds(self, size: int) -> float:
         """The points that are one log-odds."""
-        return self.pool.system.gap(1.0, size) / 4
+        return self.pool.balancing.gap(1.0, size) / 4
 
     def _sizes(self) -> Sequence[int]:
         return (self.body.size,) if self.body.size else range(2, len(self.values) // 2 + 1)
 
     def _tolerances(self) -> dict[int, float]:
-        return {size: self.pool.system.gap(self.body.tolerance, size) for size in self._sizes()}
+        return {size: self.pool.balancing.gap(self.body.tolerance, size) for size in self._sizes()}
 
     def _groups(self) -> tuple[tuple[int, ...], ...]:
         groups = enumerate(self.body.keep_together)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -47,6 +48,13 @@ class Active:
             time=np.full(1, NEVER),
             events=np.zeros(1, np.int64),
         )
+
+    def copy(self) -> Active:
+        """The same, of which a change leaves this one as it is."""
+        other = copy.copy(self)
+        other.numbers, other.places, other.free = dict(self.numbers), dict(self.places), list(self.free)
+        other.state = _copied(self.state)
+        return other
 
     def number(self, player: PlayerId) -> int:
         """The player's number, `STRANGER` for one who is not held."""
@@ -188,3 +196,8 @@ def _longer(arrays: Arrays, blank: Arrays) -> Arrays:
     for old, new in zip(arrays, blank, strict=True):
         new[: len(old)] = old
     return blank
+
+
+def _copied(arrays: Any) -> Any:
+    """Arrays, and tuples of them."""
+    return type(arrays)(*map(_copied, arrays)) if isinstance(arrays, tuple) else arrays.copy()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from equipoise.errors import RatingError
 from equipoise.ratings.joint import formulas as kernel
 from equipoise.ratings.joint import snapshot
 from equipoise.ratings.joint.active import Active
+from equipoise.ratings.joint.atomic import atomic
 from equipoise.ratings.joint.fixtures import head_term, lineup_sides, one_fixture, places_of, played_sides
 from equipoise.ratings.joint.formulas import NOWHERE, STRANGER, Answers, Fixtures, Terms
 from equipoise.ratings.joint.outcome import expected
@@ -43,6 +45,7 @@ WIDEST = 20.0
 FIELDS = ("rating", "deviation", "rounds", "last_played")
 
 
+@atomic
 class Joint(System[JointParams]):
     """Skill is the mean in points, uncertainty its standard deviation.
 
@@ -58,6 +61,7 @@ class Joint(System[JointParams]):
         super().__init__(params)
         self.constants = params.constants()
         self.active = Active(params)
+        self.lock = RLock()
 
     @property
     def correlated(self) -> bool:  # type: ignore[override]  # depends on a parameter
@@ -239,6 +243,15 @@ class Joint(System[JointParams]):
     def restore_snapshot(self, data: bytes) -> None:
         """Hold what a snapshot of a system with the same parameters has."""
         self.active, _ = snapshot.read(data, self.params)
+
+    def checkpoint(self) -> Active:
+        """A copy of all that is held."""
+        return self.active.copy()
+
+    def go_back(self, checkpoint: object) -> None:
+        """Hold what a checkpoint has."""
+        assert isinstance(checkpoint, Active)
+        self.active = checkpoint.copy()
 
     def _points(self, skill: float) -> float:
         return self.params.initial + self.params.scale * float(skill)

@@ -66,23 +66,6 @@ class PlayerMoved(msgspec.Struct, frozen=True):
     """Where to, in the game's words; `none`: the bench."""
 
 
-class OutlookSeen(msgspec.Struct, frozen=True):
-    """How sure a win probability is."""
-
-    low: float
-    high: float
-    """The 80 % interval of the true win probability of side A."""
-    unevenness: float
-    """How far the true win probability is expected to be from a half, 0 to 0.5."""
-
-    @classmethod
-    def of(cls, outlook: Outlook | None) -> OutlookSeen | None:
-        """None where no interval is known."""
-        if outlook is None or outlook.low is None or outlook.high is None:
-            return None
-        return cls(outlook.low, outlook.high, outlook.unevenness)
-
-
 class Proposed(msgspec.Struct, frozen=True):
     """The split that a dry run of a scramble found."""
 
@@ -93,10 +76,10 @@ class Proposed(msgspec.Struct, frozen=True):
     """Win probability of side A with the present sides; null while one is empty."""
     after: float | None
     """Win probability of side A after it."""
-    before_outlook: OutlookSeen | None
-    """How sure `before` is; null where the rating system knows no uncertainty."""
-    after_outlook: OutlookSeen | None
-    """How sure `after` is; null where the rating system knows no uncertainty."""
+    before_outlook: Outlook | None
+    """`before`, and how sure it is."""
+    after_outlook: Outlook | None
+    """`after`, and how sure it is."""
     spread_before: tuple[float, float] | None
     """Standard deviations of the skills on A and on B with the present sides, in points; null while one is empty."""
     spread_after: tuple[float, float] | None
