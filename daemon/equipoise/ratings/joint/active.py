@@ -94,6 +94,14 @@ class Active:
         if dense is not self.state.dense:
             self.state = self.state._replace(dense=dense)
 
+    def mean(self, player: PlayerId) -> float:
+        """The mean of one player's skill, as `moments` has it: it is asked for often, one player at a time."""
+        number = self.numbers.get(player)
+        if number is None:
+            return 0.0
+        row = int(self.state.players.row[number])
+        return float(self.state.players.mean[number] if row == NOWHERE else self.state.dense.mean[row])
+
     def moments(self, players: Sequence[PlayerId]) -> tuple[Floats, Floats]:
         """Mean and covariance of the players' skills at the latest time that is known; log-odds."""
         state, count = self.state, len(players)
