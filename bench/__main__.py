@@ -12,6 +12,7 @@ from importlib import import_module
 
 BENCHES = (
     "solver",
+    "expected",
     "synelo",
     "elo",
     "trueskill",
