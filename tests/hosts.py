@@ -6,11 +6,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from equipoise.core import events as e
 from equipoise.core.model import Entry, LineupPlayer, Mode, PlayerId, Presence, Roster, Round, RoundId, ServerId, Side
 from equipoise.core.rules import Rules
 from equipoise.ratings import create
+from equipoise.ratings.system import System
 from equipoise.service.held import MOST_HELD
 from equipoise.service.host import Host
 from equipoise.service.pool import Pool
@@ -96,6 +98,7 @@ class Rig:
     most_held: int = MOST_HELD
     store_type: type[SqliteStore] = SqliteStore
     ring_type: type[Ring] = Ring
+    balance: System[Any] | None = None
 
     async def __aenter__(self) -> Rig:
         self.folder.mkdir(exist_ok=True)
@@ -103,7 +106,7 @@ class Rig:
         await self.store.open()
         self.ring = self.ring_type(self.folder / "main.ring")
         system = create(self.system, **self.params)
-        self.pool = Pool("main", system, self.store, self.ring, self.clock, self.most_held)
+        self.pool = Pool("main", system, self.store, self.ring, self.clock, self.most_held, self.balance)
         await self.pool.open()
         seconds = self.answer_seconds
         self.host = Host(SERVER, self.pool, self.store, self.rules, self.clock, seconds, nudge=self._nudged)

@@ -57,7 +57,8 @@ async def opened(
 
 def summary_of(system: System[Any], one: PlayerId) -> PlayerSummary:
     """A system's summary as a pool gives it: with what splits balance on."""
-    return replace(system.summary(one), skill=system.skill(one), skills=system.skills(one))
+    skill, deviation, skills = system.skill(one), system.deviation(one), system.skills(one)
+    return replace(system.summary(one), skill=skill, deviation=deviation, skills=skills)
 
 
 def rated_alone(*records: RecordRound, system: str = "synelo", **params: object) -> System[Any]:

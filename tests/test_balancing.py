@@ -135,8 +135,8 @@ def test_the_probabilities_are_the_systems_own() -> None:
     solved = answer(AskSplit(Purpose.SCRAMBLE, 1, REASON, KOTH, pool, (2, 2), {}, 0.01), system_of(ratings))
 
     assert isinstance(solved, SplitSolved)
-    assert solved.before == pytest.approx(1 / (1 + math.exp(-1)))
-    assert solved.after == pytest.approx(0.5)
+    assert solved.before.chance == pytest.approx(1 / (1 + math.exp(-1)))
+    assert solved.after.chance == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -79,7 +79,7 @@ def test_a_split_by_side_is_as_good_as_the_best_of_all(seed: int) -> None:
         assert quality(ask, solved.split, on_a, on_b) == quality(ask, expected.split, on_a, on_b)
         assert solved.difference == answerer.difference(solved.split, on_a, on_b)
         players = len(solved.split.a) + len(solved.split.b)
-        assert solved.after == pytest.approx(logistic(solved.difference / players / PER_LOG_ODDS))
+        assert solved.after.chance == pytest.approx(logistic(solved.difference / players / PER_LOG_ODDS))
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -167,7 +167,7 @@ def test_what_a_side_wins_more_is_predicted_but_not_made_up_for() -> None:
     assert solved.difference is not None
     won = (30 + 20 / 2) / (30 + 20)  # Smoothed once: of any other map, and of many players, nothing is known.
     race = math.log(won / (1 - won))
-    assert solved.after == pytest.approx(logistic(solved.difference / 6 / PER_LOG_ODDS + race))
+    assert solved.after.chance == pytest.approx(logistic(solved.difference / 6 / PER_LOG_ODDS + race))
 
 
 def test_a_side_advantage_is_predicted_but_not_made_up_for() -> None:
@@ -178,7 +178,7 @@ def test_a_side_advantage_is_predicted_but_not_made_up_for() -> None:
 
     assert isinstance(solved, e.SplitSolved)
     assert solved.difference == 0.0
-    assert (solved.before, solved.after) == pytest.approx((1 / (1 + 10**-0.25),) * 2)
+    assert (solved.before.chance, solved.after.chance) == pytest.approx((1 / (1 + 10**-0.25),) * 2)
 
 
 def test_players_who_know_a_mode_better_are_split_by_that_mode() -> None:
@@ -199,7 +199,7 @@ def test_players_who_know_a_mode_better_are_split_by_that_mode() -> None:
     assert len(set(solved.split.a) & set(four[:2])) == 1
     assert solved.before is not None
     assert solved.after is not None
-    assert solved.before > 0.7 > solved.after
+    assert solved.before.chance > 0.7 > solved.after.chance
 
 
 # Rounds.
@@ -342,4 +342,4 @@ def test_a_synelo_pool_rates_splits_and_foretells_as_if_sides_had_no_names(tmp_p
         abs(answerer.difference(one, ratings)) for one in every_split(numbers)
     )
     assert solved.difference == answerer.difference(solved.split, ratings)
-    assert solved.after == alone.predict(Match((solved.split.a, solved.split.b))).expected(0)
+    assert solved.after.chance == alone.predict(Match((solved.split.a, solved.split.b))).expected(0)

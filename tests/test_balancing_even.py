@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from random import Random
 from statistics import NormalDist, fmean
 from typing import Any
 
 import pytest
 
-from equipoise.balancing import answer, chance, distance
+from equipoise.balancing import answer, outlook
 from equipoise.core.asks import AskChance
 from equipoise.core.events import ChanceFound
 from equipoise.core.model import Context, Mode, PlayerId
+from equipoise.core.outlook import Outlook
 from equipoise.core.rules import VoteRules
-from equipoise.core.votes import is_even
 from equipoise.ratings import SYSTEMS, create
+from equipoise.ratings.synelo.system import SynElo
+from equipoise.ratings.system import ANYWHERE, Covariance, SkillContext
 
 KOTH = Context(Mode.KOTH, "koth_viaduct")
 SIX = tuple(PlayerId(str(76561198000000000 + n)) for n in range(6))
@@ -34,36 +37,39 @@ def trueskill(sigma: float, lead: float = 0.0) -> Any:
     return system
 
 
-def found(system: Any) -> ChanceFound:
+def found(system: Any) -> Outlook:
     answered = answer(QUESTION, system)
     assert isinstance(answered, ChanceFound)
-    return answered
+    return answered.outlook
+
+
+def is_even(outlook: Outlook) -> bool:
+    return outlook.is_even(VoteRules().fair_band)
 
 
 def test_systems_with_deviations_say_so() -> None:
     live = {name for name in SYSTEMS if create(name).live}
-    knowing = {name for name in live if found(create(name)).distance is not None}
+    knowing = {name for name in live if found(create(name)).low is not None}
     assert {name for name in knowing if not name.startswith("teamskill")} == KNOWING
-    assert found(create("teamskill_k", base="trueskill")).distance is not None
-    assert found(create("teamskill_k", base="elo")).distance is None
+    assert found(create("teamskill_k", base="trueskill")).low is not None
+    assert found(create("teamskill_k", base="elo")) == Outlook(0.5, None, None, 0.0)
 
 
 @pytest.mark.parametrize("name", sorted(KNOWING))
 def test_strangers_are_predicted_at_a_half_and_are_not_even(name: str) -> None:
     strangers = found(create(name))
     assert strangers.chance == pytest.approx(0.5)
-    assert strangers.distance is not None
-    assert strangers.distance > 0.15
-    assert not is_even(strangers, VoteRules())
+    assert strangers.unevenness > 0.15
+    assert not is_even(strangers)
 
 
 def test_a_system_without_deviations_is_believed() -> None:
-    assert is_even(found(create("synelo")), VoteRules())
+    assert is_even(found(create("synelo")))
 
 
 def test_well_known_players_of_equal_skill_are_even_and_those_of_unequal_skill_are_not() -> None:
-    assert is_even(found(trueskill(0.5)), VoteRules())
-    assert not is_even(found(trueskill(0.5, lead=1.0)), VoteRules())
+    assert is_even(found(trueskill(0.5)))
+    assert not is_even(found(trueskill(0.5, lead=1.0)))
 
 
 @pytest.mark.parametrize("sigma", [0.01, 0.5, 1.0, 3.0, 25 / 3, 100.0])
@@ -72,12 +78,44 @@ def test_the_expected_distance_is_that_of_players_drawn_at_random(sigma: float, 
     random, noise = Random(7), math.sqrt(12) * 25 / 6
     drawn = [random.gauss(6 * lead, math.sqrt(12) * sigma) for _ in range(20_000)]
     expected = fmean(abs(NormalDist().cdf(difference / noise) - 0.5) for difference in drawn)
-    assert distance(trueskill(sigma, lead), KOTH, SIX, OTHERS) == pytest.approx(expected, abs=0.02)
+    assert outlook(trueskill(sigma, lead), KOTH, SIX, OTHERS).unevenness == pytest.approx(expected, abs=0.02)
+
+
+@pytest.mark.parametrize("sigma", [0.5, 1.0, 3.0])
+@pytest.mark.parametrize("lead", [0.0, 0.3, 1.5])
+def test_four_of_five_matches_of_players_drawn_at_random_are_inside_the_interval(sigma: float, lead: float) -> None:
+    random, noise = Random(11), math.sqrt(12) * 25 / 6
+    drawn = [random.gauss(6 * lead, math.sqrt(12) * sigma) for _ in range(20_000)]
+    known = outlook(trueskill(sigma, lead), KOTH, SIX, OTHERS)
+    assert known.low is not None
+    assert known.high is not None
+    inside = fmean(known.low <= NormalDist().cdf(difference / noise) <= known.high for difference in drawn)
+    assert inside == pytest.approx(0.8, abs=0.05)
+
+
+class Paired(SynElo):
+    """SynElo, but that each of `SIX` is known to be as strong as one of `OTHERS`, however strong those are."""
+
+    def covariance(self, players: Sequence[PlayerId], context: SkillContext = ANYWHERE) -> Covariance:
+        spread = 600.0
+        places = [(SIX if player in SIX else OTHERS).index(player) for player in players]
+        return [[spread**2 * (row == column) for column in places] for row in places]
+
+
+def test_players_who_are_known_to_match_each_other_are_even_against_each_other_and_not_together() -> None:
+    against = outlook(Paired.create(), KOTH, SIX, OTHERS)
+    together = outlook(Paired.create(), KOTH, (*SIX[:3], *OTHERS[:3]), (*SIX[3:], *OTHERS[3:]))
+    assert against == Outlook(0.5, 0.5, 0.5, 0.0)
+    assert together.quality < 0.8
+    assert is_even(against)
+    assert not is_even(together)
 
 
 def test_for_known_players_it_is_the_distance_of_the_prediction() -> None:
     system = trueskill(0.01, lead=1.0)
-    assert distance(system, KOTH, SIX, OTHERS) == pytest.approx(chance(system, KOTH, SIX, OTHERS) - 0.5, abs=0.01)
+    known = outlook(system, KOTH, SIX, OTHERS)
+    assert known.unevenness == pytest.approx(known.chance - 0.5, abs=0.01)
+    assert (known.low, known.high) == pytest.approx((known.chance, known.chance), abs=0.01)
 
 
 @pytest.mark.parametrize("name", ["glicko", "trueskill"])
@@ -85,5 +123,5 @@ def test_sides_of_different_sizes_are_as_far_from_even_as_they_are_predicted(nam
     system = create(name)
     for player in (*SIX, *OTHERS):
         system.seed(player, **({"rd": 5.0} if name == "glicko" else {"sigma": 0.05}))
-    predicted = chance(system, KOTH, SIX, OTHERS[:5])
-    assert distance(system, KOTH, SIX, OTHERS[:5]) == pytest.approx(abs(predicted - 0.5), abs=0.01)
+    known = outlook(system, KOTH, SIX, OTHERS[:5])
+    assert known.unevenness == pytest.approx(abs(known.chance - 0.5), abs=0.01)

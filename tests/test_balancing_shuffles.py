@@ -146,15 +146,15 @@ def test_a_shuffle_is_as_good_as_the_best_of_all(seed: int) -> None:
     found = solved(question, system)
     mine = Split(found.split.a, found.split.b)
 
-    assert found.after == pytest.approx(chances[mine])
+    assert found.after.chance == pytest.approx(chances[mine])
     if not inside:
         nearest = min(abs(each - 0.5) for each in chances.values())
         assert abs(chances[mine] - 0.5) == pytest.approx(nearest, abs=0.001)
         return
     best = min(inside, key=lambda split: (score(question, split), abs(chances[split] - 0.5)))
-    assert low <= found.after <= high
+    assert low <= found.after.chance <= high
     assert score(question, mine) == score(question, best)
-    assert abs(found.after - 0.5) == pytest.approx(abs(chances[best] - 0.5), abs=0.001)
+    assert abs(found.after.chance - 0.5) == pytest.approx(abs(chances[best] - 0.5), abs=0.001)
 
 
 # The band.
@@ -175,11 +175,11 @@ def test_at_the_edge_of_the_band_nothing_changes_and_beyond_it_players_move(name
     beyond = solved(ask(here), system)
 
     assert (inside.difference, moved(inside)) == (lead, [])
-    assert inside.after == pytest.approx(0.55, abs=0.001)
-    assert beyond.before == pytest.approx(0.55, abs=0.001)
+    assert inside.after.chance == pytest.approx(0.55, abs=0.001)
+    assert beyond.before.chance == pytest.approx(0.55, abs=0.001)
     assert len(moved(beyond)) == 2
     assert beyond.after is not None
-    assert 0.45 <= beyond.after <= 0.55
+    assert 0.45 <= beyond.after.chance <= 0.55
 
 
 @pytest.mark.parametrize("name", ["synelo", "elo", "glicko2", "trueskill", "teamskill_k", "trueskill2"])
@@ -194,7 +194,7 @@ def test_a_pool_of_another_system_is_shuffled_into_the_band_that_it_predicts(nam
     found = solved(ask(here), system)
 
     assert found.after is not None
-    assert 0.45 <= found.after <= 0.55
+    assert 0.45 <= found.after.chance <= 0.55
     assert player(1) in found.split.a
     assert player(7) in found.split.b
 
@@ -208,12 +208,12 @@ def test_no_more_players_move_than_the_band_takes() -> None:
     evenest = solved(ask(here, replace(BAND, fair_band=(0.5, 0.5))), ns2(ratings))
 
     assert found.before is not None
-    assert found.before > 0.9
+    assert found.before.chance > 0.9
     assert len(moved(found)) == 4
     assert len(moved(capped)) == 2
     assert capped.after is not None
     assert evenest.after is not None
-    assert abs(evenest.after - 0.5) < abs(capped.after - 0.5)
+    assert abs(evenest.after.chance - 0.5) < abs(capped.after.chance - 0.5)
 
 
 def test_the_target_is_an_even_match_on_a_map_that_marines_win() -> None:
@@ -240,13 +240,13 @@ def test_a_commander_stays_and_counts_against_the_other_commander() -> None:
 
     found = solved(ask(here), system)
 
-    assert found.before == pytest.approx(1 / (1 + math.exp(-1600 / 2 / 400)))
+    assert found.before.chance == pytest.approx(1 / (1 + math.exp(-1600 / 2 / 400)))
     assert player(1) in found.split.a
     assert player(5) in found.split.b
     # Nothing makes up for it. The nearest: the aliens' field gets all but one of the good players.
     assert len(moved(found)) == 2
     assert found.difference == -2000
-    assert found.after == pytest.approx(1 / (1 + math.exp(-1600 / 2 / 400 + 2000 / 6 / 400)))
+    assert found.after.chance == pytest.approx(1 / (1 + math.exp(-1600 / 2 / 400 + 2000 / 6 / 400)))
 
 
 def test_a_vote_asks_for_the_chance_with_the_commanders_in_their_chairs() -> None:
@@ -259,8 +259,8 @@ def test_a_vote_asks_for_the_chance_with_the_commanders_in_their_chairs() -> Non
 
     assert isinstance(led, ChanceFound)
     assert isinstance(alone, ChanceFound)
-    assert led.chance == pytest.approx(1 / (1 + math.exp(-1)))
-    assert alone.chance == 0.5
+    assert led.outlook.chance == pytest.approx(1 / (1 + math.exp(-1)))
+    assert alone.outlook.chance == 0.5
 
 
 # Who is there.
@@ -300,7 +300,7 @@ def test_the_answer_has_the_spread_of_both_sides() -> None:
 def test_without_terms_the_evenest_split_is_taken() -> None:
     found = solved(ask(entries((1, 2), (3, 4)), None), ns2({1: 1400.0, 2: 1300.0, 3: 1200.0, 4: 1100.0}))
 
-    assert found.after == 0.5
+    assert found.after.chance == 0.5
 
 
 @pytest.mark.parametrize(
@@ -331,4 +331,4 @@ def test_where_no_split_is_fair_the_tolerance_is_in_win_probability(seed: int) -
     after = solved(question, system).after
 
     assert after is not None
-    assert abs(after - 0.5) <= min(abs(chance - 0.5) for chance in chances) + 0.02 + 0.0005
+    assert abs(after.chance - 0.5) <= min(abs(chance - 0.5) for chance in chances) + 0.02 + 0.0005

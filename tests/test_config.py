@@ -13,6 +13,7 @@ import pytest
 
 from equipoise import config, ratings
 from equipoise.config import state_directory
+from equipoise.config.changes import compare, without_restart
 from equipoise.config.printing import pool_table, printed
 from equipoise.config.rules import RANGES
 from equipoise.config.tables import Store
@@ -163,6 +164,13 @@ WRONG = (
     ("[pool.main]\nk_max = 0", "$.pool.main.k_max"),
     ("[pool.main]\nk_max = 12.5", "$.pool.main.k_max"),
     ("[pool.main]\nk_factor_min = 80", "$.pool.main.k_factor_min"),
+    ("[pool.main]\nbalance = 'trueskil'", "$.pool.main.balance"),
+    ("[pool.main]\nbalance = 3", "$.pool.main.balance"),
+    ("[pool.main]\nbalance = 'fifa_men'", "$.pool.main.balance"),
+    ("[pool.main]\nbalance = 'synelo'", "$.pool.main.balance"),
+    ("[pool.main]\nbalance = 'elo'\nbalance_params = 3", "$.pool.main.balance_params"),
+    ("[pool.main]\nbalance = 'elo'\nbalance_params.kk = 3", "$.pool.main.balance_params.kk"),
+    ("[pool.main]\nbalance_params.k = 3", "$.pool.main.balance_params"),
     ("[pool.'../x']", '$.pool."../x"'),
     ("[pool.main]\n[server.a]\npool = 'main'", "$.server.a.secret_sha256"),
     ("[server.a]\nsecret_file = 'arena-1.sha256'", "$.server.a.pool"),
@@ -342,3 +350,25 @@ def test_what_is_printed_is_the_effective_configuration_without_secrets(tmp_path
     assert table["server"]["arena-1"]["arena"] == {"round_one": "duel", "streak": 5}
     assert table["pool"]["main"]["k_max"] == 12
     assert DIGEST not in lines
+
+
+def test_a_balance_system_has_its_own_parameters(tmp_path: Path) -> None:
+    text = "[pool.main]\nbalance = 'trueskill'\nbalance_params.sigma = 7.0\nk_max = 9\n"
+    pool = load(tmp_path, text).pools["main"]
+    assert (pool.system, pool.params, pool.balance, pool.balance_params) == (
+        "synelo",
+        {"k_max": 9},
+        "trueskill",
+        {"sigma": 7.0},
+    )
+    (tmp_path / "again").mkdir()
+    assert load(tmp_path / "again", "\n".join(pool_table(pool))).pools["main"] == pool
+    assert "pool.main.balance_params.sigma = 7.0" in [*printed(load(tmp_path, text))]
+
+
+def test_a_change_of_the_balance_system_needs_a_restart_and_is_named(tmp_path: Path) -> None:
+    (tmp_path / "new").mkdir()
+    old = load(tmp_path, "[pool.main]\nbalance = 'elo'\n")
+    new = load(tmp_path / "new", "[pool.main]\nbalance = 'elo'\nbalance_params.k = 20.0\n")
+    assert compare(old, new).restart == ("pool.main.balance_params.k: 32 -> 20",)
+    assert without_restart(old, new).pools == old.pools

@@ -47,7 +47,8 @@ def metrics_of_a_server_with_rcon_and_a2s(folder: Path) -> str:
         game_server.settimeout(60)
         query = f"query = '127.0.0.1:{game_server.getsockname()[1]}'"
         keys = f"rcon = '127.0.0.1:1'\nrcon_password_file = 'rcon'\n{query}\n[server.ns2-1]"
-        with running(folder, CONFIG.replace("[server.ns2-1]", keys)) as daemon:
+        balanced = CONFIG.replace("[pool.main]", "[pool.main]\nbalance = 'trueskill'")
+        with running(folder, balanced.replace("[server.ns2-1]", keys)) as daemon:
             daemon.post(batch(1, HELLO, ROSTER, ended(1)))
             game_server.sendto(SIMPLE + info(), game_server.recvfrom(1500)[1])
             while "equipoise_query_players" not in (text := daemon.call("GET", "/metrics").raw.decode()):

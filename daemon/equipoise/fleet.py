@@ -75,7 +75,7 @@ class Fleet:
 
     async def _opened(self, config: Config, name: str, undo: AsyncExitStack) -> Pool:
         ring = Ring(config.directory / f"{name}.ring")
-        pool = Pool(name, _system(config, name), self._store, ring, self._clock)
+        pool = Pool(name, _system(config, name), self._store, ring, self._clock, balance=_balance(config, name))
         undo.push_async_callback(pool.close)
         with located(config.path):
             await pool.open()
@@ -111,6 +111,11 @@ class Fleet:
 def _system(config: Config, name: str) -> System[Any]:
     pool = config.pools[name]
     return ratings.create(pool.system, **pool.params)
+
+
+def _balance(config: Config, name: str) -> System[Any] | None:
+    pool = config.pools[name]
+    return ratings.create(pool.balance, **pool.balance_params) if pool.balance else None
 
 
 async def _close(hosts: Iterable[Host], pools: Iterable[Pool]) -> None:

@@ -14,7 +14,14 @@ from click.testing import CliRunner
 from equipoise.cli import main
 
 PRINT_NO_DATA = {"serve", "init", "check-config", "completion", "pool export"}
-SAMPLES = {"id": "76561197960287930", "text": "bob", "rating": "1500", "name": "arena-1", "server": "arena-1"}
+SAMPLES = {
+    "id": "76561197960287930",
+    "text": "bob",
+    "rating": "1500",
+    "name": "arena-1",
+    "server": "arena-1",
+    "players": "ann vs bob",
+}
 """For each argument that a command needs, by its name in the code."""
 
 
@@ -78,9 +85,10 @@ def test_help_fits_a_terminal_of_40_columns(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(set(REMOTE) - READ_FILES))
 def test_without_a_daemon_every_command_says_so_in_one_line_and_ends_with_3(name: str) -> None:
     needed = [
-        SAMPLES.get(each.name or "", "x")
+        word
         for each in COMMANDS[name].params
         if isinstance(each, click.Argument) and each.required
+        for word in SAMPLES.get(each.name or "", "x").split()
     ]
     yes = ["--yes"] if "yes" in {each.name for each in COMMANDS[name].params} else []  # nobody is here to be asked
     options = [*yes, "--url", "http://127.0.0.1:1", "--token", "x"]

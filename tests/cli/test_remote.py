@@ -12,7 +12,7 @@ from urllib.error import HTTPError
 import pytest
 
 from tests.cli.house import House, ask, one_line, post, run, serving
-from tests.wire.samples import HELLO, RED, ROUND, posted
+from tests.wire.samples import BLU, HELLO, RED, ROUND, posted
 
 
 def test_status_is_a_table_or_json(house: House, daemon: str) -> None:
@@ -81,6 +81,28 @@ def test_players_are_shown_set_reset_and_ranked(house: House, daemon: str) -> No
     assert ask(house, daemon, "player", "top").stdout == (
         "Nobody has 50 rounds yet; 2 are in their first 50. A rating is shown after them.\n"
     )
+
+
+def test_intervals_records_and_match_quality_are_shown(house: House) -> None:
+    house.edit('system = "synelo"', 'system = "glicko"')
+    house.edit("k_max = 12", "")
+    with serving(house) as (_, address):
+        post(address, house.secret, posted({**HELLO, "map": "koth_nucleus"}, {**ROUND, "map": "koth_nucleus"}, seq=1))
+        shown = ask(house, address, "player", "show", RED).stdout
+        rows = ask(house, address, "player", "find", RED, "--csv").stdout.splitlines()
+        even = ask(house, address, "match", "quality", RED, "vs", BLU, "--mode", "koth")
+        plain = json.loads(ask(house, address, "match", "quality", RED, "vs", BLU, "--json").stdout)
+        wrong = [ask(house, address, "match", "quality", *words) for words in ((RED, BLU), (RED, "vs"))]
+    assert re.search(r"SKILL, 80 % +ROUNDS +WON-DRAWN-LOST +LEFT", shown)
+    assert re.search(rf"{RED} .* \d+ to \d+ +1 +1-0-0 +0 ", shown)
+    assert rows[0].split(",")[3:10] == ["deviation", "low", "high", "rounds", "wins", "draws", "losses"]
+    assert rows[1].split(",")[6:11] == ["1", "1", "0", "0", "0"]
+    a, b, chance, quality = even.stdout.splitlines()
+    assert (a, b) == (f"Side A   {RED}", f"Side B   {BLU}")
+    assert re.fullmatch(r"Chance   \d\d % \(\d+ to \d\d\) for side A to win", chance)
+    assert quality == f"Quality  {plain['quality']:.2f}"
+    assert [each.returncode for each in wrong] == [2, 2]
+    assert "the word vs" in wrong[0].stderr
 
 
 def test_an_order_that_the_game_still_has_to_carry_out_says_where_its_result_is_shown(

@@ -16,6 +16,7 @@ from equipoise.core.events import (
     SummariesLoaded,
 )
 from equipoise.core.model import Entry, PlayerId, PlayerSummary, Side, Split
+from equipoise.core.outlook import Outlook
 
 POINTS_PER_CHANCE = 4 * 2400
 """Slope of the logistic at even sides, for Θ = 2400: 0.01 of win probability is 96 points."""
@@ -40,7 +41,7 @@ def answer(
             return SplitsCached(ask, tuple(_every_size(ask, (ratings, on_b or ratings))))
         case AskChance():
             ahead = difference(Split(ask.a, ask.b), ratings, on_b) / points_per_chance
-            return ChanceFound(ask, min(1.0, max(0.0, 0.5 + ahead)), None)
+            return ChanceFound(ask, Outlook.alone(min(1.0, max(0.0, 0.5 + ahead))))
 
 
 def difference(split: Split, ratings: Ratings, on_b: Ratings | None = None) -> float:
@@ -56,7 +57,7 @@ def _solved(ask: AskSplit, side_skills: SideSkills, points_per_chance: float) ->
     best = _duel(ask.entries, side_skills) if duels else _preferred(ask, side_skills, points_per_chance)
     if best is None:
         return SolveFailed(ask, "no split keeps to the constraints")
-    return SplitSolved(ask, best, difference(best, *side_skills), 0.5, 0.5)
+    return SplitSolved(ask, best, difference(best, *side_skills), Outlook.alone(0.5), Outlook.alone(0.5))
 
 
 def _shuffled(ask: AskSplit, side_skills: SideSkills, points_per_chance: float) -> SplitSolved:
@@ -91,7 +92,7 @@ def _shuffled(ask: AskSplit, side_skills: SideSkills, points_per_chance: float) 
     allowed = [split for split in possible if _moved(ask, split) <= most]
     best = min(allowed or possible, key=order)
     now = Split(*(tuple(entry.id for entry in ask.entries if entry.side is side) for side in Side))
-    return SplitSolved(ask, best, difference(best, *side_skills), chance(now), chance(best))
+    return SplitSolved(ask, best, difference(best, *side_skills), *map(Outlook.alone, (chance(now), chance(best))))
 
 
 def _duel(entries: Sequence[Entry], side_skills: SideSkills) -> Split:

@@ -11,6 +11,7 @@ from equipoise.core.asks import AskSplit, Moment, Purpose
 from equipoise.core.bench import duel
 from equipoise.core.effects import Assign, Lock, LogDecision, Tell
 from equipoise.core.model import Context, Mode, PlayerId
+from equipoise.core.outlook import Outlook
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from tests.core.game import Game
@@ -355,14 +356,14 @@ def test_a_duel_from_freeze_to_live_as_a_list_of_effects() -> None:
     teams = split("b|c|a")
     script: list[tuple[float, e.Event]] = [
         (10.0, started("||abc", 10.0)),
-        (10.1, e.SplitSolved(question, teams, 10.0, None, 0.5)),
+        (10.1, e.SplitSolved(question, teams, 10.0, None, Outlook.alone(0.5))),
         (10.2, e.OrderDone(10.2, "o1")),  # type: ignore[arg-type]
         (15.0, went_live("r1", "b|c|a", 15.0)),
     ]
     assert play(session, script) == [
         question,
         Assign("o1", reason, teams, freeze),  # type: ignore[arg-type]
-        LogDecision("duel", reason, "o1", teams, ids("bc"), None, 0.5),  # type: ignore[arg-type]
+        LogDecision("duel", reason, "o1", teams, ids("bc"), None, Outlook.alone(0.5)),  # type: ignore[arg-type]
         Lock(ids("b")[0], A, None),
         Lock(ids("c")[0], B, None),
         Tell(ids("a")[0], (Text(Phrase.DUEL_WAIT),)),

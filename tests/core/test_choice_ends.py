@@ -8,6 +8,7 @@ from equipoise.core import events as e
 from equipoise.core.asks import AskSplit, Moment
 from equipoise.core.effects import Assign, Effect, LogDecision, Say, Tell
 from equipoise.core.model import Mode, PlayerId
+from equipoise.core.outlook import Outlook
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
@@ -129,7 +130,9 @@ def test_if_players_come_or_leave_while_it_is_solved_it_is_asked_for_again() -> 
     session = begun(Mode.NS2, "ab|cd", phase=e.Phase.IDLE)
     ask = asked(closed(session))
     play(session, [(0.0, seen("ab|cd|e"))])
-    again = asked(play(session, [(0.0, e.SplitSolved(ask, split("cd|ab"), 0.0, 0.5, 0.5))]))
+    again = asked(
+        play(session, [(0.0, e.SplitSolved(ask, split("cd|ab"), 0.0, Outlook.alone(0.5), Outlook.alone(0.5)))])
+    )
     assert (again.moment, len(again.entries), again.terms and len(again.terms.wishes)) == (Moment.NOW, 5, 4)
 
 
@@ -145,12 +148,14 @@ def test_if_the_solver_fails_the_choice_is_kept_for_the_next_round_start() -> No
 def test_what_could_not_be_carried_out_is_carried_out_before_the_round() -> None:
     session = begun(Mode.NS2, "ab|cd", phase=e.Phase.IDLE)
     ask = asked(closed(session))
-    solution = e.SplitSolved(ask, split("cd|ab"), 0.0, 0.5, 0.5)
+    solution = e.SplitSolved(ask, split("cd|ab"), 0.0, Outlook.alone(0.5), Outlook.alone(0.5))
     order = assigned(play(session, [(0.0, solution)]))
     play(session, [(0.0, e.OrderFailed(0.0, order.order, "sizes"))])
     assert session.memory.pending == Text(Phrase.REASON_CHOICE)
     ask = asked(play(session, [(0.0, started("ab|cd"))]))
-    order = assigned(play(session, [(0.0, e.SplitSolved(ask, split("cd|ab"), 0.0, 0.5, 0.5))]))
+    order = assigned(
+        play(session, [(0.0, e.SplitSolved(ask, split("cd|ab"), 0.0, Outlook.alone(0.5), Outlook.alone(0.5)))])
+    )
     effects = play(session, [(0.0, e.OrderDone(0.0, order.order))])
     assert Say(Text(Phrase.CHOICE_RESULT, ("4", "4"))) in effects
     play(session, [(0.0, went_live("r1", "cd|ab"))])

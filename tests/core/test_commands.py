@@ -10,6 +10,7 @@ from equipoise.core import events as e
 from equipoise.core.asks import AskMoves, AskSplit, Moment, Purpose
 from equipoise.core.effects import Assign, Cancel, LogDecision, LookUp, Say, Tell
 from equipoise.core.model import Mode, OrderId
+from equipoise.core.outlook import Outlook
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.session import Session
 from tests.core.answerer import answer
@@ -217,7 +218,7 @@ def test_scramble_next_in_the_freeze_time_is_carried_out_in_it() -> None:
 def test_a_dry_run_shows_the_proposal_and_orders_nothing() -> None:
     session = begun(Mode.KOTH, "ab|cd", phase=e.Phase.OVER)
     question = asked(session, (1.0, command("scramble", "dry")))
-    teams = e.SplitSolved(question, split("ac|bd"), 0.0, 0.61, 0.5)
+    teams = e.SplitSolved(question, split("ac|bd"), 0.0, Outlook.alone(0.61), Outlook.alone(0.5))
     moved = [Text(Phrase.DRY_RUN_LINE, ("@b", "BLU")), Text(Phrase.DRY_RUN_LINE, ("@c", "RED"))]
     assert play(session, [(1.1, teams)]) == [tell(Text(Phrase.DRY_RUN, ("2", "RED", "61", "50")), *moved)]
     assert session.memory.pending is None
@@ -235,7 +236,9 @@ def test_a_dry_run_asks_what_the_next_scramble_would_ask() -> None:
 def test_a_dry_run_while_a_side_is_empty_knows_no_chance_before_it() -> None:
     session = begun(Mode.KOTH, "abcd|", phase=e.Phase.OVER)
     question = asked(session, (1.0, command("scramble", "dry")))
-    (shown,) = of(Tell, play(session, [(1.1, e.SplitSolved(question, split("ab|cd"), 0.0, None, 0.504))]))
+    (shown,) = of(
+        Tell, play(session, [(1.1, e.SplitSolved(question, split("ab|cd"), 0.0, None, Outlook.alone(0.504)))])
+    )
     assert isinstance(shown, Tell)
     assert shown.lines[0] == Text(Phrase.DRY_RUN, ("2", "RED", "?", "50"))
 
@@ -243,7 +246,10 @@ def test_a_dry_run_while_a_side_is_empty_knows_no_chance_before_it() -> None:
 def test_a_dry_run_shows_the_players_it_would_bench() -> None:
     session = begun(Mode.ARENA, "ab|cd|e", phase=e.Phase.OVER)
     question = asked(session, (1.0, command("scramble", "dry")))
-    (shown,) = of(Tell, play(session, [(1.1, e.SplitSolved(question, split("eb|cd|a"), 0.0, 0.61, 0.5))]))
+    (shown,) = of(
+        Tell,
+        play(session, [(1.1, e.SplitSolved(question, split("eb|cd|a"), 0.0, Outlook.alone(0.61), Outlook.alone(0.5)))]),
+    )
     assert isinstance(shown, Tell)
     assert Text(Phrase.DRY_RUN_LINE, ("@a", "-")) in shown.lines
 

@@ -12,6 +12,7 @@ from equipoise.core.effects import Effect, Lock, LogDecision, Place
 from equipoise.core.joins import answer_switch, place_joiner
 from equipoise.core.memory import HeldSide
 from equipoise.core.model import MOST_PLAYERS, Entry, Mode, OrderId, PlayerId, PlayerSummary, Roster, Side
+from equipoise.core.outlook import Outlook
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.session import Session
 from tests.core.scripts import (
@@ -320,7 +321,7 @@ def test_locks_do_not_bind_scrambles() -> None:
     play(session, [(2.0, started("ab|cd", 2.0))])
     question = session.state.asked
     assert question is not None
-    play(session, [(3.0, e.SplitSolved(question, split("ac|bd"), 0.0, 0.5, 0.5))])
+    play(session, [(3.0, e.SplitSolved(question, split("ac|bd"), 0.0, Outlook.alone(0.5), Outlook.alone(0.5)))])
     play(session, [(4.0, e.OrderDone(4.0, OrderId("o1")))])
     assert session.memory.locks[PlayerId("b")].side is B
 

@@ -11,6 +11,7 @@ from equipoise.core.asks import AskSplit, LoadSummaries
 from equipoise.core.effects import Assign, Ignored, Lock, LogDecision, RecordRound, Say
 from equipoise.core.memory import Benched, HeldSide, Memory
 from equipoise.core.model import Mode, OrderId, PlayerId, PlayerSummary
+from equipoise.core.outlook import Outlook
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
@@ -140,7 +141,9 @@ def test_order_ids_go_on_after_the_restart() -> None:
     effects = play(session, [(50.0, hello(Mode.ARENA, e.Phase.FREEZE)), (50.0, seen("ab|cd"))])
     (question,) = of(AskSplit, effects)
     assert isinstance(question, AskSplit)
-    (order, _) = play(session, [(50.1, e.SplitSolved(question, split("ac|bd"), 0.0, 0.5, 0.5))])
+    (order, _) = play(
+        session, [(50.1, e.SplitSolved(question, split("ac|bd"), 0.0, Outlook.alone(0.5), Outlook.alone(0.5)))]
+    )
     assert isinstance(order, Assign)
     assert order.order == "o13"
 
@@ -210,7 +213,7 @@ def test_a_plugin_that_was_loaded_anew_has_forgotten_its_orders() -> None:
     play(session, [(1.0, command("scramble", "next"))])
     question = session.state.asked
     assert question is not None
-    play(session, [(1.1, e.SplitSolved(question, split("ac|bd"), 0.0, 0.5, 0.5))])
+    play(session, [(1.1, e.SplitSolved(question, split("ac|bd"), 0.0, Outlook.alone(0.5), Outlook.alone(0.5)))])
     play(session, [(2.0, hello(phase=e.Phase.FREEZE, session="s2", late=True))])
     assert of(AskSplit, play(session, [(2.1, seen("ab|cd"))]))
 

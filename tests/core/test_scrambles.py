@@ -10,6 +10,7 @@ from equipoise.core import events as e
 from equipoise.core.asks import AskSplit, CacheSplits, Moment, Purpose
 from equipoise.core.effects import Assign, Lock, LogDecision, Say, Unlock
 from equipoise.core.model import Mode, OrderId, PlayerId, Split, SplitCache
+from equipoise.core.outlook import Outlook
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.session import Session
 from equipoise.core.triggers import Tally
@@ -82,13 +83,13 @@ def test_a_due_scramble_is_carried_out_in_the_freeze_time_of_the_next_round() ->
     teams = split("ad|bc")
     script: list[tuple[float, e.Event]] = [
         (110.0, started("ab|cd", 110.0)),
-        (110.1, e.SplitSolved(question, teams, 0.0, 0.6, 0.5)),
+        (110.1, e.SplitSolved(question, teams, 0.0, Outlook.alone(0.6), Outlook.alone(0.5))),
         (110.2, e.OrderDone(110.2, OrderId("o1"))),
     ]
     assert play(session, script) == [
         question,
         Assign(OrderId("o1"), SHUTOUT, teams, Moment.FREEZE),
-        LogDecision("scramble", SHUTOUT, OrderId("o1"), teams, ids("bd"), 0.6, 0.5),
+        LogDecision("scramble", SHUTOUT, OrderId("o1"), teams, ids("bd"), Outlook.alone(0.6), Outlook.alone(0.5)),
         *(Lock(player, A, 180.0) for player in ids("ad")),
         *(Lock(player, B, 180.0) for player in ids("bc")),
         Say(Text(Phrase.SCRAMBLED, ("RED", "50"))),

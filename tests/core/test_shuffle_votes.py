@@ -10,6 +10,7 @@ from equipoise.core import events as e
 from equipoise.core.asks import AskChance, AskSplit, Moment, Purpose
 from equipoise.core.effects import Assign, Effect, LogDecision, Say, Tell
 from equipoise.core.model import Mode, OrderId, Split
+from equipoise.core.outlook import Outlook
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
@@ -34,6 +35,7 @@ from tests.core.scripts import (
 TEN = "abcde|fghij"
 SIX_VOICES = "abcfgh"
 UNEVEN, EVEN = 0.7, 0.52
+OUTLOOKS = Outlook.alone(UNEVEN), Outlook.alone(0.51)
 VOTED, ADMIN = Text(Phrase.REASON_VOTE), Text(Phrase.REASON_ADMIN)
 RESTARTS = Say(Text(Phrase.SHUFFLE_RESTARTS))
 NEXT = rules(shuffle={"vote": "next", "at_round_start": False})
@@ -45,7 +47,7 @@ def wish(session: Session, by: str | None, now: float = 1.0, chance: float = UNE
     effects: list[Effect] = []
     for effect in play(session, [(now, command("vote", by=by, admin=False))]):
         found = isinstance(effect, AskChance)
-        effects += play(session, [(now, e.ChanceFound(effect, chance, None))]) if found else [effect]  # type: ignore[arg-type]
+        effects += play(session, [(now, e.ChanceFound(effect, Outlook.alone(chance)))]) if found else [effect]  # type: ignore[arg-type]
     return effects
 
 
@@ -71,7 +73,7 @@ def asked(effects: list[Effect]) -> AskSplit:
 
 
 def solved(question: AskSplit, teams: str | Split = "abcdf|eghij") -> e.SplitSolved:
-    return e.SplitSolved(question, split(teams) if isinstance(teams, str) else teams, 0.0, UNEVEN, 0.51)
+    return e.SplitSolved(question, split(teams) if isinstance(teams, str) else teams, 0.0, *OUTLOOKS)
 
 
 def started(text: str = TEN, at: float = 50.0) -> e.RoundStarted:
@@ -136,6 +138,16 @@ def test_a_vote_in_the_freeze_is_carried_out_in_it() -> None:
 def test_a_vote_on_teams_inside_the_fair_band_is_refused_with_the_probability() -> None:
     session = begun(Mode.NS2, TEN)
     assert refusal(session, chance=EVEN) == Text(Phrase.VOTE_EVEN, ("Marines", "52"))
+
+
+def test_teams_that_are_hardly_known_are_not_even() -> None:
+    hardly, well = (Outlook(0.5, 0.2, 0.8, unevenness) for unevenness in (0.2, 0.04))
+    for outlook, even in ((hardly, False), (well, True)):
+        session = begun(Mode.NS2, TEN)
+        (question,) = play(session, [(1.0, command("vote", admin=False))])
+        assert isinstance(question, AskChance)
+        (told,) = play(session, [(1.1, e.ChanceFound(question, outlook))])
+        assert isinstance(told, Tell) is even
 
 
 def test_the_band_of_a_shuffle_is_the_one_that_counts() -> None:
@@ -203,7 +215,7 @@ def test_an_admins_shuffle_that_finds_no_player_to_move_starts_no_round_again() 
     question = asked(play(session, [(1.0, command("shuffle", "now"))]))
     text = Text(Phrase.SHUFFLE_NEEDLESS, ("Marines", "51"))
     effects = play(session, [(1.1, solved(question, TEN))])
-    assert effects == [LogDecision("shuffle", text, before=UNEVEN, after=0.51), Say(text)]
+    assert effects == [LogDecision("shuffle", text, before=OUTLOOKS[0], after=OUTLOOKS[1]), Say(text)]
     assert session.memory.pending is None
 
 

@@ -8,6 +8,7 @@ from equipoise.core import events as e
 from equipoise.core.asks import AskSplit, CacheSplits, Moment, Purpose, ShuffleTerms
 from equipoise.core.effects import Assign, Effect, Lock, LogDecision, RecordRound, Say
 from equipoise.core.model import DueIf, Mode, OrderId, Roster, Split
+from equipoise.core.outlook import Outlook
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
@@ -57,7 +58,7 @@ def asked(effects: list[Effect]) -> AskSplit:
 
 def solved(question: AskSplit, found: str | Split, after: float | None = 0.52) -> e.SplitSolved:
     teams = split(found) if isinstance(found, str) else found
-    return e.SplitSolved(question, teams, 0.0, 0.7, after)
+    return e.SplitSolved(question, teams, 0.0, Outlook.alone(0.7), after if after is None else Outlook.alone(after))
 
 
 def shuffled(order: str, reason: Text, teams: str, moved: str, moment: Moment = Moment.FREEZE) -> list[Effect]:
@@ -65,7 +66,7 @@ def shuffled(order: str, reason: Text, teams: str, moved: str, moment: Moment = 
     found = split(teams)
     return [
         Assign(OrderId(order), reason, found, moment),
-        LogDecision("shuffle", reason, OrderId(order), found, ids(moved), 0.7, 0.52),
+        LogDecision("shuffle", reason, OrderId(order), found, ids(moved), Outlook.alone(0.7), Outlook.alone(0.52)),
     ]
 
 

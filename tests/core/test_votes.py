@@ -8,6 +8,7 @@ from equipoise.core import events as e
 from equipoise.core.asks import AskChance, AskSplit, Purpose
 from equipoise.core.effects import Cancel, Effect, Ignored, LogDecision, OpenVote, Say, Tell
 from equipoise.core.model import Mode, OrderId
+from equipoise.core.outlook import Outlook
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
@@ -36,13 +37,14 @@ CHANCE = 0.7
 
 
 def wish(
-    session: Session, by: str | None, now: float = 1.0, chance: float = CHANCE, distance: float | None = None
+    session: Session, by: str | None, now: float = 1.0, chance: float = CHANCE, unevenness: float | None = None
 ) -> list[Effect]:
     """A player asks for a vote, and the pool answers at once; returns the effects that players see."""
     effects: list[Effect] = []
     for effect in play(session, [(now, command("vote", by=by, admin=False))]):
         if isinstance(effect, AskChance):
-            effects += play(session, [(now, e.ChanceFound(effect, chance, distance))])
+            outlook = Outlook.alone(chance) if unevenness is None else Outlook(chance, 0.2, 0.8, unevenness)
+            effects += play(session, [(now, e.ChanceFound(effect, outlook))])
         else:
             effects.append(effect)
     return effects
@@ -180,9 +182,9 @@ def test_a_vote_on_even_teams_is_refused_and_the_player_reads_the_chance(chance:
     assert answered == [told if even else Say(voice("a", 1, 3))]
 
 
-@pytest.mark.parametrize(("distance", "even"), [(0.3, False), (0.081, False), (0.079, True), (None, True)])
-def test_teams_whose_players_are_hardly_known_are_not_known_to_be_even(distance: float | None, even: bool) -> None:
-    answered = wish(begun(Mode.KOTH, TEN), "a", chance=0.5, distance=distance)
+@pytest.mark.parametrize(("unevenness", "even"), [(0.3, False), (0.081, False), (0.079, True), (None, True)])
+def test_teams_whose_players_are_hardly_known_are_not_known_to_be_even(unevenness: float | None, even: bool) -> None:
+    answered = wish(begun(Mode.KOTH, TEN), "a", chance=0.5, unevenness=unevenness)
     assert (answered == [Say(voice("a", 1, 3))]) is not even
 
 
@@ -206,6 +208,13 @@ def test_players_read_the_names_that_the_configuration_gives_the_sides() -> None
     assert told.lines == (Text(Phrase.VOTE_EVEN, ("Allies", "50")),)
 
 
+def test_players_read_the_interval_where_it_is_known() -> None:
+    (told,) = wish(begun(Mode.KOTH, TEN), "a", chance=0.5, unevenness=0.05)
+    assert isinstance(told, Tell)
+    assert told.lines == (Text(Phrase.VOTE_EVEN_INTERVAL, ("RED", "50", "20", "80")),)
+    assert told.lines[0].phrase.refusal
+
+
 def test_players_of_ns2_read_the_chance_of_the_marines() -> None:
     (told,) = wish(begun(Mode.NS2, TEN), "a", chance=0.5)
     assert isinstance(told, Tell)
@@ -217,7 +226,7 @@ def test_a_chance_that_is_out_of_date_is_asked_for_again() -> None:
     (question,) = play(session, [(1.0, command("vote", admin=False))])
     assert isinstance(question, AskChance)
     play(session, [(1.1, e.SideChanged(1.1, ids("a")[0], B))])
-    (again,) = play(session, [(1.2, e.ChanceFound(question, CHANCE, None))])
+    (again,) = play(session, [(1.2, e.ChanceFound(question, Outlook.alone(CHANCE)))])
     assert isinstance(again, AskChance)
     assert (len(question.a), len(again.a), again.by) == (5, 4, ids("a")[0])
 
@@ -227,7 +236,7 @@ def test_a_voice_that_is_too_late_when_the_chance_is_known_is_refused() -> None:
     (question,) = play(session, [(1.0, command("vote", admin=False))])
     assert isinstance(question, AskChance)
     play(session, [(1.1, command("scramble", "next"))])
-    answered = play(session, [(1.2, e.ChanceFound(question, CHANCE, None))])
+    answered = play(session, [(1.2, e.ChanceFound(question, Outlook.alone(CHANCE)))])
     assert answered == [Tell(ids("a")[0], (Text(Phrase.VOTE_ALREADY_DUE),))]
 
 
@@ -256,7 +265,7 @@ def test_a_vote_that_passes_in_the_freeze_is_carried_out_in_it() -> None:
     play(session, [(15.0, ended(finished("r1", A, TEN), 15.0)), (20.0, started(TEN, 20.0))])
     (question,) = of(AskSplit, voted(session, order, 9, 1))
     assert isinstance(question, AskSplit)
-    solved = e.SplitSolved(question, split("abcdf|eghij"), 0.0, 0.7, 0.5)
+    solved = e.SplitSolved(question, split("abcdf|eghij"), 0.0, Outlook.alone(0.7), Outlook.alone(0.5))
     assert assigned(play(session, [(21.1, solved)])).reason == Text(Phrase.REASON_VOTE)
 
 

@@ -42,7 +42,7 @@ def test_a_round_against_the_odds_says_so() -> None:
 
 def test_every_phrase_is_shown_with_its_arguments_and_names() -> None:
     for phrase in Phrase:
-        args = (f"@{A}", "17", "x", "y", "z")[: phrase.arguments]
+        args = (f"@{A}", "17", "x", "y", "z", "w")[: phrase.arguments]
 
         said = words.english(Text(phrase, args), NAMES)
 

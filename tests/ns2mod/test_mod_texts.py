@@ -52,7 +52,7 @@ def test_there_is_no_file_of_another_language() -> None:
 
 def test_every_phrase_of_the_daemon_that_ns2_has_is_there_as_it_is(modules: Modules) -> None:
     english = {phrase.key: phrase.value for phrase in Phrase if phrase.key not in BUILD["NOT_IN_NS2"]}
-    assert {key: line(modules, "en", key, *(f"{{{n}}}" for n in range(1, 6))) for key in english} == english
+    assert {key: line(modules, "en", key, *(f"{{{n}}}" for n in range(1, 7))) for key in english} == english
 
 
 @pytest.mark.parametrize("code", CODES)

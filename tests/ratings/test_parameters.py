@@ -38,7 +38,14 @@ def refusal(name: str, parameter: str, value: object) -> str | None:
     return None
 
 
-WANTED = {float: "a number", int: "a whole number", str: "is not text", dict: "a table", tuple: "a list", bool: "true or false"}
+WANTED = {
+    float: "a number",
+    int: "a whole number",
+    str: "is not text",
+    dict: "a table",
+    tuple: "a list",
+    bool: "true or false",
+}
 
 
 @pytest.mark.parametrize("name", SYSTEMS)

@@ -28,7 +28,7 @@ from equipoise.store.sqlite.replaying import Question, revised
 from tests.opened_pool import opened, rated_alone, summary_of
 from tests.pools import an_import, some_rounds
 from tests.store.disk import fast_directory
-from tests.store.samples import SERVER, a_round, in_loop, player, with_spans
+from tests.store.samples import SERVER, a_round, in_loop, player, with_counts, with_spans
 
 PLAYERS = range(1, 8)
 SYSTEMS: dict[str, dict[str, Any]] = {
@@ -49,8 +49,14 @@ TABLES = (
     "SELECT * FROM participants ORDER BY round, place",
     "SELECT number, id, prediction, voided, skill_at_start FROM rounds ORDER BY number",
     "SELECT key, part FROM shared ORDER BY key",
+    "SELECT player, wins, draws, losses, leaves FROM records WHERE wins + draws + losses ORDER BY player",
     "SELECT edited.* FROM edited JOIN edits ON number = edit "
     "WHERE action IN ('set', 'reset', 'import') AND NOT struck ORDER BY edit",
+)
+
+RECORDS_TABLE = 4
+RECORDED = (
+    "SELECT player, sum(score = 1.0), sum(score = 0.5), sum(score = 0.0), sum(quit) FROM participants GROUP BY player"
 )
 
 Step = tuple[str, Any]
@@ -63,10 +69,14 @@ class InThisProcess(SqliteStore):
         return revised(await asyncio.to_thread(answer, question, lambda: None))
 
 
-def numbers(directory: Path) -> list[list[tuple[object, ...]]]:
-    """Every number that a rating system made."""
+def rows(directory: Path, query: str) -> list[tuple[object, ...]]:
     with closing(sqlite3.connect(directory / "s.db")) as database:
-        return [database.execute(query).fetchall() for query in TABLES]
+        return database.execute(query).fetchall()
+
+
+def numbers(directory: Path) -> list[list[tuple[object, ...]]]:
+    """Every number that a rating system made, and the players' records."""
+    return [rows(directory, query) for query in TABLES]
 
 
 async def taken(pool: Pool, number: int, step: Step) -> None:
@@ -77,7 +87,7 @@ async def taken(pool: Pool, number: int, step: Step) -> None:
             case "round":
                 sides, winner, late = what
                 record = a_round(number, a=sides[:2], b=sides[2:4], winner=winner)
-                record = with_spans(record) if number % 2 else record
+                record = with_spans(record) if number % 2 else with_counts(record)
                 skills = {player(each): 1000.0 + 10.0 * late for each in sides[:3]}
                 record = replace(record, skill_at_start=skills) if late else record
                 assert (await pool.record(record, None)).status == "stored"
@@ -127,6 +137,7 @@ def test_memory_and_store_and_a_replay_from_the_first_round_say_the_same(system:
             for number, step in enumerate(steps):
                 await taken(pool, number, step)
             after = numbers(directory)
+            assert after[RECORDS_TABLE] == rows(directory, RECORDED)
             fingerprint = await pool.store.fingerprint("main")
             assert fingerprint is not None
             await pool.summaries([player(number) for number in PLAYERS])

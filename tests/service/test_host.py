@@ -279,7 +279,7 @@ async def test_a_dry_run_proposes_and_orders_nothing(rig: Rig) -> None:
     assert answer.proposal is not None
     assert answer.proposal.before is not None
     assert answer.proposal.after is not None
-    assert abs(answer.proposal.after - 0.5) < abs(answer.proposal.before - 0.5)
+    assert abs(answer.proposal.after.chance - 0.5) < abs(answer.proposal.before.chance - 0.5)
     assert orders(reply, f.Assign) == []
     assert not reply.pending
 

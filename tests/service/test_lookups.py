@@ -87,8 +87,8 @@ def test_the_leaderboard_and_a_players_place_on_it(tmp_path: Path) -> None:
                 (Phrase.TOP_LINE, ("1", f"@{player(1)}", winner)),
                 (Phrase.TOP_LINE, ("2", f"@{player(3)}", loser)),
             ]
-            assert await asked(rig, "rank") == [(Phrase.RANK, (f"@{player(1)}", "1", "2", winner))]
-            assert await asked(rig, "rank", player(3)) == [(Phrase.RANK, (f"@{player(3)}", "2", "2", loser))]
+            assert await asked(rig, "rank") == [(Phrase.RANK, (f"@{player(1)}", "1", "2", winner, "1-0-0"))]
+            assert await asked(rig, "rank", player(3)) == [(Phrase.RANK, (f"@{player(3)}", "2", "2", loser, "0-0-1"))]
             assert await asked(rig, "rating", player(3)) == [(Phrase.RATING, (f"@{player(3)}", loser, "1"))]
 
     asyncio.run(main())

@@ -182,6 +182,12 @@ class EveningOfNS2(Evening):
     system = "ns2"
 
 
+class EveningOfJoint(Evening):
+    """The same with a system that every round changes as a whole."""
+
+    system = "joint"
+
+
 class EveningInLittleMemory(Evening):
     """The same where memory holds two players beside those of a round or a question."""
 
@@ -191,7 +197,9 @@ class EveningInLittleMemory(Evening):
 ANY_ORDER = settings(stateful_step_count=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 Evening.TestCase.settings = settings(ANY_ORDER, max_examples=settings.default.max_examples * 2 // 5)
 EveningOfNS2.TestCase.settings = settings(ANY_ORDER, max_examples=settings.default.max_examples // 10)
+EveningOfJoint.TestCase.settings = settings(ANY_ORDER, max_examples=settings.default.max_examples // 10)
 EveningInLittleMemory.TestCase.settings = settings(ANY_ORDER, max_examples=settings.default.max_examples // 10)
 TestEvening = Evening.TestCase
 TestEveningInLittleMemory = EveningInLittleMemory.TestCase
+TestEveningOfJoint = EveningOfJoint.TestCase
 TestEveningOfNS2 = EveningOfNS2.TestCase

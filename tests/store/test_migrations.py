@@ -21,6 +21,11 @@ from tests.pools import fill, some_rounds, stored
 from tests.store.samples import SERVER, in_loop, opened, player
 
 WITHOUT_EDITS = (
+    "DROP TABLE records",
+    "DROP TABLE snapshots",
+    "ALTER TABLE rounds DROP COLUMN balance_prediction",
+    "ALTER TABLE rounds DROP COLUMN squads",
+    "ALTER TABLE participants DROP COLUMN counts",
     "ALTER TABLE participants DROP COLUMN spans",
     "DROP INDEX rounds_by_server",
     "DROP TABLE qualities",

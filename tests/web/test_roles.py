@@ -51,6 +51,7 @@ ALLOWED: dict[str, tuple[str, Any, dict[str, str]]] = {
         {},
         {**ADMINS, ADMIN: "not_found"},
     ),
+    "GET /v1/admin/pools": ("/v1/admin/pools", None, READERS),
     "GET /v1/admin/pools/{pool}/quality": ("/v1/admin/pools/main/quality", None, READERS),
     "GET /v1/admin/pools/{pool}/theta": ("/v1/admin/pools/main/theta", None, READERS),
     "POST /v1/admin/pools/{pool}/refit": (

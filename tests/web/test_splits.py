@@ -79,6 +79,27 @@ def test_the_win_probability_is_that_of_the_pool(daemon: Daemon) -> None:
     assert split["win_probability"] == pytest.approx(1 / (1 + exp(-900 / 2400)))
 
 
+def test_ratings_have_no_interval_and_their_quality_is_that_of_the_chance(daemon: Daemon) -> None:
+    (split,) = solve(daemon, ratings=[1800, 1500, 1400, 1000], pinned={"0": "a", "1": "a"}, size=2)
+    assert (split["low"], split["high"]) == (None, None)
+    assert split["unevenness"] == pytest.approx(split["win_probability"] - 0.5)
+    assert split["quality"] == pytest.approx(1 - 2 * split["unevenness"])
+
+
+@pytest.mark.parametrize("preferring", [False, True])
+def test_a_pool_of_correlated_errors_says_how_even_its_splits_are_known_to_be(tmp_path: Path, preferring: bool) -> None:
+    ids = [str(int(RED) + n) for n in range(4)]
+    with running(tmp_path, CONFIG.replace("[pool.main]", '[pool.main]\nsystem = "joint"')) as daemon:
+        for id, rating in zip(ids, (2000, 1000, 1900, 1100), strict=True):
+            daemon.call("PUT", f"/v1/admin/players/{id}", {"rating": rating, "new": True})
+        more: dict[str, Any] = {"current": {"a": ids[:2], "b": ids[2:]}, "tolerance": 0.01} if preferring else {}
+        (split,) = solve(daemon, ids=ids, **more)
+    assert {frozenset(split["a"]), frozenset(split["b"])} == {frozenset(ids[:2]), frozenset(ids[2:])}
+    assert split["optimal"] is False
+    assert split["low"] < split["win_probability"] < split["high"]
+    assert split["quality"] == pytest.approx(1 - 2 * split["unevenness"])
+
+
 def test_players_are_split_by_what_the_pool_knows_of_them(daemon: Daemon) -> None:
     ids = [str(int(RED) + n) for n in range(4)]
     for id, rating in zip(ids, (2000, 1000, 1900, 1100), strict=True):

@@ -7,13 +7,13 @@ its indices come back as players, and a win probability is added to what is anno
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from statistics import pstdev
 from typing import Any
 
-from equipoise.balancing.chances import Values, chance, distance, field_skills, on_both_sides, on_field, skills
+from equipoise.balancing.chances import Values, chance, field_skills, on_both_sides, on_field, outlook, skills
+from equipoise.balancing.means import best, who_plays
 from equipoise.balancing.shuffles import shuffled
 from equipoise.core import model as core
 from equipoise.core.asks import AskChance, AskMoves, AskSplit, CacheSplits, Purpose
@@ -23,15 +23,12 @@ from equipoise.core.events import ChanceFound, MovesSolved, SolveFailed, SplitsC
 from equipoise.core.model import Context, Entry, Participant, PlayerId, PlayerSummary, Side, Split
 from equipoise.errors import SplitError
 from equipoise.ratings.system import Match, Span, System, ranks_of
-from equipoise.solver import Assignment, Budget, Pin, best_split, splits, transfer
+from equipoise.solver import Assignment, splits, transfer
 
-__all__ = ["Question", "Solved", "answer", "asked_players", "chance", "match_of", "skills", "summaries_on"]
+__all__ = ["Question", "Solved", "answer", "asked_players", "chance", "match_of", "outlook", "skills", "summaries_on"]
 
 Question = AskSplit | AskMoves | CacheSplits | AskChance
 Solved = SplitSolved | MovesSolved | SplitsCached | ChanceFound | SolveFailed
-
-Pins = dict[int, Pin]
-"""Where players must be, by their index among the ask's entries."""
 
 
 def asked_players(ask: Question) -> tuple[PlayerId, ...]:
@@ -48,8 +45,7 @@ def asked_players(ask: Question) -> tuple[PlayerId, ...]:
 def answer(ask: Question, system: System[Any]) -> Solved:
     """Solve an ask with the system's present skills; `SolveFailed` when the constraints allow no answer."""
     if isinstance(ask, AskChance):
-        asked = (system, ask.context, ask.a, ask.b, ask.commanders)
-        return ChanceFound(ask, chance(*asked), distance(*asked))
+        return ChanceFound(ask, outlook(system, ask.context, ask.a, ask.b, ask.commanders))
     try:
         match ask:
             case AskSplit():
@@ -72,17 +68,27 @@ def _split(ask: AskSplit, system: System[Any]) -> SplitSolved:
         values = on_both_sides(system, ask.context, players)
         split = duel(ask.entries, *(dict(zip(players, side, strict=True)) for side in values))
     else:
-        split = _named(_best(ask, on_both_sides(system, ask.context, players), system), ask.entries)
+        split = _evened(ask, system)
     here, there = (field_skills(system, ask.context, *sides, commanders) for sides in ((a, b), (split.a, split.b)))
     return SplitSolved(
         ask,
         split,
         difference=sum(there[0]) - sum(there[1]),
-        before=chance(system, ask.context, a, b, commanders) if a and b else None,
-        after=chance(system, ask.context, split.a, split.b, commanders),
+        before=outlook(system, ask.context, a, b, commanders) if a and b else None,
+        after=outlook(system, ask.context, split.a, split.b, commanders),
         spread_before=_spread(here),
         spread_after=_spread(there),
     )
+
+
+def _evened(ask: AskSplit, system: System[Any]) -> Split:
+    values = on_both_sides(system, ask.context, [entry.id for entry in ask.entries])
+    if not system.correlated:
+        return _named(best(ask, values, system), ask.entries)
+    # numpy is loaded where a system needs it.
+    from equipoise.balancing.correlated import playing
+
+    return playing(ask, who_plays(ask, values, system), values, system)
 
 
 def _spread(sides: Values) -> tuple[float, float] | None:
@@ -90,77 +96,19 @@ def _spread(sides: Values) -> tuple[float, float] | None:
 
 
 def summaries_on(
-    system: System[Any], context: Context, summaries: Sequence[PlayerSummary]
+    system: System[Any],
+    context: Context,
+    summaries: Sequence[PlayerSummary],
+    shown: System[Any] | None = None,
 ) -> tuple[PlayerSummary, ...]:
-    """The summaries with their players' skills on both sides in a context."""
-    skills = zip(*on_both_sides(system, context, [summary.id for summary in summaries]), strict=True)
-    return tuple(
-        replace(summary, side_skills=side_skills) for summary, side_skills in zip(summaries, skills, strict=True)
-    )
-
-
-def _best(ask: AskSplit, values: Values, system: System[Any]) -> Assignment:
-    """The best split for the ask's purpose; of very many players the best that one budget suffices to find.
-
-    The tolerance comes as a win probability. The solver wants rating points, and the system converts: how much a
-    probability is in points depends on its scale and on the team size.
-    """
-    pins, budget = _pins(ask), Budget()
-    if ask.purpose is Purpose.EQUAL_SIDES and sum(ask.sizes) < len(ask.entries):
-        # Whose turn it is on the bench does not depend on how even the others could be made by moving them.
-        fewest_moves = _within(ask, values, pins, math.inf, budget)
-        pins |= dict.fromkeys(fewest_moves.bench, Pin.BENCH)
-    return _within(ask, values, pins, system.gap(ask.tolerance, max(ask.sizes)), budget)
-
-
-def _within(ask: AskSplit, values: Values, pins: Pins, tolerance: float, budget: Budget) -> Assignment:
-    """The best split within a tolerance in points; of uneven sizes either side may be the larger one."""
-    if ask.sizes[0] == ask.sizes[1]:
-        return _best_of(ask, ask.sizes, values, pins, tolerance, budget)
-    optima = _optima(ask, values, pins, budget)
-    limit = min(optima.values()) + tolerance
-    # One limit for both ways round: the tolerance is counted from the better of the two optima.
-    close = [
-        _best_of(ask, sizes, values, pins, limit - least, budget) for sizes, least in optima.items() if least <= limit
-    ]
-    return min(close, key=lambda found: (found.bench_cost, found.moves, abs(found.difference)))
-
-
-def _optima(ask: AskSplit, values: Values, pins: Pins, budget: Budget) -> dict[tuple[int, int], float]:
-    """The least difference with A and with B as the larger side; SplitError when bots rule out both."""
-    optima = {}
-    for sizes in (ask.sizes, ask.sizes[::-1]):
-        try:
-            optima[sizes] = abs(_best_of(ask, sizes, values, pins, 0.0, budget).difference)
-        except SplitError as error:
-            refusal = error
-    if not optima:
-        raise refusal
-    return optima
-
-
-def _best_of(
-    ask: AskSplit, sizes: tuple[int, int], values: Values, pins: Pins, tolerance: float, budget: Budget
-) -> Assignment:
-    on_a, on_b = values
-    return best_split(
-        on_a,
-        values_b=on_b,
-        sizes=sizes,
-        pins=pins,
-        bench_cost=[ask.bench_cost.get(entry.id, 0) for entry in ask.entries],
-        current=[entry.side for entry in ask.entries],
-        tolerance=tolerance,
-        # An ask takes up to five of these.
-        budget=budget.share(1 / 2),
-    )
-
-
-def _pins(ask: AskSplit) -> Pins:
-    """Constraints for the solver: bots stay on their side, and some players may not be benched."""
-    pins = {index: Pin.PLAY for index, entry in enumerate(ask.entries) if entry.id in ask.must_play}
-    stand = {Side.A: Pin.A, Side.B: Pin.B}
-    return pins | {index: stand[entry.side] for index, entry in enumerate(ask.entries) if entry.bot and entry.side}
+    """The summaries with their players' skills on both sides in a context; `shown`: what rates, if not `system`."""
+    players = [summary.id for summary in summaries]
+    skills = zip(*on_both_sides(system, context, players), strict=True)
+    found = tuple(replace(each, side_skills=on) for each, on in zip(summaries, skills, strict=True))
+    if shown is None or shown is system:
+        return found
+    rated = zip(*on_both_sides(shown, context, players), strict=True)
+    return tuple(replace(each, rated_skills=on) for each, on in zip(found, rated, strict=True))
 
 
 def _named(assignment: Assignment, entries: Sequence[Entry]) -> Split:
@@ -179,6 +127,10 @@ def _moves(ask: AskMoves, system: System[Any]) -> MovesSolved:
         [ask.cost.get(player, 0) for player in ask.larger],
         larger_there=on_field(system, ask.context, there, ask.larger, ask.commanders),
     )
+    if system.correlated:
+        from equipoise.balancing.correlated import crossing
+
+        return MovesSolved(ask, crossing(ask, found.moved, system))
     return MovesSolved(ask, tuple(ask.larger[index] for index in found.moved))
 
 
@@ -188,6 +140,10 @@ def _cache(ask: CacheSplits, system: System[Any]) -> SplitsCached:
     every = [found[size] for size in sorted(found)]
     if found.uneven is not None:
         every.append(found.uneven)
+    if system.correlated:
+        from equipoise.balancing.correlated import every_size
+
+        return SplitsCached(ask, every_size(ask, every, system))
     return SplitsCached(ask, tuple(_named(assignment, ask.entries) for assignment in every))
 
 

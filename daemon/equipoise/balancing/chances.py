@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Sequence
+from operator import mul
 from statistics import NormalDist, fmean
 from typing import Any
 
 from equipoise.core.model import Context, PlayerId, Role, Side
+from equipoise.core.outlook import Outlook, interval
 from equipoise.ratings.system import Match, SkillContext, Span, System
 
 QUANTILES = tuple(NormalDist().inv_cdf((n + 0.5) / 200) for n in range(200))
@@ -59,38 +61,51 @@ def match_to_come(
     return Match(teams, lineup=lineup, spans=spans, map=context.map, mode=context.mode.value, sides=context.mode.sides)
 
 
-def distance(
+def outlook(
     system: System[Any],
     context: Context,
     a: Sequence[PlayerId],
     b: Sequence[PlayerId],
     commanders: Collection[PlayerId] = NO_PLAYERS,
-) -> float | None:
-    """How far the true win probability is expected to be from a half, E|p - 1/2|; None without known deviations.
-
-    The log-odds of p are taken as normal. Their variance is the sum of the players' variances, by the slope at an even
-    match (`System.gap`). Their mean is the one with which p is on average what the system predicts, by MacKay's
-    approximation E[logistic(x)] = logistic(mean / √(1 + π·variance / 8)) ("The evidence framework applied to
-    classification networks", 1992): predictions of uncertain players lean towards a half already.
+) -> Outlook:
+    """The chance of side A with its 80 % interval and its unevenness; the chance alone without known deviations.
 
     >>> from equipoise.core.model import Mode
     >>> from equipoise.ratings import create
     >>> players, context = [PlayerId(name) for name in "abcd"], Context(Mode.KOTH, "koth_viaduct")
-    >>> round(distance(create("trueskill"), context, players[:2], players[2:]), 2)  # strangers
-    0.34
-    >>> distance(create("synelo"), context, players[:2], players[2:]) is None
-    True
+    >>> strangers = outlook(create("trueskill"), context, players[:2], players[2:])
+    >>> round(strangers.chance, 2), round(strangers.unevenness, 2), round(strangers.low, 2), round(strangers.high, 2)
+    (0.5, 0.34, 0.02, 0.98)
+    >>> outlook(create("synelo"), context, players[:2], players[2:])
+    Outlook(chance=0.5, low=None, high=None, unevenness=0.0)
     """
-    asked = SkillContext(context.mode.value, context.map)
-    deviations = [system.deviation(player, asked) for player in (*a, *b)]
-    known = [deviation for deviation in deviations if deviation is not None]
-    if len(known) < len(deviations):
-        return None
-    spread = 4.0 / system.gap(1.0, max(len(a), len(b))) * math.hypot(*known)
-    predicted = min(max(chance(system, context, a, b, commanders), CERTAIN), 1.0 - CERTAIN)
-    mean = math.log(predicted / (1.0 - predicted)) * math.sqrt(1.0 + math.pi * spread**2 / 8.0)
+    predicted = chance(system, context, a, b, commanders)
+    known = system.covariance((*a, *b), SkillContext(context.mode.value, context.map))
+    if known is None:
+        return Outlook.alone(predicted)
+    signs = (1.0,) * len(a) + (-1.0,) * len(b)
+    variance = sum(sign * sum(map(mul, signs, row)) for sign, row in zip(signs, known, strict=True))
+    # Rounding may leave a variance of nothing below 0.
+    return uncertain(predicted, 4.0 / system.gap(1.0, max(len(a), len(b))) * math.sqrt(max(0.0, variance)))
+
+
+def uncertain(predicted: float, deviation: float) -> Outlook:
+    """The outlook of a prediction, by the standard deviation of the difference of the sides in log-odds.
+
+    The log-odds of the true win probability p are taken as normal. Their mean is the one with which p is on average
+    what was predicted, by MacKay's approximation E[logistic(x)] = logistic(mean / √(1 + π·variance / 8)) ("The evidence
+    framework applied to classification networks", 1992): predictions of uncertain players lean towards a half already.
+
+    >>> sides = uncertain(0.52, 0.7)
+    >>> round(sides.low, 2), round(sides.high, 2), round(sides.quality, 2)
+    (0.31, 0.73, 0.74)
+    """
+    cut = min(max(predicted, CERTAIN), 1.0 - CERTAIN)
+    mean = math.log(cut / (1.0 - cut)) * math.sqrt(1.0 + math.pi * deviation**2 / 8.0)
     # logistic(x) - 1/2 = tanh(x/2) / 2, which does not overflow.
-    return fmean(abs(math.tanh((mean + spread * z) / 2.0)) / 2.0 for z in QUANTILES)
+    low, high = (0.5 + math.tanh(end / 2.0) / 2.0 for end in interval(mean, deviation))
+    unevenness = fmean(abs(math.tanh((mean + deviation * z) / 2.0)) / 2.0 for z in QUANTILES)
+    return Outlook(predicted, low, high, unevenness)
 
 
 def skills(system: System[Any], context: Context, side: Side, players: Iterable[PlayerId]) -> list[float]:

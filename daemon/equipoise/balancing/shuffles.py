@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from equipoise.balancing.chances import chance, match_to_come, on_field, skills
@@ -64,6 +65,8 @@ class Shuffle:
         is tested by its prediction. Where that is outside although the difference is inside, the band is narrowed to
         where the prediction says that it ends.
         """
+        if self.system.correlated:
+            return self._by_expected_square()
         fair = self.terms.fair_band
         low, high = (self._difference_at(probability) for probability in fair)
         if self._is_fair_now():
@@ -71,7 +74,7 @@ class Shuffle:
             low, high = min(low, present), max(high, present)
         for _ in range(TRIES):
             found = self._assignment(low, high)
-            split = self._named(found)
+            split = self._split(found.a, found.b)
             after = chance(self.system, self.ask.context, split.a, split.b, self.commanders)
             slack = found.error_bound
             if fair[0] <= after <= fair[1] or not low - slack <= found.difference <= high + slack:
@@ -81,6 +84,13 @@ class Shuffle:
             else:
                 low = found.difference + (self._difference_at(fair[0]) - self._difference_at(after))
         return split
+
+    def _by_expected_square(self) -> Split:
+        # numpy is loaded where a system needs it.
+        from equipoise.balancing.correlated import shuffled
+
+        sides = shuffled(self.ask, self.terms, self.values, self.lead, self.commanders, self.system)
+        return self._split(*([index for index, side in enumerate(sides) if side == stand] for stand in (1, -1)))
 
     def _is_fair_now(self) -> bool:
         """All are on a side, and the win probability is inside the band."""
@@ -125,9 +135,8 @@ class Shuffle:
             return 0, 0
         return (0, wish.weight) if wish.side is Side.A else (wish.weight, 0)
 
-    def _named(self, found: Assignment) -> Split:
+    def _split(self, *numbers: Collection[int]) -> Split:
         a, b = (
-            {self.humans[index].id for index in side} | set(bots)
-            for side, bots in zip((found.a, found.b), self.bots, strict=True)
+            {self.humans[index].id for index in side} | set(bots) for side, bots in zip(numbers, self.bots, strict=True)
         )
         return Split(*(tuple(entry.id for entry in self.ask.entries if entry.id in side) for side in (a, b)))

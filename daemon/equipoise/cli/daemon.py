@@ -35,6 +35,8 @@ def serve(path: Path, new_store: bool) -> None:
     import asyncio
     import signal
 
+    # numpy reads it when it is imported. Threads of its own would cost more than they gain at matrices of this size.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Until there is a handler: before that it would end the process.
     signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGHUP,))
     from equipoise import app

@@ -19,8 +19,8 @@ from equipoise.lab.printable import printable
 
 DEFAULT = 20
 LEGEND = (
-    "CHANCE: of the first side to win, before → after. PLAYERS: who changes place by it, and where they go; kept: who "
-    "wanted to change side, and may not."
+    "CHANCE: of the first side to win, before → after (with its 80 % interval, where that is known). PLAYERS: who "
+    "changes place by it, and where they go; kept: who wanted to change side, and may not."
 )
 Line = dict[str, Any]
 
@@ -96,8 +96,7 @@ def _detail(line: Line) -> dict[str, Any]:
 
 
 def _chance(line: Line) -> str:
-    detail = _detail(line)
-    return change(line["sides"], detail.get("before"), detail.get("after"))
+    return change(line["sides"], _detail(line))
 
 
 def _players(line: Line) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import click
@@ -109,7 +109,7 @@ player.add_command(editing.undo_edit)
 
 def _player(answer: dict[str, Any], as_json: bool) -> None:
     if not print_json(answer, as_json):
-        print_items([answer["player"]], PLAYERS, as_csv=False, empty="")
+        _print_players([answer["player"]], as_csv=False, empty="")
         if skills := answer["player"]["skills"]:
             click.echo()
             print_items(list(_by_side(skills)), SKILLS, as_csv=False, empty="")
@@ -135,7 +135,7 @@ def top_players(client: Client, pool: str, limit: int, as_json: bool, as_csv: bo
     one_format(as_json=as_json, as_csv=as_csv)
     answer = client.get("pools", pool, "top", limit=limit)
     if not print_json(answer, as_json):
-        print_items(answer["players"], PLAYERS, as_csv=as_csv, empty=_nobody(answer))
+        _print_players(answer["players"], as_csv=as_csv, empty=_nobody(answer))
 
 
 def _nobody(answer: dict[str, Any]) -> str:
@@ -161,11 +161,22 @@ def find_players(client: Client, text: str, pool: str, limit: int, as_json: bool
     answer = client.get("pools", pool, "players", text=text, limit=limit)
     if not print_json(answer, as_json):
         empty = f"No rated player's id or last name contains {printable(text)}."
-        print_items(answer["players"], PLAYERS, as_csv=as_csv, empty=empty)
+        _print_players(answer["players"], as_csv=as_csv, empty=empty)
 
 
 def _shown(each: dict[str, Any]) -> str:
     return "stale" if each["stale"] else "yes" if each["visible"] else "no"
+
+
+def _interval(each: dict[str, Any]) -> str:
+    """The interval that the skill lies in with 80 %."""
+    found = each["interval"]
+    return "-" if found is None else f"{found['low']:.0f} to {found['high']:.0f}"
+
+
+def _record(each: dict[str, Any]) -> str:
+    found = each["record"]
+    return "-" if found is None else f"{found['wins']}-{found['draws']}-{found['losses']}"
 
 
 SKILLS = (
@@ -173,11 +184,40 @@ SKILLS = (
     Column("POINTS", lambda each: f"{each['value']:.0f}", lambda each: each["value"], right=True),
     Column("DEVIATION", lambda each: f"± {each['deviation']:.0f}", lambda each: each["deviation"], right=True),
 )
-PLAYERS = (
+_PLAYER = (
     Column("PLAYER", lambda each: each["id"]),
     Column("NAME", lambda each: each["name"] or "-", lambda each: each["name"]),
     Column("RATING", lambda each: f"{each['rating']:g}", lambda each: each["rating"], right=True),
-    Column("ROUNDS", lambda each: each["rounds"], right=True),
+)
+_PLAYED = (
     Column("SHOWN", _shown),
     Column("LAST PLAYED", lambda each: local_minute(each["last_played"]), lambda each: iso_time(each["last_played"])),
 )
+_INTERVAL = Column("SKILL, 80 %", _interval, right=True, whole=True)
+_ROUNDS = Column("ROUNDS", lambda each: each["rounds"], right=True)
+_RECORD = (
+    Column("WON-DRAWN-LOST", _record, right=True, whole=True),
+    Column("LEFT", lambda each: "-" if each["record"] is None else each["record"]["leaves"], right=True),
+)
+
+
+def _value(key: str, inner: str) -> Callable[[dict[str, Any]], object]:
+    """A number in an object that may be missing."""
+    return lambda each: each[key] and each[key][inner]
+
+
+_FOR_PROGRAMS = (
+    *_PLAYER,
+    Column("DEVIATION", lambda each: each["deviation"]),
+    Column("LOW", _value("interval", "low")),
+    Column("HIGH", _value("interval", "high")),
+    _ROUNDS,
+    *(Column(key.upper(), _value("record", key)) for key in ("wins", "draws", "losses", "leaves")),
+    *_PLAYED,
+)
+
+
+def _print_players(players: Sequence[dict[str, Any]], *, as_csv: bool, empty: str) -> None:
+    known = [_INTERVAL] if any(each["interval"] for each in players) else []
+    columns = _FOR_PROGRAMS if as_csv else (*_PLAYER, *known, _ROUNDS, *_RECORD, *_PLAYED)
+    print_items(players, columns, as_csv=as_csv, empty=empty)

@@ -18,8 +18,9 @@ from equipoise.cli.tables import Column, print_items, print_note, print_table
 from equipoise.cli.words import chance, change, counted, local_time, side_word
 
 LEGEND = (
-    "PLAYERS: on each side, and those who wait. FAVOURITE: the side that the ratings expect to win. STREAK: rounds "
-    "that a side has won in a row. NEXT: what is due at the next round start."
+    "PLAYERS: on each side, and those who wait. FAVOURITE: the side that the ratings expect to win, and the 80 % "
+    "interval of its chance where that is known. STREAK: rounds that a side has won in a row. NEXT: what is due at the "
+    "next round start."
 )
 
 
@@ -145,7 +146,7 @@ COLUMNS = (
     Column("MAP", _heard(lambda each: f"{each['map']} ({each['mode']})" if each["map"] else "-")),
     Column("ROUND", _heard(lambda each: f"{each['round']} {each['phase']}")),
     Column("PLAYERS", _heard(_players)),
-    Column("FAVOURITE", _heard(lambda each: chance(each["sides"], each["win_probability"]))),
+    Column("FAVOURITE", _heard(lambda each: chance(each["sides"], each["win_probability"], each["outlook"]))),
     Column("STREAK", _heard(_streak)),
     Column("NEXT", _heard(_next)),
 )
@@ -209,7 +210,7 @@ def _print_order(answer: dict[str, Any]) -> None:
         if not answer["lines"]:
             click.echo("Ordered. `equipoise why` shows what became of it.")
         return
-    click.echo(f"Chance to win: {change(proposal['sides'], proposal['before'], proposal['after'])}")
+    click.echo(f"Chance to win: {change(proposal['sides'], proposal)}")
     if proposal["spread_after"] is not None:
         here, there = (_spread(proposal[key]) for key in ("spread_before", "spread_after"))
         click.echo(f"Spread of skill within the sides: {here} → {there} points")

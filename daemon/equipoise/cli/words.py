@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 
 def local_time(epoch: float | None) -> str:
@@ -38,17 +39,26 @@ def side_word(sides: Sequence[str], side: str | None) -> str:
     return word.capitalize() if word in ("marines", "aliens") else word
 
 
-def chance(sides: Sequence[str], of_a: float | None) -> str:
-    """Which side is to win, and how probably.
+def chance(sides: Sequence[str], of_a: float | None, outlook: Mapping[str, Any] | None = None) -> str:
+    """Which side is to win, and how probably; with the interval of that, where it is known.
 
     >>> chance(["red", "blu"], 0.39), chance(["red", "blu"], 0.498), chance(["red", "blu"], None)
     ('BLU 61 %', 'even', '-')
+    >>> chance(["red", "blu"], 0.39, {"low": 0.2, "high": 0.65})
+    'BLU 61 % (35 to 80)'
     """
     if of_a is None:
         return "-"
-    if percent(of_a) == "50 %":
+    told = interval(outlook if of_a >= 0.5 else _of_b(outlook))
+    if percent(of_a) == "50 %" and not told:
         return "even"
-    return f"{side_word(sides, 'a' if of_a >= 0.5 else 'b')} {percent(max(of_a, 1 - of_a))}"
+    return f"{side_word(sides, 'a' if of_a >= 0.5 else 'b')} {percent(max(of_a, 1 - of_a))}{told}"
+
+
+def _of_b(outlook: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    if outlook is None or outlook["low"] is None:
+        return None
+    return {"low": 1 - outlook["high"], "high": 1 - outlook["low"]}
 
 
 def percent(probability: float) -> str:
@@ -60,16 +70,28 @@ def percent(probability: float) -> str:
     return f"{100 * probability:.0f} %"
 
 
-def change(sides: Sequence[str], before: float | None, after: float | None) -> str:
-    """How the chance of side A changes.
+def interval(outlook: Mapping[str, Any] | None) -> str:
+    """The 80 % interval of a chance, behind it.
 
-    >>> change(["red", "blu"], 0.61, 0.5), change(["red", "blu"], None, 0.5)
+    >>> interval({"low": 0.3, "high": 0.73}), interval({"low": None, "high": None}), interval(None)
+    (' (30 to 73)', '', '')
+    """
+    if outlook is None or outlook["low"] is None:
+        return ""
+    return f" ({100 * outlook['low']:.0f} to {100 * outlook['high']:.0f})"
+
+
+def change(sides: Sequence[str], found: Mapping[str, Any]) -> str:
+    """How the chance of side A changes, with the interval of what it becomes.
+
+    >>> change(["red", "blu"], {"before": 0.61, "after": 0.5}), change(["red", "blu"], {"before": None, "after": 0.5})
     ('RED 61 % → 50 %', 'RED 50 %')
     """
+    before, after = found.get("before"), found.get("after")
     if after is None:
         return ""
     was = "" if before is None else f"{percent(before)} → "
-    return f"{side_word(sides, 'a')} {was}{percent(after)}"
+    return f"{side_word(sides, 'a')} {was}{percent(after)}{interval(found.get('after_outlook'))}"
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:

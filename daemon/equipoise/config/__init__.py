@@ -11,9 +11,9 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -29,6 +29,7 @@ from equipoise.core.maps import DEFAULT_LEVELS
 from equipoise.core.model import ServerId
 from equipoise.core.rules import Rules
 from equipoise.errors import ConfigError, RatingError
+from equipoise.ratings.system import System
 
 MACHINE_CONFIG = Path("/etc/equipoise/config.toml")
 """What the systemd unit reads."""
@@ -42,11 +43,14 @@ LEAST_ROUNDS_DAYS = 30
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """A rating population: the system that rates it, and the parameters that the file gives."""
+    """A rating population: the systems that rate it, and the parameters that the file gives."""
 
     name: str
     system: str
     params: Mapping[str, object]
+    balance: str | None = None
+    """The system that teams are made by; None: `system`."""
+    balance_params: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,17 +200,34 @@ def _named(table: str, name: str) -> str:
 def _pool(name: str, keys: Raw) -> Pool:
     path = _named("pool", name)
     params = dict(keys)
-    system = params.pop("system", "synelo")
-    if system not in ratings.SYSTEMS:
-        raise ConfigError(f"there is {', '.join(ratings.SYSTEMS)}, not {system!r}", path=f"{path}.system")
+    system, balance = params.pop("system", "synelo"), params.pop("balance", None)
+    balance_params = params.pop("balance_params", None)
+    made = _rating_system(system, params, f"{path}.system", path)
+    if balance is None:
+        if balance_params is not None:
+            raise ConfigError("its system is missing: give `balance` too", path=f"{path}.balance_params")
+        return Pool(name, system, params)
+    inner = f"{path}.balance_params"
+    if not isinstance(balance_params, dict | None):
+        raise ConfigError(f"expected a table, not {balance_params!r}", path=inner)
+    other = _rating_system(balance, balance_params or {}, f"{path}.balance", inner)
+    if (other.name, other.params) == (made.name, made.params):
+        raise ConfigError("that is `system` itself: leave it out", path=f"{path}.balance")
+    return Pool(name, system, params, balance, balance_params or {})
+
+
+def _rating_system(name: object, params: Mapping[str, object], path: str, params_path: str) -> System[Any]:
+    """The system without players; `path` is the key that names it."""
+    if not isinstance(name, str) or name not in ratings.SYSTEMS:
+        raise ConfigError(f"there is {', '.join(ratings.SYSTEMS)}, not {name!r}", path=path)
     try:
-        made = ratings.create(system, **params)
+        made = ratings.create(name, **params)
     except RatingError as error:
         key, _, text = str(error).partition(": ")
-        raise ConfigError(text, path=f"{path}.{key}") from None
+        raise ConfigError(text, path=f"{params_path}.{key}") from None
     if not made.live:
-        raise ConfigError(f"{system} rates histories, it cannot rate a pool", path=f"{path}.system")
-    return Pool(name, system, params)
+        raise ConfigError(f"{name} rates histories, it cannot rate a pool", path=path)
+    return made
 
 
 def _server(name: str, keys: Raw, file: Path, rules: Raw, pools: Mapping[str, Pool], secrets: Secrets) -> Server:

@@ -10,14 +10,14 @@ from typing import Any
 
 import msgspec
 
-from equipoise import ratings
 from equipoise.config import Config, Pool, Server, Token
 from equipoise.config.keys import written
+from equipoise.config.printing import pool_keys
 from equipoise.core.model import ServerId
 from equipoise.core.rules import Rules
 
 FIXED = frozenset({"web.host", "web.port", "web.allow_remote"})
-"""Keys that need a restart. So do the store's directory and what a pool is rated by."""
+"""Keys that need a restart. So do the store's directory and what a pool is rated and balanced by."""
 
 _Table = Mapping[str, object]
 """Values by key; None is the same as no key."""
@@ -72,8 +72,11 @@ def _settings(config: Config) -> _Table:
 
 
 def _pool(pool: Pool) -> _Table:
-    params = dataclasses.asdict(ratings.create(pool.system, **pool.params).params)
-    return {f"pool.{pool.name}.{key}": value for key, value in {"system": pool.system, **params}.items()}
+    keys = pool_keys(pool)
+    inner = keys.pop("balance_params", {})
+    assert isinstance(inner, dict)
+    flat = {**keys, **{f"balance_params.{key}": value for key, value in inner.items()}}
+    return {f"pool.{pool.name}.{key}": value for key, value in flat.items()}
 
 
 def _servers(old: Config, new: Config) -> Iterator[str]:

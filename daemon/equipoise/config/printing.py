@@ -23,14 +23,22 @@ def printed(config: Config) -> Iterator[str]:
     yield from _lines("splits", msgspec.structs.asdict(config.splits))
     yield from _lines("log", msgspec.structs.asdict(config.log))
     for pool in config.pools.values():
-        params = dataclasses.asdict(ratings.create(pool.system, **pool.params).params)
-        yield from _lines(f"pool.{pool.name}", {"system": pool.system, **params})
+        yield from _lines(f"pool.{pool.name}", pool_keys(pool))
     for server in config.servers.values():
         rules = dataclasses.asdict(server.rules)
         keys = {"pool": server.pool, "game": server.game, "secret_sha256": "(set)"}
         yield from _lines(f"server.{server.name}", {**keys, **_peer(server), **rules})
     for token in config.tokens.values():
         yield from _lines(f"token.{token.name}", {"role": token.role, "secret_sha256": "(set)"})
+
+
+def pool_keys(pool: Pool) -> dict[str, object]:
+    """All keys of a pool's table, defaults included."""
+    keys = {"system": pool.system, **dataclasses.asdict(ratings.create(pool.system, **pool.params).params)}
+    if pool.balance is None:
+        return keys
+    params = dataclasses.asdict(ratings.create(pool.balance, **pool.balance_params).params)
+    return {**keys, "balance": pool.balance, "balance_params": params}
 
 
 def _peer(server: Server) -> dict[str, object]:
@@ -40,9 +48,10 @@ def _peer(server: Server) -> dict[str, object]:
 
 
 def pool_table(pool: Pool) -> Iterator[str]:
-    """The lines of a pool's table in a file: its system, and the parameters that are given."""
+    """The lines of a pool's table in a file: its systems, and the parameters that are given."""
+    balance = {"balance": pool.balance, "balance_params": dict(pool.balance_params)}
     yield f"[pool.{pool.name}]"
-    yield from (line.removeprefix(".") for line in _lines("", {"system": pool.system, **pool.params}))
+    yield from (line.removeprefix(".") for line in _lines("", {"system": pool.system, **pool.params, **balance}))
 
 
 def _lines(table: str, keys: Mapping[str, object]) -> Iterator[str]:

@@ -13,6 +13,7 @@ from typing import Literal
 from equipoise.core.asks import Ask, Moment
 from equipoise.core.events import Commanded, Event, Phase
 from equipoise.core.model import OrderId, Participant, PlayerId, Round, Side, Split
+from equipoise.core.outlook import Outlook
 from equipoise.core.phrases import Text
 
 # Orders to the script.
@@ -146,8 +147,9 @@ class LogDecision:
     split: Split | None = None
     players: tuple[PlayerId, ...] = ()
     """Whom it is about; beside a split, who changes place by it."""
-    before: float | None = None
-    after: float | None = None
+    before: Outlook | None = None
+    """Of the sides before a split."""
+    after: Outlook | None = None
     spread: tuple[float, float] | None = None
     """Standard deviations of the skills on A and on B after a split, in points."""
     side: Side | None = None

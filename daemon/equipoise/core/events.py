@@ -12,6 +12,7 @@ from enum import Enum
 
 from equipoise.core.asks import AskChance, AskMoves, AskSplit, CacheSplits
 from equipoise.core.model import Mode, OrderId, PlayerId, PlayerSummary, Roster, Round, RoundId, Side, Split
+from equipoise.core.outlook import Outlook
 
 
 class Phase(Enum):
@@ -219,10 +220,10 @@ class SplitSolved:
     difference: float | None
     """Sum of A minus sum of B, in rating points; None for a split from the cache. Without commanders where the rating
     system counts those apart."""
-    before: float | None
-    """Win probability of side A before the split; None when a side was empty."""
-    after: float | None
-    """Win probability of side A after the split; None for a split from the cache."""
+    before: Outlook | None
+    """Of the sides before the split; None when one was empty."""
+    after: Outlook | None
+    """Of the sides after the split; None for a split from the cache."""
     spread_before: tuple[float, float] | None = None
     """Standard deviations of the skills on A and on B before the split, in points; None when a side was empty."""
     spread_after: tuple[float, float] | None = None
@@ -255,10 +256,7 @@ class ChanceFound:
     """Answers `AskChance`: how even the sides are, and how sure that is."""
 
     ask: AskChance
-    chance: float
-    """Win probability of side A, from 0 to 1."""
-    distance: float | None
-    """How far the true win probability is expected to be from a half; None: the rating system knows no uncertainty."""
+    outlook: Outlook
 
 
 @dataclass(frozen=True, slots=True)

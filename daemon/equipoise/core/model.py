@@ -271,9 +271,7 @@ class Round:
 
     def score(self, side: Side) -> float:
         """Outcome for a side: 1 for a win, 0.5 for a stalemate, 0 for a defeat."""
-        if self.winner is None:
-            return 0.5
-        return 1.0 if self.winner is side else 0.0
+        return 0.5 if self.winner is None else float(self.winner is side)
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,8 +359,12 @@ class PlayerSummary:
     """Their last name in the game, where it was asked for."""
     skill: float | None = None
     """The number that splits balance, regardless of side and context; None: the rating itself."""
+    deviation: float | None = None
+    """The standard deviation of `balance`, in its unit; None: the rating system does not know it, or was not asked."""
     side_skills: tuple[float, float] | None = None
     """Skill on A and on B in the present context; None: the same on both."""
+    rated_skills: tuple[float, float] | None = None
+    """The same by the system that rates, where another one makes the teams; None: `side_skills`."""
     skills: Skills | None = None
     """None where the rating system has one skill for a player, or was not asked."""
 
@@ -374,6 +376,10 @@ class PlayerSummary:
     def on(self, side: Side) -> float:
         """The skill on a side, which splits sum up."""
         return self.balance if self.side_skills is None else self.side_skills[side is Side.B]
+
+    def rated_on(self, side: Side) -> float:
+        """The skill on a side that a rating of the round is made from."""
+        return self.on(side) if self.rated_skills is None else self.rated_skills[side is Side.B]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from equipoise.core.outlook import Outlook
+
 
 class Phrase(Enum):
     """A key of the translation files; the value is its English text with `{1}`, `{2}` … for the arguments."""
@@ -39,8 +41,11 @@ class Phrase(Enum):
     REFUSED_IN_GAME = "This server takes no admin commands from the game: {1}"
     # Announcements.
     SCRAMBLED = "Teams are balanced. Win chance of {1}: {2} %."
+    SCRAMBLED_INTERVAL = "Teams are balanced. Win chance of {1}: {2} % ({3} to {4})."
     SHUFFLED = "Teams are shuffled. Players moved: {1}. Win chance of {2}: {3} %."
+    SHUFFLED_INTERVAL = "Teams are shuffled. Players moved: {1}. Win chance of {2}: {3} % ({4} to {5})."
     SHUFFLE_NEEDLESS = "Teams stay as they are. Win chance of {1}: {2} %."
+    SHUFFLE_NEEDLESS_INTERVAL = "Teams stay as they are. Win chance of {1}: {2} % ({3} to {4})."
     SHUFFLE_RESTARTS = "Teams are shuffled: the round starts again."
     SCRAMBLE_PENDING = "Teams will be balanced at the next round start:"
     SCRAMBLE_CANCELLED = "The pending new teams were cancelled."
@@ -54,6 +59,7 @@ class Phrase(Enum):
     VOTE_TOO_FEW = "There are too few players for a vote."
     VOTE_COOLDOWN = "The last vote was a short while ago. Try again later."
     VOTE_EVEN = "Teams are even. Win chance of {1}: {2} %."
+    VOTE_EVEN_INTERVAL = "Teams are even. Win chance of {1}: {2} % ({3} to {4})."
     VOTE_ROUND_ENDS = "The round ends soon. Ask for a vote in the next one."
     VOTE_TOO_LATE = "No vote is taken later than {1} min into a round. Ask again after it."
     VOTE_RUNNING = "A vote is running already."
@@ -98,17 +104,19 @@ class Phrase(Enum):
     RATING = "{1}: rating {2}, rounds: {3}."
     RATING_SHADOW = "{1}: rounds until the rating is shown: {2}."
     RATING_ADMIN = "{1}: rating {2}, rounds: {3} (hidden: {4})."
-    RANK = "{1}: rank {2} of {3}, rating {4}."
+    RANK = "{1}: rank {2} of {3}, rating {4}, won-drawn-lost {5}."
     RANK_NONE = "{1} has no rank yet."
     TOP_LINE = "{1}. {2}: {3}"
     TOP_EMPTY = "Nobody is ranked yet."
     TEAMS = "{1} {2} against {3} {4}."
     TEAMS_CHANCE = "Win chance of {1}: {2} %."
+    TEAMS_CHANCE_INTERVAL = "Win chance of {1}: {2} % ({3} to {4})."
     STATUS = "Equipoise: {1}, round {2}, streak {3}, pending {4}, last new teams {5}."
     STATUS_OFF = "Equipoise is off on this server."
     MAP_OFF = "Equipoise leaves this map alone ({1})."
     MAP_RATE = "Equipoise only rates rounds on this map ({1})."
     DRY_RUN = "Preview of new teams. Players to move: {1}. Win chance of {2}: {4} % instead of {3} %."
+    DRY_RUN_INTERVAL = "New teams. Players to move: {1}. Win chance of {2}: {4} % ({5} to {6}) instead of {3} %."
     DRY_RUN_LINE = "{1} to {2}"
     WHY_LINE = "{1}: {2}"
     WHY_NONE = "Nothing has been decided yet."
@@ -160,6 +168,7 @@ _REFUSALS = frozenset(
         Phrase.VOTE_TOO_FEW,
         Phrase.VOTE_COOLDOWN,
         Phrase.VOTE_EVEN,
+        Phrase.VOTE_EVEN_INTERVAL,
         Phrase.VOTE_ROUND_ENDS,
         Phrase.VOTE_TOO_LATE,
         Phrase.VOTE_RUNNING,
@@ -204,6 +213,33 @@ class Text:
         for number, arg in enumerate(self.args, 1):
             text = text.replace(f"{{{number}}}", arg.removeprefix("@"))
         return text
+
+
+_WITH_INTERVAL = {
+    plain: Phrase[f"{plain.name}_INTERVAL"]
+    for plain in (
+        Phrase.SCRAMBLED,
+        Phrase.SHUFFLED,
+        Phrase.SHUFFLE_NEEDLESS,
+        Phrase.VOTE_EVEN,
+        Phrase.TEAMS_CHANCE,
+        Phrase.DRY_RUN,
+    )
+}
+
+
+def with_chance(phrase: Phrase, args: tuple[str, ...], outlook: Outlook | None) -> Text:
+    """The phrase with these arguments and the chance of side A behind them; with its interval, where that is known.
+
+    >>> with_chance(Phrase.TEAMS_CHANCE, ("RED",), Outlook(0.52, 0.3, 0.73, 0.14)).english
+    'Win chance of RED: 52 % (30 to 73).'
+    >>> with_chance(Phrase.TEAMS_CHANCE, ("RED",), Outlook.alone(0.52)).english
+    'Win chance of RED: 52 %.'
+    """
+    if outlook is None or outlook.low is None:
+        return Text(phrase, (*args, percent(outlook.chance if outlook else None)))
+    told = (percent(each) for each in (outlook.chance, outlook.low, outlook.high))
+    return Text(_WITH_INTERVAL[phrase], (*args, *told))
 
 
 def percent(probability: float | None) -> str:

@@ -30,7 +30,7 @@ from equipoise.core.bench import (
 from equipoise.core.effects import Assign, DecisionKind, LogDecision, Say, Tell, Unlock
 from equipoise.core.events import Phase, ScrambledAlone, SplitSolved
 from equipoise.core.model import Mode, OrderId, PlayerId, Side, Split, is_bot
-from equipoise.core.phrases import Phrase, Text, percent
+from equipoise.core.phrases import Phrase, Text, percent, with_chance
 from equipoise.core.state import Effects, State
 
 MAX_ATTEMPTS = 3
@@ -296,7 +296,7 @@ def _tell_scramble(state: State, event: SplitSolved) -> Effects:
         return reason
     if shuffle:
         return (*reason, Say(shuffles.announcement(state, event)))
-    return (*reason, Say(Text(Phrase.SCRAMBLED, (state.side_name(Side.A), percent(event.after)))))
+    return (*reason, Say(with_chance(Phrase.SCRAMBLED, (state.side_name(Side.A),), event.after)))
 
 
 def _scrambled(state: State, split: Split) -> Effects:
@@ -361,8 +361,8 @@ def proposal(state: State, event: SplitSolved) -> list[Text]:
         for entry in state.roster.eligible()
         if (side := event.split.side_of(entry.id)) is not entry.side
     ]
-    chances = (state.side_name(Side.A), percent(event.before), percent(event.after))
-    lines = [Text(Phrase.DRY_RUN, (str(len(moves)), *chances))]
+    before = percent(event.before.chance if event.before else None)
+    lines = [with_chance(Phrase.DRY_RUN, (str(len(moves)), state.side_name(Side.A), before), event.after)]
     return lines + [dry_line(state, player, side) for player, side in moves]
 
 

@@ -19,6 +19,7 @@ from equipoise.core import (
     cached_splits,
     choice,
     commands,
+    friends,
     introductions,
     joins,
     scrambles,
@@ -239,12 +240,13 @@ def _note_skill_at_start(state: State) -> None:
         and state.skill_at_start is None
         and all(player in state.summaries for player in state.lineup)
     ):
-        state.skill_at_start = {player: state.summaries[player].on(side) for player, side in state.lineup.items()}
+        state.skill_at_start = {player: state.summaries[player].rated_on(side) for player, side in state.lineup.items()}
 
 
 def _ended(state: State, event: e.RoundEnded, now: float) -> Effects:
-    round = event.round
-    skill_at_start = state.skill_at_start if round.id == state.round else None
+    round, skill_at_start = event.round, None
+    if round.id == state.round:  # what is known of a running round says nothing of one that was sent late
+        round, skill_at_start = replace(round, squads=friends.squads(state, round)), state.skill_at_start
     record = recorded(round, state.rules, skill_at_start)
     if round.session != state.memory.session or round.id in state.memory.counted:
         return (record,)

@@ -15,7 +15,7 @@ from equipoise.core.asks import Moment, Purpose
 from equipoise.core.effects import LogDecision, Say
 from equipoise.core.events import Phase, SplitSolved
 from equipoise.core.model import DueIf, Side
-from equipoise.core.phrases import Phrase, Text, percent
+from equipoise.core.phrases import Phrase, Text, with_chance
 from equipoise.core.state import Effects, State
 
 
@@ -56,7 +56,7 @@ def without_moves(state: State, event: SplitSolved) -> Effects:
     if state.memory.pending is None:
         return ()
     state.memory = replace(state.memory, pending=None)
-    text = Text(Phrase.SHUFFLE_NEEDLESS, (state.side_name(Side.A), percent(event.after)))
+    text = with_chance(Phrase.SHUFFLE_NEEDLESS, (state.side_name(Side.A),), event.after)
     return (LogDecision("shuffle", text, before=event.before, after=event.after), Say(text), *chosen)
 
 
@@ -74,7 +74,7 @@ def done(state: State, event: SplitSolved) -> Effects:
 
 def announcement(state: State, event: SplitSolved) -> Text:
     """How many players changed side, and the win probability."""
-    return Text(Phrase.SHUFFLED, (str(_changed_side(event)), state.side_name(Side.A), percent(event.after)))
+    return with_chance(Phrase.SHUFFLED, (str(_changed_side(event)), state.side_name(Side.A)), event.after)
 
 
 def _changed_side(event: SplitSolved) -> int:

@@ -6,7 +6,7 @@ like any other trigger. A vote is refused while the teams are even, which only t
 by `ChanceFound`, and then the voice counts, or the answer to the player is the chance. Ratings can be wrong: after two
 rounds in a row for one side the chance is not asked for, and every voice counts.
 
-NS2 has no menu: enough voices pass the vote. There uneven predictions are the only ground, as a shuffle of even sides
+NS2 has no menu: enough voices pass the vote. There uneven sides are the only ground, as a shuffle of even ones
 would move no player; and a vote that starts the round again has to come early in it.
 
 Voices and the running vote end together: with a result, an admin's cancel, the map, and as soon as a scramble is due
@@ -23,8 +23,7 @@ from equipoise.core.bench import eligible_count
 from equipoise.core.effects import Cancel, LogDecision, OpenVote, Say, Tell
 from equipoise.core.events import ChanceFound, Phase, VoteEnded
 from equipoise.core.model import OrderId, PlayerId, Side
-from equipoise.core.phrases import Phrase, Text, percent
-from equipoise.core.rules import VoteRules
+from equipoise.core.phrases import Phrase, Text, with_chance
 from equipoise.core.scrambles import at_once, in_freeze, make_due, may_be_at_once
 from equipoise.core.state import Effects, State
 from equipoise.core.voices import Voices
@@ -104,32 +103,13 @@ def chance_found(state: State, event: ChanceFound, now: float) -> Effects:
     if (refusal := _refusal(state, ask.by, now)) is not None:
         return (Tell(ask.by, (refusal,)),)
     if _is_fair(state, event):
-        return (Tell(ask.by, (Text(Phrase.VOTE_EVEN, (state.side_name(Side.A), percent(event.chance))),)),)
+        return (Tell(ask.by, (with_chance(Phrase.VOTE_EVEN, (state.side_name(Side.A),), event.outlook),)),)
     return _count(state, ask.by, now)
 
 
 def _is_fair(state: State, found: ChanceFound) -> bool:
-    if not state.ns2:
-        return is_even(found, state.rules.vote)
-    low, high = state.rules.shuffle.fair_band
-    return low <= found.chance <= high
-
-
-def is_even(found: ChanceFound, rules: VoteRules) -> bool:
-    """The teams are known to be even.
-
-    The mean prediction of strangers is always near a half: where the rating system knows its uncertainty, the expected
-    distance from a half counts as well.
-
-    >>> from equipoise.core.model import Context, Mode
-    >>> ask = AskChance(0, Context(Mode.KOTH, "koth_viaduct"), (), (), PlayerId("ann"))
-    >>> is_even(ChanceFound(ask, 0.51, None), VoteRules()), is_even(ChanceFound(ask, 0.51, 0.3), VoteRules())
-    (True, False)
-    """
-    low, high = rules.fair_band
-    if not low <= found.chance <= high:
-        return False
-    return found.distance is None or found.distance <= (high - low) / 2
+    rules = state.rules
+    return found.outlook.is_even(rules.shuffle.fair_band if state.ns2 else rules.vote.fair_band)
 
 
 def _count(state: State, by: PlayerId, now: float) -> Effects:

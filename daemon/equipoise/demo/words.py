@@ -32,8 +32,9 @@ def english(text: Text, names: Names) -> str:
     """A phrase as the game shows it.
 
     >>> from equipoise.core.phrases import Phrase
-    >>> english(Text(Phrase.RANK, ("@76561197960265729", "2", "11", "1204")), {PlayerId("76561197960265729"): "Ann"})
-    'Ann: rank 2 of 11, rating 1204.'
+    >>> ann = PlayerId("76561197960265729")
+    >>> english(Text(Phrase.RANK, (f"@{ann}", "2", "11", "1204", "7-0-5")), {ann: "Ann"})
+    'Ann: rank 2 of 11, rating 1204, won-drawn-lost 7-0-5.'
     """
     args = [names.get(PlayerId(arg[1:]), arg) if arg.startswith("@") else arg for arg in text.args]
     return Text(text.phrase, tuple(args)).english

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.core.model import PlayerSummary
+from equipoise.core.model import PlayerId, PlayerSummary
+from equipoise.core.outlook import interval
 from equipoise.errors import RatingError
 from equipoise.ratings.history import History
 from equipoise.ratings.system import System
@@ -23,6 +24,8 @@ class RankedPlayer:
     summary: PlayerSummary
     uncertainty: float
     """`System.uncertainty`, in the system's own unit."""
+    interval: tuple[float, float] | None
+    """The 80 % interval of the skill; None where the system does not know its deviation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,12 @@ def leaderboard(system: System[Any], history: History, *, hidden: bool = False) 
             )
     ranked = [one for one in found if one[0].visible or hidden]
     ranked.sort(key=lambda one: (-one[0].rating, one[0].id))
-    places = (RankedPlayer(place, *one) for place, one in enumerate(ranked, 1))
+    places = (RankedPlayer(place, *one, _interval(system, one[0].id)) for place, one in enumerate(ranked, 1))
     # The minimum, because some systems do not count every round towards the shadow period.
     lasts = min((summary.rounds + summary.missing for summary, _ in found if not summary.visible), default=0)
     return Leaderboard(tuple(places), len(found) - len(ranked), lasts)
+
+
+def _interval(system: System[Any], player: PlayerId) -> tuple[float, float] | None:
+    deviation = system.deviation(player)
+    return None if deviation is None else interval(system.skill(player), deviation)

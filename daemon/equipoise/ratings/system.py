@@ -351,6 +351,15 @@ class System(ABC, Generic[P]):
         """All that a `sequential` system holds; `restore_snapshot` of a system with the same parameters reads it."""
         raise RatingError(f"{self.name} keeps its state by players and parts")
 
+    def checkpoint(self) -> object:
+        """What `go_back` of the same sequential system takes; quicker than a snapshot, and never stored."""
+        return self.snapshot()
+
+    def go_back(self, checkpoint: object) -> None:
+        """Hold what was held at the checkpoint; it can be used again."""
+        assert isinstance(checkpoint, bytes)
+        self.restore_snapshot(checkpoint)
+
     def restore_snapshot(self, data: bytes) -> None:
         """Hold what a snapshot has, and nothing else. If it is refused (`RatingError`), nothing changes."""
         raise RatingError(f"{self.name} keeps its state by players and parts")

@@ -34,8 +34,10 @@ class Revision:
         system = ratings.create(recorded.system, **recorded.params)
         self._replayed = Replayed(system, recorded, advance)
         self._system = system
-        self._all = system.shares
-        """All rounds are rated anew from the first on, and all who play after the struck one are affected."""
+        self._all = system.shares or system.sequential
+        """All rounds are rated anew, and all who play after the struck one are affected."""
+        self._from = 0
+        """The event after which those rounds begin."""
         self._affected = set(self._struck.players)
         self._rounds = 0
         self._edits = 0
@@ -62,7 +64,10 @@ class Revision:
         )
 
     def _begin(self) -> None:
-        if self._all and self._past.pruned:
+        if self._system.sequential and (snapshot := self._past.snapshot(self._struck.number - 1)) is not None:
+            self._replayed.restore_snapshot(snapshot.data)
+            self._from = snapshot.number
+        elif self._all and self._past.pruned:
             raise ScriptError(
                 "refused",
                 f"{self._past.pruned:,} old rounds were deleted (retention.rounds_days), and {self._system.name} "
@@ -76,7 +81,7 @@ class Revision:
     def _events(self) -> Iterator[Event]:
         """In order, with what stands in the place of the struck event."""
         number, waiting = self._struck.number, self._struck.event
-        for event in self._past.events(0 if self._all else number - 1):
+        for event in self._past.events(self._from if self._all else number - 1):
             if waiting is not None and event.number >= number:
                 yield waiting
                 waiting = None
@@ -150,6 +155,8 @@ class Revision:
                 shifts.append(Shift(player, old.rating, row.rating, old.rounds, row.rounds))
         if self._all and self._affected:
             self._outcome.shared(self._replayed.shared())
+            if (snapshot := self._replayed.snapshot(self._past.last)) is not None:
+                self._outcome.snapshot(snapshot)
         shifts.sort(key=lambda shift: (-abs(shift.after - shift.before), shift.id))
         return tuple(shifts)
 

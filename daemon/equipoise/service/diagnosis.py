@@ -14,6 +14,7 @@ from equipoise.service.console import defused
 from equipoise.service.pool import Pool
 from equipoise.service.scheduler import JobStatus
 from equipoise.service.status import ServerStatus
+from equipoise.service.team_sizes import TeamSizes
 from equipoise.store.upkeep import StoreHealth
 
 DAEMON = "daemon"
@@ -57,6 +58,8 @@ def of_daemon(health: StoreHealth, pools: Iterable[Pool], jobs: Iterable[JobStat
         if pool.ring_depth:
             what = f"{pool.ring_depth} rounds of pool {pool.name} wait for the store"
             yield Finding(True, DAEMON, what, "the log says why the store did not take them; they are tried again")
+    for pool in pools:
+        yield from _of_balance(pool)
     for directory in {pool.ring.path.parent for pool in pools}:
         yield from of_disk(directory)
     for job in jobs:
@@ -65,6 +68,27 @@ def of_daemon(health: StoreHealth, pools: Iterable[Pool], jobs: Iterable[JobStat
     if epoch < FIRST_SECOND:
         yield Finding(True, DAEMON, "this machine's clock was never set", "set it, then restart the daemon")
     yield from _of_numba(os.environ)
+
+
+def of_team_sizes(pool: str, sizes: TeamSizes | None) -> Iterator[Finding]:
+    """A `k_max` that is far from the teams that play."""
+    if sizes is not None and sizes.suggested_k_max is not None:
+        what = f"pool {pool}: k_max is {sizes.k_max}, but a side of its rounds has up to {sizes.usual} players"
+        advice = f"see what another would change: equipoise pool recompute {pool} --set k_max={sizes.suggested_k_max}"
+        yield Finding(False, DAEMON, what, advice)
+
+
+def _of_balance(pool: Pool) -> Iterator[Finding]:
+    follower = pool.follower
+    if follower is None or follower.ready:
+        return
+    if follower.failure is not None:
+        what = f"balance = {follower.name} of pool {pool.name} failed, {pool.system.name} makes the teams: "
+        advice = "the log says more; it is tried again every minute, and without `balance` it is left out"
+        yield Finding(True, DAEMON, what + follower.failure, advice)
+    else:
+        what = f"balance = {follower.name} of pool {pool.name} is being built, {pool.system.name} makes the teams"
+        yield Finding(False, DAEMON, what, "it takes a second for a thousand rounds")
 
 
 def of_disk(directory: Path) -> Iterator[Finding]:

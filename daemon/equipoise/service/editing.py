@@ -10,7 +10,7 @@ from typing import Any
 
 from equipoise.core.model import PlayerId, PlayerSummary, is_bot
 from equipoise.errors import RatingError, StoreError
-from equipoise.service.held import Held, Snapshot
+from equipoise.service.held import Before, Held
 from equipoise.store.notes import Audit
 from equipoise.store.port import Clock, Fitting, Store
 from equipoise.store.rated import PlayerRow
@@ -61,13 +61,13 @@ class Editing:
         if is_bot(player):
             raise RatingError(f"{player}: bots are not rated")
         async with self._settled():
-            before = Snapshot()
+            before = Before()
             old = new = self._system.summary(player)
 
             def change(row: PlayerRow | None) -> tuple[PlayerRow, Audit]:
                 nonlocal before, old, new
                 self._held.restore([row] if row else [])
-                before = self._held.snapshot([player])
+                before = self._held.before([player])
                 old, new = self._seeded(player, rating)
                 return self._row(new), self._entry(old, new, rating, who)
 
@@ -76,6 +76,7 @@ class Editing:
                 row = await self._store.edit(self._name, player, self._system.window, change, detail)
             except BaseException:
                 self._held.put_back(before)
+                self._held.undone()
                 raise
             self._held.edited(row)
             return Edited(old, new)

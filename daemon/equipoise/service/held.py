@@ -17,6 +17,7 @@ from typing import Any
 
 from equipoise.core.model import PlayerId, is_bot
 from equipoise.ratings.system import Match, Parts, State, System
+from equipoise.store.port import Store
 from equipoise.store.rated import HeldVersions, PlayerRow, RatedRound, SharedParts
 
 MOST_HELD = 4_000
@@ -24,12 +25,14 @@ MOST_HELD = 4_000
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class Before:
     """Players and parts as they were before a round."""
 
     players: dict[PlayerId, State | None] = field(default_factory=dict)
     """None: the system did not hold them."""
     shared: Parts = field(default_factory=dict)
+    place: int = 0
+    """Of the round in its group; for sequential systems."""
 
 
 class Held:
@@ -55,6 +58,24 @@ class Held:
         The event loop and the store's thread both write to it, a player at a time; it is walked through only while no
         transaction runs.
         """
+
+    async def read(self, store: Store, pool: str) -> None:
+        """Before a round: see to it that what memory holds is what is stored. StoreError: nothing has changed."""
+
+    def changed(self) -> None:
+        """Skills have changed that memory does not hold."""
+        self.version += 1
+
+    @property
+    def snapshot_due(self) -> bool:
+        """Whether it is time for `keep_snapshot`."""
+        return False
+
+    async def keep_snapshot(self, store: Store, pool: str) -> None:
+        """Store all that the system holds, if that is worth it; only while no transaction runs."""
+
+    async def keep_base(self, store: Store, pool: str, before: float) -> None:
+        """Prepare for the deletion of rounds that were stored before a time."""
 
     @property
     def lacks_shared(self) -> bool:
@@ -106,7 +127,7 @@ class Held:
             self._absent.discard(player)
             self.system.forget(player)
 
-    def learned(self, rated: RatedRound) -> None:
+    def learned(self, rated: RatedRound, match: Match) -> None:
         """The system learnt from a round: the store will count one version more of each player it changed."""
         for change in rated.changes:
             self._players[change.id] = self._players.get(change.id, 0) + 1
@@ -125,19 +146,26 @@ class Held:
         self._shared = 0
         self.version += 1
 
+    def stored(self, rated: Sequence[RatedRound]) -> None:
+        """These rounds were committed."""
+        self.version += any(each.changes for each in rated)
+
+    def undone(self) -> None:
+        """All that was changed since the last commit was put back; it may be stored all the same."""
+
     def edited(self, row: PlayerRow) -> None:
         """An admin changed a player, here and in the store."""
         self._players[row.id] = row.version
         self.version += 1
 
-    def snapshot(self, players: Iterable[PlayerId], match: Match | None = None) -> Snapshot:
+    def before(self, players: Iterable[PlayerId], match: Match | None = None) -> Before:
         """What `put_back` needs after a round that these players take part in."""
         system, players = self.system, list(players)
         self._use(players)
         states = {player: system.state(player) if player in system else None for player in players}
-        return Snapshot(states, system.shared(match) if match else {})
+        return Before(states, system.shared(match) if match else {})
 
-    def put_back(self, before: Snapshot) -> None:
+    def put_back(self, before: Before) -> None:
         """Make each skill what it was, but load it again before it is used: it may be stored all the same."""
         for player, state in before.players.items():
             self._players.pop(player, None)

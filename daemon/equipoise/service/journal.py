@@ -5,6 +5,7 @@ rounds.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 
 from equipoise.core.commands import AUDITED, LOOK_UPS, quoted
 from equipoise.core.effects import LogDecision
@@ -71,7 +72,9 @@ def _detail(effect: LogDecision) -> dict[str, object] | None:
     if effect.side is not None:
         detail["side"] = effect.side.value
     if effect.after is not None:
-        detail |= {"before": effect.before, "after": effect.after}
+        before, after = effect.before, effect.after
+        detail |= {"before": before.chance if before else None, "after": after.chance}
+        detail |= {"before_outlook": before and asdict(before), "after_outlook": asdict(after)}
     if effect.spread is not None:
         detail["spread"] = [round(each, 1) for each in effect.spread]
     return detail or None

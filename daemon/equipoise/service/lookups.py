@@ -5,14 +5,14 @@ A shadow rating counts in every split but is shown to no player, its owner inclu
 
 from __future__ import annotations
 
-from equipoise.balancing import chance
 from equipoise.core.commands import left_alone
 from equipoise.core.events import Commanded
 from equipoise.core.model import STEAM_ID_BASE, PlayerId, PlayerSummary, ServerId, Side
-from equipoise.core.phrases import Phrase, Text, percent
+from equipoise.core.phrases import Phrase, Text, with_chance
 from equipoise.core.session import Session
 from equipoise.errors import RatingError, ScriptError, StoreError
 from equipoise.service.journal import Journal, claimant
+from equipoise.service.outlooks import outlook_now
 from equipoise.service.pool import Pool
 from equipoise.service.status import round_number
 from equipoise.store.port import Clock, Store
@@ -85,7 +85,9 @@ class Lookups:
         if ranked is None:
             return (Text(Phrase.RANK_NONE, (f"@{player}",)),)
         (summary,) = await self._pool.summaries((player,))
-        return (Text(Phrase.RANK, (f"@{player}", *map(str, ranked), f"{summary.rating:.0f}")),)
+        played = (await self._store.records(self._pool.name, (player,)))[player]
+        record = f"{played.wins}-{played.draws}-{played.losses}"
+        return (Text(Phrase.RANK, (f"@{player}", *map(str, ranked), f"{summary.rating:.0f}", record)),)
 
     async def _top(self) -> Lines:
         ranked = await self._pool.top(TOP)
@@ -102,8 +104,8 @@ class Lookups:
             return (Text(Phrase.NOTHING_TO_BALANCE),)
         summaries = [await self._pool.summaries(players) for players in sides]
         a, b = map(session.state.side_name, Side)
-        likely = chance(self._pool.system, context, on_a, on_b, roster.commanders())
-        fair = Text(Phrase.TEAMS_CHANCE, (a, percent(likely)))
+        likely = outlook_now(self._pool, context, on_a, on_b, roster.commanders())
+        fair = with_chance(Phrase.TEAMS_CHANCE, (a,), likely)
         hidden = any(sum(summary.visible for summary in side) < VISIBLE_ENOUGH for side in summaries)
         if hidden and not admin:
             return (fair,)

@@ -26,7 +26,7 @@ import math
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId, PlayerSummary
@@ -34,16 +34,19 @@ from equipoise.errors import ScriptError, SpillError, StoreError
 from equipoise.ratings.system import System
 from equipoise.service import opening
 from equipoise.service.editing import Edited, Editing
+from equipoise.service.fingerprint import fingerprint_of
+from equipoise.service.following import Follower
 from equipoise.service.held import MOST_HELD, Held
+from equipoise.service.held_sequence import HeldSequence
 from equipoise.service.rating import RoundRating
 from equipoise.service.reading import Reading
 from equipoise.service.ring import Ring, UnstoredRound
+from equipoise.service.whereabouts import Recorded, Whereabouts
 from equipoise.store.notes import Audit
 from equipoise.store.port import Clock, Fitting, Store
 from equipoise.store.rated import RatedRound
 from equipoise.store.sequence import BulkEdit, Revised, RoundStrike
 from equipoise.store.upkeep import CaughtUp
-from equipoise.wire.values import RoundStatus
 
 GROUP = 32
 """Rounds in one transaction at most: it holds the store's thread for under a tenth of a second."""
@@ -51,15 +54,6 @@ GROUP = 32
 T = TypeVar("T")
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """What became of a round."""
-
-    status: RoundStatus
-    rated: RatedRound | None
-    """Its first answer; None while it is kept."""
 
 
 @dataclass(slots=True)
@@ -79,7 +73,14 @@ class Pool:
     """
 
     def __init__(
-        self, name: str, system: System[Any], store: Store, ring: Ring, clock: Clock, most_held: int = MOST_HELD
+        self,
+        name: str,
+        system: System[Any],
+        store: Store,
+        ring: Ring,
+        clock: Clock,
+        most_held: int = MOST_HELD,
+        balance: System[Any] | None = None,
     ) -> None:
         self.name = name
         self.system = system
@@ -91,7 +92,9 @@ class Pool:
         """Rounds that the store can never take, since the start."""
         self._clock = clock
         self._lock = asyncio.Lock()
-        self._held = Held(system, most_held)
+        self._held = HeldSequence(system) if system.sequential else Held(system, most_held)
+        self.follower = Follower(name, balance, store, self._held.changed) if balance else None
+        """Of the balance system, where there is one."""
         self._reading = Reading(name, self._held, store, clock)
         self._editing = Editing(name, self._held, store, clock, self._settled, self._held_back, self._reading.anew)
         self._replaying = False
@@ -100,10 +103,7 @@ class Pool:
         """Takes the rounds that come now."""
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closed = False
-        self._waits_in: Literal["ring", "script"] | None = None
-        """Where the last rounds wait, by the log."""
-        self._waits_since = 0
-        """Rounds stored by then."""
+        self._whereabouts = Whereabouts(name)
 
     async def open(self) -> None:
         """Read the ring's file and apply what waits.
@@ -113,15 +113,26 @@ class Pool:
         await opening.agree(self.name, self.store, self._held, self._clock.epoch())
         with suppress(StoreError):  # the store says what is wrong: a daemon that serves keeps rounds
             await opening.redate(self.name, self.store, self._clock.epoch())
+        await self._held.read(self.store, self.name)
         await asyncio.to_thread(self.ring.open)
         await self.drain()
+        if self.follower is not None:
+            self.follower.start(fingerprint_of(self.system))
 
     async def close(self) -> None:
         """Finish what is under way, and take no more rounds."""
         self._closed = True
         self._editing.stop()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self.follower is not None:
+            await self.follower.stop()
         self.ring.close()
+
+    @property
+    def balancing(self) -> System[Any]:
+        """The system that teams are made and chances are predicted by; `system` makes the ratings that are shown."""
+        follower = self.follower
+        return follower.system if follower is not None and follower.ready else self.system
 
     @property
     def version(self) -> int:
@@ -140,19 +151,25 @@ class Pool:
 
     def summary(self, player: PlayerId) -> PlayerSummary:
         """A player's summary from memory; an unknown player's is a newcomer's."""
-        skill, skills = self.system.skill(player), self.system.skills(player)
-        return replace(self.system.summary(player), skill=skill, skills=skills)
+        skill, deviation = self.balancing.skill(player), self.balancing.deviation(player)
+        shown = self.system.summary(player)
+        return replace(shown, skill=skill, deviation=deviation, skills=self.system.skills(player))
 
     def hold(self, present: Callable[[], Iterable[PlayerId]]) -> Callable[[], None]:
         """Keep in memory whom `present` returns, whose skills are read at any time. What this returns ends it."""
         return self._reading.hold(present)
 
     def skill(self, player: PlayerId) -> float:
-        """A player's skill in points from memory; unknown players and bots have a newcomer's."""
-        return self.system.skill(player)
+        """A player's skill in points, which splits sum up; unknown players and bots have a newcomer's."""
+        return self.balancing.skill(player)
 
     async def summaries(self, players: Sequence[PlayerId]) -> tuple[PlayerSummary, ...]:
-        """Summaries in the players' order, loaded where memory has none; from memory alone if the store fails."""
+        """Summaries in the players' order, loaded where memory has none; from memory alone if the store fails.
+
+        What is asked of `balancing` behind it is answered by one that knows all rounds before.
+        """
+        if self.follower is not None:
+            await self.follower.keep_up()
         if self._held.unread(players) or self._held.lacks_shared:
             return await self._uninterrupted(self._load(players))
         async with self._lock:  # memory is ahead of the store while rounds are rated, and goes back when they fail
@@ -266,23 +283,21 @@ class Pool:
                 why = str(error)
             if len(recorded) < len(group.rounds):
                 recorded += await asyncio.to_thread(self._keep, group.rounds[len(recorded) :])
-            self._say_where(recorded, why)
+            self._whereabouts.say(recorded, self.applied, why)
             self._reading.make_room()
+            if self._held.snapshot_due:
+                self._start(self._keep_snapshot())
             return recorded
 
-    def _say_where(self, outcomes: Sequence[Recorded | Exception], why: str) -> None:
-        """Log where rounds wait, when that has changed: the store's own log says how its trouble goes on."""
-        before = self._waits_in if self._waits_since == self.applied else None
-        self._waits_in, self._waits_since = None, self.applied
-        for outcome in outcomes:
-            if isinstance(outcome, SpillError):
-                self._waits_in, why = "script", str(outcome)
-            elif isinstance(outcome, Recorded) and outcome.status == "kept":
-                self._waits_in = "ring"
-        if self._waits_in == "ring" != before and why:
-            log.warning("pool %s: rounds wait in the ring: %s", self.name, why)
-        elif self._waits_in == "script" != before:
-            log.error("pool %s: neither store nor ring takes rounds; scripts keep their last 8: %s", self.name, why)
+    async def keep_base(self, before: float) -> None:
+        """Prepare for the deletion of rounds that were stored before a time."""
+        await self._held.keep_base(self.store, self.name, before)
+        if self.follower is not None:
+            await self.follower.keep_base(before)
+
+    async def _keep_snapshot(self) -> None:
+        async with self._lock:
+            await self._held.keep_snapshot(self.store, self.name)
 
     def _keep(self, rounds: Sequence[UnstoredRound]) -> list[Recorded | Exception]:
         """Into the ring, in order: behind a round that cannot be kept none is, or it would overtake that one."""
@@ -302,7 +317,13 @@ class Pool:
             if self._replaying:
                 raise StoreError(f"the ratings of pool {self.name} are being replayed: try again in a moment")
             await self._apply_waiting()
-            yield
+            try:
+                yield
+            finally:
+                with suppress(StoreError):  # before the next round, then
+                    await self._held.read(self.store, self.name)
+                if self.follower is not None:
+                    self.follower.wake()
 
     @asynccontextmanager
     async def _held_back(self) -> AsyncIterator[None]:
@@ -315,6 +336,8 @@ class Pool:
             async with self._lock:
                 self._replaying = False
                 await self._reading.anew()
+                if self.follower is not None:
+                    self.follower.rebuild()
                 await self._apply_waiting()
             self._start(self._drain())
 
@@ -350,16 +373,20 @@ class Pool:
 
     async def _store(self, rounds: Sequence[UnstoredRound]) -> Sequence[RatedRound | Exception]:
         """Rate and store rounds in one transaction, up to the first that fails; after an error memory is as before."""
+        await self._held.read(self.store, self.name)
         group = [RoundRating(each, self._held) for each in rounds]
         try:
             outcomes = await self.store.record(self.name, group, self.system.window)
         except BaseException:
             for each in reversed(group):
                 each.undo()
+            self._held.undone()
             raise
         rated = [outcome for outcome in outcomes if isinstance(outcome, RatedRound) and not outcome.again]
         self.applied += len(rated)
-        self._held.version += any(outcome.changes for outcome in rated)
+        self._held.stored(rated)
+        if self.follower is not None:
+            self.follower.wake()
         return outcomes
 
     async def _uninterrupted(self, work: Coroutine[Any, Any, T]) -> T:

@@ -20,7 +20,7 @@ async def propose_moves(state: State, pool: Pool, now: float) -> CommandAnswer:
     if question is None:
         return CommandAnswer(False, (Text(Phrase.NOTHING_TO_BALANCE),))
     await pool.summaries((*question.larger, *question.smaller))
-    solved = answer(question, pool.system)
+    solved = answer(question, pool.balancing)
     side = question.larger_side.other
     players = solved.players if isinstance(solved, MovesSolved) else ()
     return CommandAnswer(True, tuple(scrambles.dry_line(state, player, side) for player in players))

@@ -11,7 +11,7 @@ from equipoise.core.effects import RecordRound
 from equipoise.core.model import Side
 from equipoise.errors import RatingError
 from equipoise.ratings.system import Match, System
-from equipoise.service.held import Held, Snapshot
+from equipoise.service.held import Before, Held
 from equipoise.service.ring import UnstoredRound
 from equipoise.store.rated import Change, HeldVersions, PlayerRow, RatedRound, SharedParts
 
@@ -27,7 +27,7 @@ class RoundRating:
         self.memory = unstored.memory
         self.at = unstored.at
         self._held = held
-        self._before: Snapshot | None = None
+        self._before: Before | None = None
         self._match: Match | None = None
         self._refusal = unstored.record.unrated
 
@@ -47,13 +47,13 @@ class RoundRating:
             self._held.restore(rows, shared)
             if match is None:
                 return unrated
-            self._before = self._held.snapshot((each.id for each in self.record.participants), match)
+            self._before = self._held.before((each.id for each in self.record.participants), match)
             rated, after = rated_round(system, self.record, match), system.shared(match)
         except RatingError as error:
             return replace(unrated, unrated=str(error))
         before = self._before.shared
         rated = replace(rated, shared={key: part for key, part in after.items() if part != before[key]})
-        self._held.learned(rated)
+        self._held.learned(rated, match)
         return rated
 
     def undo(self) -> None:

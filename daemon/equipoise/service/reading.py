@@ -57,6 +57,8 @@ class Reading:
         present = self.present()
         self._held.outdate(present)
         await self.players(present)
+        with suppress(StoreError):  # before the next round, then
+            await self._held.read(self._store, self._name)
 
     def make_room(self, asked: Iterable[PlayerId] = ()) -> None:
         """Forget players whom no server has and no caller waits for."""

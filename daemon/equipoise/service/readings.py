@@ -61,6 +61,10 @@ def of_pools(pools: Iterable[Pool]) -> Iterator[Reading]:
         yield Reading("equipoise_ring_overflowed_total", "Rounds that found the ring full.", overflowed, labels)
         yield Reading("equipoise_rounds_stored_total", "Rounds stored.", pool.applied, labels)
         yield Reading("equipoise_rounds_refused_total", "Rounds never to be stored.", pool.refused, labels)
+        if pool.follower is not None:
+            ready, failures = pool.follower.ready, pool.follower.failures
+            yield Reading("equipoise_balance_ready", "0: `balance` does not make the teams now.", ready, labels)
+            yield Reading("equipoise_balance_failures_total", "Times that `balance` failed.", failures, labels)
 
 
 def of_store(store: Store, retention: Retention) -> Iterator[Reading]:

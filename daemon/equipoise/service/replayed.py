@@ -18,9 +18,9 @@ from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings.system import System
-from equipoise.service.fingerprint import fingerprint_of, made_by
+from equipoise.service.fingerprint import FREE, fingerprint_of, made_by
 from equipoise.service.rating import rated_round
-from equipoise.store.rated import Fingerprint, PlayerRow, RatedRound
+from equipoise.store.rated import Fingerprint, PlayerRow, Purpose, RatedRound, Snapshot
 from equipoise.store.sequence import Edit, Touched
 
 NEWCOMER = PlayerId("")
@@ -89,6 +89,8 @@ class Replayed:
         """The player after the events so far; a newcomer when they were in none."""
         summary, state = self.system.summary(player), self.system.state(player)
         played = self._last_played.get(player)
+        if played is None and self.system.sequential:  # they played before the snapshot that it went on from
+            played = summary.last_played
         return PlayerRow(player, 0, summary.rating, summary.rounds, summary.visible, played, state, ())
 
     def bring(self, player: PlayerId, row: PlayerRow | None) -> None:
@@ -103,6 +105,23 @@ class Replayed:
     def shared(self) -> Mapping[str, object]:
         """The shared state of the new system, in parts by key."""
         return self.system.shared()
+
+    def snapshot(self, number: int, purpose: Purpose = "system", *, base: bool = False) -> Snapshot | None:
+        """What a replay needs to go on from here, after event `number`; None: the system is not sequential."""
+        if not self.system.sequential:
+            return None
+        data = b"%d %d\n" % (self._rounds, self._players) + self.system.snapshot()
+        return snapshot_of(self.system, data, number, purpose, base=base)
+
+    def restore_snapshot(self, data: bytes) -> None:
+        """Go on from there. RatingError: it cannot be read, and nothing has changed."""
+        try:
+            counts, system = data.split(b"\n", 1)
+            rounds, players = map(int, counts.split())
+        except ValueError:
+            raise RatingError("a snapshot without its counts") from None
+        self.system.restore_snapshot(system)
+        self._rounds, self._players = rounds, players
 
     def _each(self, edit: Edit, change: Callable[[Touched], bool]) -> Edit:
         touched = []
@@ -184,3 +203,12 @@ class Replayed:
     def _edited(self, player: PlayerId, how: str) -> None:
         self._last_played[player] = self.system.summary(player).last_played
         self.edits[how] += 1
+
+
+def snapshot_of(
+    system: System[Any], data: bytes, number: int, purpose: Purpose = "system", *, base: bool = False
+) -> Snapshot:
+    """A snapshot by the parameters that its numbers depend on."""
+    made_by = fingerprint_of(system)
+    params = {name: value for name, value in made_by.params.items() if name not in FREE}
+    return Snapshot(purpose, number, replace(made_by, params=params), data, base)

@@ -108,7 +108,11 @@ class Retention:
         yield "decisions", days.decisions_days, partial(store.prune, "decisions"), LINES
         yield "audit", days.audit_days, partial(store.prune, "audit"), LINES
         for pool in tuple(self._pools):  # a reload may change them meanwhile
-            yield "rounds", days.rounds_days, partial(store.prune_rounds, pool.name, pool.system.window), ROUNDS
+            yield "rounds", days.rounds_days, partial(self._pruned, pool), ROUNDS
+
+    async def _pruned(self, pool: Pool, before: float, limit: int) -> int:
+        await pool.keep_base(before)
+        return await self._store.prune_rounds(pool.name, pool.system.window, before, limit)
 
     async def _delete(self, name: str, delete: Callable[[], Awaitable[int]], limit: int) -> None:
         deleted = limit

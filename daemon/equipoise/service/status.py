@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from equipoise.balancing import chance, skills
+from equipoise.balancing import skills
 from equipoise.core.events import Phase, SplitSolved
 from equipoise.core.maps import Level
 from equipoise.core.model import Mode, PlayerId, ServerId, Side
+from equipoise.core.outlook import Outlook
 from equipoise.core.phrases import Text
 from equipoise.core.session import Session
+from equipoise.service.outlooks import outlook_now
 from equipoise.service.pool import Pool
 from equipoise.service.stale import StaleScript
 
@@ -19,9 +21,9 @@ class Proposal:
     """The split that a dry run of a scramble found, with the moves that it needs."""
 
     split: dict[str, tuple[PlayerId, ...]]
-    before: float | None
-    after: float | None
-    """Win probability of side A, before and after; None where one side is empty."""
+    before: Outlook | None
+    after: Outlook | None
+    """Of the sides, before and after; None where one side is empty."""
     spread_before: tuple[float, float] | None
     spread_after: tuple[float, float] | None
     """Standard deviations of the skills on A and on B, in points."""
@@ -95,6 +97,10 @@ class ServerStatus:
     sum_b: float
     win_probability: float | None
     """Of side A; None while a side is empty."""
+    outlook: Outlook | None
+    """The same, and how sure it is."""
+    balanced_by: str
+    """The rating system that makes the teams now."""
     ring: int
     """Rounds of the pool that wait for the store."""
     dropped_rounds: int
@@ -123,9 +129,7 @@ class ServerStatus:
         """Of a session at a time of the daemon's monotonic clock, with the skills that its pool has in memory."""
         state, memory = session.state, session.memory
         on_a, on_b = ([entry.id for entry in state.roster.on(side)] for side in Side)
-        probability = None
-        if on_a and on_b:
-            probability = chance(pool.system, memory.context, on_a, on_b, state.roster.commanders())
+        outlook = outlook_now(pool, memory.context, on_a, on_b, state.roster.commanders())
         return cls(
             server=server,
             pool=pool.name,
@@ -149,9 +153,11 @@ class ServerStatus:
             players_a=len(on_a),
             players_b=len(on_b),
             waiting=sum(entry.side is None for entry in state.roster.eligible()),
-            sum_a=sum(skills(pool.system, memory.context, Side.A, on_a)),
-            sum_b=sum(skills(pool.system, memory.context, Side.B, on_b)),
-            win_probability=probability,
+            sum_a=sum(skills(pool.balancing, memory.context, Side.A, on_a)),
+            sum_b=sum(skills(pool.balancing, memory.context, Side.B, on_b)),
+            win_probability=outlook.chance if outlook else None,
+            outlook=outlook,
+            balanced_by=pool.balancing.name,
             ring=pool.ring_depth,
             dropped_rounds=dropped_rounds,
             clock_ahead=clock_ahead,

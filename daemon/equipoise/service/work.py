@@ -164,9 +164,9 @@ class Work:
                 answers = [SummariesLoaded(await self._summaries(players, self.session))]
                 shuffle = isinstance(effect, asks.AskSplit) and effect.purpose is asks.Purpose.SHUFFLE
                 if len(players) < (SHUFFLE_THREAD_FROM if shuffle else THREAD_FROM):
-                    answers.append(answer(effect, self.pool.system))
+                    answers.append(answer(effect, self.pool.balancing))
                 else:
-                    answers.append(await asyncio.to_thread(answer, effect, self.pool.system))
+                    answers.append(await asyncio.to_thread(answer, effect, self.pool.balancing))
             else:
                 answers = await self._obey(effect)
             for answered in answers:
@@ -200,7 +200,8 @@ class Work:
         known = session.state.summaries
         if session is self.session and self.seen == self._current() and all(player in known for player in players):
             return tuple(known[player] for player in players)
-        return summaries_on(self.pool.system, session.memory.context, await self.pool.summaries(players))
+        summaries = await self.pool.summaries(players)
+        return summaries_on(self.pool.balancing, session.memory.context, summaries, shown=self.pool.system)
 
     async def _record(self, record: f.RecordRound, memory: Memory) -> None:
         """Have a round rated and stored; with it the memory of the session that has counted it."""

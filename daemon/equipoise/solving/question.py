@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import msgspec
 
 from equipoise.core.model import Side
 from equipoise.errors import SplitError
-from equipoise.solver import Assignment, Budget, Pin, preferred_splits, splits
+from equipoise.solver import Assignment, Budget, Gap, Pin, Splits, preferred_splits, splits
 
 LENGTH_BYTES = 4
+EXACT_SHARE = 0.5
+"""Of the time, for the exact answer that a search by expected square starts from."""
+SEARCHING = "swaps by expected square"
+STANDS: dict[Side | None, int] = {Side.A: 1, Side.B: -1, None: 0}
 
 
 class SplitQuestion(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,6 +30,10 @@ class SplitQuestion(msgspec.Struct, frozen=True, kw_only=True):
     current: tuple[Side | None, ...] | None = None
     tolerances: dict[int, float] = {}
     """By team size, in points; empty where there are no preferences."""
+    covariance: tuple[tuple[float, ...], ...] | None = None
+    """Of the values, in points squared: then the expected square of the true difference is least."""
+    log_odds: dict[int, float] = {}
+    """By team size, the points that are one log-odds; needed with a covariance."""
 
 
 class Given(msgspec.Struct, frozen=True):
@@ -42,24 +52,69 @@ class Answer(msgspec.Struct, frozen=True):
 
 def answer(given: Given, clock: Callable[[], float]) -> Answer:
     """Solve within the time; more work than that time allows is not counted."""
-    asked, until = given.question, clock() + given.seconds
-    budget = Budget(work=float("inf"), clock=clock, until=until)
+    asked, started = given.question, clock()
     try:
-        if asked.tolerances:
-            found = preferred_splits(
-                asked.values,
-                tolerances=asked.tolerances,
-                groups=asked.groups,
-                pins=asked.pins,
-                bench_cost=asked.bench_cost,
-                current=asked.current,
-                budget=budget,
-            )
-        else:
-            found = splits(asked.values, groups=asked.groups, pins=asked.pins, k=asked.size, budget=budget)
+        found = _exact(asked, clock, started + given.seconds * (1.0 if asked.covariance is None else EXACT_SHARE))
     except SplitError as error:
         return Answer(refusal=str(error))
-    return Answer(tuple(found[size] for size in sorted(found)))
+    splits = {size: found[size] for size in sorted(found)}
+    if asked.covariance is not None:
+        for size in sorted(splits, reverse=True):
+            # The largest sides first: those that are in time are what is played.
+            if clock() < started + given.seconds:
+                splits[size] = _expected(asked, asked.covariance, splits[size])
+    return Answer(tuple(splits.values()))
+
+
+def _exact(asked: SplitQuestion, clock: Callable[[], float], until: float) -> Splits:
+    budget = Budget(work=float("inf"), clock=clock, until=until)
+    if not asked.tolerances:
+        return splits(asked.values, groups=asked.groups, pins=asked.pins, k=asked.size, budget=budget)
+    return preferred_splits(
+        asked.values,
+        tolerances=asked.tolerances,
+        groups=asked.groups,
+        pins=asked.pins,
+        bench_cost=asked.bench_cost,
+        current=asked.current,
+        budget=budget,
+    )
+
+
+def _expected(asked: SplitQuestion, covariance: Sequence[Sequence[float]], exact: Assignment) -> Assignment:
+    """The sides of those whom the exact answer lets play that have the least expected square."""
+    # numpy is loaded where a question needs it.
+    from equipoise.balancing.expected import Problem, Search, limit_of
+
+    order = sorted((*exact.a, *exact.b))
+    number, size = {player: index for index, player in enumerate(order)}, len(exact.a)
+    values = [asked.values[player] for player in order]
+    sides: Sequence[Side | None] = asked.current or [None] * len(asked.values)
+    problem = Problem(
+        (values, values),
+        [[covariance[one][other] for other in order] for one in order],
+        exact.sizes,
+        pins={number[player]: pin for player, pin in asked.pins.items() if player in number},
+        groups=[[number[player] for player in group] for group in asked.groups if group and group[0] in number],
+        current=[STANDS[sides[player]] for player in order],
+    )
+    search = Search(problem, [[1 if player in exact.a else -1 for player in order]])
+    points = asked.log_odds[size]
+    limit = limit_of(search, asked.tolerances.get(size, 0.0) / (4 * points), points)
+    found = search.sides(search.cheapest(limit, problem.moves) if asked.current else search.least)
+    a, b = (tuple(one for one, side in zip(order, found, strict=True) if side == stand) for stand in (1, -1))
+    difference = math.fsum(asked.values[one] for one in a) - math.fsum(asked.values[one] for one in b)
+    moves = sum(side * now < 0 for side, now in zip(found, problem.current, strict=True))
+    return replace(
+        exact,
+        a=a,
+        b=b,
+        difference=difference,
+        optimal=False,
+        method=SEARCHING,
+        moves=moves,
+        gap=Gap(abs(difference), exact.gap.bench_cost, moves),
+    )
 
 
 def framed(message: msgspec.Struct) -> bytes:

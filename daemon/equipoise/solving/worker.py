@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import sys
 from asyncio.subprocess import PIPE, Process
 from contextlib import AsyncExitStack, suppress
@@ -20,6 +21,8 @@ from equipoise.solver import Assignment
 from equipoise.solving.question import LENGTH_BYTES, Answer, Given, SplitQuestion, framed, length_of
 
 COMMAND = (sys.executable, "-P", "-m", "equipoise.solving")
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+"""numpy would start one for each processor, and each maps memory that the process may not have."""
 WAIT_SECONDS = 5.0
 """For the questions of others that came before."""
 IDLE_SECONDS = 60.0
@@ -94,7 +97,7 @@ class Worker:
             # A session of its own: Ctrl-C at a terminal is for the daemon, which ends it.
             try:
                 self.process = await asyncio.create_subprocess_exec(
-                    *COMMAND, stdin=PIPE, stdout=PIPE, start_new_session=True
+                    *COMMAND, stdin=PIPE, stdout=PIPE, start_new_session=True, env=os.environ | ONE_THREAD
                 )
             except OSError as error:  # no memory, too many processes or open files
                 log.warning("no process can be started that solves splits: %s", error.strerror)

@@ -5,11 +5,11 @@ A page ends at a number, from which the next one goes on: `before` is the number
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from equipoise.core.model import Mode, PlayerId, RoundId, ServerId, Side, Span
+from equipoise.core.model import Counts, Mode, PlayerId, RoundId, ServerId, Side, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,8 @@ class Played:
     visible: bool
     spans: tuple[Span, ...] = ()
     """When, on which side and in which role; empty where only the seconds are known."""
+    counts: Counts | None = None
+    """What they did; None where it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,17 @@ class EditOf:
     after: float
 
 
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A player's rated rounds by their result, those of rounds that were deleted for their age included."""
+
+    wins: int = 0
+    draws: int = 0
+    losses: int = 0
+    leaves: int = 0
+    """Of these rounds, how many they left before the end."""
+
+
 class Listings(Protocol):
     """Reads that people ask for. Each is one range of an index that ends at a limit, or a piece of one at a time."""
 
@@ -93,6 +106,9 @@ class Listings(Protocol):
         self, pool: str, player: PlayerId, server: ServerId | None, before: int | None, limit: int
     ) -> Sequence[tuple[StoredRound, Played]]:
         """The newest rated rounds of a player, on one server or on all."""
+
+    async def records(self, pool: str, ids: Sequence[PlayerId]) -> Mapping[PlayerId, Record]:
+        """The record of each of these players; those who were never rated have an empty one."""
 
     async def edits_of(self, pool: str, player: PlayerId, before: int | None, limit: int) -> Sequence[EditOf]:
         """The newest edits of a player."""

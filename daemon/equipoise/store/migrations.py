@@ -293,17 +293,18 @@ ROUNDS_SQUADS = "ALTER TABLE rounds ADD COLUMN squads TEXT"
 # By the system that teams are made by, where it is another than the one that is shown. Derived: null until it is known.
 ROUNDS_BALANCE_PREDICTION = "ALTER TABLE rounds ADD COLUMN balance_prediction REAL"
 
-# The state of a system that is a function of the sequence, after its event `number`; `balance` or `system` is its role.
+# The state of a system that is a function of the sequence, after event `number`. Rounds before a `base` may be gone.
 SNAPSHOTS = """
 CREATE TABLE snapshots (
     pool TEXT NOT NULL,
-    role TEXT NOT NULL CHECK (role IN ('system', 'balance')),
+    purpose TEXT NOT NULL CHECK (purpose IN ('system', 'balance')),
     number INTEGER NOT NULL,
     system TEXT NOT NULL,
     params TEXT NOT NULL,
+    base INTEGER NOT NULL,
     sha256 TEXT NOT NULL,
     data BLOB NOT NULL,
-    PRIMARY KEY (pool, role, number)
+    PRIMARY KEY (pool, purpose, number)
 )
 """
 

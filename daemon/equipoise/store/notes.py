@@ -45,6 +45,14 @@ class Name:
     name: str
 
 
+@dataclass(frozen=True, slots=True)
+class BalancePredictions:
+    """Win probabilities of side A that a pool's balance system gave before rounds."""
+
+    rounds: Mapping[int, float]
+    """By the round's number."""
+
+
 Log = Literal["decisions", "audit"]
 """The logs of the store, whose lines only become more."""
 
@@ -65,5 +73,5 @@ class Audit:
     """Its place in the audit; 0 before it is stored."""
 
 
-Note = Decision | Audit | SessionMemory | Name
+Note = Decision | Audit | SessionMemory | Name | BalancePredictions
 """What may be written a moment later than it happened; rounds and changes of ratings may not."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -11,7 +12,7 @@ from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId, RoundId, ServerId
 from equipoise.store.listings import Listings
 from equipoise.store.notes import Audit, Decision, Log, Note
-from equipoise.store.rated import Fingerprint, HeldVersions, PlayerRow, RatedRound, SharedParts
+from equipoise.store.rated import Fingerprint, HeldVersions, PlayerRow, Purpose, RatedRound, SharedParts, Snapshot
 from equipoise.store.sequence import BulkEdit, Edit, Event, Revised, Strike
 from equipoise.store.upkeep import (
     Backup,
@@ -19,9 +20,11 @@ from equipoise.store.upkeep import (
     Crowd,
     Extent,
     Fitted,
+    MeasuredRound,
     Prediction,
     QualityPoint,
     StoreHealth,
+    TeamSize,
 )
 
 EditRow = Callable[[PlayerRow | None], tuple[PlayerRow, Audit]]
@@ -87,6 +90,9 @@ class Replay(Protocol):
 
     def shared(self) -> Mapping[str, object]:
         """The system's shared state after the events so far, by key."""
+
+    def snapshot(self, number: int) -> Snapshot | None:
+        """After event `number`, the last one; None: the players and the shared state are all that it holds."""
 
 
 class Fitting(Protocol):
@@ -156,6 +162,15 @@ class Store(Listings, Protocol):
 
     async def events(self, pool: str, see: SeeEvent) -> None:
         """Call `see` with every rated round and every edit of a pool, in the order in which they were applied."""
+
+    async def events_after(self, pool: str, number: int, most: int = sys.maxsize) -> Sequence[Event]:
+        """The next of a pool's rated rounds and edits after a number, as many as are read at once, up to `most`."""
+
+    async def snapshot(self, pool: str, purpose: Purpose, most: int = sys.maxsize) -> Snapshot | None:
+        """The newest snapshot that is whole, of those after at most event `most`; damaged ones are logged."""
+
+    async def keep_snapshot(self, pool: str, snapshot: Snapshot, seen: int) -> None:
+        """Add a snapshot in place of older ones, unless an event was struck since event `seen`."""
 
     async def pool_of(self, server: ServerId, round: RoundId) -> str | None:
         """The pool that a stored round belongs to; None: it is not stored."""
@@ -244,6 +259,12 @@ class Store(Listings, Protocol):
     async def predictions(self, pool: str, limit: int | None) -> Sequence[Prediction]:
         """The last rated rounds of a pool, without a limit all, oldest first."""
 
+    async def measured(self, pool: str, limit: int) -> Sequence[MeasuredRound]:
+        """The last rated rounds of a pool that are whole, with their participants, oldest first."""
+
+    async def team_sizes(self, pool: str, limit: int) -> Sequence[TeamSize]:
+        """How large the sides of these rounds were."""
+
     async def keep_quality(self, pool: str, point: QualityPoint) -> None:
         """Add a point to the time series of how well a pool predicts."""
 
@@ -273,6 +294,9 @@ class Store(Listings, Protocol):
 
         A participant's last `window` rows stay, and so does what little of their rounds these rows need.
         """
+
+    async def last_prunable(self, pool: str, before: float) -> int:
+        """The highest number of a round that `prune_rounds` would delete without a limit; 0: none."""
 
     async def pruned_rounds(self, pool: str) -> int:
         """The rated rounds that were ever deleted from a pool."""

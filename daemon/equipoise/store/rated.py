@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from equipoise.core.model import PlayerId, RoundId, Side
 
@@ -60,6 +61,8 @@ class RatedRound:
     """Parts of the system's shared state that the round changed, by key; not in the answer."""
     unrated: str | None = None
     """Why it was not rated, by the rules or by the rating system."""
+    number: int = field(default=0, compare=False)
+    """Its place in the store's sequence; 0 where it was stored before. Not in the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,3 +91,21 @@ class Fingerprint:
     system: str
     params: Mapping[str, object]
     """All of the system's parameters: what JSON can say."""
+
+
+Purpose = Literal["system", "balance"]
+"""What a pool has a system for: it makes the ratings that are shown, or the teams."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All that a sequential system holds after an event of the pool's sequence."""
+
+    purpose: Purpose
+    number: int
+    """Of that event; 0: before the first."""
+    fingerprint: Fingerprint
+    """Of the system and parameters that made it."""
+    data: bytes
+    base: bool = False
+    """Rounds before it may be deleted: it is where every replay begins."""

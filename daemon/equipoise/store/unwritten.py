@@ -13,10 +13,10 @@ from itertools import islice
 from threading import RLock
 
 from equipoise.core.model import PlayerId, ServerId
-from equipoise.store.notes import Audit, Decision, Name, Note, SessionMemory
+from equipoise.store.notes import Audit, BalancePredictions, Decision, Name, Note, SessionMemory
 
 MOST_LINES = 5_000
-"""Decisions and lines of the audit that wait while the store is away; older ones are forgotten."""
+"""Decisions, lines of the audit and balance predictions that wait while the store is away; older ones are forgotten."""
 MOST_NAMES = 10_000
 """Names that wait; those that were used longest ago are forgotten."""
 
@@ -28,7 +28,7 @@ class Unwritten:
         self._lock = RLock()
         self._memories: dict[ServerId, SessionMemory] = {}
         self._names: dict[tuple[str, PlayerId], Name] = {}
-        self._lines: deque[Decision | Audit] = deque(maxlen=MOST_LINES)
+        self._lines: deque[Decision | Audit | BalancePredictions] = deque(maxlen=MOST_LINES)
 
     def __len__(self) -> int:
         return len(self._memories) + len(self._names) + len(self._lines)
@@ -38,7 +38,7 @@ class Unwritten:
         with self._lock:
             for note in notes:
                 match note:
-                    case Decision() | Audit():
+                    case Decision() | Audit() | BalancePredictions():
                         self._lines.append(note)
                     case SessionMemory():
                         self._memories[note.server] = note

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from equipoise.core.model import ServerId
 from equipoise.store.sequence import Shift
 
 
@@ -68,6 +69,40 @@ class Prediction:
     at: float
     predicted: float
     score: float
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredSeat:
+    """A participant of a stored, rated round."""
+
+    predicted: float
+    """Of their side."""
+    score: float
+    squad: int
+    """Players of their squad on their side; 1: they came alone."""
+    rounds: int
+    """Rounds that they had been rated for before."""
+    last: float | None
+    """Their score in the round before; None: there is none, or it was deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRound:
+    """A stored, rated round: what was predicted for side A, what happened, and for whom."""
+
+    predicted: float
+    balance: float | None
+    """By the system that makes the teams; None where that is no other one, or has not predicted it."""
+    score: float
+    seats: tuple[MeasuredSeat, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TeamSize:
+    """How many stood on the larger side as a round went live, bots counted."""
+
+    server: ServerId
+    size: int
 
 
 @dataclass(frozen=True, slots=True)

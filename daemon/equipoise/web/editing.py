@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from equipoise.core.model import PlayerId, RoundId, ServerId, is_bot
 from equipoise.errors import RatingError, ScriptError
 from equipoise.service.pool import Pool
 from equipoise.store.sequence import Revised, RoundStrike
 from equipoise.web.ids import known_player, player_id
 from equipoise.web.messages.editing import EditUndone, PlayerEdited, RatingChange, Replay, RoundVoided
-from equipoise.web.players import names_of, seen
+from equipoise.web.players import all_seen, names_of
 from equipoise.web.routes import Asked, refused
 
 
@@ -55,7 +57,8 @@ async def _edit(asked: Asked, rating: float | None, *, new: bool) -> PlayerEdite
     except RatingError as error:
         raise ScriptError("rating", str(error), path="$.rating") from None
     name = (await names_of(pool, (id,))).get(id)
-    before, after = (seen(asked.services, pool, each, name) for each in (edited.before, edited.after))
+    both = [replace(each, name=name) for each in (edited.before, edited.after)]
+    before, after = await all_seen(asked.services, pool, both)
     return PlayerEdited(pool=pool.name, before=before, player=after)
 
 

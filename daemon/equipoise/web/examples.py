@@ -7,6 +7,7 @@ from typing import Any
 
 from equipoise.web.messages.editing import RatingSet, RoundVoid, Undo
 from equipoise.web.messages.health import Health
+from equipoise.web.messages.matches import MatchAsked, MatchFound
 from equipoise.web.messages.players import PlayerFound
 from equipoise.web.messages.pools import RefitAsked
 from equipoise.web.messages.rcon import ConsoleCommand
@@ -30,7 +31,13 @@ _ROUND = {
     "captures": {"red": 1, "blu": 0},
     "lineup": [{"id": ANN, "side": "red"}, {"id": BOB, "side": "blu"}],
     "players": [
-        {"id": ANN, "side": "red", "seconds": {"red": 95.0}, "fought": True},
+        {
+            "id": ANN,
+            "side": "red",
+            "seconds": {"red": 95.0},
+            "fought": True,
+            "counts": {"kills": 2, "deaths": 0, "assists": 1, "points": 4, "classes": {"soldier": 95.0}},
+        },
         {"id": BOB, "side": "blu", "seconds": {"blu": 95.0}, "fought": True},
     ],
 }
@@ -89,7 +96,11 @@ EXAMPLES: Mapping[Any, Any] = {
                 "b": [1, 2],
                 "bench": [],
                 "difference": 160.0,
-                "win_probability": 0.5383,
+                "win_probability": 0.5167,
+                "low": None,
+                "high": None,
+                "unevenness": 0.0167,
+                "quality": 0.9666,
                 "optimal": True,
                 "gap": {"points": 0.0, "bench_cost": 0, "moves": 0},
             }
@@ -109,8 +120,24 @@ EXAMPLES: Mapping[Any, Any] = {
             "visible": True,
             "stale": False,
             "last_played": 1763622135.0,
+            "skill": 1500.0,
+            "deviation": 78.0,
+            "interval": {"low": 1400.0, "high": 1600.0},
+            "record": {"wins": 109, "draws": 4, "losses": 99, "leaves": 6},
             "skills": None,
         },
+    },
+    MatchAsked: {"a": [ANN], "b": ["Bob"]},
+    MatchFound: {
+        "ok": True,
+        "pool": "main",
+        "a": [{"id": ANN, "name": "Ann"}],
+        "b": [{"id": BOB, "name": "Bob"}],
+        "win_probability": 0.52,
+        "low": 0.3,
+        "high": 0.73,
+        "unevenness": 0.13,
+        "quality": 0.74,
     },
     Command: {"dry_run": True},
     CommandDone: {
@@ -122,6 +149,8 @@ EXAMPLES: Mapping[Any, Any] = {
             "bench": [],
             "before": 0.61,
             "after": 0.51,
+            "before_outlook": {"chance": 0.61, "low": 0.42, "high": 0.79, "unevenness": 0.14},
+            "after_outlook": {"chance": 0.51, "low": 0.44, "high": 0.58, "unevenness": 0.04},
             "spread_before": [120.0, 80.0],
             "spread_after": [95.0, 101.0],
             "moves": [{"id": ANN, "name": "Ann", "side": "blu"}],

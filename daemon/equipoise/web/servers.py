@@ -13,7 +13,15 @@ from equipoise.service.pool import Pool
 from equipoise.service.status import CommandAnswer, Proposal, ServerStatus
 from equipoise.store.notes import Audit
 from equipoise.web.health import seen, waiting_rounds
-from equipoise.web.messages.servers import Command, CommandDone, Line, OneServer, PlayerMoved, Proposed, Servers
+from equipoise.web.messages.servers import (
+    Command,
+    CommandDone,
+    Line,
+    OneServer,
+    PlayerMoved,
+    Proposed,
+    Servers,
+)
 from equipoise.web.players import names_of
 from equipoise.web.routes import Asked, refused
 from equipoise.web.services import Services
@@ -103,8 +111,10 @@ async def _proposed(proposal: Proposal, pool: Pool, game: Game, sides: tuple[str
         a=proposal.split["a"],
         b=proposal.split["b"],
         bench=proposal.split["bench"],
-        before=proposal.before,
-        after=proposal.after,
+        before=proposal.before.chance if proposal.before else None,
+        after=proposal.after.chance if proposal.after else None,
+        before_outlook=proposal.before,
+        after_outlook=proposal.after,
         spread_before=proposal.spread_before,
         spread_after=proposal.spread_after,
         moves=tuple(moved(id, side) for id, side in proposal.moves),

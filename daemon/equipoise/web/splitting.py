@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from equipoise.balancing.chances import uncertain
 from equipoise.core.model import PlayerId, Side
+from equipoise.core.outlook import Outlook
 from equipoise.errors import ScriptError, SplitError
-from equipoise.ratings.system import Match
+from equipoise.ratings.system import Covariance, Match
 from equipoise.service.pool import Pool
 from equipoise.solver import Assignment, Pin
 from equipoise.solving.question import SplitQuestion
@@ -44,12 +47,12 @@ async def _question(body: SplitsAsked, pool: Pool) -> _Question:
     if bool(body.ids) == bool(body.ratings):
         raise ScriptError("players", "send either ids or ratings", path="$.ids")
     if body.ratings:
-        return _Question.of(body, pool, range(len(body.ratings)), body.ratings)
+        return _Question.of(body, pool, range(len(body.ratings)), body.ratings, None)
     ids = tuple(PlayerId(str(id)) for id in body.ids)
     if len(set(ids)) < len(ids):
         raise ScriptError("twice", "a player is here twice", path="$.ids")
     await pool.summaries(ids)
-    return _Question.of(body, pool, ids, map(pool.skill, ids))
+    return _Question.of(body, pool, ids, map(pool.skill, ids), pool.balancing.covariance(ids))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +65,26 @@ class _Question:
     values: tuple[float, ...]
     places: Mapping[str, int]
     """The index of each label."""
+    covariance: Covariance | None
+    """Of the values; None where their deviations are not known."""
 
     @classmethod
-    def of(cls, body: SplitsAsked, pool: Pool, labels: Sequence[Label], values: Iterable[float]) -> _Question:
+    def of(
+        cls,
+        body: SplitsAsked,
+        pool: Pool,
+        labels: Sequence[Label],
+        values: Iterable[float],
+        covariance: Covariance | None,
+    ) -> _Question:
         places = {str(label): index for index, label in enumerate(labels)}
-        return cls(body, pool, tuple(labels), tuple(values), places)
+        return cls(body, pool, tuple(labels), tuple(values), places, covariance)
 
     def for_worker(self) -> SplitQuestion:
         """All sizes at once; with preferences, each size within its own tolerance."""
         body = self.body
         preferring = body.bench_cost or body.current
+        correlated = self.covariance is not None and self.pool.balancing.correlated
         return SplitQuestion(
             values=self.values,
             size=body.size,
@@ -80,6 +93,8 @@ class _Question:
             bench_cost=self._costs(),
             current=self._current(),
             tolerances=self._tolerances() if preferring else {},
+            covariance=tuple(map(tuple, self.covariance)) if correlated and self.covariance else None,
+            log_odds={size: self._log_odds(size) for size in self._sizes()} if correlated else {},
         )
 
     def labelled(self, found: Assignment) -> SplitFound:
@@ -90,13 +105,40 @@ class _Question:
             teams=(tuple(players[i] for i in found.a), tuple(players[i] for i in found.b)),
             skill_at_start=dict(zip(players, self.values, strict=True)),
         )
-        chance = self.pool.system.predict(match).expected(0)
-        gap = SplitGap(*found.gap)
-        return SplitFound(len(found.a), a, b, bench, found.difference, chance, found.optimal, gap)
+        predicted = self.pool.balancing.predict(match).expected(0)
+        outlook = self._outlook(found, predicted)
+        return SplitFound(
+            len(found.a),
+            a,
+            b,
+            bench,
+            found.difference,
+            predicted,
+            outlook.low,
+            outlook.high,
+            outlook.unevenness,
+            outlook.quality,
+            found.optimal,
+            SplitGap(*found.gap),
+        )
+
+    def _outlook(self, found: Assignment, predicted: float) -> Outlook:
+        if self.covariance is None:
+            return Outlook.alone(predicted)
+        signs = [(index, 1) for index in found.a] + [(index, -1) for index in found.b]
+        variance = sum(one * other * self.covariance[i][j] for i, one in signs for j, other in signs)
+        # Rounding may leave a variance of nothing below 0.
+        return uncertain(predicted, math.sqrt(max(0.0, variance)) / self._log_odds(len(found.a)))
+
+    def _log_odds(self, size: int) -> float:
+        """The points that are one log-odds."""
+        return self.pool.balancing.gap(1.0, size) / 4
+
+    def _sizes(self) -> Sequence[int]:
+        return (self.body.size,) if self.body.size else range(2, len(self.values) // 2 + 1)
 
     def _tolerances(self) -> dict[int, float]:
-        sizes = (self.body.size,) if self.body.size else range(2, len(self.values) // 2 + 1)
-        return {size: self.pool.system.gap(self.body.tolerance, size) for size in sizes}
+        return {size: self.pool.balancing.gap(self.body.tolerance, size) for size in self._sizes()}
 
     def _groups(self) -> tuple[tuple[int, ...], ...]:
         groups = enumerate(self.body.keep_together)

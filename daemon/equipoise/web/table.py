@@ -11,6 +11,7 @@ from equipoise.web import (
     editing,
     exporting,
     logs,
+    matches,
     past,
     players,
     quality,
@@ -29,9 +30,10 @@ from equipoise.web.messages.doctor import Findings
 from equipoise.web.messages.editing import EditUndone, PlayerEdited, RatingSet, RoundVoid, RoundVoided, Undo
 from equipoise.web.messages.health import Health
 from equipoise.web.messages.logs import Audits, Decisions, Reasons
+from equipoise.web.messages.matches import MatchAsked, MatchFound
 from equipoise.web.messages.past import History, OfPlayer, OfRounds, RoundFound, Rounds
 from equipoise.web.messages.players import InPool, PlayerFound, PlayersFound, Sought, Top
-from equipoise.web.messages.pools import QualityFound, RefitAsked, RefitSeen, ThetaFound
+from equipoise.web.messages.pools import PoolsFound, QualityFound, RefitAsked, RefitSeen, ThetaFound
 from equipoise.web.messages.rcon import ConsoleCommand, ConsoleOutput
 from equipoise.web.messages.reloading import ReloadAsked, ReloadDone
 from equipoise.web.messages.rounds import RoundSent, RoundTaken
@@ -126,6 +128,7 @@ TABLE: tuple[Route, ...] = (
         RoundVoided,
         body=RoundVoid,
     ),
+    Route("GET", "/v1/admin/pools", "The configured pools", READERS, quality.show_pools, PoolsFound),
     Route(
         "GET",
         "/v1/admin/pools/{pool}/quality",
@@ -161,6 +164,15 @@ TABLE: tuple[Route, ...] = (
         players.find_players,
         PlayersFound,
         query=Sought,
+    ),
+    Route(
+        "POST",
+        "/v1/admin/pools/{pool}/match",
+        "How even two sides are known to be",
+        READERS,
+        matches.show_match,
+        MatchFound,
+        body=MatchAsked,
     ),
     Route("GET", "/v1/admin/rounds", "Stored rounds", READERS, past.list_rounds, Rounds, query=OfRounds),
     Route("GET", "/v1/admin/rounds/{server}/{round}", "A round", READERS, past.show_round, RoundFound),

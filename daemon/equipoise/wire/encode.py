@@ -120,7 +120,9 @@ def player(summary: PlayerSummary) -> orders.PlayerSummary:
     if summary.skills is not None:
         skills = {side: each.value for side, each in summary.skills.sides.items()}
         skills["commander"] = summary.skills.commander.value
-    return orders.PlayerSummary(summary.id, float(summary.rating), summary.rounds, summary.visible, skills)
+    deviation = UNSET if summary.deviation is None else summary.deviation
+    rating = float(summary.rating)
+    return orders.PlayerSummary(summary.id, rating, summary.rounds, summary.visible, deviation, skills)
 
 
 def text(said: Text) -> orders.Text:

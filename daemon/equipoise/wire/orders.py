@@ -113,6 +113,8 @@ class PlayerSummary(msgspec.Struct, frozen=True):
     rounds: int
     """Rated rounds so far."""
     visible: bool
+    deviation: float | UnsetType = UNSET
+    """The standard deviation of the skill; where the rating system knows it."""
     skills: dict[str, float] | UnsetType = UNSET
     """Points on each side's field by its name, and as `commander`; where the rating system distinguishes them."""
 

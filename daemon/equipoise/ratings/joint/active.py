@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from equipoise.core.model import PlayerId
 from equipoise.ratings.joint.formulas import FLOOR, NOWHERE, STRANGER, People, Roll, State, park
 from equipoise.ratings.joint.gaussian import grown, new_dense
+from equipoise.ratings.joint.own import OwnScores
 from equipoise.ratings.validation import FARTHEST, NEVER
 
 if TYPE_CHECKING:
@@ -47,6 +49,14 @@ class Active:
             time=np.full(1, NEVER),
             events=np.zeros(1, np.int64),
         )
+        self.own = OwnScores(params.spread)
+
+    def copy(self) -> Active:
+        """The same, of which a change leaves this one as it is."""
+        other = copy.copy(self)
+        other.numbers, other.places, other.free = dict(self.numbers), dict(self.places), list(self.free)
+        other.state, other.own = _copied(self.state), copy.deepcopy(self.own)
+        return other
 
     def number(self, player: PlayerId) -> int:
         """The player's number, `STRANGER` for one who is not held."""
@@ -114,6 +124,7 @@ class Active:
         ):
             for array, value in zip(arrays, blank, strict=True):
                 array[number] = value[0]
+        self.own.forget(number)
         self.free.append(number)
 
     def enter_values(
@@ -188,3 +199,8 @@ def _longer(arrays: Arrays, blank: Arrays) -> Arrays:
     for old, new in zip(arrays, blank, strict=True):
         new[: len(old)] = old
     return blank
+
+
+def _copied(arrays: Any) -> Any:
+    """Arrays, and tuples of them."""
+    return type(arrays)(*map(_copied, arrays)) if isinstance(arrays, tuple) else arrays.copy()

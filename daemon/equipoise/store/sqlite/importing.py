@@ -6,10 +6,12 @@ import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from equipoise.core.model import PlayerId
 from equipoise.errors import FileError
 from equipoise.store import moved
+from equipoise.store.listings import Record
 from equipoise.store.notes import Audit
-from equipoise.store.sqlite import crowds, journal
+from equipoise.store.sqlite import crowds, journal, records, snapshots
 from equipoise.store.sqlite.players import encoded
 from equipoise.store.sqlite.sequence import next_number
 
@@ -36,14 +38,14 @@ INSERT INTO edited (
 _ROUND = """
 INSERT INTO rounds (
     number, server, id, pool, session, map, mode, started_at, seconds, winner, captures_a, captures_b, partial, waiting,
-    lineup, skill_at_start, unrated, prediction, recorded_at, pruned, voided
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    lineup, skill_at_start, unrated, prediction, recorded_at, pruned, voided, squads
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _PARTICIPANT = """
 INSERT INTO participants (
     pool, round, place, player, side, seconds_a, seconds_b, quit, before, after, prediction, score, rounds, visible,
-    state, spans
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    state, spans, counts
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 
 
@@ -58,7 +60,8 @@ def holds(db: sqlite3.Connection, pool: str) -> tuple[int, int, int]:
 
 def write(db: sqlite3.Connection, pool: str, lines: Iterable[moved.AnyLine]) -> None:
     """Fill an empty pool. FileError: a line contradicts those before it, or the store; it has no line number."""
-    into = _Into(db, pool, next_number(db) - 1)
+    snapshots.forget(db, pool)
+    into = _Into(db, pool, next_number(db) - 1, [])
     for line in lines:
         try:
             into.write(line)
@@ -68,6 +71,8 @@ def write(db: sqlite3.Connection, pool: str, lines: Iterable[moved.AnyLine]) -> 
         except (OverflowError, UnicodeEncodeError):
             raise FileError("it has a number or a text that no store can take") from None
     crowds.count_again(db, pool)
+    records.count_again(db, pool)
+    records.replace(db, pool, into.records)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +82,8 @@ class _Into:
     db: sqlite3.Connection
     pool: str
     before: int
+    records: list[tuple[PlayerId, Record]]
+    """Those that the lines say. They count rounds whose lines are missing too."""
 
     def write(self, line: moved.AnyLine) -> None:
         match line:
@@ -110,6 +117,9 @@ class _Into:
                 self.db.execute("INSERT INTO shared (pool, key, part) VALUES (?, ?, ?)", part)
             case moved.Player():
                 self.db.execute(_PLAYER, (self.pool, line.id, *_skill(line.skill)))
+                if (played := line.record) is not None:
+                    record = Record(played.wins, played.draws, played.losses, played.leaves)
+                    self.records.append((PlayerId(line.id), record))
             case moved.Name():  # players who joined before the import have names
                 name = self.pool, line.player, line.name
                 self.db.execute("INSERT OR REPLACE INTO names (pool, player, name) VALUES (?, ?, ?)", name)
@@ -142,6 +152,7 @@ class _Into:
                 line.recorded_at,
                 line.pruned,
                 None if line.voided is None else self.before + line.voided,
+                encoded(line.squads) if line.squads else None,
             ),
         )
         rows = ((self.pool, number, place, *_effect(each)) for place, each in enumerate(line.participants))
@@ -167,4 +178,5 @@ def _effect(each: moved.Participant) -> tuple[object, ...]:
         each.visible,
         encoded(each.state),
         encoded(each.spans) if each.spans else None,
+        None if each.counts is None else encoded(each.counts),
     )

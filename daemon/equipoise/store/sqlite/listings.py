@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import sqlite3
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import msgspec
 
 from equipoise.core.model import LineupPlayer, Mode, PlayerId, RoundId, ServerId, Side
-from equipoise.store.listings import EditOf, Played, StoredRound
+from equipoise.store.listings import EditOf, Played, Record, StoredRound
 from equipoise.store.notes import Decision
-from equipoise.store.sqlite import journal
-from equipoise.store.sqlite.participants import spans_of
+from equipoise.store.sqlite import journal, records
+from equipoise.store.sqlite.participants import counts_of, spans_of
 from equipoise.store.sqlite.thread import StoreThread
 
 _WHY_UNRATED = """
@@ -30,7 +30,7 @@ _ROUND_COLUMNS = (
 _ROUND = ", ".join(_ROUND_COLUMNS)
 _PLAYED = """
 player, side, seconds_a, seconds_b, quit, before, after, participants.prediction, score, participants.rounds, visible,
-    spans
+    spans, counts
 """
 _NAMES_AT_ONCE = 2000
 """Names that are read without letting a round pass: they take a few milliseconds."""
@@ -55,6 +55,9 @@ class SqliteListings(StoreThread):
         self, pool: str, player: PlayerId, server: ServerId | None, before: int | None, limit: int
     ) -> Sequence[tuple[StoredRound, Played]]:
         return await self._read_noted(lambda db: played(db, pool, player, server, before, limit))
+
+    async def records(self, pool: str, ids: Sequence[PlayerId]) -> Mapping[PlayerId, Record]:
+        return await self._read(lambda db: records.of(db, pool, ids))
 
     async def edits_of(self, pool: str, player: PlayerId, before: int | None, limit: int) -> Sequence[EditOf]:
         return await self._read_noted(lambda db: edits_of(db, pool, player, before, limit))
@@ -207,7 +210,7 @@ def _round(row: Sequence[Any]) -> StoredRound:
 
 
 def _played(row: Sequence[Any]) -> Played:
-    player, side, seconds_a, seconds_b, quit, before, after, prediction, score, rounds, visible, spans = row
+    player, side, seconds_a, seconds_b, quit, before, after, prediction, score, rounds, visible, spans, counts = row
     return Played(
         id=PlayerId(player),
         side=Side(side),
@@ -221,4 +224,5 @@ def _played(row: Sequence[Any]) -> Played:
         rounds=rounds,
         visible=bool(visible),
         spans=spans_of(spans),
+        counts=counts_of(counts),
     )

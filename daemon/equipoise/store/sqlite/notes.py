@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterable
 
 from equipoise.errors import ScriptError
-from equipoise.store.notes import Audit, Decision, Name, Note, SessionMemory
+from equipoise.store.notes import Audit, BalancePredictions, Decision, Name, Note, SessionMemory
 from equipoise.store.sqlite import journal
 from equipoise.store.sqlite.connection import savepoint, store_errors
 
@@ -37,6 +37,9 @@ def _write(db: sqlite3.Connection, note: Note) -> None:
                 "INSERT OR REPLACE INTO sessions (server, memory, at) VALUES (?, ?, ?)",
                 (note.server, note.memory, note.at),
             )
+        case BalancePredictions(rounds):
+            rows = [(prediction, number) for number, prediction in rounds.items()]
+            db.executemany("UPDATE rounds SET balance_prediction = ? WHERE number = ?", rows)
         case Name():
             db.execute(
                 "INSERT OR REPLACE INTO names (pool, player, name) VALUES (?, ?, ?)",

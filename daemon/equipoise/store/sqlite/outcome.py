@@ -13,11 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import msgspec
+
 from equipoise.core.model import PlayerId
 from equipoise.files import open_private
-from equipoise.store.rated import PlayerRow, RatedRound
+from equipoise.store.rated import Fingerprint, PlayerRow, RatedRound, Snapshot
 from equipoise.store.sequence import Edit
-from equipoise.store.sqlite import crowds, pools
+from equipoise.store.sqlite import crowds, pools, snapshots
 from equipoise.store.sqlite.participants import effect
 from equipoise.store.sqlite.players import encoded
 from equipoise.store.sqlite.sequence import columns
@@ -35,6 +37,7 @@ CREATE TABLE edited (
 CREATE TABLE players (id, rating, rounds, visible, last_played, state);
 CREATE TABLE shared (key PRIMARY KEY, part);
 CREATE TABLE replaced (what);
+CREATE TABLE snapshots (system, params, data);
 """
 
 # Without keys in the file, SQLite goes through its rows and finds each row of the store by key.
@@ -102,6 +105,11 @@ class Outcome:
         self._add("replaced VALUES (?)", (("shared",),))
         self._add("shared VALUES (?, ?)", ((key, encoded(part)) for key, part in parts.items()))
 
+    def snapshot(self, snapshot: Snapshot) -> None:
+        """What a sequential system holds at the end."""
+        made_by = snapshot.fingerprint
+        self._add("snapshots VALUES (?, ?, ?)", ((made_by.system, encoded(made_by.params), snapshot.data),))
+
     def _add(self, places: str, rows: Iterable[tuple[object, ...]]) -> None:
         if self._db is not None:
             self._db.executemany(f"INSERT INTO {places}", rows)
@@ -162,4 +170,11 @@ def take_over(db: sqlite3.Connection, pool: str, edit: int, *, whole: bool = Fal
     for statement in _TAKE_OVER:
         db.execute(statement, {"pool": pool, "edit": edit, "whole": whole})
     crowds.count_again(db, pool)
+    _take_over_snapshot(db, pool, edit)
     pools.take_over_shared(db, pool)
+
+
+def _take_over_snapshot(db: sqlite3.Connection, pool: str, edit: int) -> None:
+    for system, params, data in db.execute("SELECT system, params, data FROM outcome.snapshots").fetchall():
+        made_by = Fingerprint(system, msgspec.json.decode(params, type=dict[str, object]))
+        snapshots.keep(db, pool, Snapshot("system", edit, made_by, data), edit)

@@ -16,9 +16,9 @@ import msgspec
 
 from equipoise.core.model import PlayerId
 from equipoise.errors import ScriptError, StoreError
-from equipoise.store.rated import Fingerprint, PlayerRow
+from equipoise.store.rated import Fingerprint, PlayerRow, Snapshot
 from equipoise.store.sequence import Edit, EditStrike, Event, NumberedRound, RoundStrike, Strike, Undone
-from equipoise.store.sqlite import players, pools, replays, retention, sequence
+from equipoise.store.sqlite import players, pools, replays, retention, sequence, snapshots
 from equipoise.store.sqlite.connection import store_errors
 
 # Undone edits, and the results of replays, are no events of their own: the rows of rounds and edits have them.
@@ -102,6 +102,10 @@ class Past:
     def edits(self) -> Iterator[Edit]:
         """All edits, in order."""
         return sequence.edits(self._db, self._pool)
+
+    def snapshot(self, most: int) -> Snapshot | None:
+        """The newest of the pool's own system, of those after at most event `most`."""
+        return snapshots.newest(self._db, self._pool, "system", most)
 
     def refitted(self, after: int) -> bool:
         """Whether a refit came after a number: it made every rating, unless they were made by another system since."""

@@ -62,6 +62,14 @@ def prune_rounds(db: sqlite3.Connection, pool: str, window: int, before: float, 
     return len(found)
 
 
+def last_prunable(db: sqlite3.Connection, pool: str, before: float) -> int:
+    """The highest number of a round that was stored before a time and is whole; 0: there is none."""
+    found = db.execute(
+        "SELECT max(number) FROM rounds WHERE pool = ? AND NOT pruned AND recorded_at < ?", (pool, before)
+    ).fetchone()
+    return found[0] or 0
+
+
 def forget_pruned(db: sqlite3.Connection, pool: str) -> None:
     """Delete what is left of a pool's pruned rounds."""
     here = {"pool": pool}

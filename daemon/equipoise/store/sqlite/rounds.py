@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import replace
 
 from equipoise.core.effects import RecordRound
-from equipoise.core.model import Round, RoundId, ServerId
+from equipoise.core.model import Participant, Round, RoundId, ServerId
 from equipoise.store.port import Submission
 from equipoise.store.rated import Change, RatedRound
-from equipoise.store.sqlite import players, pools, voids
-from equipoise.store.sqlite.participants import change_of, written_spans
+from equipoise.store.sqlite import players, pools, records, voids
+from equipoise.store.sqlite.participants import change_of, written_counts, written_spans
 from equipoise.store.sqlite.players import encoded
 from equipoise.store.sqlite.sequence import next_number
 from equipoise.store.upkeep import Prediction
@@ -43,39 +44,42 @@ def apply(db: sqlite3.Connection, pool: str, one: Submission, window: int) -> Ra
     held = one.held()
     rated = one.rate(players.load(db, pool, held.players, window), pools.shared(db, pool, held.shared))
     players.update(db, pool, rated.changes, record.round.started_at)
-    insert(db, pool, record, rated, one.at)
+    number = insert(db, pool, record, rated, one.at)
     pools.keep_shared(db, pool, rated.shared)
     if one.memory is not None:
         remember_if_newer(db, server, one.memory, one.at)
-    return rated
+    return replace(rated, number=number)
 
 
-def insert(db: sqlite3.Connection, pool: str, record: RecordRound, rated: RatedRound, at: float) -> None:
-    """A round and what it did to its participants, whose players are stored already."""
+def insert(db: sqlite3.Connection, pool: str, record: RecordRound, rated: RatedRound, at: float) -> int:
+    """A round and what it did to its participants, whose players are stored already; returns its number."""
     round = record.round
     number = db.execute(
         """
         INSERT INTO rounds (
             number, server, id, pool, session, map, mode, started_at, seconds, winner, captures_a, captures_b,
-            partial, waiting, lineup, skill_at_start, unrated, prediction, recorded_at
-        ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            partial, waiting, lineup, squads, skill_at_start, unrated, prediction, recorded_at
+        ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
         (next_number(db), *_facts(pool, round), _skill_at_start(record), rated.unrated, rated.prediction, at),
     ).lastrowid
-    times = {each.id: (each.seconds_a, each.seconds_b, written_spans(each.spans)) for each in record.participants}
+    assert number is not None
+    played = {each.id: _played(each) for each in record.participants}
     quits = {each.id for each in round.presences if each.left}
     db.executemany(
         """
         INSERT INTO participants (
-            pool, round, place, player, seconds_a, seconds_b, spans, quit,
+            pool, round, place, player, seconds_a, seconds_b, spans, counts, quit,
             side, before, after, prediction, score, rounds, visible, state
-        ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
         [
-            (pool, number, place, change.id, *times[change.id], change.id in quits, *_effect(change))
+            (pool, number, place, change.id, *played[change.id], change.id in quits, *_effect(change))
             for place, change in enumerate(rated.changes)
         ],
     )
+    records.count(db, number)
+    return number
 
 
 def predictions(db: sqlite3.Connection, pool: str, limit: int | None) -> list[Prediction]:
@@ -120,7 +124,12 @@ def _facts(pool: str, round: Round) -> tuple[object, ...]:
         round.partial,
         round.waiting,
         encoded(round.lineup),
+        encoded(round.squads) if round.squads else None,
     )
+
+
+def _played(each: Participant) -> tuple[object, ...]:
+    return each.seconds_a, each.seconds_b, written_spans(each.spans), written_counts(each.counts)
 
 
 def _skill_at_start(record: RecordRound) -> str | None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
@@ -14,13 +15,14 @@ from equipoise.errors import StoreError
 from equipoise.store.moved import AnyLine
 from equipoise.store.notes import Audit, Decision, Log, Note
 from equipoise.store.port import EditRow, Fitting, Replay, SeeEvent, SeeRound, Submission
-from equipoise.store.rated import Fingerprint, PlayerRow, RatedRound, SharedParts
-from equipoise.store.sequence import BulkEdit, Revised, Strike
+from equipoise.store.rated import Fingerprint, PlayerRow, Purpose, RatedRound, SharedParts, Snapshot
+from equipoise.store.sequence import BulkEdit, Event, Revised, Strike
 from equipoise.store.sqlite import (
     backups,
     crowds,
     importing,
     journal,
+    measured,
     outcome,
     players,
     pools,
@@ -30,6 +32,7 @@ from equipoise.store.sqlite import (
     retention,
     rounds,
     sequence,
+    snapshots,
     strikes,
 )
 from equipoise.store.sqlite.connection import (
@@ -38,7 +41,7 @@ from equipoise.store.sqlite.connection import (
 )
 from equipoise.store.sqlite.listings import SqliteListings
 from equipoise.store.sqlite.sequence import NOTHING
-from equipoise.store.upkeep import Backup, Crowd, Extent, Prediction, QualityPoint
+from equipoise.store.upkeep import Backup, Crowd, Extent, MeasuredRound, Prediction, QualityPoint, TeamSize
 
 LARGE = 1_000
 """Rounds that are rewritten at once: it holds the store's thread for a fifth of a second."""
@@ -110,6 +113,15 @@ class SqliteStore(SqliteListings):
     async def rated_rounds(self, pool: str, see: SeeRound, *, after: int = 0) -> None:
         await self._read(lambda db: replays.see(db, pool, see, after))
 
+    async def events_after(self, pool: str, number: int, most: int = sys.maxsize) -> Sequence[Event]:
+        return await self._read(lambda db: replays.page(db, pool, number, most))
+
+    async def snapshot(self, pool: str, purpose: Purpose, most: int = sys.maxsize) -> Snapshot | None:
+        return await self._read(lambda db: snapshots.newest(db, pool, purpose, most))
+
+    async def keep_snapshot(self, pool: str, snapshot: Snapshot, seen: int) -> None:
+        await self._write(lambda db: snapshots.keep(db, pool, snapshot, seen))
+
     async def pool_of(self, server: ServerId, round: RoundId) -> str | None:
         return await self._read(lambda db: rounds.pool_of(db, server, round))
 
@@ -172,6 +184,17 @@ class SqliteStore(SqliteListings):
     async def predictions(self, pool: str, limit: int | None) -> Sequence[Prediction]:
         return await self._read(lambda db: rounds.predictions(db, pool, limit))
 
+    async def measured(self, pool: str, limit: int) -> Sequence[MeasuredRound]:
+        numbers = await self._read(lambda db: measured.numbers(db, pool, limit))
+        found: list[MeasuredRound] = []
+        for start in range(0, len(numbers), measured.PAGE):
+            page = numbers[start : start + measured.PAGE]
+            found += await self._read(partial(measured.measured, pool=pool, page=page))
+        return found
+
+    async def team_sizes(self, pool: str, limit: int) -> Sequence[TeamSize]:
+        return await self._read(lambda db: measured.team_sizes(db, pool, limit))
+
     async def keep_quality(self, pool: str, point: QualityPoint) -> None:
         await self._write(lambda db: pools.keep_quality(db, pool, point))
 
@@ -201,6 +224,9 @@ class SqliteStore(SqliteListings):
 
     async def prune_rounds(self, pool: str, window: int, before: float, limit: int) -> int:
         return await self._write(lambda db: retention.prune_rounds(db, pool, window, before, limit))
+
+    async def last_prunable(self, pool: str, before: float) -> int:
+        return await self._read(lambda db: retention.last_prunable(db, pool, before))
 
     async def pruned_rounds(self, pool: str) -> int:
         return await self._read(lambda db: retention.pruned_rounds(db, pool))

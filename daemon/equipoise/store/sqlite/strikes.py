@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from equipoise.errors import PoolMoved
 from equipoise.store.notes import Audit
 from equipoise.store.sequence import EditStrike, Revised, RoundStrike, Strike
-from equipoise.store.sqlite import outcome, sequence, voids
+from equipoise.store.sqlite import outcome, sequence, snapshots, voids
 
 
 def apply(
@@ -36,4 +36,5 @@ def apply(
                 "UPDATE edited SET struck = ? WHERE pool = ? AND player = ? AND edit = ?",
                 (not revised.back, pool, player, revised.number),
             )
+    snapshots.outdate(db, pool, revised.number)
     outcome.take_over(db, pool, edit)

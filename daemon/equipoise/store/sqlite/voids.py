@@ -12,14 +12,16 @@ import msgspec
 
 from equipoise.store.moved import VoidRow
 from equipoise.store.rated import Change
+from equipoise.store.sqlite import records
 from equipoise.store.sqlite.participants import change_of
 from equipoise.store.sqlite.players import encoded
 
 _COLUMNS = (
-    "player, side, seconds_a, seconds_b, quit, place, before, after, prediction, score, rounds, visible, state, spans"
+    "player, side, seconds_a, seconds_b, quit, place, before, after, prediction, score, rounds, visible, state, spans, "
+    "counts"
 )
 
-Participant = tuple[str, str, float, float, int, int, float, float, float, float, int, int, str, str | None]
+Participant = tuple[str, str, float, float, int, int, float, float, float, float, int, int, str, str | None, str | None]
 """A row of `participants` in the order of `_COLUMNS`."""
 
 _decoder = msgspec.json.Decoder(list[VoidRow])
@@ -33,6 +35,7 @@ def take_out(db: sqlite3.Connection, number: int, edit: int) -> None:
         "FROM rounds WHERE number = ?",
         (edit, encoded(rows), number),
     )
+    records.count(db, number, by=-1)
     db.execute("DELETE FROM participants WHERE round = ?", (number,))
     db.execute("UPDATE rounds SET voided = ?, prediction = NULL WHERE number = ?", (edit, number))
 
@@ -44,11 +47,12 @@ def put_back(db: sqlite3.Connection, pool: str, number: int) -> None:
         "WHERE number = ?",
         (number,),
     )
-    places = ", ".join("?" * 14)
+    places = ", ".join("?" * 15)
     db.executemany(
         f"INSERT INTO participants (pool, round, {_COLUMNS}) VALUES (?, ?, {places})",
         [(pool, number, *row) for row in participants(db, number)],
     )
+    records.count(db, number)
     db.execute("DELETE FROM voids WHERE round = ?", (number,))
 
 

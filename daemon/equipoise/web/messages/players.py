@@ -17,6 +17,25 @@ class InPool(Ask, frozen=True):
     pool: str | None = None
 
 
+class Interval(msgspec.Struct, frozen=True):
+    """Where a number that is only estimated lies with a probability of 80 %."""
+
+    low: float
+    """The lower end."""
+    high: float
+    """The upper end."""
+
+
+class RecordSeen(msgspec.Struct, frozen=True):
+    """A player's rated rounds by their result, those that were deleted for their age included."""
+
+    wins: int
+    draws: int
+    losses: int
+    leaves: int
+    """Of these rounds, how many they left before the end."""
+
+
 class PlayerSeen(msgspec.Struct, frozen=True, kw_only=True):
     """A player as admins see them."""
 
@@ -29,6 +48,14 @@ class PlayerSeen(msgspec.Struct, frozen=True, kw_only=True):
     stale: bool
     last_played: float | None
     """Seconds since the epoch."""
+    skill: float
+    """The number that splits balance."""
+    deviation: float | None
+    """The standard deviation of `skill`; null where the rating system knows none."""
+    interval: Interval | None
+    """The 80 % interval of `skill`; null where the rating system knows none."""
+    record: RecordSeen | None
+    """Null while the store does not answer."""
     skills: Skills | None
     """By side and as a commander; null where the rating system has one skill for a player."""
 

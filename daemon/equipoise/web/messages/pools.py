@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from equipoise.ratings.quality import Quality
+from equipoise.ratings.groups import Group
+from equipoise.ratings.quality import Difference, Quality
 from equipoise.service.refits import RefitStatus
+from equipoise.service.team_sizes import TeamSizes
 from equipoise.web.messages import Ask, Ok
 
 
@@ -24,6 +26,30 @@ class Crowd(msgspec.Struct, frozen=True):
     """Standard deviation of the ratings."""
 
 
+class BalanceQuality(msgspec.Struct, frozen=True):
+    """How well the system predicts that makes the teams, over those of these rounds that it predicted."""
+
+    quality: Quality
+    """Its measures."""
+    difference: Difference
+    """Its measures minus those of the system that is shown, on the same rounds; below 0 it predicts better."""
+
+
+class PoolSeen(msgspec.Struct, frozen=True):
+    """A configured pool."""
+
+    pool: str
+    system: str
+    """Its rating system."""
+
+
+class PoolsFound(Ok, frozen=True):
+    """The configured pools, by name."""
+
+    pools: tuple[PoolSeen, ...]
+    """One or more."""
+
+
 class QualityFound(Ok, frozen=True):
     """How well a pool predicts, over its last 500 rounds."""
 
@@ -35,6 +61,13 @@ class QualityFound(Ok, frozen=True):
     suggested_theta: float | None
     """The Θ with which these rounds would have been predicted best. Null below 500 rounds, for a system without Θ, and
     within two standard errors of the configured Θ."""
+    groups: tuple[Group, ...]
+    """Predictions and scores of these rounds' players, by the size of their squad, the rounds that they had been rated
+    for before, and their last outcome. A division of which all are in one group is left out."""
+    balance: BalanceQuality | None
+    """Null where no other system makes the teams, and until it has predicted a round."""
+    team_sizes: TeamSizes | None
+    """Null before the first rated round."""
 
 
 class ThetaFit(msgspec.Struct, frozen=True):

@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from equipoise.core.model import PlayerId
+from equipoise.core.outlook import Outlook
 from equipoise.game.port import PeerStatus
 from equipoise.service.reloads import ConfigurationStatus
 from equipoise.service.scheduler import JobStatus
@@ -75,6 +76,10 @@ class Proposed(msgspec.Struct, frozen=True):
     """Win probability of side A with the present sides; null while one is empty."""
     after: float | None
     """Win probability of side A after it."""
+    before_outlook: Outlook | None
+    """`before`, and how sure it is."""
+    after_outlook: Outlook | None
+    """`after`, and how sure it is."""
     spread_before: tuple[float, float] | None
     """Standard deviations of the skills on A and on B with the present sides, in points; null while one is empty."""
     spread_after: tuple[float, float] | None

@@ -66,8 +66,16 @@ class SplitFound(msgspec.Struct, frozen=True):
     """Sum of A minus sum of B, rating points."""
     win_probability: float
     """Of side A."""
+    low: float | None
+    """The true win probability is above it with 90 %; null where the pool knows no deviations, or ratings were sent."""
+    high: float | None
+    """The true win probability is below it with 90 %."""
+    unevenness: float
+    """How far the true win probability is expected to be from a half; without an interval, the predicted one."""
+    quality: float
+    """Match quality, 1 - 2 · unevenness: 1 is known to be even, 0 is decided."""
     optimal: bool
-    """False: the time was over before it was proven that none is better."""
+    """False: the time was over before it was proven that none is better, or the pool's system is correlated."""
     gap: SplitGap
 
 

@@ -1,0 +1,108 @@
+"""Sides improved by swaps of two players, many starts at once; needs numpy.
+
+Sides are rows of numbers, one per unit: 1 on A, -1 on B. Every start is a row, so that one step of all of them is a few
+operations on arrays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.floating[Any]]
+Rows = NDArray[np.floating[Any]]
+
+LEAST_GAIN = 1e-9
+"""Part of its scale, and of a unit, by which a form must fall: less is rounding."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """What is counted of sides x: xᵀMx − 2 v·x + constant."""
+
+    matrix: Numbers
+    linear: Numbers
+    constant: float
+
+    def of(self, rows: Rows) -> Numbers:
+        """The value of every row."""
+        return np.asarray((rows @ self.matrix * rows).sum(1) - 2 * rows @ self.linear + self.constant)
+
+    def flips(self, rows: Rows) -> Numbers:
+        """By how much the value of every row changes when one unit alone crosses."""
+        return np.asarray(4 * (np.diagonal(self.matrix) - rows * (rows @ self.matrix - self.linear)))
+
+    def swaps(self, rows: Rows, on_a: Numbers, on_b: Numbers, fixed: Numbers, into: Numbers) -> Numbers:
+        """By how much it changes when a unit of A and one of B change places; the barriers close units and pairs."""
+        flips = self.flips(rows)
+        changes = np.add((flips + on_b)[:, None, :], fixed - 8 * self.matrix, out=into)
+        changes += (flips + on_a)[:, :, None]
+        return changes
+
+    @property
+    def grain(self) -> float:
+        """A change that is no more than this is rounding."""
+        return LEAST_GAIN * (float(np.abs(self.matrix).sum()) + abs(self.constant) + 1.0)
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Best-improvement swaps: first `toll` falls, then `cost`, which never rises above the limit of its row.
+
+    `barrier` is infinite for pairs of units that cannot change places, `closed` for units that stay where they are.
+    `capped` may not rise above `cap`.
+    """
+
+    cost: Form
+    barrier: Numbers
+    closed: Numbers
+    toll: Form | None = None
+    capped: Form | None = None
+    cap: float = np.inf
+
+    def run(self, starts: Rows, *, limit: float = np.inf, until: float = -np.inf) -> Rows:
+        """Every start after its swaps; a row is done when none helps, or when its cost is at most `until`."""
+        rows = starts.copy()
+        cost, active = self.cost.of(rows), np.arange(len(rows))
+        least, room = -self.cost.grain, np.empty((len(rows), *self.barrier.shape))
+        while len(active := active[cost[active] > until]):
+            chosen, change, gain = self._best(rows[active], limit - cost[active], room[: len(active)])
+            helps = gain < least
+            active, chosen = active[helps], chosen[helps]
+            cost[active] += change[helps]
+            rows[active, chosen // rows.shape[1]] = -1
+            rows[active, chosen % rows.shape[1]] = 1
+        return rows
+
+    def swaps(self, rows: Rows, into: Numbers | None = None) -> Numbers:
+        """By how much the cost changes with every swap that is allowed; infinite for the others."""
+        on_a, on_b = (np.where(rows * side > 0, self.closed, np.inf) for side in (1, -1))
+        changes = np.empty((len(rows), *self.barrier.shape)) if into is None else into
+        changes = self.cost.swaps(rows, on_a, on_b, self.barrier, changes)
+        if self.capped is not None:
+            room = self.cap - self.capped.of(rows) + 0.5
+            changes[self._of(self.capped, rows) > room[:, None, None]] = np.inf
+        return changes
+
+    def _best(self, rows: Rows, slack: Numbers, into: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+        """Of every row the best swap, by what it changes the cost, and by what it is better."""
+        rank = changes = self.swaps(rows, into)
+        if self.toll is not None:
+            tolled = changes + self._of(self.toll, rows) * self._heavy
+            rank = np.where(changes > slack[:, None, None], np.inf, tolled)
+        chosen = rank.reshape(len(rows), -1).argmin(1)
+        place = np.arange(len(rows)), chosen
+        return chosen, changes.reshape(len(rows), -1)[place], rank.reshape(len(rows), -1)[place]
+
+    def _of(self, form: Form, rows: Rows) -> Numbers:
+        """By how much another form changes with every swap."""
+        nothing = np.zeros(1)
+        return form.swaps(rows, nothing, nothing, nothing, np.empty((len(rows), *self.barrier.shape)))
+
+    @property
+    def _heavy(self) -> float:
+        """More than any change of the cost."""
+        return 8 * float(np.abs(self.cost.matrix).sum() + np.abs(self.cost.linear).sum()) + 1.0

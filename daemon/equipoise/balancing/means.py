@@ -1,0 +1,119 @@
+"""Splits by what is known of skills alone: asks of the core become questions to the exact solver."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import Any
+
+from equipoise.balancing.chances import NO_PLAYERS, Values, match_to_come
+from equipoise.core.asks import AskSplit, Purpose
+from equipoise.core.model import Context, Mode, PlayerId, Side
+from equipoise.errors import SplitError
+from equipoise.ratings.system import System
+from equipoise.solver import Assignment, Budget, Pin, best_split
+
+Pins = dict[int, Pin]
+"""Where players must be, by their index among the ask's entries."""
+
+
+def even_difference(
+    system: System[Any],
+    context: Context,
+    a: Sequence[PlayerId],
+    b: Sequence[PlayerId],
+    commanders: Collection[PlayerId] = NO_PLAYERS,
+) -> float:
+    """The difference Σ(A) − Σ(B) at which sides as large as these are even.
+
+    In TF2 the sides change places in the course of a map, so what a side is worth is not made up for.
+    """
+    match = match_to_come(context, a, b, commanders)
+    return system.difference_at(0.5, match if context.mode is Mode.NS2 else replace(match, sides=(), map=""))
+
+
+def best(ask: AskSplit, values: Values, system: System[Any]) -> Assignment:
+    """The best split for the ask's purpose; of very many players the best that one budget suffices to find.
+
+    The tolerance comes as a win probability. The solver wants rating points, and the system converts: how much a
+    probability is in points depends on its scale and on the team size.
+    """
+    sides = Means(ask, values, system)
+    pins = dict[int, Pin]()
+    if ask.purpose is Purpose.EQUAL_SIDES and sides.benches:
+        # Whose turn it is on the bench does not depend on how even the others could be made by moving them.
+        pins = dict.fromkeys(sides.within(math.inf).bench, Pin.BENCH)
+    return sides.within(system.gap(ask.tolerance, max(ask.sizes)), pins)
+
+
+def who_plays(ask: AskSplit, values: Values, system: System[Any]) -> Assignment:
+    """The players who play, chosen by what is known alone; their sides are a start for the search of better ones."""
+    sides = Means(ask, values, system)
+    if not sides.benches:
+        return min(sides.optima(preferring=False).values(), key=lambda found: abs(found.difference))
+    return sides.within(math.inf if ask.purpose is Purpose.EQUAL_SIDES else system.gap(ask.tolerance, max(ask.sizes)))
+
+
+class Means:
+    """An ask as the exact solver reads it, with one budget for all its questions."""
+
+    def __init__(self, ask: AskSplit, values: Values, system: System[Any]) -> None:
+        self.ask, self.values, self.system = ask, values, system
+        self.benches = sum(ask.sizes) < len(ask.entries)
+        self.pins, self.budget = _pins(ask), Budget()
+
+    def within(self, tolerance: float, pins: Pins | None = None) -> Assignment:
+        """The best split within a tolerance in points; of uneven sizes either side may be the larger one."""
+        self.pins |= pins or {}
+        if self.ask.sizes[0] == self.ask.sizes[1]:
+            return self._best_of(self.ask.sizes, tolerance)
+        optima = {sizes: self._off(found) for sizes, found in self.optima().items()}
+        limit = min(optima.values()) + tolerance
+        # One limit for both ways round: the tolerance is counted from the better of the two optima.
+        close = [self._best_of(sizes, limit - least) for sizes, least in optima.items() if least <= limit]
+        return min(close, key=lambda found: (found.bench_cost, found.moves, self._off(found)))
+
+    def optima(self, preferring: bool = True) -> dict[tuple[int, int], Assignment]:
+        """The nearest split with A and with B as the larger side; SplitError when bots rule out both."""
+        optima = {}
+        for sizes in dict.fromkeys((self.ask.sizes, self.ask.sizes[::-1])):
+            try:
+                optima[sizes] = self._best_of(sizes, 0.0, preferring)
+            except SplitError as error:
+                refusal = error
+        if not optima:
+            raise refusal
+        return optima
+
+    def _best_of(self, sizes: tuple[int, int], tolerance: float, preferring: bool = True) -> Assignment:
+        on_a, on_b = self.values
+        entries = self.ask.entries
+        return best_split(
+            on_a,
+            values_b=on_b,
+            sizes=sizes,
+            target=self._target(sizes),
+            pins=self.pins,
+            bench_cost=[self.ask.bench_cost.get(entry.id, 0) for entry in entries] if preferring else None,
+            current=[entry.side for entry in entries] if preferring else None,
+            tolerance=tolerance,
+            # An ask takes up to five of these.
+            budget=self.budget.share(1 / 2),
+        )
+
+    def _off(self, found: Assignment) -> float:
+        return abs(found.difference - self._target(found.sizes))
+
+    def _target(self, sizes: tuple[int, int]) -> float:
+        if sizes[0] == sizes[1]:
+            return 0.0
+        players = [entry.id for entry in self.ask.entries]
+        return even_difference(self.system, self.ask.context, players[: sizes[0]], players[sizes[0] : sum(sizes)])
+
+
+def _pins(ask: AskSplit) -> Pins:
+    """Constraints for the solver: bots stay on their side, and some players may not be benched."""
+    pins = {index: Pin.PLAY for index, entry in enumerate(ask.entries) if entry.id in ask.must_play}
+    stand = {Side.A: Pin.A, Side.B: Pin.B}
+    return pins | {index: stand[entry.side] for index, entry in enumerate(ask.entries) if entry.bot and entry.side}

@@ -1,0 +1,59 @@
+"""The outlook of two sides: who is likely to win, and how sure that is. Intervals are those of 80 %."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+WITHIN = 1.2815515655446004
+"""Standard deviations on each side of the mean that 80 % of a normal variable lie within."""
+
+
+def interval(mean: float, deviation: float) -> tuple[float, float]:
+    """The ends of the 80 % interval of a normal variable.
+
+    >>> [round(end) for end in interval(1200.0, 100.0)]
+    [1072, 1328]
+    """
+    return mean - WITHIN * deviation, mean + WITHIN * deviation
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """A win probability, with what is known of how far the true one may be from it.
+
+    >>> Outlook.alone(0.47).quality
+    0.94
+    """
+
+    chance: float
+    """Win probability of side A, from 0 to 1, as the rating system predicts it."""
+    low: float | None
+    """The lower end of the 80 % interval of the true win probability; None where no uncertainty is known."""
+    high: float | None
+    """Its upper end."""
+    unevenness: float
+    """How far the true win probability is expected to be from a half, E|p - 1/2|; without an interval that of
+    `chance`."""
+
+    @classmethod
+    def alone(cls, chance: float) -> Outlook:
+        """A chance without an interval."""
+        return cls(chance, None, None, abs(chance - 0.5))
+
+    @property
+    def quality(self) -> float:
+        """The match quality, 1 - 2 · unevenness: 1 for sides that are known to be even, 0 for a decided match."""
+        return 1.0 - 2.0 * self.unevenness
+
+    def is_even(self, band: tuple[float, float]) -> bool:
+        """The sides are known to be even: the chance is in the band, and the unevenness at most half its width.
+
+        The second counts where an interval is known: the mean prediction of strangers is always near a half.
+
+        >>> Outlook.alone(0.51).is_even((0.42, 0.58)), Outlook(0.51, 0.1, 0.9, 0.3).is_even((0.42, 0.58))
+        (True, False)
+        """
+        least, most = band
+        if not least <= self.chance <= most:
+            return False
+        return self.low is None or self.unevenness <= (most - least) / 2

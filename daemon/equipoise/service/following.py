@@ -1,0 +1,176 @@
+"""The balance system of a pool: it follows the pool's sequence, and teams are made by it.
+
+It reads rounds and edits from the store after they were committed, in order, so a replay of the store does exactly what
+it did. Nothing waits for it: a round is stored whatever happens here, and while it is not ready (it is being built, or
+it failed) the pool's own system makes the teams.
+
+Of a sequential system a snapshot is stored now and then, and a start goes on from the newest; other systems begin with
+the first event. What changes the past, a void or an undone edit, deletes the snapshots made from it, and the follower
+begins anew with what is left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from equipoise.errors import StoreError
+from equipoise.ratings.system import System
+from equipoise.service.place import SNAPSHOT_EVERY, Place, begun, keep_base
+from equipoise.service.repeats import Repeats
+from equipoise.store.notes import BalancePredictions
+from equipoise.store.port import Store
+from equipoise.store.rated import Fingerprint
+
+BUILDING = 10
+"""While it is built, a snapshot is kept after so many times as many events."""
+BEHIND_SECONDS = 0.1
+"""How long an answer waits for it: a round takes a few milliseconds."""
+RETRY_SECONDS = 5.0
+"""Until the store is asked again that did not answer."""
+AGAIN_SECONDS = 60.0
+"""Until a system that failed is built anew: it may fail at the same round again."""
+
+log = logging.getLogger(__name__)
+
+
+class Follower:
+    """Call `start` once the pool is open, `wake` after every event, and `stop` before the store is closed."""
+
+    def __init__(self, pool: str, system: System[Any], store: Store, changed: Callable[[], None]) -> None:
+        self.pool = pool
+        self.name = system.name
+        self.ready = False
+        """Whether `system` has seen every event but the latest."""
+        self.failure: str | None = None
+        """Why it cannot be used; None: it is ready, or being built."""
+        self.failures = 0
+        """Since the start."""
+        self._like = system
+        """Has no players."""
+        self._store = store
+        self._changed = changed
+        """Called on the event loop when skills have changed."""
+        self._place: Place | None = None
+        self._recorded: Fingerprint | None = None
+        self._due = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._anew = False
+        self._stopped = False
+        self._task: asyncio.Task[None] | None = None
+        self._repeats = Repeats(log, logging.WARNING)
+
+    @property
+    def system(self) -> System[Any]:
+        """To be asked while it is `ready`."""
+        assert self._place is not None
+        return self._place.replayed.system
+
+    def start(self, recorded: Fingerprint) -> None:
+        """Begin; the pool's ratings were made by `recorded`."""
+        self._recorded = recorded
+        self.wake()
+        self._task = asyncio.create_task(self._run())
+
+    def wake(self) -> None:
+        """Something was stored."""
+        if self.failure is None:
+            self._idle.clear()
+        self._due.set()
+
+    def rebuild(self) -> None:
+        """The past has changed."""
+        self._anew, self.ready = True, False
+        self._changed()
+        self.wake()
+
+    async def keep_up(self) -> None:
+        """Wait a moment, while it is ready, until it has taken what was stored: then answers do not depend on time."""
+        if self.ready and not self._idle.is_set():
+            try:
+                async with asyncio.timeout(BEHIND_SECONDS):
+                    await self._idle.wait()
+            except TimeoutError:
+                message = f"{self.name} is behind the rounds: teams are made by what it knew before"
+                self._repeats.log("behind", message, pool=self.pool)
+
+    async def caught_up(self) -> None:
+        """Wait until every stored event was taken, or it failed."""
+        await self._idle.wait()
+
+    async def stop(self) -> None:
+        """End after the events in hand."""
+        self._stopped = True
+        if self._task is not None:
+            self.wake()
+            await self._task
+        self._repeats.close()
+
+    async def keep_base(self, before: float) -> None:
+        """Have a snapshot that leads on when the rounds are deleted that were stored before a time."""
+        assert self._recorded is not None
+        await keep_base(self._store, self.pool, "balance", self._like, self._recorded, before)
+
+    async def _run(self) -> None:
+        while True:
+            await self._due.wait()
+            self._due.clear()
+            if self._stopped:
+                return
+            wait = 0.0
+            try:
+                await self._follow()
+            except StoreError:  # the store's own log says what it has
+                wait = RETRY_SECONDS
+            except Exception as error:  # a fault in the balance system must not cost the pool anything
+                self._fail(error)
+                wait = AGAIN_SECONDS
+            if self.failure is not None or not self._due.is_set():
+                self._idle.set()
+            if wait:
+                await self._pause(wait)
+
+    async def _follow(self) -> None:
+        if self._anew:
+            self._place, self._anew = None, False
+        assert self._recorded is not None
+        place = self._place or await begun(self._store, self.pool, "balance", self._like, self._recorded)
+        while (predictions := await place.go_on()) is not None:
+            if self._anew or self._stopped:
+                return
+            self._store.note([BalancePredictions(predictions)])
+            if place is self._place:
+                self._changed()
+            if place.since >= SNAPSHOT_EVERY * (1 if self.ready else BUILDING):
+                await place.keep("balance")
+        if self._anew:
+            return
+        if not self.ready:
+            self._place, self.ready, self.failure = place, True, None
+            self._changed()
+            log.info("%s makes the teams", self.name, extra={"pool": self.pool, "event_number": place.number})
+        if place.since >= SNAPSHOT_EVERY:
+            await place.keep("balance")
+
+    def _fail(self, error: Exception) -> None:
+        self.failures += 1
+        said = f"{type(error).__name__}: {error}"
+        if said != self.failure:
+            log.error(
+                "%s failed, the pool's own system makes the teams", self.name, extra={"pool": self.pool}, exc_info=error
+            )
+        self.failure, self.ready, self._place = said, False, None
+        self._changed()
+
+    async def _pause(self, seconds: float) -> None:
+        """Then try again, whatever has come; a stop ends it."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while not self._stopped:
+                    await self._due.wait()
+                    if not self._stopped:
+                        self._due.clear()
+        self._due.set()

@@ -1,0 +1,367 @@
+"""Sequential systems, as a pool's own and as its balance system: live, they are what a replay of the store makes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import random
+import sqlite3
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, closing, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from equipoise import ratings
+from equipoise.core.effects import RecordRound
+from equipoise.core.events import RosterSeen
+from equipoise.core.model import Side
+from equipoise.errors import RatingError, ScriptError
+from equipoise.ratings.system import System
+from equipoise.service.diagnosis import of_daemon
+from equipoise.service.fingerprint import fingerprint_of
+from equipoise.service.pool import Pool
+from equipoise.service.readings import of_pools
+from equipoise.service.replayed import Replayed
+from equipoise.service.retention import Retention, RetentionDays
+from equipoise.service.ring import Ring
+from equipoise.store.notes import Audit
+from equipoise.store.sequence import RoundStrike
+from equipoise.store.sqlite import SqliteStore
+from tests.hosts import BOOT, GivenClock, Rig, roster
+from tests.hosts import player as host_player
+from tests.pools import an_import
+from tests.store.samples import SERVER, a_round, in_loop, player
+
+PEOPLE = range(1, 15)
+FEW_ACTIVE = {"active": 8, "drift_days": 0.01}
+"""Fewer than play: who has gone longest is parked, and comes back."""
+
+
+def joint(**params: object) -> System[Any]:
+    return ratings.create("joint", **FEW_ACTIVE, **params)
+
+
+@asynccontextmanager
+async def opened(
+    directory: Path, system: System[Any], balance: System[Any] | None = None, store: SqliteStore | None = None
+) -> AsyncIterator[Pool]:
+    store = store or SqliteStore(directory / "s.db")
+    await store.open()
+    ring = Ring(directory / "main.ring")
+    pool = Pool("main", system, store, ring, GivenClock(1_800_000_000.0), balance=balance)
+    await pool.open()
+    if pool.follower is not None:
+        await pool.follower.caught_up()
+    try:
+        yield pool
+    finally:
+        await pool.close()
+        await store.close()
+
+
+def rounds(count: int, first: int = 0, seed: int = 1) -> list[RecordRound]:
+    """3 against 3 or 3 against 2; one in ten went live before those that came earlier."""
+    draw, found = random.Random(f"{seed} {first}"), []
+    for number in range(first, first + count):
+        sides = draw.sample(PEOPLE, 6)
+        late = 1_763_000_000.0 if draw.random() < 0.1 else None
+        winner = draw.choice([Side.A, Side.B, None])
+        cut = 5 if draw.random() < 0.3 else 6
+        found.append(a_round(number, a=sides[:3], b=sides[3:cut], winner=winner, started_at=late))
+    return found
+
+
+async def played(pool: Pool, records: Sequence[RecordRound]) -> None:
+    for record in records:
+        await pool.record(record, None)
+
+
+async def replayed(pool: Pool, system: System[Any]) -> System[Any]:
+    """What the whole sequence makes of a system, from its first event on."""
+    recorded = await pool.store.fingerprint("main")
+    assert recorded is not None
+    anew = Replayed(type(system)(system.params), recorded)
+    for event in await _events(pool):
+        if hasattr(event, "record"):
+            with suppress(RatingError):
+                anew.rate(event.record)
+        else:
+            anew.edit(event)
+    return anew.system
+
+
+async def _events(pool: Pool) -> list[Any]:
+    found: list[Any] = []
+    await pool.store.events("main", found.append)
+    return found
+
+
+def known(system: System[Any]) -> list[float]:
+    """All that is known of everybody."""
+    people = [player(number) for number in PEOPLE]
+    covariance = system.covariance(people)
+    assert covariance is not None
+    numbers = [number for row in covariance for number in row]
+    for one in people:
+        shown = system.summary(one)
+        numbers += [system.skill(one), shown.rating, shown.rounds, shown.last_played or 0.0]
+    return numbers
+
+
+def stored_ratings(pool: Pool) -> dict[str, float]:
+    with closing(sqlite3.connect(pool.store.path)) as db:  # type: ignore[attr-defined]
+        return dict(db.execute("SELECT id, rating FROM players"))
+
+
+async def assert_as_replayed(pool: Pool) -> None:
+    """To the 1e-9 of a point: sums of floating-point numbers in the same order."""
+    if pool.follower is not None:
+        await pool.follower.caught_up()
+        assert pool.follower.ready, pool.follower.failure
+        assert known(pool.balancing) == pytest.approx(known(await replayed(pool, pool.balancing)), rel=1e-9, abs=1e-9)
+    if pool.system.sequential:
+        anew = await replayed(pool, pool.system)
+        assert known(pool.system) == pytest.approx(known(anew), rel=1e-9, abs=1e-9)
+        for one, rating in stored_ratings(pool).items():
+            assert rating == pytest.approx(pool.system.summary(one).rating, rel=1e-9), "shown is what is stored"  # type: ignore[arg-type]
+
+
+STEPS = st.lists(
+    st.sampled_from(["rounds", "set", "reset", "import", "void", "put back", "undo", "restart", "kill"]),
+    min_size=2,
+    max_size=8,
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("own", ["joint", "synelo"])
+@settings(
+    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
+@given(steps=STEPS, seed=st.integers(0, 1000))
+def test_whatever_happens_to_a_pool_a_replay_makes_the_same_of_it(
+    tmp_path_factory: pytest.TempPathFactory, own: str, steps: list[str], seed: int
+) -> None:
+    async def lived() -> None:
+        life = Life(tmp_path_factory.mktemp("pool"), own, seed)
+        await life.begin()
+        for step in ["rounds", *steps]:
+            await life.step(step)
+        await assert_as_replayed(life.pool)
+        await life.end()
+
+    asyncio.run(lived())
+
+
+class Life:
+    """A pool that is opened and closed, with what was sent to it."""
+
+    pool: Pool
+
+    def __init__(self, folder: Path, own: str, seed: int) -> None:
+        self.folder, self.own, self.seed, self.draw = folder, own, seed, random.Random(seed)
+        self.sent = 0
+        self.whole: list[RecordRound] = []
+        self.void: list[RecordRound] = []
+
+    async def begin(self) -> None:
+        store = SqliteStore(self.folder / "s.db")
+        await store.open()
+        system, balance = (joint(), None) if self.own == "joint" else (ratings.create(self.own), joint())
+        ring = Ring(self.folder / "main.ring")
+        self.pool = Pool("main", system, store, ring, GivenClock(1_800_000_000.0), balance=balance)
+        await self.pool.open()
+
+    async def end(self, *, killed: bool = False) -> None:
+        if not killed:
+            await self.pool.close()
+        elif self.pool.follower is not None:
+            await self.pool.follower.stop()
+        self.pool.ring.close()
+        await self.pool.store.close()
+
+    async def step(self, name: str) -> None:
+        one = player(self.draw.choice(PEOPLE))
+        match name:
+            case "rounds":
+                more = rounds(self.draw.choice([3, 40, 130]), self.sent, self.seed)
+                self.sent += len(more)
+                self.whole += more
+                await played(self.pool, more)
+            case "set":
+                await self.pool.edit(one, float(self.draw.randrange(600, 1500)), "owner")
+            case "reset":
+                await self.pool.edit(one, None, "owner")
+            case "import":
+                given = {number: float(self.draw.randrange(600, 1500)) for number in self.draw.sample(PEOPLE, 4)}
+                await self.pool.adopt(an_import(self.pool.system, given))
+            case "undo":
+                with suppress(ScriptError):  # nobody edited them
+                    await self.pool.undo(one, "owner")
+            case "void" | "put back":
+                await self.strike(back=name == "put back")
+            case _:
+                await self.end(killed=name == "kill")
+                await self.begin()
+
+    async def strike(self, *, back: bool) -> None:
+        source, target = (self.void, self.whole) if back else (self.whole, self.void)
+        if source:
+            target.append(source.pop(self.draw.randrange(len(source))))
+            await self.pool.void(RoundStrike(SERVER, target[-1].round.id, back=back), "owner", "")
+
+
+@in_loop
+async def test_a_start_goes_on_from_the_newest_snapshot(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async with opened(tmp_path, ratings.create("synelo"), joint()) as pool:
+        for first in range(0, 250, 50):
+            await played(pool, rounds(50, first))
+            await assert_as_replayed(pool)
+    numbers = [number for _, number, _ in _snapshots(tmp_path)]
+    assert len(numbers) == 2
+    assert 100 <= numbers[0] < 200 <= numbers[1], "the newest two"
+    with closing(sqlite3.connect(tmp_path / "s.db")) as db, db:
+        db.execute("UPDATE rounds SET winner = NULL WHERE number < 50")
+    async with opened(tmp_path, ratings.create("synelo"), joint()) as pool:
+        skills = known(pool.balancing)
+        assert skills != known(await replayed(pool, pool.balancing)), "what is before the snapshot is not read again"
+    with closing(sqlite3.connect(tmp_path / "s.db")) as db, db:
+        db.execute("UPDATE snapshots SET data = CAST(substr(data, 1, 500) AS BLOB) WHERE number >= 200")
+    with caplog.at_level(logging.WARNING):
+        async with opened(tmp_path, ratings.create("synelo"), joint()) as pool:
+            assert known(pool.balancing) == pytest.approx(skills, rel=1e-9)
+    assert "is damaged: an older one is used" in caplog.text
+
+
+def _snapshots(folder: Path) -> list[tuple[str, int, int]]:
+    with closing(sqlite3.connect(folder / "s.db")) as db:
+        return db.execute("SELECT purpose, number, base FROM snapshots ORDER BY number").fetchall()
+
+
+@in_loop
+async def test_what_a_strike_makes_wrong_is_not_gone_on_from(tmp_path: Path) -> None:
+    records = rounds(240)
+    async with opened(tmp_path, joint()) as pool:
+        await played(pool, records)
+        assert len(_snapshots(tmp_path)) == 2
+        for early in (records[0], records[150]):
+            await pool.void(RoundStrike(SERVER, early.round.id), "owner", "cheats")
+            (kept,) = [number for _, number, _ in _snapshots(tmp_path) if number > 151]
+            assert kept == await pool.store.last_number("main"), "what the replay has made"
+            await assert_as_replayed(pool)
+
+
+@in_loop
+async def test_rounds_are_deleted_only_behind_a_snapshot_from_which_the_rest_follows(tmp_path: Path) -> None:
+    for number, (own, balance) in enumerate([(joint(), None), (ratings.create("synelo"), joint())]):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        async with opened(folder, own, balance) as pool:
+            await played(pool, rounds(30))
+            await pool.edit(player(1), 1200.0, "owner")
+            await played(pool, rounds(30, 30))
+            if pool.follower is not None:
+                await pool.follower.caught_up()
+            whole = known(pool.balancing)
+            with closing(sqlite3.connect(folder / "s.db")) as db, db:
+                db.execute("UPDATE rounds SET recorded_at = 1000 WHERE number <= 40")
+            clock = GivenClock(1_800_000_000.0)
+            retention = Retention(pool.store, [pool], clock, RetentionDays(rounds_days=30))
+            await retention.run()
+            assert retention.pruned["rounds"] == 39
+        assert [(each[1], each[2]) for each in _snapshots(folder)] == [(40, 1)]
+        async with opened(folder, own, balance) as pool:
+            assert known(pool.balancing) == pytest.approx(whole, rel=1e-9, abs=1e-9)
+            await pool.void(RoundStrike(SERVER, rounds(30, 30)[29].round.id), "owner", "")
+            if pool.follower is not None:
+                await pool.follower.caught_up()
+            assert known(pool.balancing) != pytest.approx(whole, rel=1e-9)
+
+
+def failing(like: System[Any]) -> System[Any]:
+    """The system, which fails at the third round that it is given."""
+
+    class Failing(type(like)):  # type: ignore[misc]
+        rated = 0
+
+        def rate(self, match: Any) -> Any:
+            self.rated += 1
+            if self.rated == 3:
+                raise ZeroDivisionError("a fault of ours")
+            return super().rate(match)
+
+    return Failing(like.params)
+
+
+@in_loop
+async def test_a_balance_system_that_fails_costs_no_round_and_leaves_the_teams_to_the_pools_own(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with opened(tmp_path, ratings.create("synelo"), failing(ratings.create("trueskill"))) as pool:
+        follower = pool.follower
+        assert follower is not None
+        await played(pool, rounds(2))
+        await follower.caught_up()
+        assert pool.balancing is follower.system
+        assert [one.skill for one in await pool.summaries([player(2)])] == [follower.system.skill(player(2))]
+        await played(pool, rounds(8, 2))
+        await follower.caught_up()
+
+        assert pool.balancing is pool.system
+        assert pool.applied == 10
+        assert [one.skill for one in await pool.summaries([player(2)])] == [pool.system.skill(player(2))]
+        assert (follower.failures, follower.failure) == (1, "ZeroDivisionError: a fault of ours")
+        (said,) = [each for each in caplog.records if each.levelno == logging.ERROR]
+        assert said.getMessage() == "trueskill failed, the pool's own system makes the teams"
+        (finding,) = [each for each in of_daemon(pool.store.health(), [pool], [], 1e10) if "balance" in each.what]
+        assert finding.bad
+        assert "balance = trueskill of pool main failed, synelo makes the teams: ZeroDivisionError" in finding.what
+        shown = {each.name: each.value for each in of_pools([pool]) if "balance" in each.name}
+        assert shown == {"equipoise_balance_ready": False, "equipoise_balance_failures_total": 1}
+
+
+@in_loop
+async def test_both_predictions_of_a_round_are_stored_and_skills_at_its_start_stay_in_the_shown_units(
+    tmp_path: Path,
+) -> None:
+    async with Rig(tmp_path, balance=ratings.create("trueskill")) as rig:
+        here = roster([1, 2], [3, 4])
+        await rig.hello(here)
+        for number in range(4):
+            await rig.play(f"{BOOT}-{number}", here, Side.A)
+            await rig.post(RosterSeen(0.0, here))
+        follower = rig.pool.follower
+        assert follower is not None
+        await follower.caught_up()
+        assert rig.pool.balancing is not rig.pool.system
+        (one,) = await rig.pool.summaries([host_player(1)])
+        assert (one.rating, one.skill) == (rig.pool.system.skill(one.id), rig.pool.balancing.skill(one.id))
+        anew = Replayed(ratings.create("trueskill"), fingerprint_of(rig.pool.system))
+        expected = [anew.rate(event.record).prediction for event in await _events(rig.pool)]
+    with closing(sqlite3.connect(tmp_path / "equipoise.db")) as db:
+        found = db.execute(
+            "SELECT prediction, balance_prediction, skill_at_start FROM rounds ORDER BY number"
+        ).fetchall()
+    assert [balance for _, balance, _ in found] == expected
+    assert all(prediction != balance for prediction, balance, _ in found[1:])
+    assert all(skill > 500 for _, _, skills in found[1:] for skill in json.loads(skills).values()), "trueskill's are 25"
+
+
+@in_loop
+async def test_a_recompute_by_a_sequential_system_leaves_a_snapshot_of_its_end(tmp_path: Path) -> None:
+    async with opened(tmp_path, ratings.create("synelo")) as pool:
+        await played(pool, rounds(30))
+        recorded = await pool.store.fingerprint("main")
+        assert recorded is not None
+        new = Replayed(joint(), recorded)
+        await pool.store.recompute("main", new, Audit(9.0, "console", "recompute", "pool main", "", ""))
+    assert _snapshots(tmp_path) == [("system", 30, 0)]
+    async with opened(tmp_path, joint()) as pool:
+        assert known(pool.system) == pytest.approx(known(new.system), rel=1e-9)
+        await played(pool, rounds(3, 30))
+        await assert_as_replayed(pool)

@@ -1,0 +1,319 @@
+"""Splits by expected square are as good as the best of all, whatever they have to respect."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from equipoise.balancing import answer
+from equipoise.balancing.expected import Problem, Search, cost_at, unevenness
+from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, Purpose, ShuffleTerms, Wish
+from equipoise.core.events import MovesSolved, SplitsCached, SplitSolved
+from equipoise.core.model import Context, Entry, Mode, PlayerId, Side, Split
+from equipoise.solver import Pin, best_split
+from tests.correlated import PER_LOG_ODDS, Gaussian
+from tests.test_balancing import KOTH, REASON, player, random_ask
+
+NS2 = Context(Mode.NS2, "ns2_veil")
+HALF_A_POINT = 0.25
+
+
+# The search, against trying everything.
+
+
+def hard_problem(random: Random) -> Problem:
+    """Few factors make errors cancel out almost wholly in few sides: the search has to find those."""
+    count = random.randint(5, 9)
+    players = range(count)
+    on_a = [random.gauss(1000, 600) for _ in players]
+    on_b = [value + random.choice((0.0, random.gauss(0, 200))) for value in on_a]
+    rank = random.choice((1, 3, 12))
+    factors = np.array([[random.gauss(0, 300) for _ in range(rank)] for _ in players])
+    size = random.randint(max(1, count // 2 - 1), count // 2)
+    shuffled = random.sample(players, count)
+    return Problem(
+        (on_a, on_b),
+        (factors @ factors.T).tolist(),
+        (size, count - size),
+        target=random.choice((0.0, random.uniform(-3000, 3000))),
+        turned=random.choice((None, 0.0, random.uniform(-3000, 3000))) if 2 * size < count else None,
+        pins={index: random.choice((Pin.A, Pin.B)) for index in players if random.random() < 0.1},
+        groups=random.choice(([], [shuffled[:2]], [shuffled[:3]], [shuffled[:2], shuffled[2:4]])),
+        current=[random.choice((1, -1, 0)) for _ in players],
+    )
+
+
+def every_way(problem: Problem) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """All sides that a problem allows, as rows; the lead of each, and the variance."""
+    count, (first, second) = len(problem.values[0]), problem.sizes
+    ways = [(first, problem.target)] + ([(second, problem.turned)] if problem.turned is not None else [])
+    rows, targets = [], []
+    for size, target in ways:
+        for on_a in combinations(range(count), size):
+            sides = [1 if index in on_a else -1 for index in range(count)]
+            pinned = all(sides[index] == (1 if pin is Pin.A else -1) for index, pin in problem.pins.items())
+            if pinned and all(len({sides[index] for index in group}) == 1 for group in problem.groups):
+                rows.append(sides)
+                targets.append(target)
+    x = np.array(rows, dtype=float).reshape(-1, count)
+    on_a, on_b = np.array(problem.values)
+    return x, (x > 0) @ on_a - (x < 0) @ on_b - np.array(targets), (x @ np.array(problem.covariance) * x).sum(1)
+
+
+def possible_problems(count: int) -> Iterator[tuple[Problem, Any, Any, Any]]:
+    seed, found = 0, 0
+    while found < count:
+        problem = hard_problem(Random(seed))
+        ways = every_way(problem)
+        seed += 1
+        if len(ways[0]):
+            found += 1
+            yield problem, *ways
+
+
+def test_the_search_finds_what_trying_everything_finds() -> None:
+    missed = 0
+    for problem, x, lead, variance in possible_problems(150):
+        cost = lead**2 + variance
+        search = Search(problem, [])
+        found = np.flatnonzero((x == search.sides(search.least)).all(1))
+        assert len(found) == 1, "the sides keep to the constraints"
+        assert search.lead(search.least) == pytest.approx(lead[found[0]], abs=1e-6)
+        assert search.variance(search.least) == pytest.approx(variance[found[0]], rel=1e-6, abs=1e-6)
+        missed += cost[found[0]] > cost.min() + HALF_A_POINT
+    assert missed <= 1
+
+
+def test_the_search_finds_the_fewest_moves_within_a_limit() -> None:
+    missed = 0
+    for problem, x, lead, variance in possible_problems(150):
+        cost, search = lead**2 + variance, Search(problem, [])
+        best = cost.argmin()
+        log_odds = lead[best] / PER_LOG_ODDS, variance[best] / PER_LOG_ODDS**2
+        limit = cost_at(unevenness(*log_odds) + 0.03, *log_odds) * PER_LOG_ODDS**2
+        moves = ((x * np.array(problem.current)) < 0).sum(1)
+        found = np.flatnonzero((x == search.sides(search.cheapest(limit, problem.moves))).all(1))[0]
+        assert cost[found] <= limit + HALF_A_POINT
+        missed += moves[found] > moves[cost <= limit].min()
+    assert missed <= 1
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_more_players_move_than_may(seed: int) -> None:
+    random = Random(seed)
+    count = 8
+    factors = np.array([[random.gauss(0, 300) for _ in range(4)] for _ in range(count)])
+    values = [random.gauss(1000, 600) for _ in range(count)]
+    current = random.sample([1] * 4 + [-1] * 4, count)
+    problem = Problem((values, values), (factors @ factors.T).tolist(), (4, 4), current=current)
+    x, lead, variance = every_way(problem)
+    moves = ((x * np.array(current)) < 0).sum(1)
+
+    found = Search(problem, [], max_moves=2)
+
+    allowed = (lead**2 + variance)[moves <= 2]
+    assert found.lead(found.least) ** 2 + found.variance(found.least) == pytest.approx(allowed.min(), abs=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_where_errors_are_independent_the_exact_answer_is_the_best(seed: int) -> None:
+    """With a diagonal covariance the variance is the same for all sides of those who play."""
+    random = Random(seed)
+    values = [float(random.randint(500, 2500)) for _ in range(14)]
+    covariance = np.diag([random.uniform(0, 600) ** 2 for _ in values]).tolist()
+    exact = best_split(values, sizes=(7, 7))
+    sides = [1 if index in exact.a else -1 for index in range(14)]
+
+    found = Search(Problem((values, values), covariance, (7, 7)), [sides])
+
+    assert abs(found.lead(found.least)) == pytest.approx(abs(exact.difference), abs=1e-6)
+
+
+# Asks.
+
+
+def expected_square(system: Gaussian, split: Split, apart: frozenset[PlayerId] = frozenset()) -> float:
+    """E[D²] of a split, in points."""
+    a, b = ([one for one in side if one not in apart] for side in (split.a, split.b))
+    lead = sum(map(system.skill, a)) - sum(map(system.skill, b)) - system.even(len(split.a), len(split.b))
+    signs = np.array([1.0] * len(a) + [-1.0] * len(b))
+    return float(lead**2 + signs @ np.array(system.covariance((*a, *b))) @ signs)
+
+
+def limit_of(system: Gaussian, splits: Sequence[Split], tolerance: float) -> float:
+    """The cost up to which splits are as good as the best of these."""
+    best = min(splits, key=lambda split: expected_square(system, split))
+    lead = sum(map(system.skill, best.a)) - sum(map(system.skill, best.b)) - system.even(len(best.a), len(best.b))
+    log_odds = lead / PER_LOG_ODDS, (expected_square(system, best) - lead**2) / PER_LOG_ODDS**2
+    return cost_at(unevenness(*log_odds) + tolerance, *log_odds) * PER_LOG_ODDS**2
+
+
+def moved(entries: Sequence[Entry], split: Split) -> int:
+    return sum(entry.side is not None and split.side_of(entry.id) is entry.side.other for entry in entries)
+
+
+def of_those_who_play(ask: AskSplit, bench: Sequence[PlayerId]) -> list[Split]:
+    """All splits that leave these on the bench; bots stay."""
+    there = [entry for entry in ask.entries if entry.id not in bench]
+    found = []
+    for size in set(ask.sizes):
+        for on_a in combinations([entry.id for entry in there], size):
+            split = Split(on_a, tuple(entry.id for entry in there if entry.id not in on_a), tuple(bench))
+            if all(split.side_of(entry.id) is entry.side for entry in there if entry.bot):
+                found.append(split)
+    return found
+
+
+def test_scrambles_and_equal_sides_are_as_good_as_the_best_of_all() -> None:
+    missed = 0
+    for seed in range(150):
+        random = Random(seed)
+        ask, _ = random_ask(random)
+        system = Gaussian.random(random, [entry.id for entry in ask.entries], head_count=random.choice((0.0, 12_000.0)))
+        solved, exact = answer(ask, system), answer(ask, by_means(system))
+        assert type(solved) is type(exact)
+        if not isinstance(solved, SplitSolved) or not isinstance(exact, SplitSolved):
+            continue
+        assert set(solved.split.bench) == set(exact.split.bench), "variance benches no player"
+        possible = of_those_who_play(ask, solved.split.bench)
+        limit = limit_of(system, possible, ask.tolerance)
+        within = [split for split in possible if expected_square(system, split) <= limit + HALF_A_POINT]
+        assert expected_square(system, solved.split) <= limit + HALF_A_POINT
+        missed += moved(ask.entries, solved.split) > min(moved(ask.entries, split) for split in within)
+        assert answer(ask, system) == solved
+    assert missed <= 1
+
+
+@pytest.mark.parametrize("larger_side", Side)
+@pytest.mark.parametrize("seed", range(20))
+def test_those_who_cross_leave_the_least_expected_square(seed: int, larger_side: Side) -> None:
+    random = Random(seed)
+    larger, smaller = tuple(map(player, range(8))), tuple(map(player, range(10, 13)))
+    system = Gaussian.random(random, (*larger, *smaller), head_count=12_000.0)
+    ask = AskMoves(1, KOTH, larger, smaller, larger_side, larger[:6], random.randint(1, 3))
+
+    def left(crossing: Sequence[PlayerId]) -> float:
+        sides = tuple(one for one in larger if one not in crossing), (*smaller, *crossing)
+        return expected_square(system, Split(*(sides if larger_side is Side.A else sides[::-1])))
+
+    solved = answer(ask, system)
+
+    assert isinstance(solved, MovesSolved)
+    assert set(solved.players) <= set(ask.movable)
+    assert left(solved.players) == pytest.approx(min(map(left, combinations(ask.movable, ask.count))))
+
+
+@pytest.mark.parametrize("count", [8, 9])
+@pytest.mark.parametrize("bench", [True, False])
+def test_the_cache_has_the_best_sides_of_every_size(count: int, bench: bool) -> None:
+    random = Random(count)
+    entries = tuple(Entry(player(number), random.choice(tuple(Side))) for number in range(count))
+    system = Gaussian.random(random, [entry.id for entry in entries], head_count=12_000.0)
+
+    solved = answer(CacheSplits(KOTH, entries, bench), system)
+    exact = answer(CacheSplits(KOTH, entries, bench), by_means(system))
+
+    assert isinstance(solved, SplitsCached)
+    assert isinstance(exact, SplitsCached)
+    assert [set(split.bench) for split in solved.splits] == [set(split.bench) for split in exact.splits]
+    for split in solved.splits:
+        ask = AskSplit(Purpose.SCRAMBLE, 1, REASON, KOTH, entries, (len(split.a), len(split.b)), {}, 0.0)
+        best = min(expected_square(system, each) for each in of_those_who_play(ask, split.bench))
+        assert expected_square(system, split) == pytest.approx(best)
+
+
+def test_a_shuffle_keeps_to_its_terms_in_their_order() -> None:
+    missed = 0
+    for seed in range(80):
+        random = Random(seed)
+        ask = random_shuffle(random)
+        terms = ask.terms
+        assert terms is not None
+        system = Gaussian.random(random, [entry.id for entry in ask.entries], head_count=12_000.0)
+        possible = [
+            split
+            for split in of_those_who_play(ask, ())
+            if all(split.side_of(entry.id) is entry.side for entry in ask.entries if entry.commander and entry.side)
+        ]
+        if terms.max_moves is not None:
+            most = max(terms.max_moves, min(moved(ask.entries, split) for split in possible))
+            possible = [split for split in possible if moved(ask.entries, split) <= most]
+        limit = limit_of(system, possible, ask.tolerance)
+        within = [split for split in possible if expected_square(system, split) <= limit + HALF_A_POINT]
+
+        solved = answer(ask, system)
+
+        assert isinstance(solved, SplitSolved)
+        assert solved.split in possible or solved.split in [replace(split, bench=()) for split in possible]
+        missed += denied(ask, terms, solved.split) > min(denied(ask, terms, split) for split in within)
+    assert missed <= 4
+
+
+def random_shuffle(random: Random) -> AskSplit:
+    entries = tuple(
+        Entry(player(number), random.choice((Side.A, Side.B, None)), commander=random.random() < 0.1)
+        for number in range(random.randint(5, 9))
+    )
+    ids = [entry.id for entry in entries]
+    friends = random.sample(ids, 5)
+    half = len(ids) // 2
+    terms = ShuffleTerms(
+        (0.5, 0.5),  # no sides are so even: the tolerance decides
+        random.choice((None, None, 2)),
+        random.random() < 0.7,
+        random.choice(((), (frozenset(friends[:2]),), (frozenset(friends[:3]), frozenset(friends[3:])))),
+        {one: Wish(random.choice(tuple(Side)), random.randint(1, 3)) for one in ids if random.random() < 0.3},
+        frozenset(random.sample(ids, random.choice((0, 4)))),
+    )
+    return AskSplit(Purpose.SHUFFLE, 1, REASON, NS2, entries, (half, len(ids) - half), {}, 0.05, terms=terms)
+
+
+def denied(ask: AskSplit, terms: ShuffleTerms, split: Split) -> tuple[int, int, int, int]:
+    """What a shuffle counts, in its order."""
+    on_a, on_b = (len(terms.spread_evenly.intersection(side)) for side in (split.a, split.b))
+    return (
+        max(0, abs(on_a - on_b) - 1),
+        sum(min(len(group.intersection(side)) for side in (split.a, split.b)) for group in terms.groups),
+        moved(ask.entries, split) if terms.moves_count else 0,
+        sum(wish.weight for one, wish in terms.wishes.items() if split.side_of(one) is not wish.side),
+    )
+
+
+def by_means(system: Gaussian) -> Gaussian:
+    """The same skills, without what is known of their errors."""
+    alone = Gaussian(system.skills_of, {}, system.head_count)
+    alone.correlated = False  # type: ignore[misc]
+    return alone
+
+
+# Tolerances and values that lie far apart.
+
+
+@pytest.mark.parametrize("correlated", [True, False])
+@pytest.mark.parametrize("apart", [1e-19, 1e-13, 1e-9, 1e-5])
+@pytest.mark.parametrize("base", [0.0, 1000.0])
+def test_skills_that_differ_by_rounding_alone_are_not_counted_in_ticks(
+    base: float, apart: float, correlated: bool
+) -> None:
+    """A tolerance many times as wide as all differences would be gigabytes of ticks."""
+    entries = tuple(Entry(player(number), Side.A if number < 12 else Side.B) for number in range(25))
+    system = Gaussian({entry.id: base + number * apart for number, entry in enumerate(entries)}, {})
+    costs = {entry.id: 1 for entry in entries}
+    equal = AskSplit(Purpose.EQUAL_SIDES, 1, REASON, KOTH, entries, (12, 12), costs, 0.04)
+    uneven = AskSplit(Purpose.SCRAMBLE, 1, REASON, KOTH, entries, (12, 13), {}, 0.04)
+    shuffle = replace(uneven, purpose=Purpose.SHUFFLE, context=NS2, terms=ShuffleTerms((0.46, 0.54)))
+
+    tracemalloc.start()
+    solved = [answer(ask, system if correlated else by_means(system)) for ask in (equal, uneven, shuffle)]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert [isinstance(one, SplitSolved) and moved(entries, one.split) for one in solved] == [0, 0, 0]
+    assert peak < 50e6

@@ -1,0 +1,110 @@
+"""What is uncertain is said to be: intervals of players and of matches, records, match quality."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.web.daemon import CONFIG, Daemon, running
+from tests.web.test_admin import KOTH, SIX, joined
+from tests.wire.samples import BLU, HELLO, RED, ROUND, posted
+
+MATCH = "/v1/admin/pools/main/match"
+
+
+@pytest.fixture
+def glicko(tmp_path: Path) -> Iterator[Daemon]:
+    with running(tmp_path, CONFIG.replace("[pool.main]", '[pool.main]\nsystem = "glicko"')) as started:
+        yield started
+
+
+def played(daemon: Daemon, rounds: int) -> None:
+    """RED wins each of these rounds, and BLU's player leaves early each time."""
+    for number in range(1, rounds + 1):
+        round = {**ROUND, "round": f"1-{number}", "started_at": int(time.time())}
+        assert daemon.post(posted(HELLO, round, seq=number)).body["rounds"] == {f"1-{number}": "stored"}
+
+
+def test_a_player_is_shown_with_the_interval_of_their_skill_and_with_their_record(glicko: Daemon) -> None:
+    played(glicko, 3)
+    top = glicko.call("GET", "/v1/admin/pools/main/top").body["players"]
+    assert [each["id"] for each in top] == [RED, BLU]
+    winner, loser = (glicko.call("GET", f"/v1/admin/players/{id}", who="guest").body["player"] for id in (RED, BLU))
+    assert top == [winner, loser]
+    assert winner["record"] == {"wins": 3, "draws": 0, "losses": 0, "leaves": 0}
+    assert loser["record"] == {"wins": 0, "draws": 0, "losses": 3, "leaves": 3}
+    assert 0 < winner["deviation"] < 350
+    assert winner["interval"] == pytest.approx(
+        {end: winner["skill"] + sign * 1.2816 * winner["deviation"] for end, sign in (("low", -1), ("high", 1))},
+        rel=1e-4,
+    )
+
+
+def test_a_record_of_a_void_round_comes_back_with_it(daemon: Daemon) -> None:
+    played(daemon, 2)
+    seen = []
+    for undo in (False, True):
+        voided = daemon.call("POST", "/v1/admin/rounds/arena-1/1-2/void", {"undo": undo})
+        assert voided.status == 200, voided.body
+        seen.append(daemon.call("GET", f"/v1/admin/players/{BLU}").body["player"]["record"])
+    assert [(each["losses"], each["leaves"]) for each in seen] == [(1, 1), (2, 2)]
+
+
+def test_a_script_is_told_the_deviation_where_the_system_knows_one(glicko: Daemon, tmp_path: Path) -> None:
+    (told,) = glicko.post(posted(HELLO, {"kind": "player_joined", "id": RED, "name": "Ann"}, seq=1)).body["players"]
+    assert told["deviation"] == 350.0
+    (tmp_path / "synelo").mkdir()
+    with running(tmp_path / "synelo") as daemon:
+        (told,) = daemon.post(posted(HELLO, {"kind": "player_joined", "id": RED, "name": "Ann"}, seq=1)).body["players"]
+    assert "deviation" not in told
+
+
+def test_two_sides_of_strangers_are_not_known_to_be_even(glicko: Daemon) -> None:
+    joined(glicko, n30="Ann", n31="Bob")
+    found = glicko.call("POST", MATCH, {"a": ["ann"], "b": ["[U:1:22203]"]}, who="guest").body
+    assert found["a"] == [{"id": RED, "name": "Ann"}]
+    assert found["win_probability"] == pytest.approx(0.5)
+    assert found["low"] == pytest.approx(1 - found["high"])
+    assert found["high"] > 0.8
+    assert found["quality"] == pytest.approx(1 - 2 * found["unevenness"])
+    assert found["quality"] < 0.6
+
+
+def test_a_system_without_deviations_gives_the_chance_alone(daemon: Daemon) -> None:
+    found = daemon.call("POST", MATCH, {"a": [RED], "b": [BLU], "mode": "koth", "map": "koth_viaduct"}).body
+    assert (found["win_probability"], found["low"], found["high"], found["quality"]) == (0.5, None, None, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code", "path"),
+    [
+        ({"a": [RED], "b": []}, 422, "schema", "$.b"),
+        ({"a": [RED], "b": [BLU, RED]}, 422, "twice", "$.b"),
+        ({"a": [RED, RED], "b": [BLU]}, 422, "twice", "$.a"),
+        ({"a": [RED], "b": ["nobody"]}, 404, "not_found", "$.b[0]"),
+        ({"a": [RED], "b": [BLU], "mode": "chess"}, 422, "schema", "$.mode"),
+    ],
+)
+def test_wrong_sides_are_refused_with_their_place(
+    untouched: Daemon, body: dict[str, Any], status: int, code: str, path: str
+) -> None:
+    answer = untouched.call("POST", MATCH, body)
+    assert (answer.status, answer.code, answer.body["error"]["path"]) == (status, code, path)
+
+
+def test_decisions_and_status_have_the_interval_of_a_chance(glicko: Daemon) -> None:
+    players = [{"id": id, "side": side} for id, side in zip(SIX, ("red", "blu") * 3, strict=True)]
+    roster = {"kind": "roster", "players": players}
+    glicko.post(posted(KOTH, roster, {"kind": "round_live", "round": "1-1", "players": players}, seq=1))
+    (status, _) = glicko.call("GET", "/v1/admin/servers").body["servers"]
+    assert status["outlook"]["low"] < status["win_probability"] == status["outlook"]["chance"]
+    dry = glicko.call("POST", "/v1/admin/servers/arena-1/scramble", {"dry_run": True}).body["proposal"]
+    assert dry["after_outlook"]["chance"] == dry["after"] < dry["after_outlook"]["high"]
+    glicko.call("POST", "/v1/admin/servers/arena-1/scramble", {})
+    (line, *_) = glicko.call("GET", "/v1/admin/decisions").body["decisions"]
+    assert line["kind"] == "scramble"
+    assert line["detail"]["after_outlook"]["low"] < line["detail"]["after"]
