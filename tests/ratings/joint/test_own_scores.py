@@ -133,8 +133,8 @@ def test_a_forgotten_player_takes_their_scores_along() -> None:
     system = rated(played)
     number = system.active.number(PEOPLE[3])
     system.forget(PEOPLE[3])
-    assert system.own.precision[number] == 0
-    assert system.own.modes["arena"].weight[number] == 0
+    assert system.active.own.precision[number] == 0
+    assert system.active.own.modes["arena"].weight[number] == 0
     system.rate(played[0])
 
 

@@ -163,12 +163,9 @@ class OwnScores:
 
     @classmethod
     def unpack(cls, spread: float, data: Mapping[str, Any]) -> OwnScores:
-        """What was packed; nothing if there is nothing."""
-        own = cls(spread)
-        if data:
-            own.precision, own.shift = unpacked(data["precision"], -1), unpacked(data["shift"], -1)
-            own.modes = {name: ModeScores.unpack(spread**2, each) for name, each in data["modes"].items()}
-        return own
+        """What was packed."""
+        modes = {name: ModeScores.unpack(spread**2, each) for name, each in data["modes"].items()}
+        return cls(spread, unpacked(data["precision"], -1), unpacked(data["shift"], -1), modes)
 
     def maps(self) -> tuple[ScoreMap, ...]:
         """The maps of all modes, in the order of their names."""

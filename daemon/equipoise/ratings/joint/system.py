@@ -6,7 +6,6 @@ Its formulas and decisions are in docs/ratings/joint.md.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from copy import deepcopy
 from itertools import chain
 from threading import RLock
 from typing import Any
@@ -23,7 +22,6 @@ from equipoise.ratings.joint.fixtures import head_term, lineup_sides, one_fixtur
 from equipoise.ratings.joint.formulas import NOWHERE, STRANGER, Answers, Fixtures, Terms
 from equipoise.ratings.joint.observing import rate_observed
 from equipoise.ratings.joint.outcome import expected
-from equipoise.ratings.joint.own import OwnScores
 from equipoise.ratings.joint.params import JointParams
 from equipoise.ratings.joint.score_map import ScoreMap
 from equipoise.ratings.joint.scores import played_in
@@ -67,7 +65,6 @@ class Joint(System[JointParams]):
         self.constants = params.constants()
         self.active = Active(params)
         self.lock = RLock()
-        self.own = OwnScores(params.spread)
 
     @property
     def correlated(self) -> bool:  # type: ignore[override]  # depends on a parameter
@@ -108,8 +105,8 @@ class Joint(System[JointParams]):
         answers = Answers(np.empty(1), np.empty(1), np.empty(len(players)))
         terms = _terms(max(len(players), len(fixtures.lineup.members)))
         did = played_in(match, players) if self.params.scores else None
-        if did or self.own.modes:
-            rate_observed(self.own, did, 0, fixtures, terms, answers, self.active.state, self.constants)
+        if did or self.active.own.modes:
+            rate_observed(self.active.own, did, 0, fixtures, terms, answers, self.active.state, self.constants)
         else:
             kernel.rate_match(0, fixtures, terms, answers, self.active.state, self.constants)
         kernel.note_rounds(0, fixtures, answers, self.active.state)
@@ -237,8 +234,6 @@ class Joint(System[JointParams]):
 
     def forget(self, player: PlayerId) -> None:
         """Drop a player; what is known of the others stays."""
-        if player in self:
-            self.own.forget(self.active.number(player))
         self.active.forget(player)
 
     def __contains__(self, player: PlayerId) -> bool:
@@ -250,26 +245,24 @@ class Joint(System[JointParams]):
 
     def snapshot(self) -> bytes:
         """All that is held, as bytes."""
-        return snapshot.write(self.active, self.params.digest(), {"own": self.own.pack()} if self.own.modes else {})
+        return snapshot.write(self.active, self.params.digest())
 
     def restore_snapshot(self, data: bytes) -> None:
         """Hold what a snapshot of a system with the same parameters has."""
-        self.active, more = snapshot.read(data, self.params)
-        self.own = OwnScores.unpack(self.params.spread, more.get("own", {}))  # type: ignore[arg-type]
+        self.active = snapshot.read(data, self.params)
 
     def score_map(self) -> tuple[ScoreMap, ...]:
         """What own scores count for, in each mode that has them."""
-        return self.own.maps()
+        return self.active.own.maps()
 
-    def checkpoint(self) -> tuple[Active, OwnScores]:
+    def checkpoint(self) -> Active:
         """A copy of all that is held."""
-        return self.active.copy(), deepcopy(self.own)
+        return self.active.copy()
 
     def go_back(self, checkpoint: object) -> None:
         """Hold what a checkpoint has."""
-        assert isinstance(checkpoint, tuple)
-        active, own = checkpoint
-        self.active, self.own = active.copy(), deepcopy(own)
+        assert isinstance(checkpoint, Active)
+        self.active = checkpoint.copy()
 
     def _points(self, skill: float) -> float:
         return self.params.initial + self.params.scale * float(skill)
