@@ -169,11 +169,21 @@ def test_the_head_count_is_learnt_and_moves_the_target_of_a_split() -> None:
     system, players = joint(), people(40)
     rng = np.random.default_rng(5)
     uneven = Match((tuple(players[:13]), tuple(players[13:25])))
-    assert system.difference_at(0.5, uneven) == pytest.approx(-2400 * 5 * math.log(13 / 12))
+    assert system.difference_at(0.5, uneven) == pytest.approx(1000 - 2400 * 5 * math.log(13 / 12))
     for _ in range(400):
         chosen = [players[number] for number in rng.permutation(40)[:25]]
         system.rate(Match((tuple(chosen[:13]), tuple(chosen[13:])), ranks_of(float(rng.random() < 0.5))))
-    assert abs(system.difference_at(0.5, uneven)) < 2400 * 2.5 * math.log(13 / 12)
+    assert abs(system.difference_at(0.5, uneven) - 1000) < 2400 * 2.5 * math.log(13 / 12)
+
+
+def test_the_difference_that_gives_a_chance_is_one_of_the_sums_of_skills() -> None:
+    """Of players who are known, at uneven sides with a bot; as a split reads them."""
+    system, players = joint(head_count_spread=0.0), [*people(4), PlayerId("bot:1")]
+    for number, player in enumerate(players[:4]):
+        system.seed(player, rating=700.0 + 300 * number, deviation=0.0)
+    match = Match((tuple(players[:2]), tuple(players[2:])))
+    sums = [sum(map(system.skill, team)) for team in match.teams]
+    assert system.difference_at(system.predict(match).wins[0], match) == pytest.approx(sums[0] - sums[1], abs=0.5)
 
 
 def test_a_side_is_worth_what_it_won_on_the_map_whichever_team_is_named_first() -> None:
