@@ -14,6 +14,7 @@ BENCHES = (
     "solver",
     "expected",
     "synelo",
+    "joint",
     "elo",
     "trueskill",
     "trueskill2",
