@@ -28,6 +28,7 @@ BENCHES = (
     "backup",
     "polls",
     "startup",
+    "balance",
     "plugin",
     "ns2mod",
 )

@@ -21,7 +21,7 @@ from equipoise.store.rated import PlayerRow
 from equipoise.store.sequence import BulkEdit
 from equipoise.store.sqlite import SqliteStore
 from tests.hosts import GivenClock
-from tests.store.samples import a_round, player, with_spans
+from tests.store.samples import a_round, player, with_counts, with_spans
 
 PLAYERS = 10
 
@@ -35,7 +35,10 @@ _TABLES = {
 
 
 def some_rounds(count: int, seed: int = 1, *, spans: bool = True) -> Iterator[RecordRound]:
-    """3 against 3, every third with spans; who has the lower number is better; some leave early, some are not rated."""
+    """3 against 3; who has the lower number is better; some leave early, some are not rated.
+
+    Unless they shall be such as older stores have, every third has spans, and every third counts and a squad.
+    """
     draw = random.Random(seed)
     for number in range(count):
         sides = draw.sample(range(1, PLAYERS + 1), 6)
@@ -44,6 +47,7 @@ def some_rounds(count: int, seed: int = 1, *, spans: bool = True) -> Iterator[Re
         unrated = "not seen going live" if draw.random() < 0.05 else None
         record = a_round(number, a=sides[:3], b=sides[3:], winner=winner, unrated=unrated)
         record = with_spans(record) if spans and number % 3 == 2 else record
+        record = with_counts(record) if spans and number % 3 == 1 else record
         quitter = replace(record.round.presences[-1], left=draw.random() < 0.3)
         played = replace(record.round, presences=(*record.round.presences[:-1], quitter))
         skill_at_start = {player(each): 1000.0 + each for each in sides} if draw.random() < 0.2 else None

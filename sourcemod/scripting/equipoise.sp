@@ -35,6 +35,7 @@
 #include "equipoise/classes.sp"
 #include "equipoise/facts.sp"
 #include "equipoise/timers.sp"
+#include "equipoise/counts.sp"
 #include "equipoise/presence.sp"
 #include "equipoise/record.sp"
 #include "equipoise/rounds.sp"
@@ -98,6 +99,7 @@ public void OnPluginStart()
 	Ring_Create();
 	Outbox_Create();
 	Presence_Create();
+	Counts_Find();
 	Moves_Create();
 	Locks_Create();
 	Cache_Create();

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.core.effects import Effect, Tell
+from equipoise.core.effects import Effect, RecordRound, Tell
 from equipoise.core.friends import INVITATION_MINUTES, present
 from equipoise.core.groups import LARGEST_GROUP, groups, lawful
 from equipoise.core.memory import MOST_REMEMBERED, Memory
-from equipoise.core.model import STEAM_ID_BASE, Entry, Mode, PlayerId, Roster
+from equipoise.core.model import STEAM_ID_BASE, Entry, Mode, PlayerId, Roster, Side
 from equipoise.core.phrases import Phrase, Text
 from tests.core.game import Game
-from tests.core.scripts import A, B, command, ids
+from tests.core.scripts import A, B, command, ended, finished, ids, of
 
 
 def friend(game: Game, by: str, *words: str) -> list[Effect]:
@@ -184,3 +185,25 @@ def test_of_ever_new_friendships_the_latest_are_remembered() -> None:
         memory = memory.befriend(PlayerId(f"one {number}"), PlayerId(f"two {number}"))
     assert len(memory.friendships) == MOST_REMEMBERED
     assert memory.friendships[0] == ("one 5", "two 5")
+
+
+def recorded(effects: list[Effect]) -> RecordRound:
+    (record,) = of(RecordRound, effects)
+    assert isinstance(record, RecordRound)
+    return record
+
+
+def test_friends_who_play_a_round_are_its_squads() -> None:
+    game = befriended(Game(Mode.NS2, "abc|def"), "ac", "cd", "ef")
+    game.change("abc|e")
+    assert recorded(game.round(Side.A)).round.squads == (ids("ac"),)
+
+
+def test_squads_that_the_script_tells_are_not_replaced_and_a_late_round_gets_none() -> None:
+    game = befriended(Game(Mode.NS2, "ab|cd"), "ab")
+    game.start()
+    game.open()
+    told_by_script = replace(finished("r1", Side.A, mode=Mode.NS2), squads=(ids("cd"),))
+    assert recorded(game.happens(ended(told_by_script))).round.squads == (ids("cd"),)
+    late = finished("r0", Side.A, mode=Mode.NS2)
+    assert recorded(game.happens(ended(late))).round.squads == ()

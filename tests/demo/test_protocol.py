@@ -10,6 +10,7 @@ import msgspec
 from equipoise.core import effects
 from equipoise.core import events as e
 from equipoise.core.model import (
+    Counts,
     Entry,
     LineupPlayer,
     Mode,
@@ -29,6 +30,7 @@ from equipoise.wire import orders as wire
 from tests.lab.games import A, B, C
 
 ROSTER = Roster((Entry(A, Side.A, connected=5.5), Entry(B, Side.B, alive=False), Entry(C, None, waiting=True)))
+DONE = Counts(7, 4, 2, 15, {"soldier": 60.0, "medic": 20.5})
 ROUND = Round(
     id=RoundId("7-1"),
     server=ServerId("arena-1"),
@@ -39,7 +41,10 @@ ROUND = Round(
     seconds=80.5,
     winner=Side.B,
     lineup=(LineupPlayer(A, Side.A), LineupPlayer(B, Side.B)),
-    presences=(Presence(A, Side.B, 40.25, 40.25, fought=True), Presence(B, Side.B, 0.0, 12.5, fought=False, left=True)),
+    presences=(
+        Presence(A, Side.B, 40.25, 40.25, fought=True, counts=DONE),
+        Presence(B, Side.B, 0.0, 12.5, fought=False, left=True),
+    ),
     captures_a=1,
     captures_b=3,
 )

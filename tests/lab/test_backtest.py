@@ -10,7 +10,7 @@ import pytest
 
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
-from equipoise.lab.backtest import backtest, burn_in_of, difference, warm_up
+from equipoise.lab.backtest import backtest, burn_in_of, difference, divided, warm_up
 from equipoise.lab.histories import scores
 from equipoise.lab.models import Model
 from equipoise.lab.reading import read_history
@@ -114,3 +114,43 @@ def test_a_gap_of_ten_thousand_points_is_measured() -> None:
     for correct in (None, "running"):
         loss = backtest(wild, history, correct=correct).quality.log_loss.value  # type: ignore[arg-type]
         assert math.isfinite(loss)
+
+
+def test_players_are_divided_by_squad_experience_and_last_outcome_counted_from_the_first_match() -> None:
+    ann, bob, cid, dan = (PlayerId(name) for name in ("ann", "bob", "cid", "dan"))
+    history = History.of(
+        [
+            Match(((ann, bob), (cid, dan)), ranks_of(1.0)),
+            Match(((ann, bob), (cid,)), ranks_of(0.5), squads=((ann, bob),)),
+            Match(((cid, dan), (bob,)), ranks_of(0.0), squads=((cid, bob),)),
+        ]
+    )
+    done = backtest(Model("synelo", {"k_max": 1}), history, burn_in=0.3)
+    p, q = done.predicted.tolist()
+    found = {(each.by, each.name): each for each in divided(done, history)}
+    assert {key: (each.rounds, each.players) for key, each in found.items()} == {
+        ("squad", "alone"): (2, 4),  # cid and bob came together, but play against each other
+        ("squad", "2"): (1, 2),
+        ("last", "lost"): (2, 2),
+        ("last", "drew"): (1, 2),
+        ("last", "won"): (1, 2),
+    }
+    assert found["squad", "2"].predicted == pytest.approx(p)
+    lost = found["last", "lost"]  # cid against ann and bob, then dan beside cid
+    assert (lost.predicted, lost.scored) == (pytest.approx((1 - p + q) / 2), 0.25)
+    assert found["last", "drew"].scored == 0.5
+
+
+def test_squads_that_play_better_than_the_sum_of_their_players_show() -> None:
+    rng = np.random.default_rng(3)
+    people = [PlayerId(f"p{number}") for number in range(20)]
+    matches = []
+    for _ in range(1500):
+        four = [people[number] for number in rng.permutation(20)[:4]]
+        won = float(rng.random() < 0.7)
+        matches.append(Match((tuple(four[:2]), tuple(four[2:])), ranks_of(won), squads=(tuple(four[:2]),)))
+    done = backtest(Model("elo", {"k": 1.0}), history := History.of(matches))
+    alone, together = divided(done, history)[:2]
+    for each, off in ((alone, -0.2), (together, 0.2)):
+        assert each.difference.error == pytest.approx(math.sqrt(0.7 * 0.3 / 1200), rel=0.1)
+        assert each.difference.value == pytest.approx(off, abs=4 * each.difference.error)

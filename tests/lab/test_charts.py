@@ -126,7 +126,7 @@ def test_a_pool_of_one_even_round_has_no_calibration_to_draw() -> None:
 def test_the_table_of_a_pool_names_the_period_of_every_figure() -> None:
     table = tables.simulated(pool(40, Model("synelo")))
     assert table.head == ("what", "over", "synelo")
-    assert {row[1] for row in table.rows} == {"whole run", "second half", "last quarter"}
+    assert {row[1] for row in table.rows} == {"whole run", "second half", "last quarter", "rounds 1–40"}
     named = {row[0]: row[1:] for row in table.rows}
     assert named["overconfidence"][0] == "second half"
     assert re.fullmatch(r"[+-]\d+\.\d% ± \d+\.\d%", named["overconfidence"][1])

@@ -55,6 +55,23 @@ def test_backtest_against_another_system_shows_the_difference(league: tuple[str,
     assert other["difference"]["log_loss"]["error"] > 0
 
 
+def test_backtest_shows_calibration_by_group_of_players_in_text_json_plot_and_page(
+    league: tuple[str, ...], tmp_path: Path
+) -> None:
+    plot, page = tmp_path / "out.svg", tmp_path / "out.html"
+    asked = "backtest", *league, "--model", "elo", "--plot", plot, "--html", page
+    text = run(*asked)
+    assert text.exit_code == 0, text.output
+    assert re.search(r"^last outcome +lost +\d+ +\d+ +[\d.]+% +[\d.]+% +[+-][\d.]+% ± ", text.output, re.MULTILINE)
+    for drawn in (plot.read_text(), page.read_text()):
+        assert "matches before: 10 to 49" in drawn
+    assert '<td class="text">last outcome</td><td class="text">won</td>' in page.read_text()
+    groups = json.loads(run(*asked, "--json").output)["groups"]
+    assert {(each["by"], each["name"]) for each in groups} >= {("last", "won"), ("experience", "50 to 199")}
+    first, second = json.loads(run(*asked, "--against", "glicko", "--json").output)
+    assert (first["groups"], "groups" in second) == (groups, False)
+
+
 def test_compare_puts_the_best_first_and_writes_plot_and_report(league: tuple[str, ...], tmp_path: Path) -> None:
     plot, report = tmp_path / "out.svg", tmp_path / "out.html"
     done = run("compare", "synelo:k_max=24", "synelo:k_max=1", *league, "--json", "--plot", plot, "--html", report)
@@ -186,6 +203,31 @@ def test_names_from_a_file_do_not_write_on_the_terminal(tmp_path: Path) -> None:
         output = run(*asked, "--matches", matches, "--teams", "--model", "elo").output
         assert not any(character in output for character in "\x1b\x07")
         assert max(map(len, output.splitlines())) < 130
+
+
+def test_simulate_makes_teams_by_another_system_from_own_scores_on_evenings() -> None:
+    people = ("--rounds", "40", "--slots", "8", "--people", "12", "--attendance", "evenings", "--stay", "20")
+    done = run(
+        "simulate", "synelo", *people, "--scores", "0.3", "--score-offset", "1", "--balance", "elo:k=24", "--json"
+    )
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.output)
+    assert found["balance"] == {"name": "elo", "settings": {"k": 24}}
+    assert {key: found["scenario"][key] for key in ("attendance", "stay", "scores", "score_offset")} == {
+        "attendance": "evenings",
+        "stay": 20,
+        "scores": 0.3,
+        "score_offset": 1,
+    }
+    (pool,) = found["pools"]
+    assert [(one["after"], one["to"]) for one in pool["periods"]] == [(0, 40)]
+    assert pool["again"]["chance"] > 0.3
+
+
+def test_a_system_for_balance_that_no_pool_can_use_is_refused_at_once() -> None:
+    done = run("simulate", "elo", "--balance", "fifa_men", "--rounds", "1000000")
+    assert done.exit_code == 2
+    assert "fifa_men: for histories only" in done.stderr
 
 
 def test_a_system_that_no_pool_can_use_is_refused_before_another_one_is_simulated() -> None:

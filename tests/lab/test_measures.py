@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from itertools import combinations, permutations
+from random import Random
+from statistics import fmean
 
 import pytest
 
@@ -19,6 +23,53 @@ from equipoise.lab.simulation.measures import (
     spearman,
 )
 from equipoise.lab.simulation.population import Kind, Person
+from equipoise.lab.simulation.together import Again, Together
+
+
+def by_hand(rounds: Sequence[tuple[str, str]]) -> float:
+    """Every ordered two of the rounds, every pair of players on one side in the first who both play in the second."""
+    met = [
+        any({one, other} <= set(side) for side in second)
+        for first, second in permutations(rounds, 2)
+        for side in first
+        for one, other in combinations(side, 2)
+        if {one, other} <= {*second[0], *second[1]}
+    ]
+    return fmean(met)
+
+
+def test_the_same_teams_again_are_counted_over_all_pairs_of_rounds() -> None:
+    rng, drawn, together = Random(1), list[tuple[str, str]](), Together()
+    for _ in range(12):
+        players = rng.sample("abcdefghij", 8)
+        drawn.append(("".join(players[:4]), "".join(players[4:])))
+        together.count(*drawn[-1])
+    found = together.again()
+    assert found is not None
+    assert found.share == pytest.approx(by_hand(drawn))
+
+
+def test_random_teams_are_the_same_again_as_often_as_chance_has_it() -> None:
+    rng, together, players = Random(1), Together(), list("abcdefghijklmnop")
+    for _ in range(600):
+        rng.shuffle(players)
+        together.count(players[:5], players[5:10])
+    found = together.again()
+    assert found is not None
+    assert found.chance == pytest.approx(20 / 45)
+    assert found.share == pytest.approx(found.chance, abs=0.005)
+
+
+def test_players_who_never_met_twice_are_not_compared() -> None:
+    together = Together()
+    together.count("ab", "cd")
+    together.count("ac", "")
+    together.count("e", "f")
+    assert together.again() == Again(share=0.0, chance=0.5)
+    alone = Together()
+    alone.count("a", "b")
+    alone.count("a", "b")
+    assert alone.again() is None
 
 
 def people(*skills: float) -> list[Person]:

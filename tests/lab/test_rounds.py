@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -80,14 +82,31 @@ def test_a_pool_or_a_store_that_is_not_there_is_one_line(config: Path) -> None:
     assert done.output.endswith("equipoise.db: No such file or directory: there is no store\n")
 
 
-def test_a_store_that_a_daemon_has_open_is_left_alone(config: Path) -> None:
-    async def meanwhile() -> Result:
-        async with opened(config.parent / "equipoise.db"):
-            return await asyncio.to_thread(run, "replay", "--pool", "main", "--config", config, "--model", "synelo")
+def beside_a_daemon(config: Path, *, steps: int | None = None) -> Result:
+    """A replay while another connection holds the store, by default with our version of its tables."""
 
-    done = asyncio.run(meanwhile())
+    async def meanwhile() -> Result:
+        asked = "replay", "--pool", "main", "--config", config, "--model", "synelo", "--all", "--json"
+        async with opened(config.parent / "equipoise.db"):
+            if steps is not None:
+                with closing(sqlite3.connect(config.parent / "equipoise.db", isolation_level=None)) as db:
+                    db.execute(f"PRAGMA user_version = {steps}")
+            return await asyncio.to_thread(run, *asked)
+
+    return asyncio.run(meanwhile())
+
+
+def test_a_store_that_a_daemon_has_open_is_read_beside_it(config: Path) -> None:
+    done = beside_a_daemon(config)
+    assert done.exit_code == 0, done.output
+    alone = run("replay", "--pool", "main", "--config", config, "--model", "synelo", "--all", "--json")
+    assert (done.stdout, done.stderr) == (alone.stdout, alone.stderr)
+
+
+def test_a_daemon_of_another_version_is_not_read_beside(config: Path) -> None:
+    done = beside_a_daemon(config, steps=3)
     assert done.exit_code == 2
-    assert "go through that daemon, or stop it first" in done.output
+    assert done.output.endswith("the daemon that has it open is of another version: restart it\n")
 
 
 def test_files_and_pool_exclude_each_other(config: Path) -> None:

@@ -155,6 +155,8 @@ class Watched(Model):
     """SynElo, and who took part in every match."""
 
     matches: ClassVar[list[set[PlayerId]]] = []
+    counted: ClassVar[list[int]] = []
+    """Of how many players each match had counts."""
 
     def make(self) -> System[Any]:
         return Watching(SynEloParams())
@@ -163,6 +165,7 @@ class Watched(Model):
 class Watching(SynElo):
     def rate(self, match: Match) -> Rated:
         Watched.matches.append({player for team in match.teams for player in team})
+        Watched.counted.append(len(match.counts))
         return super().rate(match)
 
 
@@ -298,6 +301,73 @@ def test_overconfidence_is_given_over_time_and_for_the_second_half() -> None:
     assert summary.overconfidence is not None
     assert min(late) <= summary.overconfidence.value <= max(late)
     assert summary.overconfidence.error == pytest.approx(0.5 / math.sqrt(100), rel=0.1)
+
+
+GOLDEN = (
+    (Scenario(rounds=100), 0.720144217543992, 0.21251983946804104, 0.059708509637987774, 0.24291031418168035),
+    (
+        Scenario(rounds=60, smurfs=1, throwers=2, parties=2, slots=13, side_advantage=0.1, map_spread=0.2),
+        *(0.6433758883580754, 0.23699590939558743, 0.08134642356241234, 0.23713008998395033),
+    ),
+    (
+        Scenario(rounds=60, mode=Mode.KOTH),
+        *(0.6716241363628609, 0.20770633794324905, 0.040444091990483745, 0.22003979330942783),
+    ),
+)
+"""Of `simulate synelo` before it had scores, evenings and a system for balance: the same seed is the same pool."""
+
+
+@pytest.mark.parametrize(("scenario", "favourite", "reachable", "assigned", "brier"), GOLDEN)
+def test_at_the_defaults_a_seed_gives_the_pool_that_it_always_gave(
+    scenario: Scenario, favourite: float, reachable: float, assigned: float, brier: float
+) -> None:
+    found = simulate(scenario, Model("synelo"))
+    assert found.quality is not None
+    seen = (found.favourite, found.reachable, found.assigned, found.quality.brier.value)
+    assert seen == pytest.approx((favourite, reachable, assigned, brier), abs=1e-12)
+
+
+def test_the_system_for_balance_makes_the_teams_and_the_other_is_shown() -> None:
+    scenario, trueskill, elo = Scenario(rounds=80, slots=12, people=30), Model("trueskill"), Model("elo")
+    alone, shown, beside = (
+        simulate(scenario, trueskill),
+        simulate(scenario, elo, balance=trueskill),
+        simulate(scenario, trueskill, balance=trueskill),
+    )
+    assert (shown.assigned, shown.periods, shown.quality) == (alone.assigned, alone.periods, alone.quality)
+    assert shown.found != alone.found
+    assert beside == alone
+
+
+def test_rounds_are_rated_by_both_systems_each_in_its_own_unit() -> None:
+    loop = ClosedLoop(Map(MAP_NAMES[0], Mode.KOTH), SYNELO.make(), Rules(), balance=Model("trueskill").make())
+    loop.change_map(loop.game.map)
+    for number in range(6):
+        loop.join(PlayerId(f"p{number}"))
+    play(loop, Side.A)
+    players = list(loop.game.clients)
+    assert [loop.system.summary(one).rounds for one in players] == [1] * 6
+    assert [loop.balancing.summary(one).rounds for one in players] == [1] * 6
+    known = loop.session.state.summaries
+    assert {one: known[one].on(Side.A) for one in players} == {one: loop.balancing.skill(one) for one in players}
+    assert {one: known[one].rating for one in players} == {one: loop.system.summary(one).rating for one in players}
+
+
+def test_counts_reach_the_systems_only_where_the_scenario_has_scores() -> None:
+    Watched.counted.clear()
+    simulate(Scenario(rounds=5, slots=8, people=12), Watched("synelo"))
+    assert Watched.counted == [0] * 5
+    simulate(Scenario(rounds=5, slots=8, people=12, scores=0.35), Watched("synelo"))
+    assert all(Watched.counted[5:])
+
+
+def test_the_favourite_is_expected_to_be_what_the_system_does_not_know() -> None:
+    """Of strangers SynElo expects even teams; TrueSkill knows that it knows nothing."""
+    scenario = Scenario(rounds=20, slots=12, people=30)
+    synelo, trueskill = (simulate(scenario, Model(name)) for name in ("synelo", "trueskill"))
+    assert synelo.expected_favourite is not None
+    assert trueskill.expected_favourite is not None
+    assert synelo.expected_favourite < 0.55 < 0.7 < trueskill.expected_favourite
 
 
 def test_a_system_for_histories_only_is_refused() -> None:

@@ -28,7 +28,7 @@ from equipoise.store.sqlite.replaying import Question, revised
 from tests.opened_pool import opened, rated_alone, summary_of
 from tests.pools import an_import, some_rounds
 from tests.store.disk import fast_directory
-from tests.store.samples import SERVER, a_round, in_loop, player, with_spans
+from tests.store.samples import SERVER, a_round, in_loop, player, with_counts, with_spans
 
 PLAYERS = range(1, 8)
 SYSTEMS: dict[str, dict[str, Any]] = {
@@ -87,7 +87,7 @@ async def taken(pool: Pool, number: int, step: Step) -> None:
             case "round":
                 sides, winner, late = what
                 record = a_round(number, a=sides[:2], b=sides[2:4], winner=winner)
-                record = with_spans(record) if number % 2 else record
+                record = with_spans(record) if number % 2 else with_counts(record)
                 skills = {player(each): 1000.0 + 10.0 * late for each in sides[:3]}
                 record = replace(record, skill_at_start=skills) if late else record
                 assert (await pool.record(record, None)).status == "stored"

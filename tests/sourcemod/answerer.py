@@ -179,8 +179,17 @@ def fill_in(game: Game, port: int, server: str, secret: str) -> None:
     config.write_text("".join(f'equipoise_{name} "{value}"\n' for name, value in settings.items()), encoding="utf-8")
 
 
+REPORTED = 0.35
+"""Seconds after its end by which the plugin has handed over a round's report: it waits for the scoreboard."""
+
+
 def settle(game: Game) -> None:
-    """Run frames until all events are posted and answered: those that come during a post follow in the next frame."""
+    """Run frames until all events are posted and answered: those that come during a post follow in the next frame.
+
+    A round that was won is reported then.
+    """
+    if game.rounds.won:
+        game.advance(REPORTED)
     for _ in range(3):
         game.settle()
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from tests.sourcemod.answerer import settle
 from tests.sourcemod.rig import Game, play
 from tests.sourcemod.rig.game.facts import BLU, RED, SIDES, Mode
 from tests.sourcemod.sessions import Evening
@@ -139,18 +140,18 @@ class Session:
     def until_over(self) -> None:
         """Go on until the running round is won, and reported."""
         self.game.until(lambda: self.game.rounds.won, within=400)
-        self.game.settle()
+        settle(self.game)
 
     def capture(self, side: int, *points: int) -> None:
         """The side captures the points one after the other."""
         for point in points:
             play.capture(self.game, side, point)
-        self.game.settle()
+        settle(self.game)
 
     def win(self, side: int, reason: int, *, full: bool = True) -> None:
         """The map's winning entity ends the round, or the stage."""
         self.game.rounds.win(side, reason, full_round=full)
-        self.game.settle()
+        settle(self.game)
 
     @property
     def sides(self) -> dict[str, int]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.daemons import RealDaemon
-from tests.sourcemod.answerer import TRANSLATIONS, fill_in
+from tests.sourcemod.answerer import TRANSLATIONS, fill_in, settle
 from tests.sourcemod.rig import Game, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, RED, SIDES, Reason, State
 from tests.sourcemod.rig.game.players import Player
@@ -111,7 +111,7 @@ class Evening:
             play.wipe_out(self.game, RED + BLU - side)
         else:
             self.game.rounds.win(side, reason)
-        self.game.settle()
+        settle(self.game)
 
     def round(self, winner: int) -> None:
         """Go on to the next freeze time, and play that round to its end."""

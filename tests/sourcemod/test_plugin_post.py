@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.sourcemod.answerer import (
+    REPORTED,
     Daemon,
     complaints,
     crowd,
@@ -175,6 +176,7 @@ def test_half_an_answer_is_no_answer_and_is_asked_for_again_after_a_second(
     daemon.forget()
     daemon.cut = 1
     game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    game.advance(REPORTED)
     game.settle()
     assert len(daemon.batches) == 1
     game.advance(2.2)  # due after a second, which a timer of one second finds out
@@ -391,6 +393,7 @@ def test_a_start_that_was_overtaken_by_the_rounds_end_is_made_up_for_by_a_roster
     for player in blu:
         game.leave(player)
     game.until(lambda: game.rounds.state is State.TEAM_WIN, within=10)
+    game.advance(REPORTED)
     game.sm.http.held = False
     settle(game)
     settle(game)

@@ -64,6 +64,19 @@ def test_kills_and_damage_are_seen_a_tenth_of_a_second_later_and_the_rounds_dama
     ]
 
 
+def test_an_assist_is_counted_and_announced_with_the_kill_and_half_a_point(
+    game: Game, running: tuple[Player, Player]
+) -> None:
+    red, blu = running
+    medic = game.add("Cid", "red", "medic")
+    for _ in range(2):
+        play.kill(game, red, blu, medic)
+        game.teams.force_respawn(blu)
+    assert [fields["assister"] for _, name, fields in game.history if name == "player_death"] == [medic.userid] * 2
+    assert (medic.map_stats["m_iKillAssists"], medic.round_stats["m_iKillAssists"], medic.frags) == (2, 2, 0)
+    assert game.teams.scoreboard.total(medic) == 1
+
+
 def test_the_rounds_scores_are_there_at_the_win_and_gone_in_the_next_freeze(
     game: Game, running: tuple[Player, Player]
 ) -> None:

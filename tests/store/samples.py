@@ -13,6 +13,7 @@ from typing import ParamSpec
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import (
     STEAM_ID_BASE,
+    Counts,
     LineupPlayer,
     Mode,
     Participant,
@@ -84,6 +85,19 @@ def with_spans(record: RecordRound) -> RecordRound:
     presences = tuple(replace(each, spans=spans[each.id]) for each in record.round.presences)
     rated = tuple(replace(each, spans=spans[each.id]) for each in record.participants)
     return replace(record, round=replace(record.round, presences=presences), participants=rated)
+
+
+def with_counts(record: RecordRound) -> RecordRound:
+    """The round with what all but the last player did, and with the first two as a squad."""
+    everybody = [seat.id for seat in record.round.lineup]
+    counts = {
+        id: Counts(3 * n, n, n // 2, 4 * n + 1, {"soldier": 40.5 + n, "medic": 12.25})
+        for n, id in enumerate(everybody[:-1])
+    }
+    presences = tuple(replace(each, counts=counts.get(each.id)) for each in record.round.presences)
+    rated = tuple(replace(each, counts=counts.get(each.id)) for each in record.participants)
+    played = replace(record.round, presences=presences, squads=(tuple(everybody[:2]),))
+    return replace(record, round=played, participants=rated)
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from itertools import pairwise
 from math import exp
 from pathlib import Path
@@ -215,6 +216,26 @@ def test_the_quality_of_a_pool_is_that_of_its_rounds(daemon: Daemon) -> None:
         pytest.approx((1 - OUTNUMBERED) ** 2),
     )
     assert (found["players"]["count"], found["players"]["shadow"], found["players"]["mean"]) == (2, 2, 1000.0)
+    sizes = {"rounds": 1, "usual": 2, "k_max": 12, "suggested_k_max": None}
+    assert (found["team_sizes"], found["groups"], found["balance"]) == (sizes, [], None)
+    assert daemon.call("GET", "/v1/admin/pools").body["pools"] == [{"pool": "main", "system": "synelo"}]
+
+
+def test_the_quality_of_the_system_that_makes_the_teams_stands_beside_that_of_the_one_that_is_shown(
+    daemon: Daemon,
+) -> None:
+    for number in range(1, 4):
+        daemon.post(batch(number, HELLO, ROSTER, ended(number)))
+    with sqlite3.connect(daemon.state / "equipoise.db") as db:
+        db.execute("UPDATE rounds SET balance_prediction = 0.5 + 0.2 * (id = '1-3') WHERE id IN ('1-2', '1-3')")
+    db.close()
+    found = daemon.call("GET", "/v1/admin/pools/main/quality").body
+    assert (found["quality"]["rounds"], found["balance"]["quality"]["rounds"]) == (3, 2)
+    assert found["balance"]["quality"]["brier"]["value"] == pytest.approx((0.25 + 0.09) / 2)
+    rounds = [daemon.call("GET", f"/v1/admin/rounds/arena-1/1-{number}").body["round"] for number in (2, 3)]
+    briers = [(1 - each["win_probability"]) ** 2 for each in rounds]
+    less = found["balance"]["difference"]["brier"]["value"]
+    assert less == pytest.approx((0.25 + 0.09) / 2 - sum(briers) / 2)
 
 
 def test_a_server_is_shown_as_its_script_reported_it(daemon: Daemon) -> None:

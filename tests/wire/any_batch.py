@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from equipoise.core import events
 from equipoise.core.model import (
     STEAM_ID_BASE,
+    Counts,
     Entry,
     LineupPlayer,
     Mode,
@@ -23,6 +24,7 @@ from equipoise.core.model import (
     Split,
 )
 from equipoise.wire import Batch
+from equipoise.wire.people import MOST_COUNTED, ClassSeconds
 
 printable = st.characters(categories=["L", "N", "P", "S"])
 words = st.text(printable, min_size=1, max_size=64)
@@ -52,6 +54,11 @@ entries = st.builds(
     building=flags,
     charge=st.floats(0, 1),
 )
+done = st.builds(
+    Counts,
+    *[st.integers(0, MOST_COUNTED)] * 4,
+    st.dictionaries(st.sampled_from(ClassSeconds.__struct_fields__), st.floats(1e-3, 60), max_size=3),
+)
 rosters = unique(entries).map(Roster)
 finished = st.builds(
     Round,
@@ -64,7 +71,9 @@ finished = st.builds(
     seconds=seconds,
     winner=on_side,
     lineup=unique(st.builds(LineupPlayer, ids, sides)),
-    presences=unique(st.builds(Presence, ids, sides, seconds, seconds, flags, flags)),
+    presences=unique(
+        st.builds(Presence, ids, sides, st.floats(180, 1e12), seconds, flags, flags, counts=st.none() | done)
+    ),
     captures_a=counts,
     captures_b=counts,
     partial=flags,

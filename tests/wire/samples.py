@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import Any
 
@@ -162,6 +163,7 @@ def _presence(seen: Presence) -> dict[str, Any]:
             {"side": WORDS[span.side], "from": span.start, "to": span.end, "role": span.role.value}
             for span in seen.spans
         ],
+        "counts": None if seen.counts is None else dataclasses.asdict(seen.counts),
     }
 
 
@@ -181,4 +183,5 @@ def _round(round: Round) -> dict[str, Any]:
         "waiting": round.waiting,
         "lineup": [_seat(seat) for seat in round.lineup],
         "players": [_presence(seen) for seen in round.presences],
+        "squads": round.squads,
     }

@@ -10,10 +10,11 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from equipoise.core.model import Mode
+from equipoise.core.model import Counts, Mode
 from equipoise.core.phrases import Phrase
-from equipoise.wire import decode_batch, events, games, orders, people
+from equipoise.wire import decode_as, decode_batch, events, games, orders, people
 from equipoise.wire.rounds import RoundEnded
+from equipoise.wire.submitted import StrictCountsLine
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text()
 
@@ -56,8 +57,8 @@ def test_the_events() -> None:
 
 @pytest.mark.parametrize(
     ("number", "struct"),
-    [(1, people.PlayerLine), (2, games.Facts), (3, RoundEnded), (4, people.PresenceLine)],
-    ids=["player", "facts", "round", "presence"],
+    [(1, people.PlayerLine), (2, games.Facts), (3, RoundEnded), (4, people.PresenceLine), (5, people.CountsLine)],
+    ids=["player", "facts", "round", "presence", "counts"],
 )
 def test_the_parts_of_events(number: int, struct: Any) -> None:
     documented = {name for row in tables("Events")[number] for name in names(row[0])}
@@ -77,7 +78,10 @@ def test_the_orders() -> None:
 
 
 def test_its_examples_are_what_is_read_and_written() -> None:
-    batch, reply = (json.loads(example) for example in re.findall(r"```json\n(\{.*?\})\n```", DOCUMENT, re.DOTALL)[:2])
+    examples = re.findall(r"```json\n(\{.*?\})\n```", DOCUMENT, re.DOTALL)
+    batch, counts, reply = (json.loads(example) for example in examples[:3])
+    assert fields(people.CountsLine) == {f"{name}?" for name in counts}
+    assert decode_as(json.dumps(counts).encode(), StrictCountsLine).counts() == Counts(**counts)
     assert decode_batch(json.dumps(batch).encode()).seq == batch["seq"]
     assert msgspec.convert(reply, orders.Reply)
     assert set(reply) == set(orders.Reply.__struct_fields__)

@@ -12,6 +12,7 @@ import pytest
 
 from equipoise.errors import ScriptError
 from equipoise.wire import decode_as, decode_batch, events, scalars
+from equipoise.wire.people import ClassSeconds
 from tests.wire.samples import HELLO, RED, ROUND, posted
 
 COUNT, SECONDS = (0, 2**53), (0.0, 1e12)
@@ -36,9 +37,13 @@ RANGES: dict[str, tuple[float, float]] = {
     "charge": (0.0, 1.0),
     "from": SECONDS,
     "to": SECONDS,
+    **dict.fromkeys(("kills", "deaths", "assists", "points"), COUNT),
+    **dict.fromkeys(ClassSeconds.__struct_fields__, SECONDS),
 }
 SPAN = {"side": "marines", "from": 0, "to": 1}
-COMMANDED = {**ROUND, "game": "ns2", "players": [*ROUND["players"], {"id": "9", "side": "marines", "spans": [SPAN]}]}
+DONE = {"kills": 1, "deaths": 1, "assists": 1, "points": 1, "classes": dict.fromkeys(ClassSeconds.__struct_fields__, 1)}
+NINTH = {"id": "9", "side": "marines", "spans": [SPAN], "counts": DONE}
+COMMANDED = {**ROUND, "game": "ns2", "players": [*ROUND["players"], NINTH]}
 BATCH = posted(
     {**HELLO, "slots": 24, "facts": {"game_type": 4}},
     {"kind": "roster", "players": [{"id": RED, "side": "red", "connected": 1, "charge": 0.5}], "ends_in": 9},

@@ -48,6 +48,7 @@ PARTS: dict[type, tuple[type, dict[str, str]]] = {
     people.LineupLine: (model.LineupPlayer, {}),
     people.PresenceLine: (model.Presence, {"seconds": "seconds_a seconds_b"}),
     people.SpanLine: (model.Span, {}),
+    people.CountsLine: (model.Counts, {}),
     people.SecondsOn: (model.Participant, {"red": "seconds_a", "blu": "seconds_b"}),
     orders.Text: (phrases.Text, {}),
     orders.PlayerSummary: (model.PlayerSummary, {}),
@@ -57,8 +58,8 @@ PARTS: dict[type, tuple[type, dict[str, str]]] = {
 }
 BESIDE: dict[type, set[str]] = {
     events.Commanded: {"outside"},
-    model.Participant: {"id", "side", "spans"},
-    model.PlayerSummary: {"last_played", "missing", "name", "skill", "side_skills"},
+    model.Participant: {"id", "side", "spans", "counts"},
+    model.PlayerSummary: {"last_played", "missing", "name", "skill", "side_skills", "rated_skills"},
     values.Batch: {"names", "plugin"},
 }
 """Fields of a dataclass that its struct has no part in."""

@@ -26,14 +26,18 @@ PARTS: dict[str, tuple[str | int, ...]] = {
     "$.players[1]": ("players", 1),
     "$.players[0].seconds": ("players", 0, "seconds"),
     "$.players[0].spans[1]": ("players", 0, "spans", 1),
+    "$.players[1].counts": ("players", 1, "counts"),
+    "$.players[1].counts.classes": ("players", 1, "counts", "classes"),
 }
 SPANS = [{"side": "marines", "from": 0, "to": 30}, {"side": "aliens", "from": 30, "to": 61.5, "role": "commander"}]
-WITH_SPANS = {**ROUND, "game": "ns2", "players": [{**ROUND["players"][0], "spans": SPANS}, ROUND["players"][1]]}
+DONE = {"kills": 3, "classes": {"medic": 12.5}}
+PLAYERS = [{**ROUND["players"][0], "spans": SPANS}, {**ROUND["players"][1], "counts": DONE}]
+WHOLE = {**ROUND, "game": "ns2", "players": PLAYERS, "squads": [[player["id"] for player in PLAYERS]]}
 
 
 def with_unknown(path: tuple[str | int, ...]) -> bytes:
     """A round in which the object at a path has one field too many."""
-    made: Any = copy.deepcopy(WITH_SPANS)
+    made: Any = copy.deepcopy(WHOLE)
     part = made
     for step in path:
         part = part[step]
@@ -49,11 +53,11 @@ def test_an_unknown_field_is_refused_and_named_with_its_path(path: str, steps: t
         decode_as(body, RoundSubmitted)
 
     assert (refused.value.code, refused.value.path) == ("schema", path)
-    assert decode_as(body, RoundEnded) == decode_as(json.dumps(WITH_SPANS).encode(), RoundEnded)
+    assert decode_as(body, RoundEnded) == decode_as(json.dumps(WHOLE).encode(), RoundEnded)
 
 
 def test_a_submitted_round_is_the_round_that_a_script_would_have_sent() -> None:
-    body = json.dumps(WITH_SPANS).encode()
+    body = json.dumps(WHOLE).encode()
 
     assert decode_as(body, RoundSubmitted).finished(HERE) == decode_as(body, RoundEnded).finished(HERE)
 
@@ -71,4 +75,15 @@ def test_every_part_of_a_submitted_round_is_strict() -> None:
 
     assert lenient(RoundSubmitted) == []
     parts = {"RoundEnded", "Facts", "Captures", "LineupLine", "PresenceLine", "SecondsOn", "SpanLine"}
+    parts |= {"CountsLine", "ClassSeconds"}
     assert set(lenient(RoundEnded)) == parts
+
+
+def test_counts_that_cannot_be_are_refused_with_their_path() -> None:
+    players = [PLAYERS[0], {**PLAYERS[1], "counts": {"classes": {"medic": 900}}}]
+    submitted = decode_as(json.dumps({**WHOLE, "players": players}).encode(), RoundSubmitted)
+
+    with pytest.raises(ScriptError, match="900 s, and the player was on a side for 30 s") as refused:
+        submitted.finished(HERE)
+
+    assert (refused.value.code, refused.value.path) == ("counts", "$.players[1].counts")

@@ -31,7 +31,10 @@ _COMMANDS = {
     "doctor": ("doctor", "Look for what is wrong, and say what to do."),
     "rcon": ("rcon", "Send a command to a game server's console."),
     "player": ("players", "Players: show, find, set, reset, undo, top, history."),
-    "pool": ("pools", "Rating populations: quality, fit-theta, refit, recompute, export, import."),
+    "pool": (
+        "pools",
+        "Rating populations: quality, fit-theta, fit-spread, estimate, refit, recompute, export, import.",
+    ),
     "match": ("matches", "Matches that may be played: quality."),
     "round": ("rounds", "Rounds: list, show, void."),
     "backup": ("backups", "Copy the store while the daemon runs, or without it."),

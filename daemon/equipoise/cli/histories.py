@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, ParamSpec
 import click
 
 from equipoise.cli.options import INTERRUPTED, config_option, say_opened, stop
-from equipoise.errors import ConfigError, RatingError, StoreError
+from equipoise.errors import ConfigError, RatingError, StoreError, StoreInUse
 
 if TYPE_CHECKING:
+    from equipoise.config import Config, Pool
     from equipoise.core.effects import RecordRound
     from equipoise.ratings.history import History
 
@@ -51,13 +52,64 @@ def located(error: Exception) -> Exception | str:
     return f"{asked['matches']}:{line_of(asked['matches'], error.match)}: {error}"
 
 
+def file_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that name a history in files."""
+    for option in (
+        click.option("--teams", is_flag=True, help="Instead of --participants: each team is one player, by its name."),
+        click.option("--participants", type=FILE, help="CSV of the players in them."),
+        click.option("--matches", type=FILE, help="CSV of matches, plain or gzip."),
+    ):
+        command = option(command)
+    return command
+
+
+def pool_history_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of a pool, by default the only one, or of a history in files; pass `history` and `pool`.
+
+    `history` is None for a pool without rated rounds, `pool` for files.
+    """
+
+    @click.argument("name", metavar="[POOL]", required=False)
+    @click.option("--pool", "by_option", help="The pool; needed only where there are several.")
+    @file_options
+    @config_option
+    @wraps(command)
+    def given(
+        name: str | None,
+        by_option: str | None,
+        matches: Path | None,
+        participants: Path | None,
+        teams: bool,
+        path: Path,
+        **rest: object,
+    ) -> None:
+        if name and by_option and name != by_option:
+            raise click.UsageError(f"name one pool: {name} or {by_option}")
+        name = name or by_option
+        if matches is not None and name is not None:
+            raise click.UsageError("give --matches, or a pool")
+        if matches is not None:
+            command(_read(matches, participants, teams), None, **rest)
+            return
+        if participants or teams:
+            raise click.UsageError("--participants and --teams are for --matches")
+        from equipoise.config import load
+        from equipoise.lab.rounds import matches_of
+        from equipoise.ratings.history import History
+
+        config = load(path, os.environ)
+        pool = configured_pool(config, name)
+        found = matches_of(_stored(config, pool.name))
+        command(History.of(found) if found else None, pool, **rest)
+
+    return given
+
+
 def history_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that name a history, files or the daemon's store, and pass it as `history`."""
 
-    @click.option("--matches", type=FILE, help="CSV of matches, plain or gzip.")
-    @click.option("--participants", type=FILE, help="CSV of the players in them.")
-    @click.option("--teams", is_flag=True, help="Instead of --participants: each team is one player, by its name.")
-    @click.option("--pool", help="Instead of files: this pool's rounds, from the store of a daemon that is stopped.")
+    @click.option("--pool", help="Instead of files: this pool's rounds, from the daemon's store.")
+    @file_options
     @config_option
     @wraps(command)
     def given(
@@ -65,39 +117,64 @@ def history_options(command: Callable[..., None]) -> Callable[..., None]:
     ) -> None:
         if (matches is None) == (pool is None) or (pool and (participants or teams)):
             raise click.UsageError("give --matches, or --pool")
-        if matches is None:
-            command(_stored(path, str(pool)), **rest)
+        if matches is not None:
+            command(_read(matches, participants, teams), **rest)
             return
-        if teams == (participants is not None):
-            raise click.UsageError("give --participants, or --teams to rate whole teams")
-        from equipoise.lab.reading import read_history
+        from equipoise.config import load
+        from equipoise.lab.rounds import history_of
 
-        command(read_history(matches, participants), **rest)
+        config = load(path, os.environ)
+        command(history_of(_stored(config, configured_pool(config, pool).name)), **rest)
 
     return given
 
 
-def _stored(path: Path, pool: str) -> History:
-    """A pool's rounds. StoreError while a daemon runs, which holds the store's lock, and where no store is."""
+def configured_pool(config: Config, name: str | None) -> Pool:
+    """A pool of the configuration; None means the only one. ConfigError: there is none of this name, or several."""
+    if name is None and len(config.pools) == 1:
+        return next(iter(config.pools.values()))
+    known = ", ".join(config.pools)
+    if name is None:
+        raise ConfigError(f"{config.path}: there are several pools: name one by --pool: {known}")
+    if name not in config.pools:
+        raise ConfigError(f"{config.path}: there is no [pool.{name}]; there are {known}")
+    return config.pools[name]
+
+
+def _read(matches: Path, participants: Path | None, teams: bool) -> History:
+    if teams == (participants is not None):
+        raise click.UsageError("give --participants, or --teams to rate whole teams")
+    from equipoise.lab.reading import read_history
+
+    return read_history(matches, participants)
+
+
+def _stored(config: Config, pool: str) -> list[RecordRound]:
+    """A pool's rounds, beside a daemon that runs or without one. StoreError where no store is."""
     import asyncio
 
-    from equipoise.config import STORE, load
-    from equipoise.lab.rounds import history_of
+    from equipoise.config import STORE
     from equipoise.store.sqlite import SqliteStore
+    from equipoise.store.sqlite.exporting import Beside
 
-    config = load(path, os.environ)
-    if pool not in config.pools:
-        raise ConfigError(f"{path}: there is no [pool.{pool}]; there are {', '.join(config.pools)}")
     rounds: list[RecordRound] = []
+
+    def see(record: RecordRound, predicted: float) -> None:
+        rounds.append(record)
 
     async def read() -> None:
         store = SqliteStore(config.directory / STORE, create=False)
-        await store.open()
+        try:
+            await store.open()
+        except StoreInUse:
+            say_opened(store.path)
+            await Beside(store.path).rated_rounds(pool, see)
+            return
         say_opened(store.path)
         try:
-            await store.rated_rounds(pool, lambda record, predicted: rounds.append(record))
+            await store.rated_rounds(pool, see)
         finally:
             await store.close()
 
     asyncio.run(read())
-    return history_of(rounds)
+    return rounds

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from equipoise.lab.backtest import Backtest, Correct
     from equipoise.lab.models import Model
     from equipoise.lab.svg import Chart
+    from equipoise.lab.tables import Table
     from equipoise.lab.tune import Tuned
+    from equipoise.ratings.groups import Group
     from equipoise.ratings.history import History
 
 model_option = click.option("--model", "name", required=True, help="The rating system.")
@@ -68,6 +70,7 @@ html_option = click.option("--html", type=FILE, callback=_writable, help="Write 
 @correct_option
 @json_option
 @plot_option
+@html_option
 def backtest(
     history: History,
     name: str,
@@ -77,22 +80,27 @@ def backtest(
     correct: Correct | None,
     as_json: bool,
     plot: Path | None,
+    html: Path | None,
 ) -> None:
-    """Predict each match, then rate it; measure the predictions after the burn-in."""
-    from equipoise.lab import charts, json_output, tables
-    from equipoise.lab.models import labels
+    """Predict each match, then rate it; measure the predictions after the burn-in, also by group of players."""
+    from equipoise.lab import json_output
+    from equipoise.lab.backtest import divided
 
     models = [model_of(name, pairs), *([parsed(against)] if against else [])]
-    done, (label, *_) = _backtests(models, history, burn_in, correct), labels(models)
+    done = _backtests(models, history, burn_in, correct)
+    groups = divided(done[0], history)
+    found = _backtest_tables(done, groups)
+    drawn = _backtest_charts(done, groups, history) if plot or html else []
     if plot is not None:
-        first = charts.predictions(done[0].quality, label), charts.ratings(done[0], history, label)
-        draw(plot, [*_quality_charts(done), *first])
+        draw(plot, drawn)
+    if html is not None:
+        report(html, f"Backtest of {name}", _introduction(history, correct), found, drawn)
     if as_json:
-        click.echo(json_text(json_output.compared(done) if against else json_output.backtest(done[0])))
-        return
-    correction = done[0].correction
-    found = [tables.comparison(done), tables.bins(done[0].quality, label)]
-    show([*found, *([tables.corrected(correction, label)] if correction else [])])
+        first, *others = json_output.compared(done) if against else [json_output.backtest(done[0])]
+        first["groups"] = json_output.divisions(groups)
+        click.echo(json_text([first, *others] if against else first))
+    else:
+        show(found)
 
 
 @click.command(epilog=examples("equipoise compare synelo elo trueskill --pool main"))
@@ -269,6 +277,26 @@ def _backtests(
                 refused.append(f"{model.name}: {located(error)}")
             bar.advance(task)
     return done
+
+
+def _backtest_charts(done: Sequence[Backtest], groups: Sequence[Group], history: History) -> list[Chart]:
+    from equipoise.lab import charts
+    from equipoise.lab.models import labels
+
+    label, *_ = labels([one.model for one in done])
+    of_groups = [charts.divisions(groups, label)] if groups else []
+    first = charts.predictions(done[0].quality, label), charts.ratings(done[0], history, label)
+    return [*_quality_charts(done), *of_groups, *first]
+
+
+def _backtest_tables(done: Sequence[Backtest], groups: Sequence[Group]) -> list[Table]:
+    from equipoise.lab import tables
+    from equipoise.lab.models import labels
+
+    (label, *_), correction = labels([one.model for one in done]), done[0].correction
+    found = [tables.comparison(done), tables.bins(done[0].quality, label)]
+    found += [tables.divisions(groups, label)] if groups else []
+    return found + ([tables.corrected(correction, label)] if correction else [])
 
 
 def _quality_charts(done: Sequence[Backtest]) -> list[Chart]:

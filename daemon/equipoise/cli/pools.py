@@ -9,6 +9,8 @@ from pathlib import Path
 import click
 
 from equipoise.cli.client import REFUSED, Client
+from equipoise.cli.fitting import estimate, fit_spread
+from equipoise.cli.measuring import quality
 from equipoise.cli.moving import export_pool, import_pool
 from equipoise.cli.options import PRIVATE, config_option, examples, stop, yes_option
 from equipoise.cli.refitting import refit
@@ -21,31 +23,11 @@ def pool() -> None:
     """Rating populations."""
 
 
+pool.add_command(quality)
+pool.add_command(fit_spread)
+pool.add_command(estimate)
 pool.add_command(export_pool)
 pool.add_command(import_pool)
-
-
-@pool.command(epilog=examples("equipoise pool quality", "equipoise pool quality --pool main --json"))
-@remote
-@json_option
-@pool_options
-def quality(client: Client, name: str, as_json: bool) -> None:
-    """How well a pool's predictions hold, over its last 500 rounds."""
-    answer = client.get("pools", name, "quality")
-    if print_json(answer, as_json):
-        return
-    crowd, measured = answer["players"], answer["quality"]
-    click.echo(f"{crowd['count']} players: {crowd['visible']} shown, {crowd['shadow']} shadow, {crowd['stale']} stale.")
-    if measured is None:
-        click.echo("No rounds have been rated yet.")
-        return
-    for measure in ("brier", "log_loss", "even"):
-        click.echo(f"{measure.replace('_', ' '):<12}{measured[measure]['value']:.4f}")
-    click.echo(
-        f"{'calibration':<12}{measured['calibration_error']:.4f} off on average, over {measured['rounds']} rounds"
-    )
-    if answer["suggested_theta"] is not None:
-        click.echo(f"{'theta':<12}{answer['suggested_theta']:.0f} would have predicted best")
 
 
 @pool.command("fit-theta", epilog=examples("equipoise pool fit-theta --pool main"))
@@ -70,7 +52,7 @@ def fit_theta(client: Client, name: str, as_json: bool) -> None:
     click.echo(f"log loss  {fit['log_loss_before']:.4f} → {fit['log_loss']:.4f}")
     if answer["missing"]:
         stop(f"not proposed: less than two standard errors apart; {_missing(answer['missing'])}", REFUSED)
-    click.echo(f"\n[pool.{name}]\ntheta = {fit['theta']:.1f}\n")
+    click.echo(f"\n[pool.{answer['pool']}]\ntheta = {fit['theta']:.1f}\n")
     click.echo(f"Ratings depend on it: `equipoise pool recompute --pool {name}` computes them again.")
 
 
@@ -93,7 +75,7 @@ pool.add_command(refit)
 @yes_option
 @click.option("--json", "as_json", is_flag=True, help="Print the difference as JSON; written only with --yes.")
 def recompute(
-    path: Path, name: str, system: str | None, pairs: Sequence[str], from_rest: bool, yes: bool, as_json: bool
+    path: Path, name: str | None, system: str | None, pairs: Sequence[str], from_rest: bool, yes: bool, as_json: bool
 ) -> None:
     """Rate a pool's stored rounds again, with another system or other parameters.
 

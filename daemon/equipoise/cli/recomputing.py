@@ -20,6 +20,7 @@ import click
 from equipoise import config, ratings
 from equipoise.app import SystemClock
 from equipoise.cli.client import REFUSED
+from equipoise.cli.histories import configured_pool
 from equipoise.cli.options import agreed, say_opened, stop
 from equipoise.cli.output import json_text, progress
 from equipoise.cli.tables import print_table
@@ -77,13 +78,11 @@ class Recomputing:
 
     @classmethod
     def of(
-        cls, path: Path, name: str, system: str | None, pairs: Sequence[str], *, from_rest: bool = False
+        cls, path: Path, name: str | None, system: str | None, pairs: Sequence[str], *, from_rest: bool = False
     ) -> Recomputing:
         """ConfigError, RatingError: there is no such pool, or no such system for it."""
         loaded = config.load(path, os.environ)
-        if name not in loaded.pools:
-            raise ConfigError(f"{path}: there is no [pool.{name}]")
-        configured = loaded.pools[name]
+        configured = configured_pool(loaded, name)
         base = {} if system else configured.params
         wanted = replace(configured, system=system or configured.system, params={**base, **settings(pairs)})
         if not _made(wanted).live:

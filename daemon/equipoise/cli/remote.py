@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from equipoise.cli.client import Client
-from equipoise.cli.options import config_option
+from equipoise.cli.options import config_option, stop
 from equipoise.cli.output import json_text
 
 Command = Callable[..., None]
@@ -43,17 +43,31 @@ pool_option = click.option("--pool", help="The pool; needed only where there are
 
 
 def pool_options(command: Command) -> Command:
-    """Give a command the name of a pool, by an argument or by `--pool`, which the commands on players have."""
+    """Give a command the name of a pool, by an argument or by `--pool`, which the commands on players have.
 
-    @click.option("--pool", "by_option", help="The pool. [default: main]")
+    Without either, a command with the daemon's client has the only pool; one that reads the configuration gets None.
+    """
+
+    @click.option("--pool", "by_option", help="The pool; needed only where there are several.")
     @click.argument("pool", metavar="[POOL]", required=False)
     @wraps(command)
     def named(*client: Client, pool: str | None, by_option: str | None, **arguments: Any) -> None:
         if pool and by_option and pool != by_option:
             raise click.UsageError(f"name one pool: {pool} or {by_option}")
-        command(*client, name=pool or by_option or "main", **arguments)
+        name = pool or by_option
+        command(*client, name=one_pool(client[0], name) if client else name, **arguments)
 
     return named
+
+
+def one_pool(client: Client, name: str | None) -> str:
+    """The pool that was named, else the daemon's only one."""
+    if name is not None:
+        return name
+    known = [each["pool"] for each in client.get("pools")["pools"]]
+    if len(known) != 1:
+        stop(f"there are several pools: name one by --pool: {', '.join(known)}")
+    return str(known[0])
 
 
 def print_json(answer: Any, as_json: bool) -> bool:

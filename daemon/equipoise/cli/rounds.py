@@ -134,6 +134,12 @@ def _played_minutes(one: dict[str, Any]) -> str:
     return f"{minutes(one['seconds_a'] + one['seconds_b'])}{commanded}{left}"
 
 
+def _done(one: dict[str, Any]) -> str:
+    """Kills, deaths and assists, where they are known."""
+    counts = one.get("counts")
+    return "-" if counts is None else f"{counts['kills']}/{counts['deaths']}/{counts['assists']}"
+
+
 round.add_command(void_round)
 
 PLAYERS = (
@@ -141,6 +147,7 @@ PLAYERS = (
     Column("PLAYER", lambda one: one["id"]),
     Column("NAME", lambda one: one["name"] or "-"),
     Column("MINUTES", _played_minutes),
+    Column("K/D/A", _done),
     Column("RATING", lambda one: "not rated" if one["before"] is None else ratings(one), whole=True),
 )
 COLUMNS = (

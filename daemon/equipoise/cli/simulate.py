@@ -17,6 +17,7 @@ from equipoise.core.model import Mode
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+ATTENDANCE = ["steady", "evenings"]
 MODES = [mode.value for mode in Mode if mode is not Mode.NS2]
 
 INTRODUCTION = (
@@ -67,11 +68,43 @@ INTRODUCTION = (
     help="Standard deviation of what a map adds to that, log-odds.",
 )
 @click.option("--stalemates", type=float, default=0.02, show_default=True, help="Fraction of rounds without a winner.")
+@click.option(
+    "--attendance",
+    type=click.Choice(ATTENDANCE),
+    default="steady",
+    show_default=True,
+    help="Evenings: regulars on most of them, strangers once, days between.",
+)
+@click.option(
+    "--stay", type=float, default=30.0, show_default=True, help="Rounds for which a person stays, on average."
+)
+@click.option(
+    "--scores",
+    type=float,
+    default=0.0,
+    show_default=True,
+    help="Correlation of a player's own score in one round with skill; 0: kills, deaths and points are not counted.",
+)
+@click.option(
+    "--score-offset",
+    type=float,
+    default=0.0,
+    show_default=True,
+    help="Standard deviation of what lasts in a person's own score and is not skill, in units of --spread.",
+)
+@click.option("--balance", metavar="SYSTEM", help="The system that makes the teams; SYSTEMS are shown beside it.")
 @json_option
 @plot_option
 @html_option
 def simulate(
-    systems: Sequence[str], mode: str, as_json: bool, plot: Path | None, html: Path | None, **numbers: float
+    systems: Sequence[str],
+    mode: str,
+    attendance: str,
+    balance: str | None,
+    as_json: bool,
+    plot: Path | None,
+    html: Path | None,
+    **numbers: float,
 ) -> None:
     """Simulate a whole pool under SYSTEMS, each NAME or NAME:key=value,key=value.
 
@@ -80,16 +113,19 @@ def simulate(
     """
     from equipoise.lab import charts, json_output, tables
     from equipoise.lab.models import labels
-    from equipoise.lab.simulation.population import Scenario
+    from equipoise.lab.simulation.population import Scenario, Visits
     from equipoise.lab.simulation.run import playable
     from equipoise.lab.simulation.run import simulate as run
 
-    scenario = Scenario(mode=Mode(mode), **numbers)  # type: ignore[arg-type]
-    models = [parsed(text) for text in systems]
-    for model in models:
+    scenario = Scenario(mode=Mode(mode), attendance=Visits(attendance), **numbers)  # type: ignore[arg-type]
+    models, balancing = [parsed(text) for text in systems], None if balance is None else parsed(balance)
+    for model in models if balancing is None else [*models, balancing]:
         playable(model)
     with progress() as bar:
-        found = [run(scenario, model, progress=_advance(bar, model.name, scenario.rounds)) for model in models]
+        found = [
+            run(scenario, model, progress=_advance(bar, model.name, scenario.rounds), balance=balancing)
+            for model in models
+        ]
     named = list(zip(labels(models), found, strict=True))
     found_tables = [tables.simulated(named), tables.groups(named)]
     if plot is not None:
@@ -98,7 +134,7 @@ def simulate(
         shown = [*found_tables, tables.settings(models), tables.scenario(scenario)]
         report(html, "A simulated pool", INTRODUCTION, shown, charts.simulation(named))
     if as_json:
-        click.echo(json_text(json_output.simulated(scenario, list(zip(models, found, strict=True)))))
+        click.echo(json_text(json_output.simulated(scenario, list(zip(models, found, strict=True)), balancing)))
     else:
         show(found_tables)
 

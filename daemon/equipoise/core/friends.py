@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from equipoise.core.effects import Tell
 from equipoise.core.events import Commanded
 from equipoise.core.groups import LARGEST_GROUP, groups
-from equipoise.core.model import STEAM_ID_BASE, PlayerId
+from equipoise.core.model import STEAM_ID_BASE, PlayerId, Round
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.state import Effects, State
 
@@ -25,6 +25,16 @@ def present(state: State) -> tuple[frozenset[PlayerId], ...]:
     eligible = {entry.id for entry in state.balanced_roster().eligible()}
     groups_here = (group & eligible for group in dict.fromkeys(groups(state.memory.friendships).values()))
     return tuple(group for group in groups_here if len(group) > 1)
+
+
+def squads(state: State, round: Round) -> tuple[tuple[PlayerId, ...], ...]:
+    """The squads of the round that is running: those that the script tells, or else the groups of friends in it."""
+    if round.squads:
+        return round.squads
+    played = tuple(presence.id for presence in round.presences)
+    groups_here = dict.fromkeys(groups(state.memory.friendships).values())
+    found = (tuple(id for id in played if id in group) for group in groups_here)
+    return tuple(squad for squad in found if len(squad) > 1)
 
 
 def obey(state: State, event: Commanded, now: float) -> Effects:

@@ -19,6 +19,7 @@ from equipoise.core import (
     cached_splits,
     choice,
     commands,
+    friends,
     introductions,
     joins,
     scrambles,
@@ -243,8 +244,9 @@ def _note_skill_at_start(state: State) -> None:
 
 
 def _ended(state: State, event: e.RoundEnded, now: float) -> Effects:
-    round = event.round
-    skill_at_start = state.skill_at_start if round.id == state.round else None
+    round, skill_at_start = event.round, None
+    if round.id == state.round:  # what is known of a running round says nothing of one that was sent late
+        round, skill_at_start = replace(round, squads=friends.squads(state, round)), state.skill_at_start
     record = recorded(round, state.rules, skill_at_start)
     if round.session != state.memory.session or round.id in state.memory.counted:
         return (record,)

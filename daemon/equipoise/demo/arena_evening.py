@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import partial
 from random import Random
 
 from equipoise.core.effects import Assign, Move, Order, Place
-from equipoise.core.model import Mode, PlayerId, ServerId, Side
+from equipoise.core.model import Counts, Mode, PlayerId, ServerId, Side
 from equipoise.core.phrases import Phrase
 from equipoise.demo import words
 from equipoise.demo.board import TF2_LOOK, Stage
-from equipoise.demo.cast import Character, draw_winner, random_favourite, theta, win_probability
+from equipoise.demo.cast import MEAN, SPREAD, Character, draw_winner, random_favourite, theta, win_probability
 from equipoise.demo.client import Client
 from equipoise.demo.daemon import Daemon, Installation
 from equipoise.demo.evening import Evening, boot
 from equipoise.demo.record import Played
+from equipoise.lab.simulation.counts_model import CountsModel
 from equipoise.lab.simulation.game_server import GameServer, Map
+from equipoise.lab.simulation.population import Person, Scenario
+from equipoise.solver import best_split
 from equipoise.wire import TF2
 
 ARENA = Map("arena_lumberyard", Mode.ARENA)
@@ -24,10 +28,20 @@ SERVER = "arena-1"
 ROUND_SECONDS = 240.0
 """More than a round takes on the game's clock."""
 
+SCORES = 0.35
+"""Correlation of a player's own score in one round with their skill."""
+_POOL = """\
+k_max = {k_max}
+balance = "joint"
+
+[pool.main.balance_params]
+# Log-odds per player. An operator has it from `equipoise pool fit-spread`.
+spread = {spread:.2f}"""
+
 
 def installation(team_size: int) -> Installation:
     """The configuration of the game server."""
-    return Installation(SERVER, TF2, f"k_max = {team_size}")
+    return Installation(SERVER, TF2, _POOL.format(k_max=team_size, spread=SPREAD / theta(team_size)))
 
 
 class ArenaEvening(Evening):
@@ -45,6 +59,7 @@ class ArenaEvening(Evening):
         self._sat_out: Counter[PlayerId] = Counter()
         """Rounds on the bench."""
         self._lineup = self.teams()
+        self._scores = CountsModel(Scenario(seed=rng.randrange(2**32), spread=SPREAD / self.theta, scores=SCORES))
 
     # The ticker.
 
@@ -69,7 +84,15 @@ class ArenaEvening(Evening):
     def _report_scramble(self, reason: str, before: words.Teams, after: words.Teams) -> None:
         self.record.scrambles += 1
         self.record.moved += before.moved_to(after)
-        self.report("scramble", words.scrambled(reason, before, after, self._names, fair=self._fair(after.bench)))
+        said = partial(
+            words.scrambled,
+            reason=reason,
+            before=before,
+            after=after,
+            names=self._names,
+            fair=self._fair(after.bench),
+        )
+        self._remade.append((said, before, after))
 
     def _fair(self, bench: Iterable[PlayerId]) -> bool:
         """No player on a side has sat out less often than the players on the bench."""
@@ -101,13 +124,14 @@ class ArenaEvening(Evening):
         await self.sync()
         if not self.up and self.script.scramble_alone():
             self._report_scramble("the daemon is away, the plugin applies its cached split", before, self.teams())
+            await self._forecast()
 
     async def go_live(self) -> None:
         """The round goes live: note its lineup, and report it."""
         self.game.go_live()
+        await self.sync()
         self._lineup = self.teams()
         self._sat_out.update(self._lineup.bench)
-        await self.sync()
 
     async def finish(self, *, shutout: bool = False) -> None:
         """The round ends; the winner is drawn by true skill, and the result is delivered and rated."""
@@ -115,10 +139,16 @@ class ArenaEvening(Evening):
         self.game.pass_time(60 + self.rng.random() * 120)
         red, blu = (self._skills(self.game.on(side)) for side in Side)
         winner = draw_winner(self.rng, red, blu, self.theta)
-        self.script.keep(self.game.end_round(winner, {winner: 1, winner.other: 0 if shutout else 1}))
+        captures = {winner: 1, winner.other: 0 if shutout else 1}
+        self.script.keep(self.game.end_round(winner, captures, self._counts()))
         self._record(winner)
         await self.sync()
         self.record.fidelity.append(self.fidelity())
+
+    def _counts(self) -> dict[PlayerId, Counts]:
+        """What the players did in the running round, drawn by their true skill."""
+        people = {id: Person(id, (one.skill - MEAN) / self.theta) for id, one in self.people.items()}
+        return self._scores.drawn(self.number, self.game.seconds_played(), people)
 
     def _record(self, winner: Side) -> None:
         """Count the round, with the predictions for its lineup: players may have joined or left since."""
@@ -128,7 +158,15 @@ class ArenaEvening(Evening):
         true = win_probability(red, blu, self.theta)
         random = random_favourite(self.rng, [*red, *blu], len(red), self.theta)
         self.record.rounds.append(Played(predicted, true, random, float(winner is Side.A)))
+        self.record.by_ratings.append(self._by_ratings_alone((*lineup.a, *lineup.b), len(lineup.a)))
         self.report("round", words.finished(self.number, winner, lineup, self._names, predicted=predicted))
+
+    def _by_ratings_alone(self, ids: Sequence[PlayerId], red: int) -> float:
+        """True win probability of the stronger side, had these people been split by the ratings that they are shown."""
+        split = best_split(list(map(self.rating, ids)), sizes=(red, len(ids) - red))
+        sides = (self._skills(ids[index] for index in side) for side in (split.a, split.b))
+        chance = win_probability(next(sides), next(sides), self.theta)
+        return max(chance, 1 - chance)
 
     def _skills(self, ids: Iterable[PlayerId]) -> list[float]:
         return [self.people[id].skill for id in ids]
@@ -136,10 +174,13 @@ class ArenaEvening(Evening):
     # What is shown.
 
     def teams(self) -> words.Teams:
-        """The players on each side and on the bench, and RED's win probability by the ratings."""
+        """The players on each side and on the bench, and RED's win probability as the daemon says it.
+
+        Without the daemon it is by the ratings, which the plugin's cached splits are from too.
+        """
         red, blu = self.game.on(Side.A), self.game.on(Side.B)
-        chance = None
-        if red and blu:
+        chance = self._chance if red and blu else None
+        if red and blu and not self.up:
             chance = win_probability(map(self.rating, red), map(self.rating, blu), self.theta)
         return words.Teams(red, blu, self.game.bench(), chance)
 

@@ -158,8 +158,8 @@ port = {{port}}
 directory = {{state}}
 
 [pool.{POOL}]
-{{pool}}
 shadow_rounds = {SHADOW_ROUNDS}
+{{pool}}
 
 [server.{{server}}]
 secret_file = "secrets/{{server}}.sha256"

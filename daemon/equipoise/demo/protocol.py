@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, assert_never
 from equipoise.core import effects
 from equipoise.core import events as e
 from equipoise.core.asks import Moment
-from equipoise.core.model import STEAM_ID_BASE, Mode, OrderId, PlayerId, Roster, Round, Span, Split, is_bot
+from equipoise.core.model import STEAM_ID_BASE, Counts, Mode, OrderId, PlayerId, Roster, Round, Span, Split, is_bot
 from equipoise.core.phrases import Phrase, Text
 from equipoise.wire import NS2, TF2, Game
 from equipoise.wire import orders as wire
@@ -75,6 +75,7 @@ def _finished(round: Round, game: Game) -> Json:
             "fought": presence.fought,
             "left": presence.left,
             **({"spans": [_span(span, game) for span in presence.spans]} if presence.spans else {}),
+            **({"counts": _counts(presence.counts)} if presence.counts else {}),
         }
         for presence in round.presences
     ]
@@ -93,6 +94,11 @@ def _finished(round: Round, game: Game) -> Json:
 
 def _span(span: Span, game: Game) -> Json:
     return {"side": game.word(span.side), "from": span.start, "to": span.end, "role": span.role.value}
+
+
+def _counts(counts: Counts) -> Json:
+    done = {"kills": counts.kills, "deaths": counts.deaths, "assists": counts.assists, "points": counts.points}
+    return {**done, "classes": dict(counts.classes)}
 
 
 def _ids(ids: Iterable[PlayerId], game: Game) -> tuple[str, ...]:

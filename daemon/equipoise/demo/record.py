@@ -40,6 +40,8 @@ class Record:
     rounds: list[Played] = field(default_factory=list)
     fidelity: list[float] = field(default_factory=list)
     """Rank correlation of ratings and true skill after each round."""
+    by_ratings: list[float] = field(default_factory=list)
+    """What `stronger` would be in each round with the sides whose sums of shown ratings are closest; TF2 only."""
     scrambles: int = 0
     moved: int = 0
     """Players who changed sides in scrambles."""

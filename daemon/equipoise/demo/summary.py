@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import fmean
 
 from equipoise.demo.arena_evening import SERVER
 from equipoise.demo.client import Client
@@ -33,6 +34,8 @@ class EveningSummary(Summary):
     """Spearman's ρ of ratings and true skill."""
     stronger_side: float
     """True win probability of the stronger side, the mean over the second half of the rounds; 0.5 is even."""
+    by_ratings_alone: float
+    """The same, had the same people been split anew in every round by the ratings that they are shown."""
     random_teams: float
     """The same, had the same people been on random teams."""
     favourites_expected: float
@@ -44,6 +47,7 @@ class EveningSummary(Summary):
     def rows(self) -> list[Row]:
         """What the evening played, how even its teams were, and how well ratings were found."""
         before, after = percent(self.favourite_before), percent(self.favourite_after)
+        by_ratings, random = percent(self.by_ratings_alone), percent(self.random_teams)
         late, alone = self.rounds_delivered_late, self.scrambled_alone
         return [
             ("rounds", f"{self.rounds}", f"{self.stored} stored and rated"),
@@ -54,7 +58,7 @@ class EveningSummary(Summary):
             (
                 "stronger side, truly",
                 percent(self.stronger_side),
-                f"chance to win; {percent(self.random_teams)} in random teams",
+                f"chance to win; by ratings alone {by_ratings}, in random teams {random}",
             ),
             ("favourites won", f"{self.favourites_won}", f"{self.favourites_expected:.1f} predicted"),
             ("Brier score", f"{self.brier:.3f}", "of the daemon; a coin has 0.25"),
@@ -82,7 +86,8 @@ async def summarise(record: Record, stored: int, client: Client) -> EveningSumma
     log = (await client.ask(f"/v1/admin/decisions?server={SERVER}&limit={DECISIONS}"))["decisions"]
     before, after = favourites(log, "scramble")
     expected, won = record.expected()
-    stronger, random = record.evenness((len(record.rounds) + 1) // 2)
+    half = (len(record.rounds) + 1) // 2
+    stronger, random = record.evenness(half)
     return EveningSummary(
         rounds=len(record.rounds),
         stored=stored,
@@ -96,6 +101,7 @@ async def summarise(record: Record, stored: int, client: Client) -> EveningSumma
         refused_switches=record.refused,
         rank_correlation=record.fidelity[-1],
         stronger_side=stronger,
+        by_ratings_alone=fmean(record.by_ratings[-half:]),
         random_teams=random,
         favourites_expected=expected,
         favourites_won=round(won),

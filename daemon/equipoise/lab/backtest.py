@@ -11,7 +11,9 @@ from equipoise.errors import RatingError
 from equipoise.lab.correction import Correction, fit, running
 from equipoise.lab.histories import head, scores
 from equipoise.lab.models import Forecast, Model, forecast
+from equipoise.lab.seats import seats
 from equipoise.ratings import quality
+from equipoise.ratings.groups import Group, groups
 from equipoise.ratings.history import Floats, History
 from equipoise.ratings.quality import CERTAIN, Difference, Estimate, Pair, Quality
 
@@ -94,3 +96,8 @@ def surprises(predicted: Floats, scores: Floats) -> Floats:
 def difference(one: Backtest, other: Backtest) -> Difference:
     """The difference of their measures, match by match."""
     return quality.difference(one.pairs, other.pairs)
+
+
+def divided(done: Backtest, history: History) -> tuple[Group, ...]:
+    """Its predictions of the measured matches, by squad size, experience and last outcome of the players."""
+    return groups(seats(history, done.predicted, done.scores, done.burn_in))

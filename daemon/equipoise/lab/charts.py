@@ -11,6 +11,8 @@ from equipoise.lab.backtest import Backtest, surprises
 from equipoise.lab.models import labels
 from equipoise.lab.simulation.measures import Summary
 from equipoise.lab.svg import LEFT, LETTER, RIGHT, WIDTH, Axis, Chart
+from equipoise.lab.tables import DIVISIONS
+from equipoise.ratings.groups import Group
 from equipoise.ratings.history import History
 from equipoise.ratings.quality import BINS, Quality
 
@@ -87,6 +89,26 @@ def losses(backtests: Sequence[Backtest]) -> Chart:
         height = float(len(found) - place)
         chart.span(value - error, value, value + error, height, place, name)
         chart.label(value + error, height, name)
+    return chart
+
+
+def divisions(groups: Sequence[Group], label: str) -> Chart:
+    """How much more than predicted the sides of each group of players scored."""
+    known = [each for each in groups if each.difference.error is not None]
+    spread = [(each.difference.value, each.difference.error or 0.0) for each in known]
+    ends = [value + sign * 2 * error for value, error in spread for sign in (-1, 1)]
+    x = Axis.around("scored minus predicted, and twice its standard error", [*ends, 0.0], percent=True)
+    names = [f"{DIVISIONS[each.by]}: {each.name}" for each in known]
+    x = Axis(x.label, x.low, x.high + _room(names) * (x.high - x.low), percent=True)
+    y = Unticked("", 0.3, len(known) + 0.7)
+    chart = Chart(f"Calibration by group of players ({label})", x, y, height=FRAME + 26 * len(known))
+    chart.ideal((0.0, y.low), (0.0, y.high))
+    series = {by: number for number, by in enumerate(DIVISIONS)}
+    for place, (each, name, (value, error)) in enumerate(zip(known, names, spread, strict=True)):
+        height = float(len(known) - place)
+        tooltip = f"{name}: {each.players} players, {each.predicted:.1%} predicted, {each.scored:.1%} scored"
+        chart.span(value - 2 * error, value, value + 2 * error, height, series[each.by], tooltip)
+        chart.label(max(*ends, 0.0), height, name)  # all in one column: the line at 0 crosses none
     return chart
 
 

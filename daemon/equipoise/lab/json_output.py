@@ -12,6 +12,7 @@ from equipoise.lab.models import Model
 from equipoise.lab.simulation.measures import Summary
 from equipoise.lab.simulation.population import Scenario
 from equipoise.lab.tune import Tuned
+from equipoise.ratings.groups import Group
 from equipoise.ratings.system import Convergence
 
 Json = dict[str, object]
@@ -36,6 +37,11 @@ def backtest(done: Backtest) -> Json:
 def compared(backtests: Sequence[Backtest]) -> list[Json]:
     """Several systems' measures, each with its difference to the first."""
     return [backtest(done) | {"difference": asdict(difference(done, backtests[0]))} for done in backtests]
+
+
+def divisions(groups: Sequence[Group]) -> list[Json]:
+    """Calibration by group of players."""
+    return [asdict(each) for each in groups]
 
 
 def correction(one: Correction) -> Json:
@@ -77,10 +83,11 @@ def fitted(ended: Convergence, board: Leaderboard) -> Json:
     return {"convergence": asdict(ended), "standings": standings(board)}
 
 
-def simulated(scenario: Scenario, summaries: Sequence[tuple[Model, Summary]]) -> Json:
-    """A scenario, and the summary of each system's pool."""
+def simulated(scenario: Scenario, summaries: Sequence[tuple[Model, Summary]], balance: Model | None = None) -> Json:
+    """A scenario, the system that made the teams of all pools if one did, and the summary of each system's pool."""
     return {
-        "scenario": asdict(scenario) | {"mode": scenario.mode.value},
+        "scenario": asdict(scenario) | {"mode": scenario.mode.value, "attendance": scenario.attendance.value},
+        "balance": balance and model(balance),
         "pools": [{"model": model(one), **_summary(summary)} for one, summary in summaries],
     }
 

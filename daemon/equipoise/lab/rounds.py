@@ -9,6 +9,7 @@ from equipoise.balancing import match_of
 from equipoise.core.effects import RecordRound
 from equipoise.errors import RatingError
 from equipoise.ratings.history import History
+from equipoise.ratings.system import Match
 
 
 def history_of(records: Iterable[RecordRound]) -> History:
@@ -16,8 +17,13 @@ def history_of(records: Iterable[RecordRound]) -> History:
 
     `skill_at_start` is left out, because its unit is that of the system in use when the round was played.
     """
-    bare = (replace(record, skill_at_start=None) for record in records)
-    matches = [match for record in bare if (match := match_of(record)) is not None]
+    matches = matches_of(records)
     if not matches:
         raise RatingError("no rated rounds")
     return History.of(matches)
+
+
+def matches_of(records: Iterable[RecordRound]) -> list[Match]:
+    """The rated rounds as matches, as `history_of` has them."""
+    bare = (replace(record, skill_at_start=None) for record in records)
+    return [match for record in bare if (match := match_of(record)) is not None]

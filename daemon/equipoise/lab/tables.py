@@ -12,6 +12,7 @@ from equipoise.lab.models import Model, labels
 from equipoise.lab.printable import printable
 from equipoise.lab.simulation.measures import Between, Summary
 from equipoise.lab.simulation.population import Scenario
+from equipoise.ratings.groups import By, Group
 from equipoise.ratings.quality import Estimate, Quality
 from equipoise.ratings.system import Convergence
 
@@ -19,6 +20,10 @@ MAPS = 12
 """Number of maps listed: those with the largest advantages."""
 NAME = 60
 """Letters of a name from a file at most; longer ones are shown in part."""
+
+
+DIVISIONS: dict[By, str] = {"squad": "squad", "experience": "matches before", "last": "last outcome"}
+"""What players are divided by, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +80,25 @@ def bins(quality: Quality, label: str) -> Table:
     return Table(f"Calibration of {label}", ("predicted", "matches", "mean prediction", "mean score"), rows)
 
 
+def divisions(groups: Sequence[Group], label: str) -> Table:
+    """Calibration by group of players."""
+    rows = tuple(
+        (
+            DIVISIONS[each.by],
+            each.name,
+            f"{each.rounds:,}",
+            f"{each.players:,}",
+            f"{each.predicted:.1%}",
+            f"{each.scored:.1%}",
+            estimate(each.difference, percent=True, signed=True),
+        )
+        for each in groups
+    )
+    head = ("by", "group", "matches", "players", "predicted", "scored", "difference")
+    note = "Above 0 the sides of these players scored more than predicted. ± is one standard error, over matches."
+    return Table(f"Calibration of {label} by group of players", head, rows, note, texts=2)
+
+
 def corrected(correction: Correction, label: str) -> Table:
     """The correction that was fitted to one system's predictions."""
     maps = sorted((correction.maps or {}).items(), key=lambda one: -abs(one[1]))
@@ -119,7 +143,7 @@ def leaderboard(board: Leaderboard) -> Table:
 
 def scenario(played: Scenario) -> Table:
     """The scenario that was simulated."""
-    given = asdict(played) | {"mode": played.mode.value}
+    given = asdict(played) | {"mode": played.mode.value, "attendance": played.attendance.value}
     rows = tuple((name.replace("_", " "), f"{value}") for name, value in given.items())
     return Table(
         "Scenario", ("what", "value"), rows, "Skill is in log-odds; equipoise simulate --help says what each is."
@@ -128,7 +152,8 @@ def scenario(played: Scenario) -> Table:
 
 def simulated(summaries: Sequence[tuple[str, Summary]]) -> Table:
     """The summaries of several pools, side by side."""
-    rows = [(name, over, *(read(summary) for _, summary in summaries)) for name, over, read in _MEASURES]
+    measures = (*_ORDER, *_periods(summaries[0][1]), *_MEASURES)
+    rows = [(name, over, *(read(summary) for _, summary in summaries)) for name, over, read in measures]
     head = ("what", "over", *(label for label, _ in summaries))
     note = "Overconfidence: expected minus actual score of the system's favourites. ± is one standard error."
     return Table("The pool in closed loop", head, tuple(rows), note, texts=2)
@@ -174,11 +199,23 @@ def _between(name: str, rounds: Callable[[Summary], Between | None]) -> list[Row
     ]
 
 
-_MEASURES: tuple[Row, ...] = (
+def _periods(one: Summary) -> list[Row]:
+    """The favourite's chance from the pool's first round on; all summaries have the same periods."""
+
+    def row(place: int, over: str) -> Row:
+        return "favourite's true chance", over, lambda s: _percent(s.periods[place].favourite)
+
+    return [row(place, f"rounds {each.after + 1:,}–{each.to:,}") for place, each in enumerate(one.periods)]
+
+
+_ORDER: tuple[Row, ...] = (
     ("rounds rated", "whole run", lambda s: f"{s.rated:,} of {s.rounds:,}"),
     ("order found, Spearman's ρ", "last quarter", lambda s: "-" if s.found is None else f"{s.found:.2f}"),
     ("rounds until 90 % of that", "whole run", lambda s: "-" if s.found_after is None else f"{s.found_after:,}"),
+)
+_MEASURES: tuple[Row, ...] = (
     ("favourite's true chance", "second half", lambda s: _percent(s.favourite)),
+    ("… as the system expected it", "second half", lambda s: _percent(s.expected_favourite)),
     ("the same in random teams", "second half", lambda s: _percent(s.random)),
     *_between("rounds between scrambles", lambda s: s.between),
     *_between("rounds with sides made equal", lambda s: s.equalised),
@@ -189,6 +226,12 @@ _MEASURES: tuple[Row, ...] = (
     ("overconfidence", "second half", lambda s: _signed(s.overconfidence)),
     ("moved by splits per player and round", "whole run", lambda s: f"{s.assigned:.3f}"),
     ("moved in rounds per player and round", "whole run", lambda s: f"{s.moved:.4f}"),
+    (
+        "two on one side once, on one side again",
+        "whole run",
+        lambda s: "-" if s.again is None else f"{s.again.share:.1%}",
+    ),
+    ("… by chance", "whole run", lambda s: "-" if s.again is None else f"{s.again.chance:.1%}"),
     ("rounds sat out", "whole run", lambda s: "-" if s.bench is None else f"{s.bench.share:.1%}"),
     ("times sat out, most minus fewest", "whole run", lambda s: "-" if s.bench is None else f"{s.bench.apart:.2f}"),
 )

@@ -16,8 +16,9 @@ import msgspec
 from equipoise.errors import FileError
 from equipoise.store import moved
 
-VERSION = 2
-"""Of the format, which since 2 has spans; grows when an older program could not read what a newer one writes."""
+VERSION = 3
+"""Of the format, which has spans since 2, counts and squads since 3; grows when an older program could not read what a
+newer one writes."""
 LONGEST = 64 * 1024 * 1024
 """Bytes of a line. A round of 100 players has 60,000; an edit may have the whole shared state of a system."""
 PIECE = 64 * 1024
@@ -118,9 +119,9 @@ class Reader:
             raise self._refusal(
                 f"it was written by a newer Equipoise (format {version}, this one knows {VERSION}): upgrade Equipoise"
             )
-        if version not in (1, VERSION):
+        if version not in (1, 2, VERSION):
             raise self._refusal(f"the format {version!r:.40} is unknown")
-        if version == VERSION:
+        if version != 1:
             self._digest.update(text)
 
     def _next(self) -> moved.AnyLine | End:

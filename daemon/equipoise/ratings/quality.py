@@ -78,7 +78,9 @@ class Difference:
     """One system's measures minus another's on the same rounds; below 0 the first predicts better."""
 
     log_loss: Estimate
+    """Nats a round."""
     brier: Estimate
+    """Squared error."""
 
 
 def assess(pairs: Iterable[Pair]) -> Quality | None:

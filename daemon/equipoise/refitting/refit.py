@@ -169,5 +169,7 @@ def _renamed(match: Match, others: Mapping[PlayerId, PlayerId]) -> Match:
         lineup=sides(match.lineup),
         fraction_played={others.get(each, each): value for each, value in match.fraction_played.items()},
         spans={others.get(each, each): spans for each, spans in match.spans.items()},
+        squads=sides(match.squads),
+        counts={others.get(each, each): counts for each, counts in match.counts.items()},
         quits=frozenset(others.get(each, each) for each in match.quits),
     )

@@ -14,7 +14,8 @@ from equipoise.service.console import defused
 from equipoise.service.pool import Pool
 from equipoise.service.scheduler import JobStatus
 from equipoise.service.status import ServerStatus
-from equipoise.store.upkeep import StoreHealth
+from equipoise.service.team_sizes import TeamSizes
+from equipoise.store.upkeep import SpreadFound, StoreHealth
 
 DAEMON = "daemon"
 """What findings are about that concern no single server."""
@@ -69,6 +70,14 @@ def of_daemon(health: StoreHealth, pools: Iterable[Pool], jobs: Iterable[JobStat
     yield from _of_numba(os.environ)
 
 
+def of_team_sizes(pool: str, sizes: TeamSizes | None) -> Iterator[Finding]:
+    """A `k_max` that is far from the teams that play."""
+    if sizes is not None and sizes.suggested_k_max is not None:
+        what = f"pool {pool}: k_max is {sizes.k_max}, but a side of its rounds has up to {sizes.usual} players"
+        advice = f"see what another would change: equipoise pool recompute {pool} --set k_max={sizes.suggested_k_max}"
+        yield Finding(False, DAEMON, what, advice)
+
+
 def _of_balance(pool: Pool) -> Iterator[Finding]:
     follower = pool.follower
     if follower is None or follower.ready:
@@ -80,6 +89,13 @@ def _of_balance(pool: Pool) -> Iterator[Finding]:
     else:
         what = f"balance = {follower.name} of pool {pool.name} is being built, {pool.system.name} makes the teams"
         yield Finding(False, DAEMON, what, "it takes a second for a thousand rounds")
+
+
+def of_spread(pool: str, found: SpreadFound | None) -> Iterator[Finding]:
+    """A spread of skill that a pool's rounds exclude."""
+    if found is not None and not found.missing:
+        what = f"pool {pool}: spread is {found.present:.3g}, but its rounds say {found.spread:.3g} ± {found.error:.2g}"
+        yield Finding(False, DAEMON, what, f"the line for the configuration: equipoise pool fit-spread {pool}")
 
 
 def of_disk(directory: Path) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from equipoise.core.model import Mode, PlayerId, RoundId, ServerId, Side, Span
+from equipoise.core.model import Counts, Mode, PlayerId, RoundId, ServerId, Side, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,8 @@ class Played:
     visible: bool
     spans: tuple[Span, ...] = ()
     """When, on which side and in which role; empty where only the seconds are known."""
+    counts: Counts | None = None
+    """What they did; None where it is not known."""
 
 
 @dataclass(frozen=True, slots=True)

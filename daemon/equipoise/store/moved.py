@@ -104,6 +104,16 @@ class Span(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     role: Role
 
 
+class Counts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What a player did in a round."""
+
+    kills: Count
+    deaths: Count
+    assists: Count
+    points: Count
+    classes: dict[Text, Duration]
+
+
 class Participant(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
     """What a round did to a player."""
 
@@ -121,6 +131,8 @@ class Participant(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     state: dict[str, object]
     spans: tuple[Span, ...] = ()
     """None where only the seconds on each side are known."""
+    counts: Counts | None = None
+    """None where they are not known."""
 
     def __post_init__(self) -> None:
         """Refuse spans that no match can be made of: a file may have been edited."""
@@ -130,7 +142,7 @@ class Participant(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
             raise ValueError(f"spans of {self.player} overlap or end before they begin")
 
 
-class Round(Line, frozen=True, tag="round"):
+class Round(Line, frozen=True, omit_defaults=True, tag="round"):
     """A finished round. Rounds and edits stand in the order in which they were applied."""
 
     number: Place
@@ -155,6 +167,14 @@ class Round(Line, frozen=True, tag="round"):
     voided: Place | None
     """The number of the edit that took it out of the ratings."""
     participants: tuple[Participant, ...]
+    squads: tuple[tuple[SteamId, ...], ...] = ()
+    """Friends who played together."""
+
+    def __post_init__(self) -> None:
+        """Refuse squads that no match can have."""
+        members = [each for squad in self.squads for each in squad]
+        if len(set(members)) < len(members):
+            raise ValueError(f"a player is twice in the squads of round {self.id}")
 
 
 class Edit(Line, frozen=True, tag="edit"):
@@ -180,7 +200,7 @@ class Edited(Line, frozen=True, tag="edited"):
 
 
 class VoidRow(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """A participant as `store.sqlite.voids` keeps them, as a list; those of older stores end with the state."""
+    """A participant as `store.sqlite.voids` keeps them, as a list; those of older stores end with state or spans."""
 
     player: SteamId
     side: Side
@@ -196,6 +216,7 @@ class VoidRow(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_field
     visible: Count
     state: str
     spans: str | None = None
+    counts: str | None = None
 
 
 class Void(Line, frozen=True, tag="void"):

@@ -20,9 +20,12 @@ from equipoise.store.upkeep import (
     Crowd,
     Extent,
     Fitted,
+    MeasuredRound,
     Prediction,
     QualityPoint,
+    SpreadFound,
     StoreHealth,
+    TeamSize,
 )
 
 EditRow = Callable[[PlayerRow | None], tuple[PlayerRow, Audit]]
@@ -162,7 +165,7 @@ class Store(Listings, Protocol):
         """Call `see` with every rated round and every edit of a pool, in the order in which they were applied."""
 
     async def events_after(self, pool: str, number: int, most: int = sys.maxsize) -> Sequence[Event]:
-        """The next of a pool's rated rounds and edits after a number, as many as are read at once, up to `most`."""
+        """The next `sequence.AT_ONCE` of a pool's rated rounds and edits after a number; none above `most`."""
 
     async def snapshot(self, pool: str, purpose: Purpose, most: int = sys.maxsize) -> Snapshot | None:
         """The newest snapshot that is whole, of those after at most event `most`; damaged ones are logged."""
@@ -202,6 +205,12 @@ class Store(Listings, Protocol):
 
     def fitting(self, pool: str) -> AbstractAsyncContextManager[Fitting]:
         """A fit of a pool, whose process ends with the context."""
+
+    async def spread(self, pool: str, params: Mapping[str, object]) -> SpreadFound | None:
+        """The spread of skill that a pool's rounds fit best by `joint` with these parameters, fitted in a process.
+
+        None where there are too few rounds, or none fits.
+        """
 
     async def refitted_at(self, pool: str) -> float | None:
         """When a pool's last refit was adopted, seconds since the epoch; None: never."""
@@ -256,6 +265,12 @@ class Store(Listings, Protocol):
 
     async def predictions(self, pool: str, limit: int | None) -> Sequence[Prediction]:
         """The last rated rounds of a pool, without a limit all, oldest first."""
+
+    async def measured(self, pool: str, limit: int) -> Sequence[MeasuredRound]:
+        """The last rated rounds of a pool that are whole, with their participants, oldest first."""
+
+    async def team_sizes(self, pool: str, limit: int) -> Sequence[TeamSize]:
+        """How large the sides of these rounds were."""
 
     async def keep_quality(self, pool: str, point: QualityPoint) -> None:
         """Add a point to the time series of how well a pool predicts."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from equipoise.core.model import ServerId
 from equipoise.store.sequence import Shift
 
 
@@ -46,6 +47,21 @@ class Fitted:
 
 
 @dataclass(frozen=True, slots=True)
+class SpreadFound:
+    """The spread of skill that a pool's rounds fit best, beside the one of its parameters."""
+
+    rounds: int
+    present: float
+    """Of the parameters; log-odds, as `spread` and `error`."""
+    spread: float
+    """The most likely one."""
+    error: float
+    """Its standard error."""
+    missing: int
+    """About how many more rounds until it could be told from the present one; 0: these suffice."""
+
+
+@dataclass(frozen=True, slots=True)
 class CaughtUp:
     """What a fit, and the rounds that came while it ran, make of the ratings."""
 
@@ -68,6 +84,40 @@ class Prediction:
     at: float
     predicted: float
     score: float
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredSeat:
+    """A participant of a stored, rated round."""
+
+    predicted: float
+    """Of their side."""
+    score: float
+    squad: int
+    """Players of their squad on their side; 1: they came alone."""
+    rounds: int
+    """Rounds that they had been rated for before."""
+    last: float | None
+    """Their score in the round before; None: there is none, or it was deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRound:
+    """A stored, rated round: what was predicted for side A, what happened, and for whom."""
+
+    predicted: float
+    balance: float | None
+    """By the system that makes the teams; None where that is no other one, or has not predicted it."""
+    score: float
+    seats: tuple[MeasuredSeat, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TeamSize:
+    """How many stood on the larger side as a round went live, bots counted."""
+
+    server: ServerId
+    size: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import suppress
 
 import equipoise
 from equipoise.core.model import ServerId
-from equipoise.errors import PeerError
+from equipoise.errors import PeerError, StoreError
 from equipoise.game.port import GameServers, Inspection
 from equipoise.service import diagnosis
 from equipoise.service.diagnosis import Finding
 from equipoise.service.host import Host
+from equipoise.service.team_sizes import ROUNDS, team_sizes
 from equipoise.web.messages.doctor import Findings
 from equipoise.web.routes import Asked
+from equipoise.web.services import Services
 
 INSPECTION_SECONDS = 7.0
 """For one game server. Commands wait 10 s for the daemon."""
@@ -25,6 +28,7 @@ async def show_findings(asked: Asked) -> Findings:
     health, jobs = services.store.health(), services.scheduler.status()
     found = [
         *diagnosis.of_daemon(health, services.pools.values(), jobs, epoch),
+        *await _of_parameters(services),
         *diagnosis.of_tries(services.refusals.tried(), services.hosts),
     ]
     looked = [
@@ -34,6 +38,16 @@ async def show_findings(asked: Asked) -> Findings:
     for server in await asyncio.gather(*looked):
         found += server
     return Findings(version=equipoise.__version__, uid=os.getuid(), pid=os.getpid(), findings=tuple(found))
+
+
+async def _of_parameters(services: Services) -> list[Finding]:
+    found = list[Finding]()
+    for pool in services.pools.values():
+        found += diagnosis.of_spread(pool.name, services.spreads.found(pool))
+        with suppress(StoreError):  # said by the store's own finding
+            sizes = team_sizes(pool, await services.store.team_sizes(pool.name, ROUNDS))
+            found += diagnosis.of_team_sizes(pool.name, sizes)
+    return found
 
 
 async def _of_server(host: Host, game_servers: GameServers, script: diagnosis.Script) -> list[Finding]:

@@ -31,7 +31,13 @@ _ROUND = {
     "captures": {"red": 1, "blu": 0},
     "lineup": [{"id": ANN, "side": "red"}, {"id": BOB, "side": "blu"}],
     "players": [
-        {"id": ANN, "side": "red", "seconds": {"red": 95.0}, "fought": True},
+        {
+            "id": ANN,
+            "side": "red",
+            "seconds": {"red": 95.0},
+            "fought": True,
+            "counts": {"kills": 2, "deaths": 0, "assists": 1, "points": 4, "classes": {"soldier": 95.0}},
+        },
         {"id": BOB, "side": "blu", "seconds": {"blu": 95.0}, "fought": True},
     ],
 }

@@ -31,6 +31,7 @@ REFUSED: dict[int, tuple[str, tuple[str, ...]]] = {
             "schema",
             "twice",
             "spans",
+            "counts",
             "commander",
             "unstorable",
             "dry_run",

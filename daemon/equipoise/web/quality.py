@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from equipoise.ratings.quality import Pair, assess, fit_scale, rounds_missing
+import msgspec
+
+from equipoise.ratings.groups import Seat, groups
+from equipoise.ratings.quality import Pair, assess, difference, fit_scale, rounds_missing
 from equipoise.service.pool import Pool
+from equipoise.service.team_sizes import team_sizes
 from equipoise.store import upkeep
-from equipoise.web.messages.pools import Crowd, QualityFound
+from equipoise.store.upkeep import MeasuredRound, TeamSize
+from equipoise.web.messages.pools import (
+    BalanceQuality,
+    Crowd,
+    PoolSeen,
+    PoolsFound,
+    QualityFound,
+    ScoreMap,
+    ScoreWeight,
+)
 from equipoise.web.routes import Asked
 from equipoise.web.theta import LEAST, theta_of
 
@@ -16,16 +31,26 @@ ROUNDS = LEAST
 """As many are looked at, and as many are needed before a scale is proposed."""
 
 
+async def show_pools(asked: Asked) -> PoolsFound:
+    """The configured pools."""
+    pools = asked.services.pools
+    return PoolsFound(pools=tuple(PoolSeen(name, pools[name].system.name) for name in sorted(pools)))
+
+
 async def show_quality(asked: Asked) -> QualityFound:
     """How well the pool predicted its last `ROUNDS` rounds, and the numbers of its players."""
     pool, store = asked.services.pool(asked.path["pool"]), asked.services.store
     predictions = await store.predictions(pool.name, ROUNDS)
     pairs = [(each.predicted, each.score) for each in predictions]
+    rounds, sizes = await store.measured(pool.name, ROUNDS), await store.team_sizes(pool.name, ROUNDS)
     crowd = await store.crowd(pool.name, since=pool.active_since())
-    return await asyncio.to_thread(_found, pool, pairs, crowd)
+    found = await asyncio.to_thread(_found, pool, pairs, rounds, sizes, crowd)
+    return msgspec.structs.replace(found, spread=asked.services.spreads.found(pool))
 
 
-def _found(pool: Pool, pairs: Sequence[Pair], crowd: upkeep.Crowd) -> QualityFound:
+def _found(
+    pool: Pool, pairs: Sequence[Pair], rounds: Sequence[MeasuredRound], sizes: Sequence[TeamSize], crowd: upkeep.Crowd
+) -> QualityFound:
     return QualityFound(
         pool=pool.name,
         quality=assess(pairs),
@@ -38,7 +63,47 @@ def _found(pool: Pool, pairs: Sequence[Pair], crowd: upkeep.Crowd) -> QualityFou
             spread=crowd.spread,
         ),
         suggested_theta=_suggested_theta(pool, pairs),
+        groups=groups(_seats(rounds)),
+        balance=_balance(rounds),
+        team_sizes=team_sizes(pool, sizes),
+        scores=_scores(pool),
+        spread=None,
     )
+
+
+def _seats(rounds: Sequence[MeasuredRound]) -> Iterator[Seat]:
+    for number, round in enumerate(rounds):
+        for one in round.seats:
+            yield Seat(number, one.predicted, one.score, one.squad, one.rounds, one.last)
+
+
+def _balance(rounds: Sequence[MeasuredRound]) -> BalanceQuality | None:
+    both = [(round, round.balance) for round in rounds if round.balance is not None]
+    made = [(balance, round.score) for round, balance in both]
+    found = assess(made)
+    shown = [(round.predicted, round.score) for round, _ in both]
+    return None if found is None else BalanceQuality(found, difference(made, shown))
+
+
+def _scores(pool: Pool) -> tuple[ScoreMap, ...]:
+    maps: Sequence[Any] = getattr(pool.balancing, "score_map", tuple)()  # `joint` alone has one
+    return tuple(
+        ScoreMap(
+            mode=each.mode,
+            rounds=each.rounds,
+            used=each.used,
+            gain=each.gain,
+            weights=tuple(ScoreWeight(one.feature, one.weight, one.deviation) for one in each.weights),
+            noise=_finite(each.noise),
+            offset=_finite(each.offset),
+            correlation=each.correlation,
+        )
+        for each in maps
+    )
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def _suggested_theta(pool: Pool, pairs: Sequence[Pair]) -> float | None:

@@ -33,7 +33,7 @@ from equipoise.web.messages.logs import Audits, Decisions, Reasons
 from equipoise.web.messages.matches import MatchAsked, MatchFound
 from equipoise.web.messages.past import History, OfPlayer, OfRounds, RoundFound, Rounds
 from equipoise.web.messages.players import InPool, PlayerFound, PlayersFound, Sought, Top
-from equipoise.web.messages.pools import QualityFound, RefitAsked, RefitSeen, ThetaFound
+from equipoise.web.messages.pools import PoolsFound, QualityFound, RefitAsked, RefitSeen, ThetaFound
 from equipoise.web.messages.rcon import ConsoleCommand, ConsoleOutput
 from equipoise.web.messages.reloading import ReloadAsked, ReloadDone
 from equipoise.web.messages.rounds import RoundSent, RoundTaken
@@ -128,6 +128,7 @@ TABLE: tuple[Route, ...] = (
         RoundVoided,
         body=RoundVoid,
     ),
+    Route("GET", "/v1/admin/pools", "The configured pools", READERS, quality.show_pools, PoolsFound),
     Route(
         "GET",
         "/v1/admin/pools/{pool}/quality",

@@ -13,6 +13,7 @@ from msgspec import Meta, field
 from equipoise.core import events as core
 from equipoise.core.model import (
     MOST_PLAYERS,
+    Counts,
     Entry,
     LineupPlayer,
     PlayerId,
@@ -30,6 +31,10 @@ from equipoise.wire.scalars import Count, Fraction, Player, Seconds
 OnSide = SideWord | Literal["none"]
 MOST_SPANS = 256
 """Spans of one player in one round: far more changes of side and chair than anybody makes."""
+MOST_COUNTED = 10_000
+"""Of one thing that one player did in one round; a number above it is no count."""
+CLOCK_SLACK = 1.0
+"""Seconds by which the sum of a player's classes may exceed their time on the sides: both are rounded."""
 
 Ids = Annotated[tuple[Player, ...], Meta(max_length=MOST_PLAYERS)]
 
@@ -135,6 +140,50 @@ class SpanLine(msgspec.Struct, frozen=True, rename={"start": "from", "end": "to"
         return Span(SIDES[self.side], self.start, self.end, Role(self.role))
 
 
+class ClassSeconds(msgspec.Struct, frozen=True):
+    """Seconds that a player spent as each class of TF2."""
+
+    scout: Seconds = 0.0
+    soldier: Seconds = 0.0
+    pyro: Seconds = 0.0
+    demoman: Seconds = 0.0
+    heavy: Seconds = 0.0
+    engineer: Seconds = 0.0
+    medic: Seconds = 0.0
+    sniper: Seconds = 0.0
+    spy: Seconds = 0.0
+
+    def played(self) -> dict[str, float]:
+        """By class, without those that were not played."""
+        return {name: seconds for name, seconds in msgspec.structs.asdict(self).items() if seconds}
+
+
+class CountsLine(msgspec.Struct, frozen=True):
+    """What a player did in this round alone, as the game counted it."""
+
+    kills: Count = field(default_factory=Count)
+    deaths: Count = field(default_factory=Count)
+    assists: Count = field(default_factory=Count)
+    points: Count = field(default_factory=Count)
+    """The scoreboard's points."""
+    classes: ClassSeconds = field(default_factory=ClassSeconds)
+    """How long they played each class, dead or alive."""
+
+    def counts(self) -> Counts:
+        done = int(self.kills), int(self.deaths), int(self.assists), int(self.points)
+        return Counts(*done, self.classes.played())
+
+    def fault(self, seconds: float) -> str | None:
+        """What cannot be of a player who was on a side for so long; None: nothing."""
+        for name in ("kills", "deaths", "assists", "points"):
+            if (number := getattr(self, name)) > MOST_COUNTED:
+                return f"{name} of one round are at most {MOST_COUNTED:,}, not {number:,}"
+        played = sum(self.classes.played().values())
+        if played > seconds + CLOCK_SLACK:
+            return f"classes were played for {played:g} s, and the player was on a side for {seconds:g} s"
+        return None
+
+
 class PresenceLine(msgspec.Struct, frozen=True):
     """A player who was on a side at any time of the round."""
 
@@ -147,19 +196,35 @@ class PresenceLine(msgspec.Struct, frozen=True):
     left: bool = False
     spans: Annotated[tuple[SpanLine, ...], Meta(max_length=MOST_SPANS)] = ()
     """NS2: when, where and in which role they played; then `seconds` is not read."""
+    counts: CountsLine | None = None
+    """What they did; None where the script does not tell it."""
 
     def presence(self) -> Presence:
+        """Without counts that cannot be: they say nothing, and must not cost the round."""
         spans = tuple(line.span() for line in self.spans)
-        a, b = (sum(span.end - span.start for span in spans if span.side is side) for side in Side)
+        a, b = self._seconds(spans)
+        counts = self.counts
         return Presence(
             id=player_id(self.id),
             side=SIDES[self.side],
-            seconds_a=a if spans else self.seconds.red,
-            seconds_b=b if spans else self.seconds.blu,
+            seconds_a=a,
+            seconds_b=b,
             fought=self.fought,
             left=self.left,
             spans=spans,
+            counts=None if counts is None or counts.fault(a + b) else counts.counts(),
         )
+
+    def fault(self) -> str | None:
+        """What cannot be of the player's counts; None: nothing."""
+        seconds = self._seconds(tuple(line.span() for line in self.spans))
+        return None if self.counts is None else self.counts.fault(sum(seconds))
+
+    def _seconds(self, spans: tuple[Span, ...]) -> tuple[float, float]:
+        if not spans:
+            return self.seconds.red, self.seconds.blu
+        a, b = (sum(span.end - span.start for span in spans if span.side is side) for side in Side)
+        return a, b
 
 
 def player_id(id: Player) -> PlayerId:

@@ -7,16 +7,18 @@ from typing import Annotated
 from msgspec import Meta, field
 
 from equipoise.core import events as core
-from equipoise.core.model import MOST_PLAYERS, Mode, Round, RoundId
+from equipoise.core.model import MOST_PLAYERS, Mode, PlayerId, Round, RoundId, is_bot
 from equipoise.errors import ScriptError
 from equipoise.wire.games import GAMES, SIDES, Facts, GameName
 from equipoise.wire.people import (
     Captures,
     Here,
+    Ids,
     LineupLine,
     OnSide,
     PresenceLine,
     ScriptEvent,
+    player_id,
     refuse_spans,
     refuse_twice,
 )
@@ -43,14 +45,22 @@ class RoundEnded(ScriptEvent, frozen=True, tag="round_ended", kw_only=True):
     lineup: Annotated[tuple[LineupLine, ...], Meta(max_length=MOST_PLAYERS)]
     players: Annotated[tuple[PresenceLine, ...], Meta(max_length=MOST_PLAYERS)]
     """Every human who was on a side at any time."""
+    squads: Annotated[tuple[Ids, ...], Meta(max_length=MOST_PLAYERS)] = ()
+    """Friends who play together."""
 
     def fact(self, here: Here) -> core.RoundEnded:
         return core.RoundEnded(self.time(here), self.finished(here))
 
     def finished(self, here: Here) -> Round:
-        """The round. ScriptError when a player is twice in its lineup or among its players, and for wrong spans."""
+        """The round.
+
+        ScriptError when a player is twice in its lineup, among its players or in its squads, and for wrong spans.
+        """
         refuse_twice((seat.id, f"{here.path}.lineup[{n}].id") for n, seat in enumerate(self.lineup))
         refuse_twice((line.id, f"{here.path}.players[{n}].id") for n, line in enumerate(self.players))
+        refuse_twice(
+            (id, f"{here.path}.squads[{n}][{m}]") for n, ids in enumerate(self.squads) for m, id in enumerate(ids)
+        )
         mode = GAMES[self.game].mode(self.facts)
         for n, line in enumerate(self.players):
             path = f"{here.path}.players[{n}].spans"
@@ -72,4 +82,11 @@ class RoundEnded(ScriptEvent, frozen=True, tag="round_ended", kw_only=True):
             captures_b=int(self.captures.blu),
             partial=self.partial,
             waiting=self.waiting,
+            squads=self._squads(),
         )
+
+    def _squads(self) -> tuple[tuple[PlayerId, ...], ...]:
+        """The squads as far as they played: of two humans or more."""
+        played = {player_id(line.id) for line in self.players}
+        squads = (tuple(id for id in map(player_id, ids) if id in played and not is_bot(id)) for ids in self.squads)
+        return tuple(squad for squad in squads if len(squad) > 1)

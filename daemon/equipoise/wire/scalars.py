@@ -150,7 +150,7 @@ def read(kind: type[Scalar], value: object) -> Scalar:
 
 def schema(kind: type) -> dict[str, Any]:
     """The JSON schema of a `Scalar`: msgspec's `schema_hook`."""
-    return kind.schema if issubclass(kind, Scalar) else {"description": "anything"}
+    return dict(kind.schema) if issubclass(kind, Scalar) else {"description": "anything"}
 
 
 def _integer(value: object) -> int | None:

@@ -11,9 +11,20 @@ from typing import Annotated
 
 from msgspec import Meta, field
 
-from equipoise.core.model import MOST_PLAYERS
+from equipoise.core.model import MOST_PLAYERS, Round
+from equipoise.errors import ScriptError
 from equipoise.wire.games import Facts
-from equipoise.wire.people import MOST_SPANS, Captures, LineupLine, PresenceLine, SecondsOn, SpanLine
+from equipoise.wire.people import (
+    MOST_SPANS,
+    Captures,
+    ClassSeconds,
+    CountsLine,
+    Here,
+    LineupLine,
+    PresenceLine,
+    SecondsOn,
+    SpanLine,
+)
 from equipoise.wire.rounds import RoundEnded
 
 
@@ -37,11 +48,22 @@ class StrictSpanLine(SpanLine, frozen=True, forbid_unknown_fields=True):
     """A stretch of a round, without unknown fields."""
 
 
+class StrictClassSeconds(ClassSeconds, frozen=True, forbid_unknown_fields=True):
+    """Seconds as each class, and no other class."""
+
+
+class StrictCountsLine(CountsLine, frozen=True, forbid_unknown_fields=True):
+    """What a player did, without unknown fields."""
+
+    classes: StrictClassSeconds = field(default_factory=StrictClassSeconds)
+
+
 class StrictPresenceLine(PresenceLine, frozen=True, forbid_unknown_fields=True):
     """A player's part in the round, without unknown fields."""
 
     seconds: StrictSecondsOn = field(default_factory=StrictSecondsOn)
     spans: Annotated[tuple[StrictSpanLine, ...], Meta(max_length=MOST_SPANS)] = ()
+    counts: StrictCountsLine | None = None
 
 
 class RoundSubmitted(RoundEnded, frozen=True, forbid_unknown_fields=True, tag="round_ended", kw_only=True):
@@ -51,3 +73,10 @@ class RoundSubmitted(RoundEnded, frozen=True, forbid_unknown_fields=True, tag="r
     captures: StrictCaptures = field(default_factory=StrictCaptures)
     lineup: Annotated[tuple[StrictLineupLine, ...], Meta(max_length=MOST_PLAYERS)]
     players: Annotated[tuple[StrictPresenceLine, ...], Meta(max_length=MOST_PLAYERS)]
+
+    def finished(self, here: Here) -> Round:
+        """The round. ScriptError for counts that cannot be, too: a program can mend what it sends."""
+        for n, line in enumerate(self.players):
+            if (fault := line.fault()) is not None:
+                raise ScriptError("counts", fault, path=f"{here.path}.players[{n}].counts")
+        return super().finished(here)

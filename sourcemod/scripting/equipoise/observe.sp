@@ -158,6 +158,11 @@ static void Event_Death(Event event, const char[] name, bool silent)
 
 static void Event_Spawn(Event event, const char[] name, bool silent)
 {
+	int client = GetClientOfUserId(event.GetInt("userid"));
+	if (client != 0 && Rounds_Phase() == Phase_Running && Players_Human(client))
+	{
+		Presence_Side(client, TF2_GetClientTeam(client));  // perhaps as another class
+	}
 	if (Moves_Any())
 	{
 		RequestFrame(Moves_Spawned, event.GetInt("userid"));

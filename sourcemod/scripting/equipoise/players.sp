@@ -90,6 +90,7 @@ static void Arrive(int client, const char[] id)
 	int ghost = Players_Find(id);
 	if (ghost != 0)
 	{
+		Presence_CountLast(ghost);
 		g_Players[ghost].id[0] = '\0';
 		Outbox_WantRoster();
 	}

@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 //
-// Who played the running round, by id: seconds on each side, and whether they fought.
+// Who played the running round, by id: seconds on each side and as each class, whether they fought, and what they did.
 
 enum struct Presence
 {
 	char id[ID_SIZE];
 	// The present side, or the last one.
 	TFTeam side;
-	// The clock runs: on `side` since `since`.
+	// The clock runs: on `side` as `class` since `since`.
 	bool on;
+	TFClassType class;
 	float since;
 	float red;
 	float blu;
+	float classes[CLASSES];
 	bool fought;
 	bool left;
+	// What they did in this round, and the statistics up to which that is counted.
+	int done[COUNTS];
+	int counted[COUNTS];
 
 	void Stop(float now)
 	{
@@ -22,6 +27,10 @@ enum struct Presence
 			return;
 		}
 		this.on = false;
+		if (this.class > TFClass_Unknown && this.class <= TFClass_Engineer)
+		{
+			this.classes[this.class] += now - this.since;
+		}
 		if (this.side == TFTeam_Red)
 		{
 			this.red += now - this.since;
@@ -30,6 +39,26 @@ enum struct Presence
 		{
 			this.blu += now - this.since;
 		}
+	}
+
+	// What they did since it was looked at last. Fewer than then: the game, or another plugin, began at 0 again.
+	void Count(int client)
+	{
+		int now[COUNTS];
+		Counts_Read(client, now);
+		for (int i = 0; i < COUNTS; i++)
+		{
+			this.done[i] += now[i] - (now[i] < this.counted[i] ? 0 : this.counted[i]);
+			this.counted[i] = now[i];
+		}
+	}
+
+	// Their next connection begins at 0.
+	void CountLast(int client)
+	{
+		int nothing[COUNTS];
+		this.Count(client);
+		this.counted = nothing;
 	}
 }
 
@@ -61,7 +90,8 @@ void Presence_Begin()
 	}
 }
 
-// Finds changes of side whose event another plugin blocked.
+// Finds changes of side or class whose event another plugin blocked. Who resets their statistics loses no more than
+// what they did since the last look.
 void Presence_Look()
 {
 	if (Rounds_Phase() != Phase_Running)
@@ -82,14 +112,39 @@ void Presence_Look()
 			Row(client, presence);
 		}
 		bool on = seen && presence.on;
-		if (on != (side != TFTeam_Unassigned) || (on && presence.side != side))
+		if (on != (side != TFTeam_Unassigned)
+			|| (on && (presence.side != side || presence.class != TF2_GetPlayerClass(client))))
 		{
 			Presence_Side(client, side);
 		}
+		Presence_Count(client);
 	}
 }
 
-// The player is on this team from now on.
+void Presence_Count(int client)
+{
+	if (Seen(client))
+	{
+		Presence presence;
+		int row = Row(client, presence);
+		presence.Count(client);
+		g_Rows.SetArray(row, presence);
+	}
+}
+
+// The player's next statistics are those of another connection.
+void Presence_CountLast(int client)
+{
+	if (Seen(client))
+	{
+		Presence presence;
+		int row = Row(client, presence);
+		presence.CountLast(client);
+		g_Rows.SetArray(row, presence);
+	}
+}
+
+// The player is on this team from now on, as the class that they have.
 void Presence_Side(int client, TFTeam team)
 {
 	if (team <= TFTeam_Spectator && !Seen(client))
@@ -104,6 +159,7 @@ void Presence_Side(int client, TFTeam team)
 	{
 		presence.side = team;
 		presence.on = true;
+		presence.class = TF2_GetPlayerClass(client);
 		presence.since = GetEngineTime();
 	}
 	g_Rows.SetArray(row, presence);
@@ -125,6 +181,7 @@ void Presence_Left(int client)
 		Presence presence;
 		int row = Row(client, presence);
 		presence.Stop(GetEngineTime());
+		presence.CountLast(client);
 		presence.left = true;
 		g_Rows.SetArray(row, presence);
 	}
@@ -149,7 +206,7 @@ void Presence_Swap()
 	}
 }
 
-// Every player who was on a side at any time. The caller deletes it.
+// The round is over, the clocks stop: every player who was on a side at any time. The caller deletes it.
 JSONArray Presence_Players()
 {
 	JSONArray players = new JSONArray();
@@ -158,11 +215,35 @@ JSONArray Presence_Players()
 	{
 		g_Rows.GetArray(row, presence);
 		presence.Stop(GetEngineTime());
+		g_Rows.SetArray(row, presence);
 		JSONObject line = Describe(presence);
 		players.Push(line);
 		delete line;
 	}
 	return players;
+}
+
+// Adds what they did to the list that Presence_Players made, when the statistics have the round's last moment.
+void Presence_AddCounts(JSONArray players)
+{
+	if (!Counts_Known())
+	{
+		return;
+	}
+	for (int client = 1; client <= MaxClients; client++)
+	{
+		Presence_Count(client);
+	}
+	Presence presence;
+	for (int row = 0; row < g_Rows.Length; row++)
+	{
+		g_Rows.GetArray(row, presence);
+		JSONObject line = view_as<JSONObject>(players.Get(row));
+		JSONObject counts = Counts_Object(presence.done, presence.classes);
+		line.Set("counts", counts);
+		delete counts;
+		delete line;
+	}
 }
 
 static JSONObject Describe(const Presence presence)
@@ -196,6 +277,7 @@ static int Row(int client, Presence presence)
 		return row;
 	}
 	strcopy(presence.id, sizeof(presence.id), g_Players[client].id);
+	Counts_Read(client, presence.counted);
 	row = g_Rows.PushArray(presence);
 	g_RowOf.SetValue(presence.id, row);
 	return row;

@@ -10,10 +10,12 @@ static float g_LiveAt;
 static JSONArray g_Lineup;
 static int g_Captures[4];     // by TFTeam, over the stages that ended
 static int g_Stage[4];        // by TFTeam, in this stage
+static JSONObject g_Closed;   // the report of the round that was won, until the statistics have its last moment
 
 // The round goes live. `partial`: not before our eyes.
 void Record_Open(bool partial)
 {
+	HandOver();
 	g_Partial = partial;
 	FormatEx(g_StartedAt, sizeof(g_StartedAt), "%u", GetTime());  // negative from 2038 on, if read with a sign
 	g_LiveAt = GetEngineTime();
@@ -27,6 +29,7 @@ void Record_Open(bool partial)
 
 void Record_Drop()
 {
+	HandOver();
 	delete g_Lineup;
 	Presence_Clear();
 }
@@ -56,7 +59,7 @@ static JSONArray Lineup()
 }
 
 // An arena round that a side went into with no living player counts for nothing.
-static bool Counts()
+static bool CountsForScrambles()
 {
 	if (!Facts_Arena())
 	{
@@ -111,7 +114,7 @@ void Record_EndStage(TFTeam winner, int losersCaptures)
 	}
 }
 
-// Hands the report to the ring.
+// The round is won. Its report goes to the ring when what players did last is known.
 void Record_Close(TFTeam winner)
 {
 	JSONObject event = Outbox_Event("round_ended");
@@ -123,12 +126,37 @@ void Record_Close(TFTeam winner)
 	event.SetBool("partial", g_Partial);
 	event.SetBool("waiting", false);
 	AddChildren(event);
-	Ring_Add(g_Round, event);
-	if (Counts())
+	g_Closed = event;
+	CreateTimer(COUNTS_LATE, Timer_HandOver, g_Number);
+	if (CountsForScrambles())
 	{
 		Fallback_RoundEnded(winner, winner > TFTeam_Spectator ? g_Captures[Players_Other(winner)] : 0);
 	}
 	delete g_Lineup;
+}
+
+static Action Timer_HandOver(Handle timer, any number)
+{
+	if (number == g_Number)
+	{
+		HandOver();
+	}
+	return Plugin_Stop;
+}
+
+// Sooner than the timer if the map ends, or the next round begins. An error on the way costs the counts, not the round.
+static void HandOver()
+{
+	if (g_Closed == null)
+	{
+		return;
+	}
+	JSONObject event = g_Closed;
+	g_Closed = null;
+	Ring_Add(g_Round, event);
+	JSONArray players = view_as<JSONArray>(event.Get("players"));
+	Presence_AddCounts(players);
+	delete players;
 }
 
 static void AddChildren(JSONObject event)

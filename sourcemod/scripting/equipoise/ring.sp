@@ -3,6 +3,9 @@
 // The last finished rounds that the daemon has not stored yet, oldest first. They survive map changes.
 
 #define RING_SLOTS 8
+// Rounds that go with one batch: of 100 players who all tried every class, these and the rest are below the 256 KiB
+// that the daemon takes.
+#define ROUNDS_AT_ONCE 4
 
 enum struct Slot
 {
@@ -54,12 +57,13 @@ bool Ring_Due()
 	return g_Slots.Length > 0 && g_Slots.FindValue(true, Slot::due) != -1;
 }
 
-// The rounds that are due, oldest first; the events stay the ring's. The caller deletes the list.
+// The oldest rounds that are due, oldest first; the events stay the ring's, further ones stay due. The caller deletes
+// the list.
 ArrayList Ring_Take()
 {
 	ArrayList events = new ArrayList();
 	Slot slot;
-	for (int i = 0; i < g_Slots.Length; i++)
+	for (int i = 0; i < g_Slots.Length && events.Length < ROUNDS_AT_ONCE; i++)
 	{
 		g_Slots.GetArray(i, slot);
 		if (slot.due)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from equipoise.core.model import PlayerId, Presence, Role, Side, Span
+from equipoise.core.model import Counts, PlayerId, Presence, Role, Side, Span
 
 
 @dataclass(slots=True)
@@ -73,8 +73,11 @@ class Attendance:
                 found[player] = sum(span.end - span.start for span in spans)
         return found
 
-    def presences(self, now: float, live: float | None = None) -> tuple[Presence, ...]:
+    def presences(
+        self, now: float, live: float | None = None, counts: Mapping[PlayerId, Counts] | None = None
+    ) -> tuple[Presence, ...]:
         """The round's presences if it ends now; with the spans, in seconds since `live`, where that is given."""
+        counted = counts or {}
         a, b = (self.seconds(side, now) for side in Side)
         return tuple(
             Presence(
@@ -85,6 +88,7 @@ class Attendance:
                 stay.fought,
                 left=stay.since is None,
                 spans=() if live is None else _since(live, (*stay.spans, *stay.running(now))),
+                counts=counted.get(player),
             )
             for player, stay in self._stays.items()
         )

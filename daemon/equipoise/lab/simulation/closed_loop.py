@@ -6,10 +6,11 @@ to the session, every order is carried out, and every question is answered, befo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, assert_never
 
-from equipoise.balancing import Solved, answer, match_of, summaries_on
+from equipoise.balancing import Solved, answer, match_of, outlook, summaries_on
 from equipoise.core import events as e
 from equipoise.core.asks import AskChance, AskMoves, AskSide, AskSplit, CacheSplits, LoadSummaries
 from equipoise.core.effects import (
@@ -28,7 +29,7 @@ from equipoise.core.effects import (
     Tell,
     Unlock,
 )
-from equipoise.core.model import PlayerId, ServerId, Side
+from equipoise.core.model import Counts, PlayerId, ServerId, Side
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
 from equipoise.lab.simulation.game_server import GameServer, Map
@@ -51,14 +52,18 @@ Solve = Callable[[AskSplit | AskMoves | AskSide | CacheSplits, System[Any]], Sol
 
 
 class ClosedLoop:
-    """One pool's only server: the game, its session, and the system that rates its rounds."""
+    """One pool's only server: the game, its session, and the systems that rate its rounds."""
 
-    def __init__(self, map: Map, system: System[Any], rules: Rules, solve: Solve = answer) -> None:
+    def __init__(
+        self, map: Map, system: System[Any], rules: Rules, solve: Solve = answer, balance: System[Any] | None = None
+    ) -> None:
         self.system, self._solve = system, solve
+        self.balancing: System[Any] = balance or system
+        """Makes the teams; `system` is shown."""
         self.session = Session(rules)
         self.game = GameServer(ServerId("simulated"), BOOT, map)
         self.rated: Rated | None = None
-        """The rating of the last round; None: it was not rated."""
+        """The rating of the last round by the system that makes the teams; None: it was not rated."""
         self.teams = Teams.KEPT
         """How the teams came about in this round's freeze."""
         self.assigned = 0
@@ -116,9 +121,16 @@ class ClosedLoop:
         self._sync()
         return True
 
-    def end_round(self, winner: Side | None, captures: dict[Side, int]) -> None:
+    def expected_favourite(self) -> float:
+        """The win probability of the true favourite that the system which makes the teams expects."""
+        context = self.session.memory.context
+        return 0.5 + outlook(self.balancing, context, self.game.on(Side.A), self.game.on(Side.B)).unevenness
+
+    def end_round(
+        self, winner: Side | None, captures: dict[Side, int], counts: Mapping[PlayerId, Counts] | None = None
+    ) -> None:
         """End the round; the session has it rated."""
-        self._hear(self.game.end_round(winner, captures))
+        self._hear(self.game.end_round(winner, captures, counts))
 
     def _sync(self) -> None:
         """Pass the game's new events to the session and carry out its answers."""
@@ -139,7 +151,7 @@ class ClosedLoop:
                 case LoadSummaries():
                     self._load(effect.players)
                 case AskSplit() | AskMoves() | AskSide():
-                    self._hear(self._solve(effect, self.system))
+                    self._hear(self._solve(effect, self.balancing))
                 case RecordRound():
                     self._rate(effect)
                 case LogDecision():
@@ -158,10 +170,17 @@ class ClosedLoop:
 
     def _load(self, players: Iterable[PlayerId]) -> None:
         summaries = [self.system.summary(player) for player in players]
-        self._hear(e.SummariesLoaded(summaries_on(self.system, self.session.memory.context, summaries)))
+        self._hear(e.SummariesLoaded(summaries_on(self.balancing, self.session.memory.context, summaries)))
 
     def _rate(self, record: RecordRound) -> None:
         match = match_of(record)
-        if match is not None:
+        if match is None:
+            return
+        if self.balancing is self.system:
             self.rated = self.system.rate(match)
-            self._load(change.player for change in self.rated.changes)
+        else:
+            # The session notes skills in the unit of one system. On the pool's only server none changed in the round.
+            match = replace(match, skill_at_start={})
+            self.system.rate(match)
+            self.rated = self.balancing.rate(match)
+        self._load(change.player for change in self.rated.changes)

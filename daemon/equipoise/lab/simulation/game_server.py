@@ -11,6 +11,7 @@ itself: time passes in `pass_time` alone, players die in `die` alone, and who wi
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias, assert_never
 
@@ -19,6 +20,7 @@ from equipoise.core.asks import Moment
 from equipoise.core.effects import Assign, Cancel, Lock, Move, OpenVote, Order, Place, Say, Tell, Unlock
 from equipoise.core.events import Phase
 from equipoise.core.model import (
+    Counts,
     Entry,
     LineupPlayer,
     Mode,
@@ -160,6 +162,11 @@ class GameServer:
         length = self.clock - round.at
         return {player: seconds / length for player, seconds in round.attendance.seconds(side, self.clock).items()}
 
+    def seconds_played(self) -> dict[PlayerId, float]:
+        """Seconds of the running round that each player has spent on either side."""
+        a, b = (self._running.attendance.seconds(side, self.clock) for side in Side)
+        return {player: a.get(player, 0.0) + b.get(player, 0.0) for player in a | b}
+
     # Events.
 
     def hello(self) -> e.Hello:
@@ -287,11 +294,17 @@ class GameServer:
             self._carry_out(pending)
 
     def end_round(
-        self, winner: Side | None, captures: dict[Side, int] | None = None, *, partial: bool = False
+        self,
+        winner: Side | None,
+        captures: dict[Side, int] | None = None,
+        counts: Mapping[PlayerId, Counts] | None = None,
+        *,
+        partial: bool = False,
     ) -> e.RoundEnded:
         """The round is over. Its event is returned and not queued: a script keeps it until it is stored."""
         round, captured = self._running, captures or {}
         self._round, self.phase = None, Phase.OVER
+        live = round.at if self.map.mode is Mode.NS2 else None
         return e.RoundEnded(
             self.clock,
             Round(
@@ -304,7 +317,7 @@ class GameServer:
                 seconds=self.clock - round.at,
                 winner=winner,
                 lineup=round.lineup,
-                presences=round.attendance.presences(self.clock, round.at if self.map.mode is Mode.NS2 else None),
+                presences=round.attendance.presences(self.clock, live, counts),
                 captures_a=captured.get(Side.A, 0),
                 captures_b=captured.get(Side.B, 0),
                 partial=partial,

@@ -9,12 +9,14 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import pairwise
 from statistics import fmean
 
 import numpy as np
 
 from equipoise.core.model import PlayerId
 from equipoise.lab.simulation.population import Kind, Person
+from equipoise.lab.simulation.together import Again
 from equipoise.ratings.history import Floats
 from equipoise.ratings.quality import Estimate, Pair, Quality, assess, mean, squared_error, surprise
 
@@ -51,11 +53,20 @@ class RatedRound:
     teams: Teams = Teams.KEPT
     reassigned: float = 0.0
     """The fraction of its players whom a split put on the other side before it."""
+    number: int = 0
+    """Its place in the run, from 1."""
+    expected: float | None = None
+    """The favourite's true probability that the system expects, with all that it does not know; None: as predicted."""
 
     @property
     def favourite(self) -> float:
         """The true win probability of the side that was more likely to win."""
         return max(self.true, 1 - self.true)
+
+    @property
+    def expected_favourite(self) -> float:
+        """The probability that the system expects of the side that is the true favourite."""
+        return max(self.predicted, 1 - self.predicted) if self.expected is None else self.expected
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +82,21 @@ class Point:
     """None: every prediction was even."""
     favourite: float
     random: float
+
+
+PERIODS = (0, 100, 250, 500, 1000)
+"""Ends of the periods over which a new pool is followed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """The rounds after `after`, up to `to` in the run."""
+
+    after: int
+    to: int
+    rounds: int
+    favourite: float | None
+    """The favourite's true probability, the mean; None: no round was rated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +160,12 @@ class Summary:
     """Brier score of predictions by the hidden skills."""
     favourite: float | None
     random: float | None
+    expected_favourite: float | None
+    """The favourite's probability that the system expected: its prediction, spread by what it did not know."""
+    periods: tuple[Period, ...]
+    """Of the whole run, those that it reached."""
+    again: Again | None
+    """Of the whole run; None where no two players met twice."""
     between: Between | None
     """All rounds between scrambles; None when every round of the second half was scrambled or not rated."""
     equalised: Between | None
@@ -186,6 +218,21 @@ def point(round: int, found: float, played: Sequence[RatedRound]) -> Point:
         fmean(one.favourite for one in played),
         fmean(one.random for one in played),
     )
+
+
+def periods(played: Sequence[RatedRound], rounds: int) -> tuple[Period, ...]:
+    """The favourite's true probability in each period that begins within so many rounds.
+
+    >>> early, late = RatedRound(0.5, 1.0, 0.4, 0.7, number=100), RatedRound(0.5, 1.0, 0.7, 0.7, number=101)
+    >>> [(one.after, one.to, one.favourite) for one in periods([early, late], rounds=150)]
+    [(0, 100, 0.6), (100, 150, 0.7)]
+    """
+    found = []
+    for after, to in pairwise(PERIODS):
+        inside = [one.favourite for one in played if after < one.number <= to]
+        if after < rounds:
+            found.append(Period(after, min(to, rounds), len(inside), fmean(inside) if inside else None))
+    return tuple(found)
 
 
 def quality(played: Sequence[RatedRound]) -> Quality | None:

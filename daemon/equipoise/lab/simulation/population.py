@@ -6,7 +6,7 @@ every rating system under comparison meets the same people at the same times.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import count
@@ -24,6 +24,15 @@ class Kind(Enum):
     """A new account with more skill than all others; it appears when half of the rounds are over."""
     THROWER = "thrower"
     """Loses some rounds on purpose."""
+
+
+class Visits(Enum):
+    """When people come."""
+
+    STEADY = "steady"
+    """At all times alike, round after round without a break."""
+    EVENINGS = "evenings"
+    """On evenings with days between them: `lab.simulation.evenings`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +66,13 @@ class Scenario:
     """Standard deviation, over maps, of what a map adds to that."""
     stalemates: float = 0.02
     """Fraction of the rounds without a winner."""
+    attendance: Visits = Visits.STEADY
+    stay: float = 30.0
+    """Rounds for which a person stays, on average; of evenings, somebody who knows the server."""
+    scores: float = 0.0
+    """Correlation, in one round, of a player's own score with skill; 0: nothing is counted."""
+    score_offset: float = 0.0
+    """Standard deviation of a person's lasting offset of that score, in units of `spread`."""
 
     def __post_init__(self) -> None:
         """Raise `RatingError` for values that cannot be simulated."""
@@ -82,10 +98,11 @@ _RANGES = (
     ("side_advantage", -5, 5),
     ("map_spread", 0, 5),
     ("stalemates", 0, 1),
+    ("stay", 1, 10_000),
+    ("scores", 0, 0.95),
+    ("score_offset", 0, 10),
 )
 PARTY = 3
-MEAN_STAY = 30
-"""Rounds for which a person stays, on average."""
 OPENING = 0.75
 """Fraction of the slots that are taken at the start."""
 FILL = 0.2
@@ -130,6 +147,14 @@ class Population:
         for person in self.people[PARTY * self.scenario.parties :][: self.scenario.throwers]:
             person.kind = Kind.THROWER
 
+    def pause(self, number: int) -> int:
+        """Days that pass before a round, after all have left; here none."""
+        return 0
+
+    def opens(self, number: int) -> bool:
+        """Whether the server is empty before this round."""
+        return number == 1
+
     def everybody(self) -> list[Person]:
         """All people, including those who have left for good."""
         return [*self.people, *self.gone]
@@ -164,29 +189,36 @@ class Population:
 
     def opening(self) -> list[Person]:
         """The people on the server at the start."""
-        parties, wanted = _parties(self.people), int(OPENING * self.scenario.slots)
-        return _first(self.rng.sample(parties, min(len(parties), wanted)), wanted, wanted)
+        parties, wanted = parties_of(self.people), int(OPENING * self.scenario.slots)
+        return first_parties(self.rng.sample(parties, min(len(parties), wanted)), wanted, wanted)
 
     def coming(self, here: set[PlayerId]) -> list[Person]:
         """The people who join now; a party joins only if there is room for all of it."""
-        away = _parties(person for person in self.people if person.id not in here)
+        away = parties_of(person for person in self.people if person.id not in here)
         self.rng.shuffle(away)
         free = self.scenario.slots - len(here)
-        return _first(away, sum(self.rng.random() < FILL for _ in range(free)), free)
+        return first_parties(away, sum(self.rng.random() < FILL for _ in range(free)), free)
 
     def leaving(self, here: set[PlayerId]) -> tuple[list[Person], list[Person]]:
         """The people who leave before the next round and in its middle (as many, or one more); parties leave whole."""
-        present = _parties(person for person in self.people if person.id in here)
-        tired = [party for party in present if self.rng.random() < 1 / MEAN_STAY]
-        before, within, half = list[Person](), list[Person](), sum(map(len, tired)) // 2
-        for party in tired:
-            # A party that lies across the half belongs to the half that holds its middle member.
-            goes = before if len(before) + len(within) + len(party) // 2 < half else within
-            goes += party
-        return before, within
+        present = parties_of(person for person in self.people if person.id in here)
+        tired = [party for party in present if self.rng.random() < 1 / self.scenario.stay]
+        return halves(tired)
 
 
-def _parties(people: Iterable[Person]) -> list[list[Person]]:
+def halves(parties: Sequence[list[Person]]) -> tuple[list[Person], list[Person]]:
+    """The people of whole parties in two halves, the second as large or one larger.
+
+    A party that lies across the half belongs to the half that holds its middle member.
+    """
+    first, second, half = list[Person](), list[Person](), sum(map(len, parties)) // 2
+    for party in parties:
+        goes = first if len(first) + len(second) + len(party) // 2 < half else second
+        goes += party
+    return first, second
+
+
+def parties_of(people: Iterable[Person]) -> list[list[Person]]:
     """Groups that come and go together: friends, or one person alone."""
     found: dict[int | PlayerId, list[Person]] = {}
     for person in people:
@@ -194,7 +226,7 @@ def _parties(people: Iterable[Person]) -> list[list[Person]]:
     return list(found.values())
 
 
-def _first(parties: Iterable[list[Person]], wanted: int, room: int) -> list[Person]:
+def first_parties(parties: Iterable[list[Person]], wanted: int, room: int) -> list[Person]:
     """About `wanted` people from whole parties in order; a party that exceeds `room` is skipped."""
     found: list[Person] = []
     for party in parties:

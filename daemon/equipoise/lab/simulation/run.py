@@ -14,6 +14,8 @@ from equipoise.core.rules import Rules
 from equipoise.errors import RatingError
 from equipoise.lab.models import Model
 from equipoise.lab.simulation.closed_loop import ClosedLoop, Solve
+from equipoise.lab.simulation.counts_model import CountsModel
+from equipoise.lab.simulation.evenings import Evenings
 from equipoise.lab.simulation.game_server import Map
 from equipoise.lab.simulation.measures import (
     POINTS,
@@ -27,17 +29,20 @@ from equipoise.lab.simulation.measures import (
     groups,
     order,
     overconfidence,
+    periods,
     point,
     quality,
     spearman,
 )
 from equipoise.lab.simulation.outcome_model import MAP_NAMES, OutcomeModel
-from equipoise.lab.simulation.population import Person, Population, Scenario
+from equipoise.lab.simulation.population import Person, Population, Scenario, Visits
+from equipoise.lab.simulation.together import Together
 from equipoise.ratings.system import System
 
 MAP_ROUNDS = 20
 SHORTEST, LONGEST = 60.0, 240.0
 """Seconds of a round."""
+DAY_SECONDS = 86_400.0
 SECONDS_BETWEEN = 8.0
 """From a round's end to the next freeze time."""
 RANDOM_TEAMS = 5
@@ -55,11 +60,14 @@ class _Run:
     """For everything but people and results: maps, lengths, captures, random teams."""
     population: Population
     outcomes: OutcomeModel
+    counts: CountsModel
     loop: ClosedLoop
     played: list[RatedRound] = field(default_factory=list)
     points: list[Point] = field(default_factory=list)
     benches: list[BenchTurns] = field(default_factory=list)
     """One per map that was played."""
+    together: Together = field(default_factory=Together)
+    """Rounds whose teams were made anew."""
     covered: int = 0
     """Rated rounds that the points cover already."""
     half: int = 0
@@ -72,19 +80,22 @@ def simulate(
     rules: Rules | None = None,
     progress: Callable[[int], None] = lambda rounds: None,
     solve: Solve = answer,
+    balance: Model | None = None,
 ) -> Summary:
-    """Play a scenario; the same seed, system and rules give the same result.
+    """Play a scenario; the same seed, systems and rules give the same result.
 
-    RatingError for a system that no pool can use.
+    `model` is shown and ranks people; `balance` makes the teams and predicts, where it is another one. RatingError for
+    a system that no pool can use.
 
     >>> simulate(Scenario(rounds=20, people=12, slots=8), Model("synelo")).rounds
     20
     """
-    system = playable(model)
+    system, balancing = playable(model), None if balance is None else playable(balance)
     # Separate generators, so that the people and the luck of a round do not depend on the teams.
     people, results, rest = (Random(f"{scenario.seed} {use}") for use in ("people", "luck", "ground"))
-    loop = ClosedLoop(Map(MAP_NAMES[0], scenario.mode), system, rules or Rules(), solve)
-    run = _Run(scenario, rest, Population(scenario, people), OutcomeModel(scenario, results), loop)
+    loop = ClosedLoop(Map(MAP_NAMES[0], scenario.mode), system, rules or Rules(), solve, balancing)
+    crowd = (Evenings if scenario.attendance is Visits.EVENINGS else Population)(scenario, people)
+    run = _Run(scenario, rest, crowd, OutcomeModel(scenario, results), CountsModel(scenario), loop)
     for number in range(1, scenario.rounds + 1):
         _round(run, number)
         if number == scenario.rounds // 2:
@@ -104,10 +115,14 @@ def playable(model: Model) -> System[Any]:
 
 
 def _round(run: _Run, number: int) -> None:
+    if days := run.population.pause(number):
+        for player in list(run.loop.game.clients):
+            run.loop.leave(player)
+        run.loop.pass_time(days * DAY_SECONDS)
     if number % MAP_ROUNDS == 1:
         run.loop.change_map(Map(run.rng.choice(MAP_NAMES), run.scenario.mode))
         run.benches.append(BenchTurns())
-    if number == 1:
+    if run.population.opens(number):
         for person in run.population.opening():
             run.loop.join(person.id)
     here = set(run.loop.game.clients)
@@ -119,11 +134,11 @@ def _round(run: _Run, number: int) -> None:
         run.loop.join(person.id)
     assigned = run.loop.assigned
     if run.loop.start_round():
-        _play(run, within, run.loop.assigned - assigned)
+        _play(run, number, within, run.loop.assigned - assigned)
     run.loop.pass_time(SECONDS_BETWEEN)
 
 
-def _play(run: _Run, leaving: Sequence[Person], reassigned: int) -> None:
+def _play(run: _Run, number: int, leaving: Sequence[Person], reassigned: int) -> None:
     """A round that went live, to its end; `leaving` disconnect in its middle, `reassigned` changed side before it."""
     loop, game = run.loop, run.loop.game
     people = {person.id: person for person in run.population.people}
@@ -131,16 +146,21 @@ def _play(run: _Run, leaving: Sequence[Person], reassigned: int) -> None:
     probability = run.outcomes.win_probability(a, b, game.map.name)
     random = _random_favourite(run, [*a, *b], len(a))
     run.benches[-1].count(game.clients, game.bench())
+    if loop.teams is Teams.SCRAMBLED:
+        run.together.count(*(game.on(side) for side in Side))
+    expected = loop.expected_favourite()
     thrown = run.outcomes.thrown([*a, *b])
     _pass_round(run, leaving)
     fractions = {side: game.fractions_played(side) for side in Side}
     winner = run.outcomes.winner(fractions[Side.A], fractions[Side.B], people, game.map.name, thrown)
-    loop.end_round(winner, _captures(run.rng, winner))
+    counts = run.counts.drawn(number, game.seconds_played(), people)
+    loop.end_round(winner, _captures(run.rng, winner), counts)
     _count_results(fractions, people, winner, thrown)
     if loop.rated is not None:
         score = 0.5 if winner is None else float(winner is Side.A)
         predicted, moved = loop.rated.prediction.expected(0), reassigned / len([*a, *b])
-        run.played.append(RatedRound(predicted, score, probability, random, loop.teams, moved))
+        one = RatedRound(predicted, score, probability, random, loop.teams, moved, number, expected)
+        run.played.append(one)
 
 
 def _pass_round(run: _Run, leaving: Sequence[Person]) -> None:
@@ -208,6 +228,9 @@ def _summary(run: _Run) -> Summary:
         reachable=fmean((one.true - one.score) ** 2 for one in late) if late else None,
         favourite=fmean(one.favourite for one in late) if late else None,
         random=fmean(one.random for one in late) if late else None,
+        expected_favourite=fmean(one.expected_favourite for one in late) if late else None,
+        periods=periods(run.played, run.scenario.rounds),
+        again=run.together.again(),
         between=between_scrambles(late, Teams.KEPT, Teams.EQUALISED),
         equalised=between_scrambles(late, Teams.EQUALISED),
         assigned=run.loop.assigned / max(seats, 1),

@@ -11,6 +11,7 @@ import numpy as np
 from equipoise.core.model import PlayerId
 from equipoise.ratings.joint.formulas import FLOOR, NOWHERE, STRANGER, People, Roll, State, park
 from equipoise.ratings.joint.gaussian import grown, new_dense
+from equipoise.ratings.joint.own import OwnScores
 from equipoise.ratings.validation import FARTHEST, NEVER
 
 if TYPE_CHECKING:
@@ -48,12 +49,13 @@ class Active:
             time=np.full(1, NEVER),
             events=np.zeros(1, np.int64),
         )
+        self.own = OwnScores(params.spread)
 
     def copy(self) -> Active:
         """The same, of which a change leaves this one as it is."""
         other = copy.copy(self)
         other.numbers, other.places, other.free = dict(self.numbers), dict(self.places), list(self.free)
-        other.state = _copied(self.state)
+        other.state, other.own = _copied(self.state), copy.deepcopy(self.own)
         return other
 
     def number(self, player: PlayerId) -> int:
@@ -94,10 +96,18 @@ class Active:
         if dense is not self.state.dense:
             self.state = self.state._replace(dense=dense)
 
+    def mean(self, player: PlayerId) -> float:
+        """The mean of one player's skill, as `moments` has it: it is asked for often, one player at a time."""
+        number = self.numbers.get(player)
+        if number is None:
+            return 0.0
+        row = int(self.state.players.row[number])
+        return float(self.state.players.mean[number] if row == NOWHERE else self.state.dense.mean[row])
+
     def moments(self, players: Sequence[PlayerId]) -> tuple[Floats, Floats]:
         """Mean and covariance of the players' skills at the latest time that is known; log-odds."""
         state, count = self.state, len(players)
-        mean, cov = np.zeros(count), np.diag(np.full(count, self.params.spread**2))
+        mean, cov = np.zeros(count), np.diag(np.full(count, float(self.params.spread) ** 2))
         numbers = np.array([self.number(player) for player in players], np.int64)
         held = np.flatnonzero(numbers != STRANGER)
         mean[held], cov[held, held] = state.players.mean[numbers[held]], state.players.variance[numbers[held]]
@@ -122,6 +132,7 @@ class Active:
         ):
             for array, value in zip(arrays, blank, strict=True):
                 array[number] = value[0]
+        self.own.forget(number)
         self.free.append(number)
 
     def enter_values(
@@ -176,7 +187,7 @@ class Active:
 def _roll(length: int, variance: float) -> Roll:
     return Roll(
         mean=np.zeros(length),
-        variance=np.full(length, variance),
+        variance=np.full(length, variance, np.float64),
         row=np.full(length, NOWHERE, np.int64),
         stamp=np.zeros(length, np.int64),
     )
@@ -187,7 +198,7 @@ def _people(length: int, variance: float) -> People:
         rounds=np.zeros(length, np.int64),
         last_played=np.full(length, NEVER),
         shown=np.zeros(length),
-        shown_variance=np.full(length, variance),
+        shown_variance=np.full(length, variance, np.float64),
     )
 
 

@@ -21,6 +21,14 @@ from equipoise.ratings.parts.record_arrays import refuse_other_than_pairs
 
 def replay(system: Joint, history: History) -> Replayed:
     """Rate a history; raises `RatingError` for a match of more than two teams."""
+    answers = answered(system, history)
+    wins = np.column_stack((answers.wins, 1.0 - answers.wins)).ravel()
+    after = system.params.initial + system.params.scale * answers.after
+    return Replayed(wins, np.zeros(len(history)), after)
+
+
+def answered(system: Joint, history: History) -> Answers:
+    """Rate a history by the compiled filter, without own scores; what it found of each match."""
     refuse_other_than_pairs(system.name, history)
     fixtures = _fixtures(system, history)
     most = int(max(np.diff(sides.starts).max(initial=0) for sides in (fixtures.lineup, fixtures.played)))
@@ -28,9 +36,7 @@ def replay(system: Joint, history: History) -> Replayed:
     terms = Terms(np.empty(most + 3, np.int64), np.empty(most + 3))
     system.active.make_room(min(len(system.active.numbers), system.params.active) + most + PLACES + 2)
     _compiled()(fixtures, terms, answers, system.active.state, system.constants)
-    wins = np.column_stack((answers.wins, 1.0 - answers.wins)).ravel()
-    after = system.params.initial + system.params.scale * answers.after
-    return Replayed(wins, np.zeros(len(history)), after)
+    return answers
 
 
 @cache

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings.joint.active import Active, Place
 from equipoise.ratings.joint.formulas import FREE
+from equipoise.ratings.joint.own import OwnScores
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,25 +24,27 @@ CHECKSUM = 16
 """Bytes."""
 
 
-def write(active: Active, digest: str, more: Mapping[str, object]) -> bytes:
-    """All of the state, and more that JSON can hold; the same state is always written alike."""
-    players, free = len(active.numbers) + len(active.free), active.free
+def write(active: Active, digest: str) -> bytes:
+    """All of the state; the same state is always written alike."""
+    players, dense = len(active.numbers) + len(active.free), active.state.dense
+    rows = int(dense.counts[FREE])
     header = {
         "parameters": digest,
-        "rows": int(active.state.dense.counts[FREE]),
+        "rows": rows,
         "players": sorted(active.numbers, key=active.numbers.__getitem__),
-        "free": free,
+        "free": active.free,
         "places": [[*place.sides, place.map] for place in active.places],
-        "more": more,
+        "own": active.own.pack(),
     }
     text = json.dumps(header, separators=(",", ":")).encode()
-    parts = [array.tobytes() for array in _arrays(active, players)]
+    triangle = dense.cov[np.tril_indices(rows)]
+    parts = [array.tobytes() for array in (*_arrays(active, players), triangle)]
     body = b"".join((MAGIC, len(text).to_bytes(8, "little"), text, *parts))
     return body + blake2b(body, digest_size=CHECKSUM).digest()
 
 
-def read(data: bytes, params: JointParams) -> tuple[Active, Mapping[str, object]]:
-    """The state of a snapshot, and what more was written; raises `RatingError` for damage or other parameters."""
+def read(data: bytes, params: JointParams) -> Active:
+    """The state of a snapshot; raises `RatingError` for damage or other parameters."""
     body = data[:-CHECKSUM]
     if not data.startswith(MAGIC) or blake2b(body, digest_size=CHECKSUM).digest() != data[-CHECKSUM:]:
         raise RatingError("joint: the snapshot is damaged or no snapshot of this version")
@@ -53,7 +55,8 @@ def read(data: bytes, params: JointParams) -> tuple[Active, Mapping[str, object]
         raise RatingError("joint: the snapshot was made with other parameters")
     active = Active(params)
     _name(active, header)
-    return _filled(active, header["rows"], body[end:]), header["more"]
+    active.own = OwnScores.unpack(params.spread, header["own"])
+    return _filled(active, header["rows"], body[end:])
 
 
 def _name(active: Active, header: dict[str, Any]) -> None:
@@ -69,26 +72,26 @@ def _name(active: Active, header: dict[str, Any]) -> None:
 
 def _filled(active: Active, rows: int, body: bytes) -> Active:
     active.make_room(rows)
-    active.state.dense.counts[FREE] = rows
+    dense = active.state.dense
+    dense.counts[FREE] = rows
     offset = 0
     for array in _arrays(active, len(active.numbers) + len(active.free)):
-        size = array.nbytes
-        array[...] = np.frombuffer(body[offset : offset + size], array.dtype).reshape(array.shape)
-        offset += size
+        array[...] = np.frombuffer(body, array.dtype, array.size, offset)
+        offset += array.nbytes
+    below = np.tril_indices(rows)
+    dense.cov[below] = np.frombuffer(body, np.float64, -1, offset)
+    dense.cov[below[::-1]] = dense.cov[below]
     return active
 
 
 def _arrays(active: Active, players: int) -> list[NDArray[Any]]:
-    """All arrays of the state, as far as they are in use: views, in a fixed order."""
+    """The arrays of the state but the covariance, as far as they are in use: views, in a fixed order."""
     state, places = active.state, len(active.places)
     rows = int(state.dense.counts[FREE])
-    dense = [state.dense.mean[:rows], state.dense.kind[:rows], state.dense.owner[:rows], state.dense.counts]
     return [
-        *dense,
-        state.dense.cov[:rows, :rows],
+        *(state.dense.mean[:rows], state.dense.kind[:rows], state.dense.owner[:rows], state.dense.counts),
         *(array[:players] for array in state.players),
         *(array[:places] for array in state.places),
         *(array[:players] for array in state.people),
-        state.time,
-        state.events,
+        *(state.time, state.events),
     ]

@@ -9,7 +9,7 @@ many orders of magnitude, and are not exact before the messages have settled.  M
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -42,6 +42,9 @@ POSITIVE: Final = (
 
 PROBABILITIES: Final = ("quit_unrelated", "quit_related")
 """Parameters estimated on a logit scale."""
+
+SWEEPS = 100
+"""Each way, as often as the parameters step: after these they stand still, unless the guess was very far off."""
 
 FIRST, LARGEST = 0.05, 0.5
 """Rprop's first and largest step sizes, on the scale on which a parameter is estimated."""
@@ -106,12 +109,17 @@ class Rprop:
 
 
 def estimate(
-    system: TrueSkill2, history: History, names: Sequence[str], sweeps: int = 100, run: Sweep | None = None
+    system: TrueSkill2,
+    history: History,
+    names: Sequence[str],
+    sweeps: int = SWEEPS,
+    run: Sweep | None = None,
+    advance: Callable[[], None] = lambda: None,
 ) -> TrueSkill2Params:
     """Climb from the parameters of the system; only those in `names` move, in each mode that has its own.
 
     Raises `RatingError` for a variance or a probability of 0, which is off and would stay off: start from a guess.
-    `run` is `sweep_history`, by default compiled.
+    `run` is `sweep_history`, by default compiled. `advance` is called after each sweep, for a progress bar.
     """
     unknowns = [unknown for name in names for unknown in _unknowns(system, name)]
     table = np.array(system.table)
@@ -125,6 +133,7 @@ def estimate(
             value = unknown.plain(float(scaled[number]))
             table[np.ix_(unknown.rows, unknown.columns)] = value
             scaled[number] = unknown.scaled(value)
+        advance()
     return _estimated(system.params, unknowns, table)
 
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.ratings.history import ALONE, UNKNOWN, History, Replayed
+from equipoise.ratings.history import UNKNOWN, History, Replayed
 from equipoise.ratings.parts.compiling import UNCOUNTED, compiled
 from equipoise.ratings.parts.match_arrays import MatchArrays
+from equipoise.ratings.parts.squads import squad_sizes
 from equipoise.ratings.parts.team_order import Teams
 from equipoise.ratings.trueskill2.factor_graph import COMPLETED, LEFT, FactorGraph
 from equipoise.ratings.trueskill2.formulas import (
@@ -62,7 +63,7 @@ def index(system: TrueSkill2, history: History) -> IndexedHistory:
     """Convert a history to arrays; each player has a chain for each mode they played or were in a lineup of."""
     modes = (*history.modes, "")
     mode = np.full(len(history), UNKNOWN) if history.mode is None else history.mode.astype(np.int64)
-    matches, squad = history.arrays(), _squads(history)
+    matches, squad = history.arrays(), squad_sizes(history)
     chains, chain, lineup_chain = _chains(matches, mode % len(modes), len(modes))
     facts = TrueSkill2Arrays(
         row=np.array([system.rows.get(name, 0) for name in modes], np.int64)[mode],
@@ -120,17 +121,6 @@ def _chains(matches: MatchArrays, mode: Whole, modes: int) -> tuple[Whole, Whole
     known = np.unique(np.concatenate((played, began[lineup_members >= 0])))
     lineup_chain = np.where(lineup_members >= 0, np.searchsorted(known, began), NO_CHAIN)
     return known, np.searchsorted(known, played), lineup_chain
-
-
-def _squads(history: History) -> Whole:
-    """Shape (p,): size of each participant's squad in their team."""
-    if history.squad is None:
-        return np.ones(len(history.members), np.int64)
-    team = np.repeat(np.arange(len(history.ranks)), np.diff(history.teams))
-    squad = history.squad.astype(np.int64) - ALONE  # From 0 on, so that numbers of different teams stay apart.
-    numbers = team * (int(squad.max(initial=0)) + 1) + squad
-    _, number, sizes = np.unique(numbers, return_inverse=True, return_counts=True)
-    return np.where(history.squad == ALONE, 1, sizes[number])
 
 
 def _lineup_squads(history: History, squad: Whole) -> Whole:

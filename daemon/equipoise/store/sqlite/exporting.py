@@ -18,8 +18,10 @@ import msgspec
 from equipoise.core.model import LineupPlayer, Mode, PlayerId, Side
 from equipoise.errors import StoreRefused
 from equipoise.store import moved
+from equipoise.store.migrations import MIGRATIONS
+from equipoise.store.port import SeeRound
 from equipoise.store.rated import Fingerprint, PlayerRow
-from equipoise.store.sqlite import players, pools
+from equipoise.store.sqlite import players, pools, replays
 from equipoise.store.sqlite.connection import store_errors
 
 _HEAD = "SELECT system, params, changed_at, pruned_rounds FROM pools WHERE pool = ?"
@@ -57,13 +59,13 @@ WHERE players.pool = ? ORDER BY id
 _NAMES = "SELECT player, name FROM names WHERE pool = ? ORDER BY player"
 _ROUNDS = """
 SELECT number, server, id, session, map, mode, started_at, seconds, winner, captures_a, captures_b, partial, waiting,
-    lineup, skill_at_start, unrated, prediction, recorded_at, pruned, voided
+    lineup, skill_at_start, unrated, prediction, recorded_at, pruned, voided, squads
 FROM rounds WHERE pool = ? ORDER BY number
 """
 # By the index of rounds: in the order of the table they would lie by player.
 _PARTICIPANTS = """
 SELECT player, side, seconds_a, seconds_b, quit, before, after, prediction, score, participants.rounds, visible, state,
-    spans
+    spans, counts
 FROM participants INDEXED BY participants_by_round WHERE round = ? ORDER BY place
 """
 
@@ -85,6 +87,8 @@ _anything = msgspec.json.Decoder()
 _void = msgspec.json.Decoder(tuple[moved.VoidRow, ...])
 _lineup = msgspec.json.Decoder(tuple[LineupPlayer, ...])
 _spans = msgspec.json.Decoder(tuple[moved.Span, ...])
+_counts = msgspec.json.Decoder(moved.Counts)
+_squads = msgspec.json.Decoder(tuple[tuple[str, ...], ...])
 _skills = msgspec.json.Decoder(dict[str, float])
 
 
@@ -103,6 +107,15 @@ class Beside:
         """Rows of these players; those who were never rated are missing."""
         with store_errors(), closing(_connected(self._path)) as db:
             return {row.id: row for row in players.load(db, pool, dict.fromkeys(ids, 0), window)}
+
+    async def rated_rounds(self, pool: str, see: SeeRound) -> None:
+        """Every rated round of a pool as it is now. StoreRefused: the other process has an older or newer version."""
+        with store_errors(), closing(_connected(self._path)) as db:
+            db.execute("BEGIN")
+            (steps,) = db.execute("PRAGMA user_version").fetchone()
+            if steps != len(MIGRATIONS):
+                raise StoreRefused(f"{self._path}: the daemon that has it open is of another version: restart it")
+            replays.see(db, pool, see)
 
 
 @contextmanager
@@ -210,7 +223,7 @@ def _edit(number: int, facts: list[Any]) -> moved.Edit:
 
 def _round(number: int, facts: list[Any], participants: sqlite3.Cursor, before: int) -> moved.Round:
     (server, id, session, map, mode, started_at, seconds, winner, captures_a, captures_b, partial, waiting) = facts[:12]
-    lineup, skill_at_start, unrated, prediction, recorded_at, pruned, voided = facts[12:]
+    lineup, skill_at_start, unrated, prediction, recorded_at, pruned, voided, squads = facts[12:]
     return moved.Round(
         number=number,
         server=server,
@@ -232,12 +245,14 @@ def _round(number: int, facts: list[Any], participants: sqlite3.Cursor, before: 
         recorded_at=recorded_at,
         pruned=bool(pruned),
         voided=None if voided is None else voided - before,
+        squads=() if squads is None else _squads.decode(squads),
         participants=tuple(_participant(each) for each in participants),
     )
 
 
 def _participant(found: tuple[Any, ...]) -> moved.Participant:
-    player, side, seconds_a, seconds_b, quit, before, after, prediction, score, rounds, visible, state, spans = found
+    player, side, seconds_a, seconds_b, quit, before, after, prediction, score, rounds, visible, state = found[:12]
+    spans, counts = found[12:]
     return moved.Participant(
         player=player,
         side=Side(side),
@@ -252,4 +267,5 @@ def _participant(found: tuple[Any, ...]) -> moved.Participant:
         visible=bool(visible),
         state=_plain.decode(state),
         spans=() if spans is None else _spans.decode(spans),
+        counts=None if counts is None else _counts.decode(counts),
     )

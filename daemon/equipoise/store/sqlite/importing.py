@@ -38,14 +38,14 @@ INSERT INTO edited (
 _ROUND = """
 INSERT INTO rounds (
     number, server, id, pool, session, map, mode, started_at, seconds, winner, captures_a, captures_b, partial, waiting,
-    lineup, skill_at_start, unrated, prediction, recorded_at, pruned, voided
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    lineup, skill_at_start, unrated, prediction, recorded_at, pruned, voided, squads
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _PARTICIPANT = """
 INSERT INTO participants (
     pool, round, place, player, side, seconds_a, seconds_b, quit, before, after, prediction, score, rounds, visible,
-    state, spans
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    state, spans, counts
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 
 
@@ -152,6 +152,7 @@ class _Into:
                 line.recorded_at,
                 line.pruned,
                 None if line.voided is None else self.before + line.voided,
+                encoded(line.squads) if line.squads else None,
             ),
         )
         rows = ((self.pool, number, place, *_effect(each)) for place, each in enumerate(line.participants))
@@ -177,4 +178,5 @@ def _effect(each: moved.Participant) -> tuple[object, ...]:
         each.visible,
         encoded(each.state),
         encoded(each.spans) if each.spans else None,
+        None if each.counts is None else encoded(each.counts),
     )

@@ -14,7 +14,7 @@ from equipoise.core.model import LineupPlayer, Mode, PlayerId, RoundId, ServerId
 from equipoise.store.listings import EditOf, Played, Record, StoredRound
 from equipoise.store.notes import Decision
 from equipoise.store.sqlite import journal, records
-from equipoise.store.sqlite.participants import spans_of
+from equipoise.store.sqlite.participants import counts_of, spans_of
 from equipoise.store.sqlite.thread import StoreThread
 
 _WHY_UNRATED = """
@@ -30,7 +30,7 @@ _ROUND_COLUMNS = (
 _ROUND = ", ".join(_ROUND_COLUMNS)
 _PLAYED = """
 player, side, seconds_a, seconds_b, quit, before, after, participants.prediction, score, participants.rounds, visible,
-    spans
+    spans, counts
 """
 _NAMES_AT_ONCE = 2000
 """Names that are read without letting a round pass: they take a few milliseconds."""
@@ -210,7 +210,7 @@ def _round(row: Sequence[Any]) -> StoredRound:
 
 
 def _played(row: Sequence[Any]) -> Played:
-    player, side, seconds_a, seconds_b, quit, before, after, prediction, score, rounds, visible, spans = row
+    player, side, seconds_a, seconds_b, quit, before, after, prediction, score, rounds, visible, spans, counts = row
     return Played(
         id=PlayerId(player),
         side=Side(side),
@@ -224,4 +224,5 @@ def _played(row: Sequence[Any]) -> Played:
         rounds=rounds,
         visible=bool(visible),
         spans=spans_of(spans),
+        counts=counts_of(counts),
     )

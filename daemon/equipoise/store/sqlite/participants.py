@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
-from equipoise.core.model import PlayerId, Side, Span
+from equipoise.core.model import Counts, PlayerId, Side, Span
 from equipoise.store.rated import Change
 from equipoise.store.sqlite.players import encoded
 
 _spans = msgspec.json.Decoder(tuple[Span, ...])
+_counts = msgspec.json.Decoder(Counts)
 
 Found = tuple[str, str, float, float, float, float, int, int, str]
 """Player, side, ratings before and after, prediction, score, rounds, visible, state."""
@@ -43,3 +44,13 @@ def written_spans(spans: tuple[Span, ...]) -> str | None:
 def spans_of(column: str | None) -> tuple[Span, ...]:
     """The spans that a column says."""
     return () if column is None else _spans.decode(column)
+
+
+def written_counts(counts: Counts | None) -> str | None:
+    """What they did as its column has it."""
+    return None if counts is None else encoded(counts)
+
+
+def counts_of(column: str | None) -> Counts | None:
+    """What a column says that they did."""
+    return None if column is None else _counts.decode(column)

@@ -15,9 +15,9 @@ from equipoise.core.model import LineupPlayer, Mode, Participant, PlayerId, Pres
 from equipoise.store.notes import Audit
 from equipoise.store.port import Replay, SeeRound
 from equipoise.store.rated import RatedRound
-from equipoise.store.sequence import Edit, Event, NumberedRound
+from equipoise.store.sequence import AT_ONCE, Edit, Event, NumberedRound
 from equipoise.store.sqlite import crowds, journal, pools, retention, sequence, snapshots, voids
-from equipoise.store.sqlite.participants import effect, spans_of
+from equipoise.store.sqlite.participants import counts_of, effect, spans_of
 from equipoise.store.sqlite.players import encoded
 
 PAGE = 200
@@ -25,7 +25,7 @@ PAGE = 200
 
 _FACTS = """
 id, server, session, map, mode, started_at, seconds, winner, lineup, captures_a, captures_b, partial, waiting,
-skill_at_start
+skill_at_start, squads
 """
 _ROUNDS = f"""
 SELECT number, prediction, {_FACTS}
@@ -34,15 +34,17 @@ ORDER BY number LIMIT ?
 """
 # Left to itself, SQLite goes through all rows of the pool, for each page of rounds.
 _PARTICIPANTS = """
-SELECT round, player, side, seconds_a, seconds_b, quit, spans
+SELECT round, player, side, seconds_a, seconds_b, quit, spans, counts
 FROM participants INDEXED BY participants_by_round WHERE pool = ? AND round BETWEEN ? AND ? ORDER BY round, place
 """
 
 _lineup = msgspec.json.Decoder(tuple[LineupPlayer, ...])
 _skill_at_start = msgspec.json.Decoder(dict[PlayerId, float])
 
-_Facts = tuple[str, str, str, str, str, float, float, str | None, str, int, int, int, int, str | None]
-_Part = tuple[int, str, str, float, float, int, str | None]
+_squads = msgspec.json.Decoder(tuple[tuple[PlayerId, ...], ...])
+
+_Facts = tuple[str, str, str, str, str, float, float, str | None, str, int, int, int, int, str | None, str | None]
+_Part = tuple[int, str, str, float, float, int, str | None, str | None]
 
 
 def see(db: sqlite3.Connection, pool: str, see: SeeRound, after: int = 0) -> None:
@@ -57,8 +59,8 @@ def events(db: sqlite3.Connection, pool: str, after: int = 0) -> Iterator[Event]
 
 
 def page(db: sqlite3.Connection, pool: str, after: int, most: int) -> list[Event]:
-    """The next of those events, at most as many as are read at once, and none with a number above `most`."""
-    return [event for event in islice(events(db, pool, after), PAGE) if event.number <= most]
+    """The next `AT_ONCE` of those events, and none with a number above `most`."""
+    return [event for event in islice(events(db, pool, after), AT_ONCE) if event.number <= most]
 
 
 def recompute(db: sqlite3.Connection, pool: str, replay: Replay, entry: Audit) -> None:
@@ -99,14 +101,13 @@ def rated(db: sqlite3.Connection, pool: str, last: int = 0) -> Iterator[Numbered
 def voided(db: sqlite3.Connection, number: int) -> NumberedRound:
     """A round that was taken out of the ratings, as its system received it."""
     (prediction, *facts) = db.execute(f"SELECT prediction, {_FACTS} FROM rounds WHERE number = ?", (number,)).fetchone()
-    parts: list[_Part] = [(number, *each[:5], each[-1]) for each in voids.participants(db, number)]
+    parts: list[_Part] = [(number, *each[:5], *each[-2:]) for each in voids.participants(db, number)]
     return NumberedRound(number, _record(tuple(facts), parts), prediction or 0.5)
 
 
 def _record(facts: _Facts, parts: list[_Part]) -> RecordRound:
-    id, server, session, map, mode, started_at, seconds, winner, lineup, *captures, partial, waiting, skill_at_start = (
-        facts
-    )
+    id, server, session, map, mode, started_at, seconds, winner, lineup = facts[:9]
+    *captures, partial, waiting, skill_at_start, squads = facts[9:]
     round = Round(
         id=RoundId(id),
         server=ServerId(server),
@@ -122,9 +123,11 @@ def _record(facts: _Facts, parts: list[_Part]) -> RecordRound:
         captures_b=captures[1],
         partial=bool(partial),
         waiting=bool(waiting),
+        squads=() if squads is None else _squads.decode(squads),
     )
     rated = tuple(
-        Participant(each.id, each.side, each.seconds_a, each.seconds_b, each.spans) for each in round.presences
+        Participant(each.id, each.side, each.seconds_a, each.seconds_b, each.spans, each.counts)
+        for each in round.presences
     )
     return RecordRound(
         round, rated, skill_at_start=None if skill_at_start is None else _skill_at_start.decode(skill_at_start)
@@ -132,9 +135,16 @@ def _record(facts: _Facts, parts: list[_Part]) -> RecordRound:
 
 
 def _presence(part: _Part) -> Presence:
-    _, player, side, seconds_a, seconds_b, quit, spans = part
+    _, player, side, seconds_a, seconds_b, quit, spans, counts = part
     return Presence(
-        PlayerId(player), Side(side), seconds_a, seconds_b, fought=True, left=bool(quit), spans=spans_of(spans)
+        id=PlayerId(player),
+        side=Side(side),
+        seconds_a=seconds_a,
+        seconds_b=seconds_b,
+        fought=True,
+        left=bool(quit),
+        spans=spans_of(spans),
+        counts=counts_of(counts),
     )
 
 

@@ -6,11 +6,11 @@ import sqlite3
 from dataclasses import replace
 
 from equipoise.core.effects import RecordRound
-from equipoise.core.model import Round, RoundId, ServerId
+from equipoise.core.model import Participant, Round, RoundId, ServerId
 from equipoise.store.port import Submission
 from equipoise.store.rated import Change, RatedRound
 from equipoise.store.sqlite import players, pools, records, voids
-from equipoise.store.sqlite.participants import change_of, written_spans
+from equipoise.store.sqlite.participants import change_of, written_counts, written_spans
 from equipoise.store.sqlite.players import encoded
 from equipoise.store.sqlite.sequence import next_number
 from equipoise.store.upkeep import Prediction
@@ -58,23 +58,23 @@ def insert(db: sqlite3.Connection, pool: str, record: RecordRound, rated: RatedR
         """
         INSERT INTO rounds (
             number, server, id, pool, session, map, mode, started_at, seconds, winner, captures_a, captures_b,
-            partial, waiting, lineup, skill_at_start, unrated, prediction, recorded_at
-        ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            partial, waiting, lineup, squads, skill_at_start, unrated, prediction, recorded_at
+        ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
         (next_number(db), *_facts(pool, round), _skill_at_start(record), rated.unrated, rated.prediction, at),
     ).lastrowid
     assert number is not None
-    times = {each.id: (each.seconds_a, each.seconds_b, written_spans(each.spans)) for each in record.participants}
+    played = {each.id: _played(each) for each in record.participants}
     quits = {each.id for each in round.presences if each.left}
     db.executemany(
         """
         INSERT INTO participants (
-            pool, round, place, player, seconds_a, seconds_b, spans, quit,
+            pool, round, place, player, seconds_a, seconds_b, spans, counts, quit,
             side, before, after, prediction, score, rounds, visible, state
-        ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
         [
-            (pool, number, place, change.id, *times[change.id], change.id in quits, *_effect(change))
+            (pool, number, place, change.id, *played[change.id], change.id in quits, *_effect(change))
             for place, change in enumerate(rated.changes)
         ],
     )
@@ -124,7 +124,12 @@ def _facts(pool: str, round: Round) -> tuple[object, ...]:
         round.partial,
         round.waiting,
         encoded(round.lineup),
+        encoded(round.squads) if round.squads else None,
     )
+
+
+def _played(each: Participant) -> tuple[object, ...]:
+    return each.seconds_a, each.seconds_b, written_spans(each.spans), written_counts(each.counts)
 
 
 def _skill_at_start(record: RecordRound) -> str | None:

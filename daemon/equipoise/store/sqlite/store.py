@@ -22,6 +22,7 @@ from equipoise.store.sqlite import (
     crowds,
     importing,
     journal,
+    measured,
     outcome,
     players,
     pools,
@@ -32,6 +33,7 @@ from equipoise.store.sqlite import (
     rounds,
     sequence,
     snapshots,
+    spreads,
     strikes,
 )
 from equipoise.store.sqlite.connection import (
@@ -40,7 +42,7 @@ from equipoise.store.sqlite.connection import (
 )
 from equipoise.store.sqlite.listings import SqliteListings
 from equipoise.store.sqlite.sequence import NOTHING
-from equipoise.store.upkeep import Backup, Crowd, Extent, Prediction, QualityPoint
+from equipoise.store.upkeep import Backup, Crowd, Extent, MeasuredRound, Prediction, QualityPoint, SpreadFound, TeamSize
 
 LARGE = 1_000
 """Rounds that are rewritten at once: it holds the store's thread for a fifth of a second."""
@@ -163,6 +165,9 @@ class SqliteStore(SqliteListings):
     def fitting(self, pool: str) -> AbstractAsyncContextManager[Fitting]:
         return refits.fitting(self.path, pool, self._taken_over, self._transaction)
 
+    async def spread(self, pool: str, params: Mapping[str, object]) -> SpreadFound | None:
+        return await spreads.spread(self.path, pool, params)
+
     async def refitted_at(self, pool: str) -> float | None:
         return await self._read(lambda db: sequence.refitted_at(db, pool))
 
@@ -182,6 +187,17 @@ class SqliteStore(SqliteListings):
 
     async def predictions(self, pool: str, limit: int | None) -> Sequence[Prediction]:
         return await self._read(lambda db: rounds.predictions(db, pool, limit))
+
+    async def measured(self, pool: str, limit: int) -> Sequence[MeasuredRound]:
+        numbers = await self._read(lambda db: measured.numbers(db, pool, limit))
+        found: list[MeasuredRound] = []
+        for start in range(0, len(numbers), measured.PAGE):
+            page = numbers[start : start + measured.PAGE]
+            found += await self._read(partial(measured.measured, pool=pool, page=page))
+        return found
+
+    async def team_sizes(self, pool: str, limit: int) -> Sequence[TeamSize]:
+        return await self._read(lambda db: measured.team_sizes(db, pool, limit))
 
     async def keep_quality(self, pool: str, point: QualityPoint) -> None:
         await self._write(lambda db: pools.keep_quality(db, pool, point))

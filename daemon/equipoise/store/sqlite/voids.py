@@ -17,10 +17,11 @@ from equipoise.store.sqlite.participants import change_of
 from equipoise.store.sqlite.players import encoded
 
 _COLUMNS = (
-    "player, side, seconds_a, seconds_b, quit, place, before, after, prediction, score, rounds, visible, state, spans"
+    "player, side, seconds_a, seconds_b, quit, place, before, after, prediction, score, rounds, visible, state, spans, "
+    "counts"
 )
 
-Participant = tuple[str, str, float, float, int, int, float, float, float, float, int, int, str, str | None]
+Participant = tuple[str, str, float, float, int, int, float, float, float, float, int, int, str, str | None, str | None]
 """A row of `participants` in the order of `_COLUMNS`."""
 
 _decoder = msgspec.json.Decoder(list[VoidRow])
@@ -46,7 +47,7 @@ def put_back(db: sqlite3.Connection, pool: str, number: int) -> None:
         "WHERE number = ?",
         (number,),
     )
-    places = ", ".join("?" * 14)
+    places = ", ".join("?" * 15)
     db.executemany(
         f"INSERT INTO participants (pool, round, {_COLUMNS}) VALUES (?, ?, {places})",
         [(pool, number, *row) for row in participants(db, number)],

@@ -39,8 +39,10 @@ class Lives:
         number = self.game.number
         return DEATH_ANIMATION + number("spec_freeze_traveltime") + number("spec_freeze_time")
 
-    def kill(self, victim: Player, attacker: Player | None, *, customkill: int = 0) -> None:
-        """A death; without attacker by the world. Kills of others count for the attacker."""
+    def kill(
+        self, victim: Player, attacker: Player | None, *, assister: Player | None = None, customkill: int = 0
+    ) -> None:
+        """A death; without attacker by the world. Kills of others count for the attacker, and for who assisted."""
         if not victim.alive:
             return
         if attacker is not None and attacker is not victim and (flag := carried(self.game, victim)):
@@ -51,7 +53,10 @@ class Lives:
         flags = self._first_blood(victim, attacker)
         if attacker is not None and attacker is not victim:
             flags |= self.game.teams.dominations.kill(attacker, victim)
-        self.announce(victim, attacker, customkill=customkill, flags=flags)
+        if assister is not None:
+            # CTFGameRules::PlayerKilled (tf_gamerules.cpp): Event_AssistKill, before the death is announced.
+            self.game.teams.scoreboard.count(assister, "m_iKillAssists")
+        self.announce(victim, attacker, assister=assister, customkill=customkill, flags=flags)
         self._count(victim, attacker)
         victim.props["m_lifeState"], victim.died_at = DYING, self.game.now
         victim.props["m_iHealth"] = 0
@@ -84,12 +89,21 @@ class Lives:
         """A Dead Ringer: the event of a death that did not happen (`CTFPlayer::FeignDeath`)."""
         self.announce(spy, attacker, flags=FEIGNED)
 
-    def announce(self, victim: Player, attacker: Player | None, *, customkill: int = 0, flags: int = 0) -> None:
+    def announce(
+        self,
+        victim: Player,
+        attacker: Player | None,
+        *,
+        assister: Player | None = None,
+        customkill: int = 0,
+        flags: int = 0,
+    ) -> None:
         """`CTFGameRules::DeathNotice` (tf_gamerules.cpp): the event player_death."""
         suicide = customkill == SUICIDE
         fields: dict[str, Value] = {
             "userid": victim.userid, "victim_entindex": victim.index, "attacker": attacker.userid if attacker else 0,
-            "assister": -1, "weapon": "world" if suicide or not attacker else "scattergun", "customkill": customkill,
+            "assister": assister.userid if assister else -1, "customkill": customkill,
+            "weapon": "world" if suicide or not attacker else "scattergun",
             "inflictor_entindex": attacker.index if attacker else 0, "death_flags": flags, "weaponid": 0,
             "damagebits": SUICIDE_DAMAGE if suicide else 0, "silent_kill": False, "stun_flags": 0, "crit_type": 0,
             "rocket_jump": False, "priority": 7, "kill_streak_victim": 0,

@@ -14,11 +14,11 @@ def hurt(game: Game, attacker: Player | None, victim: Player, damage: int = 50) 
     _hurt(game, attacker, victim, damage, health)
 
 
-def kill(game: Game, attacker: Player | None, victim: Player) -> None:
-    """Damage that kills."""
+def kill(game: Game, attacker: Player | None, victim: Player, assister: Player | None = None) -> None:
+    """Damage that kills; somebody may have helped."""
     if victim.alive:
         _hurt(game, attacker, victim, victim.health, 0)
-        game.teams.lives.kill(victim, attacker)
+        game.teams.lives.kill(victim, attacker, assister=assister)
 
 
 def _hurt(game: Game, attacker: Player | None, victim: Player, damage: int, health: int) -> None:

@@ -1,0 +1,125 @@
+"""Simulated pools in parallel processes: each is played once, and its result is kept in a file.
+
+A result belongs to all that a pool is made of (systems, rule of the split, scenario with its seed), not to the code:
+delete the file when the code has changed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field, replace
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from bench.findings.between import without_swaps
+from equipoise.balancing import Solved, answer
+from equipoise.cli.output import progress
+from equipoise.core.asks import AskMoves, AskSplit, CacheSplits
+from equipoise.lab import json_output
+from equipoise.lab.models import Model
+from equipoise.lab.simulation.closed_loop import Solve
+from equipoise.lab.simulation.population import Scenario
+from equipoise.lab.simulation.run import simulate
+from equipoise.ratings.joint.system import Joint
+from equipoise.ratings.system import System
+
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+Found = Mapping[str, Any]
+"""One pool of `equipoise simulate --json`."""
+
+
+class ByMeans(Joint):
+    """`joint` that does not say that it knows more than means."""
+
+    correlated = False
+
+
+def by_means(ask: AskSplit | AskMoves | CacheSplits, system: System[Any]) -> Solved:
+    """Splits by the difference of the means alone, of a system that knows more."""
+    assert isinstance(system, Joint)
+    means = ByMeans(system.params)
+    means.active = system.active
+    return answer(ask, means)
+
+
+def within(tolerance: float) -> Solve:
+    """Splits within another tolerance of the best than the rules have."""
+
+    def solve(ask: AskSplit | AskMoves | CacheSplits, system: System[Any]) -> Solved:
+        if not isinstance(ask, AskSplit):
+            return answer(ask, system)
+        # The session takes an answer only to the very question that it asked.
+        return replace(answer(replace(ask, tolerance=tolerance), system), ask=ask)  # type: ignore[arg-type]
+
+    return solve
+
+
+SOLVES: dict[str, Solve] = {
+    "best": answer,
+    "bench alone": without_swaps,
+    "means": by_means,
+    "within 0.3 %": within(0.003),
+    "within 0.1 %": within(0.001),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """What is simulated."""
+
+    model: str
+    scenario: Scenario = field(default_factory=Scenario)
+    solve: str = "best"
+    balance: str | None = None
+
+    def seeded(self, seed: int) -> Pool:
+        """The same with this seed."""
+        return replace(self, scenario=replace(self.scenario, seed=seed))
+
+    @property
+    def key(self) -> str:
+        """What its result is found by."""
+        return repr((self.model, self.balance, self.solve, self.scenario))
+
+    def play(self) -> Found:
+        """The pool's summary as JSON values."""
+        model, balance = Model.of(self.model), None if self.balance is None else Model.of(self.balance)
+        summary = simulate(self.scenario, model, solve=SOLVES[self.solve], balance=balance)
+        (found,) = json.loads(json.dumps(json_output.simulated(self.scenario, [(model, summary)])["pools"]))  # type: ignore[misc]
+        return found  # type: ignore[no-any-return]
+
+
+def play(pools: Iterable[Pool], kept: Path, processes: int) -> dict[str, Found]:
+    """The results of all pools by key; those that `kept` has are not played again, and the others are added to it."""
+    found = _read(kept)
+    missing = {pool.key: pool for pool in pools if pool.key not in found}
+    # One process per pool in turn: threads of the linear algebra would only get in each other's way.
+    os.environ.update(dict.fromkeys(THREADS, "1"))
+    workers = ProcessPoolExecutor(processes, mp_context=get_context("spawn"))
+    with progress() as bar, kept.open("a", encoding="utf-8") as file:
+        task = bar.add_task("pools", total=len(missing))
+        try:
+            waiting = {workers.submit(pool.play): key for key, pool in missing.items()}
+            for done in as_completed(waiting):
+                found[waiting[done]] = done.result()
+                file.write(json.dumps([waiting[done], done.result()]) + "\n")
+                file.flush()
+                bar.advance(task)
+        finally:
+            workers.shutdown(cancel_futures=True)
+    return found
+
+
+def _read(kept: Path) -> dict[str, Found]:
+    """What earlier runs have kept; a line that was cut off when one was killed is left out."""
+    found = {}
+    for line in kept.read_text(encoding="utf-8").splitlines() if kept.exists() else ():
+        if line.endswith("]"):
+            key, result = json.loads(line)
+            found[key] = result
+    return found

@@ -1,0 +1,93 @@
+"""`equipoise pool quality`: how well a pool predicts, for whom, and what else its last rounds say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from equipoise.cli.client import Client
+from equipoise.cli.options import examples
+from equipoise.cli.remote import json_option, pool_options, print_json, remote
+from equipoise.cli.tables import print_table
+from equipoise.cli.words import counted
+
+_BY = {"squad": "squad", "experience": "rounds before", "last": "last outcome"}
+
+
+@click.command(epilog=examples("equipoise pool quality", "equipoise pool quality --pool main --json"))
+@remote
+@json_option
+@pool_options
+def quality(client: Client, name: str, as_json: bool) -> None:
+    """How well a pool's predictions hold, over its last 500 rounds.
+
+    Also for groups of players: by squad size, rounds played and last outcome. A difference above 0 says that the sides
+    of these players scored more than predicted.
+    """
+    answer = client.get("pools", name, "quality")
+    if print_json(answer, as_json):
+        return
+    crowd, measured = answer["players"], answer["quality"]
+    click.echo(f"{crowd['count']} players: {crowd['visible']} shown, {crowd['shadow']} shadow, {crowd['stale']} stale.")
+    if measured is None:
+        click.echo("No rounds have been rated yet.")
+        return
+    for measure in ("brier", "log_loss", "even"):
+        _say(measure.replace("_", " "), f"{measured[measure]['value']:.4f}")
+    off = f"{measured['calibration_error']:.4f} off on average, over {measured['rounds']} rounds"
+    _say("calibration", off)
+    if answer["balance"] is not None:
+        _show_balance(answer["balance"])
+    if answer["suggested_theta"] is not None:
+        _say("theta", f"{answer['suggested_theta']:.0f} would have predicted best")
+    sizes = answer["team_sizes"]
+    if sizes is not None and (better := sizes["suggested_k_max"]) is not None:
+        _say(
+            "k_max",
+            f"{better} suits the teams; it is {sizes['k_max']}. `pool recompute --set k_max={better}` shows more",
+        )
+    spread = answer["spread"]
+    if spread is not None and not spread["missing"]:
+        fits = f"{spread['spread']:.3g} ± {spread['error']:.2g} fits best; it is {spread['present']:.3g}"
+        _say("spread", f"{fits}. `pool fit-spread` says more")
+    for each in answer["scores"]:
+        _show_scores(each)
+    if answer["groups"]:
+        _show_groups(answer["groups"])
+
+
+def _say(what: str, text: str) -> None:
+    click.echo(f"{what:<12}{text}")
+
+
+def _show_balance(balance: dict[str, Any]) -> None:
+    """The system that makes the teams, beside the one that is shown."""
+    measured, less = balance["quality"], balance["difference"]["log_loss"]
+    error = "" if less["error"] is None else f" ± {less['error']:.4f}"
+    compared = f"log loss {measured['log_loss']['value']:.4f}, {less['value']:+.4f}{error} against the system shown"
+    _say("balance", f"{compared}, over {measured['rounds']} rounds")
+
+
+def _show_scores(found: dict[str, Any]) -> None:
+    """What own scores count for in one mode."""
+    mode, rounds = found["mode"] or "every mode", counted(found["rounds"], "round")
+    use = "are used" if found["used"] else "are not used: they do not predict results better than wins alone"
+    _say("own scores", f"in {mode} {use} ({found['gain']:+.1f} nats over {rounds})")
+    if not found["used"]:
+        return
+    weights = (f"{one['feature']} {one['weight']:+.3f} ± {one['deviation']:.3f}" for one in found["weights"])
+    _say("", ", ".join(weights))
+    offset = "" if found["offset"] is None else f", lasting offsets {found['offset']:.2f} log-odds"
+    _say("", f"one round's score correlates {found['correlation']:.2f} with skill{offset}")
+
+
+def _show_groups(groups: list[dict[str, Any]]) -> None:
+    rows = []
+    for each in groups:
+        less = each["difference"]
+        error = "" if less["error"] is None else f" ± {less['error']:.1%}"
+        means = f"{each['predicted']:.1%}", f"{each['scored']:.1%}", f"{less['value']:+.1%}{error}"
+        rows.append((_BY[each["by"]], each["name"], f"{each['rounds']:,}", f"{each['players']:,}", *means))
+    click.echo()
+    print_table(("BY", "GROUP", "ROUNDS", "PLAYERS", "PREDICTED", "SCORED", "DIFFERENCE"), rows, texts=2)

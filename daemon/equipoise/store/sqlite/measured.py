@@ -1,0 +1,78 @@
+"""Rounds as `pool quality` measures them, in SQLite: what was predicted, for whom, and what happened."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+import msgspec
+
+from equipoise.core.model import LineupPlayer, PlayerId, ServerId, Side
+from equipoise.store.upkeep import MeasuredRound, MeasuredSeat, TeamSize
+
+PAGE = 100
+"""Rounds read at once: others wait for the store's thread meanwhile."""
+
+_NUMBERS = """
+SELECT number FROM rounds WHERE pool = ? AND prediction IS NOT NULL AND NOT pruned ORDER BY number DESC LIMIT ?
+"""
+_ROUNDS = """
+SELECT number, prediction, balance_prediction, winner, squads FROM rounds
+WHERE pool = ? AND number BETWEEN ? AND ? AND prediction IS NOT NULL AND NOT pruned ORDER BY number
+"""
+# By the index of rounds, and the round before by the order of the table, which is that of players.
+_SEATS = """
+SELECT round, player, side, prediction, score, rounds, (
+    SELECT score FROM participants AS earlier
+    WHERE earlier.pool = participants.pool AND earlier.player = participants.player
+    AND earlier.round < participants.round ORDER BY earlier.round DESC LIMIT 1
+)
+FROM participants INDEXED BY participants_by_round WHERE pool = ? AND round BETWEEN ? AND ? ORDER BY round, place
+"""
+_LINEUPS = """
+SELECT server, lineup FROM rounds WHERE pool = ? AND prediction IS NOT NULL AND NOT pruned
+ORDER BY number DESC LIMIT ?
+"""
+_SCORE = {"a": 1.0, None: 0.5, "b": 0.0}
+
+_squads = msgspec.json.Decoder(tuple[tuple[PlayerId, ...], ...])
+_lineup = msgspec.json.Decoder(tuple[LineupPlayer, ...])
+
+_Seat = tuple[int, PlayerId, str, float, float, int, float | None]
+
+
+def numbers(db: sqlite3.Connection, pool: str, limit: int) -> list[int]:
+    """The last rated rounds that are whole, oldest first."""
+    return [number for (number,) in reversed(db.execute(_NUMBERS, (pool, limit)).fetchall())]
+
+
+def measured(db: sqlite3.Connection, pool: str, page: Sequence[int]) -> list[MeasuredRound]:
+    """The rated rounds from the first to the last of a page, oldest first."""
+    here = pool, page[0], page[-1]
+    seats = {number: list(found) for number, found in groupby(db.execute(_SEATS, here), key=lambda row: row[0])}
+    return [
+        MeasuredRound(predicted, balance, _SCORE[winner], _seats(seats.get(number, []), squads))
+        for number, predicted, balance, winner, squads in db.execute(_ROUNDS, here)
+    ]
+
+
+def team_sizes(db: sqlite3.Connection, pool: str, limit: int) -> list[TeamSize]:
+    """The size of the larger side in each of the last rated rounds, bots counted, newest first."""
+    return [
+        TeamSize(ServerId(server), max(sum(one.side is side for one in lineup) for side in Side))
+        for server, lineup in ((server, _lineup.decode(text)) for server, text in db.execute(_LINEUPS, (pool, limit)))
+    ]
+
+
+def _seats(found: Sequence[_Seat], text: str | None) -> tuple[MeasuredSeat, ...]:
+    sides: dict[PlayerId, Any] = {player: side for _, player, side, *_ in found}
+    sizes: dict[PlayerId, int] = {}
+    for squad in () if text is None else _squads.decode(text):
+        for player in squad:
+            sizes[player] = sum(sides.get(other) == sides.get(player) for other in squad)
+    return tuple(
+        MeasuredSeat(predicted, score, sizes.get(player, 1), rounds - 1, last)
+        for _, player, _, predicted, score, rounds, last in found
+    )

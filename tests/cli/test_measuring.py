@@ -1,0 +1,94 @@
+"""`equipoise pool quality`, and which pool it is about."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tests.cli.house import House, ask, post, run, serving
+from tests.wire.samples import HELLO, RED, ROUND, posted
+
+SIX = [str(int(RED) + number) for number in range(6)]
+
+
+@contextmanager
+def played(house: House, rounds: int) -> Iterator[str]:
+    """A daemon with rounds of three against three, of which RED wins two of three."""
+    with serving(house) as (_, address):
+        seats = [{"id": id, "side": ("red", "blu")[place % 2]} for place, id in enumerate(SIX)]
+        post(address, house.secret, posted(HELLO, {"kind": "roster", "players": seats}, seq=1))
+        for number in range(rounds):
+            winner = "blu" if number % 3 == 2 else "red"
+            players = [{**seat, "seconds": {seat["side"]: 61.5}, "fought": True} for seat in seats]
+            happened = {"round": f"1-{number}", "winner": winner, "lineup": seats, "players": players}
+            post(address, house.secret, posted({**ROUND, **happened}, seq=2 + number))
+        yield address
+
+
+def test_a_single_pool_of_any_name_needs_no_naming(house: House) -> None:
+    house.edit("[pool.main]", "[pool.arena]")
+    (file,) = house.folder.glob("servers.d/*.toml")
+    file.write_text(file.read_text().replace('pool = "main"', 'pool = "arena"'))
+    with serving(house) as (_, address):
+        assert ask(house, address, "pool", "quality").stdout.endswith("No rounds have been rated yet.\n")
+        fit = ask(house, address, "pool", "fit-theta")
+        assert (fit.returncode, fit.stderr) == (1, "equipoise: 0 rounds are stored; 500 more are needed\n")
+        assert ask(house, address, "player", "top").returncode == 0
+        assert '"pool":"arena"' in ask(house, address, "pool", "export").stdout.splitlines()[1]
+        wrong = ask(house, address, "pool", "quality", "main")
+        assert (wrong.returncode, "name one of the pools: arena" in wrong.stderr) == (1, True)
+
+
+def test_with_several_pools_one_has_to_be_named(house: House) -> None:
+    house.config.write_text(house.config.read_text() + "\n[pool.duel]\n")
+    with serving(house) as (_, address):
+        asked = (
+            ("pool", "quality"),
+            ("pool", "fit-theta"),
+            ("pool", "refit"),
+            ("player", "top"),
+            ("player", "find", "x"),
+        )
+        for command in (*asked, ("match", "quality", RED, "vs", RED)):
+            refused = ask(house, address, *command)
+            said = "equipoise: there are several pools: name one by --pool: duel, main\n"
+            assert (refused.returncode, refused.stderr) == (2, said)
+        assert json.loads(ask(house, address, "pool", "quality", "duel", "--json").stdout)["pool"] == "duel"
+    for words in (["recompute"], ["export"], ["fit-spread"], ["estimate"]):
+        refused = run("pool", *words, "--config", house.config)
+        said = f"equipoise: {house.config}: there are several pools: name one by --pool: main, duel\n"
+        assert (refused.returncode, refused.stderr) == (2, said)
+
+
+def test_quality_shows_calibration_by_group_and_the_k_max_of_the_teams(house: House) -> None:
+    with played(house, 60) as address:
+        text = ask(house, address, "pool", "quality").stdout
+        assert re.search(r"^k_max +3 suits the teams; it is 12\b", text, re.MULTILINE)
+        assert re.search(r"^rounds before +10 to 49 +40 +240 +", text, re.MULTILINE)
+        assert re.search(r"^last outcome +won +59 +177 +[\d.]+% +[\d.]+% +[+-][\d.]+% ± ", text, re.MULTILINE)
+        found = json.loads(ask(house, address, "pool", "quality", "--json").stdout)
+        assert (found["balance"], found["team_sizes"]["suggested_k_max"]) == (None, 3)
+        lost = next(each for each in found["groups"] if each["name"] == "lost")
+        assert lost["scored"] == 39.0 / 59  # RED wins after a defeat, BLU after two
+        findings = ask(house, address, "doctor", "--json").stdout
+        assert "pool main: k_max is 12, but a side of its rounds has up to 3 players" in findings
+
+
+def test_quality_compares_the_system_that_makes_the_teams_with_the_one_that_is_shown(house: House) -> None:
+    house.edit("[pool.main]", '[pool.main]\nbalance = "joint"')
+    with played(house, 30) as address:
+        until = time.monotonic() + 60  # its predictions are stored behind the rounds
+        while not (line := re.search(r"^balance .*over 30 rounds$", text := quality(house, address), re.MULTILINE)):
+            assert time.monotonic() < until, text
+            time.sleep(0.2)
+        assert re.fullmatch(
+            r"balance +log loss 0\.\d{4}, [+-]0\.\d{4} ± 0\.\d{4} against the system shown, over 30 rounds", line[0]
+        )
+        assert json.loads(quality(house, address, "--json"))["spread"] is None
+
+
+def quality(house: House, address: str, *options: str) -> str:
+    return ask(house, address, "pool", "quality", *options).stdout

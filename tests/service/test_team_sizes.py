@@ -1,0 +1,64 @@
+"""A `k_max` that is far from the teams of a pool is said, and another one proposed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from equipoise.core.model import ServerId
+from equipoise.service.diagnosis import of_team_sizes
+from equipoise.service.team_sizes import team_sizes
+from equipoise.store.sqlite import SqliteStore
+from equipoise.store.upkeep import TeamSize
+from tests.opened_pool import a_pool
+
+
+def sizes(*counts: tuple[int, int], server: str = "arena-1") -> list[TeamSize]:
+    """So many rounds of each size."""
+    return [TeamSize(ServerId(server), size) for size, count in counts for _ in range(count)]
+
+
+def suggested(directory: Path, found: list[TeamSize], system: str = "synelo", **params: object) -> int | None:
+    said = team_sizes(a_pool(directory, SqliteStore(directory / "s.db"), system, **params), found)
+    assert said is not None
+    return said.suggested_k_max
+
+
+def test_the_usual_size_is_the_largest_without_exceptions(tmp_path: Path) -> None:
+    pool = a_pool(tmp_path, SqliteStore(tmp_path / "s.db"))
+    found = team_sizes(pool, sizes((5, 30), (6, 65), (9, 5)))
+    assert found is not None
+    assert (found.rounds, found.usual, found.k_max) == (100, 6, 12)
+    assert team_sizes(pool, []) is None
+
+
+def test_over_several_servers_it_is_the_median_as_the_source_says(tmp_path: Path) -> None:
+    three = [*sizes((4, 60)), *sizes((9, 20), server="b"), *sizes((12, 20), server="c")]
+    found = team_sizes(a_pool(tmp_path, SqliteStore(tmp_path / "s.db")), three)
+    assert found is not None
+    assert found.usual == 9
+
+
+@pytest.mark.parametrize(("size", "k_max", "proposed"), [(6, 12, 6), (12, 6, 12), (9, 12, None), (12, 12, None)])
+def test_another_k_max_is_proposed_where_its_scale_is_far_from_the_present_one(
+    size: int, k_max: int, proposed: int | None, tmp_path: Path
+) -> None:
+    assert suggested(tmp_path, sizes((size, 50)), k_max=k_max) == proposed
+    assert suggested(tmp_path, sizes((size, 49)), k_max=k_max) is None
+
+
+def test_a_scale_that_is_configured_itself_and_a_system_without_k_max_get_no_proposal(tmp_path: Path) -> None:
+    assert suggested(tmp_path, sizes((3, 100)), theta=2400.0) is None
+    assert suggested(tmp_path, sizes((3, 100)), "elo") is None
+
+
+def test_doctor_says_what_to_do(tmp_path: Path) -> None:
+    found = team_sizes(a_pool(tmp_path, SqliteStore(tmp_path / "s.db")), sizes((6, 80)))
+    (finding,) = of_team_sizes("main", found)
+    assert finding.what == "pool main: k_max is 12, but a side of its rounds has up to 6 players"
+    assert finding.advice.endswith("equipoise pool recompute main --set k_max=6")
+    assert not finding.bad
+    assert (
+        list(of_team_sizes("main", team_sizes(a_pool(tmp_path, SqliteStore(tmp_path / "s.db")), sizes((12, 80))))) == []
+    )

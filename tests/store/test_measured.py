@@ -1,0 +1,79 @@
+"""What is read of stored rounds to measure their predictions."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from equipoise.core.model import Side
+from equipoise.store.sqlite import measured
+from equipoise.store.upkeep import TeamSize
+from tests.opened_pool import opened
+from tests.store.samples import SERVER, a_round, in_loop, player
+
+
+def changed(directory: Path, statement: str, *values: object) -> None:
+    with sqlite3.connect(directory / "s.db") as db:
+        db.execute(statement, values)
+    db.close()
+
+
+@in_loop
+async def test_a_round_has_its_players_with_their_rounds_and_outcome_before(tmp_path: Path) -> None:
+    async with opened(tmp_path) as pool:
+        await pool.record(a_round(1, a=(1, 2), b=(3, 4), winner=Side.A), None)
+        await pool.record(a_round(2, a=(1, 3), b=(2, 5), winner=None), None)
+        await pool.record(a_round(3, a=(1,), b=(2,), winner=Side.B), None)
+        first, second, third = await pool.store.measured("main", 500)
+        predictions = await pool.store.predictions("main", None)
+        assert await pool.store.measured("main", 1) == [third]
+    rounds = (first, second, third)
+    assert [(each.predicted, each.score) for each in rounds] == [(one.predicted, one.score) for one in predictions]
+    assert [(seat.rounds, seat.last) for seat in first.seats] == [(0, None)] * 4
+    assert [(seat.rounds, seat.last) for seat in second.seats] == [(1, 1.0), (1, 0.0), (1, 1.0), (0, None)]
+    assert [(seat.rounds, seat.last) for seat in third.seats] == [(2, 0.5), (2, 0.5)]
+    assert [seat.score for seat in third.seats] == [0.0, 1.0]
+    one, other = third.seats
+    assert (one.predicted, other.predicted) == (third.predicted, pytest.approx(1 - third.predicted))
+
+
+@in_loop
+async def test_a_squad_counts_its_players_on_the_same_side(tmp_path: Path) -> None:
+    async with opened(tmp_path) as pool:
+        record = a_round(1, a=(1, 2, 3), b=(4, 5))
+        squads = (tuple(player(number) for number in (1, 3, 4, 9)),)
+        await pool.record(replace(record, round=replace(record.round, squads=squads)), None)
+        (found,) = await pool.store.measured("main", 500)
+    assert [seat.squad for seat in found.seats] == [2, 1, 2, 1, 1]
+
+
+@in_loop
+async def test_the_prediction_of_the_balance_system_comes_with_the_rounds_that_have_one(tmp_path: Path) -> None:
+    async with opened(tmp_path) as pool:
+        for number in (1, 2):
+            await pool.record(a_round(number), None)
+        changed(tmp_path, "UPDATE rounds SET balance_prediction = 0.25 WHERE id LIKE '%-2'")
+        assert [each.balance for each in await pool.store.measured("main", 500)] == [None, 0.25]
+
+
+@in_loop
+async def test_pages_make_no_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with opened(tmp_path) as pool:
+        for number in range(1, 8):
+            await pool.record(a_round(number, a=(number,), b=(number + 1,)), None)
+        whole = await pool.store.measured("main", 500)
+        monkeypatch.setattr(measured, "PAGE", 3)
+        assert await pool.store.measured("main", 500) == whole
+        assert await pool.store.measured("main", 5) == whole[2:]
+
+
+@in_loop
+async def test_a_teams_size_is_that_of_the_larger_side_as_the_round_went_live(tmp_path: Path) -> None:
+    async with opened(tmp_path) as pool:
+        await pool.record(a_round(1, a=(1, 2, 3), b=(4,)), None)
+        await pool.record(a_round(2, a=(1,), b=(4, 5)), None)
+        await pool.record(a_round(3, unrated="short"), None)
+        assert await pool.store.team_sizes("main", 500) == [TeamSize(SERVER, 2), TeamSize(SERVER, 3)]
