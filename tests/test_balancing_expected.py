@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from equipoise.balancing import Question, Solved, answer
+from equipoise.balancing.correlated import OF_TOLERANCE
 from equipoise.balancing.expected import Problem, Search, cost_at, unevenness
 from equipoise.core import events as e
 from equipoise.core.asks import AskMoves, AskSide, AskSplit, CacheSplits, Purpose, ShuffleTerms, Wish
@@ -163,7 +164,7 @@ def limit_of(system: Gaussian, splits: Sequence[Split], tolerance: float) -> flo
     best = min(splits, key=lambda split: expected_square(system, split))
     lead = sum(map(system.skill, best.a)) - sum(map(system.skill, best.b)) - system.even(len(best.a), len(best.b))
     log_odds = lead / PER_LOG_ODDS, (expected_square(system, best) - lead**2) / PER_LOG_ODDS**2
-    return cost_at(unevenness(*log_odds) + tolerance, *log_odds) * PER_LOG_ODDS**2
+    return cost_at(unevenness(*log_odds) + OF_TOLERANCE * tolerance, *log_odds) * PER_LOG_ODDS**2
 
 
 def moved(entries: Sequence[Entry], split: Split) -> int:
