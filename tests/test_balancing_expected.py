@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import tracemalloc
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -14,8 +16,11 @@ import numpy as np
 import pytest
 
 from equipoise.balancing import Question, Solved, answer
+from equipoise.balancing.correlated import OF_TOLERANCE
 from equipoise.balancing.expected import Problem, Search, cost_at, unevenness
+from equipoise.core import events as e
 from equipoise.core.asks import AskMoves, AskSide, AskSplit, CacheSplits, Purpose, ShuffleTerms, Wish
+from equipoise.core.effects import Place
 from equipoise.core.events import MovesSolved, SideFound, SolveFailed, SplitsCached, SplitSolved
 from equipoise.core.model import Context, Entry, Mode, PlayerId, Side, Split
 from equipoise.lab.models import Model
@@ -23,8 +28,10 @@ from equipoise.lab.simulation.population import Scenario
 from equipoise.lab.simulation.run import simulate
 from equipoise.ratings.system import System
 from equipoise.solver import Pin, best_split
+from equipoise.wire.values import Reply
 from tests.correlated import PER_LOG_ODDS, Gaussian
-from tests.test_balancing import KOTH, REASON, player, random_ask
+from tests.hosts import Rig, player, roster
+from tests.test_balancing import KOTH, REASON, random_ask
 
 NS2 = Context(Mode.NS2, "ns2_veil")
 HALF_A_POINT = 0.25
@@ -157,7 +164,7 @@ def limit_of(system: Gaussian, splits: Sequence[Split], tolerance: float) -> flo
     best = min(splits, key=lambda split: expected_square(system, split))
     lead = sum(map(system.skill, best.a)) - sum(map(system.skill, best.b)) - system.even(len(best.a), len(best.b))
     log_odds = lead / PER_LOG_ODDS, (expected_square(system, best) - lead**2) / PER_LOG_ODDS**2
-    return cost_at(unevenness(*log_odds) + tolerance, *log_odds) * PER_LOG_ODDS**2
+    return cost_at(unevenness(*log_odds) + OF_TOLERANCE * tolerance, *log_odds) * PER_LOG_ODDS**2
 
 
 def moved(entries: Sequence[Entry], split: Split) -> int:
@@ -351,6 +358,26 @@ def test_skills_that_differ_by_rounding_alone_are_not_counted_in_ticks(
 
 
 # Sessions.
+
+
+@pytest.mark.parametrize("there", Side)
+@pytest.mark.parametrize("wanted", [*Side, None])
+def test_a_joiner_faces_the_player_whom_they_are_known_to_be_as_good_as(
+    tmp_path: Path, there: Side, wanted: Side | None
+) -> None:
+    """Two who drew again and again are known to be even with each other, and not with others."""
+    sides = ((0, 1), (2, 3)) if there is Side.A else ((2, 3), (0, 1))
+
+    async def joined() -> Reply:
+        async with Rig(tmp_path / "pool", system="joint") as rig:
+            await rig.hello(roster([0], [4]), Mode.KOTH)
+            for number in range(4):
+                await rig.play(f"r{number}", roster([0], [4]), None, Mode.KOTH)
+            await rig.hello(roster(*sides), Mode.KOTH)
+            return await rig.post(e.SideWanted(0.0, player(4), wanted))
+
+    (place,) = [order for order in asyncio.run(joined()).orders if isinstance(order, Place)]
+    assert (place.player, place.side) == (player(4), there.other)
 
 
 @pytest.mark.slow

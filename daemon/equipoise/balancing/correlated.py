@@ -17,6 +17,13 @@ from equipoise.core.model import Context, Entry, PlayerId, Side, Split
 from equipoise.ratings.system import Covariance, SkillContext, System
 from equipoise.solver import Assignment, Pin
 
+OF_TOLERANCE = 0.25
+"""The part of an ask's tolerance by which sides may be more uneven than the best.
+
+A tolerance of the predicted chance costs little in truth while ratings are unsure. One of unevenness is what is truly
+given up, and a hundredth is half of what the choice of a split can gain at all.
+"""
+
 STANDS: dict[Side | None, int] = {Side.A: 1, Side.B: -1, None: 0}
 PINS = {Side.A: Pin.A, Side.B: Pin.B}
 
@@ -52,7 +59,7 @@ class Known:
 
     def limit(self, search: Search, sides: int, tolerance: float, fair: float | None = None) -> float:
         """The cost up to which sides are even enough: the tolerance above the least unevenness, or a fair one."""
-        return limit_of(search, tolerance, self.system.gap(1.0, sides) / 4, fair)
+        return limit_of(search, OF_TOLERANCE * tolerance, self.system.gap(1.0, sides) / 4, fair)
 
 
 def playing(ask: AskSplit, found: Assignment, values: Values, system: System[Any]) -> Split:
