@@ -67,6 +67,7 @@ class Measured:
         began = time.perf_counter()
         self.daemon.start()
         self.ready, self.busy = time.perf_counter() - began, self.cpu()
+        self.idle = status_of(self.daemon.pid, "VmRSS")
         self.began = began
         self.times: list[float] = []
         self.script = Script(self.daemon.port, self.daemon.server, self.daemon.secret)
@@ -115,7 +116,7 @@ def main() -> None:
             written = (one.pages() - one.written) / len(one.times) / 1024
             cpu = (one.cpu() - one.worked) / len(one.times)
             cost = f"{percentiles(one.times)}   cpu {cpu:.1f} ms   {written:.1f} KB written a round"
-            print(f"{name:16} round end {cost}   {size:.0f} MB")
+            print(f"{name:16} round end {cost}   {one.idle:.0f} MB when ready, {size:.0f} MB now")
         for name in KINDS:
             with closing(sqlite3.connect(Path(made) / name / "daemon" / "state" / "equipoise.db")) as db:
                 sizes = [size for (size,) in db.execute("SELECT length(data) FROM snapshots")]

@@ -59,6 +59,10 @@ class Script:
         assert reply["ok"], reply
         return reply, took
 
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
     def introduce(self) -> None:
         """Say hello, and report 24 players in a running round."""
         self.post(hello(), {"kind": "roster", "players": roster()})

@@ -33,9 +33,15 @@ class Stopped:
 
 
 def a_pool(
-    directory: Path, store: SqliteStore, system: str = "synelo", most_held: int = MOST_HELD, **params: object
+    directory: Path,
+    store: SqliteStore,
+    system: str = "synelo",
+    most_held: int = MOST_HELD,
+    balance: System[Any] | None = None,
+    **params: object,
 ) -> Pool:
-    return Pool("main", ratings.create(system, **params), store, Ring(directory / "main.ring"), Stopped(), most_held)
+    own = ratings.create(system, **params)
+    return Pool("main", own, store, Ring(directory / "main.ring"), Stopped(), most_held, balance)
 
 
 @asynccontextmanager

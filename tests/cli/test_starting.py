@@ -217,3 +217,27 @@ def test_commands_beside_the_daemon_make_no_store(house: House) -> None:
         line = one_line(run(*words, "--config", house.config))
         assert line == f"equipoise: {house.state / 'equipoise.db'}: No such file or directory: there is no store"
         assert not house.state.exists()
+
+
+WATCHED = """
+import os, sys
+
+class Watch:
+    def find_spec(self, name, path=None, target=None):
+        if name == "numpy":
+            print("threads", os.environ.get("OPENBLAS_NUM_THREADS"))
+
+sys.meta_path.insert(0, Watch())
+from equipoise.cli import main
+main(["serve", "--config", "missing.toml"])
+"""
+
+
+@pytest.mark.parametrize(("chosen", "used"), [(None, "1"), ("2", "2")])
+def test_numpy_is_imported_by_a_daemon_with_one_thread_unless_its_environment_says_otherwise(
+    tmp_path: Path, chosen: str | None, used: str
+) -> None:
+    environ = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    environ |= {"OPENBLAS_NUM_THREADS": chosen} if chosen else {}
+    ended = subprocess.run([sys.executable, "-c", WATCHED], cwd=tmp_path, env=environ, capture_output=True, text=True)
+    assert ended.stdout == f"threads {used}\n"

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from equipoise import ratings
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import Side
 from equipoise.errors import ScriptError, SpillError
@@ -37,6 +38,7 @@ class Evening(RuleBasedStateMachine):
     """
 
     system = "synelo"
+    balance: str | None = None
     most_held = MOST_HELD
 
     @initialize()
@@ -168,7 +170,8 @@ class Evening(RuleBasedStateMachine):
     def _open(self) -> None:
         self.store = Failing(self.directory / "s.db")
         self.runner.run(self.store.open())
-        self.pool = a_pool(self.directory, self.store, self.system, self.most_held)
+        balance = ratings.create(self.balance) if self.balance else None
+        self.pool = a_pool(self.directory, self.store, self.system, self.most_held, balance)
         self.runner.run(self.pool.open())
 
     def _close(self) -> None:
@@ -188,6 +191,27 @@ class EveningOfJoint(Evening):
     system = "joint"
 
 
+class EveningOfTwoSystems(Evening):
+    """The same where another system makes the teams: it fails no round, and has learnt from each once."""
+
+    balance = "joint"
+
+    def teardown(self) -> None:
+        self.restart()
+        follower = self.pool.follower
+        assert follower is not None
+        self.runner.run(follower.caught_up())
+        alone = rated_alone(*self.answered, system="joint")
+        players = [player(number) for number in PLAYERS]
+        assert follower.ready, follower.failure
+        assert self.pool.balancing.covariance(players) == alone.covariance(players)
+        assert [*map(self.pool.skill, players)] == [*map(alone.skill, players)]
+        super().teardown()
+
+    def players_are_looked_up(self, who: set[int]) -> None:
+        """Their skills are another system's: the end compares them."""
+
+
 class EveningInLittleMemory(Evening):
     """The same where memory holds two players beside those of a round or a question."""
 
@@ -198,8 +222,10 @@ ANY_ORDER = settings(stateful_step_count=20, deadline=None, suppress_health_chec
 Evening.TestCase.settings = settings(ANY_ORDER, max_examples=settings.default.max_examples * 2 // 5)
 EveningOfNS2.TestCase.settings = settings(ANY_ORDER, max_examples=settings.default.max_examples // 10)
 EveningOfJoint.TestCase.settings = settings(ANY_ORDER, max_examples=settings.default.max_examples // 10)
+EveningOfTwoSystems.TestCase.settings = settings(ANY_ORDER, max_examples=settings.default.max_examples // 10)
 EveningInLittleMemory.TestCase.settings = settings(ANY_ORDER, max_examples=settings.default.max_examples // 10)
 TestEvening = Evening.TestCase
 TestEveningInLittleMemory = EveningInLittleMemory.TestCase
 TestEveningOfJoint = EveningOfJoint.TestCase
+TestEveningOfTwoSystems = EveningOfTwoSystems.TestCase
 TestEveningOfNS2 = EveningOfNS2.TestCase

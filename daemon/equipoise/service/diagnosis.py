@@ -59,7 +59,7 @@ def of_daemon(health: StoreHealth, pools: Iterable[Pool], jobs: Iterable[JobStat
             what = f"{pool.ring_depth} rounds of pool {pool.name} wait for the store"
             yield Finding(True, DAEMON, what, "the log says why the store did not take them; they are tried again")
     for pool in pools:
-        yield from _of_balance(pool)
+        yield from of_balance(pool)
     for directory in {pool.ring.path.parent for pool in pools}:
         yield from of_disk(directory)
     for job in jobs:
@@ -78,7 +78,8 @@ def of_team_sizes(pool: str, sizes: TeamSizes | None) -> Iterator[Finding]:
         yield Finding(False, DAEMON, what, advice)
 
 
-def _of_balance(pool: Pool) -> Iterator[Finding]:
+def of_balance(pool: Pool) -> Iterator[Finding]:
+    """Whether the system that should make a pool's teams does."""
     follower = pool.follower
     if follower is None or follower.ready:
         return

@@ -29,6 +29,8 @@ BUILDING = 10
 """While it is built, a snapshot is kept after so many times as many events."""
 BEHIND_SECONDS = 0.1
 """How long an answer waits for it: a round takes a few milliseconds."""
+START_SECONDS = 0.3
+"""How long a start waits for it: a young pool makes its first teams by it, too."""
 RETRY_SECONDS = 5.0
 """Until the store is asked again that did not answer."""
 AGAIN_SECONDS = 60.0
@@ -74,11 +76,14 @@ class Follower:
         """The parameters of `system`, also while that is being built."""
         return self._like.params
 
-    def start(self, recorded: Fingerprint) -> None:
-        """Begin; the pool's ratings were made by `recorded`."""
+    async def start(self, recorded: Fingerprint) -> None:
+        """Begin; the pool's ratings were made by `recorded`. Waits a moment, which is enough from a snapshot on."""
         self._recorded = recorded
         self.wake()
         self._task = asyncio.create_task(self._run())
+        with suppress(TimeoutError):
+            async with asyncio.timeout(START_SECONDS):
+                await self.caught_up()
 
     def wake(self) -> None:
         """Something was stored."""

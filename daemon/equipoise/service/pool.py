@@ -117,7 +117,7 @@ class Pool:
         await asyncio.to_thread(self.ring.open)
         await self.drain()
         if self.follower is not None:
-            self.follower.start(fingerprint_of(self.system))
+            await self.follower.start(fingerprint_of(self.system))
 
     async def close(self) -> None:
         """Finish what is under way, and take no more rounds."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 import equipoise
 from equipoise.core.model import PlayerId, Side
 from equipoise.core.phrases import Text
+from equipoise.service.diagnosis import of_balance
 from equipoise.service.host import Host
 from equipoise.service.peers import remarks
 from equipoise.service.pool import Pool
@@ -44,11 +45,14 @@ async def show_servers(asked: Asked) -> Servers:
         jobs=services.scheduler.status(),
         configuration=services.reloads.status(),
         game_servers=tuple(game_servers.values()),
-        remarks=tuple(
-            remark
-            for server in servers
-            if (peer := game_servers.get(server.server)) is not None
-            for remark in remarks(server, peer)
+        remarks=(
+            *(
+                remark
+                for server in servers
+                if (peer := game_servers.get(server.server)) is not None
+                for remark in remarks(server, peer)
+            ),
+            *(f"{found.what}; {found.advice}." for pool in services.pools.values() for found in of_balance(pool)),
         ),
     )
 
