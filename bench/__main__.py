@@ -12,6 +12,7 @@ from importlib import import_module
 
 BENCHES = (
     "solver",
+    "expected",
     "synelo",
     "elo",
     "trueskill",
@@ -27,6 +28,7 @@ BENCHES = (
     "backup",
     "polls",
     "startup",
+    "balance",
     "plugin",
     "ns2mod",
 )

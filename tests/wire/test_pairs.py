@@ -59,7 +59,7 @@ PARTS: dict[type, tuple[type, dict[str, str]]] = {
 BESIDE: dict[type, set[str]] = {
     events.Commanded: {"outside"},
     model.Participant: {"id", "side", "spans", "counts"},
-    model.PlayerSummary: {"last_played", "missing", "name", "skill", "side_skills"},
+    model.PlayerSummary: {"last_played", "missing", "name", "skill", "side_skills", "rated_skills"},
     values.Batch: {"names", "plugin"},
 }
 """Fields of a dataclass that its struct has no part in."""

@@ -23,7 +23,7 @@ from equipoise.solver import Pin
 
 WORK = 1 << 16
 """Pairs of units, over all starts: their number falls with the square of the number of units."""
-FEWEST, MOST = 16, 96
+FEWEST, MOST = 16, 64
 """Starts."""
 KICKED = 2
 """How often the best sides are disturbed and improved again."""
@@ -152,7 +152,7 @@ class Search:
         mirrored = -self.minima if self.placing.mirrors else self.minima[:0]
         rows = distinct(np.concatenate([self.present, nearest, self.minima, mirrored]))
         rows = rows[self.cost.of(rows) <= limit]
-        rows = rows[np.lexsort((self.cost.of(rows), form.of(rows)))][: self.count // 4]
+        rows = rows[np.lexsort((self.cost.of(rows), form.of(rows)))][: max(4, self.count // 8)]
         descent = self.descent
         tolled = Descent(self.cost, descent.barrier, descent.closed, form, descent.capped, descent.cap)
         rows = tolled.run(rows, limit=limit)
