@@ -41,8 +41,9 @@ def quality(
     The quality is 1 for sides that are known to be even, and 0 for a match that is decided.
     """
     a, b = _sides(players)
-    asked = {"a": a, "b": b, "mode": mode, "map": map_name}
-    answer = client.send("POST", "pools", one_pool(client, pool), "match", body=asked)
+    answer = client.send(
+        "POST", "pools", one_pool(client, pool), "match", body={"a": a, "b": b, "mode": mode, "map": map_name}
+    )
     if print_json(answer, as_json):
         return
     for side in ("a", "b"):
