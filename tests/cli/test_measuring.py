@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
+import pytest
+
+from equipoise.core.model import Side
+from equipoise.ratings import create
+from equipoise.ratings.system import Match
+from equipoise.service.pool import Pool
+from equipoise.service.ring import Ring
 from tests.cli.house import House, ask, post, run, serving
+from tests.hosts import GivenClock
+from tests.ratings.joint.test_own_scores import PEOPLE, matches
+from tests.store.samples import a_round, opened, player
 from tests.wire.samples import HELLO, RED, ROUND, posted
 
 SIX = [str(int(RED) + number) for number in range(6)]
 
 
 @contextmanager
-def played(house: House, rounds: int) -> Iterator[str]:
-    """A daemon with rounds of three against three, of which RED wins two of three."""
+def played(house: House, rounds: int, **kills: int) -> Iterator[str]:
+    """A daemon with rounds of three against three, of which RED wins two of three; all kill as often as their side."""
     with serving(house) as (_, address):
         seats = [{"id": id, "side": ("red", "blu")[place % 2]} for place, id in enumerate(SIX)]
         post(address, house.secret, posted(HELLO, {"kind": "roster", "players": seats}, seq=1))
         for number in range(rounds):
             winner = "blu" if number % 3 == 2 else "red"
             players = [{**seat, "seconds": {seat["side"]: 61.5}, "fought": True} for seat in seats]
+            for each in players if kills else ():
+                each["counts"] = {"kills": kills[str(each["side"])], "deaths": 2, "assists": 1, "points": 5}
             happened = {"round": f"1-{number}", "winner": winner, "lineup": seats, "players": players}
             post(address, house.secret, posted({**ROUND, **happened}, seq=2 + number))
         yield address
@@ -79,7 +93,7 @@ def test_quality_shows_calibration_by_group_and_the_k_max_of_the_teams(house: Ho
 
 def test_quality_compares_the_system_that_makes_the_teams_with_the_one_that_is_shown(house: House) -> None:
     house.edit("[pool.main]", '[pool.main]\nbalance = "joint"')
-    with played(house, 30) as address:
+    with played(house, 30, red=9, blu=1) as address:
         until = time.monotonic() + 60  # its predictions are stored behind the rounds
         while not (line := re.search(r"^balance .*over 30 rounds$", text := quality(house, address), re.MULTILINE)):
             assert time.monotonic() < until, text
@@ -87,7 +101,41 @@ def test_quality_compares_the_system_that_makes_the_teams_with_the_one_that_is_s
         assert re.fullmatch(
             r"balance +log loss 0\.\d{4}, [+-]0\.\d{4} ± 0\.\d{4} against the system shown, over 30 rounds", line[0]
         )
-        assert json.loads(quality(house, address, "--json"))["spread"] is None
+        found = json.loads(quality(house, address, "--json"))
+        (scores,) = found["scores"]
+        assert (scores["mode"], scores["used"], scores["noise"], found["spread"]) == ("arena", False, None, None)
+        assert re.search(r"^own scores  in arena are not used: ", text, re.MULTILINE)
+
+
+@pytest.mark.slow
+def test_quality_says_what_own_scores_count_for_once_they_predict_results(house: House) -> None:
+    asyncio.run(recorded(house, matches(300, told=1.0)[0]))
+    house.edit("[pool.main]", '[pool.main]\nbalance = "joint"\nbalance_params = { spread = 0.5 }')
+    with serving(house) as (_, address):
+        until = time.monotonic() + 60
+        while "own scores" not in (text := quality(house, address)):
+            assert time.monotonic() < until, text
+            time.sleep(0.2)
+    assert re.search(r"^own scores  in arena are used \(\+\d+\.\d nats over \d+ rounds\)$", text, re.MULTILINE)
+    weights = re.search(r"^ {12}kills \+(0\.\d{3}) ± (0\.\d{3}), deaths [+-]", text, re.MULTILINE)
+    assert weights
+    assert float(weights[1]) > 2 * float(weights[2])
+    assert re.search(r"^ {12}one round's score correlates 0\.\d\d with skill, lasting offsets \d", text, re.MULTILINE)
+
+
+async def recorded(house: House, played: list[Match]) -> None:
+    """These matches as rounds in the store, with what their players did."""
+    house.state.mkdir(mode=0o700)
+    async with opened(house.state / "equipoise.db") as store:
+        pool = Pool("main", create("synelo"), store, Ring(house.state / "main.ring"), GivenClock())
+        await pool.open()
+        for number, match in enumerate(played, 1):
+            a, b = ([PEOPLE.index(each) for each in team] for team in match.teams)
+            record = a_round(number, a=a, b=b, winner=Side.A if match.score(0) else Side.B)
+            counts = {player(PEOPLE.index(each)): found for each, found in match.counts.items()}
+            counted = tuple(replace(each, counts=counts[each.id]) for each in record.participants)
+            await pool.record(replace(record, participants=counted), None)
+        await pool.close()
 
 
 def quality(house: House, address: str, *options: str) -> str:

@@ -53,13 +53,17 @@ def fit_spread(history: History | None, pool: Pool | None, as_json: bool) -> Non
         click.echo(json_text({"pool": pool and pool.name, **found}))
         return
     if rounds < LEAST:
-        stop(f"{counted(rounds, 'round')} are stored; {missing} more are needed", REFUSED)
+        stop(_too_few(rounds, missing), REFUSED)
     if fit is None:
         stop("no spread fits: the results show no differences of skill, or boundless ones", REFUSED)
     _show_spread(fit, params, rounds)
     if missing:
         stop(f"not proposed: {_why_not(fit)}", REFUSED)
     _propose_spread(pool, fit.spread)
+
+
+def _too_few(rounds: int, missing: int) -> str:
+    return f"{counted(rounds, 'round')}: too few, {missing} more are needed"
 
 
 def _fitted(params: JointParams, history: History) -> SpreadFit | None:
@@ -129,7 +133,11 @@ def estimate(history: History | None, pool: Pool | None, sweeps: int, as_json: b
     rounds = 0 if history is None else len(history)
     if history is None or rounds < LEAST_FOR_ESTIMATES:
         missing = LEAST_FOR_ESTIMATES - rounds
-        stop(f"{counted(rounds, 'round')} are stored; {missing} more are needed", REFUSED)
+        if not as_json:
+            stop(_too_few(rounds, missing), REFUSED)
+        none = {"estimated": None, "log_loss_before": None, "log_loss": None, "better": False, "counts": False}
+        click.echo(json_text({"pool": pool and pool.name, "rounds": rounds, "missing": missing, **none}))
+        return
     from equipoise.lab import estimates
 
     params = _trueskill2_params(pool)
@@ -140,7 +148,9 @@ def estimate(history: History | None, pool: Pool | None, sweeps: int, as_json: b
     better = best.log_loss < before
     if as_json:
         losses = {"log_loss_before": before, "log_loss": best.log_loss, "better": better, "counts": best.counted}
-        click.echo(json_text({"pool": pool and pool.name, "rounds": rounds, "estimated": values, **losses}))
+        click.echo(
+            json_text({"pool": pool and pool.name, "rounds": rounds, "missing": 0, "estimated": values, **losses})
+        )
         return
     click.echo(f"log loss  {before:.4f} → {best.log_loss:.4f}, over the last 80 % of {counted(rounds, 'round')}")
     for other in others:
