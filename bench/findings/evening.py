@@ -43,8 +43,6 @@ FIRST = {
     "synelo": Pool("synelo"),
     "joint, by means": Pool("joint", solve="means"),
     "joint": Pool("joint"),
-    "joint, within 0.3 %": Pool("joint", solve="within 0.3 %"),
-    "joint, within 0.1 %": Pool("joint", solve="within 0.1 %"),
     "joint, own score r = 0.2": Pool("joint", scored(0.2)),
     "joint, own score r = 0.35": Pool("joint", scored(0.35)),
     "joint, r = 0.35, offset = spread": Pool("joint", scored(0.35, 1.0)),

@@ -63,8 +63,7 @@ SOLVES: dict[str, Solve] = {
     "best": answer,
     "bench alone": without_swaps,
     "means": by_means,
-    "within 0.3 %": within(0.003),
-    "within 0.1 %": within(0.001),
+    "within 0.25 %": within(0.0025),
 }
 
 
