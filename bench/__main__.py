@@ -27,6 +27,7 @@ BENCHES = (
     "backup",
     "polls",
     "startup",
+    "balance",
     "plugin",
     "ns2mod",
 )

@@ -42,10 +42,14 @@ def agree(live: System[Any], bulk: System[Any], matches: list[Match], history: H
 
 
 def records(system: Any) -> dict[tuple[Any, ...], Any]:
-    """Every number of every record that a system holds; of TeamSkill also those of groups."""
+    """Every number of every record that a system holds; of TeamSkill also of groups, of `joint` the covariance."""
+    if system.sequential:
+        held = sorted(system.active.numbers)
+        states = {player: system.state(player) for player in held}
+        return dict(flat({"players": held, "covariance": system.covariance(held), "states": states}))
     tables = system.learners if hasattr(system, "learners") else {1: system}
-    held = {(size, unit): asdict(record) for size, table in tables.items() for unit, record in table.players.items()}
-    return dict(flat(held))
+    every = {(size, unit): asdict(record) for size, table in tables.items() for unit, record in table.players.items()}
+    return dict(flat(every))
 
 
 def flat(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:

@@ -22,6 +22,7 @@ from equipoise.ratings import SYSTEMS, create, replay
 from equipoise.ratings.history import History
 from equipoise.ratings.system import Match
 from tests.ratings.histories import DAY, agree, internationals, random_history, rich_matches
+from tests.ratings.joint.samples import joint_matches
 from tests.ratings.ns2.samples import busy_matches
 from tests.ratings.samples import duel, odd_matches, people, random_matches
 from tests.ratings.trueskill.brute_force import many_teams
@@ -111,6 +112,11 @@ CASES: dict[str, Case] = {
         for part in (0.0, 0.5)
     },
     "ns2-bare": ("ns2", {}, lambda: [duel("ann", "bob"), duel("bob", "cid", 0.5), duel("cid", "ann", 0.0)], 0),
+    **{
+        f"joint-{params}": ("joint", params, lambda: joint_matches(seed=1, count=150), 40)
+        for params in ({}, {"active": 6}, {"correlations": False, "drift_days": 0.1})
+    },
+    "joint-bare": ("joint", {}, lambda: [duel("ann", "bob"), duel("bob", "cid", 0.5), duel("cid", "ann", 0.0)], 0),
     "trueskill2": ("trueskill2", EVERYTHING, lambda: full_matches(seed=1, count=60), 20),
 }
 
@@ -237,7 +243,7 @@ def test_players_of_lineups_only_are_not_made(name: str) -> None:
     [
         *(
             (name, Match(teams=tuple((player,) for player in people(3)), ranks=(0, 1, 2)), "two teams")
-            for name in ("elo", "glicko2", "synelo", "fifa_men", "ns2")
+            for name in ("elo", "glicko2", "synelo", "fifa_men", "ns2", "joint")
         ),
         ("fifa_men", duel("ann", "bob"), "needs the goals"),
         ("fifa_women", replace(duel("ann", "bob"), points=(1.5, 0.0)), "goals: 1.5 of match 1"),
@@ -248,4 +254,4 @@ def test_a_history_that_cannot_be_read_is_refused_and_changes_nothing(name: str,
     system = create(name)
     with pytest.raises(RatingError, match=reason):
         replay(system, History.of([match]))
-    assert not system.players  # type: ignore[attr-defined]
+    assert not any(player in system for player in match.teams[0])

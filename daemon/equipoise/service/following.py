@@ -138,20 +138,23 @@ class Follower:
             self._place, self._anew = None, False
         assert self._recorded is not None
         place = self._place or await begun(self._store, self.pool, "balance", self._like, self._recorded)
-        while (predictions := await place.go_on()) is not None:
+        place.at_end = False
+        while not place.at_end:
+            predictions = await place.go_on()
             if self._anew or self._stopped:
                 return
-            self._store.note([BalancePredictions(predictions)])
+            if predictions:
+                self._store.note([BalancePredictions(predictions)])
             if place is self._place:
                 self._changed()
-            if place.since >= SNAPSHOT_EVERY * (1 if self.ready else BUILDING):
+            if place.since >= SNAPSHOT_EVERY * BUILDING:
                 await place.keep("balance")
-        if self._anew:
-            return
         if not self.ready:
             self._place, self.ready, self.failure = place, True, None
             self._changed()
             log.info("%s makes the teams", self.name, extra={"pool": self.pool, "event_number": place.number})
+        if not self._due.is_set():
+            self._idle.set()  # before the snapshot, for which no answer has to wait
         if place.since >= SNAPSHOT_EVERY:
             await place.keep("balance")
 

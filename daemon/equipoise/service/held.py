@@ -60,7 +60,7 @@ class Held:
         """
 
     async def read(self, store: Store, pool: str) -> None:
-        """Before a round: see to it that what memory holds is what is stored. StoreError: nothing has changed."""
+        """See to it that a system that is held as a whole is what is stored. StoreError: nothing has changed."""
 
     def changed(self) -> None:
         """Skills have changed that memory does not hold."""

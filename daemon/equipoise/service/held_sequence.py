@@ -47,8 +47,7 @@ class HeldSequence(Held):
         if self._current:
             return
         place = await begun(store, pool, "system", self.system, fingerprint_of(self.system))
-        while await place.go_on() is not None:
-            pass
+        await place.go_to_end()
         self.system.go_back(place.replayed.system.checkpoint())
         self._number, self._since, self._current = place.number, place.since, True
         self._settle()
@@ -67,6 +66,10 @@ class HeldSequence(Held):
 
     async def keep_base(self, store: Store, pool: str, before: float) -> None:
         await keep_base(store, pool, "system", self.system, fingerprint_of(self.system), before)
+
+    @property
+    def lacks_shared(self) -> bool:
+        return super().lacks_shared or not self._current
 
     def unread(self, players: Collection[PlayerId]) -> list[PlayerId]:
         return []

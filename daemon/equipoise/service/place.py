@@ -14,7 +14,7 @@ from equipoise.service.fingerprint import made_by
 from equipoise.service.replayed import Replayed
 from equipoise.store.port import Store
 from equipoise.store.rated import Fingerprint, Purpose
-from equipoise.store.sequence import Edit, Event
+from equipoise.store.sequence import AT_ONCE, Edit, Event
 
 SNAPSHOT_EVERY = 100
 """Events: a start rates at most so many again, in a fifth of a second."""
@@ -30,6 +30,8 @@ class Place:
         self.number = 0
         self.since = 0
         """Events since the snapshot that it began from, or that was kept last."""
+        self.at_end = False
+        """There were no more events when it asked last."""
         self.based = False
         """It began from a base, and has not gone on."""
         self._store = store
@@ -37,13 +39,20 @@ class Place:
         self._seen = seen
         """The last event that was stored when it began."""
 
-    async def go_on(self, most: int = sys.maxsize) -> dict[int, float] | None:
-        """Take the next events up to event `most`, in a thread; None: there are none.
+    async def go_on(self, most: int = sys.maxsize) -> dict[int, float]:
+        """Take the next events up to event `most`, in a thread; sets `at_end`. StoreError: it can be called again.
 
-        Returns the predictions of side A's chance, by the rounds' numbers. StoreError: it can be called again.
+        Returns the predictions of side A's chance, by the rounds' numbers.
         """
         events = await self._store.events_after(self._pool, self.number, most)
-        return await asyncio.to_thread(self._take, events) if events else None
+        predictions = await asyncio.to_thread(self._take, events) if events else {}
+        self.at_end = len(events) < AT_ONCE
+        return predictions
+
+    async def go_to_end(self, most: int = sys.maxsize) -> None:
+        """Take all events up to event `most`."""
+        while not self.at_end:
+            await self.go_on(most)
 
     async def keep(self, purpose: Purpose, *, base: bool = False) -> None:
         """Store a snapshot of a sequential system."""
@@ -102,7 +111,6 @@ async def keep_base(
     if not last:
         return
     place = await begun(store, pool, purpose, system, recorded, last)
-    while await place.go_on(last) is not None:
-        pass
+    await place.go_to_end(last)
     if place.number and not place.based:
         await place.keep(purpose, base=True)

@@ -39,6 +39,7 @@ class Reading:
     async def players(self, players: Sequence[PlayerId]) -> None:
         """Load whom memory has not, as far as the store answers."""
         try:
+            await self._held.read(self._store, self._name)
             shared = await self._store.shared(self._name) if self._held.lacks_shared else None
             missing = self._held.unread(players)  # another host may have asked for them meanwhile
             rows = await self._store.players(self._name, missing, self._held.system.window)
@@ -57,8 +58,6 @@ class Reading:
         present = self.present()
         self._held.outdate(present)
         await self.players(present)
-        with suppress(StoreError):  # before the next round, then
-            await self._held.read(self._store, self._name)
 
     def make_room(self, asked: Iterable[PlayerId] = ()) -> None:
         """Forget players whom no server has and no caller waits for."""

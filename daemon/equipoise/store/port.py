@@ -164,7 +164,7 @@ class Store(Listings, Protocol):
         """Call `see` with every rated round and every edit of a pool, in the order in which they were applied."""
 
     async def events_after(self, pool: str, number: int, most: int = sys.maxsize) -> Sequence[Event]:
-        """The next of a pool's rated rounds and edits after a number, as many as are read at once, up to `most`."""
+        """The next `sequence.AT_ONCE` of a pool's rated rounds and edits after a number; none above `most`."""
 
     async def snapshot(self, pool: str, purpose: Purpose, most: int = sys.maxsize) -> Snapshot | None:
         """The newest snapshot that is whole, of those after at most event `most`; damaged ones are logged."""

@@ -14,6 +14,9 @@ from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId, RoundId, ServerId
 from equipoise.store.rated import PlayerRow
 
+AT_ONCE = 200
+"""Events that are read at once: where fewer come there are no more."""
+
 EditAction = Literal["set", "reset", "undo", "import", "refit", "void"]
 
 

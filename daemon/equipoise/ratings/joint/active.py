@@ -96,10 +96,18 @@ class Active:
         if dense is not self.state.dense:
             self.state = self.state._replace(dense=dense)
 
+    def mean(self, player: PlayerId) -> float:
+        """The mean of one player's skill, as `moments` has it: it is asked for often, one player at a time."""
+        number = self.numbers.get(player)
+        if number is None:
+            return 0.0
+        row = int(self.state.players.row[number])
+        return float(self.state.players.mean[number] if row == NOWHERE else self.state.dense.mean[row])
+
     def moments(self, players: Sequence[PlayerId]) -> tuple[Floats, Floats]:
         """Mean and covariance of the players' skills at the latest time that is known; log-odds."""
         state, count = self.state, len(players)
-        mean, cov = np.zeros(count), np.diag(np.full(count, self.params.spread**2))
+        mean, cov = np.zeros(count), np.diag(np.full(count, float(self.params.spread) ** 2))
         numbers = np.array([self.number(player) for player in players], np.int64)
         held = np.flatnonzero(numbers != STRANGER)
         mean[held], cov[held, held] = state.players.mean[numbers[held]], state.players.variance[numbers[held]]
@@ -179,7 +187,7 @@ class Active:
 def _roll(length: int, variance: float) -> Roll:
     return Roll(
         mean=np.zeros(length),
-        variance=np.full(length, variance),
+        variance=np.full(length, variance, np.float64),
         row=np.full(length, NOWHERE, np.int64),
         stamp=np.zeros(length, np.int64),
     )
@@ -190,7 +198,7 @@ def _people(length: int, variance: float) -> People:
         rounds=np.zeros(length, np.int64),
         last_played=np.full(length, NEVER),
         shown=np.zeros(length),
-        shown_variance=np.full(length, variance),
+        shown_variance=np.full(length, variance, np.float64),
     )
 
 

@@ -1,8 +1,8 @@
 """The filter of `joint`: predicts and rates matches on arrays.
 
 Plain functions: the live system calls them with numpy arrays, the replay compiles them (`shrink` in the form of
-`shrink_by_rows`).  A *coordinate* is a row of the dense Gaussian: the head count, a player's skill, or a *place*: the worth of a side, or
-of a side on a map.  Who is not dense is *parked*: mean and variance alone.
+`shrink_by_rows`).  A *coordinate* is a row of the dense Gaussian: the head count, a player's skill, or a *place*: the
+worth of a side, or of a side on a map.  Who is not dense is *parked*: mean and variance alone.
 """
 
 from __future__ import annotations

@@ -32,7 +32,8 @@ def grown(dense: Dense, more: int) -> Dense:
     # Rows that were freed since are used first, so this is at times more room than is needed.
     if used + more <= have:
         return dense
-    larger = _blank(max(2 * have, used + more))
+    # By an eighth: a matrix of twice the rows would take four times the memory, most of it for nothing.
+    larger = _blank(max(have + have // 8, used + more))
     larger.mean[:used] = dense.mean[:used]
     larger.cov[:used, :used] = dense.cov[:used, :used]
     larger.kind[:used], larger.owner[:used] = dense.kind[:used], dense.owner[:used]

@@ -26,17 +26,19 @@ CHECKSUM = 16
 
 def write(active: Active, digest: str) -> bytes:
     """All of the state; the same state is always written alike."""
-    players, free = len(active.numbers) + len(active.free), active.free
+    players, dense = len(active.numbers) + len(active.free), active.state.dense
+    rows = int(dense.counts[FREE])
     header = {
         "parameters": digest,
-        "rows": int(active.state.dense.counts[FREE]),
+        "rows": rows,
         "players": sorted(active.numbers, key=active.numbers.__getitem__),
-        "free": free,
+        "free": active.free,
         "places": [[*place.sides, place.map] for place in active.places],
         "own": active.own.pack(),
     }
     text = json.dumps(header, separators=(",", ":")).encode()
-    parts = [array.tobytes() for array in _arrays(active, players)]
+    triangle = dense.cov[np.tril_indices(rows)]
+    parts = [array.tobytes() for array in (*_arrays(active, players), triangle)]
     body = b"".join((MAGIC, len(text).to_bytes(8, "little"), text, *parts))
     return body + blake2b(body, digest_size=CHECKSUM).digest()
 
@@ -70,26 +72,26 @@ def _name(active: Active, header: dict[str, Any]) -> None:
 
 def _filled(active: Active, rows: int, body: bytes) -> Active:
     active.make_room(rows)
-    active.state.dense.counts[FREE] = rows
+    dense = active.state.dense
+    dense.counts[FREE] = rows
     offset = 0
     for array in _arrays(active, len(active.numbers) + len(active.free)):
-        size = array.nbytes
-        array[...] = np.frombuffer(body[offset : offset + size], array.dtype).reshape(array.shape)
-        offset += size
+        array[...] = np.frombuffer(body, array.dtype, array.size, offset)
+        offset += array.nbytes
+    below = np.tril_indices(rows)
+    dense.cov[below] = np.frombuffer(body, np.float64, -1, offset)
+    dense.cov[below[::-1]] = dense.cov[below]
     return active
 
 
 def _arrays(active: Active, players: int) -> list[NDArray[Any]]:
-    """All arrays of the state, as far as they are in use: views, in a fixed order."""
+    """The arrays of the state but the covariance, as far as they are in use: views, in a fixed order."""
     state, places = active.state, len(active.places)
     rows = int(state.dense.counts[FREE])
-    dense = [state.dense.mean[:rows], state.dense.kind[:rows], state.dense.owner[:rows], state.dense.counts]
     return [
-        *dense,
-        state.dense.cov[:rows, :rows],
+        *(state.dense.mean[:rows], state.dense.kind[:rows], state.dense.owner[:rows], state.dense.counts),
         *(array[:players] for array in state.players),
         *(array[:places] for array in state.places),
         *(array[:players] for array in state.people),
-        state.time,
-        state.events,
+        *(state.time, state.events),
     ]

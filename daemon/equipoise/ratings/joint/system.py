@@ -130,7 +130,7 @@ class Joint(System[JointParams]):
 
     def skill(self, player: PlayerId, context: SkillContext = ANYWHERE) -> float:
         """The present mean in points; for bots and players who are not held, a newcomer's."""
-        return self._points(self.active.moments([player])[0][0])
+        return self._points(self.active.mean(player))
 
     def gap(self, probability: float, size: int) -> float:
         """4·scale·probability: the logistic's slope at an even match is a quarter."""

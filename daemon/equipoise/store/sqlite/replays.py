@@ -15,7 +15,7 @@ from equipoise.core.model import LineupPlayer, Mode, Participant, PlayerId, Pres
 from equipoise.store.notes import Audit
 from equipoise.store.port import Replay, SeeRound
 from equipoise.store.rated import RatedRound
-from equipoise.store.sequence import Edit, Event, NumberedRound
+from equipoise.store.sequence import AT_ONCE, Edit, Event, NumberedRound
 from equipoise.store.sqlite import crowds, journal, pools, retention, sequence, snapshots, voids
 from equipoise.store.sqlite.participants import counts_of, effect, spans_of
 from equipoise.store.sqlite.players import encoded
@@ -59,8 +59,8 @@ def events(db: sqlite3.Connection, pool: str, after: int = 0) -> Iterator[Event]
 
 
 def page(db: sqlite3.Connection, pool: str, after: int, most: int) -> list[Event]:
-    """The next of those events, at most as many as are read at once, and none with a number above `most`."""
-    return [event for event in islice(events(db, pool, after), PAGE) if event.number <= most]
+    """The next `AT_ONCE` of those events, and none with a number above `most`."""
+    return [event for event in islice(events(db, pool, after), AT_ONCE) if event.number <= most]
 
 
 def recompute(db: sqlite3.Connection, pool: str, replay: Replay, entry: Audit) -> None:
