@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 from numpy.random import Generator
 
 from equipoise.core.model import Counts, PlayerId
 from equipoise.ratings import create
+from equipoise.ratings.history import History
 from equipoise.ratings.joint.formulas import FREE
 from equipoise.ratings.joint.gaussian import absorb, new_dense
+from equipoise.ratings.joint.replay import replay
 from equipoise.ratings.joint.score_map import ScoreMap
 from equipoise.ratings.joint.system import Joint
 from equipoise.ratings.system import Match
@@ -153,3 +158,21 @@ def test_what_is_absorbed_in_one_block_is_what_is_absorbed_one_by_one() -> None:
         absorb(many, rows[part], precision[part], shift[part], correlated=True)
     np.testing.assert_allclose(one.mean, many.mean, rtol=0, atol=1e-9)
     np.testing.assert_allclose(one.cov, many.cov, rtol=0, atol=1e-9)
+
+
+def test_a_replayed_history_gives_the_numbers_of_its_matches_rated_one_by_one() -> None:
+    played, _ = matches(150, told=0.7)
+    # One player has no counts in the first rounds, and a few rounds have none at all.
+    played = [
+        replace(match, counts={p: c for p, c in match.counts.items() if p != PEOPLE[0] and number % 7})
+        if number < 30
+        else match
+        for number, match in enumerate(played)
+    ]
+    live, replayed = rated(played), rated([])
+    found = replay(replayed, History.of(played))
+    assert map_of(live).used
+    skills = [[system.skill(player) for player in PEOPLE] for system in (live, replayed)]
+    np.testing.assert_allclose(*skills, rtol=0, atol=1e-9)
+    assert map_of(replayed).gain == pytest.approx(map_of(live).gain, abs=1e-9)
+    assert len(found.wins) == 300

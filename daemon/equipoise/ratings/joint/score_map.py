@@ -19,15 +19,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import inf, sqrt
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from equipoise.ratings.joint import outcome
 from equipoise.ratings.joint.scores import FEATURES, NUMBER
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from equipoise.ratings.history import Floats
 
 MOST_EXPLAINED = 0.9
 """Part of the variance of skill that scores can tell at most: there is always an offset."""

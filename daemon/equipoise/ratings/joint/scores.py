@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,8 @@ from numpy.typing import NDArray
 from equipoise.core.model import Counts, PlayerId
 from equipoise.ratings.system import Match
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from equipoise.ratings.history import Floats, History
 
 FEATURES = ("kills", "deaths", "assists", "points")
 NUMBER = len(FEATURES)
@@ -134,6 +136,27 @@ def played_in(match: Match, players: Sequence[PlayerId]) -> Played | None:
         totals=np.array([_UNKNOWN if each is None else _totals(each) for each in known]).reshape(-1, NUMBER),
         classes=classes,
         class_seconds=np.array([[each.classes.get(name, 0.0) if each else 0.0 for name in classes] for each in known]),
+    )
+
+
+def played_of(history: History, match: int) -> Played | None:
+    """What the participants of a history's match did; None if that is known of nobody."""
+    first, last = history.teams[history.matches[match]], history.teams[history.matches[match + 1]]
+    columns = (history.kills, history.deaths, history.assists, history.player_points)
+    rows = [np.full(last - first, np.nan) if column is None else column[first:last] for column in columns]
+    totals = np.column_stack(rows)
+    if np.isnan(totals).all():
+        return None
+    whole = np.nan if history.seconds is None else history.seconds[match]
+    fraction = np.ones(last - first) if history.fraction_played is None else history.fraction_played[first:last]
+    mode = history.mode[match] if history.mode is not None else -1
+    by_class = history.class_seconds
+    return Played(
+        mode="" if mode < 0 else history.modes[mode],
+        seconds=(USUAL if np.isnan(whole) else whole) * np.nan_to_num(fraction, nan=1.0),
+        totals=totals,
+        classes=history.classes,
+        class_seconds=np.zeros((last - first, 0)) if by_class is None else by_class[first:last],
     )
 
 
