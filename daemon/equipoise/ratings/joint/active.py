@@ -104,6 +104,19 @@ class Active:
         row = int(self.state.players.row[number])
         return float(self.state.players.mean[number] if row == NOWHERE else self.state.dense.mean[row])
 
+    def variance(self, player: PlayerId) -> float:
+        """The variance of one player's skill, as `moments` has it at the latest time that is known."""
+        prior, number = self.params.spread**2, self.numbers.get(player)
+        if number is None:
+            return prior
+        state, row = self.state, int(self.state.players.row[number])
+        found = float(state.players.variance[number] if row == NOWHERE else state.dense.cov[row, row])
+        last = float(state.people.last_played[number])
+        if last <= NEVER:
+            return found
+        away = max(0.0, float(state.time[0]) - max(last, -FARTHEST)) * self.params.constants().drift2_second
+        return found + min(max(prior - found, 0.0), away)
+
     def moments(self, players: Sequence[PlayerId]) -> tuple[Floats, Floats]:
         """Mean and covariance of the players' skills at the latest time that is known; log-odds."""
         state, count = self.state, len(players)

@@ -158,7 +158,7 @@ class Joint(System[JointParams]):
 
     def deviation(self, player: PlayerId, context: SkillContext = ANYWHERE) -> float:
         """As `uncertainty`; 0 for a bot, whose skill is known."""
-        return 0.0 if is_bot(player) else self.params.scale * float(self.active.moments([player])[1][0, 0]) ** 0.5
+        return 0.0 if is_bot(player) else self.params.scale * self.active.variance(player) ** 0.5
 
     def covariance(self, players: Sequence[PlayerId], context: SkillContext = ANYWHERE) -> Covariance:
         """The present covariance of the skills in points squared."""

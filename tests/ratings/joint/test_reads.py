@@ -1,4 +1,4 @@
-"""The daemon reads skills while another of its threads rates a round."""
+"""What the daemon reads of players, one at a time and while another of its threads rates a round."""
 
 from __future__ import annotations
 
@@ -54,3 +54,19 @@ def test_a_reader_sees_everybody_as_before_a_round_or_as_after_it(switching: Non
 
 def _seen(covariance: object) -> str:
     return repr(covariance)
+
+
+def test_one_players_mean_and_deviation_are_those_of_the_joint_covariance() -> None:
+    system = create("joint", active=8, drift_days=0.05)
+    for match in matches():
+        system.rate(match)
+    system.seed(PEOPLE[0], rating=1234.0)
+    system.rate(Match(((PEOPLE[1],), (PEOPLE[2],)), (0, 1), started_at=100.0 * ROUNDS + 30 * 86_400.0))
+    everybody = [*PEOPLE, PlayerId("76561198000000099"), PlayerId("bot:3")]
+    covariance = system.covariance(everybody)
+    assert covariance is not None
+    for place, one in enumerate(everybody):
+        assert system.deviation(one) ** 2 == pytest.approx(covariance[place][place], rel=1e-12)
+        alone = system.covariance([one])
+        assert alone is not None
+        assert alone[0][0] == covariance[place][place]
