@@ -28,7 +28,10 @@ def test_a_bench_that_has_sat_out_before_is_not_called_fair() -> None:
 def test_a_scramble_that_moves_no_player_is_reported_as_such() -> None:
     teams = Teams((A, B), (C, D), (), 0.5)
 
-    assert words.scrambled((0.5, 0.5), "x", teams, teams, NAMES, fair=True) == "X → scrambled: RED 50 % → 50 %, nobody moved"
+    assert (
+        words.scrambled((0.5, 0.5), "x", teams, teams, NAMES, fair=True)
+        == "X → scrambled: RED 50 % → 50 %, nobody moved"
+    )
 
 
 def test_a_round_against_the_odds_says_so() -> None:
