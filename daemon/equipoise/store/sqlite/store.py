@@ -193,7 +193,7 @@ class SqliteStore(SqliteListings):
         found: list[MeasuredRound] = []
         for start in range(0, len(numbers), measured.PAGE):
             page = numbers[start : start + measured.PAGE]
-            found += await self._read(partial(measured.measured, pool=pool, page=page))
+            found += await self._read(partial(measured.measured, page=page))
         return found
 
     async def team_sizes(self, pool: str, limit: int) -> Sequence[TeamSize]:
