@@ -47,24 +47,7 @@ def by_means(ask: AskSplit | AskMoves | CacheSplits, system: System[Any]) -> Sol
     return answer(ask, means)
 
 
-def within(tolerance: float) -> Solve:
-    """Splits within another tolerance of the best than the rules have."""
-
-    def solve(ask: AskSplit | AskMoves | CacheSplits, system: System[Any]) -> Solved:
-        if not isinstance(ask, AskSplit):
-            return answer(ask, system)
-        # The session takes an answer only to the very question that it asked.
-        return replace(answer(replace(ask, tolerance=tolerance), system), ask=ask)  # type: ignore[arg-type]
-
-    return solve
-
-
-SOLVES: dict[str, Solve] = {
-    "best": answer,
-    "bench alone": without_swaps,
-    "means": by_means,
-    "within 0.25 %": within(0.0025),
-}
+SOLVES: dict[str, Solve] = {"best": answer, "bench alone": without_swaps, "means": by_means}
 
 
 @dataclass(frozen=True, slots=True)
