@@ -12,7 +12,8 @@ from threading import Thread
 import pytest
 
 from equipoise.core.model import ServerId
-from equipoise.store.notes import Decision, Name, Note, SessionMemory
+from equipoise.store.notes import BalancePredictions, Decision, Name, Note, SessionMemory
+from equipoise.store.rated import Fingerprint, Snapshot
 from equipoise.store.sqlite import SqliteStore
 from equipoise.store.unwritten import MOST_LINES, MOST_NAMES, Unwritten
 from tests.store.failing import locked
@@ -100,6 +101,19 @@ async def test_closing_writes_what_was_noted(tmp_path: Path) -> None:
         store.note(NOTES)
         assert written(tmp_path / "s.db") == [0, 0, 0]
     assert written(tmp_path / "s.db") == [1, 1, 1]
+
+
+@in_loop
+async def test_predictions_are_written_before_the_snapshot_after_which_no_start_makes_them_again(tmp_path: Path) -> None:
+    """Killed at once behind it, the daemon reads no round before the snapshot again."""
+    store = SqliteStore(tmp_path / "s.db", notes_after=3600.0)
+    await store.open()
+    await submit(store, Submitted(a_round()))
+    store.note([BalancePredictions({1: 0.625})])
+    await store.keep_snapshot(POOL, Snapshot("balance", 1, Fingerprint("joint", {}), b"data"), 1)
+    with closing(sqlite3.connect(tmp_path / "s.db")) as database:
+        assert database.execute("SELECT balance_prediction FROM rounds").fetchall() == [(0.625,)]
+    await store.close()
 
 
 @in_loop

@@ -121,6 +121,7 @@ class SqliteStore(SqliteListings):
         return await self._read(lambda db: snapshots.newest(db, pool, purpose, most))
 
     async def keep_snapshot(self, pool: str, snapshot: Snapshot, seen: int) -> None:
+        await self._read(self._notes.write)  # predictions of rounds behind a snapshot are not made again
         await self._write(lambda db: snapshots.keep(db, pool, snapshot, seen))
 
     async def pool_of(self, server: ServerId, round: RoundId) -> str | None:
