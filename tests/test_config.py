@@ -6,13 +6,14 @@ import dataclasses
 import hashlib
 import json
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import pytest
 
 from equipoise import config, ratings
-from equipoise.config import state_directory
+from equipoise.config import Pool, state_directory
 from equipoise.config.changes import compare, without_restart
 from equipoise.config.printing import pool_table, printed
 from equipoise.config.rules import RANGES
@@ -362,7 +363,13 @@ def test_a_balance_system_has_its_own_parameters(tmp_path: Path) -> None:
         {"sigma": 7.0},
     )
     (tmp_path / "again").mkdir()
-    assert load(tmp_path / "again", "\n".join(pool_table(pool))).pools["main"] == pool
+    lines = "\n".join(pool_table(pool))
+    assert load(tmp_path / "again", lines).pools["main"] == pool
+    assert "\n[pool.main.balance_params]\nsigma = 7.0" in lines, "as it stands in a file, where it would be given twice"
+    itself = replace(pool, system="trueskill", params={"sigma": 7.0})
+    (tmp_path / "itself").mkdir()
+    read = load(tmp_path / "itself", "\n".join(pool_table(itself))).pools["main"]
+    assert read == Pool("main", "trueskill", {"sigma": 7.0}), "the pool's own system is no other one"
     assert "pool.main.balance_params.sigma = 7.0" in [*printed(load(tmp_path, text))]
 
 

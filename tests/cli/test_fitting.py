@@ -63,7 +63,7 @@ def test_a_spread_that_the_rounds_exclude_is_proposed_with_the_line_to_write(hou
     assert second.split() == ["0.05", "is", "the", "present", "value"]
     assert third.startswith("log likelihood  -")
     assert rest[:3] == ["", "[pool.main.balance_params]", f"spread = {spread:g}"]
-    assert rest[-1] == "Teams depend on it, ratings do not: `equipoise reload` takes it."
+    assert rest[-1] == "Teams depend on it, ratings do not: the daemon takes it when it starts again."
     with serving(house):
         beside = json.loads(run("pool", "fit-spread", "main", "--json", "--config", house.config).stdout)
     assert (beside["pool"], beside["rounds"], beside["spread"], beside["missing"]) == ("main", 300, 0.05, 0)

@@ -113,7 +113,7 @@ def _propose_spread(pool: Pool | None, spread: float) -> None:
         return
     click.echo(f"\n[pool.{pool.name}.balance_params]\nspread = {spread:.3g}\n")
     if pool.balance == "joint":
-        click.echo("Teams depend on it, ratings do not: `equipoise reload` takes it.")
+        click.echo("Teams depend on it, ratings do not: the daemon takes it when it starts again.")
     else:
         click.echo(f'It is for `balance = "joint"` in [pool.{pool.name}], which makes no teams there yet.')
 

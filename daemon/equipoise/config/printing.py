@@ -48,10 +48,23 @@ def _peer(server: Server) -> dict[str, object]:
 
 
 def pool_table(pool: Pool) -> Iterator[str]:
-    """The lines of a pool's table in a file: its systems, and the parameters that are given."""
-    balance = {"balance": pool.balance, "balance_params": dict(pool.balance_params)}
-    yield f"[pool.{pool.name}]"
-    yield from (line.removeprefix(".") for line in _lines("", {"system": pool.system, **pool.params, **balance}))
+    """The lines of a pool in a file: its systems, and the parameters that are given.
+
+    Without a balance system that is the pool's own: the file would be refused.
+    """
+    table, balance = f"pool.{pool.name}", pool.balance
+    if balance == pool.system and _made(balance, pool.balance_params) == _made(balance, pool.params):
+        balance = None
+    yield f"[{table}]"
+    keys = {"system": pool.system, **pool.params, "balance": balance}
+    yield from (line.removeprefix(".") for line in _lines("", keys))
+    if balance and pool.balance_params:
+        yield f"\n[{table}.balance_params]"
+        yield from (line.removeprefix(".") for line in _lines("", pool.balance_params))
+
+
+def _made(system: str, params: Mapping[str, object]) -> object:
+    return ratings.create(system, **params).params
 
 
 def _lines(table: str, keys: Mapping[str, object]) -> Iterator[str]:
