@@ -22,6 +22,7 @@ from equipoise import ratings
 from equipoise.errors import FileError
 from equipoise.moving.jsonl import Reader
 from equipoise.service.pool import Pool
+from equipoise.service.retention import Retention, RetentionDays
 from equipoise.service.ring import Ring, UnstoredRound
 from equipoise.store.notes import Audit, Name
 from equipoise.store.rated import PlayerRow
@@ -30,7 +31,7 @@ from equipoise.store.sqlite import SqliteStore
 from tests.cli.house import EQUIPOISE, House, ask, run, serving
 from tests.hosts import GivenClock
 from tests.moving.machines import a_machine, exported, grown, pool, sealed, with_a_past
-from tests.pools import some_rounds, stored
+from tests.pools import PLAYERS, some_rounds, stored
 from tests.store.samples import player
 
 Lines = list[bytes]
@@ -129,6 +130,42 @@ def test_records_of_rounds_that_were_deleted_move_too(tmp_path: Path) -> None:
     (tmp_path / "main.jsonl").write_bytes(exported(here))
     assert pool(there, "import", tmp_path / "main.jsonl").returncode == 0
     assert records(there) == before
+
+
+async def _skills(house: House, *, prune: bool = False) -> dict[str, float]:
+    """Of a pool of joint, as a daemon that has just started knows them; `prune`: once its old rounds are deleted."""
+    store = SqliteStore(house.state / "equipoise.db")
+    await store.open()
+    clock = GivenClock(1_800_000_000.0)
+    pool = Pool("main", ratings.create("joint"), store, Ring(house.state / "main.ring"), clock)
+    await pool.open()
+    if prune:
+        await Retention(store, [pool], clock, RetentionDays(rounds_days=30)).run()
+    skills = {player(number): pool.system.skill(player(number)) for number in range(1, PLAYERS + 1)}
+    await pool.close()
+    await store.close()
+    return skills
+
+
+def test_what_a_sequential_system_learnt_from_rounds_that_were_deleted_moves_too(tmp_path: Path) -> None:
+    here = with_a_past(a_machine(tmp_path / "here", 'system = "joint"'), system="joint")
+    there = a_machine(tmp_path / "there", 'system = "joint"')
+    with closing(sqlite3.connect(here.state / "equipoise.db")) as database, database:
+        database.execute("UPDATE rounds SET recorded_at = 1000 WHERE number <= 25")
+    skills = asyncio.run(_skills(here, prune=True))
+    file = tmp_path / "main.jsonl"
+    file.write_bytes(text := exported(here))
+    (base,) = [json.loads(line) for line in text.splitlines() if b'"kind":"base"' in line]
+    assert (base["purpose"], base["number"]) == ("system", 0)
+    damaged = json.dumps(base | {"data": base["data"][:400]}, separators=(",", ":")).encode()
+    bad = tmp_path / "bad.jsonl"
+    bad.write_bytes(sealed(re.sub(rb'{"kind":"base".*}', damaged, text)))
+    refused = pool(there, "import", bad)
+    assert refused.returncode == 2
+    assert "bad.jsonl: line 3: joint: the snapshot is damaged" in refused.stderr
+    assert pool(there, "import", file).returncode == 0
+    assert exported(there) == text
+    assert asyncio.run(_skills(there)) == pytest.approx(skills, rel=1e-9)
 
 
 def test_names_and_the_audit_move_with_the_players_and_servers_that_they_are_about(

@@ -104,7 +104,9 @@ async def test_closing_writes_what_was_noted(tmp_path: Path) -> None:
 
 
 @in_loop
-async def test_predictions_are_written_before_the_snapshot_after_which_no_start_makes_them_again(tmp_path: Path) -> None:
+async def test_predictions_are_written_before_the_snapshot_after_which_no_start_makes_them_again(
+    tmp_path: Path,
+) -> None:
     """Killed at once behind it, the daemon reads no round before the snapshot again."""
     store = SqliteStore(tmp_path / "s.db", notes_after=3600.0)
     await store.open()

@@ -26,7 +26,8 @@ from equipoise.core.model import PlayerId
 from equipoise.errors import ConfigError, FileError, RatingError, ScriptError
 from equipoise.moving.jsonl import Reader, written
 from equipoise.ratings.system import System
-from equipoise.service.fingerprint import check, described
+from equipoise.service.fingerprint import check, described, fingerprint_of
+from equipoise.service.replayed import Replayed
 from equipoise.store import moved
 from equipoise.store.rated import Fingerprint
 from equipoise.store.sqlite import SqliteStore
@@ -128,6 +129,8 @@ class _Import:
             self._system.forget(player)
         elif isinstance(line, moved.Part):
             self._system.restore_shared(line.key, line.part)
+        elif isinstance(line, moved.Base) and line.purpose == "system":
+            Replayed(self._system, fingerprint_of(self._system)).restore_snapshot(line.data)
 
 
 def _agree(name: str, head: moved.Head, system: System[Any]) -> None:

@@ -17,8 +17,8 @@ from equipoise.errors import FileError
 from equipoise.store import moved
 
 VERSION = 3
-"""Of the format, which has spans since 2, counts and squads since 3; grows when an older program could not read what a
-newer one writes."""
+"""Of the format, which has spans since 2, and counts, squads, records and bases since 3; grows when an older program
+could not read what a newer one writes."""
 LONGEST = 64 * 1024 * 1024
 """Bytes of a line. A round of 100 players has 60,000; an edit may have the whole shared state of a system."""
 PIECE = 64 * 1024
@@ -30,13 +30,14 @@ HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 SECTIONS: dict[type[moved.Line], int] = {
     moved.Head: 0,
     moved.Part: 1,
-    moved.Player: 2,
-    moved.Name: 3,
-    moved.Round: 4,
-    moved.Edit: 4,
-    moved.Edited: 4,
-    moved.Void: 5,
-    moved.Entry: 6,
+    moved.Base: 2,
+    moved.Player: 3,
+    moved.Name: 4,
+    moved.Round: 5,
+    moved.Edit: 5,
+    moved.Edited: 5,
+    moved.Void: 6,
+    moved.Entry: 7,
 }
 """Lines of a higher section come after those of a lower one."""
 
@@ -159,7 +160,7 @@ class Reader:
 
     def _check_end(self, end: End, counts: dict[type[moved.Line], int]) -> None:
         head = self.head
-        once = (1, head.parts, head.players, head.names)
+        once = (1, head.parts, head.bases, head.players, head.names)
         announced = (*once, head.rounds, head.edits, head.edited, head.voids, head.audit)
         for (kind, count), number in zip(counts.items(), announced, strict=True):
             if count != number:

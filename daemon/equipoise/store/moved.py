@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from equipoise.core.model import LineupPlayer, Mode, Role, Side
+from equipoise.store.rated import Purpose
 from equipoise.store.sequence import EditAction
 
 Count = Annotated[int, Meta(ge=0, le=2**53)]
@@ -45,11 +46,12 @@ class Head(Line, frozen=True, tag="pool"):
     edited: Count
     voids: Count
     audit: Count
+    bases: Count = 0
 
     @property
     def following(self) -> int:
         """How many lines follow in all."""
-        once = self.parts + self.players + self.names + self.audit
+        once = self.parts + self.bases + self.players + self.names + self.audit
         return once + self.rounds + self.edits + self.edited + self.voids
 
 
@@ -58,6 +60,17 @@ class Part(Line, frozen=True, tag="part"):
 
     key: Text
     part: object
+
+
+class Base(Line, frozen=True, tag="base"):
+    """A snapshot behind which rounds may be missing: what a sequential system knew after them."""
+
+    purpose: Purpose
+    number: Count
+    """Of the event before it; 0: before all that are here."""
+    system: Text
+    params: dict[str, object]
+    data: bytes
 
 
 class Skill(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -239,7 +252,7 @@ class Entry(Line, frozen=True, tag="audit"):
     after: str
 
 
-AnyLine = Head | Part | Player | Name | Round | Edit | Edited | Void | Entry
+AnyLine = Head | Part | Base | Player | Name | Round | Edit | Edited | Void | Entry
 
 
 def shifted(edit: Edit, by: int) -> Edit:

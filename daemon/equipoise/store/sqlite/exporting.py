@@ -27,6 +27,7 @@ from equipoise.store.sqlite.connection import store_errors
 _HEAD = "SELECT system, params, changed_at, pruned_rounds FROM pools WHERE pool = ?"
 _COUNTS = {
     "parts": "SELECT count(*) FROM shared WHERE pool = :pool",
+    "bases": "SELECT count(*) FROM snapshots WHERE pool = :pool AND base",
     "players": "SELECT count(*) FROM players WHERE pool = :pool",
     "names": "SELECT count(*) FROM names WHERE pool = :pool",
     "rounds": "SELECT count(*) FROM rounds WHERE pool = :pool",
@@ -51,6 +52,7 @@ OR target IN (
 )
 """
 _PARTS = "SELECT key, part FROM shared WHERE pool = ? ORDER BY key"
+_BASES = "SELECT purpose, number, system, params, data FROM snapshots WHERE pool = ? AND base ORDER BY purpose"
 _PLAYERS = """
 SELECT id, wins, draws, losses, leaves, rating, rounds, visible, last_played, state
 FROM players LEFT JOIN records ON records.pool = players.pool AND records.player = players.id
@@ -145,22 +147,30 @@ def _read(db: sqlite3.Connection, pool: str) -> Iterator[moved.AnyLine]:
     yield _head(db, pool)
     for key, part in db.execute(_PARTS, (pool,)):
         yield moved.Part(key=key, part=_anything.decode(part))
+    before = _before(db, pool)
+    for purpose, number, system, params, data in db.execute(_BASES, (pool,)):
+        at = max(0, number - before)  # less than 0: the events up to the first one here are deleted
+        yield moved.Base(purpose=purpose, number=at, system=system, params=_plain.decode(params), data=data)
     for id, wins, draws, losses, leaves, *skill in db.execute(_PLAYERS, (pool,)):
         played = None if wins is None else moved.Record(wins=wins, draws=draws, losses=losses, leaves=leaves)
         yield moved.Player(id=id, skill=_skill(skill), record=played)
     for player, name in db.execute(_NAMES, (pool,)):
         yield moved.Name(player=player, name=name)
-    yield from _sequence(db, pool)
+    yield from _sequence(db, pool, before)
     for at, who, action, target, before, after in db.execute(
         f"SELECT at, who, action, target, before, after {_AUDIT} ORDER BY number", {"pool": pool}
     ):
         yield moved.Entry(at=at, who=who, action=action, target=target, before=before, after=after)
 
 
-def _sequence(db: sqlite3.Connection, pool: str) -> Iterator[moved.AnyLine]:
-    """Rounds and edits in their order; what an edit did to whom follows it."""
+def _before(db: sqlite3.Connection, pool: str) -> int:
+    """The number before the pool's first event, from which those of a file count."""
     first = db.execute(_FIRST, {"pool": pool}).fetchone()[0]
-    before = 0 if first is None else first - 1
+    return 0 if first is None else int(first) - 1
+
+
+def _sequence(db: sqlite3.Connection, pool: str, before: int) -> Iterator[moved.AnyLine]:
+    """Rounds and edits in their order; what an edit did to whom follows it."""
     rounds, edits = (db.execute(query, (pool,)) for query in (_ROUNDS, _EDITS))
     for row in merge(rounds, edits, key=lambda row: row[0]):
         number, *facts = row

@@ -11,6 +11,7 @@ from equipoise.errors import FileError
 from equipoise.store import moved
 from equipoise.store.listings import Record
 from equipoise.store.notes import Audit
+from equipoise.store.rated import Fingerprint, Snapshot
 from equipoise.store.sqlite import crowds, journal, records, snapshots
 from equipoise.store.sqlite.players import encoded
 from equipoise.store.sqlite.sequence import next_number
@@ -87,6 +88,10 @@ class _Into:
 
     def write(self, line: moved.AnyLine) -> None:
         match line:
+            case moved.Base():
+                made_by = Fingerprint(line.system, line.params)
+                base = Snapshot(line.purpose, self.before + line.number, made_by, line.data, base=True)
+                snapshots.keep(self.db, self.pool, base, base.number)
             case moved.Head() | moved.Part() | moved.Player() | moved.Name() | moved.Entry():
                 self._write_once(line)
             case moved.Round():
