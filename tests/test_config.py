@@ -379,3 +379,12 @@ def test_a_change_of_the_balance_system_needs_a_restart_and_is_named(tmp_path: P
     new = load(tmp_path / "new", "[pool.main]\nbalance = 'elo'\nbalance_params.k = 20.0\n")
     assert compare(old, new).restart == ("pool.main.balance_params.k: 32 -> 20",)
     assert without_restart(old, new).pools == old.pools
+    other = load(tmp_path / "new", "[pool.main]\nbalance = 'joint'\nbalance_params.spread = 0.5\n")
+    named = ("pool.main.balance: elo -> joint", "pool.main.balance_params.spread: none -> 0.5")
+    assert compare(old, other).restart == named, "the defaults of joint are no change that anybody made"
+    none = load(tmp_path / "new", "[pool.main]\nsystem = 'elo'\n")
+    assert compare(new, none).restart == (
+        "pool.main.system: synelo -> elo",
+        "pool.main.balance: elo -> none",
+        "pool.main.balance_params.k: 20 -> none",
+    )

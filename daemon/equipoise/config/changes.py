@@ -39,7 +39,7 @@ def compare(old: Config, new: Config) -> Changes:
     pools = [
         line
         for name in old.pools.keys() & new.pools.keys()
-        for _, line in _differences(_pool(old.pools[name]), _pool(new.pools[name]))
+        for _, line in _differences(_pool(old.pools[name], new.pools[name]), _pool(new.pools[name], old.pools[name]))
     ]
     live = [
         *_added_and_removed("server", old.servers, new.servers),
@@ -71,10 +71,15 @@ def _settings(config: Config) -> _Table:
     }
 
 
-def _pool(pool: Pool) -> _Table:
+def _pool(pool: Pool, other: Pool) -> _Table:
+    """Its keys; of a system that is another one in `other` those that the file gives: its defaults change nothing."""
     keys = pool_keys(pool)
     inner = keys.pop("balance_params", {})
     assert isinstance(inner, dict)
+    if pool.balance != other.balance:
+        inner = pool.balance_params
+    if pool.system != other.system:
+        keys = {"system": pool.system, **pool.params, "balance": pool.balance}
     flat = {**keys, **{f"balance_params.{key}": value for key, value in inner.items()}}
     return {f"pool.{pool.name}.{key}": value for key, value in flat.items()}
 
