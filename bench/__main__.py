@@ -13,6 +13,7 @@ from importlib import import_module
 BENCHES = (
     "solver",
     "synelo",
+    "joint",
     "elo",
     "trueskill",
     "trueskill2",

@@ -137,7 +137,10 @@ class Joint(System[JointParams]):
         return 4.0 * self.params.scale * probability
 
     def difference_at(self, probability: float, match: Match) -> float:
-        """The difference at which a match of known skills has this chance, by head count, sides and map."""
+        """The difference at which a match of known skills has this chance, by head count, sides and map.
+
+        Of the sums of `skill`: a side with one more player, or bot, is ahead by `initial` in them, and by no skill.
+        """
         self._refuse_other_than_two(match)
         a, b = match.predicted_lineup
         state, (places, sign) = self.active.state, places_of(match)
@@ -147,7 +150,7 @@ class Joint(System[JointParams]):
             if number != NOWHERE:
                 row = state.places.row[number]
                 worth += sign * float(state.places.mean[number] if row == NOWHERE else state.dense.mean[row])
-        return self.params.scale * (log_odds(probability) - worth)
+        return self.params.scale * (log_odds(probability) - worth) + self.params.initial * (len(a) - len(b))
 
     def uncertainty(self, player: PlayerId) -> float:
         """The present standard deviation of the skill in points."""
