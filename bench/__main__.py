@@ -12,7 +12,9 @@ from importlib import import_module
 
 BENCHES = (
     "solver",
+    "expected",
     "synelo",
+    "joint",
     "elo",
     "trueskill",
     "trueskill2",

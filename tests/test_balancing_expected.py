@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+import asyncio
 import tracemalloc
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 
-from equipoise.balancing import answer
+from equipoise.balancing import Question, Solved, answer
+from equipoise.balancing.correlated import OF_TOLERANCE
 from equipoise.balancing.expected import Problem, Search, cost_at, unevenness
-from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, Purpose, ShuffleTerms, Wish
-from equipoise.core.events import MovesSolved, SplitsCached, SplitSolved
+from equipoise.core import events as e
+from equipoise.core.asks import AskMoves, AskSide, AskSplit, CacheSplits, Purpose, ShuffleTerms, Wish
+from equipoise.core.effects import Place
+from equipoise.core.events import MovesSolved, SideFound, SolveFailed, SplitsCached, SplitSolved
 from equipoise.core.model import Context, Entry, Mode, PlayerId, Side, Split
+from equipoise.lab.models import Model
+from equipoise.lab.simulation.population import Scenario
+from equipoise.lab.simulation.run import simulate
+from equipoise.ratings.system import System
 from equipoise.solver import Pin, best_split
+from equipoise.wire.values import Reply
 from tests.correlated import PER_LOG_ODDS, Gaussian
-from tests.test_balancing import KOTH, REASON, player, random_ask
+from tests.hosts import Rig, player, roster
+from tests.test_balancing import KOTH, REASON, random_ask
 
 NS2 = Context(Mode.NS2, "ns2_veil")
 HALF_A_POINT = 0.25
@@ -152,7 +164,7 @@ def limit_of(system: Gaussian, splits: Sequence[Split], tolerance: float) -> flo
     best = min(splits, key=lambda split: expected_square(system, split))
     lead = sum(map(system.skill, best.a)) - sum(map(system.skill, best.b)) - system.even(len(best.a), len(best.b))
     log_odds = lead / PER_LOG_ODDS, (expected_square(system, best) - lead**2) / PER_LOG_ODDS**2
-    return cost_at(unevenness(*log_odds) + tolerance, *log_odds) * PER_LOG_ODDS**2
+    return cost_at(unevenness(*log_odds) + OF_TOLERANCE * tolerance, *log_odds) * PER_LOG_ODDS**2
 
 
 def moved(entries: Sequence[Entry], split: Split) -> int:
@@ -208,6 +220,32 @@ def test_those_who_cross_leave_the_least_expected_square(seed: int, larger_side:
     assert isinstance(solved, MovesSolved)
     assert set(solved.players) <= set(ask.movable)
     assert left(solved.players) == pytest.approx(min(map(left, combinations(ask.movable, ask.count))))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_joiner_goes_where_they_leave_the_least_expected_square(seed: int) -> None:
+    random = Random(seed)
+    a, b, joiner = tuple(map(player, range(3))), tuple(map(player, range(10, 13))), player(20)
+    system = Gaussian.random(random, (*a, *b, joiner), head_count=12_000.0)
+    costs = {
+        Side.A: expected_square(system, Split((*a, joiner), b)),
+        Side.B: expected_square(system, Split(a, (*b, joiner))),
+    }
+
+    found = answer(AskSide(1, KOTH, a, b, joiner, None), system)
+
+    assert isinstance(found, SideFound)
+    assert costs[found.side] == pytest.approx(min(costs.values()))
+
+
+@pytest.mark.parametrize("wanted", Side)
+@pytest.mark.parametrize("correlated", [True, False])
+def test_between_strangers_a_joiner_has_the_side_they_want(wanted: Side, correlated: bool) -> None:
+    a, b, joiner = (player(1),), (player(2),), player(3)
+    strangers = Gaussian({}, {one: [600.0 * (one == other) for other in (*a, *b, joiner)] for one in (*a, *b, joiner)})
+    found = answer(AskSide(1, KOTH, a, b, joiner, wanted), strangers if correlated else by_means(strangers))
+    assert isinstance(found, SideFound)
+    assert found.side is wanted
 
 
 @pytest.mark.parametrize("count", [8, 9])
@@ -317,3 +355,50 @@ def test_skills_that_differ_by_rounding_alone_are_not_counted_in_ticks(
 
     assert [isinstance(one, SplitSolved) and moved(entries, one.split) for one in solved] == [0, 0, 0]
     assert peak < 50e6
+
+
+# Sessions.
+
+
+@pytest.mark.parametrize("there", Side)
+@pytest.mark.parametrize("wanted", [*Side, None])
+def test_a_joiner_faces_the_player_whom_they_are_known_to_be_as_good_as(
+    tmp_path: Path, there: Side, wanted: Side | None
+) -> None:
+    """Two who drew again and again are known to be even with each other, and not with others."""
+    sides = ((0, 1), (2, 3)) if there is Side.A else ((2, 3), (0, 1))
+
+    async def joined() -> Reply:
+        async with Rig(tmp_path / "pool", system="joint") as rig:
+            await rig.hello(roster([0], [4]), Mode.KOTH)
+            for number in range(4):
+                await rig.play(f"r{number}", roster([0], [4]), None, Mode.KOTH)
+            await rig.hello(roster(*sides), Mode.KOTH)
+            return await rig.post(e.SideWanted(0.0, player(4), wanted))
+
+    (place,) = [order for order in asyncio.run(joined()).orders if isinstance(order, Place)]
+    assert (place.player, place.side) == (player(4), there.other)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", [Mode.ARENA, Mode.KOTH, Mode.NS2])
+def test_two_hundred_rounds_are_played_by_legal_teams(mode: Mode) -> None:
+    asked = Counter[str]()
+
+    def solve(ask: Question, system: System[Any]) -> Solved:
+        solved = answer(ask, system)
+        asked[type(solved).__name__] += 1
+        assert not isinstance(solved, SolveFailed)
+        if isinstance(ask, AskSplit) and isinstance(solved, SplitSolved):
+            split, humans = solved.split, [entry for entry in ask.entries if not entry.bot]
+            assert sorted((*split.a, *split.b, *split.bench)) == sorted(entry.id for entry in ask.entries)
+            assert sorted((len(split.a), len(split.b))) == sorted(ask.sizes)
+            assert ask.must_play.isdisjoint(split.bench)
+            assert all(split.side_of(one.id) is one.side for one in humans if one.commander and one.side)
+        return solved
+
+    played = simulate(Scenario(rounds=200, mode=mode), Model("joint"), solve=solve)
+
+    assert played.rounds == 200
+    assert asked["SplitSolved"] > 20
+    assert asked["SideFound"] > 20 or mode is Mode.ARENA

@@ -32,6 +32,7 @@ from equipoise.service.refits import Refits
 from equipoise.service.reloads import Reloads
 from equipoise.service.retention import Retention, RetentionDays
 from equipoise.service.scheduler import Every, Scheduler
+from equipoise.service.spreads import Spreads
 from equipoise.solving.worker import Worker
 from equipoise.store.port import Store
 from equipoise.store.sqlite import SqliteStore
@@ -133,8 +134,8 @@ async def _serving(
     refusals = stack.enter_context(closing(Refusals(metrics)))
     stack.callback(asyncio.create_task(metrics.measure_loop()).cancel)
     refits, backups = Refits(fleet.pools, clock), Backups(store, store.path.parent / FOLDER, clock, config.backup.keep)
-    scheduler = Scheduler(metrics)
-    await jobs.add_jobs(scheduler, fleet.pools, retention, refits, clock)
+    scheduler, spreads = Scheduler(metrics), Spreads(fleet.pools)
+    await jobs.add_jobs(scheduler, fleet.pools, retention, refits, spreads, clock)
     scheduler.add("game server query", Every(QUERY_SECONDS), peers.ask_all)
     solving = Worker(config.splits.seconds)
     stack.push_async_callback(solving.close)
@@ -150,6 +151,7 @@ async def _serving(
         reloads=reloads,
         game_servers=peers,
         refits=refits,
+        spreads=spreads,
     )
     configured = Configured(config, environ, fleet, services, listener.getsockname()[1])
     _follow(configured, retention, solving, peers, scheduler, backups)

@@ -87,10 +87,12 @@ def test_too_few_rounds_are_said_to_be(house: House) -> None:
     filled(house, 3)
     for command, missing in (("fit-spread", 97), ("estimate", 497)):
         few = run("pool", command, "--config", house.config)
-        said = f"equipoise: 3 rounds are stored; {missing} more are needed\n"
+        said = f"equipoise: 3 rounds: too few, {missing} more are needed\n"
         assert (few.returncode, few.stderr.endswith(said), few.stdout) == (1, True, "")
     few = run("pool", "fit-spread", "--json", "--config", house.config)
     assert json.loads(few.stdout) == {"pool": "main", "rounds": 3, "missing": 97, "spread": 0.25, "fit": None}
+    found = json.loads(run("pool", "estimate", "--json", "--config", house.config).stdout)
+    assert (found["rounds"], found["missing"], found["estimated"]) == (3, 497, None)
 
 
 def test_a_pool_and_files_exclude_each_other_and_a_pool_that_is_not_there_is_named(

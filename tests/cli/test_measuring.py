@@ -2,26 +2,41 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
-from tests.cli.house import House, ask, post, serving
+import pytest
+
+from equipoise.core.model import Side
+from equipoise.ratings import create
+from equipoise.ratings.system import Match
+from equipoise.service.pool import Pool
+from equipoise.service.ring import Ring
+from tests.cli.house import House, ask, post, run, serving
+from tests.hosts import GivenClock
+from tests.ratings.joint.test_own_scores import PEOPLE, matches
+from tests.store.samples import a_round, opened, player
 from tests.wire.samples import HELLO, RED, ROUND, posted
 
 SIX = [str(int(RED) + number) for number in range(6)]
 
 
 @contextmanager
-def played(house: House, rounds: int) -> Iterator[str]:
-    """A daemon with rounds of three against three, of which RED wins two of three."""
+def played(house: House, rounds: int, **kills: int) -> Iterator[str]:
+    """A daemon with rounds of three against three, of which RED wins two of three; all kill as often as their side."""
     with serving(house) as (_, address):
         seats = [{"id": id, "side": ("red", "blu")[place % 2]} for place, id in enumerate(SIX)]
         post(address, house.secret, posted(HELLO, {"kind": "roster", "players": seats}, seq=1))
         for number in range(rounds):
             winner = "blu" if number % 3 == 2 else "red"
             players = [{**seat, "seconds": {seat["side"]: 61.5}, "fought": True} for seat in seats]
+            for each in players if kills else ():
+                each["counts"] = {"kills": kills[str(each["side"])], "deaths": 2, "assists": 1, "points": 5}
             happened = {"round": f"1-{number}", "winner": winner, "lineup": seats, "players": players}
             post(address, house.secret, posted({**ROUND, **happened}, seq=2 + number))
         yield address
@@ -35,6 +50,8 @@ def test_a_single_pool_of_any_name_needs_no_naming(house: House) -> None:
         assert ask(house, address, "pool", "quality").stdout.endswith("No rounds have been rated yet.\n")
         fit = ask(house, address, "pool", "fit-theta")
         assert (fit.returncode, fit.stderr) == (1, "equipoise: 0 rounds are stored; 500 more are needed\n")
+        assert ask(house, address, "player", "top").returncode == 0
+        assert '"pool":"arena"' in ask(house, address, "pool", "export").stdout.splitlines()[1]
         wrong = ask(house, address, "pool", "quality", "main")
         assert (wrong.returncode, "name one of the pools: arena" in wrong.stderr) == (1, True)
 
@@ -42,13 +59,22 @@ def test_a_single_pool_of_any_name_needs_no_naming(house: House) -> None:
 def test_with_several_pools_one_has_to_be_named(house: House) -> None:
     house.config.write_text(house.config.read_text() + "\n[pool.duel]\n")
     with serving(house) as (_, address):
-        for command in ("quality", "fit-theta", "refit"):
-            refused = ask(house, address, "pool", command)
+        asked = (
+            ("pool", "quality"),
+            ("pool", "fit-theta"),
+            ("pool", "refit"),
+            ("player", "top"),
+            ("player", "find", "x"),
+        )
+        for command in (*asked, ("match", "quality", RED, "vs", RED)):
+            refused = ask(house, address, *command)
             said = "equipoise: there are several pools: name one by --pool: duel, main\n"
             assert (refused.returncode, refused.stderr) == (2, said)
         assert json.loads(ask(house, address, "pool", "quality", "duel", "--json").stdout)["pool"] == "duel"
-    refused = ask(house, address, "pool", "recompute")
-    assert refused.returncode == 2
+    for words in (["recompute"], ["export"], ["fit-spread"], ["estimate"]):
+        refused = run("pool", *words, "--config", house.config)
+        said = f"equipoise: {house.config}: there are several pools: name one by --pool: main, duel\n"
+        assert (refused.returncode, refused.stderr) == (2, said)
 
 
 def test_quality_shows_calibration_by_group_and_the_k_max_of_the_teams(house: House) -> None:
@@ -63,3 +89,54 @@ def test_quality_shows_calibration_by_group_and_the_k_max_of_the_teams(house: Ho
         assert lost["scored"] == 39.0 / 59  # RED wins after a defeat, BLU after two
         findings = ask(house, address, "doctor", "--json").stdout
         assert "pool main: k_max is 12, but a side of its rounds has up to 3 players" in findings
+
+
+def test_quality_compares_the_system_that_makes_the_teams_with_the_one_that_is_shown(house: House) -> None:
+    house.edit("[pool.main]", '[pool.main]\nbalance = "joint"')
+    with played(house, 30, red=9, blu=1) as address:
+        until = time.monotonic() + 60  # its predictions are stored behind the rounds
+        while not (line := re.search(r"^balance .*over 30 rounds$", text := quality(house, address), re.MULTILINE)):
+            assert time.monotonic() < until, text
+            time.sleep(0.2)
+        assert re.fullmatch(
+            r"balance +log loss 0\.\d{4}, [+-]0\.\d{4} ± 0\.\d{4} against the system shown, over 30 rounds", line[0]
+        )
+        found = json.loads(quality(house, address, "--json"))
+        (scores,) = found["scores"]
+        assert (scores["mode"], scores["used"], scores["noise"], found["spread"]) == ("arena", False, None, None)
+        assert re.search(r"^own scores  in arena are not used: ", text, re.MULTILINE)
+
+
+@pytest.mark.slow
+def test_quality_says_what_own_scores_count_for_once_they_predict_results(house: House) -> None:
+    asyncio.run(recorded(house, matches(300, told=1.0)[0]))
+    house.edit("[pool.main]", '[pool.main]\nbalance = "joint"\nbalance_params = { spread = 0.5 }')
+    with serving(house) as (_, address):
+        until = time.monotonic() + 60
+        while "own scores" not in (text := quality(house, address)):
+            assert time.monotonic() < until, text
+            time.sleep(0.2)
+    assert re.search(r"^own scores  in arena are used \(\+\d+\.\d nats over \d+ rounds\)$", text, re.MULTILINE)
+    weights = re.search(r"^ {12}kills \+(0\.\d{3}) ± (0\.\d{3}), deaths [+-]", text, re.MULTILINE)
+    assert weights
+    assert float(weights[1]) > 2 * float(weights[2])
+    assert re.search(r"^ {12}one round's score correlates 0\.\d\d with skill, lasting offsets \d", text, re.MULTILINE)
+
+
+async def recorded(house: House, played: list[Match]) -> None:
+    """These matches as rounds in the store, with what their players did."""
+    house.state.mkdir(mode=0o700)
+    async with opened(house.state / "equipoise.db") as store:
+        pool = Pool("main", create("synelo"), store, Ring(house.state / "main.ring"), GivenClock())
+        await pool.open()
+        for number, match in enumerate(played, 1):
+            a, b = ([PEOPLE.index(each) for each in team] for team in match.teams)
+            record = a_round(number, a=a, b=b, winner=Side.A if match.score(0) else Side.B)
+            counts = {player(PEOPLE.index(each)): found for each, found in match.counts.items()}
+            counted = tuple(replace(each, counts=counts[each.id]) for each in record.participants)
+            await pool.record(replace(record, participants=counted), None)
+        await pool.close()
+
+
+def quality(house: House, address: str, *options: str) -> str:
+    return ask(house, address, "pool", "quality", *options).stdout

@@ -52,6 +52,7 @@ def evening(house: House) -> Any:
         post(address, house.secret, posted(KOTH, roster, *joins, seq=1))
         for number, winner in enumerate(("red", "red", "none"), start=1):
             ended = played(number, winner, IDS) | {"game": "tf2", "facts": KOTH["facts"]}
+            ended["players"][0]["counts"] = {"kills": 7, "deaths": 4, "assists": 2}
             post(address, house.secret, posted(ended, seq=1 + number))
         post(address, house.secret, posted({"kind": "side_wanted", "id": IDS[0], "side": "blu"}, seq=5))
         yield address
@@ -73,11 +74,13 @@ def test_a_round_is_shown_with_its_sides_names_and_ratings(house: House, evening
     assert shown[0] == "Round r-2 on arena-1: koth_nucleus (koth), pool main."
     assert re.fullmatch(rf"Live at {TIME} for 1:35 min\. RED won\.", shown[1])
     assert re.fullmatch(r"Expected: RED wins with 5\d %\.", shown[2])
-    assert cells(shown[4]) == ["SIDE", "PLAYER", "NAME", "MINUTES", "RATING"]
-    assert [cells(line)[:4] for line in shown[5:]] == [
-        [side, id, NAMES[id], "1:35"] for side, ids in (("RED", IDS[::2]), ("BLU", IDS[1::2])) for id in ids
+    assert cells(shown[4]) == ["SIDE", "PLAYER", "NAME", "MINUTES", "K/D/A", "RATING"]
+    assert [cells(line)[:5] for line in shown[5:]] == [
+        [side, id, NAMES[id], "1:35", "7/4/2" if id == IDS[0] else "-"]
+        for side, ids in (("RED", IDS[::2]), ("BLU", IDS[1::2]))
+        for id in ids
     ]
-    assert re.fullmatch(r"\d+ → \d+ \([+-]\d+\)", cells(shown[5])[4])
+    assert re.fullmatch(r"\d+ → \d+ \([+-]\d+\)", cells(shown[5])[5])
     assert ask(house, evening, "round", "void", "arena-1", "r-2", "--yes").returncode == 0
     assert "not rated: taken out" in ask(house, evening, "round", "list").stdout
     assert "Not rated: taken out" in ask(house, evening, "round", "show", "arena-1", "r-2").stdout

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, permutations
 
-from equipoise.core.asks import Ask, AskChance, AskMoves, AskSplit, CacheSplits, LoadSummaries, Purpose
+from equipoise.core.asks import Ask, AskChance, AskMoves, AskSide, AskSplit, CacheSplits, LoadSummaries, Purpose
 from equipoise.core.events import (
     Answer,
     ChanceFound,
     MovesSolved,
+    SideFound,
     SolveFailed,
     SplitsCached,
     SplitSolved,
@@ -37,6 +38,8 @@ def answer(
             return _solved(ask, (ratings, on_b or ratings), points_per_chance)
         case AskMoves():
             return MovesSolved(ask, _transfer(ask, (ratings, on_b or ratings)))
+        case AskSide():
+            return SideFound(ask, _side(ask, (ratings, on_b or ratings)))
         case CacheSplits():
             return SplitsCached(ask, tuple(_every_size(ask, (ratings, on_b or ratings))))
         case AskChance():
@@ -153,6 +156,16 @@ def _transfer(ask: AskMoves, side_skills: SideSkills) -> tuple[PlayerId, ...]:
         return abs(left - faced), sum(ask.cost[player] for player in chosen)
 
     return min(combinations(ask.movable, ask.count), key=order)
+
+
+def _side(ask: AskSide, side_skills: SideSkills) -> Side:
+    def order(side: Side) -> tuple[float, bool]:
+        joined = Split(
+            *((*there, ask.player) if each is side else there for each, there in zip(Side, (ask.a, ask.b), strict=True))
+        )
+        return abs(difference(joined, *side_skills)), side is not ask.wanted
+
+    return min(Side, key=order)
 
 
 def _every_size(ask: CacheSplits, side_skills: SideSkills) -> Iterator[Split]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from equipoise.core import events as e
-from equipoise.core.asks import LoadSummaries
+from equipoise.core.asks import AskSide, LoadSummaries
 from equipoise.core.effects import Effect, Lock, LogDecision, Place
 from equipoise.core.joins import answer_switch, place_joiner
 from equipoise.core.memory import HeldSide
@@ -365,3 +365,43 @@ def test_a_player_who_has_to_stay_is_logged_once_a_round_for_each_reason() -> No
         assert first == [LogDecision("kept", Text(Phrase.REFUSED_LOCKED, ("119",)), players=ids("e"), side=B)]
         assert of(LogDecision, wants(session, "e", A, now=63.0)) == []
         play(session, [(64.0, started("b|ce", 64.0))])
+
+
+# Joins where the errors of ratings are known.
+
+
+def asks_the_pool(session: Session, player: str, side: Side | None, now: float = 1.0) -> AskSide:
+    """The question about a joiner at equal sizes whose deviation is known."""
+    joiner = PlayerSummary(PlayerId(player), 2000.0, deviation=600.0)
+    play(session, [(now, e.SummariesLoaded((joiner,)))])
+    (question,) = wants(session, player, side, now)
+    assert isinstance(question, AskSide)
+    return question
+
+
+def test_the_pool_says_which_side_of_a_joiner_becomes_more_even() -> None:
+    session = begun(Mode.KOTH, "a|b")
+    question = asks_the_pool(session, "c", A)
+    assert (question.a, question.b, question.player, question.wanted) == (ids("a"), ids("b"), ids("c")[0], A)
+    place, *_ = play(session, [(1.1, e.SideFound(question, B))])
+    assert place == Place(PlayerId("c"), B, WEAKER)
+    assert play(session, [(1.2, e.SideFound(question, B))]) == []
+
+
+def test_a_joiner_whose_sides_have_changed_meanwhile_is_asked_about_again_or_goes_to_the_smaller_side() -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    question = asks_the_pool(session, "e", A)
+    play(session, [(1.1, e.SideChanged(1.1, PlayerId("b"), B)), (1.1, e.SideChanged(1.1, PlayerId("d"), A))])
+    (again,) = of(AskSide, play(session, [(1.2, e.SideFound(question, A))]))
+    assert isinstance(again, AskSide)
+    assert set(again.a) == set(ids("ad"))
+    play(session, [(1.3, e.PlayerLeft(1.3, PlayerId("c")))])
+    (place,) = of(Place, play(session, [(1.4, e.SideFound(again, A))]))
+    assert place == Place(PlayerId("e"), B, SMALLER)
+
+
+def test_ratings_that_come_while_the_pool_is_asked_ask_no_second_time() -> None:
+    session = begun(Mode.KOTH, "a|b")
+    question = asks_the_pool(session, "c", None)
+    assert play(session, [(1.1, summaries({"a": 1500.0}))]) == []
+    assert len(of(Place, play(session, [(1.2, e.SideFound(question, A))]))) == 1

@@ -44,6 +44,44 @@ def test_facts_are_read_where_they_are_given(tmp_path: Path) -> None:
     assert history.quit.tolist() == [False, False, True] + [False] * 6
 
 
+COUNTED = (
+    "match_id,team,player_id,assists,points,extra",
+    "m1,2,cid,2,,classes=medic:60|scout:180.5",
+    "m1,1,ann,5,31,quit=1;classes=scout:240",
+    "m2,1,ann,,,",
+    "m2,2,cid,,,",
+    "m3,1,ann,,,",
+    "m3,2,cid,0,0,classes=",
+)
+
+
+def test_counts_and_seconds_by_class_are_read_in_the_order_of_the_teams(tmp_path: Path) -> None:
+    matches, people = sets.write(tmp_path)
+    people.write_text("\n".join(COUNTED) + "\n")
+    history = read_history(matches, people)
+    np.testing.assert_array_equal(history.assists, [5, 2, math.nan, math.nan, math.nan, 0])
+    np.testing.assert_array_equal(history.player_points, [31, math.nan, math.nan, math.nan, math.nan, 0])
+    assert history.classes == ("medic", "scout")
+    assert history.class_seconds is not None
+    assert history.class_seconds.tolist() == [[0, 240], [60, 180.5], *[[0, 0]] * 4]
+
+
+@pytest.mark.parametrize(
+    ("classes", "reason"),
+    [
+        ("scout", "classes 'scout' is not class:seconds|class:seconds, each class once"),
+        ("scout:1|scout:2", "classes 'scout:1|scout:2' is not class:seconds|class:seconds, each class once"),
+        ("spy:-1", "classes 'spy:-1' has '-1' for spy, which is not a number from 0 to 10,000,000"),
+    ],
+)
+def test_seconds_by_class_that_are_none_are_refused_with_file_and_line(
+    classes: str, reason: str, tmp_path: Path
+) -> None:
+    matches, people = sets.write(tmp_path)
+    people.write_text("\n".join((*COUNTED[:2], COUNTED[2].replace("scout:240", classes), *COUNTED[3:])) + "\n")
+    assert refused((matches, people)) == f"{people}:3: {reason}"
+
+
 def test_players_of_a_squad_share_a_number_and_players_without_one_are_alone(tmp_path: Path) -> None:
     squad = read_history(*sets.write(tmp_path)).squad
     assert squad is not None

@@ -91,6 +91,7 @@ def test_stretches_stand_at_their_participant() -> None:
     [
         ({"fraction_played": np.zeros(1)}, "1 fraction_played for 2 rows"),
         ({"points": np.zeros(5)}, "5 points for 2 rows"),
+        ({"class_seconds": np.zeros((2, 2)), "classes": ("spy",)}, "class_seconds are not by 1 classes"),
         ({"map": np.array([3], np.int32), "maps": ("one",)}, "map hold a number"),
     ],
 )
@@ -109,6 +110,8 @@ def test_facts_that_do_not_fit_are_refused(facts: dict[str, Any], complaint: str
         ("fraction_played", 0.0, 1.0),
         ("kills", 0.0, 1e9),
         ("deaths", 0.0, 1e9),
+        ("assists", 0.0, 1e9),
+        ("player_points", 0.0, 1e9),
         ("points", -1e9, 1e9),
         ("seconds", 0.0, 1e12),
         ("weight", 0.0, 1e9),

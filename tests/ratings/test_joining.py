@@ -21,8 +21,9 @@ MATCHES = [
     Match(((ANN, CAT), (BOB,)), ranks=(1, 0), fraction_played={CAT: 0.5}, quits=frozenset({CAT}), seconds=90.0),
     Match(((BOB,), (CAT,)), ranks=(0, 1), map="well", mode="koth", weight=0.5, skill_at_start={BOB: 1.0}),
     Match(((CAT,), (ANN,)), ranks=(0, 1), map="arena", sides=("blu", "red"), points=(3.0, 1.0), started_at=5.0),
-    Match(((ANN, BOB), (CAT,)), ranks=(0, 1), squads=((ANN, BOB),), counts={ANN: Counts(3, 1)}),
+    Match(((ANN, BOB), (CAT,)), ranks=(0, 1), squads=((ANN, BOB),), counts={ANN: Counts(3, 1, 4, 9, {"spy": 8.0})}),
     Match(((CAT,), (ANN,)), ranks=(0, 1), spans={CAT: (Span(0, 0, 9), Span(1, 9, 10, Role.COMMANDER))}, seconds=10.0),
+    Match(((CAT,), (ANN,)), ranks=(0, 1), counts={CAT: Counts(1, 2, 0, 1, {"medic": 5.0, "spy": 2.0}), ANN: Counts()}),
     Match(((BOB,), (CAT, ANN)), ranks=(1, 0), spans={CAT: (Span(1, 3, 9.5),), ANN: (Span(1, 0, 4),)}),
 ]
 

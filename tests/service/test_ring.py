@@ -25,7 +25,7 @@ from equipoise.core.model import LineupPlayer, Participant, PlayerId, Presence, 
 from equipoise.errors import SpillError
 from equipoise.service.ring import MAGIC, RESERVE, SLOTS, Ring, UnstoredRound, framed, frames
 from tests.store.disk import fast_directory, filled, no_file_above, small_disk, without_root
-from tests.store.samples import a_round
+from tests.store.samples import a_round, with_counts
 
 
 def waiting(number: int) -> UnstoredRound:
@@ -62,7 +62,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_what_was_pushed_comes_out_oldest_first_also_from_a_ring_opened_anew(path: Path) -> None:
-    pushed = [waiting(n) for n in (3, 1, 2)]
+    pushed = [waiting(3), waiting(1), UnstoredRound(with_counts(a_round(2)), None, 2.0)]
     with opened(path) as ring:
         for entry in pushed:
             ring.push(entry)

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from equipoise.core.outlook import Outlook
+from equipoise.core.phrases import Phrase, with_chance
 from tests.sourcemod.answerer import Daemon, crowd, ids, obliging, seat, settle
 from tests.sourcemod.conftest import SCRIPTING
 from tests.sourcemod.rig import Game, Player, Plugin, compile_text
@@ -275,6 +277,42 @@ def test_every_player_reads_their_own_language(game: Game, daemon: Daemon, ann: 
     ]
     assert "已连胜 3 局" in bob.chat[-2]
     assert ann.chat[-1].startswith("\x04[Equipoise]\x01 ")
+
+
+INTERVALS = {
+    "en": "(30 to 73)",
+    "de": "(30 bis 73)",
+    "es": "(30 a 73)",
+    "fr": "(30 à 73)",
+    "pl": "(od 30 do 73)",
+    "pt": "(30 a 73)",
+    "ru": "(30–73)",
+    "chi": "（30 至 73）",
+}
+
+
+@pytest.mark.parametrize("language", INTERVALS)
+def test_players_read_how_sure_a_chance_is_in_every_language(
+    game: Game, daemon: Daemon, ann: Player, language: str
+) -> None:
+    ann.language = language
+    known = Outlook(0.52, 0.3, 0.73, 0.14)
+    texts = [
+        with_chance(Phrase.SCRAMBLED, ("RED",), known),
+        with_chance(Phrase.SHUFFLED, ("2", "RED"), known),
+        with_chance(Phrase.SHUFFLE_NEEDLESS, ("RED",), known),
+        with_chance(Phrase.VOTE_EVEN, ("RED",), known),
+        with_chance(Phrase.TEAMS_CHANCE, ("RED",), known),
+        with_chance(Phrase.DRY_RUN, ("2", "RED", "61"), known),
+    ]
+    lines = [{"phrase": text.phrase.key, "args": list(text.args)} for text in texts]
+    daemon.order("tell", id=str(ann.steamid), lines=lines)
+    game.rcon("equipoise_poll")
+    settle(game)
+    told = ann.chat[-len(lines) :]
+    assert all("RED" in line and "52 %" in line and INTERVALS[language] in line for line in told)
+    assert not any("Equipoise_" in line or "{" in line for line in told)
+    assert "61" in told[-1]
 
 
 def test_ids_are_read_as_names(game: Game, daemon: Daemon, ann: Player) -> None:

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pytest
 
+from tests.sourcemod.answerer import settle
 from tests.sourcemod.rig import play
 from tests.sourcemod.rig.game.facts import BLU, RED, State
 from tests.sourcemod.sessions import Evening
@@ -98,7 +99,7 @@ def test_a_stalemate_resets_the_streak(new_evening: NewEvening) -> None:
     evening.live()
     play.fight(evening.game)
     evening.game.rounds.stalemate()
-    evening.game.settle()
+    settle(evening.game)
     assert evening.status()["streak"] == 0
 
     evening.round(RED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -42,9 +43,9 @@ async def test_a_round_has_its_players_with_their_rounds_and_outcome_before(tmp_
 @in_loop
 async def test_a_squad_counts_its_players_on_the_same_side(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
-        await pool.record(a_round(1, a=(1, 2, 3), b=(4, 5)), None)
-        squads = f'[["{player(1)}", "{player(3)}", "{player(4)}", "{player(9)}"]]'
-        changed(tmp_path, "UPDATE rounds SET squads = ?", squads)
+        record = a_round(1, a=(1, 2, 3), b=(4, 5))
+        squads = (tuple(player(number) for number in (1, 3, 4, 9)),)
+        await pool.record(replace(record, round=replace(record.round, squads=squads)), None)
         (found,) = await pool.store.measured("main", 500)
     assert [seat.squad for seat in found.seats] == [2, 1, 2, 1, 1]
 
@@ -75,4 +76,15 @@ async def test_a_teams_size_is_that_of_the_larger_side_as_the_round_went_live(tm
         await pool.record(a_round(1, a=(1, 2, 3), b=(4,)), None)
         await pool.record(a_round(2, a=(1,), b=(4, 5)), None)
         await pool.record(a_round(3, unrated="short"), None)
-        assert await pool.store.team_sizes("main", 500) == [TeamSize(SERVER, 2), TeamSize(SERVER, 3)]
+        assert await pool.store.team_sizes("main", 500) == [TeamSize(SERVER, 3), TeamSize(SERVER, 2)]
+
+
+@in_loop
+async def test_a_round_that_lost_participants_or_is_void_is_left_out(tmp_path: Path) -> None:
+    async with opened(tmp_path) as pool:
+        for number in (1, 2, 3):
+            await pool.record(a_round(number), None)
+        changed(tmp_path, "UPDATE rounds SET pruned = 1 WHERE id LIKE '%-1'")
+        changed(tmp_path, "UPDATE rounds SET prediction = NULL WHERE id LIKE '%-2'")
+        assert len(await pool.store.measured("main", 500)) == 1
+        assert len(await pool.store.team_sizes("main", 500)) == 1

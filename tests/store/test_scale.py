@@ -47,6 +47,8 @@ READS: Mapping[str, Call] = {
     "players": lambda store: store.players(POOL, SIX, 10),
     "names": lambda store: store.names(POOL, SIX),
     "predictions": lambda store: store.predictions(POOL, 100),
+    "measured": lambda store: store.measured(POOL, 100),
+    "team sizes": lambda store: store.team_sizes(POOL, 100),
     "crowd": lambda store: store.crowd(POOL, since=MONTH_AGO),
     "top": lambda store: store.top(POOL, 10, since=MONTH_AGO),
     "rank": lambda store: store.rank(POOL, player(5), since=MONTH_AGO),

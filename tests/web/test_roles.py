@@ -62,6 +62,7 @@ ALLOWED: dict[str, tuple[str, Any, dict[str, str]]] = {
     "GET /v1/admin/pools/{pool}/refit": ("/v1/admin/pools/main/refit", None, READERS),
     "GET /v1/admin/pools/{pool}/top": ("/v1/admin/pools/main/top", None, READERS),
     "GET /v1/admin/pools/{pool}/players": ("/v1/admin/pools/main/players?text=7", None, READERS),
+    "POST /v1/admin/pools/{pool}/match": ("/v1/admin/pools/main/match", {"a": [RED], "b": [BLU]}, READERS),
     "GET /v1/admin/pools/{pool}/export": ("/v1/admin/pools/main/export", None, ADMINS),
     "GET /v1/admin/servers": ("/v1/admin/servers", None, READERS),
     "GET /v1/admin/servers/{server}": ("/v1/admin/servers/arena-1", None, READERS),

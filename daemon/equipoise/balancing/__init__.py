@@ -13,22 +13,23 @@ from statistics import pstdev
 from typing import Any
 
 from equipoise.balancing.chances import Values, chance, field_skills, on_both_sides, on_field, outlook, skills
+from equipoise.balancing.joins import side_of_joiner
 from equipoise.balancing.means import best, who_plays
 from equipoise.balancing.shuffles import shuffled
 from equipoise.core import model as core
-from equipoise.core.asks import AskChance, AskMoves, AskSplit, CacheSplits, Purpose
+from equipoise.core.asks import AskChance, AskMoves, AskSide, AskSplit, CacheSplits, Purpose
 from equipoise.core.bench import duel
 from equipoise.core.effects import RecordRound
-from equipoise.core.events import ChanceFound, MovesSolved, SolveFailed, SplitsCached, SplitSolved
+from equipoise.core.events import ChanceFound, MovesSolved, SideFound, SolveFailed, SplitsCached, SplitSolved
 from equipoise.core.model import Context, Entry, Participant, PlayerId, PlayerSummary, Side, Split
 from equipoise.errors import SplitError
-from equipoise.ratings.system import Match, Span, System, ranks_of
+from equipoise.ratings.system import Match, SkillContext, Span, System, ranks_of
 from equipoise.solver import Assignment, splits, transfer
 
 __all__ = ["Question", "Solved", "answer", "asked_players", "chance", "match_of", "outlook", "skills", "summaries_on"]
 
-Question = AskSplit | AskMoves | CacheSplits | AskChance
-Solved = SplitSolved | MovesSolved | SplitsCached | ChanceFound | SolveFailed
+Question = AskSplit | AskMoves | AskSide | CacheSplits | AskChance
+Solved = SplitSolved | MovesSolved | SideFound | SplitsCached | ChanceFound | SolveFailed
 
 
 def asked_players(ask: Question) -> tuple[PlayerId, ...]:
@@ -38,6 +39,8 @@ def asked_players(ask: Question) -> tuple[PlayerId, ...]:
             return (*ask.larger, *ask.smaller)
         case AskChance():
             return (*ask.a, *ask.b)
+        case AskSide():
+            return (*ask.a, *ask.b, ask.player)
         case AskSplit() | CacheSplits():
             return tuple(entry.id for entry in ask.entries)
 
@@ -46,6 +49,8 @@ def answer(ask: Question, system: System[Any]) -> Solved:
     """Solve an ask with the system's present skills; `SolveFailed` when the constraints allow no answer."""
     if isinstance(ask, AskChance):
         return ChanceFound(ask, outlook(system, ask.context, ask.a, ask.b, ask.commanders))
+    if isinstance(ask, AskSide):
+        return SideFound(ask, side_of_joiner(ask, system))
     try:
         match ask:
             case AskSplit():
@@ -105,6 +110,10 @@ def summaries_on(
     players = [summary.id for summary in summaries]
     skills = zip(*on_both_sides(system, context, players), strict=True)
     found = tuple(replace(each, side_skills=on) for each, on in zip(summaries, skills, strict=True))
+    if system.correlated:
+        # With it known, the session asks which side of a joiner becomes more even.
+        asked = SkillContext(context.mode.value, context.map)
+        found = tuple(replace(each, deviation=system.deviation(each.id, asked)) for each in found)
     if shown is None or shown is system:
         return found
     rated = zip(*on_both_sides(shown, context, players), strict=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from equipoise.core.model import Context, PlayerId, Role, Side
 from equipoise.core.outlook import Outlook, interval
-from equipoise.ratings.system import Match, SkillContext, Span, System
+from equipoise.ratings.system import Covariance, Match, SkillContext, Span, System
 
 QUANTILES = tuple(NormalDist().inv_cdf((n + 0.5) / 200) for n in range(200))
 """Equally probable values of a standard normal variable: a mean over them is an integral, here to 10⁻³."""
@@ -83,10 +83,20 @@ def outlook(
     known = system.covariance((*a, *b), SkillContext(context.mode.value, context.map))
     if known is None:
         return Outlook.alone(predicted)
-    signs = (1.0,) * len(a) + (-1.0,) * len(b)
-    variance = sum(sign * sum(map(mul, signs, row)) for sign, row in zip(signs, known, strict=True))
+    spread = math.sqrt(variance(known, len(a)))
+    return uncertain(predicted, 4.0 / system.gap(1.0, max(len(a), len(b))) * spread)
+
+
+def variance(known: Covariance, on_a: int) -> float:
+    """The variance of the difference of two sides, of whose players the first `on_a` are on A.
+
+    >>> variance([[4.0, 1.0], [1.0, 9.0]], on_a=1)
+    11.0
+    """
+    signs = (1.0,) * on_a + (-1.0,) * (len(known) - on_a)
+    found = sum(sign * sum(map(mul, signs, row)) for sign, row in zip(signs, known, strict=True))
     # Rounding may leave a variance of nothing below 0.
-    return uncertain(predicted, 4.0 / system.gap(1.0, max(len(a), len(b))) * math.sqrt(max(0.0, variance)))
+    return float(max(0.0, found))
 
 
 def uncertain(predicted: float, deviation: float) -> Outlook:

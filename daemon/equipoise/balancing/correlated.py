@@ -10,12 +10,19 @@ from itertools import combinations
 from typing import Any
 
 from equipoise.balancing.chances import NO_PLAYERS, Values, on_both_sides, on_field
-from equipoise.balancing.expected import Problem, Search, Sides, Toll, limit_of
+from equipoise.balancing.expected import Problem, Search, Sides, Toll, all_evened, limit_of
 from equipoise.balancing.means import even_difference
 from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, ShuffleTerms
-from equipoise.core.model import Context, Entry, PlayerId, Side, Split
+from equipoise.core.model import Context, Entry, Mode, PlayerId, Side, Split
 from equipoise.ratings.system import Covariance, SkillContext, System
 from equipoise.solver import Assignment, Pin
+
+OF_TOLERANCE = 0.25
+"""The part of an ask's tolerance by which sides may be more uneven than the best.
+
+A tolerance of the predicted chance costs little in truth while ratings are unsure. One of unevenness is what is truly
+given up, and a hundredth is half of what the choice of a split can gain at all.
+"""
 
 STANDS: dict[Side | None, int] = {Side.A: 1, Side.B: -1, None: 0}
 PINS = {Side.A: Pin.A, Side.B: Pin.B}
@@ -52,7 +59,7 @@ class Known:
 
     def limit(self, search: Search, sides: int, tolerance: float, fair: float | None = None) -> float:
         """The cost up to which sides are even enough: the tolerance above the least unevenness, or a fair one."""
-        return limit_of(search, tolerance, self.system.gap(1.0, sides) / 4, fair)
+        return limit_of(search, OF_TOLERANCE * tolerance, self.system.gap(1.0, sides) / 4, fair)
 
 
 def playing(ask: AskSplit, found: Assignment, values: Values, system: System[Any]) -> Split:
@@ -106,10 +113,28 @@ def crossing(ask: AskMoves, moved: Sequence[int], system: System[Any]) -> tuple[
 
 
 def every_size(ask: CacheSplits, found: Sequence[Assignment], system: System[Any]) -> tuple[Split, ...]:
-    """For every assignment the best sides of those who play in it."""
+    """For every assignment the best sides of those who play in it; in haste, as there are many and few are ever used.
+
+    Equally large sides whose players are worth the same on both are improved all at once.
+    """
     players, known = [entry.id for entry in ask.entries], Known(system, ask.context)
     values, covariance = on_both_sides(system, ask.context, players), known.covariance(players)
-    return tuple(_of_size(each, players, values, covariance, known) for each in found)
+    equal = [each for each in found if len(each.a) == len(each.b)]
+    if ask.context.mode is Mode.NS2 or values[0] != values[1]:
+        equal = []
+    given = [[(index in each.a) - (index in each.b) for index in range(len(players))] for each in equal]
+    at_once = dict(zip([each.sizes for each in equal], all_evened(values[0], covariance, given), strict=True))
+    return tuple(
+        Split(
+            *(
+                tuple(one for one, side in zip(players, at_once[each.sizes], strict=True) if side == stand)
+                for stand in (1, -1, 0)
+            )
+        )
+        if each.sizes in at_once
+        else _of_size(each, players, values, covariance, known)
+        for each in found
+    )
 
 
 def _of_size(

@@ -35,11 +35,13 @@ class Form:
         """By how much the value of every row changes when one unit alone crosses."""
         return np.asarray(4 * (np.diagonal(self.matrix) - rows * (rows @ self.matrix - self.linear)))
 
-    def swaps(self, rows: Rows, on_a: Numbers, on_b: Numbers, fixed: Numbers, into: Numbers) -> Numbers:
-        """By how much it changes when a unit of A and one of B change places; the barriers close units and pairs."""
-        flips = self.flips(rows)
-        changes = np.add((flips + on_b)[:, None, :], fixed - 8 * self.matrix, out=into)
-        changes += (flips + on_a)[:, :, None]
+    def swaps(
+        self, rows: Rows, into: Numbers, closed: Numbers | float = 0.0, barrier: Numbers | float = 0.0
+    ) -> Numbers:
+        """By how much it changes when a unit of A and one of B change places; infinite for the pairs that cannot."""
+        flips = self.flips(rows) + closed
+        changes = np.add(np.where(rows < 0, flips, np.inf)[:, None, :], barrier - 8 * self.matrix, out=into)
+        changes += np.where(rows > 0, flips, np.inf)[:, :, None]
         return changes
 
     @property
@@ -67,7 +69,7 @@ class Descent:
         """Every start after its swaps; a row is done when none helps, or when its cost is at most `until`."""
         rows = starts.copy()
         cost, active = self.cost.of(rows), np.arange(len(rows))
-        least, room = -self.cost.grain, np.empty((len(rows), *self.barrier.shape))
+        least, room = -self.cost.grain, self._room(rows)
         while len(active := active[cost[active] > until]):
             chosen, change, gain = self._best(rows[active], limit - cost[active], room[: len(active)])
             helps = gain < least
@@ -79,28 +81,25 @@ class Descent:
 
     def swaps(self, rows: Rows, into: Numbers | None = None) -> Numbers:
         """By how much the cost changes with every swap that is allowed; infinite for the others."""
-        on_a, on_b = (np.where(rows * side > 0, self.closed, np.inf) for side in (1, -1))
-        changes = np.empty((len(rows), *self.barrier.shape)) if into is None else into
-        changes = self.cost.swaps(rows, on_a, on_b, self.barrier, changes)
+        room = self._room(rows) if into is None else into
+        changes = self.cost.swaps(rows, room, self.closed, self.barrier)
         if self.capped is not None:
-            room = self.cap - self.capped.of(rows) + 0.5
-            changes[self._of(self.capped, rows) > room[:, None, None]] = np.inf
+            left = self.cap - self.capped.of(rows) + 0.5
+            changes[self.capped.swaps(rows, self._room(rows)) > left[:, None, None]] = np.inf
         return changes
 
     def _best(self, rows: Rows, slack: Numbers, into: Numbers) -> tuple[Numbers, Numbers, Numbers]:
         """Of every row the best swap, by what it changes the cost, and by what it is better."""
         rank = changes = self.swaps(rows, into)
         if self.toll is not None:
-            tolled = changes + self._of(self.toll, rows) * self._heavy
+            tolled = changes + self.toll.swaps(rows, self._room(rows)) * self._heavy
             rank = np.where(changes > slack[:, None, None], np.inf, tolled)
         chosen = rank.reshape(len(rows), -1).argmin(1)
         place = np.arange(len(rows)), chosen
         return chosen, changes.reshape(len(rows), -1)[place], rank.reshape(len(rows), -1)[place]
 
-    def _of(self, form: Form, rows: Rows) -> Numbers:
-        """By how much another form changes with every swap."""
-        nothing = np.zeros(1)
-        return form.swaps(rows, nothing, nothing, nothing, np.empty((len(rows), *self.barrier.shape)))
+    def _room(self, rows: Rows) -> Numbers:
+        return np.empty((len(rows), *self.barrier.shape))
 
     @property
     def _heavy(self) -> float:

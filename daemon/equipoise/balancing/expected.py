@@ -13,6 +13,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import NormalDist
+from zlib import crc32
 
 import numpy as np
 
@@ -23,10 +24,12 @@ from equipoise.solver import Pin
 
 WORK = 1 << 16
 """Pairs of units, over all starts: their number falls with the square of the number of units."""
-FEWEST, MOST = 16, 96
+FEWEST, MOST = 16, 64
 """Starts."""
+HASTY = 8
+"""Starts for each of many sides."""
 KICKED = 2
-"""How often the best sides are disturbed and improved again."""
+"""How often the best sides are disturbed and improved again; once where there are as many starts as there may be."""
 QUANTILES = np.array([NormalDist().inv_cdf((n + 0.5) / 100) for n in range(100)])
 STEPS = 16 * np.linspace(0.0, 1.0, 81) ** 2
 """Leads for which unevenness is computed, in log-odds."""
@@ -131,9 +134,10 @@ class Search:
             self.present = self.present[moves.of(self.present) <= cap + 0.5]
         starts = self.present if max_moves is not None else np.concatenate([self.present, self.placing.random(count)])
         self.minima = self.descent.run(starts)
-        for _ in range(KICKED if max_moves is None else 0):
-            kicked = self.placing.kicked(self.least, max(FEWEST, count // 2))
-            self.minima = np.concatenate([self.minima, self.descent.run(kicked)])
+        kicked = KICKED if count < MOST else 1
+        for _ in range(kicked if max_moves is None else 0):
+            disturbed = self.placing.kicked(self.least, max(FEWEST, count // 2))
+            self.minima = np.concatenate([self.minima, self.descent.run(disturbed)])
 
     @property
     def least(self) -> Rows:
@@ -152,7 +156,7 @@ class Search:
         mirrored = -self.minima if self.placing.mirrors else self.minima[:0]
         rows = distinct(np.concatenate([self.present, nearest, self.minima, mirrored]))
         rows = rows[self.cost.of(rows) <= limit]
-        rows = rows[np.lexsort((self.cost.of(rows), form.of(rows)))][: self.count // 4]
+        rows = rows[np.lexsort((self.cost.of(rows), form.of(rows)))][: max(4, self.count // 8)]
         descent = self.descent
         tolled = Descent(self.cost, descent.barrier, descent.closed, form, descent.capped, descent.cap)
         rows = tolled.run(rows, limit=limit)
@@ -226,3 +230,27 @@ def limit_of(search: Search, tolerance: float, log_odds: float, fair: float | No
     least = unevenness(lead, variance)
     most = fair if fair is not None and least <= fair else least + tolerance
     return cost_at(most, lead, variance) * log_odds**2
+
+
+def all_evened(
+    values: Sequence[float], covariance: Covariance, given: Sequence[Sequence[int]]
+) -> list[tuple[int, ...]]:
+    """Each of the given sides improved among those who play in it; 0 is the bench, and the sides are equally large.
+
+    Each is also tried from a few sides at random. One descent has them all.
+    """
+    if not given:
+        return []
+    worth, known = np.array(values, dtype=float) - np.mean(values), np.array(covariance, dtype=float)
+    cost = Form(known + np.outer(worth, worth), np.zeros_like(worth), 0.0)
+    draw = np.random.default_rng(crc32(cost.matrix.tobytes()))
+    more = max(1, min(HASTY, WORK // len(worth) ** 2 // len(given)) - 1)
+    starts = np.repeat(np.array(given, dtype=float)[:, None], 1 + more, axis=1)
+    for sides in starts:
+        playing = np.flatnonzero(sides[0])
+        sides[1:, playing] = draw.permuted(sides[1:, playing], axis=1)
+    rows = starts.reshape(-1, len(worth))
+    found = Descent(cost, np.zeros_like(known), np.zeros_like(worth)).run(rows)
+    best = cost.of(found).reshape(len(given), -1).argmin(1)
+    chosen = found.reshape(starts.shape)[np.arange(len(given)), best]
+    return [tuple(int(side) for side in row) for row in chosen]

@@ -18,8 +18,10 @@ import msgspec
 
 from equipoise import config
 from equipoise.cli.client import NO_DAEMON, Client
+from equipoise.cli.histories import configured_pool
 from equipoise.cli.options import FAILED, say_opened, stop
 from equipoise.cli.output import progress
+from equipoise.cli.remote import one_pool
 from equipoise.errors import StoreRefused
 from equipoise.files import sync
 from equipoise.moving.jsonl import PIECE, written
@@ -33,8 +35,9 @@ SECONDS = 60
 Take = Callable[[bytes], None]
 
 
-def export(path: Path, pool: str, target: Path, url: str | None, token: str | None) -> None:
-    """Write the pool. ConfigError, StoreError: there is no store, or no such pool."""
+def export(path: Path, name: str | None, target: Path, url: str | None, token: str | None) -> None:
+    """Write the pool, by default the only one. ConfigError, StoreError: there is no store, or no such pool."""
+    pool = name or _only_pool(path, url, token)
     with _output(target) as take:
         with _asked(Client.of(path, url, token), pool) as answer:
             if answer is not None:
@@ -45,6 +48,13 @@ def export(path: Path, pool: str, target: Path, url: str | None, token: str | No
             asyncio.run(_from_store(path, pool, take))
     if str(target) != "-":
         click.echo(f"{target}: pool {pool}, {target.stat().st_size / 1e6:,.1f} MB.")
+
+
+def _only_pool(path: Path, url: str | None, token: str | None) -> str:
+    """Of the daemon at an address that was given, else of the configuration."""
+    if url is not None:
+        return one_pool(Client.of(path, url, token), None)
+    return configured_pool(config.load(path, os.environ), None).name
 
 
 async def _from_store(path: Path, pool: str, take: Take) -> None:

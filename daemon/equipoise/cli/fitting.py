@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from equipoise.ratings.joint.spread import SpreadFit
     from equipoise.ratings.trueskill2.params import TrueSkill2Params
 
-LEAST_FOR_SPREAD = 100
 LEAST_FOR_ESTIMATES = 500
 """Rounds that are needed."""
 NOTHING = 1e-12
@@ -43,22 +42,28 @@ def fit_spread(history: History | None, pool: Pool | None, as_json: bool) -> Non
     The most likely spread is proposed if it is at least two standard errors from the present one. The daemon may run
     meanwhile. Exit code 1: none is proposed.
     """
+    from equipoise.ratings.joint.spread import LEAST
+
     params, rounds = _joint_params(pool), 0 if history is None else len(history)
-    missing = max(0, LEAST_FOR_SPREAD - rounds)
+    missing = max(0, LEAST - rounds)
     fit = None if history is None or missing else _fitted(params, history)
     missing = fit.missing if fit else missing
     if as_json:
         found = {"rounds": rounds, "missing": missing, "spread": params.spread, "fit": fit and asdict(fit)}
         click.echo(json_text({"pool": pool and pool.name, **found}))
         return
-    if rounds < LEAST_FOR_SPREAD:
-        stop(f"{counted(rounds, 'round')} are stored; {missing} more are needed", REFUSED)
+    if rounds < LEAST:
+        stop(_too_few(rounds, missing), REFUSED)
     if fit is None:
         stop("no spread fits: the results show no differences of skill, or boundless ones", REFUSED)
     _show_spread(fit, params, rounds)
     if missing:
         stop(f"not proposed: {_why_not(fit)}", REFUSED)
     _propose_spread(pool, fit.spread)
+
+
+def _too_few(rounds: int, missing: int) -> str:
+    return f"{counted(rounds, 'round')}: too few, {missing} more are needed"
 
 
 def _fitted(params: JointParams, history: History) -> SpreadFit | None:
@@ -128,7 +133,11 @@ def estimate(history: History | None, pool: Pool | None, sweeps: int, as_json: b
     rounds = 0 if history is None else len(history)
     if history is None or rounds < LEAST_FOR_ESTIMATES:
         missing = LEAST_FOR_ESTIMATES - rounds
-        stop(f"{counted(rounds, 'round')} are stored; {missing} more are needed", REFUSED)
+        if not as_json:
+            stop(_too_few(rounds, missing), REFUSED)
+        none = {"estimated": None, "log_loss_before": None, "log_loss": None, "better": False, "counts": False}
+        click.echo(json_text({"pool": pool and pool.name, "rounds": rounds, "missing": missing, **none}))
+        return
     from equipoise.lab import estimates
 
     params = _trueskill2_params(pool)
@@ -139,7 +148,9 @@ def estimate(history: History | None, pool: Pool | None, sweeps: int, as_json: b
     better = best.log_loss < before
     if as_json:
         losses = {"log_loss_before": before, "log_loss": best.log_loss, "better": better, "counts": best.counted}
-        click.echo(json_text({"pool": pool and pool.name, "rounds": rounds, "estimated": values, **losses}))
+        click.echo(
+            json_text({"pool": pool and pool.name, "rounds": rounds, "missing": 0, "estimated": values, **losses})
+        )
         return
     click.echo(f"log loss  {before:.4f} → {best.log_loss:.4f}, over the last 80 % of {counted(rounds, 'round')}")
     for other in others:

@@ -9,7 +9,7 @@ import click
 
 from equipoise.cli.client import Client
 from equipoise.cli.options import examples
-from equipoise.cli.remote import json_option, print_json, remote
+from equipoise.cli.remote import json_option, one_pool, pool_option, print_json, remote
 from equipoise.cli.words import interval, percent
 from equipoise.lab.printable import printable
 
@@ -29,19 +29,21 @@ def match() -> None:
 )
 @remote
 @json_option
-@click.option("--pool", "name", default="main", show_default=True, help="The pool.")
+@pool_option
 @click.option("--mode", help="The kind of map, such as arena or koth, for rating systems that know it.")
 @click.option("--map", "map_name", default="", help="The map's name, for rating systems that know maps.")
 @click.argument("players", nargs=-1, required=True, metavar="PLAYER... vs PLAYER...")
 def quality(
-    client: Client, players: tuple[str, ...], name: str, mode: str | None, map_name: str, as_json: bool
+    client: Client, players: tuple[str, ...], pool: str | None, mode: str | None, map_name: str, as_json: bool
 ) -> None:
     """How even two sides are known to be: players by id or last name, the two sides parted by the word vs.
 
     The quality is 1 for sides that are known to be even, and 0 for a match that is decided.
     """
     a, b = _sides(players)
-    answer = client.send("POST", "pools", name, "match", body={"a": a, "b": b, "mode": mode, "map": map_name})
+    answer = client.send(
+        "POST", "pools", one_pool(client, pool), "match", body={"a": a, "b": b, "mode": mode, "map": map_name}
+    )
     if print_json(answer, as_json):
         return
     for side in ("a", "b"):

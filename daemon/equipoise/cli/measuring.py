@@ -10,6 +10,7 @@ from equipoise.cli.client import Client
 from equipoise.cli.options import examples
 from equipoise.cli.remote import json_option, pool_options, print_json, remote
 from equipoise.cli.tables import print_table
+from equipoise.cli.words import counted
 
 _BY = {"squad": "squad", "experience": "rounds before", "last": "last outcome"}
 
@@ -46,6 +47,12 @@ def quality(client: Client, name: str, as_json: bool) -> None:
             "k_max",
             f"{better} suits the teams; it is {sizes['k_max']}. `pool recompute --set k_max={better}` shows more",
         )
+    spread = answer["spread"]
+    if spread is not None and not spread["missing"]:
+        fits = f"{spread['spread']:.3g} ± {spread['error']:.2g} fits best; it is {spread['present']:.3g}"
+        _say("spread", f"{fits}. `pool fit-spread` says more")
+    for each in answer["scores"]:
+        _show_scores(each)
     if answer["groups"]:
         _show_groups(answer["groups"])
 
@@ -60,6 +67,19 @@ def _show_balance(balance: dict[str, Any]) -> None:
     error = "" if less["error"] is None else f" ± {less['error']:.4f}"
     compared = f"log loss {measured['log_loss']['value']:.4f}, {less['value']:+.4f}{error} against the system shown"
     _say("balance", f"{compared}, over {measured['rounds']} rounds")
+
+
+def _show_scores(found: dict[str, Any]) -> None:
+    """What own scores count for in one mode."""
+    mode, rounds = found["mode"] or "every mode", counted(found["rounds"], "round")
+    use = "are used" if found["used"] else "are not used: they do not predict results better than wins alone"
+    _say("own scores", f"in {mode} {use} ({found['gain']:+.1f} nats over {rounds})")
+    if not found["used"]:
+        return
+    weights = (f"{one['feature']} {one['weight']:+.3f} ± {one['deviation']:.3f}" for one in found["weights"])
+    _say("", ", ".join(weights))
+    offset = "" if found["offset"] is None else f", lasting offsets {found['offset']:.2f} log-odds"
+    _say("", f"one round's score correlates {found['correlation']:.2f} with skill{offset}")
 
 
 def _show_groups(groups: list[dict[str, Any]]) -> None:

@@ -29,10 +29,12 @@ _file = click.Path(path_type=Path, exists=True, dir_okay=False, readable=True)
 @config_option
 @url_option
 @token_option
-@click.argument("name", metavar="[POOL]", default="main")
+@click.argument("name", metavar="[POOL]", required=False)
 @click.argument("target", metavar="[FILE]", type=click.Path(path_type=Path), default=Path("-"))
-def export_pool(path: Path, name: str, target: Path, url: str | None, token: str | None) -> None:
+def export_pool(path: Path, name: str | None, target: Path, url: str | None, token: str | None) -> None:
     """Write a whole pool as JSON Lines into FILE, which must not exist, or `-` for standard output.
+
+    POOL may be left out where there is only one pool, and both.
 
     The running daemon answers with the pool as it is at one moment, and goes on serving. If none runs, the store is
     read directly. docs/moving.md has the format.

@@ -11,7 +11,7 @@ from equipoise.cli import editing
 from equipoise.cli.client import Client
 from equipoise.cli.lists import csv_option, limited, one_format, pages
 from equipoise.cli.options import examples
-from equipoise.cli.remote import json_option, pool_option, print_json, remote
+from equipoise.cli.remote import json_option, one_pool, pool_option, print_json, remote
 from equipoise.cli.tables import Column, print_items
 from equipoise.cli.words import counted, iso_time, local_minute, local_time, percent, side_word
 from equipoise.lab.printable import printable
@@ -128,12 +128,12 @@ def _by_side(skills: dict[str, Any]) -> Iterator[dict[str, Any]]:
 @remote
 @json_option
 @csv_option
-@click.option("--pool", default="main", show_default=True, help="The pool.")
+@pool_option
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, metavar="N", help="How many.")
-def top_players(client: Client, pool: str, limit: int, as_json: bool, as_csv: bool) -> None:
+def top_players(client: Client, pool: str | None, limit: int, as_json: bool, as_csv: bool) -> None:
     """The leaderboard: players whose ratings are shown, and who played in the last weeks."""
     one_format(as_json=as_json, as_csv=as_csv)
-    answer = client.get("pools", pool, "top", limit=limit)
+    answer = client.get("pools", one_pool(client, pool), "top", limit=limit)
     if not print_json(answer, as_json):
         _print_players(answer["players"], as_csv=as_csv, empty=_nobody(answer))
 
@@ -152,13 +152,13 @@ def _nobody(answer: dict[str, Any]) -> str:
 @remote
 @json_option
 @csv_option
-@click.option("--pool", default="main", show_default=True, help="The pool.")
+@pool_option
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, metavar="N", help="How many.")
 @click.argument("text")
-def find_players(client: Client, text: str, pool: str, limit: int, as_json: bool, as_csv: bool) -> None:
+def find_players(client: Client, text: str, pool: str | None, limit: int, as_json: bool, as_csv: bool) -> None:
     """Find rated players by an id, or by a part of their SteamID64 or of their last name."""
     one_format(as_json=as_json, as_csv=as_csv)
-    answer = client.get("pools", pool, "players", text=text, limit=limit)
+    answer = client.get("pools", one_pool(client, pool), "players", text=text, limit=limit)
     if not print_json(answer, as_json):
         empty = f"No rated player's id or last name contains {printable(text)}."
         _print_players(answer["players"], as_csv=as_csv, empty=empty)

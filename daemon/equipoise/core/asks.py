@@ -126,6 +126,24 @@ class AskMoves:
 
 
 @dataclass(frozen=True, slots=True)
+class AskSide:
+    """Answered by `SideFound`: which of two equally large sides a joiner leaves more even.
+
+    Asked where the errors of ratings are known, because only the pool knows how they depend on each other.
+    """
+
+    version: int
+    context: Context
+    a: tuple[PlayerId, ...]
+    b: tuple[PlayerId, ...]
+    player: PlayerId
+    wanted: Side | None
+    """Taken if both are equally good."""
+    commanders: frozenset[PlayerId] = frozenset()
+    """NS2: those of both sides who sit in the command chair."""
+
+
+@dataclass(frozen=True, slots=True)
 class CacheSplits:
     """Answered by `SplitsCached` or `SolveFailed`: a split for every team size, the script's fallback."""
 
@@ -149,4 +167,4 @@ class AskChance:
     """NS2: those of both sides who sit in the command chair."""
 
 
-Ask = LoadSummaries | AskSplit | AskMoves | CacheSplits | AskChance
+Ask = LoadSummaries | AskSplit | AskMoves | AskSide | CacheSplits | AskChance

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from equipoise.core.asks import AskChance, AskMoves, AskSplit, CacheSplits
+from equipoise.core.asks import AskChance, AskMoves, AskSide, AskSplit, CacheSplits
 from equipoise.core.model import Mode, OrderId, PlayerId, PlayerSummary, Roster, Round, RoundId, Side, Split
 from equipoise.core.outlook import Outlook
 
@@ -252,6 +252,14 @@ class SplitsCached:
 
 
 @dataclass(frozen=True, slots=True)
+class SideFound:
+    """Answers `AskSide` with the side that the joiner goes to."""
+
+    ask: AskSide
+    side: Side
+
+
+@dataclass(frozen=True, slots=True)
 class ChanceFound:
     """Answers `AskChance`: how even the sides are, and how sure that is."""
 
@@ -287,5 +295,5 @@ ScriptEvent = (
     | Commanded
     | Heartbeat
 )
-Answer = SummariesLoaded | SplitSolved | MovesSolved | SplitsCached | ChanceFound | SolveFailed
+Answer = SummariesLoaded | SplitSolved | MovesSolved | SideFound | SplitsCached | ChanceFound | SolveFailed
 Event = ScriptEvent | Answer

@@ -4,7 +4,8 @@ The script holds the player until the answer arrives. A joiner goes, in this ord
 to, unless that would leave a gap of two; to the smaller side; to the side that leaves the smaller difference in
 skill. Wishes only break ties: if players could pick a side freely, friends and strong players would pick the same one.
 The difference needs the ratings of all players on the sides: until their summaries are loaded, the question is kept
-in `State.pending_joins`.
+in `State.pending_joins`. Where the errors of the ratings are known, the pool is asked which side becomes more even
+(`AskSide`), and the question is kept until it answers.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from equipoise.core import shuffles, wishes
-from equipoise.core.asks import LoadSummaries
+from equipoise.core.asks import AskSide, LoadSummaries
 from equipoise.core.effects import Ignored, LogDecision, Place
-from equipoise.core.events import Phase, SideWanted
+from equipoise.core.events import Phase, SideFound, SideWanted
 from equipoise.core.memory import HeldSide
 from equipoise.core.model import Entry, PlayerId, Roster, Side
 from equipoise.core.phrases import Phrase, Text
-from equipoise.core.state import Effects, State
+from equipoise.core.state import Effects, PendingJoin, State
 
 SkillsBySide = Mapping[Side, Mapping[PlayerId, float]]
 """The skill of each player on each side, in rating points."""
@@ -49,18 +50,29 @@ def side_wanted(state: State, event: SideWanted, now: float) -> Effects:
     wishes.asked(state, event)
     missing = state.without_summary(event.id) if state.acts else ()
     if missing:
-        state.pending_joins[event.id] = event
+        state.pending_joins[event.id] = PendingJoin(event)
         return (LoadSummaries(missing),)
     return _answer(state, event, now)
 
 
 def summaries_loaded(state: State, now: float) -> Effects:
     """Answer the players who waited for ratings."""
-    pending, state.pending_joins = state.pending_joins, {}
-    return tuple(effect for event in pending.values() for effect in _answer(state, event, now))
+    loaded = [pending.wanted for pending in state.pending_joins.values() if pending.ask is None]
+    for wanted in loaded:
+        del state.pending_joins[wanted.id]
+    return tuple(effect for wanted in loaded for effect in _answer(state, wanted, now))
 
 
-def _answer(state: State, event: SideWanted, now: float) -> Effects:
+def side_found(state: State, event: SideFound, now: float) -> Effects:
+    """Answer a player whose side the pool has chosen; if the roster has changed since the question, look again."""
+    pending = state.pending_joins.get(event.ask.player)
+    if pending is None or pending.ask != event.ask:
+        return ()
+    del state.pending_joins[event.ask.player]
+    return _answer(state, pending.wanted, now, event)
+
+
+def _answer(state: State, event: SideWanted, now: float, found: SideFound | None = None) -> Effects:
     entry = state.roster.get(event.id) or Entry(event.id, None)
     if not state.acts:
         sizes = state.roster.sizes()
@@ -70,17 +82,34 @@ def _answer(state: State, event: SideWanted, now: float) -> Effects:
         return (Place(event.id, None, Text(Phrase.REASON_WAITS)),)
     held = state.held_side(event.id, now)
     if entry.side is not None:
-        placement = answer_switch(state.roster, entry, event.side, held, now)
-    else:
+        return _place(state, entry, answer_switch(state.roster, entry, event.side, held, now), now)
+    question = _question(state, event, held)
+    if question is None:
         skills = {side: state.skills_on(side) for side in Side}
-        placement = place_joiner(state.roster, event.id, event.side, held, skills)
-    place = Place(event.id, placement.side, placement.reason)
+        return _place(state, entry, place_joiner(state.roster, event.id, event.side, held, skills), now)
+    if found is None or found.ask != question:
+        state.pending_joins[event.id] = PendingJoin(event, question)
+        return (question,)
+    return _place(state, entry, Placement(found.side, Text(Phrase.REASON_JOIN_WEAKER)), now)
+
+
+def _question(state: State, event: SideWanted, held: HeldSide | None) -> AskSide | None:
+    """What the pool is asked about a joiner; None where sizes or a lock decide, or no errors are known."""
+    a, b = (tuple(entry.id for entry in state.roster.on(side)) for side in Side)
+    summary = state.summaries.get(event.id)
+    if held is not None or len(a) != len(b) or summary is None or summary.deviation is None:
+        return None
+    return AskSide(state.version, state.memory.context, a, b, event.id, event.side, state.roster.commanders())
+
+
+def _place(state: State, entry: Entry, placement: Placement, now: float) -> Effects:
+    place = Place(entry.id, placement.side, placement.reason)
     if placement.refused:
-        return (place, *_note_kept(state, event.id, placement))
+        return (place, *_note_kept(state, entry.id, placement))
     if entry.side is placement.side:
         return (place,)
-    state.place(event.id, placement.side)
-    log = LogDecision("place", placement.reason, players=(event.id,), side=placement.side)
+    state.place(entry.id, placement.side)
+    log = LogDecision("place", placement.reason, players=(entry.id,), side=placement.side)
     return (place, log, *_lock(state, entry, placement.side, now))
 
 

@@ -354,6 +354,7 @@ _RECEIVE: dict[type, Callable[[State, Any, float], Effects]] = {
     e.SummariesLoaded: _summaries,
     e.SplitSolved: lambda state, event, now: scrambles.solved(state, event),
     e.MovesSolved: autobalance.solved,
+    e.SideFound: joins.side_found,
     e.ChanceFound: votes.chance_found,
     e.SplitsCached: lambda state, event, now: cached_splits.keep(state, event),
     e.SolveFailed: _not_solved,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from equipoise.core.asks import AskMoves, AskSplit, CacheSplits
+from equipoise.core.asks import AskMoves, AskSide, AskSplit, CacheSplits
 from equipoise.core.ballot import Ballot, Stage
 from equipoise.core.bench import eligible_count
 from equipoise.core.effects import Effect, Lock, Move
@@ -34,6 +34,15 @@ from equipoise.core.rules import Rules
 from equipoise.core.voices import Voices
 
 Effects = tuple[Effect, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PendingJoin:
+    """A player who asked for a side, until all ratings are known and the pool has answered."""
+
+    wanted: SideWanted
+    ask: AskSide | None = None
+    """What the pool is asked; None: ratings are missing."""
 
 
 @dataclass(slots=True)
@@ -87,8 +96,8 @@ class State:
     """An admin asked to close the gap, no matter how soon the round ends."""
     unmovable: frozenset[PlayerId] = frozenset()
     """Players whom the script could not move in this round."""
-    pending_joins: dict[PlayerId, SideWanted] = field(default_factory=dict)
-    """Questions for a side that wait until all ratings are known."""
+    pending_joins: dict[PlayerId, PendingJoin] = field(default_factory=dict)
+    """Players who wait for a side."""
     kept: frozenset[tuple[PlayerId, Phrase]] = frozenset()
     """Players who had to stay on their side in this round, and why: each is logged once, however often they ask."""
     voices: Voices = field(default_factory=Voices)

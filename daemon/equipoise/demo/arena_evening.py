@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import partial
 from random import Random
 
 from equipoise.core.effects import Assign, Move, Order, Place
@@ -83,7 +84,15 @@ class ArenaEvening(Evening):
     def _report_scramble(self, reason: str, before: words.Teams, after: words.Teams) -> None:
         self.record.scrambles += 1
         self.record.moved += before.moved_to(after)
-        self.report("scramble", words.scrambled(reason, before, after, self._names, fair=self._fair(after.bench)))
+        said = partial(
+            words.scrambled,
+            reason=reason,
+            before=before,
+            after=after,
+            names=self._names,
+            fair=self._fair(after.bench),
+        )
+        self._remade.append((said, before, after))
 
     def _fair(self, bench: Iterable[PlayerId]) -> bool:
         """No player on a side has sat out less often than the players on the bench."""
@@ -115,13 +124,14 @@ class ArenaEvening(Evening):
         await self.sync()
         if not self.up and self.script.scramble_alone():
             self._report_scramble("the daemon is away, the plugin applies its cached split", before, self.teams())
+            await self._forecast()
 
     async def go_live(self) -> None:
         """The round goes live: note its lineup, and report it."""
         self.game.go_live()
+        await self.sync()
         self._lineup = self.teams()
         self._sat_out.update(self._lineup.bench)
-        await self.sync()
 
     async def finish(self, *, shutout: bool = False) -> None:
         """The round ends; the winner is drawn by true skill, and the result is delivered and rated."""
@@ -164,10 +174,13 @@ class ArenaEvening(Evening):
     # What is shown.
 
     def teams(self) -> words.Teams:
-        """The players on each side and on the bench, and RED's win probability by the ratings."""
+        """The players on each side and on the bench, and RED's win probability as the daemon says it.
+
+        Without the daemon it is by the ratings, which the plugin's cached splits are from too.
+        """
         red, blu = self.game.on(Side.A), self.game.on(Side.B)
-        chance = None
-        if red and blu:
+        chance = self._chance if red and blu else None
+        if red and blu and not self.up:
             chance = win_probability(map(self.rating, red), map(self.rating, blu), self.theta)
         return words.Teams(red, blu, self.game.bench(), chance)
 

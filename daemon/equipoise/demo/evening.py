@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from random import Random
 
 from equipoise.core.effects import Order, Say, Tell
@@ -25,6 +25,12 @@ from equipoise.demo.script import Script
 from equipoise.lab.simulation.game_server import GameServer
 from equipoise.lab.simulation.measures import spearman
 from equipoise.wire import orders as wire
+
+RECENT = 50
+"""Decisions of the daemon among which the last scramble is looked for."""
+
+Remade = Callable[[words.Odds], str]
+"""The words for a scramble or shuffle, given what it changed."""
 
 
 def boot(rounds: int, round_seconds: float) -> int:
@@ -67,6 +73,10 @@ class Evening(ABC):
         """Rating changes by each player's last rated round."""
         self._chat = ""
         self._winner: Side | None = None
+        self._chance: float | None = None
+        """Side A's win probability, as the daemon last said it."""
+        self._remade: list[tuple[Remade, words.Teams, words.Teams]] = []
+        """Scrambles and shuffles that are not reported yet: their words, and the teams before and after."""
 
     # Talking to the daemon.
 
@@ -74,7 +84,24 @@ class Evening(ABC):
         """Post batches and carry out the orders of the replies until the script has nothing to report."""
         while not self.script.silent:
             if not await self.poll():
-                return
+                break
+        await self._forecast()
+
+    async def _forecast(self) -> None:
+        """Ask the daemon how even the sides are, and report how its orders have changed that."""
+        if self.up:
+            status = await self._client.ask(f"/v1/admin/servers/{self.daemon.installation.server}")
+            self._chance = status["server"]["win_probability"]
+        for said, before, after in self._remade:
+            self.report("scramble", said(await self._odds() if self.up else (before.chance, after.chance)))
+        self._remade.clear()
+
+    async def _odds(self) -> words.Odds:
+        """Side A's win probability before and after the last scramble or shuffle, by the daemon's log."""
+        server = self.daemon.installation.server
+        log = (await self._client.ask(f"/v1/admin/decisions?server={server}&limit={RECENT}"))["decisions"]
+        found = next((one["detail"] for one in log if one["kind"] in ("scramble", "shuffle", "alone")), None)
+        return (None, None) if found is None else (found.get("before"), found.get("after"))
 
     async def poll(self) -> bool:
         """One batch and its answer; False when there is no answer, or when a round must be sent again later."""

@@ -9,6 +9,8 @@ from equipoise.core.model import PlayerId, Side
 from equipoise.core.phrases import Text
 
 Names = Mapping[PlayerId, str]
+Odds = tuple[float | None, float | None]
+"""Side A's win probability before and after."""
 SIDE_NAMES = {Side.A: "RED", Side.B: "BLU"}
 UPSET = 0.45
 """A side that wins with a lower probability wins against the odds."""
@@ -16,7 +18,7 @@ UPSET = 0.45
 
 @dataclass(frozen=True, slots=True)
 class Teams:
-    """Players on both sides and on none, and side A's win probability by the ratings (None while a side is empty)."""
+    """Players on both sides and on none, and side A's win probability as predicted (None while a side is empty)."""
 
     a: tuple[PlayerId, ...]
     b: tuple[PlayerId, ...]
@@ -59,11 +61,11 @@ def percent(chance: float | None) -> str:
     return "–" if chance is None else f"{100 * chance:.0f} %"
 
 
-def scrambled(reason: str, before: Teams, after: Teams, names: Names, *, fair: bool) -> str:
+def scrambled(odds: Odds, reason: str, before: Teams, after: Teams, names: Names, *, fair: bool) -> str:
     """A scramble: its reason, RED's chance before and after, moves and bench; `fair`: no one has sat out less."""
     moved = before.moved_to(after)
     lineup = len({*after.a, *after.b} - {*before.a, *before.b})
-    parts = [f"RED {percent(before.chance)} → {percent(after.chance)}", f"{moved or 'nobody'} moved"]
+    parts = [f"RED {percent(odds[0])} → {percent(odds[1])}", f"{moved or 'nobody'} moved"]
     if lineup > 1:
         parts.append(f"{lineup} in from the bench")
     if after.bench:
@@ -77,7 +79,7 @@ def _sits_out(bench: tuple[PlayerId, ...], names: Names, *, fair: bool) -> str:
 
 
 def finished(number: int, winner: Side, teams: Teams, names: Names, *, predicted: float) -> str:
-    """A round's result, with the chance that the winner had by the ratings; `predicted` is RED's."""
+    """A round's result, with the chance that the winner had as predicted; `predicted` is RED's."""
     chance = predicted if winner is Side.A else 1 - predicted
     upset = ", against the odds" if chance < UPSET else ""
     bench = f" · {listed(teams.bench, names)} sat out" if 0 < len(teams.bench) < 4 else ""

@@ -11,7 +11,8 @@ from equipoise.ratings.history import Floats, History, Numbers, Spans
 
 _PER_MATCH = ("started_at", "seconds", "weight", "map", "mode", "lineup_known")
 _PER_TEAM = ("ranks", "points", "side")
-_PER_PARTICIPANT = ("members", "fraction_played", "kills", "deaths", "quit", "squad")
+_COUNTS = ("kills", "deaths", "assists", "player_points", "class_seconds")
+_PER_PARTICIPANT = ("members", "fraction_played", *_COUNTS, "quit", "squad")
 _PER_SEAT = ("lineup_members", "skill_at_start")
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -29,9 +30,10 @@ YEARS = (-62_135_596_800.0, 253_402_300_800.0)
 SHORTEST = 0.001
 """Shortest match that is accepted, seconds."""
 MOST = 1_000_000.0
-"""Most points, kills and deaths, and largest weight of a match: more is a mistake, and would make ratings overflow."""
+"""Most points, kills, deaths and assists, and largest weight of a match: more is a mistake, and would make ratings
+overflow."""
 OF_MATCHES = ("map", "venue", "seconds", "weight", "side1", "side2")
-OF_PEOPLE = ("quit", "squad", "spans")
+OF_PEOPLE = ("quit", "squad", "spans", "classes")
 """The keys that are read from `extra` of participants."""
 _EITHER = re.compile(r"((?:19|20)[0-9]{2})(?:(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01]))?")
 """A year, or YYYYMMDD: refused as seconds if all numbers of a file look like that, because they may be dates."""
@@ -47,6 +49,10 @@ class _People:
     fraction_played: Floats | None = None
     kills: Floats | None = None
     deaths: Floats | None = None
+    assists: Floats | None = None
+    player_points: Floats | None = None
+    class_seconds: Floats | None = None
+    classes: tuple[str, ...] = ()
     quit: Flags | None = None
     squad: Numbers | None = None
     spans: Spans | None = None
@@ -72,6 +78,10 @@ def read_history(matches: Path, participants: Path | None) -> History:
         fraction_played=people.fraction_played,
         kills=people.kills,
         deaths=people.deaths,
+        assists=people.assists,
+        player_points=people.player_points,
+        class_seconds=people.class_seconds,
+        classes=people.classes,
         quit=people.quit,
         squad=people.squad,
         spans=people.spans,
@@ -168,9 +178,11 @@ def _participants(matches: CsvFile, file: CsvFile) -> _People:
         raise matches.refusal(row, f"no player for team {side + 1} of match {matches.text('match_id', row)}")
     order = slice(None) if np.all(np.diff(team) >= 0) else np.argsort(team, kind="stable")
     extra = file.unpacked("extra", OF_PEOPLE)
-    facts = {name: array[order] for name, array in _personal(file, extra).items()}
+    facts: dict[str, Any] = {name: array[order] for name, array in _personal(file, extra).items()}
+    facts["classes"], seconds = _class_seconds(extra)
+    facts["class_seconds"] = None if seconds is None else seconds[order]
     teams = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-    return _People(players, members[order], teams, spans=spans_of(extra, "spans", order), **facts)  # type: ignore[arg-type]
+    return _People(players, members[order], teams, spans=spans_of(extra, "spans", order), **facts)
 
 
 def _refuse_twice_in_a_match(file: CsvFile, key: Offsets, team: Offsets) -> None:
@@ -191,6 +203,8 @@ def _personal(file: CsvFile, extra: CsvFile) -> dict[str, Floats | Flags | Numbe
         ("weight", "fraction_played", 1.0),
         ("kills", "kills", MOST),
         ("deaths", "deaths", MOST),
+        ("assists", "assists", MOST),
+        ("points", "player_points", MOST),
     ):
         values = file.floats(column, _number(0.0, high))
         if not np.isnan(values).all():
@@ -200,6 +214,30 @@ def _personal(file: CsvFile, extra: CsvFile) -> dict[str, Floats | Flags | Numbe
     if any(extra["squad"].texts):
         facts["squad"], _ = _named(extra["squad"].texts, extra["squad"].numbers, ALONE)
     return facts
+
+
+def _class_seconds(extra: CsvFile) -> tuple[tuple[str, ...], Floats | None]:
+    """The classes, and the seconds of each row's player as each of them, shape (rows, classes)."""
+    if not any(extra["classes"].texts):
+        return (), None
+    played = extra.parsed("classes", _seconds_by_class)
+    classes = tuple(dict.fromkeys(name for each in played for name in each))
+    seconds = np.array([[each.get(name, 0.0) for name in classes] for each in played], np.float64)
+    return classes, seconds[extra["classes"].numbers]
+
+
+def _seconds_by_class(text: str) -> dict[str, float]:
+    """`scout:180.5|medic:60`."""
+    found: dict[str, float] = {}
+    for part in text.split("|") if text else ():
+        name, _, seconds = part.partition(":")
+        if not name or not seconds or name in found:
+            raise ValueError("is not class:seconds|class:seconds, each class once")
+        try:
+            found[name] = _number(0.0, LONGEST)(seconds)
+        except ValueError as error:
+            raise ValueError(f"has {seconds!r} for {name}, which {error}") from None
+    return found
 
 
 def _named(words: Sequence[str], numbers: Numbers | Offsets, none: int = UNKNOWN) -> tuple[Numbers, tuple[str, ...]]:

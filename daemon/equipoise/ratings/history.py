@@ -28,7 +28,7 @@ UNKNOWN = -1
 """In `History.side`, `map` and `mode`: no name."""
 
 _SHAPED = {
-    "members": ("fraction_played", "kills", "deaths", "quit", "squad"),
+    "members": ("fraction_played", "kills", "deaths", "assists", "player_points", "quit", "squad", "class_seconds"),
     "ranks": ("points", "side"),
     "started_at": ("seconds", "weight", "map", "mode", "lineup_known"),
 }
@@ -40,6 +40,9 @@ _RANGES = {
     "fraction_played": (0.0, 1.0),
     "kills": (0.0, MOST),
     "deaths": (0.0, MOST),
+    "assists": (0.0, MOST),
+    "player_points": (0.0, MOST),
+    "class_seconds": (0.0, FARTHEST),
     "points": (-MOST, MOST),
     "seconds": (0.0, FARTHEST),
     "weight": (0.0, MOST),
@@ -99,6 +102,14 @@ class History:
     """Shape (p,): `Counts.kills`, NaN where unknown."""
     deaths: Floats | None = None
     """Shape (p,): `Counts.deaths`, NaN where unknown."""
+    assists: Floats | None = None
+    """Shape (p,): `Counts.assists`, NaN where unknown."""
+    player_points: Floats | None = None
+    """Shape (p,): `Counts.points`, NaN where unknown."""
+    class_seconds: Floats | None = None
+    """Shape (p, c): `Counts.classes`, 0 where a class was not played or is unknown."""
+    classes: tuple[str, ...] = ()
+    """The c classes."""
     quit: Flags | None = None
     """Shape (p,): whether the player left before the end."""
     squad: Numbers | None = None
@@ -145,6 +156,8 @@ class History:
                 raise RatingError(f"{player}: bots are not rated: they may only stand in a lineup")
 
     def _check_facts(self) -> None:
+        if self.class_seconds is not None and self.class_seconds.shape[1:] != (len(self.classes),):
+            raise RatingError(f"history: class_seconds are not by {len(self.classes)} classes")
         rows = {"members": len(self.members), "ranks": len(self.ranks), "started_at": len(self.started_at)}
         for like, names in _SHAPED.items():
             for name in names:
@@ -240,8 +253,11 @@ def _facts(rows: list[Match]) -> dict[str, Any]:
         facts["fraction_played"] = _floats(match.fraction_played.get(player, math.nan) for match, player in people)
     if any(match.counts for match in rows):
         counts = [match.counts.get(player) for match, player in people]
-        facts["kills"] = _floats(math.nan if one is None else one.kills for one in counts)
-        facts["deaths"] = _floats(math.nan if one is None else one.deaths for one in counts)
+        for name, of in (("kills", "kills"), ("deaths", "deaths"), ("assists", "assists"), ("player_points", "points")):
+            facts[name] = _floats(math.nan if one is None else getattr(one, of) for one in counts)
+        if classes := tuple(dict.fromkeys(name for one in counts if one for name in one.classes)):
+            played = [[one.classes.get(name, 0.0) if one else 0.0 for name in classes] for one in counts]
+            facts["classes"], facts["class_seconds"] = classes, np.array(played, np.float64)
     if any(match.quits for match in rows):
         facts["quit"] = np.array([player in match.quits for match, player in people], np.bool_)
     if any(match.squads for match in rows):
@@ -310,7 +326,7 @@ def _check_numbers(name: str, numbers: Numbers, lowest: int, players: int) -> No
 
 
 def _check_range(name: str, values: Floats, low: float, high: float) -> None:
-    least, most = np.fmin.reduce(values, initial=high), np.fmax.reduce(values, initial=low)
+    least, most = np.fmin.reduce(values.ravel(), initial=high), np.fmax.reduce(values.ravel(), initial=low)
     if least < low or most > high:
         raise RatingError(f"history: {name} {least if least < low else most:g} is not from {low:g} to {high:g}")
 

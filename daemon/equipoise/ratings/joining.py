@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 
 from equipoise.core.model import PlayerId
-from equipoise.ratings.history import ALONE, UNKNOWN, History, Numbers, Offsets, Spans
+from equipoise.ratings.history import ALONE, UNKNOWN, Floats, History, Numbers, Offsets, Spans
 from equipoise.ratings.parts.match_arrays import BOT
 
 _FACTS: dict[str, tuple[str, object]] = {
     "fraction_played": ("members", np.nan),
     "kills": ("members", np.nan),
     "deaths": ("members", np.nan),
+    "assists": ("members", np.nan),
+    "player_points": ("members", np.nan),
     "quit": ("members", False),
     "squad": ("members", ALONE),
     "points": ("ranks", np.nan),
@@ -42,6 +44,7 @@ def joined(parts: Sequence[History]) -> History:
     facts = {name: _filled(parts, name, like, missing) for name, (like, missing) in _FACTS.items()}
     for name, (names, like) in _NAMED.items():
         facts[name], facts[names] = _renamed(parts, name, names, like)
+    facts["class_seconds"], facts["classes"] = _class_seconds(parts)
     return History(
         players=tuple(numbers),
         matches=_counted_on([part.matches for part in parts]),
@@ -67,6 +70,18 @@ def _spans(parts: Sequence[History]) -> Spans | None:
     )
     starts = [np.zeros(len(part.members) + 1, np.int64) if part.spans is None else part.spans.starts for part in parts]
     return Spans(_counted_on(starts), team, start, end, commander)
+
+
+def _class_seconds(parts: Sequence[History]) -> tuple[Floats | None, tuple[str, ...]]:
+    """The seconds of all parts by the distinct classes of all; and these."""
+    classes = tuple(dict.fromkeys(name for part in parts for name in part.classes))
+    if not classes:
+        return None, ()
+    seconds = [np.zeros((len(part.members), len(classes))) for part in parts]
+    for found, part in zip(seconds, parts, strict=True):
+        if part.class_seconds is not None:
+            found[:, [classes.index(name) for name in part.classes]] = part.class_seconds
+    return np.concatenate(seconds), classes
 
 
 def _lineup(new: Numbers, part: History) -> Numbers:

@@ -125,8 +125,10 @@ class Match:
         for player, skill in self.skill_at_start.items():
             number_of(player, "skill_at_start", skill, -MOST, MOST)
         for player, counts in self.counts.items():
-            number_of(player, "kills", counts.kills, 0.0, MOST)
-            number_of(player, "deaths", counts.deaths, 0.0, MOST)
+            for name in ("kills", "deaths", "assists", "points"):
+                number_of(player, name, getattr(counts, name), 0.0, MOST)
+            for name, seconds in counts.classes.items():
+                number_of(player, name, seconds, 0.0, FARTHEST)
 
     @property
     def predicted_lineup(self) -> tuple[tuple[PlayerId, ...], ...]:

@@ -6,29 +6,20 @@ It is ended by a closed standard input, or killed.
 from __future__ import annotations
 
 import os
-import resource
 import sys
-from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
 from equipoise.errors import RatingError, StoreError
+from equipoise.refitting.limits import MEMORY_BYTES, limit
 from equipoise.refitting.refit import Refit
-from equipoise.store.sqlite.process import give_way
 from equipoise.store.sqlite.refits import Answer, Question
-
-MEMORY_BYTES = 700 << 20
-"""Of data: with the daemon it is less than the unit allows both."""
 
 
 def main() -> None:
     """Answer the daemon's lines until it closes standard input, in memory of a limited size."""
-    give_way()
-    with suppress(OSError, ValueError):
-        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
-    with suppress(OSError):  # of all processes of the service it is the one that can be done without
-        Path("/proc/self/oom_score_adj").write_text("1000")
+    limit()
     refit: Refit | None = None
     while (line := sys.stdin.buffer.readline()).endswith(b"\n"):  # half a line: the daemon was killed meanwhile
         asked = msgspec.json.decode(line, type=Question)

@@ -15,7 +15,7 @@ from equipoise.service.pool import Pool
 from equipoise.service.scheduler import JobStatus
 from equipoise.service.status import ServerStatus
 from equipoise.service.team_sizes import TeamSizes
-from equipoise.store.upkeep import StoreHealth
+from equipoise.store.upkeep import SpreadFound, StoreHealth
 
 DAEMON = "daemon"
 """What findings are about that concern no single server."""
@@ -90,6 +90,13 @@ def of_balance(pool: Pool) -> Iterator[Finding]:
     else:
         what = f"balance = {follower.name} of pool {pool.name} is being built, {pool.system.name} makes the teams"
         yield Finding(False, DAEMON, what, "it takes a second for a thousand rounds")
+
+
+def of_spread(pool: str, found: SpreadFound | None) -> Iterator[Finding]:
+    """A spread of skill that a pool's rounds exclude."""
+    if found is not None and not found.missing:
+        what = f"pool {pool}: spread is {found.present:.3g}, but its rounds say {found.spread:.3g} ± {found.error:.2g}"
+        yield Finding(False, DAEMON, what, f"the line for the configuration: equipoise pool fit-spread {pool}")
 
 
 def of_disk(directory: Path) -> Iterator[Finding]:

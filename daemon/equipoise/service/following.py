@@ -71,6 +71,11 @@ class Follower:
         assert self._place is not None
         return self._place.replayed.system
 
+    @property
+    def params(self) -> Any:
+        """The parameters of `system`, also while that is being built."""
+        return self._like.params
+
     async def start(self, recorded: Fingerprint) -> None:
         """Begin; the pool's ratings were made by `recorded`. Waits a moment, which is enough from a snapshot on."""
         self._recorded = recorded

@@ -15,6 +15,7 @@ from equipoise.service.quality import QualitySnapshots
 from equipoise.service.refits import Refits
 from equipoise.service.retention import Retention
 from equipoise.service.scheduler import Daily, Every, Scheduler
+from equipoise.service.spreads import Spreads
 from equipoise.store.port import Clock
 
 RETRY_SECONDS = 30.0
@@ -22,12 +23,19 @@ PRUNE_SECONDS = 3600.0
 SNAPSHOT_SECONDS = 3600.0
 REFIT_AT = "05:00"
 """After the nightly backup, by default."""
+SPREAD_AT = "05:30"
+"""What it finds is not stored: it also runs soon after each start."""
 
 log = logging.getLogger(__name__)
 
 
 async def add_jobs(
-    scheduler: Scheduler, pools: Mapping[str, Pool], retention: Retention, refits: Refits, clock: Clock
+    scheduler: Scheduler,
+    pools: Mapping[str, Pool],
+    retention: Retention,
+    refits: Refits,
+    spreads: Spreads,
+    clock: Clock,
 ) -> None:
     """Add the jobs of every daemon; pools that are added later to the mapping are served too."""
     scheduler.add("ring retry", Every(RETRY_SECONDS), partial(retry, pools))
@@ -37,6 +45,7 @@ async def add_jobs(
     with suppress(StoreError):  # damage to the store is said by /healthz: a daemon that serves keeps rounds
         last = await refits.last_run()
     scheduler.add("refit", Daily(REFIT_AT), refits.run, last_run=last)
+    scheduler.add("spread", Daily(SPREAD_AT), spreads.run)
 
 
 def schedule_backups(scheduler: Scheduler, backups: Backups, keep: int, at: str) -> None:

@@ -37,8 +37,9 @@ THREAD_FROM = 32
 """Players from which a split is solved in a thread. 24 take a millisecond: on a busy machine the way to a thread and
 back takes longer, and the script waits for it. 128 may take a quarter of a second, and other servers would wait."""
 
-SHUFFLE_THREAD_FROM = 12
-"""The same for NS2's shuffles. With wishes and friends 12 players take 5 milliseconds, 24 take 10 and at times 50."""
+SLOW_THREAD_FROM = 12
+"""The same for NS2's shuffles, and for splits by expected square. Shuffles of 12 players with wishes and friends take 5
+milliseconds, of 24 they take 10 and at times 50; a cache by expected square has eleven splits of 24 players."""
 
 YIELD_EVERY = 16
 """Events of a batch after which other servers' work has a turn: 256 may take a tenth of a second."""
@@ -163,7 +164,8 @@ class Work:
                 # The ratings that the answer is made from come before it.
                 answers = [SummariesLoaded(await self._summaries(players, self.session))]
                 shuffle = isinstance(effect, asks.AskSplit) and effect.purpose is asks.Purpose.SHUFFLE
-                if len(players) < (SHUFFLE_THREAD_FROM if shuffle else THREAD_FROM):
+                slow = shuffle or self.pool.balancing.correlated
+                if len(players) < (SLOW_THREAD_FROM if slow else THREAD_FROM):
                     answers.append(answer(effect, self.pool.balancing))
                 else:
                     answers.append(await asyncio.to_thread(answer, effect, self.pool.balancing))

@@ -23,6 +23,7 @@ from equipoise.store.upkeep import (
     MeasuredRound,
     Prediction,
     QualityPoint,
+    SpreadFound,
     StoreHealth,
     TeamSize,
 )
@@ -204,6 +205,12 @@ class Store(Listings, Protocol):
 
     def fitting(self, pool: str) -> AbstractAsyncContextManager[Fitting]:
         """A fit of a pool, whose process ends with the context."""
+
+    async def spread(self, pool: str, params: Mapping[str, object]) -> SpreadFound | None:
+        """The spread of skill that a pool's rounds fit best by `joint` with these parameters, fitted in a process.
+
+        None where there are too few rounds, or none fits.
+        """
 
     async def refitted_at(self, pool: str) -> float | None:
         """When a pool's last refit was adopted, seconds since the epoch; None: never."""

@@ -47,6 +47,21 @@ class Fitted:
 
 
 @dataclass(frozen=True, slots=True)
+class SpreadFound:
+    """The spread of skill that a pool's rounds fit best, beside the one of its parameters."""
+
+    rounds: int
+    present: float
+    """Of the parameters; log-odds, as `spread` and `error`."""
+    spread: float
+    """The most likely one."""
+    error: float
+    """Its standard error."""
+    missing: int
+    """About how many more rounds until it could be told from the present one; 0: these suffice."""
+
+
+@dataclass(frozen=True, slots=True)
 class CaughtUp:
     """What a fit, and the rounds that came while it ran, make of the ratings."""
 

@@ -28,7 +28,7 @@ async def show_findings(asked: Asked) -> Findings:
     health, jobs = services.store.health(), services.scheduler.status()
     found = [
         *diagnosis.of_daemon(health, services.pools.values(), jobs, epoch),
-        *await _of_team_sizes(services),
+        *await _of_parameters(services),
         *diagnosis.of_tries(services.refusals.tried(), services.hosts),
     ]
     looked = [
@@ -40,9 +40,10 @@ async def show_findings(asked: Asked) -> Findings:
     return Findings(version=equipoise.__version__, uid=os.getuid(), pid=os.getpid(), findings=tuple(found))
 
 
-async def _of_team_sizes(services: Services) -> list[Finding]:
+async def _of_parameters(services: Services) -> list[Finding]:
     found = list[Finding]()
     for pool in services.pools.values():
+        found += diagnosis.of_spread(pool.name, services.spreads.found(pool))
         with suppress(StoreError):  # said by the store's own finding
             sizes = team_sizes(pool, await services.store.team_sizes(pool.name, ROUNDS))
             found += diagnosis.of_team_sizes(pool.name, sizes)

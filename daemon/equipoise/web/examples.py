@@ -9,7 +9,7 @@ from equipoise.web.messages.editing import RatingSet, RoundVoid, Undo
 from equipoise.web.messages.health import Health
 from equipoise.web.messages.matches import MatchAsked, MatchFound
 from equipoise.web.messages.players import PlayerFound
-from equipoise.web.messages.pools import RefitAsked
+from equipoise.web.messages.pools import QualityFound, RefitAsked
 from equipoise.web.messages.rcon import ConsoleCommand
 from equipoise.web.messages.reloading import ReloadAsked
 from equipoise.web.messages.rounds import RoundSent, RoundTaken
@@ -159,6 +159,48 @@ EXAMPLES: Mapping[Any, Any] = {
     },
     ConsoleCommand: {"command": "status"},
     RefitAsked: {"dry_run": True},
+    QualityFound: {
+        "ok": True,
+        "pool": "main",
+        "quality": {
+            "rounds": 500,
+            "brier": {"value": 0.243, "error": 0.004},
+            "log_loss": {"value": 0.679, "error": 0.008},
+            "even": {"value": 0.44, "error": 0.022},
+            "calibration": [
+                {"low": 0.5, "high": 0.6, "rounds": 500, "predicted": 0.53, "scored": {"value": 0.52, "error": 0.022}}
+            ],
+            "calibration_error": 0.01,
+        },
+        "players": {"count": 212, "visible": 150, "shadow": 62, "stale": 40, "mean": 1004.0, "spread": 130.0},
+        "suggested_theta": None,
+        "groups": [
+            {
+                "by": "squad",
+                "name": "2",
+                "rounds": 310,
+                "players": 840,
+                "predicted": 0.5,
+                "scored": 0.53,
+                "difference": {"value": 0.03, "error": 0.012},
+            }
+        ],
+        "balance": None,
+        "team_sizes": {"rounds": 500, "usual": 12, "k_max": 12, "suggested_k_max": None},
+        "scores": [
+            {
+                "mode": "arena",
+                "rounds": 640,
+                "used": True,
+                "gain": 21.3,
+                "weights": [{"feature": "kills", "weight": 0.1, "deviation": 0.02}],
+                "noise": 0.7,
+                "offset": 0.11,
+                "correlation": 0.33,
+            }
+        ],
+        "spread": {"rounds": 1240, "present": 0.25, "spread": 0.31, "error": 0.03, "missing": 0},
+    },
     ReloadAsked: {"dry_run": True},
     Health: {
         "ok": True,

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
 
 from equipoise.ratings.groups import Seat, groups
 from equipoise.ratings.quality import Pair, assess, difference, fit_scale, rounds_missing
@@ -11,7 +15,15 @@ from equipoise.service.pool import Pool
 from equipoise.service.team_sizes import team_sizes
 from equipoise.store import upkeep
 from equipoise.store.upkeep import MeasuredRound, TeamSize
-from equipoise.web.messages.pools import BalanceQuality, Crowd, PoolSeen, PoolsFound, QualityFound
+from equipoise.web.messages.pools import (
+    BalanceQuality,
+    Crowd,
+    PoolSeen,
+    PoolsFound,
+    QualityFound,
+    ScoreMap,
+    ScoreWeight,
+)
 from equipoise.web.routes import Asked
 from equipoise.web.theta import LEAST, theta_of
 
@@ -32,7 +44,8 @@ async def show_quality(asked: Asked) -> QualityFound:
     pairs = [(each.predicted, each.score) for each in predictions]
     rounds, sizes = await store.measured(pool.name, ROUNDS), await store.team_sizes(pool.name, ROUNDS)
     crowd = await store.crowd(pool.name, since=pool.active_since())
-    return await asyncio.to_thread(_found, pool, pairs, rounds, sizes, crowd)
+    found = await asyncio.to_thread(_found, pool, pairs, rounds, sizes, crowd)
+    return msgspec.structs.replace(found, spread=asked.services.spreads.found(pool))
 
 
 def _found(
@@ -53,6 +66,8 @@ def _found(
         groups=groups(_seats(rounds)),
         balance=_balance(rounds),
         team_sizes=team_sizes(pool, sizes),
+        scores=_scores(pool),
+        spread=None,
     )
 
 
@@ -68,6 +83,27 @@ def _balance(rounds: Sequence[MeasuredRound]) -> BalanceQuality | None:
     found = assess(made)
     shown = [(round.predicted, round.score) for round, _ in both]
     return None if found is None else BalanceQuality(found, difference(made, shown))
+
+
+def _scores(pool: Pool) -> tuple[ScoreMap, ...]:
+    maps: Sequence[Any] = getattr(pool.balancing, "score_map", tuple)()  # `joint` alone has one
+    return tuple(
+        ScoreMap(
+            mode=each.mode,
+            rounds=each.rounds,
+            used=each.used,
+            gain=each.gain,
+            weights=tuple(ScoreWeight(one.feature, one.weight, one.deviation) for one in each.weights),
+            noise=_finite(each.noise),
+            offset=_finite(each.offset),
+            correlation=each.correlation,
+        )
+        for each in maps
+    )
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def _suggested_theta(pool: Pool, pairs: Sequence[Pair]) -> float | None:

@@ -19,6 +19,7 @@ from equipoise.service.pool import Pool
 from equipoise.service.refits import Refits
 from equipoise.service.reloads import Reloads
 from equipoise.service.scheduler import Scheduler
+from equipoise.service.spreads import Spreads
 from equipoise.solving.worker import Worker
 from equipoise.store.port import Clock, Store
 from equipoise.web.callers import Callers
@@ -42,6 +43,7 @@ class Services:
     game_servers: GameServers
     """By RCON and A2S."""
     refits: Refits
+    spreads: Spreads
     hosts: Mapping[ServerId, Host] = field(default_factory=dict)
     games: Mapping[ServerId, Game] = field(default_factory=dict)
     pools: Mapping[str, Pool] = field(default_factory=dict)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from equipoise.balancing.chances import uncertain
+from equipoise.balancing.chances import uncertain, variance
 from equipoise.core.model import PlayerId, Side
 from equipoise.core.outlook import Outlook
 from equipoise.errors import ScriptError, SplitError
@@ -125,10 +125,9 @@ class _Question:
     def _outlook(self, found: Assignment, predicted: float) -> Outlook:
         if self.covariance is None:
             return Outlook.alone(predicted)
-        signs = [(index, 1) for index in found.a] + [(index, -1) for index in found.b]
-        variance = sum(one * other * self.covariance[i][j] for i, one in signs for j, other in signs)
-        # Rounding may leave a variance of nothing below 0.
-        return uncertain(predicted, math.sqrt(max(0.0, variance)) / self._log_odds(len(found.a)))
+        order = (*found.a, *found.b)
+        known = [[self.covariance[one][other] for other in order] for one in order]
+        return uncertain(predicted, math.sqrt(variance(known, len(found.a))) / self._log_odds(len(found.a)))
 
     def _log_odds(self, size: int) -> float:
         """The points that are one log-odds."""

@@ -27,6 +27,9 @@ static const char g_ClassKeys[CLASSES][] =
 // Nothing is this old: by then every player's statistics were copied once more, also at a server of few ticks.
 #define COUNTS_LATE 0.2
 
+// A property that lies farther into a table of some twenty numbers is another table's.
+#define TABLE_BYTES 256
+
 static int g_Offsets[COUNTS];  // in a player; 0: this game does not show it
 
 void Counts_Find()
@@ -52,7 +55,8 @@ static int Find(const char[] prop)
 		return 0;
 	}
 	bool inRound = found >= round && (round > map || found < map);
-	return map + found - (inRound ? round : map);
+	int inside = found - (inRound ? round : map);
+	return 0 <= inside < TABLE_BYTES ? map + inside : 0;
 }
 
 bool Counts_Known()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from random import Random
 from statistics import fmean
 
@@ -44,8 +45,6 @@ INSTALLATION = Installation(SERVER, NS2, 'system = "ns2"', RULES)
 
 HOLD_SECONDS = 3.0
 """More than the mod holds a player who wants a side."""
-RECENT = 50
-"""Decisions among which the last shuffle is looked for."""
 COMMANDER = "commander"
 GROUP = 4
 """Players who choose a side in one moment."""
@@ -84,32 +83,11 @@ class NS2Evening(Evening):
         """The side that players asked for before this round, who care which."""
         self._held: tuple[str, common.Teams] | None = None
         """Why or when there is the shuffle that waits for Countdown, and the teams when it was ordered."""
-        self._shuffled: list[tuple[str, common.Teams, common.Teams]] = []
-        """Reason, teams before and after the shuffles that are not reported yet."""
         self._answers: list[Text] = []
         """What players have read since one last asked something."""
         self._lineup: list[Presence] = []
         self._random = 0.5
         self._predicted = 0.5
-        self._chance: float | None = None
-        """The marines' win probability, as the daemon last said it."""
-
-    async def sync(self) -> None:
-        """Talk to the daemon, ask it how even the sides are, and report the shuffles that it ordered."""
-        await super().sync()
-        if self.up:
-            status = (await self._client.ask(f"/v1/admin/servers/{SERVER}"))["server"]
-            self._chance = status["win_probability"]
-        for reason, before, after in self._shuffled:
-            odds = await self._odds() if self.up else (before.chance, after.chance)
-            self.report("scramble", words.shuffled(reason, before, after, odds))
-        self._shuffled.clear()
-
-    async def _odds(self) -> tuple[float | None, float | None]:
-        """The marines' win probability before and after the last shuffle, commanders counted, by the daemon's log."""
-        log = (await self._client.ask(f"/v1/admin/decisions?server={SERVER}&limit={RECENT}"))["decisions"]
-        found = next(one["detail"] for one in log if one["kind"] in ("shuffle", "alone"))
-        return found.get("before"), found.get("after")
 
     # Orders.
 
@@ -144,7 +122,8 @@ class NS2Evening(Evening):
         after = self.teams()
         self.record.scrambles += 1
         self.record.moved += before.moved_to(after)
-        self._shuffled.append((reason, before, after))
+        said = partial(words.shuffled, reason=reason, before=before, after=after)
+        self._remade.append((said, before, after))
 
     # Before a round.
 

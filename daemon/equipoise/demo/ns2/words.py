@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from equipoise.core.model import Side
-from equipoise.demo.words import UPSET, Teams, percent
+from equipoise.demo.words import UPSET, Odds, Teams, percent
 
 SIDES = {Side.A: "Marines", Side.B: "Aliens"}
 
 
-def shuffled(reason: str, before: Teams, after: Teams, odds: tuple[float | None, float | None]) -> str:
+def shuffled(odds: Odds, reason: str, before: Teams, after: Teams) -> str:
     """A shuffle: its reason, the marines' chance before and after, how many moved and how many were placed.
 
     >>> from equipoise.core.model import PlayerId
     >>> ann, bob, cid = map(PlayerId, ("ann", "bob", "cid"))
     >>> before, after = Teams((ann, bob), (), (cid,), None), Teams((ann,), (bob, cid), (), 0.5)
-    >>> shuffled("the round starts", before, after, (0.71, 0.52))
+    >>> shuffled((0.71, 0.52), "the round starts", before, after)
     'The round starts → shuffled: Marines 71 % → 52 %, 1 moved, 1 placed from the ready room'
     """
     moved = before.moved_to(after)

@@ -12,7 +12,7 @@ from typing import Any, assert_never
 
 from equipoise.balancing import Solved, answer, match_of, outlook, summaries_on
 from equipoise.core import events as e
-from equipoise.core.asks import AskChance, AskMoves, AskSplit, CacheSplits, LoadSummaries
+from equipoise.core.asks import AskChance, AskMoves, AskSide, AskSplit, CacheSplits, LoadSummaries
 from equipoise.core.effects import (
     Assign,
     Cancel,
@@ -47,7 +47,7 @@ _TEAMS: dict[str, Teams] = {
     "equal_sides": Teams.EQUALISED,
 }
 
-Solve = Callable[[AskSplit | AskMoves | CacheSplits, System[Any]], Solved]
+Solve = Callable[[AskSplit | AskMoves | AskSide | CacheSplits, System[Any]], Solved]
 """What answers the session's asks: `balancing.answer`, or another way for comparison."""
 
 
@@ -150,7 +150,7 @@ class ClosedLoop:
                     self._sync()
                 case LoadSummaries():
                     self._load(effect.players)
-                case AskSplit() | AskMoves():
+                case AskSplit() | AskMoves() | AskSide():
                     self._hear(self._solve(effect, self.balancing))
                 case RecordRound():
                     self._rate(effect)

@@ -11,6 +11,7 @@ import numpy as np
 from equipoise.core.model import PlayerId
 from equipoise.ratings.joint.formulas import FLOOR, NOWHERE, STRANGER, People, Roll, State, park
 from equipoise.ratings.joint.gaussian import grown, new_dense
+from equipoise.ratings.joint.own import OwnScores
 from equipoise.ratings.validation import FARTHEST, NEVER
 
 if TYPE_CHECKING:
@@ -48,12 +49,13 @@ class Active:
             time=np.full(1, NEVER),
             events=np.zeros(1, np.int64),
         )
+        self.own = OwnScores(params.spread)
 
     def copy(self) -> Active:
         """The same, of which a change leaves this one as it is."""
         other = copy.copy(self)
         other.numbers, other.places, other.free = dict(self.numbers), dict(self.places), list(self.free)
-        other.state = _copied(self.state)
+        other.state, other.own = _copied(self.state), copy.deepcopy(self.own)
         return other
 
     def number(self, player: PlayerId) -> int:
@@ -143,6 +145,7 @@ class Active:
         ):
             for array, value in zip(arrays, blank, strict=True):
                 array[number] = value[0]
+        self.own.forget(number)
         self.free.append(number)
 
     def enter_values(

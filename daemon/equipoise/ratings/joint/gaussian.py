@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 SMALLEST = 64
 """Rows of a new Gaussian."""
+BLOCK = 64
+"""Rows that take in a block of observations at once: what they change by stays in the cache."""
 
 
 def new_dense(mean: float, variance: float) -> Dense:
@@ -63,11 +65,12 @@ def absorb(dense: Dense, rows: Ints, precision: Floats, shift: Floats, *, correl
     inner = np.linalg.solve(scaled, np.diag(precision))
     gains, axes = np.linalg.eigh(0.5 * (inner + inner.T))
     moved = np.sqrt(np.abs(gains))[:, None] * (axes.T @ reach)
-    for sign in (1.0, -1.0):
-        # A product with its own transpose is symmetric to the last bit.
-        part = np.ascontiguousarray(moved[sign * gains > 0.0])
-        if correlated:
-            cov -= sign * (part.T @ part)
-        else:
-            before -= sign * np.einsum("ij,ij->j", part, part)
-    np.fill_diagonal(cov, np.maximum(np.diagonal(cov) if correlated else before, FLOOR * (before > 0.0)))
+    signed = np.sign(gains)[:, None] * moved
+    if correlated:
+        for first in range(0, used, BLOCK):
+            block = slice(first, first + BLOCK)
+            cov[block] -= signed[:, block].T @ moved
+        left = np.diagonal(cov)
+    else:
+        left = before - np.einsum("ij,ij->j", signed, moved)
+    np.fill_diagonal(cov, np.maximum(left, FLOOR * (before > 0.0)))

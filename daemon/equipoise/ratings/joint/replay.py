@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,16 +13,22 @@ from equipoise.ratings.history import UNKNOWN, Floats, History, Offsets, Replaye
 from equipoise.ratings.joint import formulas as kernel
 from equipoise.ratings.joint.active import Place
 from equipoise.ratings.joint.fixtures import LEAST_COUNT
-from equipoise.ratings.joint.formulas import NOWHERE, PLACES, Answers, Fixtures, Sides, Terms
+from equipoise.ratings.joint.formulas import NOWHERE, PLACES, Answers, Constants, Fixtures, Sides, State, Terms
+from equipoise.ratings.joint.observing import rate_observed
+from equipoise.ratings.joint.scores import played_of
 from equipoise.ratings.joint.system import Joint
 from equipoise.ratings.parts.compiling import compiled
 from equipoise.ratings.parts.match_arrays import BOT
 from equipoise.ratings.parts.record_arrays import refuse_other_than_pairs
 
+Replay: TypeAlias = Callable[[Fixtures, Terms, Answers, State, Constants], None]
+
 
 def replay(system: Joint, history: History) -> Replayed:
     """Rate a history; raises `RatingError` for a match of more than two teams."""
-    answers = answered(system, history)
+    # Own scores are read by numpy, match by match.
+    scores = system.params.scores and (history.kills is not None or system.active.own.modes)
+    answers = _replayed(system, history, _observe(system, history) if scores else _compiled())
     wins = np.column_stack((answers.wins, 1.0 - answers.wins)).ravel()
     after = system.params.initial + system.params.scale * answers.after
     return Replayed(wins, np.zeros(len(history)), after)
@@ -29,14 +36,30 @@ def replay(system: Joint, history: History) -> Replayed:
 
 def answered(system: Joint, history: History) -> Answers:
     """Rate a history by the compiled filter, without own scores; what it found of each match."""
+    return _replayed(system, history, _compiled())
+
+
+def _replayed(system: Joint, history: History, replay: Replay) -> Answers:
     refuse_other_than_pairs(system.name, history)
     fixtures = _fixtures(system, history)
     most = int(max(np.diff(sides.starts).max(initial=0) for sides in (fixtures.lineup, fixtures.played)))
     answers = Answers(np.empty(len(history)), np.empty(len(history)), np.empty(len(history.members)))
     terms = Terms(np.empty(most + 3, np.int64), np.empty(most + 3))
     system.active.make_room(min(len(system.active.numbers), system.params.active) + most + PLACES + 2)
-    _compiled()(fixtures, terms, answers, system.active.state, system.constants)
+    replay(fixtures, terms, answers, system.active.state, system.constants)
     return answers
+
+
+def _observe(system: Joint, history: History) -> Replay:
+    """A replay that reads what players did."""
+
+    def replay(fixtures: Fixtures, terms: Terms, answers: Answers, state: State, constants: Constants) -> None:
+        for match in range(len(history)):
+            played = played_of(history, match)
+            rate_observed(system.active.own, played, match, fixtures, terms, answers, state, constants)
+            kernel.note_rounds(match, fixtures, answers, state)
+
+    return replay
 
 
 @cache

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings.joint.active import Active, Place
 from equipoise.ratings.joint.formulas import FREE
+from equipoise.ratings.joint.own import OwnScores
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,8 +24,8 @@ CHECKSUM = 16
 """Bytes."""
 
 
-def write(active: Active, digest: str, more: Mapping[str, object]) -> bytes:
-    """All of the state, and more that JSON can hold; the same state is always written alike."""
+def write(active: Active, digest: str) -> bytes:
+    """All of the state; the same state is always written alike."""
     players, dense = len(active.numbers) + len(active.free), active.state.dense
     rows = int(dense.counts[FREE])
     header = {
@@ -34,7 +34,7 @@ def write(active: Active, digest: str, more: Mapping[str, object]) -> bytes:
         "players": sorted(active.numbers, key=active.numbers.__getitem__),
         "free": active.free,
         "places": [[*place.sides, place.map] for place in active.places],
-        "more": more,
+        "own": active.own.pack(),
     }
     text = json.dumps(header, separators=(",", ":")).encode()
     triangle = dense.cov[np.tril_indices(rows)]
@@ -43,8 +43,8 @@ def write(active: Active, digest: str, more: Mapping[str, object]) -> bytes:
     return body + blake2b(body, digest_size=CHECKSUM).digest()
 
 
-def read(data: bytes, params: JointParams) -> tuple[Active, Mapping[str, object]]:
-    """The state of a snapshot, and what more was written; raises `RatingError` for damage or other parameters."""
+def read(data: bytes, params: JointParams) -> Active:
+    """The state of a snapshot; raises `RatingError` for damage or other parameters."""
     body = data[:-CHECKSUM]
     if not data.startswith(MAGIC) or blake2b(body, digest_size=CHECKSUM).digest() != data[-CHECKSUM:]:
         raise RatingError("joint: the snapshot is damaged or no snapshot of this version")
@@ -55,7 +55,8 @@ def read(data: bytes, params: JointParams) -> tuple[Active, Mapping[str, object]
         raise RatingError("joint: the snapshot was made with other parameters")
     active = Active(params)
     _name(active, header)
-    return _filled(active, header["rows"], body[end:]), header["more"]
+    active.own = OwnScores.unpack(params.spread, header["own"])
+    return _filled(active, header["rows"], body[end:])
 
 
 def _name(active: Active, header: dict[str, Any]) -> None:

@@ -20,6 +20,8 @@ from equipoise.ratings.quality import SURE
 
 GRID = (0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56)
 """Log-odds: the spreads that are tried first. Below the first, differences of skill hardly move a prediction."""
+LEAST = 100
+"""Rounds below which no fit is worth its while."""
 SECTIONS = 7
 """How often the golden section shortens its bracket, from a factor of 4 to one of 1.05."""
 GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0

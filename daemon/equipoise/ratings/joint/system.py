@@ -20,8 +20,11 @@ from equipoise.ratings.joint.active import Active
 from equipoise.ratings.joint.atomic import atomic
 from equipoise.ratings.joint.fixtures import head_term, lineup_sides, one_fixture, places_of, played_sides
 from equipoise.ratings.joint.formulas import NOWHERE, STRANGER, Answers, Fixtures, Terms
+from equipoise.ratings.joint.observing import rate_observed
 from equipoise.ratings.joint.outcome import expected
 from equipoise.ratings.joint.params import JointParams
+from equipoise.ratings.joint.score_map import ScoreMap
+from equipoise.ratings.joint.scores import played_in
 from equipoise.ratings.system import (
     ANYWHERE,
     Change,
@@ -101,7 +104,11 @@ class Joint(System[JointParams]):
         fixtures = self._admitted(match, players, score)
         answers = Answers(np.empty(1), np.empty(1), np.empty(len(players)))
         terms = _terms(max(len(players), len(fixtures.lineup.members)))
-        kernel.rate_match(0, fixtures, terms, answers, self.active.state, self.constants)
+        did = played_in(match, players) if self.params.scores else None
+        if did or self.active.own.modes:
+            rate_observed(self.active.own, did, 0, fixtures, terms, answers, self.active.state, self.constants)
+        else:
+            kernel.rate_match(0, fixtures, terms, answers, self.active.state, self.constants)
         kernel.note_rounds(0, fixtures, answers, self.active.state)
         wins = float(answers.wins[0]), 1.0 - float(answers.wins[0])
         changes, rounds = [], self.active.state.people.rounds
@@ -241,11 +248,15 @@ class Joint(System[JointParams]):
 
     def snapshot(self) -> bytes:
         """All that is held, as bytes."""
-        return snapshot.write(self.active, self.params.digest(), {})
+        return snapshot.write(self.active, self.params.digest())
 
     def restore_snapshot(self, data: bytes) -> None:
         """Hold what a snapshot of a system with the same parameters has."""
-        self.active, _ = snapshot.read(data, self.params)
+        self.active = snapshot.read(data, self.params)
+
+    def score_map(self) -> tuple[ScoreMap, ...]:
+        """What own scores count for, in each mode that has them."""
+        return self.active.own.maps()
 
     def checkpoint(self) -> Active:
         """A copy of all that is held."""

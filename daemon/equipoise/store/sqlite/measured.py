@@ -10,17 +10,20 @@ from typing import Any
 import msgspec
 
 from equipoise.core.model import LineupPlayer, PlayerId, ServerId, Side
+from equipoise.store.sqlite.players import encoded
 from equipoise.store.upkeep import MeasuredRound, MeasuredSeat, TeamSize
 
 PAGE = 100
 """Rounds read at once: others wait for the store's thread meanwhile."""
 
 _NUMBERS = """
-SELECT number FROM rounds WHERE pool = ? AND prediction IS NOT NULL AND NOT pruned ORDER BY number DESC LIMIT ?
+SELECT number FROM rounds WHERE pool = ? AND prediction IS NOT NULL ORDER BY number DESC LIMIT ?
 """
+# Round by round: in a range of numbers lie all rounds of the other pools.
 _ROUNDS = """
-SELECT number, prediction, balance_prediction, winner, squads FROM rounds
-WHERE pool = ? AND number BETWEEN ? AND ? AND prediction IS NOT NULL AND NOT pruned ORDER BY number
+SELECT number, prediction, balance_prediction, winner, squads
+FROM json_each(?) AS wanted CROSS JOIN rounds ON number = wanted.value
+WHERE prediction IS NOT NULL AND NOT pruned ORDER BY wanted.key
 """
 # By the index of rounds, and the round before by the order of the table, which is that of players.
 _SEATS = """
@@ -29,11 +32,12 @@ SELECT round, player, side, prediction, score, rounds, (
     WHERE earlier.pool = participants.pool AND earlier.player = participants.player
     AND earlier.round < participants.round ORDER BY earlier.round DESC LIMIT 1
 )
-FROM participants INDEXED BY participants_by_round WHERE pool = ? AND round BETWEEN ? AND ? ORDER BY round, place
+FROM json_each(?) AS wanted CROSS JOIN participants INDEXED BY participants_by_round ON round = wanted.value
+ORDER BY wanted.key, place
 """
 _LINEUPS = """
-SELECT server, lineup FROM rounds WHERE pool = ? AND prediction IS NOT NULL AND NOT pruned
-ORDER BY number DESC LIMIT ?
+SELECT server, lineup FROM json_each(?) AS wanted CROSS JOIN rounds ON number = wanted.value
+WHERE NOT pruned ORDER BY wanted.key
 """
 _SCORE = {"a": 1.0, None: 0.5, "b": 0.0}
 
@@ -44,25 +48,26 @@ _Seat = tuple[int, PlayerId, str, float, float, int, float | None]
 
 
 def numbers(db: sqlite3.Connection, pool: str, limit: int) -> list[int]:
-    """The last rated rounds that are whole, oldest first."""
+    """The last rated rounds, oldest first."""
     return [number for (number,) in reversed(db.execute(_NUMBERS, (pool, limit)).fetchall())]
 
 
-def measured(db: sqlite3.Connection, pool: str, page: Sequence[int]) -> list[MeasuredRound]:
-    """The rated rounds from the first to the last of a page, oldest first."""
-    here = pool, page[0], page[-1]
-    seats = {number: list(found) for number, found in groupby(db.execute(_SEATS, here), key=lambda row: row[0])}
+def measured(db: sqlite3.Connection, page: Sequence[int]) -> list[MeasuredRound]:
+    """These rounds, without those that have lost participants or are not rated any more."""
+    wanted = (encoded(page),)
+    seats = {number: list(found) for number, found in groupby(db.execute(_SEATS, wanted), key=lambda row: row[0])}
     return [
         MeasuredRound(predicted, balance, _SCORE[winner], _seats(seats.get(number, []), squads))
-        for number, predicted, balance, winner, squads in db.execute(_ROUNDS, here)
+        for number, predicted, balance, winner, squads in db.execute(_ROUNDS, wanted)
     ]
 
 
 def team_sizes(db: sqlite3.Connection, pool: str, limit: int) -> list[TeamSize]:
-    """The size of the larger side in each of the last rated rounds, bots counted, newest first."""
+    """The size of the larger side in each of the last rated rounds, bots counted, oldest first."""
+    found = db.execute(_LINEUPS, (encoded(numbers(db, pool, limit)),))
     return [
-        TeamSize(ServerId(server), max(sum(one.side is side for one in lineup) for side in Side))
-        for server, lineup in ((server, _lineup.decode(text)) for server, text in db.execute(_LINEUPS, (pool, limit)))
+        TeamSize(ServerId(server), max(sum(one.side is side for one in _lineup.decode(text)) for side in Side))
+        for server, text in found
     ]
 
 

@@ -33,6 +33,7 @@ from equipoise.store.sqlite import (
     rounds,
     sequence,
     snapshots,
+    spreads,
     strikes,
 )
 from equipoise.store.sqlite.connection import (
@@ -41,7 +42,7 @@ from equipoise.store.sqlite.connection import (
 )
 from equipoise.store.sqlite.listings import SqliteListings
 from equipoise.store.sqlite.sequence import NOTHING
-from equipoise.store.upkeep import Backup, Crowd, Extent, MeasuredRound, Prediction, QualityPoint, TeamSize
+from equipoise.store.upkeep import Backup, Crowd, Extent, MeasuredRound, Prediction, QualityPoint, SpreadFound, TeamSize
 
 LARGE = 1_000
 """Rounds that are rewritten at once: it holds the store's thread for a fifth of a second."""
@@ -164,6 +165,9 @@ class SqliteStore(SqliteListings):
     def fitting(self, pool: str) -> AbstractAsyncContextManager[Fitting]:
         return refits.fitting(self.path, pool, self._taken_over, self._transaction)
 
+    async def spread(self, pool: str, params: Mapping[str, object]) -> SpreadFound | None:
+        return await spreads.spread(self.path, pool, params)
+
     async def refitted_at(self, pool: str) -> float | None:
         return await self._read(lambda db: sequence.refitted_at(db, pool))
 
@@ -189,7 +193,7 @@ class SqliteStore(SqliteListings):
         found: list[MeasuredRound] = []
         for start in range(0, len(numbers), measured.PAGE):
             page = numbers[start : start + measured.PAGE]
-            found += await self._read(partial(measured.measured, pool=pool, page=page))
+            found += await self._read(partial(measured.measured, page=page))
         return found
 
     async def team_sizes(self, pool: str, limit: int) -> Sequence[TeamSize]:

@@ -8,6 +8,7 @@ from equipoise.ratings.groups import Group
 from equipoise.ratings.quality import Difference, Quality
 from equipoise.service.refits import RefitStatus
 from equipoise.service.team_sizes import TeamSizes
+from equipoise.store.upkeep import SpreadFound
 from equipoise.web.messages import Ask, Ok
 
 
@@ -33,6 +34,37 @@ class BalanceQuality(msgspec.Struct, frozen=True):
     """Its measures."""
     difference: Difference
     """Its measures minus those of the system that is shown, on the same rounds; below 0 it predicts better."""
+
+
+class ScoreWeight(msgspec.Struct, frozen=True):
+    """What one rate of a player's own score counts for."""
+
+    feature: str
+    """The rate: `kills`, `deaths`, `assists` or `points`, per minute and beside others of the same class."""
+    weight: float
+    """Log-odds of skill per standard deviation of the rate, of a player who is known for long."""
+    deviation: float
+    """Standard deviation of the weight: how far it is expected to be from the truth."""
+
+
+class ScoreMap(msgspec.Struct, frozen=True):
+    """What own scores say of skill in one mode."""
+
+    mode: str
+    rounds: int
+    """Rounds with counts whose results it was learnt from."""
+    used: bool
+    """Whether it is used: only while it predicts rounds that it was not fitted on better than wins alone."""
+    gain: float
+    """Nats by which it did, over all of these rounds."""
+    weights: tuple[ScoreWeight, ...]
+    """One for each rate."""
+    noise: float | None
+    """Standard deviation of one round's own score around skill and lasting offset, log-odds; null: it says nothing."""
+    offset: float | None
+    """Standard deviation of the players' lasting offsets, log-odds; null: scores say nothing."""
+    correlation: float
+    """Of the own score in one full round with skill."""
 
 
 class PoolSeen(msgspec.Struct, frozen=True):
@@ -68,6 +100,11 @@ class QualityFound(Ok, frozen=True):
     """Null where no other system makes the teams, and until it has predicted a round."""
     team_sizes: TeamSizes | None
     """Null before the first rated round."""
+    scores: tuple[ScoreMap, ...]
+    """By mode, what players' own scores say of their skill; empty without counts, and for systems that read none."""
+    spread: SpreadFound | None
+    """What the nightly fit says of the spread of skill. Null before it, for pools that `joint` neither rates nor makes
+    the teams of, with too few rounds, and where no spread fits."""
 
 
 class ThetaFit(msgspec.Struct, frozen=True):

@@ -1,0 +1,32 @@
+"""The side of a joiner, where the two are equally large."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from equipoise.balancing.chances import field_skills, variance
+from equipoise.balancing.means import even_difference
+from equipoise.core.asks import AskSide
+from equipoise.core.model import Side
+from equipoise.ratings.system import SkillContext, System
+
+DIGITS = 3
+"""Costs that are the same up to here, in points squared, differ by rounding alone."""
+
+
+def side_of_joiner(ask: AskSide, system: System[Any]) -> Side:
+    """The side on which they leave the least expected square of the difference; of equal ones the one they want."""
+
+    def order(side: Side) -> tuple[float, bool]:
+        return round(_cost(ask, side, system), DIGITS), side is not ask.wanted
+
+    return min(Side, key=order)
+
+
+def _cost(ask: AskSide, side: Side, system: System[Any]) -> float:
+    a, b = ((*ask.a, ask.player), ask.b) if side is Side.A else (ask.a, (*ask.b, ask.player))
+    on_a, on_b = field_skills(system, ask.context, a, b, ask.commanders)
+    lead = sum(on_a) - sum(on_b) - even_difference(system, ask.context, a, b, ask.commanders)
+    known = system.covariance((*a, *b), SkillContext(ask.context.mode.value, ask.context.map))
+    # Independent errors add as much on either side.
+    return lead**2 + (variance(known, len(a)) if known is not None and system.correlated else 0.0)

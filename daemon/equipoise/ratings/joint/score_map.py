@@ -1,0 +1,241 @@
+"""How the standardised rates of a player tell their skill: a linear map per mode, learnt from results.
+
+A player's rates around their own lasting ones, and these around the mean of all, give two covariances, `within` and
+`between`. They need no result. From n rounds the lasting rates b are estimated (the estimate is b̂, with covariance
+`explained`), and skill given them is
+
+    s | b̂ ~ N(weights · b̂, spread² - weights · explained · weights)
+
+which is one Gaussian factor on s: precision 1/(spread² - e) - 1/spread², shift weights · b̂ / (spread² - e). However
+many the rounds, e stays below spread² · `MOST_EXPLAINED`: what remains is the player's lasting offset.
+
+Only the weights are learnt from results. Each result is first predicted from what wins alone say of its players (the
+joint Gaussian without the factors of their scores), and from that and their scores before the round. The difference
+of the two log likelihoods is summed: the map is used while the sum says that scores predict rounds that it was not
+fitted on. The weights are a Gaussian, of mean 0 before any result, updated by the same moment matching as skills.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import inf, sqrt
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from equipoise.ratings.joint import outcome
+from equipoise.ratings.joint.scores import FEATURES, NUMBER
+
+if TYPE_CHECKING:
+    from equipoise.ratings.history import Floats
+
+MOST_EXPLAINED = 0.9
+"""Part of the variance of skill that scores can tell at most: there is always an offset."""
+EXPECTED = 0.5
+"""Part of it that the weights are worth before any result, plus or minus."""
+EARNED = 0.5
+"""Nats by which scores must have predicted better than wins alone before they are used."""
+LOST = -0.5
+"""Nats below which they are not used any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreWeight:
+    """What one rate counts, in log-odds of skill per standard deviation of the rate of a player known for long."""
+
+    feature: str
+    weight: float
+    deviation: float
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreMap:
+    """What own scores count for in one mode, as people are shown it."""
+
+    mode: str
+    rounds: int
+    """Rounds that it was learnt from."""
+    used: bool
+    gain: float
+    """Nats by which scores predicted better than wins alone, each round before it was fitted."""
+    weights: tuple[ScoreWeight, ...]
+    noise: float
+    """Standard deviation of one round's own score around skill and offset, log-odds; infinite: it says nothing."""
+    offset: float
+    """Standard deviation of the players' lasting offsets, log-odds; infinite: scores say nothing."""
+    correlation: float
+    """Of one round's own score with skill."""
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What is known of a match's players before its result, and of D beside them."""
+
+    mean: Floats
+    """Shape (n,)."""
+    cov: Floats
+    """Shape (n, n)."""
+    row: Floats
+    """Shape (n,): the part of the match that each played, + on the first side, - on the second."""
+    rest: float = 0.0
+    """Mean of D beyond the players' skills, and its variance."""
+    rest_variance: float = 0.0
+
+    def without(self, precision: Floats, shift: Floats) -> tuple[Floats, Floats]:
+        """Mean and covariance of the players without factors of this precision and shift: what wins alone say."""
+        n = len(self.row)
+        right = np.column_stack((self.mean - self.cov @ shift, self.cov))
+        found = np.linalg.solve(np.eye(n) - self.cov * precision, right).astype(np.float64, copy=False)
+        return found[:, 0], found[:, 1:]
+
+
+class Result(NamedTuple):
+    """How a match ended, for the first side, and how much it counts."""
+
+    score: float
+    weight: float = 1.0
+    draw_weight: float = 0.5
+
+
+@dataclass(slots=True)
+class Learnt:
+    """The map of one mode, and what it was learnt from."""
+
+    spread2: float
+    residual: Floats = field(default_factory=lambda: np.zeros((NUMBER, NUMBER)))
+    """Sum of squares of rates around what the player's past says;  `residuals`: their number."""
+    residuals: float = 0.0
+    lasting: Floats = field(default_factory=lambda: np.zeros((NUMBER, NUMBER)))
+    """Sum over players of weight · square of the mean;  `players`, `weight`: their number and weights."""
+    players: float = 0.0
+    weight: float = 0.0
+    precision: Floats = field(default_factory=lambda: np.zeros((NUMBER, NUMBER)))
+    """What results say of the weights: precision, and shift = precision · weights."""
+    shift: Floats = field(default_factory=lambda: np.zeros(NUMBER))
+    gain: float = 0.0
+    rounds: int = 0
+    used: bool = False
+    within: Floats = field(default_factory=lambda: np.eye(NUMBER))
+    between: Floats = field(default_factory=lambda: np.zeros((NUMBER, NUMBER)))
+    weights: Floats = field(default_factory=lambda: np.zeros(NUMBER))
+    cov: Floats = field(default_factory=lambda: np.zeros((NUMBER, NUMBER)))
+    """Covariance of the weights."""
+
+    def sums(self) -> Floats:
+        """All that it is a function of."""
+        scalars = np.array([self.residuals, self.players, self.weight, self.gain, self.rounds, self.used], np.float64)
+        matrices = (self.residual, self.lasting, self.precision)
+        return np.concatenate((scalars, *(each.ravel() for each in matrices), self.shift))
+
+    @classmethod
+    def of_sums(cls, spread2: float, sums: Floats) -> Learnt:
+        """The map with these sums."""
+        scalars, matrices = sums[:6].tolist(), sums[6:-NUMBER].reshape(3, NUMBER, NUMBER).copy()
+        learnt = cls(spread2, residual=matrices[0], lasting=matrices[1], precision=matrices[2])
+        learnt.residuals, learnt.players, learnt.weight, learnt.gain = scalars[:4]
+        learnt.rounds, learnt.used, learnt.shift = int(scalars[4]), bool(scalars[5]), sums[-NUMBER:].copy()
+        learnt.refit()
+        return learnt
+
+    def refit(self) -> None:
+        """Find covariances and weights again from the sums."""
+        # Before anything is known, half a dozen rounds' worth of independent noise.
+        self.within = (self.residual + 100.0 * np.eye(NUMBER)) / (self.residuals + 100.0)
+        if self.weight > 0:
+            values, vectors = np.linalg.eigh((self.lasting - self.players * self.within) / self.weight)
+            self.between = (vectors * np.maximum(values, 0.0)) @ vectors.T
+        ridge = np.trace(self.between) / (EXPECTED * self.spread2)
+        if ridge <= 0:
+            self.weights, self.cov = np.zeros(NUMBER), np.zeros((NUMBER, NUMBER))
+            return
+        self.cov = np.linalg.inv(self.precision + ridge * np.eye(NUMBER))
+        self.weights = self.cov @ self.shift
+        explained = float(self.weights @ self.between @ self.weights)
+        if explained > MOST_EXPLAINED * self.spread2:
+            self.weights = self.weights * sqrt(MOST_EXPLAINED * self.spread2 / explained)
+
+    def lasting_rates(self, weight: Floats, total: Floats) -> tuple[Floats, Floats]:
+        """b̂, shape (n, 4), and `explained`, shape (n, 4, 4), by the weight and sum of each player's observations."""
+        sums = weight[:, None, None] * self.between + self.within
+        gain = np.linalg.solve(sums, np.broadcast_to(self.between, sums.shape))
+        return np.einsum("nji,nj->ni", gain, total), weight[:, None, None] * (self.between @ gain)
+
+    def factors(self, lasting: Floats, explained: Floats) -> tuple[Floats, Floats]:
+        """Precision and shift of the factors on skill, each shape (n,)."""
+        left = self._left(explained)
+        return 1.0 / left - 1.0 / self.spread2, (lasting @ self.weights) / left
+
+    def _left(self, explained: Floats) -> Floats:
+        """Shape (n,): the variance of skill that scores leave."""
+        found: Floats = self.spread2 - np.einsum("i,nij,j->n", self.weights, explained, self.weights)
+        return found
+
+    def add_residuals(self, away: Floats) -> None:
+        """Add rates relative to what their players' past says, shape (n, 4), scaled to one round's noise."""
+        self.residual += away.T @ away
+        self.residuals += len(away)
+
+    def add_lasting(self, weight: Floats, total: Floats, sign: float) -> None:
+        """Add players' sums, or with the sign -1 take them out."""
+        roots = total / np.sqrt(weight)[:, None]
+        self.lasting += sign * (roots.T @ roots)
+        self.players += sign * len(weight)
+        self.weight += sign * float(weight.sum())
+
+    def learn(
+        self, before: Before, absorbed: tuple[Floats, Floats], told: tuple[Floats, Floats], result: Result
+    ) -> None:
+        """Learn from a result, with players' b̂ and `explained` before the round, and their absorbed factors."""
+        n = len(before.row)
+        alone, alone_cov = before.without(*absorbed)
+        along = alone_cov @ before.row
+        variance = float(before.row @ along)
+        if not variance > 1e-12:
+            return
+        a, b = outcome.exponents(*result)
+        null = outcome.posterior(before.rest + float(before.row @ alone), variance + before.rest_variance, a, b)[2]
+        lasting, explained = told
+        left = self._left(explained)
+        factor = 1.0 / left - 1.0 / self.spread2
+        both = np.linalg.solve(np.eye(n) + factor[:, None] * alone_cov, before.row)  # (I + diag(p) C)⁻¹ x
+        weighed = alone_cov @ both  # A x, A the covariance with scores
+        direction = (weighed / left) @ lasting
+        fixed = before.rest + float(both @ alone)
+        self._update(direction, fixed, float(before.row @ weighed) + before.rest_variance, (a, b), null)
+
+    def _update(
+        self, direction: Floats, fixed: float, variance: float, exponents: tuple[float, float], null: float
+    ) -> None:
+        along = self.cov @ direction
+        mine = float(direction @ along)
+        mean, whole = fixed + float(direction @ self.weights), variance + mine
+        after, left, likelihood = outcome.posterior(mean, whole, *exponents)
+        self.gain += float(likelihood - null)
+        self.rounds += 1
+        self.used = self.gain > (LOST if self.used else EARNED)
+        slope = (after - mean) / whole
+        fall = (whole - left) / whole**2
+        curve = fall / (1.0 - fall * mine)
+        moved = float(direction @ self.weights) + mine * slope
+        self.precision += curve * np.outer(direction, direction)
+        self.shift += direction * (curve * moved + slope)
+
+    def shown(self, mode: str) -> ScoreMap:
+        """The map as people are shown it."""
+        explained = float(self.weights @ self.between @ self.weights)
+        one = self.lasting_rates(np.ones(1), np.zeros((1, NUMBER)))[1][0]
+        first = float(self.weights @ one @ self.weights)
+        deviations = np.sqrt(np.diag(self.cov))
+        return ScoreMap(
+            mode=mode,
+            rounds=self.rounds,
+            used=self.used,
+            gain=self.gain,
+            weights=tuple(
+                ScoreWeight(name, float(weight), float(deviation))
+                for name, weight, deviation in zip(FEATURES, self.weights, deviations, strict=True)
+            ),
+            noise=self.spread2 * sqrt(1 / first - 1 / explained) if first > 0 else inf,
+            offset=sqrt(self.spread2 * (self.spread2 / explained - 1)) if explained > 0 else inf,
+            correlation=sqrt(first / self.spread2),
+        )

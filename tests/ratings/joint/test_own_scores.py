@@ -1,0 +1,178 @@
+"""What a player did by themselves says who is good, as far as results bear it out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.random import Generator
+
+from equipoise.core.model import Counts, PlayerId
+from equipoise.ratings import create
+from equipoise.ratings.history import History
+from equipoise.ratings.joint.formulas import FREE
+from equipoise.ratings.joint.gaussian import absorb, new_dense
+from equipoise.ratings.joint.replay import replay
+from equipoise.ratings.joint.score_map import ScoreMap
+from equipoise.ratings.joint.system import Joint
+from equipoise.ratings.system import Match
+
+PEOPLE = [PlayerId(str(number)) for number in range(24)]
+CLASSES = {"scout": 3.0, "heavy": 1.5, "medic": 0.5}
+"""Kills per minute."""
+SPREAD = 0.3
+
+
+def counts_of(value: float, seconds: float, rng: Generator) -> Counts:
+    """What somebody does whose own score is this, in deviations of its noise: kills tell, the rest is noise."""
+    name = str(rng.choice([*CLASSES]))
+    kills = CLASSES[name] * max(0.0, 1 + 0.4 * (value + rng.normal())) * seconds / 60
+    deaths, assists, points = rng.poisson(10), rng.poisson(5), rng.poisson(20)
+    return Counts(round(kills), int(deaths), int(assists), int(points), {name: seconds})
+
+
+def matches(rounds: int, told: float, offset: float = 0.0, seed: int = 1) -> tuple[list[Match], np.ndarray]:
+    """Rounds of random sides, and the true skills: `told` and `offset` are what skill and style add to own scores."""
+    rng = np.random.default_rng(seed)
+    skill, style = rng.normal(0, SPREAD, len(PEOPLE)), rng.normal(0, offset, len(PEOPLE))
+    found = []
+    for number in range(rounds):
+        order = rng.permutation(len(PEOPLE))[:16]
+        a, b = order[:8], order[8:]
+        won = rng.random() < 1 / (1 + np.exp(-skill[a].sum() + skill[b].sum()))
+        found.append(
+            Match(
+                teams=(tuple(PEOPLE[n] for n in a), tuple(PEOPLE[n] for n in b)),
+                ranks=(0, 1) if won else (1, 0),
+                seconds=300.0,
+                started_at=1e9 + 400.0 * number,
+                mode="arena",
+                counts={PEOPLE[n]: counts_of(told * skill[n] / SPREAD + style[n], 300.0, rng) for n in order},
+            )
+        )
+    return found, skill
+
+
+def rated(played: list[Match], **params: object) -> Joint:
+    system = create("joint", spread=SPREAD, **params)
+    assert isinstance(system, Joint)
+    for match in played:
+        system.rate(match)
+    return system
+
+
+def map_of(system: Joint) -> ScoreMap:
+    (found,) = system.score_map()
+    assert found.mode == "arena"
+    return found
+
+
+def error_of(system: Joint, skill: np.ndarray) -> float:
+    """Deviation of the skills found from the true ones, log-odds."""
+    found = np.array([system.skill(player) for player in PEOPLE]) / system.params.scale
+    return float(np.std(found - skill))
+
+
+def test_a_score_that_tells_skill_is_found_and_makes_ratings_better() -> None:
+    played, skill = matches(300, told=0.5)
+    with_scores, without = rated(played), rated(played, scores=False)
+    found = map_of(with_scores)
+    weights = {each.feature: each for each in found.weights}
+    assert found.used
+    assert found.gain > 1
+    assert weights["kills"].weight > 2 * weights["kills"].deviation
+    for noise in ("deaths", "assists", "points"):
+        assert abs(weights[noise].weight) < 2 * weights[noise].deviation
+    # 0.5 beside a noise of 1 is 0.45, of which the prior of the weights takes a part.
+    assert 0.2 < found.correlation < 0.55
+    assert error_of(with_scores, skill) < 0.8 * error_of(without, skill)
+
+
+def test_scores_that_are_noise_are_not_used() -> None:
+    played, skill = matches(250, told=0.0)
+    with_scores, without = rated(played), rated(played, scores=False)
+    assert map_of(with_scores).correlation < 0.1
+    assert error_of(with_scores, skill) < 1.05 * error_of(without, skill)
+
+
+def test_a_style_that_lasts_and_wins_nothing_is_not_used() -> None:
+    played, skill = matches(250, told=0.0, offset=0.8)
+    with_scores, without = rated(played), rated(played, scores=False)
+    found = map_of(with_scores)
+    assert not found.used or found.offset > SPREAD
+    assert error_of(with_scores, skill) < 1.05 * error_of(without, skill)
+
+
+def test_with_offsets_as_large_as_the_spread_scores_still_do_no_harm_and_never_become_certain() -> None:
+    played, skill = matches(300, told=0.5, offset=0.5)
+    with_scores, without = rated(played), rated(played, scores=False)
+    assert error_of(with_scores, skill) < 1.02 * error_of(without, skill)
+    found = map_of(with_scores)
+    assert found.offset > 0.3 * SPREAD
+    assert found.noise > 0
+
+
+def test_with_scores_switched_off_counts_change_nothing() -> None:
+    played, _ = matches(30, told=0.5)
+    bare = [Match(m.teams, m.ranks, seconds=m.seconds, started_at=m.started_at, mode=m.mode) for m in played]
+    off = rated(played, scores=False)
+    assert off.score_map() == ()
+    assert off.snapshot() == rated(bare, scores=False).snapshot()
+
+
+def test_a_restored_snapshot_goes_on_to_the_same_bytes() -> None:
+    played, _ = matches(150, told=0.7)
+    through = rated(played)
+    assert map_of(through).used
+    first = rated(played[:70])
+    again = create("joint", spread=SPREAD)
+    again.restore_snapshot(first.snapshot())
+    for match in played[70:]:
+        again.rate(match)
+    assert again.snapshot() == through.snapshot()
+
+
+def test_a_forgotten_player_takes_their_scores_along() -> None:
+    played, _ = matches(100, told=0.5)
+    system = rated(played)
+    number = system.active.number(PEOPLE[3])
+    system.forget(PEOPLE[3])
+    assert system.active.own.precision[number] == 0
+    assert system.active.own.modes["arena"].weight[number] == 0
+    system.rate(played[0])
+
+
+def test_what_is_absorbed_in_one_block_is_what_is_absorbed_one_by_one() -> None:
+    rng = np.random.default_rng(3)
+    root = rng.normal(size=(12, 12))
+    one, many = (new_dense(0.0, 1.0) for _ in range(2))
+    for dense in (one, many):
+        dense.counts[FREE] = 12
+        dense.mean[:12], dense.cov[:12, :12] = root[0], root @ root.T / 12
+    rows = np.array([2, 5, 7, 11])
+    precision, shift = np.array([0.5, 2.0, -0.05, 0.0]), rng.normal(size=4)
+    absorb(one, rows, precision, shift, correlated=True)
+    for place in range(4):
+        part = slice(place, place + 1)
+        absorb(many, rows[part], precision[part], shift[part], correlated=True)
+    np.testing.assert_allclose(one.mean, many.mean, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(one.cov, many.cov, rtol=0, atol=1e-9)
+
+
+def test_a_replayed_history_gives_the_numbers_of_its_matches_rated_one_by_one() -> None:
+    played, _ = matches(150, told=0.7)
+    # One player has no counts in the first rounds, and a few rounds have none at all.
+    played = [
+        replace(match, counts={p: c for p, c in match.counts.items() if p != PEOPLE[0] and number % 7})
+        if number < 30
+        else match
+        for number, match in enumerate(played)
+    ]
+    live, replayed = rated(played), rated([])
+    found = replay(replayed, History.of(played))
+    assert map_of(live).used
+    skills = [[system.skill(player) for player in PEOPLE] for system in (live, replayed)]
+    np.testing.assert_allclose(*skills, rtol=0, atol=1e-9)
+    assert map_of(replayed).gain == pytest.approx(map_of(live).gain, abs=1e-9)
+    assert len(found.wins) == 300
