@@ -24,6 +24,7 @@ from equipoise.errors import RatingError, ScriptError
 from equipoise.ratings.system import System
 from equipoise.service.diagnosis import of_daemon
 from equipoise.service.fingerprint import fingerprint_of
+from equipoise.service.place import begun
 from equipoise.service.pool import Pool
 from equipoise.service.readings import of_pools
 from equipoise.service.replayed import Replayed
@@ -254,6 +255,26 @@ async def test_what_a_strike_makes_wrong_is_not_gone_on_from(tmp_path: Path) -> 
             (kept,) = [number for _, number, _ in _snapshots(tmp_path) if number > 151]
             assert kept == await pool.store.last_number("main"), "what the replay has made"
             await assert_as_replayed(pool)
+
+
+@in_loop
+async def test_what_began_before_a_strike_leaves_no_snapshot_after_it(tmp_path: Path) -> None:
+    records = rounds(10)
+    async with opened(tmp_path, ratings.create("synelo"), joint()) as pool:
+        await played(pool, records)
+        recorded = await pool.store.fingerprint("main")
+        assert recorded is not None
+        place = await begun(pool.store, "main", "balance", joint(), recorded)
+        await place.go_on()
+        await pool.void(RoundStrike(SERVER, records[3].round.id), "owner", "")
+        await place.go_on()
+        assert place.number == await pool.store.last_number("main")
+        await place.keep("balance")
+        assert _snapshots(tmp_path) == []
+        later = await begun(pool.store, "main", "balance", joint(), recorded)
+        await later.go_to_end()
+        await later.keep("balance")
+        assert _snapshots(tmp_path) == [("balance", place.number, 0)]
 
 
 @in_loop

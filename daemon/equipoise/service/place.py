@@ -55,11 +55,11 @@ class Place:
             await self.go_on(most)
 
     async def keep(self, purpose: Purpose, *, base: bool = False) -> None:
-        """Store a snapshot of a sequential system."""
+        """Store a snapshot of a sequential system, unless an event was struck since this began."""
         self.since = 0
         snapshot = await asyncio.to_thread(self.replayed.snapshot, self.number, purpose, base=base)
         if snapshot is not None:
-            await self._store.keep_snapshot(self._pool, snapshot, max(self._seen, self.number))
+            await self._store.keep_snapshot(self._pool, snapshot, self._seen)
 
     def _take(self, events: Sequence[Event]) -> dict[int, float]:
         predictions = {}
