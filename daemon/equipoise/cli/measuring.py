@@ -35,7 +35,8 @@ def quality(client: Client, name: str, as_json: bool) -> None:
         return
     for measure in ("brier", "log_loss"):
         _say(measure.replace("_", " "), f"{measured[measure]['value']:.4f}")
-    _say("even", f"{measured['even']['value']:.4f} of the rounds: unevenness at most 0.05; unknown: predicted 45–55 %")
+    meant = "unevenness at most 0.05; where unknown, predicted within 45–55 %"
+    _say("even", f"{measured['even']['value']:.4f} of the rounds ({meant})")
     off = f"{measured['calibration_error']:.4f} off on average, over {measured['rounds']} rounds"
     _say("calibration", off)
     if answer["balance"] is not None:
