@@ -6,11 +6,16 @@ import math
 from random import Random
 from statistics import fmean
 
+import numpy as np
+import pytest
+
 from equipoise.balancing import outlook
+from equipoise.balancing.chances import match_to_come
 from equipoise.core.model import Context, Mode, PlayerId
 from equipoise.core.outlook import Outlook
 from equipoise.ratings import create
 from equipoise.ratings.system import Match
+from tests.ratings.joint.reference import Reference
 
 KOTH = Context(Mode.KOTH, "")
 SPREAD = 0.25
@@ -41,3 +46,26 @@ def test_four_of_five_true_chances_are_inside_their_interval_and_teams_are_as_un
         assert 0.72 < inside < 0.88
         expected, came = fmean(known.unevenness for _, known in rounds), fmean(abs(true - 0.5) for true, _ in rounds)
         assert abs(expected - came) < 0.02
+
+
+@pytest.mark.parametrize("rounds", [0, 60])
+def test_sides_of_different_sizes_are_as_uncertain_as_what_head_count_side_and_map_are_worth(rounds: int) -> None:
+    """Of 20,000 worlds drawn from all that is known, four of five are inside the interval."""
+    system = create("joint", spread=0.12, drift=0.0, drift_days=0.0, side_spread=0.2, map_spread=0.2)
+    everything, draw, context = Reference(system.params), Random(5), Context(Mode.KOTH, "koth_viaduct")
+    people = [PlayerId(str(76561198000000000 + n)) for n in range(11)]
+    for _ in range(rounds):
+        draw.shuffle(people)
+        match = Match((tuple(people[:6]), tuple(people[6:])), draw.choice([(0, 1), (1, 0)]), sides=("red", "blu"))
+        system.rate(match)
+        everything.rate(match)
+    match = match_to_come(context, people[:6], people[6:])
+    signs = dict.fromkeys(people[:6], 1.0) | dict.fromkeys(people[6:], -1.0)
+    x = everything.coefficients(match, signs, (6.0, 5.0))
+    worlds = np.random.default_rng(3).multivariate_normal(everything.mean, everything.cov, 20_000)
+    chances = 1 / (1 + np.exp(-worlds @ x))
+    known = outlook(system, context, people[:6], people[6:])
+    assert known.low is not None
+    assert known.high is not None
+    assert np.mean((known.low <= chances) & (chances <= known.high)) == pytest.approx(0.8, abs=0.02)
+    assert known.unevenness == pytest.approx(np.mean(np.abs(chances - 0.5)), abs=0.005)

@@ -24,7 +24,7 @@ from equipoise.moving.jsonl import Reader
 from equipoise.service.pool import Pool
 from equipoise.service.retention import Retention, RetentionDays
 from equipoise.service.ring import Ring, UnstoredRound
-from equipoise.store.notes import Audit, Name
+from equipoise.store.notes import Audit, BalancePrediction, BalancePredictions, Name, Note
 from equipoise.store.rated import PlayerRow
 from equipoise.store.sequence import BulkEdit, RoundStrike
 from equipoise.store.sqlite import SqliteStore
@@ -44,7 +44,7 @@ def everything(house: House) -> dict[str, list[tuple[object, ...]]]:
         return {name: database.execute(f"SELECT * FROM {name}").fetchall() for name in sorted(tables)}
 
 
-async def _noted(house: House, *notes: Name | Audit) -> None:
+async def _noted(house: House, *notes: Note) -> None:
     store = SqliteStore(house.state / "equipoise.db")
     await store.open()
     store.note(notes)
@@ -96,7 +96,8 @@ def old(tmp_path_factory: pytest.TempPathFactory) -> House:
         Audit(3.0, "token:owner", "command", "arena-1", "", "scramble"),
         Audit(4.0, "token:owner", "command", "another-pools-server", "", "scramble"),
     ]
-    asyncio.run(_noted(house, *names, *lines))
+    predicted = BalancePredictions({3: BalancePrediction(0.4, 0.125), 4: BalancePrediction(0.625, None)})
+    asyncio.run(_noted(house, *names, *lines, predicted))
     return house
 
 
@@ -230,7 +231,8 @@ def _of_an_older_format(export: bytes, version: int) -> tuple[bytes, bytes]:
     lines = [json.loads(line) for line in export.splitlines()]
     rounds = [line for line in lines if line["kind"] == "round"]
     voids = [line for line in lines if line["kind"] == "void"]
-    assert any(line.pop("squads", None) for line in rounds)
+    for name in ("squads", "balance_prediction", "unevenness"):
+        assert [line.pop(name) for line in rounds if name in line]
     for name in without:
         assert [each.pop(name, None) for line in rounds for each in line["participants"] if name in each]
     texts = []

@@ -44,6 +44,11 @@ def test_even_rounds_are_those_from_45_to_55_percent():
     assert assess(pairs).even.value == pytest.approx(3 / 5)
 
 
+def test_where_the_unevenness_is_known_even_rounds_are_those_where_it_is_small():
+    pairs = [(0.5, 1.0), (0.5, 1.0), (0.56, 1.0), (0.5, 1.0), (0.56, 1.0)]
+    assert assess(pairs, [0.2, 0.05, 0.05, None, None]).even.value == pytest.approx(3 / 5)
+
+
 def test_calibration_compares_mean_prediction_and_mean_score_of_each_bin_that_has_rounds():
     bins = assess(ROUNDS).calibration
     assert [(b.low, b.high, b.rounds, b.predicted, b.scored.value) for b in bins] == [

@@ -9,6 +9,7 @@ import random
 import sqlite3
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, closing, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from equipoise import ratings
+from equipoise.balancing import match_of
+from equipoise.balancing.chances import outlook_of
 from equipoise.core.effects import RecordRound
 from equipoise.core.events import RosterSeen
 from equipoise.core.model import Side
@@ -24,6 +27,7 @@ from equipoise.errors import RatingError, ScriptError
 from equipoise.ratings.system import System
 from equipoise.service.diagnosis import of_daemon
 from equipoise.service.fingerprint import fingerprint_of
+from equipoise.service.place import begun
 from equipoise.service.pool import Pool
 from equipoise.service.readings import of_pools
 from equipoise.service.replayed import Replayed
@@ -257,6 +261,26 @@ async def test_what_a_strike_makes_wrong_is_not_gone_on_from(tmp_path: Path) -> 
 
 
 @in_loop
+async def test_what_began_before_a_strike_leaves_no_snapshot_after_it(tmp_path: Path) -> None:
+    records = rounds(10)
+    async with opened(tmp_path, ratings.create("synelo"), joint()) as pool:
+        await played(pool, records)
+        recorded = await pool.store.fingerprint("main")
+        assert recorded is not None
+        place = await begun(pool.store, "main", "balance", joint(), recorded)
+        await place.go_on()
+        await pool.void(RoundStrike(SERVER, records[3].round.id), "owner", "")
+        await place.go_on()
+        assert place.number == await pool.store.last_number("main")
+        await place.keep("balance")
+        assert _snapshots(tmp_path) == []
+        later = await begun(pool.store, "main", "balance", joint(), recorded)
+        await later.go_to_end()
+        await later.keep("balance")
+        assert _snapshots(tmp_path) == [("balance", place.number, 0)]
+
+
+@in_loop
 async def test_rounds_are_deleted_only_behind_a_snapshot_from_which_the_rest_follows(tmp_path: Path) -> None:
     for number, (own, balance) in enumerate([(joint(), None), (ratings.create("synelo"), joint())]):
         folder = tmp_path / str(number)
@@ -342,14 +366,57 @@ async def test_both_predictions_of_a_round_are_stored_and_skills_at_its_start_st
         (one,) = await rig.pool.summaries([host_player(1)])
         assert (one.rating, one.skill) == (rig.pool.system.skill(one.id), rig.pool.balancing.skill(one.id))
         anew = Replayed(ratings.create("trueskill"), fingerprint_of(rig.pool.system))
-        expected = [anew.rate(event.record).prediction for event in await _events(rig.pool)]
+        expected = []
+        for event in await _events(rig.pool):
+            match = match_of(replace(event.record, skill_at_start=None))
+            assert match is not None
+            seen = outlook_of(anew.system, match)
+            expected.append((anew.rate(event.record).prediction, pytest.approx(seen.unevenness)))
     with closing(sqlite3.connect(tmp_path / "equipoise.db")) as db:
         found = db.execute(
-            "SELECT prediction, balance_prediction, skill_at_start FROM rounds ORDER BY number"
+            "SELECT prediction, balance_prediction, unevenness, skill_at_start FROM rounds ORDER BY number"
         ).fetchall()
-    assert [balance for _, balance, _ in found] == expected
-    assert all(prediction != balance for prediction, balance, _ in found[1:])
-    assert all(skill > 500 for _, _, skills in found[1:] for skill in json.loads(skills).values()), "trueskill's are 25"
+    assert [(balance, unevenness) for _, balance, unevenness, _ in found] == expected
+    assert all(prediction != balance for prediction, balance, *_ in found[1:])
+    assert all(skill > 500 for *_, skills in found[1:] for skill in json.loads(skills).values()), "trueskill's are 25"
+
+
+@in_loop
+async def test_the_unevenness_of_rounds_is_that_of_the_system_that_makes_the_teams(tmp_path: Path) -> None:
+    async def recompute(pool: Pool, name: str) -> None:
+        recorded = await pool.store.fingerprint("main")
+        assert recorded is not None
+        by = Replayed(ratings.create(name), recorded)
+        await pool.store.recompute("main", by, Audit(9.0, "console", "recompute", "pool main", "", ""))
+
+    synelo, trueskill, glicko, elo = (ratings.create(name) for name in ("synelo", "trueskill", "glicko", "elo"))
+    async with opened(tmp_path, synelo) as pool:
+        await played(pool, rounds(6))
+    assert _unevenness(tmp_path) == [None] * 6
+    async with opened(tmp_path, synelo) as pool:
+        await recompute(pool, "trueskill")
+    own = _unevenness(tmp_path)
+    assert None not in own
+    async with opened(tmp_path, trueskill) as pool:
+        await played(pool, rounds(2, 6))
+    assert _unevenness(tmp_path)[:6] == own
+    assert None not in _unevenness(tmp_path)
+    async with opened(tmp_path, trueskill, balance=glicko):
+        pass  # it sees every round
+    balance = _unevenness(tmp_path)
+    assert None not in balance
+    assert not set(balance) & set(own)
+    async with opened(tmp_path, trueskill) as pool:
+        await recompute(pool, "synelo")
+    assert _unevenness(tmp_path) == balance
+    async with opened(tmp_path, synelo, balance=elo):
+        pass  # it knows no deviations
+    assert _unevenness(tmp_path) == [None] * 8
+
+
+def _unevenness(directory: Path) -> list[float | None]:
+    with closing(sqlite3.connect(directory / "s.db")) as db:
+        return [found for (found,) in db.execute("SELECT unevenness FROM rounds ORDER BY number")]
 
 
 @in_loop

@@ -13,7 +13,7 @@ from equipoise.core.effects import RecordRound
 from equipoise.service.pool import Pool
 from equipoise.service.replayed import Replayed
 from equipoise.service.ring import Ring
-from equipoise.store.migrations import MIGRATIONS, PLAYERS_BY_RATING, ROUNDS_RATED, Migration
+from equipoise.store.migrations import MIGRATIONS, PLAYERS_BY_RATING, ROUNDS_RATED, ROUNDS_RATED_AGAIN, Migration
 from equipoise.store.notes import Audit
 from equipoise.store.sqlite.connection import APPLICATION_ID, migrate, open_database
 from tests.hosts import GivenClock
@@ -23,6 +23,9 @@ from tests.store.samples import SERVER, in_loop, opened, player
 WITHOUT_EDITS = (
     "DROP TABLE records",
     "DROP TABLE snapshots",
+    "DROP INDEX rounds_rated",
+    "ALTER TABLE rounds DROP COLUMN unevenness",
+    ROUNDS_RATED_AGAIN[1],
     "ALTER TABLE rounds DROP COLUMN balance_prediction",
     "ALTER TABLE rounds DROP COLUMN squads",
     "ALTER TABLE participants DROP COLUMN counts",

@@ -127,6 +127,9 @@ async def test_every_fact_of_a_round_is_in_the_database(tmp_path: Path) -> None:
         "recorded_at": 42.0,
         "pruned": 0,
         "voided": None,
+        "squads": None,
+        "balance_prediction": None,
+        "unevenness": None,
     }
     assert [
         (one["player"], one["place"], one["side"], one["seconds_a"], one["seconds_b"], one["quit"], one["score"])

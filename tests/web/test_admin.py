@@ -227,13 +227,18 @@ def test_the_quality_of_the_system_that_makes_the_teams_stands_beside_that_of_th
     for number in range(1, 4):
         daemon.post(batch(number, HELLO, ROSTER, ended(number)))
     with sqlite3.connect(daemon.state / "equipoise.db") as db:
-        db.execute("UPDATE rounds SET balance_prediction = 0.5 + 0.2 * (id = '1-3') WHERE id IN ('1-2', '1-3')")
+        db.execute(
+            "UPDATE rounds SET balance_prediction = 0.5 + 0.2 * (id = '1-3'), unevenness = 0.04 + 0.2 * (id = '1-2') "
+            "WHERE id IN ('1-2', '1-3')"
+        )
     db.close()
     found = daemon.call("GET", "/v1/admin/pools/main/quality").body
     assert (found["quality"]["rounds"], found["balance"]["quality"]["rounds"]) == (3, 2)
     assert found["balance"]["quality"]["brier"]["value"] == pytest.approx((0.25 + 0.09) / 2)
     rounds = [daemon.call("GET", f"/v1/admin/rounds/arena-1/1-{number}").body["round"] for number in (2, 3)]
     briers = [(1 - each["win_probability"]) ** 2 for each in rounds]
+    # Of the first the prediction is all that is known, and that is of two against three.
+    assert (found["quality"]["even"]["value"], found["balance"]["quality"]["even"]["value"]) == (1 / 3, 0.5)
     less = found["balance"]["difference"]["brier"]["value"]
     assert less == pytest.approx((0.25 + 0.09) / 2 - sum(briers) / 2)
 

@@ -79,12 +79,25 @@ def outlook(
     >>> outlook(create("synelo"), context, players[:2], players[2:])
     Outlook(chance=0.5, low=None, high=None, unevenness=0.0)
     """
-    predicted = chance(system, context, a, b, commanders)
-    known = system.covariance((*a, *b), SkillContext(context.mode.value, context.map))
+    return outlook_of(system, match_to_come(context, a, b, commanders))
+
+
+def outlook_of(system: System[Any], match: Match) -> Outlook:
+    """The outlook of a match of two sides."""
+    predicted, deviation = system.predict(match).expected(0), deviation_of(system, match)
+    return Outlook.alone(predicted) if deviation is None else uncertain(predicted, deviation)
+
+
+def deviation_of(system: System[Any], match: Match) -> float | None:
+    """The standard deviation of the difference of a match's two sides in log-odds; None where it is not known."""
+    whole = system.variance(match)
+    if whole is not None:
+        return math.sqrt(whole)
+    a, b = match.predicted_lineup
+    known = system.covariance((*a, *b), SkillContext(match.mode, match.map))
     if known is None:
-        return Outlook.alone(predicted)
-    spread = math.sqrt(variance(known, len(a)))
-    return uncertain(predicted, 4.0 / system.gap(1.0, max(len(a), len(b))) * spread)
+        return None
+    return 4.0 / system.gap(1.0, max(len(a), len(b))) * math.sqrt(variance(known, len(a)))
 
 
 def variance(known: Covariance, on_a: int) -> float:

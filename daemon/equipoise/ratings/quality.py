@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TypeAlias
 
 from equipoise.errors import RatingError
@@ -23,6 +24,9 @@ Pair: TypeAlias = tuple[float, float]
 
 BINS = 10
 EVEN = (0.45, 0.55)
+"""Predictions of even rounds, of which no unevenness is known."""
+MOST_UNEVEN = 0.05
+"""Unevenness of even rounds, at most."""
 CERTAIN = 1e-12
 """Predictions are clipped to this distance from 0 and 1, so that the log loss of a certain but wrong one is finite."""
 
@@ -66,7 +70,8 @@ class Quality:
     log_loss: Estimate
     """In nats; ln 2 is a coin flip's."""
     even: Estimate
-    """Fraction of rounds predicted within 45 to 55 %, both included."""
+    """Fraction of even rounds: of an unevenness of at most 0.05, or where that is not known predicted within 45 to
+    55 %."""
     calibration: tuple[Bin, ...]
     """Ten bins of equal width, without the empty ones."""
     calibration_error: float
@@ -83,8 +88,10 @@ class Difference:
     """Squared error."""
 
 
-def assess(pairs: Iterable[Pair]) -> Quality | None:
+def assess(pairs: Iterable[Pair], unevenness: Sequence[float | None] = ()) -> Quality | None:
     """Measure the predictions of these rounds; None if there are no rounds.
+
+    `unevenness`: how uneven each was expected to be; None, or nothing at all, where the system knows no deviations.
 
     >>> measured = assess([(0.5, 1.0), (0.8, 1.0), (0.8, 0.0)])
     >>> measured.rounds, round(measured.brier.value, 3), round(measured.even.value, 3)
@@ -98,7 +105,7 @@ def assess(pairs: Iterable[Pair]) -> Quality | None:
         rounds=len(rounds),
         brier=_mean_of(squared_error, rounds),
         log_loss=_mean_of(surprise, rounds),
-        even=_mean_of(lambda predicted, _: float(EVEN[0] <= predicted <= EVEN[1]), rounds),
+        even=mean([_is_even(one, known) for one, known in zip_longest(rounds, unevenness)]),
         calibration=bins,
         calibration_error=sum(b.rounds * abs(b.predicted - b.scored.value) for b in bins) / len(rounds),
     )
@@ -239,6 +246,10 @@ def _log_loss(odds: Sequence[tuple[float, float]], factor: float) -> float:
 
 def _logistic(odds: float) -> float:
     return 0.5 + 0.5 * math.tanh(odds / 2)
+
+
+def _is_even(pair: Pair, unevenness: float | None) -> float:
+    return float(EVEN[0] <= pair[0] <= EVEN[1] if unevenness is None else unevenness <= MOST_UNEVEN)
 
 
 def _inside(probability: float) -> float:

@@ -308,6 +308,13 @@ class System(ABC, Generic[P]):
             return None
         return [[deviation**2 * (row == column) for column in range(len(known))] for row, deviation in enumerate(known)]
 
+    def variance(self, match: Match) -> float | None:
+        """The variance of the difference of two lineups in log-odds; None: it is that of their players' `covariance`.
+
+        For a system that is unsure of more than its players, such as what head count, side and map are worth.
+        """
+        return None
+
     def skills(self, player: PlayerId) -> Skills | None:
         """Skill by side and as a commander, with standard deviations; None where the system has one skill."""
         return None

@@ -12,6 +12,7 @@ from equipoise.errors import RatingError
 from equipoise.ratings.system import System
 from equipoise.service.fingerprint import made_by
 from equipoise.service.replayed import Replayed
+from equipoise.store.notes import BalancePrediction
 from equipoise.store.port import Store
 from equipoise.store.rated import Fingerprint, Purpose
 from equipoise.store.sequence import AT_ONCE, Edit, Event
@@ -39,10 +40,10 @@ class Place:
         self._seen = seen
         """The last event that was stored when it began."""
 
-    async def go_on(self, most: int = sys.maxsize) -> dict[int, float]:
+    async def go_on(self, most: int = sys.maxsize) -> dict[int, BalancePrediction]:
         """Take the next events up to event `most`, in a thread; sets `at_end`. StoreError: it can be called again.
 
-        Returns the predictions of side A's chance, by the rounds' numbers.
+        Returns what was predicted, by the rounds' numbers.
         """
         events = await self._store.events_after(self._pool, self.number, most)
         predictions = await asyncio.to_thread(self._take, events) if events else {}
@@ -55,25 +56,25 @@ class Place:
             await self.go_on(most)
 
     async def keep(self, purpose: Purpose, *, base: bool = False) -> None:
-        """Store a snapshot of a sequential system."""
+        """Store a snapshot of a sequential system, unless an event was struck since this began."""
         self.since = 0
         snapshot = await asyncio.to_thread(self.replayed.snapshot, self.number, purpose, base=base)
         if snapshot is not None:
-            await self._store.keep_snapshot(self._pool, snapshot, max(self._seen, self.number))
+            await self._store.keep_snapshot(self._pool, snapshot, self._seen)
 
-    def _take(self, events: Sequence[Event]) -> dict[int, float]:
+    def _take(self, events: Sequence[Event]) -> dict[int, BalancePrediction]:
         predictions = {}
         for event in events:
             if isinstance(event, Edit):
                 self.replayed.edit(event)
             else:
                 try:
-                    prediction = self.replayed.rate(event.record).prediction
+                    rated = self.replayed.rate(event.record)
                 except RatingError as error:  # by every replay: the system has not learnt from it
                     log.info("%s cannot rate it: %s", self.replayed.system.name, error, extra={"pool": self._pool})
                 else:
-                    assert prediction is not None
-                    predictions[event.number] = prediction
+                    assert rated.prediction is not None
+                    predictions[event.number] = BalancePrediction(rated.prediction, rated.unevenness)
             self.number, self.based = event.number, False
             self.since += 1
         return predictions

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from equipoise.balancing import match_of
+from equipoise.balancing.chances import deviation_of, uncertain
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import Side
 from equipoise.errors import RatingError
@@ -67,7 +68,9 @@ def rated_round(system: System[Any], record: RecordRound, match: Match | None) -
     """Have a system learn from a round, and what is stored of it."""
     if match is None:
         return RatedRound(record.round.id, None, ())
+    deviation = deviation_of(system, match)
     rated = system.rate(match)
+    predicted = rated.prediction.expected(0)
     changes = tuple(
         Change(
             id=change.player,
@@ -82,4 +85,5 @@ def rated_round(system: System[Any], record: RecordRound, match: Match | None) -
         )
         for change in rated.changes
     )
-    return RatedRound(record.round.id, rated.prediction.expected(0), changes)
+    unevenness = None if deviation is None else uncertain(predicted, deviation).unevenness
+    return RatedRound(record.round.id, predicted, changes, unevenness=unevenness)

@@ -293,6 +293,14 @@ ROUNDS_SQUADS = "ALTER TABLE rounds ADD COLUMN squads TEXT"
 # By the system that teams are made by, where it is another than the one that is shown. Derived: null until it is known.
 ROUNDS_BALANCE_PREDICTION = "ALTER TABLE rounds ADD COLUMN balance_prediction REAL"
 
+# As the system that made the teams predicted it; null where that knows no deviations, and before this step.
+ROUNDS_UNEVENNESS = (
+    "ALTER TABLE rounds ADD COLUMN unevenness REAL",
+    "DROP INDEX rounds_rated",
+    "CREATE INDEX rounds_rated ON rounds (pool, number, started_at, prediction, winner, unevenness) "
+    "WHERE prediction IS NOT NULL",
+)
+
 # The state of a system that is a function of the sequence, after event `number`. Rounds before a `base` may be gone.
 SNAPSHOTS = """
 CREATE TABLE snapshots (
@@ -371,6 +379,7 @@ MIGRATIONS = (
             PARTICIPANTS_COUNTS,
             ROUNDS_SQUADS,
             ROUNDS_BALANCE_PREDICTION,
+            *ROUNDS_UNEVENNESS,
             SNAPSHOTS,
             RECORDS,
             RECORDS_OF_ALL,

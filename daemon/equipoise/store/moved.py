@@ -182,6 +182,10 @@ class Round(Line, frozen=True, omit_defaults=True, tag="round"):
     participants: tuple[Participant, ...]
     squads: tuple[tuple[SteamId, ...], ...] = ()
     """Friends who played together."""
+    balance_prediction: Probability | None = None
+    """By the system that made the teams, where that is another one."""
+    unevenness: Probability | None = None
+    """As the system that made the teams expected it; None where that knows no deviations."""
 
     def __post_init__(self) -> None:
         """Refuse squads that no match can have."""

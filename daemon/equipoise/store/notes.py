@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from equipoise.core.model import PlayerId, ServerId
 
@@ -45,11 +45,20 @@ class Name:
     name: str
 
 
+class BalancePrediction(NamedTuple):
+    """What a pool's balance system said before a round."""
+
+    chance: float
+    """Win probability of side A."""
+    unevenness: float | None
+    """None where it knows no deviations."""
+
+
 @dataclass(frozen=True, slots=True)
 class BalancePredictions:
-    """Win probabilities of side A that a pool's balance system gave before rounds."""
+    """What a pool's balance system said before rounds."""
 
-    rounds: Mapping[int, float]
+    rounds: Mapping[int, BalancePrediction]
     """By the round's number."""
 
 

@@ -84,6 +84,8 @@ class Prediction:
     at: float
     predicted: float
     score: float
+    unevenness: float | None = None
+    """As the system that made the teams expected it; None where that knows no deviations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,8 @@ class MeasuredRound:
     predicted: float
     balance: float | None
     """By the system that makes the teams; None where that is no other one, or has not predicted it."""
+    unevenness: float | None
+    """As that system expected it; None where it knows no deviations."""
     score: float
     seats: tuple[MeasuredSeat, ...]
 

@@ -14,7 +14,7 @@ from equipoise.ratings.quality import Pair, assess, difference, fit_scale, round
 from equipoise.service.pool import Pool
 from equipoise.service.team_sizes import team_sizes
 from equipoise.store import upkeep
-from equipoise.store.upkeep import MeasuredRound, TeamSize
+from equipoise.store.upkeep import MeasuredRound, Prediction, TeamSize
 from equipoise.web.messages.pools import (
     BalanceQuality,
     Crowd,
@@ -41,19 +41,23 @@ async def show_quality(asked: Asked) -> QualityFound:
     """How well the pool predicted its last `ROUNDS` rounds, and the numbers of its players."""
     pool, store = asked.services.pool(asked.path["pool"]), asked.services.store
     predictions = await store.predictions(pool.name, ROUNDS)
-    pairs = [(each.predicted, each.score) for each in predictions]
     rounds, sizes = await store.measured(pool.name, ROUNDS), await store.team_sizes(pool.name, ROUNDS)
     crowd = await store.crowd(pool.name, since=pool.active_since())
-    found = await asyncio.to_thread(_found, pool, pairs, rounds, sizes, crowd)
+    found = await asyncio.to_thread(_found, pool, predictions, rounds, sizes, crowd)
     return msgspec.structs.replace(found, spread=asked.services.spreads.found(pool))
 
 
 def _found(
-    pool: Pool, pairs: Sequence[Pair], rounds: Sequence[MeasuredRound], sizes: Sequence[TeamSize], crowd: upkeep.Crowd
+    pool: Pool,
+    predictions: Sequence[Prediction],
+    rounds: Sequence[MeasuredRound],
+    sizes: Sequence[TeamSize],
+    crowd: upkeep.Crowd,
 ) -> QualityFound:
+    pairs = [(each.predicted, each.score) for each in predictions]
     return QualityFound(
         pool=pool.name,
-        quality=assess(pairs),
+        quality=assess(pairs, [each.unevenness for each in predictions]),
         players=Crowd(
             count=crowd.count,
             visible=crowd.visible,
@@ -80,7 +84,7 @@ def _seats(rounds: Sequence[MeasuredRound]) -> Iterator[Seat]:
 def _balance(rounds: Sequence[MeasuredRound]) -> BalanceQuality | None:
     both = [(round, round.balance) for round in rounds if round.balance is not None]
     made = [(balance, round.score) for round, balance in both]
-    found = assess(made)
+    found = assess(made, [round.unevenness for round, _ in both])
     shown = [(round.predicted, round.score) for round, _ in both]
     return None if found is None else BalanceQuality(found, difference(made, shown))
 

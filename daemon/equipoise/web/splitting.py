@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from equipoise.balancing.chances import uncertain, variance
+from equipoise.balancing.chances import outlook_of
 from equipoise.core.model import PlayerId, Side
 from equipoise.core.outlook import Outlook
 from equipoise.errors import ScriptError, SplitError
@@ -105,15 +104,14 @@ class _Question:
             teams=(tuple(players[i] for i in found.a), tuple(players[i] for i in found.b)),
             skill_at_start=dict(zip(players, self.values, strict=True)),
         )
-        predicted = self.pool.balancing.predict(match).expected(0)
-        outlook = self._outlook(found, predicted)
+        outlook = outlook_of(self.pool.balancing, match) if self.body.ids else self._believed(match)
         return SplitFound(
             len(found.a),
             a,
             b,
             bench,
             found.difference,
-            predicted,
+            outlook.chance,
             outlook.low,
             outlook.high,
             outlook.unevenness,
@@ -122,12 +120,9 @@ class _Question:
             SplitGap(*found.gap),
         )
 
-    def _outlook(self, found: Assignment, predicted: float) -> Outlook:
-        if self.covariance is None:
-            return Outlook.alone(predicted)
-        order = (*found.a, *found.b)
-        known = [[self.covariance[one][other] for other in order] for one in order]
-        return uncertain(predicted, math.sqrt(variance(known, len(found.a))) / self._log_odds(len(found.a)))
+    def _believed(self, match: Match) -> Outlook:
+        """Of ratings that were sent, whose deviations nobody knows."""
+        return Outlook.alone(self.pool.balancing.predict(match).expected(0))
 
     def _log_odds(self, size: int) -> float:
         """The points that are one log-odds."""

@@ -85,7 +85,7 @@ def dense_posterior(
         slope = x.T @ (a * (1 - won) - b * won) - mode / variances
         precision = x.T @ (x * ((a + b) * won * (1 - won))[:, None]) + np.diag(1 / variances)
         mode = mode + np.linalg.solve(precision, slope)
-    freedom, count = 20.0, 200_000
+    freedom, count = 20.0, 40_000
     root = np.linalg.cholesky(np.linalg.inv(precision))
     normal = rng.standard_normal((count, len(mode)))
     wide = np.sqrt(freedom / rng.chisquare(freedom, count))[:, None]
@@ -102,7 +102,7 @@ def dense_posterior(
 def test_a_small_pool_is_known_nearly_as_the_exact_posterior_knows_it(
     spread: float, count: int, means: float, deviations: float
 ) -> None:
-    """Sampling errors are less than an eighth of what is allowed: the rest is the price of a Gaussian after each round.
+    """Sampling errors are less than a third of what is allowed: the rest is the price of a Gaussian after each round.
 
     In standard deviations; of each skill, and of the difference between the sides of each round.
     """
@@ -126,7 +126,7 @@ def test_a_small_pool_is_known_nearly_as_the_exact_posterior_knows_it(
         exact = weights @ drawn
         deviation = np.sqrt(weights @ (drawn - exact) ** 2)
         error = np.sqrt((weights**2) @ (drawn - exact) ** 2)
-        assert error < means / 8 * deviation
+        assert error < means / 3 * deviation
         assert abs(combination @ mean - exact) < means * deviation
         assert abs(np.sqrt(combination @ cov @ combination) / deviation - 1) < deviations
 

@@ -12,7 +12,7 @@ many the rounds, e stays below spread² · `MOST_EXPLAINED`: what remains is the
 Only the weights are learnt from results. Each result is first predicted from what wins alone say of its players (the
 joint Gaussian without the factors of their scores), and from that and their scores before the round. The difference
 of the two log likelihoods is summed: the map is used while the sum says that scores predict rounds that it was not
-fitted on. The weights are a Gaussian, of mean 0 before any result, updated by the same moment matching as skills.
+fitted on. The weights are a Gaussian, around a guess before any result, updated by the same moment matching as skills.
 """
 
 from __future__ import annotations
@@ -31,9 +31,13 @@ if TYPE_CHECKING:
 
 MOST_EXPLAINED = 0.9
 """Part of the variance of skill that scores can tell at most: there is always an offset."""
-EXPECTED = 0.5
-"""Part of it that the weights are worth before any result, plus or minus."""
-EARNED = 0.5
+GUESS = np.array([1.0, -1.0, 1.0, 1.0])
+"""In what proportion rates count before any result: a start for the search, which has to predict results as any map."""
+GUESSED = 0.4
+"""Part of the variance of skill that they tell then."""
+EXPECTED = 0.3
+"""Part of it that the weights are uncertain by then."""
+EARNED = 0.3
 """Nats by which scores must have predicted better than wins alone before they are used."""
 LOST = -0.5
 """Nats below which they are not used any more."""
@@ -149,7 +153,8 @@ class Learnt:
             self.weights, self.cov = np.zeros(NUMBER), np.zeros((NUMBER, NUMBER))
             return
         self.cov = np.linalg.inv(self.precision + ridge * np.eye(NUMBER))
-        self.weights = self.cov @ self.shift
+        guess = GUESS * sqrt(GUESSED * self.spread2 / max(float(GUESS @ self.between @ GUESS), 1e-300))
+        self.weights = self.cov @ (self.shift + ridge * guess)
         explained = float(self.weights @ self.between @ self.weights)
         if explained > MOST_EXPLAINED * self.spread2:
             self.weights = self.weights * sqrt(MOST_EXPLAINED * self.spread2 / explained)

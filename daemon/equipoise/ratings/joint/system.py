@@ -93,6 +93,10 @@ class Joint(System[JointParams]):
         strange = [place for place in places if self.active.find_place(place) == NOWHERE]
         return mean, variance + sum(self.active.spread_of(place) ** 2 for place in strange)
 
+    def variance(self, match: Match) -> float:
+        """Of the difference between the lineups in log-odds: of the players, head count, sides and map."""
+        return self.outlook(match)[1]
+
     def rate(self, match: Match) -> Rated:
         """Rate a match; one change per participant."""
         self._refuse_other_than_two(match)

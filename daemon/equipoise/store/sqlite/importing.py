@@ -39,8 +39,9 @@ INSERT INTO edited (
 _ROUND = """
 INSERT INTO rounds (
     number, server, id, pool, session, map, mode, started_at, seconds, winner, captures_a, captures_b, partial, waiting,
-    lineup, skill_at_start, unrated, prediction, recorded_at, pruned, voided, squads
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    lineup, skill_at_start, unrated, prediction, recorded_at, pruned, voided, squads,
+    balance_prediction, unevenness
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _PARTICIPANT = """
 INSERT INTO participants (
@@ -158,6 +159,8 @@ class _Into:
                 line.pruned,
                 None if line.voided is None else self.before + line.voided,
                 encoded(line.squads) if line.squads else None,
+                line.balance_prediction,
+                line.unevenness,
             ),
         )
         rows = ((self.pool, number, place, *_effect(each)) for place, each in enumerate(line.participants))

@@ -38,8 +38,8 @@ def _write(db: sqlite3.Connection, note: Note) -> None:
                 (note.server, note.memory, note.at),
             )
         case BalancePredictions(rounds):
-            rows = [(prediction, number) for number, prediction in rounds.items()]
-            db.executemany("UPDATE rounds SET balance_prediction = ? WHERE number = ?", rows)
+            rows = [(*said, number) for number, said in rounds.items()]
+            db.executemany("UPDATE rounds SET balance_prediction = ?, unevenness = ? WHERE number = ?", rows)
         case Name():
             db.execute(
                 "INSERT OR REPLACE INTO names (pool, player, name) VALUES (?, ?, ?)",

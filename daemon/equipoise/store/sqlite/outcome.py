@@ -28,7 +28,7 @@ NAMED = ".outcome-"
 """In the name of the file, between those of the store and the pool."""
 
 _SCHEMA = """
-CREATE TABLE rounds (number, prediction, skill_at_start);
+CREATE TABLE rounds (number, prediction, unevenness, skill_at_start);
 CREATE TABLE participants (round, player, before, after, prediction, rounds, visible, state);
 CREATE TABLE edited (
     edit, player, before_rating, before_rounds, before_visible, before_played, before_state,
@@ -43,7 +43,8 @@ CREATE TABLE snapshots (system, params, data);
 # Without keys in the file, SQLite goes through its rows and finds each row of the store by key.
 _TAKE_OVER = (
     """
-    UPDATE rounds SET prediction = new.prediction, skill_at_start = new.skill_at_start
+    UPDATE rounds SET prediction = new.prediction, skill_at_start = new.skill_at_start,
+        unevenness = iif(balance_prediction IS NULL, new.unevenness, rounds.unevenness)
     FROM outcome.rounds AS new WHERE rounds.number = new.number
     """,
     """
@@ -83,7 +84,7 @@ class Outcome:
     def round(self, number: int, rated: RatedRound, skill_at_start: Mapping[PlayerId, float] | None) -> None:
         """A round that was rated anew."""
         skills = None if skill_at_start is None else encoded(skill_at_start)
-        self._add("rounds VALUES (?, ?, ?)", ((number, rated.prediction, skills),))
+        self._add("rounds VALUES (?, ?, ?, ?)", ((number, rated.prediction, rated.unevenness, skills),))
         self._add(
             "participants VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             ((number, change.id, *effect(change)) for change in rated.changes),

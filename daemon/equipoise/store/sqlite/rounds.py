@@ -58,10 +58,13 @@ def insert(db: sqlite3.Connection, pool: str, record: RecordRound, rated: RatedR
         """
         INSERT INTO rounds (
             number, server, id, pool, session, map, mode, started_at, seconds, winner, captures_a, captures_b,
-            partial, waiting, lineup, squads, skill_at_start, unrated, prediction, recorded_at
-        ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            partial, waiting, lineup, squads, skill_at_start, unrated, prediction, unevenness, recorded_at
+        ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
-        (next_number(db), *_facts(pool, round), _skill_at_start(record), rated.unrated, rated.prediction, at),
+        (
+            *(next_number(db), *_facts(pool, round), _skill_at_start(record)),
+            *(rated.unrated, rated.prediction, rated.unevenness, at),
+        ),
     ).lastrowid
     assert number is not None
     played = {each.id: _played(each) for each in record.participants}
@@ -85,12 +88,12 @@ def insert(db: sqlite3.Connection, pool: str, record: RecordRound, rated: RatedR
 def predictions(db: sqlite3.Connection, pool: str, limit: int | None) -> list[Prediction]:
     """The last rated rounds, without a limit all, oldest first."""
     found = db.execute(
-        "SELECT started_at, prediction, winner FROM rounds "
+        "SELECT started_at, prediction, winner, unevenness FROM rounds "
         "WHERE pool = ? AND prediction IS NOT NULL ORDER BY number DESC LIMIT coalesce(?, -1)",
         (pool, limit),
     ).fetchall()
     score = {"a": 1.0, None: 0.5, "b": 0.0}
-    return [Prediction(at, predicted, score[winner]) for at, predicted, winner in reversed(found)]
+    return [Prediction(at, predicted, score[winner], known) for at, predicted, winner, known in reversed(found)]
 
 
 def remember_if_newer(db: sqlite3.Connection, server: ServerId, memory: bytes, at: float) -> None:
