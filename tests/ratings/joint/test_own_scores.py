@@ -121,6 +121,16 @@ def test_with_scores_switched_off_counts_change_nothing() -> None:
     assert off.snapshot() == rated(bare, scores=False).snapshot()
 
 
+def test_a_mode_may_begin_with_a_round_that_says_nothing_of_anybody() -> None:
+    (match, *_), _ = matches(1, told=0.5)
+    played = [replace(match, seconds=5.0), match]
+    live, replayed = rated(played), rated([])
+    replay(replayed, History.of(played))
+    assert [live.skill(each) for each in PEOPLE] == pytest.approx([replayed.skill(each) for each in PEOPLE])
+    (one, _) = match.teams
+    assert live.summary(one[0]).rounds == 2
+
+
 def test_a_restored_snapshot_goes_on_to_the_same_bytes() -> None:
     played, _ = matches(150, told=0.7)
     through = rated(played)

@@ -46,6 +46,8 @@ class ModeScores:
     def take(self, numbers: Ints, played: Played, first: Flags) -> None:
         """Add what the participants did; `first` says who played on the first side."""
         known = played.known()
+        if not len(known):  # a standard of nobody divides by nobody's time
+            return
         numbers, first = numbers[known], first[known]
         lasting = self.lasting_rates(numbers)[0]
         rates, weight = self.standards.take(played.of(known), lasting)
