@@ -14,7 +14,7 @@ from equipoise.ratings.history import History
 from equipoise.ratings.joint.formulas import FREE
 from equipoise.ratings.joint.gaussian import absorb, new_dense
 from equipoise.ratings.joint.replay import replay
-from equipoise.ratings.joint.score_map import ScoreMap
+from equipoise.ratings.joint.score_map import Learnt, ScoreMap
 from equipoise.ratings.joint.system import Joint
 from equipoise.ratings.system import Match
 
@@ -176,3 +176,21 @@ def test_a_replayed_history_gives_the_numbers_of_its_matches_rated_one_by_one() 
     np.testing.assert_allclose(*skills, rtol=0, atol=1e-9)
     assert map_of(replayed).gain == pytest.approx(map_of(live).gain, abs=1e-9)
     assert len(found.wins) == 300
+
+
+@pytest.mark.parametrize("rounds", [1, 4, 50])
+def test_an_offset_that_is_integrated_out_is_one_that_has_a_coordinate(rounds: int) -> None:
+    learnt = Learnt(SPREAD**2)
+    learnt.between[0, 0], learnt.within[0, 0], learnt.weights[0] = 0.25, 0.8, 0.4
+    shown = learnt.shown("")
+    rates = np.random.default_rng(rounds).normal(0.3, 0.9, rounds)
+    total = np.array([[rates.sum(), 0.0, 0.0, 0.0]])
+    precision, shift = learnt.factors(*learnt.lasting_rates(np.array([float(rounds)]), total))
+    # y = skill + offset + noise, with the rate in units of skill
+    scores = rates * learnt.weights[0] * SPREAD**2 / (learnt.weights[0] ** 2 * learnt.between[0, 0])
+    prior = np.linalg.inv(np.diag([SPREAD**2, shown.offset**2]))
+    both = np.ones(2)
+    cov = np.linalg.inv(prior + rounds * np.outer(both, both) / shown.noise**2)
+    mean = cov @ both * scores.sum() / shown.noise**2
+    variance = 1 / (1 / SPREAD**2 + precision[0])
+    assert (variance, variance * shift[0]) == (pytest.approx(cov[0, 0], rel=1e-9), pytest.approx(mean[0], rel=1e-9))
