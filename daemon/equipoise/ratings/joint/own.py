@@ -16,32 +16,41 @@ import numpy as np
 
 from equipoise.ratings.joint.packing import packed, unpacked
 from equipoise.ratings.joint.score_map import Before, Learnt, Result, ScoreMap
-from equipoise.ratings.joint.scores import NUMBER, Played, Standards
+from equipoise.ratings.joint.scores import FEW, NUMBER, Played, Standards
 
 if TYPE_CHECKING:
     from equipoise.ratings.history import Flags, Floats
     from equipoise.ratings.joint.formulas import Ints
 
-LONGEST = 300.0
+LONGEST = 500.0
 """Rounds of a player after which old ones fade: skills change."""
+MOST_ALIKE = 1e6
+"""Noise of one round against lasting differences between players, at most."""
 MOST_ABSORBED = 0.95
 """Part of what is known of a skill that scores can be at most: where a variance was set by hand, it may seem more."""
 
 
 @dataclass(slots=True)
 class ModeScores:
-    """One mode's standards and map, and by player the sums of their rates."""
+    """One mode's standards and map, and the sums of players' rates by class."""
 
     learnt: Learnt
     standards: Standards = field(default_factory=Standards)
-    weight: Floats = field(default_factory=lambda: np.zeros(0))
-    """By number of the player: the weight of their observations."""
-    total: Floats = field(default_factory=lambda: np.zeros((0, NUMBER)))
-    """The weighted sum of their rates, relative to the pool."""
+    weight: Floats = field(default_factory=lambda: np.zeros((0, 1)))
+    """By number of the player and by class: the weight of their observations."""
+    total: Floats = field(default_factory=lambda: np.zeros((0, 1, NUMBER)))
+    """The weighted sums of their standardised rates."""
+    class_rates: Floats = field(default_factory=lambda: np.zeros((1, NUMBER)))
+    """By class: what its rates are beyond the standard when the players are taken for what they are."""
+
+    def observed(self, numbers: Ints | slice) -> tuple[Floats, Floats]:
+        """The weight and sum of the observations of players, relative to their classes."""
+        weight = self.weight[numbers]
+        return weight.sum(axis=1), self.total[numbers].sum(axis=1) - weight @ self.class_rates
 
     def lasting_rates(self, numbers: Ints) -> tuple[Floats, Floats]:
         """Estimates of the lasting rates of players, and their covariances."""
-        return self.learnt.lasting_rates(self.weight[numbers], self.total[numbers])
+        return self.learnt.lasting_rates(*self.observed(numbers))
 
     def take(self, numbers: Ints, played: Played, first: Flags) -> None:
         """Add what the participants did; `first` says who played on the first side."""
@@ -49,26 +58,55 @@ class ModeScores:
         if not len(known):  # a standard of nobody divides by nobody's time
             return
         numbers, first = numbers[known], first[known]
-        lasting = self.lasting_rates(numbers)[0]
-        rates, weight = self.standards.take(played.of(known), lasting)
+        lasting, explained = self.lasting_rates(numbers)
+        shares, rates, weight = self.standards.take(played.of(known), lasting)
+        self._have_classes(shares.shape[1])
+        usual = shares @ self.class_rates
         compared = np.zeros(len(known), np.bool_)
         for side in (first, ~first):
-            # A side that dominates has more of everything: only differences within a side say who is good.
             if np.count_nonzero(side) > 1:
-                rates[side] -= weight[side] @ (rates[side] - lasting[side]) / weight[side].sum()
+                shared = weight[side] @ (rates - usual - lasting)[side] / weight[side].sum()
+                rates[side] -= self.learnt.part_of_side(shared, weight[side], explained[side]) * shared
                 compared |= side
-        self._add(numbers[compared], rates[compared], weight[compared])
+        self._add(numbers[compared], shares[compared], rates[compared], weight[compared])
 
-    def _add(self, numbers: Ints, rates: Floats, weight: Floats) -> None:
-        learnt, old, total = self.learnt, self.weight[numbers], self.total[numbers]
+    def _add(self, numbers: Ints, shares: Floats, rates: Floats, weight: Floats) -> None:
+        old, total = self.observed(numbers)
         met = old > 0
-        away = rates[met] - total[met] / old[met, None]
-        learnt.add_residuals(away / np.sqrt(1 / weight[met] + 1 / old[met])[:, None])
-        learnt.add_lasting(old[met], total[met], -1.0)
+        away = (rates - shares @ self.class_rates)[met] - total[met] / old[met, None]
+        self.learnt.add_residuals(away / np.sqrt(1 / weight[met] + 1 / old[met])[:, None])
         kept = np.minimum(1.0, LONGEST / (old + weight))
-        new, total = (old + weight) * kept, (total + weight[:, None] * rates) * kept[:, None]
-        learnt.add_lasting(new, total, 1.0)
-        self.weight[numbers], self.total[numbers] = new, total
+        parts = weight[:, None] * shares
+        self.weight[numbers] = (self.weight[numbers] + parts) * kept[:, None]
+        self.total[numbers] = (self.total[numbers] + parts[:, :, None] * rates[:, None, :]) * kept[:, None, None]
+
+    def refit(self) -> None:
+        """Find what belongs to the classes and what to the players, and the map, again."""
+        self._part_classes()
+        self.learnt.refit(*self.observed(slice(None)))
+
+    def _part_classes(self) -> None:
+        """Rates of classes, with players' lasting rates as random effects (Henderson's mixed model equations, 1950).
+
+        The mean of a class alone is also its players' skill: who play it would gain nothing by being good.
+        """
+        seen = self.weight.any(axis=1)
+        weight, total = self.weight[seen], self.total[seen]
+        if not len(weight):
+            return
+        within, between = np.trace(self.learnt.within), np.trace(self.learnt.between)
+        shrunk = weight.T / (weight.sum(axis=1) + within / max(between, within / MOST_ALIKE))
+        by_class = total.sum(axis=0)
+        left = np.diag(weight.sum(axis=0) + FEW) - shrunk @ weight
+        right = by_class - shrunk @ total.sum(axis=1) + FEW * by_class.sum(axis=0) / weight.sum()
+        self.class_rates = np.linalg.solve(left, right)
+
+    def _have_classes(self, classes: int) -> None:
+        more = classes - self.weight.shape[1]
+        if more:
+            self.weight = np.pad(self.weight, ((0, 0), (0, more)))
+            self.total = np.pad(self.total, ((0, 0), (0, more), (0, 0)))
+            self.class_rates = np.pad(self.class_rates, ((0, more), (0, 0)))
 
     def pack(self) -> dict[str, object]:
         """All of it, as values that JSON can hold."""
@@ -79,6 +117,7 @@ class ModeScores:
             "played": [self.standards.played, self.standards.players],
             "weight": packed(self.weight),
             "total": packed(self.total),
+            "class_rates": packed(self.class_rates),
         }
 
     @classmethod
@@ -86,13 +125,20 @@ class ModeScores:
         """What was packed."""
         classes = {name: place for place, name in enumerate(data["classes"])}
         standards = Standards(classes, unpacked(data["standards"], len(classes), -1), *data["played"])
-        learnt = Learnt.of_sums(spread2, unpacked(data["learnt"], -1))
-        return cls(learnt, standards, unpacked(data["weight"], -1), unpacked(data["total"], -1, NUMBER))
+        class_rates = unpacked(data["class_rates"], -1, NUMBER)
+        mode = cls(
+            Learnt.of_sums(spread2, unpacked(data["learnt"], -1)),
+            standards,
+            unpacked(data["weight"], -1, len(class_rates)),
+            unpacked(data["total"], -1, len(class_rates), NUMBER),
+            class_rates,
+        )
+        mode.learnt.refit(*mode.observed(slice(None)))
+        return mode
 
     def forget(self, number: int) -> None:
         """Drop a player's rates."""
-        if number < len(self.weight) and self.weight[number] > 0:
-            self.learnt.add_lasting(self.weight[number : number + 1], self.total[number : number + 1], -1.0)
+        if number < len(self.weight):
             self.weight[number], self.total[number] = 0.0, 0.0
 
 
@@ -132,7 +178,7 @@ class OwnScores:
         if lasting.any():
             mode.learnt.learn(before, (precision, shift), (lasting, explained), result)
         mode.take(numbers, played, before.row > 0)
-        mode.learnt.refit()
+        mode.refit()
         self.precision[numbers], self.shift[numbers] = self._factors(numbers)
         return self.precision[numbers] - precision, self.shift[numbers] - shift
 

@@ -29,15 +29,17 @@ from equipoise.ratings.joint.scores import FEATURES, NUMBER
 if TYPE_CHECKING:
     from equipoise.ratings.history import Floats
 
-MOST_EXPLAINED = 0.9
+MOST_EXPLAINED = 0.98
 """Part of the variance of skill that scores can tell at most: there is always an offset."""
 GUESS = np.array([1.0, -1.0, 1.0, 1.0])
 """In what proportion rates count before any result: a start for the search, which has to predict results as any map."""
-GUESSED = 0.4
+GUESSED = 0.7
 """Part of the variance of skill that they tell then."""
 EXPECTED = 0.3
 """Part of it that the weights are uncertain by then."""
-EARNED = 0.3
+SIDES_AT_FIRST = 10.0
+"""Sides, before any was seen, of whose mean residual half is taken to be the side's own."""
+EARNED = 0.1
 """Nats by which scores must have predicted better than wins alone before they are used."""
 LOST = -0.5
 """Nats below which they are not used any more."""
@@ -107,12 +109,12 @@ class Learnt:
 
     spread2: float
     residual: Floats = field(default_factory=lambda: np.zeros((NUMBER, NUMBER)))
-    """Sum of squares of rates around what the player's past says;  `residuals`: their number."""
+    """Sum of squares of rates around what the player's past says; `residuals`: their number."""
     residuals: float = 0.0
-    lasting: Floats = field(default_factory=lambda: np.zeros((NUMBER, NUMBER)))
-    """Sum over players of weight · square of the mean;  `players`, `weight`: their number and weights."""
-    players: float = 0.0
-    weight: float = 0.0
+    shared: Floats = field(default_factory=lambda: np.full(NUMBER, 2.0 * SIDES_AT_FIRST))
+    """Sum over sides of the squares of what their players' rates have in common, in units of the noise in it;
+    `sides`: their number."""
+    sides: float = SIDES_AT_FIRST
     precision: Floats = field(default_factory=lambda: np.zeros((NUMBER, NUMBER)))
     """What results say of the weights: precision, and shift = precision · weights."""
     shift: Floats = field(default_factory=lambda: np.zeros(NUMBER))
@@ -126,27 +128,31 @@ class Learnt:
     """Covariance of the weights."""
 
     def sums(self) -> Floats:
-        """All that it is a function of."""
-        scalars = np.array([self.residuals, self.players, self.weight, self.gain, self.rounds, self.used], np.float64)
-        matrices = (self.residual, self.lasting, self.precision)
-        return np.concatenate((scalars, *(each.ravel() for each in matrices), self.shift))
+        """All that it is a function of, beside the players' rates."""
+        scalars = np.array([self.residuals, self.sides, self.gain, self.rounds, self.used], np.float64)
+        matrices = (self.residual.ravel(), self.precision.ravel())
+        return np.concatenate((scalars, *matrices, self.shared, self.shift))
 
     @classmethod
     def of_sums(cls, spread2: float, sums: Floats) -> Learnt:
-        """The map with these sums."""
-        scalars, matrices = sums[:6].tolist(), sums[6:-NUMBER].reshape(3, NUMBER, NUMBER).copy()
-        learnt = cls(spread2, residual=matrices[0], lasting=matrices[1], precision=matrices[2])
-        learnt.residuals, learnt.players, learnt.weight, learnt.gain = scalars[:4]
-        learnt.rounds, learnt.used, learnt.shift = int(scalars[4]), bool(scalars[5]), sums[-NUMBER:].copy()
-        learnt.refit()
+        """The map with these sums; `refit` follows."""
+        residuals, sides, gain, rounds, used = sums[:5].tolist()
+        residual, precision = sums[5 : -2 * NUMBER].reshape(2, NUMBER, NUMBER).copy()
+        shared, shift = sums[-2 * NUMBER :].reshape(2, NUMBER).copy()
+        learnt = cls(spread2, residual=residual, residuals=residuals, shared=shared, sides=sides)
+        learnt.precision, learnt.shift, learnt.gain = precision, shift, gain
+        learnt.rounds, learnt.used = int(rounds), bool(used)
         return learnt
 
-    def refit(self) -> None:
-        """Find covariances and weights again from the sums."""
+    def refit(self, weight: Floats, total: Floats) -> None:
+        """Find covariances and weights again, with the weight and sum of each player's observations."""
         # Before anything is known, half a dozen rounds' worth of independent noise.
         self.within = (self.residual + 100.0 * np.eye(NUMBER)) / (self.residuals + 100.0)
-        if self.weight > 0:
-            values, vectors = np.linalg.eigh((self.lasting - self.players * self.within) / self.weight)
+        seen = weight > 0
+        if seen.any():
+            roots = total[seen] / np.sqrt(weight[seen])[:, None]
+            excess = roots.T @ roots - np.count_nonzero(seen) * self.within
+            values, vectors = np.linalg.eigh(excess / weight.sum())
             self.between = (vectors * np.maximum(values, 0.0)) @ vectors.T
         ridge = np.trace(self.between) / (EXPECTED * self.spread2)
         if ridge <= 0:
@@ -180,12 +186,17 @@ class Learnt:
         self.residual += away.T @ away
         self.residuals += len(away)
 
-    def add_lasting(self, weight: Floats, total: Floats, sign: float) -> None:
-        """Add players' sums, or with the sign -1 take them out."""
-        roots = total / np.sqrt(weight)[:, None]
-        self.lasting += sign * (roots.T @ roots)
-        self.players += sign * len(weight)
-        self.weight += sign * float(weight.sum())
+    def part_of_side(self, shared: Floats, weight: Floats, explained: Floats) -> Floats:
+        """The part of a side's mean residual that is the side's own, shape (4,), and no chance of its players.
+
+        A side that dominates has more of everything; how much more is learnt from how much sides differ.
+        """
+        unsure = np.diagonal(self.within) + np.diagonal(self.between - explained, axis1=1, axis2=2)
+        chance = (weight * weight) @ unsure / weight.sum() ** 2
+        self.shared += shared * shared / chance
+        self.sides += 1.0
+        own = np.maximum(0.0, self.shared / self.sides - 1.0)
+        return np.asarray(own / (own + 1.0))
 
     def learn(
         self, before: Before, absorbed: tuple[Floats, Floats], told: tuple[Floats, Floats], result: Result

@@ -70,13 +70,13 @@ class Standards:
     """Weighted sum of the seconds played;  `players`: of the players."""
     players: float = 0.0
 
-    def take(self, played: Played, lasting: Floats) -> tuple[Floats, Floats]:
+    def take(self, played: Played, lasting: Floats) -> tuple[Floats, Floats, Floats]:
         """Add a match's players to the sums, without what their `lasting` rates, shape (n, 4), account for.
 
         Else a class that good players choose would have a higher mean, and they would gain nothing by being good.
 
-        Returns shape (n, 4), their standardised rates, and shape (n,), how much each observation weighs: 1 for who
-        played as long as usual, less for who played less.
+        Returns the shares of each class in their time, shape (n, classes); their standardised rates, shape (n, 4); and
+        how much each observation weighs, shape (n,): 1 for who played as long as usual, less for who played less.
         """
         rates = played.totals * (60.0 / played.seconds)[:, None]
         shares = self._shares(played)
@@ -90,7 +90,8 @@ class Standards:
         self._fade()
         mean, variance = self._moments()
         away = (rates - shares @ mean) / np.sqrt(shares @ variance)
-        return np.clip(away, -FARTHEST, FARTHEST), np.minimum(1.0, played.seconds * (self.players / self.played))
+        weight = np.minimum(1.0, played.seconds * (self.players / self.played))
+        return shares, np.clip(away, -FARTHEST, FARTHEST), weight
 
     def _shares(self, played: Played) -> Floats:
         """Shape (n, classes): the part of their time that each player spent as each class."""
