@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeAlias, TypeVar
 from equipoise.core.model import Counts, PlayerId, PlayerSummary, Role, Skills, is_bot
 from equipoise.errors import RatingError
 from equipoise.ratings.parameters import build_params
-from equipoise.ratings.validation import FARTHEST, MOST, is_number, number_of
+from equipoise.ratings.validation import FARTHEST, MOST, check_number, is_number, number_of, refuse_twice
 
 State: TypeAlias = Mapping[str, object]
 """Everything a system keeps about one player except history rows, as values that JSON can hold."""
@@ -37,7 +37,6 @@ Covariance: TypeAlias = Sequence[Sequence[float]]
 LEAST = -sys.float_info.max
 """The smallest finite number."""
 
-T = TypeVar("T")
 P = TypeVar("P")
 
 
@@ -106,20 +105,20 @@ class Match:
             if given and len(given) != len(self.teams):
                 raise RatingError(f"{name}: {len(given)} given for {len(self.teams)} teams")
         for sides in (self.teams, self.lineup):
-            _refuse_twice(sides, "named twice in one match")
-        _refuse_twice(self.squads, "named twice in its squads")
+            refuse_twice(sides, "named twice in one match")
+        refuse_twice(self.squads, "named twice in its squads")
         self._check_numbers()
         for player, spans in self.spans.items():
             _check_spans(player, spans, len(self.teams))
 
     def _check_numbers(self) -> None:
-        _check_number("weight", self.weight, 0.0, MOST)
+        check_number("weight", self.weight, 0.0, MOST)
         if self.started_at is not None:
-            _check_number("started_at", self.started_at, -FARTHEST, FARTHEST)
+            check_number("started_at", self.started_at, -FARTHEST, FARTHEST)
         if self.seconds is not None:
-            _check_number("seconds", self.seconds, 0.0, FARTHEST)
+            check_number("seconds", self.seconds, 0.0, FARTHEST)
         for points in self.points:
-            _check_number("points", points, -MOST, MOST)
+            check_number("points", points, -MOST, MOST)
         for player, fraction_played in self.fraction_played.items():
             number_of(player, "fraction_played", fraction_played, 0.0, 1.0)
         for player, skill in self.skill_at_start.items():
@@ -383,19 +382,6 @@ def log_odds(probability: float) -> float:
     if not 0.0 < probability < 1.0:
         return math.copysign(math.inf, probability - 0.5)
     return math.log(probability / (1.0 - probability))
-
-
-def _refuse_twice(groups: tuple[tuple[PlayerId, ...], ...], fault: str) -> None:
-    players = [player for group in groups for player in group]
-    if len(set(players)) == len(players):
-        return
-    twice = next(player for player in players if players.count(player) > 1)
-    raise RatingError(f"{twice}: {fault}")
-
-
-def _check_number(name: str, value: object, low: float, high: float) -> None:
-    if not is_number(value, low, high):
-        raise RatingError(f"{name}: {value!r} is not a number from {low:g} to {high:g}")
 
 
 def _check_spans(player: PlayerId, spans: tuple[Span, ...], teams: int) -> None:

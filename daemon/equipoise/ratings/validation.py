@@ -51,3 +51,18 @@ def count_of(player: PlayerId, name: str, value: object) -> int:
 def known_time(time: float) -> float | None:
     """The time in seconds since 1970, or None for `NEVER`."""
     return None if time == NEVER else time
+
+
+def check_number(name: str, value: object, low: float, high: float) -> None:
+    """`RatingError`, naming the number, unless it is from low to high."""
+    if not is_number(value, low, high):
+        raise RatingError(f"{name}: {value!r} is not a number from {low:g} to {high:g}")
+
+
+def refuse_twice(groups: tuple[tuple[PlayerId, ...], ...], fault: str) -> None:
+    """`RatingError` with this fault if a player is in the groups twice."""
+    players = [player for group in groups for player in group]
+    if len(set(players)) == len(players):
+        return
+    twice = next(player for player in players if players.count(player) > 1)
+    raise RatingError(f"{twice}: {fault}")

@@ -14,8 +14,6 @@ the transaction (`service/rating.py`), on what the rounds before it left in memo
   one first, and go to the ring in order.
 - An answer is given after the commit, or after the ring's file was synced; never before.
 - While a round waits in the ring, every newer one waits behind it.
-
-No round waits a few milliseconds for others, as some databases do: in a busy pool rounds gather by themselves.
 """
 
 from __future__ import annotations
@@ -41,7 +39,7 @@ from equipoise.service.held_sequence import HeldSequence
 from equipoise.service.rating import RoundRating
 from equipoise.service.reading import Reading
 from equipoise.service.ring import Ring, UnstoredRound
-from equipoise.service.whereabouts import Recorded, Whereabouts
+from equipoise.service.whereabouts import Recorded, Whereabouts, stored
 from equipoise.store.notes import Audit
 from equipoise.store.port import Clock, Fitting, Store
 from equipoise.store.rated import RatedRound
@@ -278,7 +276,7 @@ class Pool:
             try:
                 while not self.ring.depth and not self._replaying and len(recorded) < len(group.rounds):
                     outcomes = await self._store(group.rounds[len(recorded) :])
-                    recorded += (_recorded(outcome) for outcome in outcomes)
+                    recorded += map(stored, outcomes)
             except StoreError as error:
                 why = str(error)
             if len(recorded) < len(group.rounds):
@@ -399,7 +397,3 @@ class Pool:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
-
-
-def _recorded(outcome: RatedRound | Exception) -> Recorded | Exception:
-    return outcome if isinstance(outcome, Exception) else Recorded("stored", outcome)

@@ -23,6 +23,11 @@ class Recorded:
     """Its first answer; None while it is kept."""
 
 
+def stored(outcome: RatedRound | Exception) -> Recorded | Exception:
+    """What became of a round that the store took, or refused alone."""
+    return outcome if isinstance(outcome, Exception) else Recorded("stored", outcome)
+
+
 class Whereabouts:
     """The log of one pool: the store's own log says how its trouble goes on."""
 

@@ -329,13 +329,9 @@ def shrink_by_rows(dense: Dense, factor: float, correlated: bool) -> None:
 def learn(count: int, score: float, weight: float, terms: Terms, dense: Dense, c: Constants) -> float:
     """Take in a result of the sum of `count` terms; returns the logarithm of its likelihood."""
     mean, variance = project(count, terms, dense)
-    length = 0.0
-    for term in range(count):
-        length += terms.x[term] * terms.x[term]
-    least = FLOOR * length
+    least = FLOOR * float((terms.x[:count] ** 2).sum())
     a, b = exponents(score, weight, c.draw_weight)
-    if variance <= least:
-        variance = least
+    variance = max(variance, least)
     if variance <= 0.0:
         return 0.0
     after, left, evidence = posterior(float(mean), float(variance), a, b)
