@@ -28,7 +28,7 @@ from equipoise.lab.simulation.population import Person, Population, Scenario
 
 DOCS = Path(__file__).parents[1]
 EVENINGS = {
-    "tf2": Options("tf2", rounds=100, seed=18, players=11),
+    "tf2": Options("tf2", rounds=100, seed=15, players=11),
     "ns2": Options("ns2", rounds=200, seed=16, players=12),
 }
 MOMENTS = {"tf2": 60, "ns2": 120}

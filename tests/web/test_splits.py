@@ -79,6 +79,16 @@ def test_the_win_probability_is_that_of_the_pool(daemon: Daemon) -> None:
     assert split["win_probability"] == pytest.approx(1 / (1 + exp(-900 / 2400)))
 
 
+def test_a_system_that_predicts_by_players_alone_goes_by_ratings_that_are_sent(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"ratings": [1800, 1500, 1400, 1000], "pinned": {"0": "a", "1": "a"}, "size": 2}
+    with running(tmp_path, CONFIG.replace("[pool.main]", '[pool.main]\nbalance = "joint"')) as daemon:
+        (split,) = solve(daemon, **asked)
+        (far,) = solve(daemon, **(asked | {"ratings": [1e9, 1e9, 0, 0]}))
+    assert split["win_probability"] == pytest.approx(1 / (1 + exp(-900 / 2400)))
+    assert split["unevenness"] == pytest.approx(split["win_probability"] - 0.5)
+    assert far["win_probability"] == 1.0
+
+
 def test_ratings_have_no_interval_and_their_quality_is_that_of_the_chance(daemon: Daemon) -> None:
     (split,) = solve(daemon, ratings=[1800, 1500, 1400, 1000], pinned={"0": "a", "1": "a"}, size=2)
     assert (split["low"], split["high"]) == (None, None)

@@ -11,7 +11,7 @@ from typing import Any
 
 from equipoise.balancing.chances import NO_PLAYERS, Values, on_both_sides, on_field
 from equipoise.balancing.expected import Problem, Search, Sides, Toll, all_evened, limit_of
-from equipoise.balancing.means import even_difference
+from equipoise.balancing.means import even_difference, match_to_even
 from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, ShuffleTerms
 from equipoise.core.model import Context, Entry, Mode, PlayerId, Side, Split
 from equipoise.ratings.system import Covariance, SkillContext, System
@@ -57,9 +57,22 @@ class Known:
         target = self.target(players[:on_a], players[on_a:])
         return target, None if on_a == other else self.target(players[:other], players[other:])
 
-    def limit(self, search: Search, sides: int, tolerance: float, fair: float | None = None) -> float:
-        """The cost up to which sides are even enough: the tolerance above the least unevenness, or a fair one."""
-        return limit_of(search, OF_TOLERANCE * tolerance, self.system.gap(1.0, sides) / 4, fair)
+    def limit(
+        self,
+        search: Search,
+        best: tuple[Sequence[PlayerId], Sequence[PlayerId]],
+        tolerance: float,
+        fair: float | None = None,
+    ) -> float:
+        """The cost up to which sides are even enough: the tolerance above the least unevenness, or a fair one.
+
+        The search has the players' variance alone. What head count, side and map add hardly depends on who plays where:
+        it is taken from the best sides.
+        """
+        log_odds = self.system.gap(1.0, max(map(len, best))) / 4
+        whole = self.system.variance(match_to_even(self.context, *best, self.commanders))
+        beyond = 0.0 if whole is None else whole * log_odds**2 - search.variance(search.least)
+        return limit_of(search, OF_TOLERANCE * tolerance, log_odds, fair, beyond)
 
 
 def playing(ask: AskSplit, found: Assignment, values: Values, system: System[Any]) -> Split:
@@ -78,7 +91,7 @@ def playing(ask: AskSplit, found: Assignment, values: Values, system: System[Any
         current=[STANDS[entry.side] for entry in entries],
     )
     search = Search(problem, [[1 if index in found.a else -1 for index in order]])
-    limit = known.limit(search, max(ask.sizes), ask.tolerance)
+    limit = known.limit(search, _named(players, search.sides(search.least)), ask.tolerance)
     a, b = _named(players, search.sides(search.cheapest(limit, problem.moves)))
     return Split(a, b, tuple(ask.entries[index].id for index in sorted(found.bench)))
 
@@ -182,7 +195,9 @@ def shuffled(
     )
     search = Search(problem, (), terms.max_moves)
     low, high = terms.fair_band
-    limit = known.limit(search, len(players) - half, ask.tolerance, (high - low) / 2)
+    a, b = _named(players, search.sides(search.least))
+    best = (*a, *bots[0]), (*b, *bots[1])
+    limit = known.limit(search, best, ask.tolerance, (high - low) / 2)
     return search.sides(search.cheapest(limit, _toll(terms, humans)))
 
 

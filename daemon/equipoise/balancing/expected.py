@@ -221,15 +221,18 @@ class Search:
         return Form(self.covariance + np.outer(self.worth, self.worth), -self.ahead * self.worth, self.ahead**2)
 
 
-def limit_of(search: Search, tolerance: float, log_odds: float, fair: float | None = None) -> float:
+def limit_of(
+    search: Search, tolerance: float, log_odds: float, fair: float | None = None, beyond: float = 0.0
+) -> float:
     """The cost up to which sides are as good as the best found: by a tolerance of unevenness, or up to a fair one.
 
-    `log_odds`: the points that are one.
+    `log_odds`: the points that are one; `beyond`: in squared points, the variance of all that is not the players'.
     """
-    lead, variance = search.lead(search.least) / log_odds, search.variance(search.least) / log_odds**2
+    lead = search.lead(search.least) / log_odds
+    variance = (search.variance(search.least) + beyond) / log_odds**2
     least = unevenness(lead, variance)
     most = fair if fair is not None and least <= fair else least + tolerance
-    return cost_at(most, lead, variance) * log_odds**2
+    return cost_at(most, lead, variance) * log_odds**2 - beyond
 
 
 def all_evened(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from equipoise.balancing.chances import field_skills, variance
-from equipoise.balancing.means import even_difference
+from equipoise.balancing.chances import deviation_of, field_skills
+from equipoise.balancing.means import even_difference, match_to_even
 from equipoise.core.asks import AskSide
 from equipoise.core.model import Side
-from equipoise.ratings.system import SkillContext, System
+from equipoise.ratings.system import Match, System
 
 DIGITS = 3
 """Costs that are the same up to here, in points squared, differ by rounding alone."""
@@ -27,6 +27,11 @@ def _cost(ask: AskSide, side: Side, system: System[Any]) -> float:
     a, b = ((*ask.a, ask.player), ask.b) if side is Side.A else (ask.a, (*ask.b, ask.player))
     on_a, on_b = field_skills(system, ask.context, a, b, ask.commanders)
     lead = sum(on_a) - sum(on_b) - even_difference(system, ask.context, a, b, ask.commanders)
-    known = system.covariance((*a, *b), SkillContext(ask.context.mode.value, ask.context.map))
     # Independent errors add as much on either side.
-    return lead**2 + (variance(known, len(a)) if known is not None and system.correlated else 0.0)
+    return lead**2 + (_variance(match_to_even(ask.context, a, b, ask.commanders), system) if system.correlated else 0.0)
+
+
+def _variance(match: Match, system: System[Any]) -> float:
+    """Of the difference of the sides, in points squared."""
+    deviation = deviation_of(system, match)
+    return 0.0 if deviation is None else (deviation * system.gap(1.0, max(map(len, match.teams))) / 4) ** 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from equipoise.balancing.chances import NO_PLAYERS, Values, match_to_come
 from equipoise.core.asks import AskSplit, Purpose
 from equipoise.core.model import Context, Mode, PlayerId, Side
 from equipoise.errors import SplitError
-from equipoise.ratings.system import System
+from equipoise.ratings.system import Match, System
 from equipoise.solver import Assignment, Budget, Pin, best_split
 
 Pins = dict[int, Pin]
@@ -25,12 +25,19 @@ def even_difference(
     b: Sequence[PlayerId],
     commanders: Collection[PlayerId] = NO_PLAYERS,
 ) -> float:
-    """The difference Σ(A) − Σ(B) at which sides as large as these are even.
+    """The difference Σ(A) − Σ(B) at which sides as large as these are even."""
+    return system.difference_at(0.5, match_to_even(context, a, b, commanders))
+
+
+def match_to_even(
+    context: Context, a: Iterable[PlayerId], b: Iterable[PlayerId], commanders: Collection[PlayerId] = NO_PLAYERS
+) -> Match:
+    """The match that sides are made even for.
 
     In TF2 the sides change places in the course of a map, so what a side is worth is not made up for.
     """
     match = match_to_come(context, a, b, commanders)
-    return system.difference_at(0.5, match if context.mode is Mode.NS2 else replace(match, sides=(), map=""))
+    return match if context.mode is Mode.NS2 else replace(match, sides=(), map="")
 
 
 def best(ask: AskSplit, values: Values, system: System[Any]) -> Assignment:

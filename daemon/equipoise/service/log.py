@@ -15,7 +15,7 @@ Level = Literal["debug", "info", "warning", "error"]
 
 FIELDS = (
     *("code", "status", "server", "pool", "caller", "agent", "path", "peer"),
-    *("boot", "job", "port", "address", "version", "seconds", "count"),
+    *("boot", "job", "event_number", "port", "address", "version", "seconds", "count"),
 )
 """Keys of `extra` that are logged, in this order; others are dropped. `address` is the one that the daemon listens on,
 `peer` the one that a refused request came from."""

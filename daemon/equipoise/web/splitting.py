@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -104,7 +105,7 @@ class _Question:
             teams=(tuple(players[i] for i in found.a), tuple(players[i] for i in found.b)),
             skill_at_start=dict(zip(players, self.values, strict=True)),
         )
-        outlook = outlook_of(self.pool.balancing, match) if self.body.ids else self._believed(match)
+        outlook = outlook_of(self.pool.balancing, match) if self.body.ids else self._believed(match, found.difference)
         return SplitFound(
             len(found.a),
             a,
@@ -120,9 +121,11 @@ class _Question:
             SplitGap(*found.gap),
         )
 
-    def _believed(self, match: Match) -> Outlook:
-        """Of ratings that were sent, whose deviations nobody knows."""
-        return Outlook.alone(self.pool.balancing.predict(match).expected(0))
+    def _believed(self, match: Match, difference: float) -> Outlook:
+        """Of ratings that were sent, taken as exact: a system predicts only by what it has learnt of players itself."""
+        lead = difference - self.pool.balancing.difference_at(0.5, match)
+        # logistic(x) = (1 + tanh(x/2)) / 2, which does not overflow.
+        return Outlook.alone(0.5 + math.tanh(lead / self._log_odds(len(match.teams[0])) / 2) / 2)
 
     def _log_odds(self, size: int) -> float:
         """The points that are one log-odds."""
