@@ -92,7 +92,10 @@ def test_intervals_records_and_match_quality_are_shown(house: House) -> None:
         rows = ask(house, address, "player", "find", RED, "--csv").stdout.splitlines()
         even = ask(house, address, "match", "quality", RED, "vs", BLU, "--mode", "koth")
         plain = json.loads(ask(house, address, "match", "quality", RED, "vs", BLU, "--json").stdout)
-        wrong = [ask(house, address, "match", "quality", *words) for words in ((RED, BLU), (RED, "vs"))]
+        wrong = [
+            ask(house, address, "match", "quality", *words)
+            for words in ((RED, BLU), (RED, "vs"), (RED, "vs", BLU, "--mode", "kotj"))
+        ]
     assert re.search(r"SKILL, 80 % +ROUNDS +WON-DRAWN-LOST +LEFT", shown)
     assert re.search(rf"{RED} .* \d+ to \d+ +1 +1-0-0 +0 ", shown)
     assert rows[0].split(",")[3:10] == ["deviation", "low", "high", "rounds", "wins", "draws", "losses"]
@@ -101,8 +104,9 @@ def test_intervals_records_and_match_quality_are_shown(house: House) -> None:
     assert (a, b) == (f"Side A   {RED}", f"Side B   {BLU}")
     assert re.fullmatch(r"Chance   \d\d % \(\d+ to \d\d\) for side A to win", chance)
     assert quality == f"Quality  {plain['quality']:.2f}"
-    assert [each.returncode for each in wrong] == [2, 2]
+    assert [each.returncode for each in wrong] == [2, 2, 2]
     assert "the word vs" in wrong[0].stderr
+    assert "'kotj' is not one of 'arena'" in wrong[2].stderr
 
 
 def test_an_order_that_the_game_still_has_to_carry_out_says_where_its_result_is_shown(

@@ -207,9 +207,10 @@ def test_names_from_a_file_do_not_write_on_the_terminal(tmp_path: Path) -> None:
 
 def test_simulate_makes_teams_by_another_system_from_own_scores_on_evenings() -> None:
     people = ("--rounds", "40", "--slots", "8", "--people", "12", "--attendance", "evenings", "--stay", "20")
-    done = run(
-        "simulate", "synelo", *people, "--scores", "0.3", "--score-offset", "1", "--balance", "elo:k=24", "--json"
-    )
+    words = ("simulate", "synelo", *people, "--scores", "0.3", "--score-offset", "1", "--balance", "elo:k=24")
+    text = " ".join(run(*words).output.split())
+    assert "elo:k=24 made the teams and the predictions; order and ranks are of the system shown." in text
+    done = run(*words, "--json")
     assert done.exit_code == 0, done.output
     found = json.loads(done.output)
     assert found["balance"] == {"name": "elo", "settings": {"k": 24}}

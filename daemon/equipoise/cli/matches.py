@@ -11,9 +11,11 @@ from equipoise.cli.client import Client
 from equipoise.cli.options import examples
 from equipoise.cli.remote import json_option, one_pool, pool_option, print_json, remote
 from equipoise.cli.words import interval, percent
+from equipoise.core.model import Mode
 from equipoise.lab.printable import printable
 
 AGAINST = "vs"
+MODES = [mode.value for mode in Mode]
 
 
 @click.group()
@@ -30,7 +32,7 @@ def match() -> None:
 @remote
 @json_option
 @pool_option
-@click.option("--mode", help="The kind of map, such as arena or koth, for rating systems that know it.")
+@click.option("--mode", type=click.Choice(MODES), help="The kind of map, for rating systems that know it.")
 @click.option("--map", "map_name", default="", help="The map's name, for rating systems that know maps.")
 @click.argument("players", nargs=-1, required=True, metavar="PLAYER... vs PLAYER...")
 def quality(

@@ -127,7 +127,7 @@ def simulate(
             for model in models
         ]
     named = list(zip(labels(models), found, strict=True))
-    found_tables = [tables.simulated(named), tables.groups(named)]
+    found_tables = [tables.simulated(named, balancing), tables.groups(named)]
     if plot is not None:
         draw(plot, charts.simulation(named))
     if html is not None:

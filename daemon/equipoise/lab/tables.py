@@ -150,12 +150,14 @@ def scenario(played: Scenario) -> Table:
     )
 
 
-def simulated(summaries: Sequence[tuple[str, Summary]]) -> Table:
-    """The summaries of several pools, side by side."""
+def simulated(summaries: Sequence[tuple[str, Summary]], balance: Model | None = None) -> Table:
+    """The summaries of several pools, side by side; `balance` made the teams of all of them."""
     measures = (*_ORDER, *_periods(summaries[0][1]), *_MEASURES)
     rows = [(name, over, *(read(summary) for _, summary in summaries)) for name, over, read in measures]
     head = ("what", "over", *(label for label, _ in summaries))
     note = "Overconfidence: expected minus actual score of the system's favourites. ± is one standard error."
+    if balance is not None:
+        note += f" {balance} made the teams and the predictions; order and ranks are of the system shown."
     return Table("The pool in closed loop", head, tuple(rows), note, texts=2)
 
 

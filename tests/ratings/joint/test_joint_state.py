@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from dataclasses import replace
+from hashlib import blake2b
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ from equipoise.ratings import replay
 from equipoise.ratings.history import History
 from equipoise.ratings.joint.formulas import FREE, PLAYER
 from equipoise.ratings.joint.gaussian import absorb
+from equipoise.ratings.joint.snapshot import CHECKSUM, MAGIC
 from equipoise.ratings.joint.system import Joint
 from equipoise.ratings.system import Match, ranks_of
 from tests.ratings.joint.samples import joint_matches
@@ -80,6 +83,24 @@ def test_a_snapshot_that_is_damaged_or_of_other_parameters_is_refused_and_change
         joint(spread=0.61).restore_snapshot(data)
     assert system.snapshot() == before
     joint(scale=600.0, stale_days=3.0).restore_snapshot(data)
+
+
+def test_a_whole_snapshot_that_another_version_wrote_is_refused_and_changes_nothing() -> None:
+    """It may lack what this one reads, or have it in another shape; the daemon begins with an older one, then."""
+    system = joint()
+    for match in joint_matches(3, 5):
+        system.rate(match)
+    data = system.snapshot()
+    start = len(MAGIC) + 8
+    end = start + int.from_bytes(data[len(MAGIC) : start], "little")
+    header = json.loads(data[start:end])
+    for key in header.keys() - {"parameters"}:
+        for other in ({}, {key: None}, {key: [1]}, {key: {"modes": []}}):
+            text = json.dumps({name: header[name] for name in header if name != key} | other).encode()
+            body = MAGIC + len(text).to_bytes(8, "little") + text + data[end:-CHECKSUM]
+            with pytest.raises(RatingError, match="snapshot"):
+                system.restore_snapshot(body + blake2b(body, digest_size=CHECKSUM).digest())
+    assert system.snapshot() == data
 
 
 def test_who_gives_way_keeps_mean_and_variance_and_returns_without_correlations() -> None:

@@ -44,10 +44,17 @@ def write(active: Active, digest: str) -> bytes:
 
 
 def read(data: bytes, params: JointParams) -> Active:
-    """The state of a snapshot; raises `RatingError` for damage or other parameters."""
+    """The state of a snapshot; raises `RatingError` for damage, other parameters, or what another version wrote."""
     body = data[:-CHECKSUM]
     if not data.startswith(MAGIC) or blake2b(body, digest_size=CHECKSUM).digest() != data[-CHECKSUM:]:
         raise RatingError("joint: the snapshot is damaged or no snapshot of this version")
+    try:
+        return _read(body, params)
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise RatingError(f"joint: the snapshot has not what this version writes: {error!r}") from error
+
+
+def _read(body: bytes, params: JointParams) -> Active:
     start = len(MAGIC) + 8
     end = start + int.from_bytes(body[len(MAGIC) : start], "little")
     header: dict[str, Any] = json.loads(body[start:end])
