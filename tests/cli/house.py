@@ -18,6 +18,11 @@ from urllib.request import Request, urlopen
 from tests.daemons import Forked, Running, address_of
 
 EQUIPOISE = Path(sys.executable).with_name("equipoise")
+BALANCE = """\
+# Teams are made by what is known best; without this line by the ratings that players see.
+balance = "joint"
+# `equipoise pool fit-spread` says how far skills differ here, as soon as there are rounds enough to know."""
+"""What `init` writes of the system that makes the teams."""
 UNPRIVILEGED = Path(__file__).parents[1] / "chaos" / "unprivileged.py"
 
 
@@ -49,6 +54,8 @@ class House:
         secret = re.search(r"^  arena-1  ([\w-]{43})$", made.stdout, re.MULTILINE)
         assert secret
         found = cls(folder, secret[1])
+        # Most tests are about a pool whose own system makes the teams.
+        found.edit(f"{BALANCE}\n", "")
         found.edit("port = 27500", f'port = 0\n\n[store]\ndirectory = "{folder}/state"')
         return found
 

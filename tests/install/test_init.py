@@ -36,6 +36,14 @@ def test_every_server_is_written_and_its_secret_shown_with_its_name(tmp_path: Pa
     assert checked.stdout.endswith("valid. Servers: 3, pools: 1.\n")
 
 
+def test_a_new_pool_of_tf2_makes_its_teams_by_joint_and_one_of_ns2_by_its_own_system(tmp_path: Path) -> None:
+    for game, wanted in (("tf2", ("synelo", "joint")), ("ns2", ("ns2", None))):
+        folder = tmp_path / game
+        assert run("init", folder, "--game", game).returncode == 0
+        pool = tomllib.loads((folder / "config.toml").read_text())["pool"]["main"]
+        assert (pool["system"], pool.get("balance")) == wanted
+
+
 def test_options_name_the_server_that_they_are_for(tmp_path: Path) -> None:
     one, two = game_server(tmp_path / "a=1"), game_server(tmp_path / "two")
     folder = tmp_path / "new"

@@ -32,7 +32,9 @@ def match() -> None:
 @remote
 @json_option
 @pool_option
-@click.option("--mode", type=click.Choice(MODES), help="The kind of map, for rating systems that know it.")
+@click.option(
+    "--mode", type=click.Choice(MODES), metavar="MODE", help="The kind of map, for rating systems that know it."
+)
 @click.option("--map", "map_name", default="", help="The map's name, for rating systems that know maps.")
 @click.argument("players", nargs=-1, required=True, metavar="PLAYER... vs PLAYER...")
 def quality(

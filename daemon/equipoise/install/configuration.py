@@ -28,7 +28,10 @@ secret_sha256 = "{digest}"
 _POOL = """\
 system = "synelo"
 # The largest team size; over several servers the median of theirs.
-k_max = 12"""
+k_max = 12
+# Teams are made by what is known best; without this line by the ratings that players see.
+balance = "joint"
+# `equipoise pool fit-spread` says how far skills differ here, as soon as there are rounds enough to know."""
 _NS2_POOL = """\
 system = "ns2"
 # Its parameters: docs/ratings/ns2.md."""
