@@ -117,7 +117,7 @@ def test_decisions_have_names_sides_chances_and_seconds(house: House, evening: s
     assert re.match(TIME, scramble)
     assert re.search(r"RED \d\d % → \d\d %  \w+(, \w+)* → RED; \w+(, \w+)* → BLU$", scramble)
     assert any(line.endswith("Ann stays on RED") for line in lines if "  kept  " in line)
-    assert lines[-1].startswith("CHANCE: of the first side to win, before → after.")
+    assert lines[-1].startswith("CHANCE: of the first side to win, before → after (with its 80 % interval, where")
 
     head, *lines = ask(house, evening, "why", "--player", "ann").stdout.splitlines()
     assert cells(head)[:4] == ["TIME", "SERVER", "DECISION", "PLAYER"]
