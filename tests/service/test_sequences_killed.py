@@ -18,7 +18,7 @@ BEFORE, AFTER = 130, 5
 
 def daemon_of(folder: Path, system: str, balance: str) -> RealDaemon:
     daemon = RealDaemon(folder, forked=True)
-    text = re.sub("(?m)^k_max = .*$", "", daemon.config.read_text())
+    text = re.sub("(?m)^(k_max|balance) = .*$", "", daemon.config.read_text())
     keys = f'system = "{system}"' + (f'\nbalance = "{balance}"' if balance else "")
     daemon.config.write_text(text.replace('system = "synelo"', keys))
     return daemon

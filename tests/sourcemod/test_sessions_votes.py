@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -82,15 +83,23 @@ def test_a_vote_that_fails_changes_nothing_and_starts_the_cool_down(new_evening:
     assert evening.status()["pending"] in (None, "", False)
 
 
-def test_even_teams_are_not_voted_on(new_evening: NewEvening) -> None:
-    evening = new_evening("koth_harvest_final", "")
+@pytest.mark.parametrize(
+    ("band", "said"),
+    [
+        # The chance of strangers is predicted to be a half, and expected to be far from it.
+        ("[0.42, 0.58]", r"P0 wants balanced teams: 1 of 3 for a vote\."),
+        ("[0.2, 0.8]", r"Teams are even\. Win chance of RED: 50 % \(\d\d to \d\d\)\."),
+    ],
+)
+def test_teams_are_not_voted_on_that_are_known_to_be_even(new_evening: NewEvening, band: str, said: str) -> None:
+    evening = new_evening("koth_harvest_final", f"[vote]\nfair_band = {band}")
     for number in range(8):
         evening.seat(f"P{number}")
     evening.freeze()
     evening.live()
     first = evening.game.humans()[0]
     say(evening, first, "!scramble")
-    assert "Teams are even. Win chance of RED: 50 %." in first.chat[-1]
+    assert re.search(said, first.chat[-1])
 
 
 def test_an_admin_cancels_a_running_vote(new_evening: NewEvening) -> None:

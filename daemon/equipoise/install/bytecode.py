@@ -45,7 +45,7 @@ def _version(file: bytes) -> str | None:
     for address, name in _PUBLIC_VARIABLE.iter_unpack(image[offset : offset + size]):
         if _text(image, places[".names"][0] + name) == "myinfo":
             data = places[".data"][0] + struct.unpack_from("<III", image, places[".data"][0])[2]
-            return _text(image, data + struct.unpack_from("<5I", image, data + address)[3])
+            return _text(image, data + struct.unpack_from("<5I", image, data + address)[3]) or None
     return None
 
 
