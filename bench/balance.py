@@ -91,7 +91,7 @@ class Measured:
         return (int(fields[11]) + int(fields[12])) * 1000 / os.sysconf("SC_CLK_TCK")
 
     def turn(self, number: int) -> None:
-        """Some round ends."""
+        """One turn: `EACH` rounds end, with a pause before each."""
         for each in range(EACH):
             time.sleep(PAUSE)
             self.times.append(self.script.post(round_ended(number * EACH + each))[1])

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from bench.findings.people import PEOPLE, SPREAD, chance, crowd, player
-from bench.findings.pools import ByMeans
+from bench.findings.pools import by_means
 from bench.findings.table import estimate, show
 from equipoise.balancing import answer
 from equipoise.core.asks import AskSplit, Purpose
@@ -26,7 +26,6 @@ from equipoise.lab.simulation.counts_model import CountsModel
 from equipoise.lab.simulation.population import Person, Scenario
 from equipoise.ratings import create
 from equipoise.ratings.history import Floats
-from equipoise.ratings.joint.system import Joint
 from equipoise.ratings.system import Match, System, ranks_of
 
 PLACES, ROUNDS, SECONDS = 24, 1000, 150.0
@@ -106,14 +105,10 @@ def _change_one(
 
 
 def _split(row: Row, system: System[Any], sides: dict[PlayerId, Side | None]) -> dict[PlayerId, Side | None]:
-    if row.means:
-        assert isinstance(system, Joint)
-        system, known = ByMeans(system.params), system
-        system.active = known.active
     entries = tuple(Entry(each, side, waiting=side is None) for each, side in sides.items())
     sizes = (PLACES // 2, PLACES // 2)
     asked = AskSplit(Purpose.SCRAMBLE, 0, Text(Phrase.REASON_ROUND_TWO), ARENA, entries, sizes, {}, 0.0)
-    solved = answer(asked, system)
+    solved = by_means(asked, system) if row.means else answer(asked, system)
     assert isinstance(solved, SplitSolved)
     split = solved.split
     return {each: Side.A if each in split.a else Side.B for each in sides}

@@ -52,7 +52,7 @@ SOLVES: dict[str, Solve] = {"best": answer, "bench alone": without_swaps, "means
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """What is simulated."""
+    """One pool to simulate: its system, its scenario, how its splits are chosen, and who makes its teams."""
 
     model: str
     scenario: Scenario = field(default_factory=Scenario)

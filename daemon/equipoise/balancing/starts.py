@@ -42,7 +42,7 @@ class Placing:
         return 2 * self.on_a == self.weights.sum() and not self.fixed.any()
 
     def random(self, count: int) -> Rows:
-        """Sides at random."""
+        """So many sides drawn at random; fixed units stand where they must."""
         return self._placed(self._order(count))
 
     def present(self, count: int) -> Rows:

@@ -227,7 +227,7 @@ def _class_seconds(extra: CsvFile) -> tuple[tuple[str, ...], Floats | None]:
 
 
 def _seconds_by_class(text: str) -> dict[str, float]:
-    """`scout:180.5|medic:60`."""
+    """Seconds by class as a file has them, `scout:180.5|medic:60`; ValueError for other text."""
     found: dict[str, float] = {}
     for part in text.split("|") if text else ():
         name, _, seconds = part.partition(":")

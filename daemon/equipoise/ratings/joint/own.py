@@ -122,7 +122,7 @@ class ModeScores:
 
     @classmethod
     def unpack(cls, spread2: float, data: Mapping[str, Any]) -> ModeScores:
-        """What was packed."""
+        """The scores of a mode from what `pack` gave, with the map found again; `spread2` is the variance of skill."""
         classes = {name: place for place, name in enumerate(data["classes"])}
         standards = Standards(classes, unpacked(data["standards"], len(classes), -1), *data["played"])
         class_rates = unpacked(data["class_rates"], -1, NUMBER)
@@ -211,7 +211,7 @@ class OwnScores:
 
     @classmethod
     def unpack(cls, spread: float, data: Mapping[str, Any]) -> OwnScores:
-        """What was packed."""
+        """The scores of all modes, and what was absorbed of them, from what `pack` gave."""
         modes = {name: ModeScores.unpack(spread**2, each) for name, each in data["modes"].items()}
         return cls(spread, unpacked(data["precision"], -1), unpacked(data["shift"], -1), modes)
 
