@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 from tests.cli.house import House, ask, run, serving
+from tests.game.query_server import SIMPLE, info, query_server
 from tests.game.rcon_servers import PASSWORD, fake_server, free_port
 
 
@@ -44,6 +46,28 @@ def test_rcon_that_fails_is_an_error_and_a_line_of_the_status(house: House) -> N
         status = ask(house, address, "status")
         assert status.returncode == 0
         assert "arena-1: RCON at 127.0.0.1:" in status.stdout
+
+
+def test_nothing_that_a_game_server_calls_itself_does_anything_to_a_terminal(house: House) -> None:
+    named = SIMPLE + info(b"\x1b[2J", "cp_well\nbad   daemon: all is lost\x1b[2J\u202e\r")
+
+    async def shown() -> list[str]:
+        async with query_server(lambda _: [named]) as (_, port):
+            file = house.folder / "servers.d" / "arena-1.toml"
+            file.write_text(f'{file.read_text()}query = "127.0.0.1:{port}"\n')
+            return await asyncio.to_thread(texts)
+
+    def texts() -> list[str]:
+        with serving(house) as (_, address):
+            doctor = ask(house, address, "doctor").stdout  # which sends a query
+            return [doctor, *(ask(house, address, "status", *more).stdout for more in ((), ("--json",)))]
+
+    answers = asyncio.run(shown())
+    for text in answers:
+        assert "cp_well\ufffdbad   daemon" in text
+        assert "\nbad   daemon: all" not in text
+        assert not set("\x1b\r\u202e") & set(text)
+    assert json.loads(answers[2])["game_servers"][0]["query"]["answer"]["name"] == "\ufffd[2J"
 
 
 def test_the_password_is_shown_nowhere(house: House) -> None:

@@ -7,6 +7,8 @@ and the header of a split answer. Programs that others wrote read it: quakestat,
 from __future__ import annotations
 
 import asyncio
+import bz2
+import socket
 import struct
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -60,25 +62,41 @@ def split(number: int, payload: bytes) -> list[bytes]:
     return [SPLIT + struct.pack("<LBBH", number, 2, at, 1248) + part for at, part in enumerate(parts)]
 
 
+def bomb(size: int) -> bytes:
+    """One fragment that holds `size` bytes, packed; bit 15 of its id is what python-a2s takes for "compressed"."""
+    packed = bz2.compress(bytes(size))
+    return SPLIT + struct.pack("<LBBHLL", 1 << 15, 1, 0, 1248, size, 0) + packed
+
+
 class _Server(asyncio.DatagramProtocol):
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: Answer, listener: socket.socket) -> None:
         self.answer = answer
+        self.listener = listener
         self.asked = 0
+        self.asker = ("", 0)
+        """Who asked last."""
 
     def connection_made(self, transport: asyncio.DatagramTransport) -> None:  # type: ignore[override]
         self.transport = transport
 
     def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
         self.asked += 1
+        self.asker = addr
         for part in self.answer(data):
-            self.transport.sendto(part, addr)
+            if part:
+                self.transport.sendto(part, addr)
+            else:  # which asyncio does not send
+                self.listener.sendto(part, addr)
 
 
 @asynccontextmanager
 async def query_server(answer: Answer = right, port: int = 0) -> AsyncIterator[tuple[_Server, int]]:
     """The stand-in for as long as the context lasts, and its port. Its `answer` may be changed meanwhile."""
     loop = asyncio.get_running_loop()
-    transport, server = await loop.create_datagram_endpoint(lambda: _Server(answer), ("127.0.0.1", port))
+    listener = socket.socket(type=socket.SOCK_DGRAM)
+    listener.setblocking(False)
+    listener.bind(("127.0.0.1", port))
+    transport, server = await loop.create_datagram_endpoint(lambda: _Server(answer, listener), sock=listener)
     try:
         yield server, transport.get_extra_info("sockname")[1]
     finally:

@@ -97,6 +97,14 @@ async def test_wrong_secrets_and_names_of_the_last_hour(tmp_path: Path) -> None:
         assert "there is no [server.dustbowl]" in await said(daemon, "daemon")
 
 
+async def test_a_name_that_nobody_has_is_one_line_without_what_a_terminal_obeys(tmp_path: Path) -> None:
+    with daemon_beside(tmp_path, "") as daemon:
+        body = b'{"v": 1, "server": "x\nbad   daemon: \x1b[2J", "boot": 1'
+        await asyncio.to_thread(lambda: daemon.request("POST", "/v1/events", body, authorization="Bearer wrong"))
+        found = await said(daemon, "daemon")
+        assert found.startswith("x\ufffdbad   daemon: \ufffd[2J called from 127.0.0.1 in the last hour")
+
+
 async def test_two_scripts_with_one_name_and_lost_rounds(tmp_path: Path) -> None:
     with daemon_beside(tmp_path, "") as daemon:
         await asyncio.to_thread(daemon.post, batch(1, GREETING, boot=1))

@@ -28,6 +28,19 @@ def written(address: Address) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
+LONGEST_TEXT = 64
+"""Characters of a server's, a map's, a plugin's name."""
+
+
+def one_line(text: str) -> str:
+    """The beginning of a text that a peer chose, without characters that would do something to a terminal or a log.
+
+    >>> one_line("cp_well\\n\\x1b[2J")
+    'cp_well\ufffd\ufffd[2J'
+    """
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in text[:LONGEST_TEXT])
+
+
 def reason(error: OSError) -> str:
     """What went wrong, without the address, which asyncio names in ways of its own."""
     return os.strerror(error.errno) if error.errno else str(error)
@@ -48,6 +61,7 @@ class QueryAnswer:
 
     name: str
     map: str
+    """Both as `one_line` leaves them."""
     players: int
     """Bots included."""
     bots: int

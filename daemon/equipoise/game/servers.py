@@ -32,7 +32,7 @@ class _Server:
         self.name = name
         self.peer = peer
         self.rcon = Rcon(name, peer.rcon, peer.password) if peer.rcon else None
-        self.query = Query(peer.query) if peer.query else None
+        self.query = Query(name, peer.query) if peer.query else None
         self._asking = asyncio.create_task(self.query.ask()) if self.query else None
         """Once at the start: the first regular query comes after a whole interval."""
         self._nudging: asyncio.Task[None] | None = None

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from equipoise.game.port import Inspection, PeerStatus
-from equipoise.service.console import defused
+from equipoise.game.port import Inspection, PeerStatus, one_line
 from equipoise.service.pool import Pool
 from equipoise.service.scheduler import JobStatus
 from equipoise.service.status import ServerStatus
@@ -126,7 +125,7 @@ def of_tries(tried: Iterable[Tried], servers: Iterable[str]) -> Iterator[Finding
     """Scripts that are not let in."""
     known = set(servers)
     for one in tried:
-        name = defused(one.server) or "a server without a name"
+        name = one_line(one.server) or "a server without a name"
         about = one.server if one.server in known else DAEMON
         times = f"{one.count} times in the last hour" if one.count > 1 else "in the last hour"
         if one.server and one.server not in known:
@@ -216,7 +215,7 @@ def _of_script(server: ServerStatus, script: Script, version: str) -> Iterator[F
 
 def _of_version(name: str, script: Script, found: str, version: str) -> Iterator[Finding]:
     older = _numbers(found) < _numbers(version)
-    what = f"its {script.word} is version {defused(found)}, {'older' if older else 'newer'} than the daemon's {version}"
+    what = f"its {script.word} is version {found}, {'older' if older else 'newer'} than the daemon's {version}"
     advice = f"install the {script.word} of the daemon's version" if older else "update the daemon"
     yield Finding(True, name, what, advice)
 
@@ -245,7 +244,7 @@ def of_peer(
         advice = "is `query` the right address?" if heard else "is the game server running?"
         yield Finding(True, name, f"nothing answers A2S at {query.address}: {query.error}", advice)
     elif query.answer is not None and not heard:
-        what = f"the game server answers A2S ({defused(query.answer.map)}), so it is its script that is silent"
+        what = f"the game server answers A2S ({query.answer.map}), so it is its script that is silent"
         yield Finding(True, name, what, script.start)
     if inspection is not None and script is SCRIPTS["tf2"]:
         yield from _of_inspection(server, inspection, version)
@@ -259,12 +258,12 @@ def _of_inspection(server: ServerStatus, found: Inspection, version: str) -> Ite
     if found.plugin_state is None:
         yield Finding(True, name, "the plugin is not loaded", "on its console: sm plugins load equipoise")
     elif found.plugin_state != "Running":
-        what = f"SourceMod says of the plugin: {defused(found.plugin_state)}"
+        what = f"SourceMod says of the plugin: {found.plugin_state}"
         yield Finding(True, name, what, "on its console: sm plugins info equipoise")
     elif found.plugin is not None and found.plugin != version and server.plugin is None:
         yield from _of_version(name, SCRIPTS["tf2"], found.plugin, version)
     for rival in found.rivals:
-        what = f"another plugin seems to balance teams: {defused(rival)}"
+        what = f"another plugin seems to balance teams: {rival}"
         yield Finding(True, name, what, "unload it, and move its .smx into plugins/disabled")
     acts = server.enabled and server.level == "balance" and not server.inactive_reason
     if found.plugin_state == "Running" and acts and server.silent_seconds is not None and not server.lost:

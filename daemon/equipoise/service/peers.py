@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from equipoise.game.port import PeerStatus
-from equipoise.service.console import defused
 from equipoise.service.status import ServerStatus
 
 
@@ -27,7 +26,7 @@ def _silence(server: ServerStatus, peer: PeerStatus) -> str | None:
     heard = server.silent_seconds is not None and not server.lost
     if query.state == "answers" and query.answer is not None and not heard:
         script = "its script has never called" if server.silent_seconds is None else "its script is silent"
-        seen = f"the game server answers ({defused(query.answer.map)}, players: {query.answer.players})"
+        seen = f"the game server answers ({query.answer.map}, players: {query.answer.players})"
         return f"{seen}, but {script}: is the plugin loaded? On its console: sm plugins info equipoise"
     if query.state == "silent" and heard:
         return (
