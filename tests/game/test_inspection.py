@@ -72,6 +72,28 @@ async def test_a_long_list_of_plugins_is_read_whole() -> None:
     assert found.plugin == "9.9"
 
 
+async def test_what_a_plugin_calls_itself_is_one_short_line() -> None:
+    listed = f"""[SM] Listing 4 plugins:
+  01 "Equipoise" ({"9" * 5_000}) by x
+  02 "[TF2] gScramble\x1b[2J\x0bbad   daemon" (1) by x
+  03 "{"x" * 100} balance" (1) by x
+  04 <Error
+> "Auto Team Balance" (1) by x
+"""
+    found = await inspected(console(listed, {}))
+    assert (found.plugin, found.rivals) == ("9" * 64, ("[TF2] gScramble\ufffd[2J\ufffdbad   daemon", "x" * 64))
+    found = await inspected(console('  01 <Not\x1b[2J> "Equipoise" (1\x07) by x\n', {}))
+    assert (found.plugin_state, found.plugin) == ("Not\ufffd[2J", "1\ufffd")
+
+
+@pytest.mark.parametrize("line", ["", "1 <", ' 1 "balance" ('])
+async def test_a_list_without_an_end_is_read_line_by_line_and_not_whole(line: str) -> None:
+    """A search over many lines would take hours."""
+    listed = f"{line}\n" * (200_000 // (len(line) + 1))
+    found = await inspected(console(f'[SM]\n{listed}  01 "Equipoise" (0.1.0) by Equipoise\n', {}))
+    assert (found.sourcemod, found.plugin, len(found.rivals)) == (True, None, 1 if "balance" in line else 0)
+
+
 async def test_without_an_answer_nothing_is_said() -> None:
     servers = PeerServers({SERVER: Peer(("127.0.0.1", free_port()), PASSWORD)})
     with pytest.raises(PeerError, match="Connection refused"):

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import struct
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 
 from equipoise.errors import PeerError
-from equipoise.game.rcon import CLOSED, Rcon
+from equipoise.game.rcon import CLOSED, LONGEST, MOST_BEFORE, MOST_PACKETS, Packet, Rcon
 from tests.game.rcon_servers import (
     EXEC,
     PASSWORD,
     RESULT,
     VALUE,
+    Acts,
     Reader,
     Writer,
     accept_login,
@@ -207,6 +210,93 @@ async def test_an_answer_without_an_end_is_given_up() -> None:
         client = rcon(port)
         with pytest.raises(PeerError, match="an answer of more than"):
             await client.execute("status")
+        client.close()
+
+
+def flooded(begins: int, first: Callable[[int], bytes], noise: Callable[[int], bytes]) -> Acts:
+    """A server that sends the same packet without an end, before it answers a login (0) or a command (1)."""
+
+    async def act(reader: Reader, writer: Writer) -> None:
+        if begins:
+            await accept_login(reader, writer)
+        number, _, _ = await received(reader)
+        writer.write(first(number))
+        while True:
+            writer.write(noise(number) * 1000)
+            await writer.drain()
+
+    return act
+
+
+@pytest.mark.parametrize(
+    ("acts", "most", "why"),
+    [
+        (flooded(0, lambda _: b"", lambda number: packet(number, VALUE)), 65, "more than 64 packets before an answer"),
+        (flooded(1, lambda _: b"", lambda _: packet(99, VALUE)), 67, "more than 64 packets before an answer"),
+        (
+            flooded(1, lambda number: packet(number, VALUE, b"x" * 4000), lambda number: packet(number, VALUE)),
+            515,
+            "an answer of more than 512 packets",
+        ),
+        (
+            flooded(
+                1, lambda number: packet(number, VALUE, b"x" * 4000), lambda number: packet(99, VALUE, b"y" * 4000)
+            ),
+            515,
+            "an answer of more than 512 packets",
+        ),
+        (
+            flooded(
+                1, lambda number: packet(number, VALUE, b"x" * 4000), lambda number: packet(number, VALUE, b"y" * 8000)
+            ),
+            3 + (LONGEST - 4000) // 8000 + 1,
+            "an answer of more than 1048576 bytes",
+        ),
+    ],
+    ids=["login", "command", "answer", "others in an answer", "large answer"],
+)
+async def test_of_a_flood_few_packets_are_read_and_others_have_their_turn_between_any_two(
+    acts: Acts, most: int, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns, read = 0, list[int]()
+
+    async def another() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    def reads(file: io.BytesIO, **options: bool) -> Packet:
+        read.append(turns)
+        return whole(file, **options)
+
+    whole = Packet.read
+    monkeypatch.setattr(Packet, "read", reads)
+    async with stand_in(acts) as port:
+        client, other = rcon(port), asyncio.create_task(another())
+        with pytest.raises(PeerError, match=why):
+            await client.execute("status")
+        assert len(read) == most
+        assert all(later > earlier for earlier, later in pairwise(read))
+        assert client.status().state == "unreachable"
+        assert client._writer is None, "the connection is dropped"
+        client.close()
+        other.cancel()
+
+
+async def test_what_is_short_of_a_flood_is_an_answer() -> None:
+    async def act(reader: Reader, writer: Writer) -> None:
+        number, _, _ = await received(reader)
+        writer.write(packet(number, VALUE) * MOST_BEFORE + packet(number, RESULT))
+        number, _, _ = await received(reader)
+        writer.write(packet(0, VALUE) * MOST_BEFORE + packet(number, VALUE, b"x" * 4000))
+        last, _, _ = await received(reader)
+        writer.write(packet(number, VALUE, b"y") * (MOST_PACKETS - 1) + packet(last, VALUE))
+        await reader.read()
+
+    async with stand_in(act) as port:
+        client = rcon(port)
+        assert await client.execute("status") == "x" * 4000 + "y" * (MOST_PACKETS - 1)
         client.close()
 
 

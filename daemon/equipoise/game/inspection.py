@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable
 
-from equipoise.game.port import Inspection
+from equipoise.game.port import Inspection, one_line
 
 OURS = "Equipoise"
 BALANCING = (
@@ -24,8 +24,11 @@ BALANCING = (
 RIVALS = re.compile(r"scrambl|scrimblo|balanc", re.IGNORECASE)
 """In the names of other plugins that balance teams: [TF2] gScramble, Simple Scramble, Scrimblo, Auto Team Balance …"""
 PLUGIN = re.compile(
-    r'^\s*\d+ (?:<(?P<state>[^>]*)> )?(?:Disabled: )?"(?P<name>.*?)"(?: \((?P<version>[^)]*)\))?', re.MULTILINE
+    r'^ *\d+ (?:<(?P<state>[^>\n]*)> )?(?:Disabled: )?"(?P<name>.*?)"(?: \((?P<version>[^)\n]*)\))?', re.MULTILINE
 )
+"""One line of the list. No part of it takes in a line's end, or a search would take the square of the list's length."""
+LONGEST_LIST = 1 << 16
+"""Characters of the list that are read: 500 plugins."""
 
 Execute = Callable[[str], Awaitable[str]]
 """Sends a command; PeerError."""
@@ -34,15 +37,15 @@ Execute = Callable[[str], Awaitable[str]]
 async def inspect(execute: Execute) -> Inspection:
     """Ask a game server's console. PeerError: it does not answer."""
     listed = await execute("sm plugins list")
-    plugins = {found["name"]: found for found in PLUGIN.finditer(listed)}
+    plugins = {found["name"]: found for found in PLUGIN.finditer(listed, 0, LONGEST_LIST)}
     ours = plugins.pop(OURS, None)
     values = {name: value(name, await execute(name)) for name in BALANCING}
     return Inspection(
         sourcemod="[SM]" in listed,
-        plugin=ours["version"] if ours else None,
-        plugin_state=(ours["state"] or "Running") if ours else None,
+        plugin=one_line(ours["version"]) if ours and ours["version"] is not None else None,
+        plugin_state=one_line(ours["state"] or "Running") if ours else None,
         switched_on=tuple(name for name, set_to in values.items() if set_to not in (None, "0")),
-        rivals=tuple(name for name, found in plugins.items() if RIVALS.search(name) and not found["state"]),
+        rivals=tuple(one_line(name) for name, found in plugins.items() if RIVALS.search(name) and not found["state"]),
     )
 
 

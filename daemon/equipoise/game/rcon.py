@@ -21,6 +21,7 @@ import asyncio
 import io
 import logging
 import random
+from collections.abc import Callable
 from contextlib import suppress
 
 from rcon.exceptions import UnexpectedTerminator
@@ -37,6 +38,8 @@ SPLIT_FROM = 3900
 """Bytes of an answer's first packet from which on another may follow."""
 LONGEST = 1 << 20
 """Bytes of an answer."""
+MOST_BEFORE, MOST_PACKETS = 64, 512
+"""Packets before an answer, which belong to nobody, and packets from its first part to its end."""
 FIRST_DELAY, LONGEST_DELAY = 0.5, 30.0
 """Seconds after a failure, which double with each further one, before the connection is tried again unasked."""
 
@@ -169,8 +172,7 @@ class Rcon:
     async def _log_in(self) -> None:
         self._send(self._next_id(), Type.SERVERDATA_AUTH, self._password)
         try:
-            while (answer := await self._read()).type != Type.SERVERDATA_AUTH_RESPONSE:
-                pass
+            answer = await self._skip_to(lambda packet: packet.type == Type.SERVERDATA_AUTH_RESPONSE)
         except (asyncio.IncompleteReadError, ConnectionError):
             text = "the game server closed the connection at the login: it may have banned this address (listip there)"
             raise _Failure(text, "closed") from None
@@ -180,21 +182,32 @@ class Rcon:
     async def _ask(self, command: str) -> bytes:
         number = self._next_id()
         self._send(number, Type.SERVERDATA_EXECCOMMAND, command)
-        while (first := await self._read()).id != number:
-            if first.type == Type.SERVERDATA_AUTH_RESPONSE:
-                raise _Failure("the game server ended the login")
-        answer: bytes = first.payload
+        first = await self._skip_to(lambda packet: packet.id == number or packet.type == Type.SERVERDATA_AUTH_RESPONSE)
+        if first.id != number:
+            raise _Failure("the game server ended the login")
+        answer = bytearray(first.payload)
         if len(answer) < SPLIT_FROM:
-            return answer
+            return bytes(answer)
         last = self._next_id()
         self._send(last, Type.SERVERDATA_RESPONSE_VALUE, "")
-        while (packet := await self._read()).id != last:
+        for _ in range(MOST_PACKETS):
+            packet = await self._read()
+            if packet.id == last:
+                self._drop()
+                return bytes(answer)
             if packet.id == number:
                 answer += packet.payload
             if len(answer) > LONGEST:
                 raise _Failure(f"an answer of more than {LONGEST} bytes")
-        self._drop()
-        return answer
+        raise _Failure(f"an answer of more than {MOST_PACKETS} packets")
+
+    async def _skip_to(self, meant: Callable[[Packet], bool]) -> Packet:
+        """The first packet that is meant; those before it belong to nobody."""
+        for _ in range(MOST_BEFORE + 1):
+            packet = await self._read()
+            if meant(packet):
+                return packet
+        raise _Failure(f"more than {MOST_BEFORE} packets before an answer")
 
     def _next_id(self) -> int:
         self._last_id = self._last_id % LittleEndianSignedInt32.MAX + 1
@@ -206,6 +219,7 @@ class Rcon:
         self._writer.write(bytes(Packet(LittleEndianSignedInt32(number), kind, text.encode())))
 
     async def _read(self) -> Packet:
+        await asyncio.sleep(0)  # what has come already is read without a wait: a flood would hold everybody else
         if (reader := self._reader) is None:
             raise _Failure(CLOSED)
         head = await reader.readexactly(4)
