@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from equipoise.errors import ScriptError
+from equipoise.service.console import TARGETING, check_command
 from tests.game.query_server import query_server
 from tests.game.rcon_servers import PASSWORD, SourceServer, free_port, source_server
 from tests.web.daemon import CONFIG, Answer, Daemon, running
@@ -17,7 +20,23 @@ from tests.web.test_events import batch
 from tests.wire.samples import HELLO, RED
 
 SERVERS = "/v1/admin/servers"
-NAMES = {str(int(RED) + number): name for number, name in enumerate(("status", "all", "Bob Marley", "x", "y", "z"))}
+WORDS = (
+    "status",
+    "all",
+    "Bob Marley",
+    "x",
+    "y",
+    "z",
+    "1",
+    "list",
+    "#12",
+    "12",
+    "@all",
+    "#12x",
+    "#STEAM_0:1:5",
+    "#[U:1:7]",
+)
+NAMES = {str(int(RED) + number): name for number, name in enumerate(WORDS)}
 ROSTER = {"kind": "roster", "players": [{"id": id, "side": ("red", "blu")[at % 2]} for at, id in enumerate(NAMES)]}
 JOINED = [{"kind": "player_joined", "id": id, "name": name} for id, name in NAMES.items()]
 
@@ -101,6 +120,12 @@ async def test_a_command_is_answered_and_stands_in_the_audit(tmp_path: Path) -> 
         ("say " + "\u2603" * 200, "at most 400 bytes"),
         ("sm_kick Bob Marley", "'Bob Marley' is the name of a player"),
         ("sm_slay  bob  MARLEY 3", "'Bob Marley' is the name of a player"),
+        ("kick Bob Marley", "'Bob Marley' is the name of a player"),
+        ("SM_Ban list 0 spam", "'list' is the name of a player"),
+        ("sm_rcon sm_rcon sm_psay list hello", "'list' is the name of a player"),
+        ("sm_slay @all", "'@all' is the name of a player"),
+        ("sm_kick #12x", "'#12x' is the name of a player"),
+        ("sm_eq_set list 1500", "'list' is the name of a player"),
         ("RCON_password", "would stand in the audit"),
         ("sm_cvar rcon_password x", "would stand in the audit"),
     ],
@@ -115,12 +140,39 @@ async def test_what_could_be_another_command_or_player_is_refused(command: str, 
         assert (await call(daemon, "GET", "/v1/admin/audit")).body["audit"] == []
 
 
-async def test_players_who_are_called_like_commands_do_not_stop_them(tmp_path: Path) -> None:
+async def test_players_who_are_called_like_commands_values_or_ids_do_not_stop_them(tmp_path: Path) -> None:
+    commands = [
+        *("status", "say all is well", "sm_kick allison", "mp_autoteambalance 1", "sm plugins list", "sm_cvar x list"),
+        *("sm_kick #12", "sm_kick #12 Bob Marley", "kickid 12", "sm_slap 12 1", "sm_ban #STEAM_0:1:5 0 list"),
+        *(
+            "sm_gag #[U:1:7]",
+            "sm_rcon sm plugins list",
+            "sm_map x",
+            "sm_votemap x y z",
+            "banid 1 12",
+            "sm_rcon",
+            "kick",
+        ),
+    ]
     async with beside(tmp_path) as (daemon, server):
         await asyncio.to_thread(daemon.post, batch(1, HELLO, *JOINED, ROSTER))
-        for command in ("status", "say all is well", "sm_kick allison"):
-            assert (await send(daemon, command)).status == 200
-        assert server.commands == ["status", "say all is well", "sm_kick allison"]
+        for command in commands:
+            assert (await send(daemon, command)).status == 200, command
+        assert server.commands == commands
+
+
+@pytest.mark.parametrize("command", sorted(TARGETING))
+async def test_every_command_that_takes_a_player_takes_no_name(command: str) -> None:
+    with pytest.raises(ScriptError, match="'Bob Marley' is the name of a player"):
+        check_command(f"{command} Bob Marley 1", ["Bob Marley"])
+    assert check_command(f"{command} #7 Bob Marley", ["Bob Marley", "#7", "7"])
+
+
+def test_our_plugins_commands_that_take_a_player_are_among_them() -> None:
+    plugin = Path(__file__).parents[2] / "sourcemod" / "scripting" / "equipoise" / "commands.sp"
+    taking = re.findall(r'RegAdminCmd\("(\w+)", Command_Target\b', plugin.read_text())
+    assert len(taking) == 3
+    assert set(taking) <= TARGETING
 
 
 @pytest.mark.parametrize("who", ["guest", "arena-1"])

@@ -24,7 +24,7 @@ def rcon(client: Client, name: str, words: tuple[str, ...], as_json: bool) -> No
     """Send one COMMAND to the console of SERVER, and print its output.
 
     The daemon sends it by the RCON of its configuration, and writes it into the audit. Refused are `;`, quotes, control
-    characters and names of players, who choose them: name players by #userid or SteamID.
+    characters, and the name of a player where a command takes a player: name players by #userid or SteamID.
     """
     answer = client.send("POST", "servers", name, "rcon", body={"command": " ".join(words)})
     if not print_json(answer, as_json):

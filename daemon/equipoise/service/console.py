@@ -1,12 +1,17 @@
 """Commands that administrators send to a game server's console, and the output that they see.
 
 A console takes `;` and a line's end for the end of a command, and quotes for those of an argument; nothing quotes what
-is between. So whatever could begin a second command is refused, and names of players, who choose them, with it: they
-may contain anything, and the game looks for players by a part of a name. `#userid` and SteamIDs name them for certain.
+is between. So whatever could begin a second command is refused.
+
+Where a command takes a player, the game looks for them by a part of their name, and players choose their names:
+`sm_kick Bob Marley` kicks any player with `Bob` in the name, and `sm_slay @all` is for everybody, not for the player
+who is called so. So the name of a player who is there is refused as the target; `#userid` and SteamIDs name players for
+certain. Anywhere else a name is a word like others, or a player who is called `1` or `list` would forbid it.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
 
@@ -14,8 +19,21 @@ from equipoise.errors import ScriptError
 
 LONGEST_COMMAND = 400
 """Bytes. The engine cuts a command at 512."""
-SPEECH = frozenset({"say", "sm_say", "sm_csay", "sm_hsay", "sm_msay", "sm_tsay"})
-"""Commands whose arguments are a text for players: a name in it names nobody."""
+TARGETING = frozenset(
+    {
+        *("kick", "sm_kick", "sm_ban", "sm_banip", "sm_votekick", "sm_voteban", "sm_who"),
+        *("sm_slap", "sm_slay", "sm_rename", "sm_voteburn", "sm_voteslay", "sm_play", "sm_psay"),
+        *("sm_mute", "sm_gag", "sm_silence", "sm_unmute", "sm_ungag", "sm_unsilence"),
+        *("sm_beacon", "sm_timebomb", "sm_burn", "sm_firebomb", "sm_freeze", "sm_freezebomb"),
+        *("sm_gravity", "sm_blind", "sm_noclip", "sm_drug"),
+        *("sm_eq_rating", "sm_eq_set", "sm_eq_reset"),
+    }
+)
+"""Commands whose first argument is a player: the engine's, those of SourceMod's own plugins (plugins/*.sp), ours."""
+RELAYS = frozenset({"sm_rcon"})
+"""Commands whose arguments are a command."""
+CERTAIN = re.compile(r"#?[0-9]+|#STEAM_[0-9:_]+|#\[U:[0-9:_]+\]", re.IGNORECASE)
+"""Names that are none as a target: a number, a `#userid`, a SteamID, which the game looks for first."""
 SECRETS = frozenset({"rcon_password", "sv_password", "tv_password"})
 """Variables that would stand in the audit, or on the screen."""
 
@@ -33,15 +51,18 @@ def check_command(command: str, names: Iterable[str]) -> str:
             raise _refusal(f"a command must not contain {character!r}: one command, without quotes")
     if secret := next((word for word in words if word.lower() in SECRETS), None):
         raise _refusal(f"{secret} would stand in the audit: set it in the game server's own configuration")
-    if words[0].lower() not in SPEECH:
-        _check_names(" ".join(words[1:]), names)
+    _check_target([word.lower() for word in words], names)
     return command
 
 
-def _check_names(arguments: str, names: Iterable[str]) -> None:
-    padded = f" {arguments.lower()} "
+def _check_target(words: list[str], names: Iterable[str]) -> None:
+    while words and words[0] in RELAYS:
+        words = words[1:]
+    if not words or words[0] not in TARGETING:
+        return
     for name in names:
-        if (plain := " ".join(name.lower().split())) and f" {plain} " in padded:
+        plain = name.lower().split()
+        if plain and words[1 : 1 + len(plain)] == plain and not CERTAIN.fullmatch(name.strip()):
             raise _refusal(f"{name!r} is the name of a player: name them by #userid or SteamID (`status` shows both)")
 
 

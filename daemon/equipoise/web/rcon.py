@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from equipoise.errors import PeerError, ScriptError
 from equipoise.service.console import check_command, defused
 from equipoise.store.notes import Audit
@@ -24,4 +26,4 @@ async def send_command(asked: Asked) -> ConsoleOutput:
         output = await services.game_servers.execute(host.server, command)
     except PeerError as error:
         raise ScriptError("game_server", f"RCON of {host.server}: {error}", status=502) from None
-    return ConsoleOutput(output=defused(output))
+    return ConsoleOutput(output=await asyncio.to_thread(defused, output))

@@ -14,7 +14,7 @@ class ConsoleCommand(Ask, frozen=True):
     """One command for a game server's console."""
 
     command: Annotated[str, Meta(min_length=1, max_length=LONGEST_COMMAND)]
-    """Without `;`, quotes, control characters and names of players: name these by `#userid` or SteamID."""
+    """Without `;`, quotes and control characters; where it takes a player, these are named by `#userid` or SteamID."""
 
 
 class ConsoleOutput(Ok, frozen=True):
