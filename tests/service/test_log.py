@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import logging
+import sys
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,15 @@ def test_a_field_with_a_line_break_cannot_forge_a_second_line() -> None:
 def test_no_text_has_control_characters(control: str) -> None:
     written = line(logging.INFO, "map %s", f"x{control}y", server=f"a{control}b")
     assert written == f"<6>equipoise.web: map x{ascii(control)[1:-1]}y server='a{ascii(control)[1:-1]}b'"
+
+
+def test_no_line_of_a_traceback_has_control_characters() -> None:
+    try:
+        raise ValueError("map x\x1b[2J\r\u2028y\n<2>kernel: panic")
+    except ValueError:
+        record = logging.LogRecord("equipoise.web", logging.ERROR, __file__, 1, "failed", (), sys.exc_info())
+    *_, last, forged = JournalFormatter().format(record).split("\n")
+    assert (last, forged) == (r"<3>ValueError: map x\x1b[2J\r\u2028y", "<3><2>kernel: panic")
 
 
 def test_a_field_is_one_word_or_quoted() -> None:

@@ -30,11 +30,11 @@ class JournalFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """One line, and one more for each line of a traceback. Control characters are escaped: `\\n`."""
-        text = _CONTROL.sub(lambda found: ascii(found[0])[1:-1], record.getMessage())
+        text = _escaped(record.getMessage())
         known = " ".join(f"{name}={_word(getattr(record, name))}" for name in FIELDS if hasattr(record, name))
         lines = [f"{record.name}: {text}{' ' + known if known else ''}"]
         if record.exc_info:
-            lines += self.formatException(record.exc_info).splitlines()
+            lines += map(_escaped, self.formatException(record.exc_info).split("\n"))
         prefix = f"<{_PRIORITIES.get(record.levelno, 5)}>"
         return "\n".join(prefix + line for line in lines)
 
@@ -42,6 +42,10 @@ class JournalFormatter(logging.Formatter):
 def set_level(level: Level) -> None:
     """Log this level and above from now on."""
     logging.getLogger().setLevel(level.upper())
+
+
+def _escaped(text: str) -> str:
+    return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 def _word(value: object) -> str:
