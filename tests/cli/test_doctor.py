@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import socket
 import sqlite3
 import subprocess
 import sys
+import threading
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 import equipoise
 from equipoise.cli.examining import of_files, of_store
@@ -69,6 +73,36 @@ def test_a_daemon_that_is_down_and_the_program_that_has_its_port(house: House) -
     assert f"what answers at http://127.0.0.1:{port} is no daemon" in found
     assert f"port {port} is taken by python" in found
     assert f"(pid {other.pid})" in found
+
+
+@pytest.mark.parametrize(
+    ("answer", "what"),
+    [
+        (b"SSH-2.0-x\x1b[2J\r\n", "another program listens there"),
+        (b"", "Remote end closed connection without response"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{}", "another program listens there"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", "another program listens there"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n\x1b\x9b", "no daemon answers"),
+        (b"HTTP/1.1 500 \x1b[2J\x9b\r\nContent-Length: 0\r\n\r\n", "is no daemon, or an older one (500)"),
+    ],
+    ids=["no HTTP", "nothing", "cut off", "other JSON", "no text", "a status with escapes"],
+)
+def test_whatever_another_program_answers_is_a_finding(answer: bytes, what: str, house: House) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(4096)
+                connection.sendall(answer)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        (found,) = (each for each in findings(house, "--url", url) if each["about"] == "daemon")
+        thread.join()
+    assert what in found["what"]
+    assert found["what"].isprintable()
 
 
 def test_a_wrong_configuration_and_a_refused_token(house: House) -> None:

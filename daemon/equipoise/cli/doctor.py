@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import platform
@@ -16,7 +17,7 @@ from typing import Any
 import click
 
 import equipoise
-from equipoise.cli.client import configured_url
+from equipoise.cli.client import ANOTHER, configured_url
 from equipoise.cli.options import FAILED, config_option, examples
 from equipoise.cli.remote import json_option, print_json, token_option, url_option
 from equipoise.cli.tables import print_note
@@ -109,12 +110,17 @@ def _ask(url: str, token: str) -> Any:
     try:
         request = urllib.request.Request(f"{url}/v1/admin/doctor", headers={"Authorization": f"Bearer {token}"})
         with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as response:
-            return json.load(response)
+            answer = json.load(response)
     except urllib.error.HTTPError as error:
         if error.code not in (401, 403):
-            return Finding(True, DAEMON, f"what answers at {url} is no daemon, or an older one ({error})", start)
+            return Finding(True, DAEMON, f"what answers at {url} is no daemon, or an older one ({error.code})", start)
         refused = "use sudo, or EQUIPOISE_TOKEN with a token of the role admin"
         return Finding(True, DAEMON, f"the daemon at {url} refuses the token", refused)
     except (OSError, ValueError) as error:
         reason = getattr(error, "reason", error)
         return Finding(True, DAEMON, f"no daemon answers at {url}: {reason}", start)
+    except http.client.HTTPException:
+        answer = None
+    if not isinstance(answer, dict) or "findings" not in answer:
+        return Finding(True, DAEMON, f"no daemon answers at {url}: {ANOTHER}", start)
+    return answer
