@@ -90,7 +90,8 @@ ALLOWED: dict[str, tuple[str, Any, dict[str, str]]] = {
 @pytest.fixture(scope="module")
 def two_pools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
     with running(tmp_path_factory.mktemp("two-pools"), TWO_POOLS) as started:
-        # Tests run in any order, and some need a player whose rating was set.
+        # Tests run in any order, and some need a round, and a player whose rating was set.
+        assert started.call("POST", "/v1/rounds", {"server": "arena-1", "round": ROUND}).status == 200
         assert started.call("PUT", f"/v1/admin/players/{RED}?pool=main", {"rating": 1500, "new": True}).status == 200
         yield started
 
