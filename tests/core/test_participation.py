@@ -115,6 +115,29 @@ def test_a_round_needs_a_participant_on_each_side() -> None:
     assert unrated(finished("r1", A, "a|b", presences=one)) == "no participant on side b"
 
 
+@pytest.mark.parametrize("end", [*Side, None])
+def test_in_ns2_both_sides_need_a_human_at_the_end(end: Side | None) -> None:
+    """Bots who stay are none."""
+
+    def span(side: Side) -> tuple[Span, ...]:
+        return (Span(side, 0.0, 100.0 if side is end or end is None else 99.25),)
+
+    stayed = [Presence(PlayerId(name), side, 0.0, 0.0, False, spans=span(side)) for name, side in (("a", A), ("b", B))]
+    went = Presence(PlayerId("c"), A, 0.0, 0.0, False, spans=(Span(B, 0.0, 50.0), Span(A, 50.0, 90.0)))
+    bots = [
+        Presence(PlayerId(f"bot:{n}"), side, 0, 0, False, spans=(Span(side, 0.0, 100.0),))
+        for n, side in enumerate(Side)
+    ]
+    presences = tuple(replace(each, seconds_a=50.0, seconds_b=50.0) for each in (*stayed, went, *bots))
+    round = replace(finished("r1", B, "ac|b", mode=Mode.NS2), presences=presences)
+    assert unrated(round) == (None if end is None else "a side had no human before the end")
+
+
+def test_a_round_with_cheats_on_is_not_rated() -> None:
+    assert unrated(played(Mode.NS2, cheats=True)) == "cheats were on while it was played"
+    assert unrated(played(Mode.NS2, cheats=True, partial=True)) == "not seen going live"
+
+
 def test_a_partial_round_and_one_inside_waiting_for_players_are_not_rated() -> None:
     assert unrated(played(Mode.KOTH, partial=True)) == "not seen going live"
     assert unrated(played(Mode.KOTH, waiting=True)) == "inside Waiting For Players"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from tests.ns2mod.rig.clients import Client
 from tests.ns2mod.sessions import ALIENS, MARINES, Evening
 
@@ -159,3 +161,66 @@ def test_a_pause_of_the_league_mod_adds_nothing_to_spans(new_evening: NewEvening
     (stored,) = evening.stored()
     assert abs(stored.seconds - 151) < 1.5
     assert stored.spans["c"] == [("marines", "field", 0, round(stored.seconds))]
+
+
+def test_a_round_with_cheats_on_for_a_moment_is_stored_and_not_rated_and_players_read_why(
+    new_evening: NewEvening,
+) -> None:
+    evening = new_evening(QUIET)
+    people = evening.seat(*"abcdefgh")
+    people["c"].says("!eq lang de")
+    evening.start(people["a"], people["b"])
+    evening.settle(60)
+    evening.game.console("sv_cheats 1")
+    evening.game.frame()
+    evening.game.console("sv_cheats 0")
+    evening.settle(60)
+    evening.end(MARINES)
+
+    (stored,) = evening.stored()
+    assert (stored.winner, stored.partial, stored.unrated) == ("marines", False, "cheats were on while it was played")
+    assert [line["reason"] for line in evening.decisions("unrated")] == [stored.unrated]
+    assert people["d"].chat[-2:] == ["This round is not rated:", "cheats were on while it was played"]
+    assert people["c"].chat[-2:] == ["Diese Runde wird nicht gewertet:", "Cheats waren an, während sie gespielt wurde"]
+    assert evening.player(people["a"])["rounds"] == 0
+
+    for number, client in enumerate(people.values()):
+        evening.game.join(client, 1 + number % 2, force=True)
+    evening.start(people["a"], people["b"])
+    evening.settle(100)
+    evening.end(ALIENS)
+    assert [stored.unrated for stored in evening.stored()][1:] == [None], "the next round is a new one"
+
+
+@pytest.mark.parametrize("empties", ["both", "one"])
+def test_a_round_that_a_side_left_before_its_end_is_stored_and_not_rated(new_evening: NewEvening, empties: str) -> None:
+    evening = new_evening(QUIET)
+    people = evening.seat(*"abcdefgh")
+    evening.start(people["a"], people["b"])
+    evening.settle(120)
+    if empties == "both":
+        assert evening.game.console("sv_rrall")
+    else:
+        for name in "aceg":
+            people[name].joins(0)
+    evening.settle(2)
+    assert evening.game.ends == [0 if empties == "both" else ALIENS]
+
+    (stored,) = evening.stored()
+    assert (stored.partial, stored.unrated) == (False, "a side had no human before the end")
+    assert [line["reason"] for line in evening.decisions("unrated")] == [stored.unrated]
+    assert people["d"].chat[-2:] == ["This round is not rated:", "a side had no human before the end"]
+    assert evening.player(people["b"])["rounds"] == 0
+
+
+def test_a_round_that_players_leave_in_its_last_second_is_rated(new_evening: NewEvening) -> None:
+    evening = new_evening(QUIET)
+    people = evening.seat(*"abcdefgh")
+    evening.start(people["a"], people["b"])
+    evening.settle(120)
+    for name in "ceg":
+        people[name].joins(0)
+    people["a"].dies()
+    evening.end(ALIENS)
+    (stored,) = evening.stored()
+    assert stored.unrated is None

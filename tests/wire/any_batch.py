@@ -78,6 +78,7 @@ finished = st.builds(
     captures_b=counts,
     partial=flags,
     waiting=flags,
+    cheats=flags,
 )
 hellos = st.builds(
     events.Hello,

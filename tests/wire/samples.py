@@ -181,6 +181,7 @@ def _round(round: Round) -> dict[str, Any]:
         "captures": {"red": round.captures_a, "blu": round.captures_b},
         "partial": round.partial,
         "waiting": round.waiting,
+        "cheats": round.cheats,
         "lineup": [_seat(seat) for seat in round.lineup],
         "players": [_presence(seen) for seen in round.presences],
         "squads": round.squads,

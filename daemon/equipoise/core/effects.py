@@ -134,6 +134,7 @@ DecisionKind = Literal[
     "choice",
     "failed",
     "refused",
+    "unrated",
 ]
 
 

@@ -253,6 +253,8 @@ class Round:
     """The script did not see it go live: it counts for the rules and is not rated."""
     waiting: bool = False
     """Inside Waiting For Players: neither counted nor rated."""
+    cheats: bool = False
+    """They were on at some time while it was played: it counts for the rules and is not rated."""
     squads: tuple[tuple[PlayerId, ...], ...] = ()
     """Friends who play together, as the script or the players told it; no player is in two."""
 

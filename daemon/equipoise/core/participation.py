@@ -12,7 +12,11 @@ from collections.abc import Mapping
 from equipoise.core.effects import RecordRound
 from equipoise.core.maps import level_of
 from equipoise.core.model import MOST_PLAYERS, Mode, Participant, PlayerId, Presence, Round, Side, is_bot
+from equipoise.core.phrases import Phrase
 from equipoise.core.rules import Rules
+
+END_SECONDS = 0.5
+"""Who played until so shortly before a round's end was there: NS2 ends it 0.75 s after a side lost its last player."""
 
 
 def recorded(round: Round, rules: Rules, skill_at_start: Mapping[PlayerId, float] | None = None) -> RecordRound:
@@ -65,6 +69,16 @@ def _was_on_a_side(presence: Presence, lineup: frozenset[PlayerId]) -> bool:
 _TOOK_PART = {Mode.ARENA: _played_arena, Mode.NS2: _was_on_a_side}
 
 
+def spoiled(round: Round) -> Phrase | None:
+    """Why a round that was played to its end says nothing of its players; None: it does."""
+    if round.cheats:
+        return Phrase.UNRATED_CHEATS
+    spans = [span for each in round.presences if not is_bot(each.id) for span in each.spans]
+    stayed = {span.side for span in spans if span.end >= round.seconds - END_SECONDS}
+    # Without spans nobody knows who was there at the end.
+    return Phrase.UNRATED_EMPTIED if spans and stayed != set(Side) else None
+
+
 def _why_unrated(round: Round, rated: tuple[Participant, ...], rules: Rules) -> str | None:
     if (level := level_of(round.map, rules.maps)).level == "off":
         return f"maps.{level.reason} is off"
@@ -74,6 +88,8 @@ def _why_unrated(round: Round, rated: tuple[Participant, ...], rules: Rules) -> 
         return "not seen going live"
     if round.mode is Mode.NS2 and round.seconds < rules.ns2_min_seconds:
         return f"shorter than {rules.ns2_min_seconds:g} s"
+    if reason := spoiled(round):
+        return reason.value
     for side in Side:
         if all(is_bot(player) for player in round.lineup_of(side)):
             return f"no human in the lineup of side {side.value}"

@@ -51,6 +51,9 @@ class Phrase(Enum):
     SCRAMBLE_CANCELLED = "The pending new teams were cancelled."
     BENCHED = "You sit out this round: you have sat out least often."
     DUEL_WAIT = "You play from the next round."
+    UNRATED = "This round is not rated:"
+    UNRATED_CHEATS = "cheats were on while it was played"
+    UNRATED_EMPTIED = "a side had no human before the end"
     # The vote.
     VOTE_QUESTION = "Balance the teams at the next round start?"
     """The title of the script's menu."""

@@ -29,10 +29,11 @@ from equipoise.core import (
 from equipoise.core import events as e
 from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, LoadSummaries, Moment
 from equipoise.core.bench import waiting_players
-from equipoise.core.effects import Ignored, LogDecision
+from equipoise.core.effects import Ignored, LogDecision, RecordRound, Say
 from equipoise.core.memory import Memory
 from equipoise.core.model import DueIf, Entry, Mode, Roster, Round, Side, SplitCache
-from equipoise.core.participation import recorded, winners
+from equipoise.core.participation import recorded, spoiled, winners
+from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from equipoise.core.state import Effects, State
 from equipoise.core.triggers import Outcome, due, due_if
@@ -250,7 +251,7 @@ def _ended(state: State, event: e.RoundEnded, now: float) -> Effects:
     record = recorded(round, state.rules, skill_at_start)
     if round.session != state.memory.session or round.id in state.memory.counted:
         return (record,)
-    stopped = _stop(state, event) if _is_running(state, event) else ()
+    stopped = (*_stop(state, event), *_tell_unrated(state, record)) if _is_running(state, event) else ()
     return (record, *stopped, *_count(state, event), *cached_splits.ask(state), *scrambles.in_freeze(state))
 
 
@@ -267,6 +268,15 @@ def _stop(state: State, event: e.RoundEnded) -> Effects:
     state.enter(e.Phase.IDLE if _is_abandoned(event.round) else e.Phase.OVER, event.at)
     state.close_round()
     return autobalance.drop(state)
+
+
+def _tell_unrated(state: State, record: RecordRound) -> Effects:
+    """Players wait for the ratings of a round that they played to its end: one that gives none says why."""
+    reason = spoiled(record.round)
+    if reason is None or record.unrated != reason.value:
+        return ()
+    text = Text(reason)
+    return (LogDecision("unrated", text), *((Say(Text(Phrase.UNRATED)), Say(text)) if state.enforces else ()))
 
 
 def _is_abandoned(round: Round) -> bool:

@@ -42,6 +42,8 @@ class RoundEnded(ScriptEvent, frozen=True, tag="round_ended", kw_only=True):
     partial: bool = False
     waiting: bool = False
     """It was played inside Waiting For Players."""
+    cheats: bool = False
+    """They were on at some time while it was played."""
     lineup: Annotated[tuple[LineupLine, ...], Meta(max_length=MOST_PLAYERS)]
     players: Annotated[tuple[PresenceLine, ...], Meta(max_length=MOST_PLAYERS)]
     """Every human who was on a side at any time."""
@@ -82,6 +84,7 @@ class RoundEnded(ScriptEvent, frozen=True, tag="round_ended", kw_only=True):
             captures_b=int(self.captures.blu),
             partial=self.partial,
             waiting=self.waiting,
+            cheats=self.cheats,
             squads=self._squads(),
         )
 

@@ -203,7 +203,7 @@ function Record:Finish(clock)
     return players, Rounded(time)
 end
 
--- The whole `round_ended` event. `round` says clock, session, map, startedAt (epoch seconds), winner and partial.
+-- The whole `round_ended` event. `round` says clock, session, map, startedAt (epoch seconds), winner, partial and cheats.
 function Record:Event(round)
     local players, seconds = self:Finish(round.clock)
     return {
@@ -216,6 +216,7 @@ function Record:Event(round)
         seconds = seconds,
         winner = round.winner,
         partial = round.partial and true or false,
+        cheats = round.cheats and true or nil,
         lineup = self.lineup,
         players = players,
     }

@@ -42,6 +42,8 @@ function Rounds:Frame()
     if name then
         self:Handle(self.mod.policy:Frame(name, self.mod.people:BothCommanded(), self.mod:Now()))
     end
+    -- Cheats may be on for a moment only.
+    self.cheats = self.cheats or Shared.GetCheatsEnabled()
     self:Save(self.mod:Now())
 end
 
@@ -77,6 +79,7 @@ function Rounds:Live()
     self.number = self.number + 1
     self.startedAt = Shared.GetSystemTime()
     self.nextSave = mod:Now() + kSaveSeconds
+    self.cheats = false
     self.record = Equipoise.Record.New({
         id = string.format("%.0f-%d", mod.boot, self.number),
         clock = Shared.GetTime(),
@@ -105,6 +108,7 @@ function Rounds:Event(winner, partial)
         startedAt = self.startedAt,
         winner = kWinners[winner],
         partial = partial,
+        cheats = self.cheats,
     })
 end
 

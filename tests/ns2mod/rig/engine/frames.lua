@@ -82,6 +82,7 @@ function Rig.StartWithoutPreGame()
 end
 
 CreateServerAdminCommand("Console_sv_reset", function() GetGamerules():ResetGame() end, "resets the round")
+CreateServerAdminCommand("Console_sv_cheats", function(_, on) Rig.settings.cheats = on == "1" end, "cheats on or off")
 CreateServerAdminCommand("Console_sv_changemap", function(_, map) MapCycle_ChangeMap(map) end, "changes the map")
 CreateServerAdminCommand("Console_sv_rrall", function()
     Rig.EachPlayer(function(player) GetGamerules():JoinTeam(player, kTeamReadyRoom) end)
