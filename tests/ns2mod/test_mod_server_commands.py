@@ -52,14 +52,22 @@ def test_an_admins_command_needs_the_right_to_it(scene: Start, shine: str) -> No
     assert commands(one) == [{"words": ["off"], "by": "101", "admin": True}]
 
 
+@pytest.mark.parametrize("shine", ["none", "outside"])
 @pytest.mark.parametrize(
     "line", ["sv_eq_set", "sv_eq_set M2", "sv_eq_set M2 much", "sv_eq_rating Stranger", "sv_eq_reset M"]
 )
-def test_a_command_without_its_player_or_number_is_explained_and_not_sent(scene: Start, line: str) -> None:
-    one, _, _ = started(scene)
+def test_a_command_without_its_player_or_number_is_explained_where_it_was_typed_and_not_sent(
+    scene: Start, line: str, shine: str
+) -> None:
+    one, ann, _ = started(scene, shine=shine)
+    one.game.admins = {ann.account_id}
+    before = len(one.game.messages)
     one.game.console(line)
+    (explained,) = one.game.messages[before:]
+    assert explained.startswith(("[Equipoise] Usage: ", "[Equipoise] No player"))
+    ann.console(line)
+    assert ann.prints == [explained.removeprefix("[Equipoise] ")]
     assert commands(one) == []
-    assert any("Usage:" in said or "No player" in said for said in one.game.messages)
 
 
 @pytest.mark.parametrize("shine", ["none", "outside"])

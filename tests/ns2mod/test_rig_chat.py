@@ -104,6 +104,22 @@ def test_a_print_for_an_admin_comes_in_pieces_and_in_the_log() -> None:
     assert game.messages == ["x" * 200]
 
 
+def test_with_shine_a_print_never_reaches_the_servers_console_from_the_first_think_on(tmp_path: Path) -> None:
+    """As Person8880/Shine, core/server/logging.lua, "OverrideServerAdminPrint" has it."""
+    mod = write_mod(tmp_path, "early", 'ServerAdminPrint(nil, "before")')
+    game = Game([mod], shine="outside").boot()
+    assert game.messages == ["before"], "the game's own function, until Shine thinks"
+    ann = game.connect(7, "Ann")
+    game.execute(
+        "client = Server.GetClientById(1) ServerAdminPrint(nil, 'to nobody') ServerAdminPrint(client, 'to Ann')"
+    )
+    game.execute(f"ServerAdminPrint(client, '{'word ' * 40}')")
+    assert game.messages == ["before"]
+    assert ann.prints[0] == "to Ann"
+    assert all(len(piece) <= 127 and piece.endswith("word") for piece in ann.prints[1:-1])
+    assert " ".join(ann.prints[1:]).split() == ["word"] * 40
+
+
 @pytest.mark.parametrize(("adds", "heard"), [(True, ["hi"]), (False, [])])
 def test_a_second_network_hook_adds_or_replaces(adds: bool, heard: list[str]) -> None:
     game = Game(switches={"network_hooks_add": adds}).boot()

@@ -71,7 +71,8 @@ function Chat:Answer(id, text)
     end
 end
 
--- A line in the console of an admin who is here; "" is the server's.
+-- A line in the console of an admin who is here; "" is the server's, which ServerAdminPrint says nothing to any more
+-- where Shine has replaced it.
 function Chat:Print(id, line)
     local person = self.mod.people.byId[id]
     if id == "" then

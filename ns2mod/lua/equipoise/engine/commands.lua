@@ -48,7 +48,7 @@ function Commands:Admin(client, command, words)
     end
     self.mod.chat:Asked(by, self.mod:Now())
     if command.player then
-        words = self:WithPlayer(client, command, words)
+        words = self:WithPlayer(by, command, words)
     end
     if words and not self:Send(by, command.word, words, true) then
         local trouble = self.mod.fault or self.mod.post.complaint
@@ -60,26 +60,19 @@ end
 
 -- The words with an id for the player whom they name; nil when they name none, and the admin has read why. Whether the
 -- game's console takes a name in quotes for one word is not known, so all words but the number are the name.
-function Commands:WithPlayer(client, command, words)
+function Commands:WithPlayer(by, command, words)
     local number = command.number and #words > 1 and table.remove(words) or nil
     local name = string.gsub(table.concat(words, " "), '"', "")
     if name == "" or (command.number and not tonumber(number)) then
-        self:Reply(client, "Usage: sv_eq_" .. command.word .. " " .. command.help)
+        self.mod.chat:Print(by, "Usage: sv_eq_" .. command.word .. " " .. command.help)
         return nil
     end
     local id = self.mod.people:Find(name)
     if not id then
-        self:Reply(client, "No player, or more than one, is called " .. name .. ".")
+        self.mod.chat:Print(by, "No player, or more than one, is called " .. name .. ".")
         return nil
     end
     return { Equipoise.Codec.SteamId(id), number }
-end
-
-function Commands:Reply(client, text)
-    if client and client:GetControllingPlayer() == nil then
-        return
-    end
-    ServerAdminPrint(client, text)
 end
 
 -- The id of who typed it: "" for the server's console, nil for a client whom Steam has not named yet.

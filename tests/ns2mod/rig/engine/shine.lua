@@ -1,7 +1,8 @@
 -- A fake Shine: its hooks, its wrappers and its shuffle (SH core/shared/hook.lua, lib/player.lua).
 --
 -- Kept: JoinTeam is wrapped at the first think, the wrapper passes three arguments inward, listeners may veto or
--- redirect, PostJoinTeam follows success, chat is seen first, and a hook that throws is removed.
+-- redirect, PostJoinTeam follows success, chat is seen first, a hook that throws is removed, and from the first think on
+-- ServerAdminPrint prints nothing on the server's console.
 local Rig = ...
 
 local kHooks = {}
@@ -101,11 +102,39 @@ local function WrapBefore(class, method, event)
     end)
 end
 
+-- SH core/server/logging.lua "OverrideServerAdminPrint": without a client it returns at once; a client gets pieces of at
+-- most 127 bytes, cut between words where it can be, and the server's console gets nothing at all.
+local kMaxPrintLength = 127
+
+local function Pieces(line, pieces)
+    while #line > kMaxPrintLength do
+        local cut = line:sub(1, kMaxPrintLength + 1):match("^.*() ") or kMaxPrintLength + 1
+        table.insert(pieces, line:sub(1, cut - 1))
+        line = line:sub(cut):gsub("^ ", "")
+    end
+    table.insert(pieces, line)
+end
+
+local function ReplaceServerAdminPrint()
+    function ServerAdminPrint(client, text)
+        if not client then return end
+        local pieces = { text }
+        if #text > kMaxPrintLength then
+            pieces = {}
+            for line in (text .. "\n"):gmatch("(.-)\n") do Pieces(line, pieces) end
+        end
+        for _, piece in ipairs(pieces) do
+            Server.SendNetworkMessage(client, "ServerAdminPrint", { message = piece }, true)
+        end
+    end
+end
+
 local gWrapped = false
 
 function Rig.ShineWraps()
     if gWrapped then return end
     gWrapped = true
+    ReplaceServerAdminPrint()
     WrapJoinTeam()
     WrapBefore("NS2Gamerules", "EndGame", "EndGame")
     WrapBefore("CommandStructure", "LoginPlayer", "CommLoginPlayer")
