@@ -79,12 +79,12 @@ def table(code: str) -> str:
         "Equipoise = Equipoise or {}",
         "Equipoise.Languages = Equipoise.Languages or {}",
         "",
-        f"Equipoise.Languages.{code} = {{",
+        "local texts = {",
     ]
     for key, text in texts(code).items():
         quoted = text.replace("\\", "\\\\").replace('"', '\\"')
         lines.append(f'    {key} = "{quoted}",')
-    return "\n".join([*lines, "}", ""])
+    return "\n".join([*lines, "}", "", f"Equipoise.Languages.{code} = texts", ""])
 
 
 def write_languages(folder: Path) -> None:

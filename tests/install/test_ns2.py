@@ -139,8 +139,8 @@ def test_the_mod_is_written_to_be_published_and_updates_leave_its_item_and_drop_
     assert f"-game {mod}/output." in added.stdout
     assert "  ns2-2  " in added.stdout, "its secret is shown: it stands nowhere else"
     entry = (mod / "output/lua/entry/Equipoise.entry").read_text()
-    assert "lua/equipoise/server.lua" in entry
-    assert (mod / "output/lua/equipoise/server.lua").is_file()
+    assert "lua/equipoise/load.lua" in entry
+    assert (mod / "output/lua/equipoise/load.lua").is_file()
     assert {path.name for path in mod.iterdir()} >= {"output", "mod.settings", "README.md"}
     secret = added.stdout.split("  ns2-2  ")[1].split()[0]
     assert not [path for path in mod.rglob("*") if path.is_file() and secret.encode() in path.read_bytes()]

@@ -51,7 +51,7 @@ class Modules:
         return self.call(self.all.Codec.Encode, self.json, value)
 
     def decode(self, text: Any) -> Any:
-        return self.call(self.all.Codec.Decode, self.json, text)
+        return self.call(self.all.Reply.Decode, self.json, text)
 
 
 def python(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import zipfile
@@ -16,9 +17,10 @@ from tests.ns2mod.modules import FOLDER, MOD, NAMES, ROOT
 
 ALL = sorted((MOD / "lua").rglob("*.lua")) + sorted((MOD / "lua").rglob("*.entry"))
 PURE = sorted(
-    [path for path in FOLDER.glob("*.lua") if path.stem != "server"] + [*(FOLDER / "languages").glob("*.lua")]
+    [path for path in FOLDER.glob("*.lua") if path.stem not in ("load", "server")]
+    + [*(FOLDER / "languages").glob("*.lua")]
 )
-"""All but server.lua and engine/."""
+"""All but load.lua, server.lua and engine/."""
 STANDARD = {
     "error",
     "ipairs",
@@ -113,10 +115,42 @@ def test_a_file_is_short(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
 
 
+def test_every_file_ends_with_the_line_that_puts_it_in_its_place() -> None:
+    """What load.lua looks for: a file that is cut anywhere has not come so far."""
+    for path in ALL:
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".entry" or path.stem == "load":
+            continue
+        if path.parent.name == "languages":
+            place = f"Equipoise.Languages.{path.stem} ="
+            assert text.endswith(f"\n{place} texts\n")
+        else:
+            place = f"Equipoise.{path.stem.capitalize()} ="
+            assert re.search(rf"\n{re.escape(place)} \w+\n$", text), path
+        assert text.count(place) == 1
+
+
+def test_what_loads_the_files_names_each_once_and_is_whole_or_no_lua() -> None:
+    text = (FOLDER / "load.lua").read_text(encoding="utf-8")
+    named = re.findall(r'"([a-z/]+)"', "".join(re.findall(r"local k(?!Words)\w+ = {(.*?)}", text, re.DOTALL)))
+    files = {path.relative_to(FOLDER).with_suffix("").as_posix() for path in FOLDER.rglob("*.lua")} - {"load"}
+    assert sorted(named) == sorted(files)
+    (words,) = re.findall(r"local kWords = {(.*?)}", text)
+    commands = (FOLDER / "engine/commands.lua").read_text(encoding="utf-8")
+    assert re.findall(r'"(\w+)"', words) == re.findall(r'{ word = "(\w+)"', commands)
+    entry = (MOD / "lua/entry/Equipoise.entry").read_text(encoding="utf-8").splitlines()[0]
+    lua = Lua51()
+    for whole in (text.rstrip(), entry):
+        lua.compile(whole)
+        for size in range(1, len(whole), 7):
+            with pytest.raises(LuaError):
+                lua.compile(whole[:size])
+
+
 def test_the_entry_names_a_script_for_the_server_alone() -> None:
     lua = Lua51()
     lua.execute((MOD / "lua/entry/Equipoise.entry").read_text(encoding="utf-8"))
-    assert dict(lua.globals().modEntry.items()) == {"Server": "lua/equipoise/server.lua", "Priority": 10}
+    assert dict(lua.globals().modEntry.items()) == {"Server": "lua/equipoise/load.lua", "Priority": 10}
 
 
 def test_the_build_writes_the_folder_that_is_published_and_a_zip_of_it(tmp_path: Path) -> None:

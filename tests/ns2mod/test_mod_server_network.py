@@ -255,13 +255,49 @@ def test_settings_that_an_editor_marked_as_unicode_are_read(tmp_path: Path) -> N
     assert game.http.sent[0].form["secret"] == "s3cret"
 
 
-def test_errors_of_ours_do_not_flood_the_log(scene: Start) -> None:
-    """Each is another text, as the number of an entity in it makes it."""
+@pytest.mark.parametrize(("what", "most"), [("n", 1), ("string.rep('x', n)", 60)])
+def test_errors_of_ours_do_not_flood_the_log(scene: Start, what: str, most: int) -> None:
+    """Texts that differ in a number only, as that of an entity, are one."""
     one = scene()
-    one.game.execute("local n = 0 Server.GetOwner = function() n = n + 1 error('entity ' .. n) end")
+    one.game.execute(f"local n = 0 Server.GetOwner = function() n = n + 1 error('entity ' .. {what}) end")
     for _ in range(200):
         one.game.execute("ProcessSayCommand({}, 'hello')")
-    assert 10 <= sum("Error in" in line for line in one.game.messages) <= 60
+    assert most / 6 <= sum("Error in" in line for line in one.game.messages) <= most
+
+
+@pytest.mark.parametrize("broken", ["Server.SetConfigSetting", "Server.GetMaxPlayers", "GetClientCanRunCommand"])
+def test_a_function_of_the_game_that_fails_in_every_frame_is_said_once_and_stops_nothing_else(
+    scene: Start, broken: str
+) -> None:
+    one = scene()
+    one.game.execute(f"{broken} = function() error('broken in frame ' .. Shared.GetTime()) end")
+    one.game.setting("auto_team_balance", True)
+    one.round()
+    one.game.run(61)
+    one.game.end_game(1)
+    one.game.run(2)
+    assert sum("broken in frame" in line for line in one.game.messages) == (broken != "Server.GetMaxPlayers")
+    assert one.daemon.last("round_ended")["winner"] == "marines"
+
+
+def test_an_order_that_fails_is_answered_and_the_others_are_carried_out(scene: Start) -> None:
+    one = scene()
+    marines, _ = one.people()
+    one.game.execute(
+        "local was = BuildChatMessage BuildChatMessage = function(...) BuildChatMessage = was error('no') end"
+    )
+    reason = {"phrase": "Equipoise_ReasonAdmin", "args": []}
+    one.daemon.orders = [
+        {"kind": "say", "text": reason},
+        assign("o1", [102, 103, 201], [101, 202, 203], "now"),
+    ]
+    one.game.run(2)
+    assert one.daemon.outcome("o1") == "done"
+    assert marines[0].team == 2
+    one.game.execute("Equipoise.Plan.Moves = function() error('no') end")
+    one.daemon.orders = [assign("o2", [101, 102, 103], [201, 202, 203], "now"), {"kind": "say", "text": reason}]
+    one.game.run(2)
+    assert one.daemon.outcome("o2") == "error"
 
 
 def test_a_language_that_does_not_exist_is_english_and_said(tmp_path: Path) -> None:

@@ -220,7 +220,7 @@ local function Nothing()
     return false
 end
 
--- The batch was taken. `reply` is Codec.Decode's.
+-- The batch was taken. `reply` is Reply.Decode's.
 function Outbox:Answered(reply)
     if not self.sent then
         return

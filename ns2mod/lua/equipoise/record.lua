@@ -203,7 +203,7 @@ function Record:Finish(clock)
     return players, Rounded(time)
 end
 
--- The whole `round_ended` event. `round` says clock, session, map, startedAt (epoch seconds), winner, partial and cheats.
+-- The whole `round_ended` event. `round` says clock, session, map, startedAt (epoch seconds), winner, partial, cheats.
 function Record:Event(round)
     local players, seconds = self:Finish(round.clock)
     return {

@@ -5,6 +5,8 @@ Equipoise = Equipoise or {}
 
 local Codec = Equipoise.Codec
 
+local Reply = {}
+
 -- A reply has at most 16 KB.
 local kLongest = 65536
 
@@ -144,7 +146,7 @@ local function Rounds(value)
     return rounds
 end
 
-local function Reply(value)
+local function Accepted(value)
     return {
         ok = true,
         orders = Map(value.orders, Order),
@@ -182,7 +184,7 @@ end
 
 -- A reply with player ids as account ids and every field of its type. Or nil and why: "silent", "too_large",
 -- "not_json", "not_ours"; "refused" with {code, message, path, rounds}. Never throws.
-function Codec.Decode(json, text)
+function Reply.Decode(json, text)
     if type(text) ~= "string" or text == "" then
         return nil, "silent"
     elseif #text > kLongest then
@@ -194,9 +196,11 @@ function Codec.Decode(json, text)
     elseif type(value) ~= "table" or type(value.ok) ~= "boolean" then
         return nil, "not_ours"
     elseif value.ok then
-        return Reply(value)
+        return Accepted(value)
     elseif type(value.error) ~= "table" then
         return nil, "not_ours"
     end
     return nil, "refused", Refusal(value)
 end
+
+Equipoise.Reply = Reply

@@ -3,12 +3,7 @@
 --
 -- The engine loads a new machine for every map. Everything here lasts for one map, but for what stands in config://.
 
-for _, name in ipairs({ "codec", "reply", "ring", "outbox", "record", "fallback", "texts", "languages/en",
-    "languages/de", "languages/es", "languages/fr", "languages/pl", "languages/pt", "languages/ru", "languages/chi",
-    "plan", "policy", "engine/boundary", "engine/files", "engine/people", "engine/rounds", "engine/post",
-    "engine/joins", "engine/orders", "engine/chat", "engine/commands", "engine/rival" }) do
-    Script.Load("lua/equipoise/" .. name .. ".lua")
-end
+Equipoise = Equipoise or {}
 
 local Mod = {}
 Mod.__index = Mod
@@ -25,9 +20,10 @@ local function Log(text)
     Shared.Message("[Equipoise] " .. text)
 end
 
-function Mod.New()
+-- `damage` and `quiet` are load.lua's: what is to be said of damaged files, and that no player is to be moved.
+function Mod.New(damage, quiet)
     local mod = setmetatable({ log = Log, last = 0, nextLook = 0, heard = false, enabled = true, level = "",
-        levelReason = "", inactive = "", ratings = {} }, Mod)
+        levelReason = "", inactive = quiet and "damaged" or "", ratings = {}, damage = damage, quiet = quiet }, Mod)
     mod.base = Shared.GetSystemTimeReal()
     -- A number that no other start has, below 2^53: two maps may begin in one second, the system's clock may be set
     -- back, and the generator of random numbers starts alike in every machine. The processor's time does not.
@@ -149,7 +145,11 @@ function Mod:LookAside()
     local ok, reason = pcall(InactiveReason)
     if not ok then
         self.boundary:Report("asking other mods", reason)
-    elseif reason ~= self.inactive then
+        return
+    elseif self.quiet and reason ~= "tournament" then
+        reason = "damaged"
+    end
+    if reason ~= self.inactive then
         self.inactive = reason
         self:Forget()
         Log(reason == "" and "Active again." or "Inactive (" .. reason .. "): the game keeps its own teams.")
@@ -202,20 +202,46 @@ function Mod:Inform()
     end
 end
 
-function Mod:Frame()
+-- Each on its own: one that fails stops no other. The first in every frame, the others when everybody is looked at.
+local kFrame = {
+    { "Shine's hooks", function(mod) mod:HookShine() end },
+    { "the chat's hook", function(mod) mod:HookChat() end },
+    { "the look at everybody", function(mod) mod:Look() end },
+    { "the round", function(mod) mod.rounds:Frame() end },
+    { "players who are held", function(mod) mod.joins:Expire() end },
+    { "moves", function(mod) mod.orders:Frame() end },
+    { "the cached splits", function(mod) mod.orders:Alone() end },
+    { "the daemon", function(mod) mod.post:Frame() end },
+}
+local kLook = {
+    { "other mods", function(mod) mod:LookAside() end },
+    { "the game's own balancing", function(mod) mod.rival:Look(mod:Enforcing()) end },
+    { "the people", function(mod) mod.people:Look() end },
+    { "what players are told", function(mod) mod:Inform() end },
+}
+
+function Mod:Guarded(steps)
+    local guarded = {}
+    for i, step in ipairs(steps) do
+        guarded[i] = self.boundary:Guard(step[1], step[2])
+    end
+    return guarded
+end
+
+function Mod:Look()
     local now = self:Now()
     if now >= self.nextLook then
         self.nextLook = now + kLookSeconds
-        self:LookAside()
-        self.rival:Look(self:Enforcing())
-        self.people:Look()
-        self:Inform()
+        for _, step in ipairs(self.looks) do
+            step(self)
+        end
     end
-    self.rounds:Frame()
-    self.joins:Expire()
-    self.orders:Frame()
-    self.orders:Alone()
-    self.post:Frame()
+end
+
+function Mod:Frame()
+    for _, step in ipairs(self.frames) do
+        step(self)
+    end
 end
 
 -- With Shine a veto is its hook's to give: its wrapper may sit outside ours, and then it alone knows of its own forced
@@ -293,31 +319,22 @@ end
 
 function Mod:Start()
     local guard = self.boundary
+    self.frames, self.looks = self:Guarded(kFrame), self:Guarded(kLook)
     Event.Hook("ClientConnect", guard:Guard("ClientConnect", function(client)
         self.people:Connected(client)
     end))
     Event.Hook("ClientDisconnect", guard:Guard("ClientDisconnect", function(client)
         self.people:Disconnected(client)
     end))
-    local shine = guard:Guard("Shine's hooks", function() self:HookShine() end)
-    local chat = guard:Guard("the chat's hook", function() self:HookChat() end)
-    local frame = guard:Guard("UpdateServer", function() self:Frame() end)
     Event.Hook("UpdateServer", function()
-        shine()
-        chat()
-        frame()
+        self:Frame()
     end)
-    shine()
+    guard:Guard("Shine's hooks", function() self:HookShine() end)()
     self:HookGame()
     guard:Guard("Server.StartWorld", function() self:HookMapChange() end)()
-    self.commands:Register()
+    guard:Guard("the commands", function() self.commands:Register() end)()
     if self.fault then
         Log(self.fault)
-    end
-    local language = self.config.language
-    if not Equipoise.Languages[language] then
-        Log("No language " .. language .. " (config://Equipoise.json): there are "
-            .. table.concat(Equipoise.Texts.Languages(), " ") .. ". Texts are English.")
     end
 end
 
@@ -334,10 +351,14 @@ function Equipoise.GetSkill(accountId)
         commander = skills.commander }
 end
 
-local ok, fault = pcall(function()
-    mod = Mod.New()
-    mod:Start()
-end)
-if not ok then
-    Log("Not started: " .. tostring(fault))
+function Mod.Run(damage, quiet)
+    local ok, fault = pcall(function()
+        mod = Mod.New(damage, quiet)
+        mod:Start()
+    end)
+    if not ok then
+        Log("Not started: " .. tostring(fault))
+    end
 end
+
+Equipoise.Server = Mod

@@ -46,6 +46,7 @@ class Game:
         strict: bool = True,
         own: tuple[str, ...] = (),
         config: Path | None = None,
+        cut: dict[str, int] | None = None,
     ) -> None:
         self.mods = [Path(mod) for mod in mods]
         self.switches = Switches(**(switches or {}))
@@ -72,7 +73,7 @@ class Game:
         self._real = time.monotonic()
         self.worst_frame = 0.0
         """Processor seconds of the slowest frame so far: a busy machine does not count. Set it to 0 to begin anew."""
-        self._options: dict[str, Any] = {"shine": shine, "nsl": nsl, "strict": strict, "own": own}
+        self._options: dict[str, Any] = {"shine": shine, "nsl": nsl, "strict": strict, "own": own, "cut": cut}
         self._clock = 0.0
         self._next_map: str | None = None
         self._machine: Machine | None = None

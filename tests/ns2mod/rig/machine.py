@@ -55,6 +55,7 @@ class Machine:
         nsl: bool = False,
         strict: bool = True,
         own: tuple[str, ...] = (),
+        cut: Mapping[str, int] | None = None,
     ) -> None:
         self.lua = LuaRuntime(unpack_returned_tuples=True, encoding="latin-1", source_encoding="latin-1")
         self._files = overlay(mods)
@@ -70,6 +71,7 @@ class Machine:
             }
         )
         self._shine, self._nsl, self._absent = shine, nsl, own
+        self._cut = cut or {}
 
     def boot(self, system: float) -> None:
         """Load in the order of ns2_game.md 1.1: entries, file hooks, the game, server scripts, the map."""
@@ -128,7 +130,7 @@ class Machine:
 
     def _source(self, path: str) -> str | None:
         file = self._files.get(path)
-        return file.read_bytes().decode("latin-1") if file else None
+        return file.read_bytes()[: self._cut.get(path)].decode("latin-1") if file else None
 
     def call(self, name: str, *arguments: Any) -> Any:
         """Call a function of the engine's table; an error inside is a script error and returns None."""

@@ -43,6 +43,9 @@ class Switches:
     """Quotes of a console line group words into one argument (11 #5)."""
     form_is_encoded: bool = True
     """Form fields are percent-encoded; otherwise they are sent as they are (11 #4)."""
+    load_errors_pass: bool = False
+    """An error in a file that Script.Load loads reaches who called it; otherwise it is reported, and the caller goes on
+    (1.4: SH core/shared/extensions.lua takes loadfile because Script.Load "does not" let errors be caught)."""
     largest_reply: int | None = None
     """Bytes of a reply beyond which a request fails (11 #4)."""
     json_digits: int = 14

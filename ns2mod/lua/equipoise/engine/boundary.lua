@@ -6,7 +6,6 @@ Equipoise = Equipoise or {}
 local Boundary = {}
 Boundary.__index = Boundary
 
--- Texts that differ in a number only would fill the log.
 local kMostReports = 50
 
 function Boundary.New(log)
@@ -15,8 +14,11 @@ end
 
 function Boundary:Report(name, fault)
     local text = "Error in " .. name .. ": " .. tostring(fault)
-    if not self.reported[text] and self.reports < kMostReports then
-        self.reported[text] = true
+    -- One that comes in every frame may name another number, of a player say, each time.
+    local place, what = string.match(text, "^(.-%.lua:%d+:)(.*)$")
+    local key = (place or "") .. string.gsub(what or text, "%d+", "")
+    if not self.reported[key] and self.reports < kMostReports then
+        self.reported[key] = true
         self.reports = self.reports + 1
         self.log(text)
     end

@@ -13,6 +13,11 @@ local kLongest = 120
 local kAnswerSeconds = 10
 
 function Chat.New(mod)
+    local language = mod.config.language
+    if not Equipoise.Languages[language] then
+        mod.log("No language " .. language .. " (config://Equipoise.json): there are "
+            .. table.concat(Equipoise.Texts.Languages(), " ") .. ". Texts are English.")
+    end
     return setmetatable({ mod = mod, languages = Equipoise.Files.Languages() }, Chat)
 end
 

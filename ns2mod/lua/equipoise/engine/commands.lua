@@ -47,6 +47,11 @@ function Commands:Admin(client, command, words)
         return
     end
     self.mod.chat:Asked(by, self.mod:Now())
+    if command.word == "status" then
+        for _, line in ipairs(self.mod.damage) do
+            self.mod.chat:Print(by, line)
+        end
+    end
     if command.player then
         words = self:WithPlayer(by, command, words)
     end

@@ -45,10 +45,15 @@ local kObey = {
 function Orders:Obey(orders, start)
     for _, order in ipairs(orders) do
         local obey = kObey[order.kind]
+        local ok, fault = true, nil
         if obey then
-            obey(self, order, start)
-        elseif order.order then
-            self:Answer(order.order, "unknown")
+            ok, fault = pcall(obey, self, order, start)
+        end
+        if not ok then
+            self.mod.boundary:Report("the order " .. order.kind, fault)
+        end
+        if order.order and not (obey and ok) then
+            self:Answer(order.order, obey and "error" or "unknown")
         end
     end
 end

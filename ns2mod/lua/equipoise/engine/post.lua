@@ -99,7 +99,7 @@ function Post:Send(now)
 end
 
 function Post:Answer(body)
-    local reply, reason, fault = Equipoise.Codec.Decode(json, body)
+    local reply, reason, fault = Equipoise.Reply.Decode(json, body)
     if reply then
         self:Accepted(reply)
     elseif reason == "refused" then

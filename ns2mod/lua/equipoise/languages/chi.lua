@@ -3,7 +3,7 @@
 Equipoise = Equipoise or {}
 Equipoise.Languages = Equipoise.Languages or {}
 
-Equipoise.Languages.chi = {
+local texts = {
     Equipoise_ReasonAdmin = "由管理员下令",
     Equipoise_ReasonVote = "玩家投票通过",
     Equipoise_ReasonRoundStart = "每回合开始前都会重新分队",
@@ -109,3 +109,5 @@ Equipoise.Languages.chi = {
     Equipoise_Languages = "输入 !eq lang 加其中一个：{1}",
     Equipoise_LanguageSet = "Equipoise 将用中文给你发消息。",
 }
+
+Equipoise.Languages.chi = texts

@@ -3,7 +3,7 @@
 Equipoise = Equipoise or {}
 Equipoise.Languages = Equipoise.Languages or {}
 
-Equipoise.Languages.de = {
+local texts = {
     Equipoise_ReasonAdmin = "von einem Admin angeordnet",
     Equipoise_ReasonVote = "die Spieler haben dafür gestimmt",
     Equipoise_ReasonRoundStart = "die Teams werden vor jeder Runde neu verteilt",
@@ -109,3 +109,5 @@ Equipoise.Languages.de = {
     Equipoise_Languages = "Schreibe !eq lang und eines davon: {1}",
     Equipoise_LanguageSet = "Equipoise schreibt dir auf Deutsch.",
 }
+
+Equipoise.Languages.de = texts

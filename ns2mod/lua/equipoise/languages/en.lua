@@ -3,7 +3,7 @@
 Equipoise = Equipoise or {}
 Equipoise.Languages = Equipoise.Languages or {}
 
-Equipoise.Languages.en = {
+local texts = {
     Equipoise_ReasonAdmin = "ordered by an admin",
     Equipoise_ReasonVote = "the players voted for it",
     Equipoise_ReasonRoundStart = "teams are shuffled before every round",
@@ -109,3 +109,5 @@ Equipoise.Languages.en = {
     Equipoise_Languages = "Write !eq lang and one of these: {1}",
     Equipoise_LanguageSet = "Equipoise writes to you in English.",
 }
+
+Equipoise.Languages.en = texts

@@ -3,7 +3,7 @@
 Equipoise = Equipoise or {}
 Equipoise.Languages = Equipoise.Languages or {}
 
-Equipoise.Languages.es = {
+local texts = {
     Equipoise_ReasonAdmin = "por orden de un administrador",
     Equipoise_ReasonVote = "los jugadores votaron a favor",
     Equipoise_ReasonRoundStart = "los equipos se mezclan antes de cada ronda",
@@ -109,3 +109,5 @@ Equipoise.Languages.es = {
     Equipoise_Languages = "Escribe !eq lang y uno de estos: {1}",
     Equipoise_LanguageSet = "Equipoise te escribe en español.",
 }
+
+Equipoise.Languages.es = texts

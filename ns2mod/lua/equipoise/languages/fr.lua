@@ -3,7 +3,7 @@
 Equipoise = Equipoise or {}
 Equipoise.Languages = Equipoise.Languages or {}
 
-Equipoise.Languages.fr = {
+local texts = {
     Equipoise_ReasonAdmin = "ordonné par un admin",
     Equipoise_ReasonVote = "les joueurs ont voté pour",
     Equipoise_ReasonRoundStart = "les équipes sont mélangées avant chaque manche",
@@ -109,3 +109,5 @@ Equipoise.Languages.fr = {
     Equipoise_Languages = "Écrivez !eq lang et l'un de ceux-ci : {1}",
     Equipoise_LanguageSet = "Equipoise vous écrit en français.",
 }
+
+Equipoise.Languages.fr = texts

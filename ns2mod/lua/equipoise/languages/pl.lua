@@ -3,7 +3,7 @@
 Equipoise = Equipoise or {}
 Equipoise.Languages = Equipoise.Languages or {}
 
-Equipoise.Languages.pl = {
+local texts = {
     Equipoise_ReasonAdmin = "na polecenie admina",
     Equipoise_ReasonVote = "gracze tak zagłosowali",
     Equipoise_ReasonRoundStart = "drużyny są mieszane przed każdą rundą",
@@ -109,3 +109,5 @@ Equipoise.Languages.pl = {
     Equipoise_Languages = "Napisz !eq lang i jeden z tych: {1}",
     Equipoise_LanguageSet = "Equipoise pisze do ciebie po polsku.",
 }
+
+Equipoise.Languages.pl = texts

@@ -3,7 +3,7 @@
 Equipoise = Equipoise or {}
 Equipoise.Languages = Equipoise.Languages or {}
 
-Equipoise.Languages.pt = {
+local texts = {
     Equipoise_ReasonAdmin = "por ordem de um admin",
     Equipoise_ReasonVote = "os jogadores votaram a favor",
     Equipoise_ReasonRoundStart = "as equipes são misturadas antes de cada rodada",
@@ -109,3 +109,5 @@ Equipoise.Languages.pt = {
     Equipoise_Languages = "Escreva !eq lang e um destes: {1}",
     Equipoise_LanguageSet = "O Equipoise escreve para você em português.",
 }
+
+Equipoise.Languages.pt = texts

@@ -3,7 +3,7 @@
 Equipoise = Equipoise or {}
 Equipoise.Languages = Equipoise.Languages or {}
 
-Equipoise.Languages.ru = {
+local texts = {
     Equipoise_ReasonAdmin = "по распоряжению администратора",
     Equipoise_ReasonVote = "игроки проголосовали за это",
     Equipoise_ReasonRoundStart = "команды перемешиваются перед каждым раундом",
@@ -109,3 +109,5 @@ Equipoise.Languages.ru = {
     Equipoise_Languages = "Напишите !eq lang и один из этих: {1}",
     Equipoise_LanguageSet = "Equipoise пишет вам по-русски.",
 }
+
+Equipoise.Languages.ru = texts

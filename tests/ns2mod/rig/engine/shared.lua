@@ -55,13 +55,19 @@ local function Run(path)
     return chunk()
 end
 
+-- SH core/shared/extensions.lua takes loadfile where it has to catch a file's errors, which Script.Load does not hand on.
+local function Load(path)
+    if Rig.switches.load_errors_pass then return Run(path) end
+    Rig.Protected("loading " .. path, Run, path)
+end
+
 function Script.Load(path, reload)
     if Script.includes[path] and not reload then return end
     Script.includes[path] = true
     local hooks = kFileHooks[path] or {}
-    for _, hook in ipairs(hooks) do if hook.mode == "pre" then Run(hook.path) end end
-    Run(path)
-    for _, hook in ipairs(hooks) do if hook.mode == "post" then Run(hook.path) end end
+    for _, hook in ipairs(hooks) do if hook.mode == "pre" then Load(hook.path) end end
+    Load(path)
+    for _, hook in ipairs(hooks) do if hook.mode == "post" then Load(hook.path) end end
 end
 
 -- Hooks around the game's own files, which the rig has none of: before all of them, or after all of them.

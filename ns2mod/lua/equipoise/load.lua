@@ -1,0 +1,97 @@
+do
+    -- Loads the mod's files, each on its own, says which of them are damaged, and starts what works without them.
+    --
+    -- A download may break off, and the engine's preprocessor has been seen to drop all that came after one function.
+    -- The last line of every file puts its table in its place in Equipoise, under the file's name: what is not there
+    -- was not read to the last line. This file is one block: of a part of it the engine runs nothing, and names it.
+
+    Equipoise = { Languages = {}, GetSkill = function() end }
+
+    -- Without one of these the game is left alone.
+    local kNeeded = { "codec", "reply", "ring", "outbox", "record", "plan", "policy", "engine/boundary", "engine/files",
+        "engine/people", "engine/rounds", "engine/post", "server" }
+    -- Without one of these players would be moved and not told why.
+    local kActing = { "texts", "engine/joins", "engine/orders", "engine/chat" }
+    -- The rest works without them.
+    local kOptional = { "fallback", "engine/commands", "engine/rival" }
+    local kLanguages = { "languages/en", "languages/de", "languages/es", "languages/fr", "languages/pl",
+        "languages/pt", "languages/ru", "languages/chi" }
+    -- All that Commands registers.
+    local kWords = { "status", "why", "shuffle", "balance", "choice", "on", "off", "rating", "set", "reset" }
+
+    local damage = {}
+
+    local function Say(line, client)
+        if client == nil then
+            Shared.Message("[Equipoise] " .. line)
+        elseif client:GetControllingPlayer() then
+            ServerAdminPrint(client, line)
+        end
+    end
+
+    -- The table where a file's last line puts it, and its key there.
+    local function Place(name)
+        local folder, key = string.match(name, "^(.-)/?([^/]+)$")
+        if folder == "languages" then
+            return Equipoise.Languages, key
+        end
+        return Equipoise, string.upper(string.sub(key, 1, 1)) .. string.sub(key, 2)
+    end
+
+    -- Whether one of these files is damaged; `without` says what that means.
+    local function Damaged(names, without)
+        local found = false
+        for _, name in ipairs(names) do
+            local path = "lua/equipoise/" .. name .. ".lua"
+            local ok, fault = pcall(Script.Load, path)
+            if not ok then
+                Say(tostring(fault))
+            end
+            local place, key = Place(name)
+            if place[key] == nil then
+                found = true
+                table.insert(damage, path .. " is damaged: " .. without)
+            end
+        end
+        return found
+    end
+
+    -- What stands for a file: whatever it is asked, nothing happens.
+    local nothing = setmetatable({}, { __index = function() return function() end end })
+    nothing.New = function() return nothing end
+
+    local function Replace(names, all)
+        for _, name in ipairs(names) do
+            local place, key = Place(name)
+            if all or place[key] == nil then
+                place[key] = nothing
+            end
+        end
+    end
+
+    local aside = Damaged(kNeeded, "Equipoise leaves the game alone.")
+    local quiet = Damaged(kActing, "rounds are rated, no player is moved.")
+    Damaged(kOptional, "the rest works without it.")
+    Damaged(kLanguages, "who chose it reads the server's language or English.")
+    Replace(kActing, quiet)
+    Replace(kOptional, quiet)
+
+    if #damage > 0 then
+        table.insert(damage, "Remove the server's copy of the mod and restart the server: it downloads the mod anew.")
+    end
+    for _, line in ipairs(damage) do
+        Say(line)
+    end
+    if not aside then
+        Equipoise.Server.Run(damage, quiet)
+    end
+    if aside or Equipoise.Commands == nothing then
+        for _, word in ipairs(kWords) do
+            CreateServerAdminCommand("Console_sv_eq_" .. word, function(client)
+                for _, line in ipairs(damage) do
+                    Say(line, client)
+                end
+            end, "Says which file of Equipoise is damaged")
+        end
+    end
+end
