@@ -37,6 +37,19 @@ NOT_IN_NS2 = frozenset(
 )
 """Texts of Waiting For Players, arena, captures and the menu of a vote, none of which NS2 has."""
 
+_OPENING = ("function", "do", "if", "repeat")
+_PAIRS = {"end": _OPENING[:3], "until": _OPENING[3:]}
+_PART = re.compile(r"""--[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\[(=*)\[.*?\]\1\]""", re.DOTALL)
+"""A comment or a string of Lua."""
+
+
+def _words(*words: str) -> re.Pattern[str]:
+    """Any of the words, also beside a letter that is no ASCII: byte by byte "do" stands in "doświadczenie"."""
+    return re.compile(rf"(?<![A-Za-z0-9_])(?:{'|'.join(words)})(?![A-Za-z0-9_])")
+
+
+_BLOCK = _words(*_OPENING, *_PAIRS)
+_KEYWORD = _words(*_OPENING, *_PAIRS, "then", "else", "elseif", "for", "while")
 _STRINGS = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 
@@ -83,8 +96,34 @@ def table(code: str) -> str:
     ]
     for key, text in texts(code).items():
         quoted = text.replace("\\", "\\\\").replace('"', '\\"')
+        quoted = _KEYWORD.sub(lambda word: f"{word[0][:-1]}\\{ord(word[0][-1]):03}", quoted)
         lines.append(f'    {key} = "{quoted}",')
     return "\n".join([*lines, "}", "", f"Equipoise.Languages.{code} = texts", ""])
+
+
+def faults(text: str) -> list[tuple[int, str]]:
+    """Line and fault of every place of a Lua file at which a reader that only matches block keywords may go astray.
+
+    The engine's preprocessor does: it matches `function`, `do`, `if` and `repeat` with `end` and `until`, and has been
+    seen to drop the rest of a file. Whether it reads them in strings and comments is not known.
+    """
+    found = []
+    for part in _PART.finditer(text):
+        kind, word = ("comment", _BLOCK) if part[0].startswith("--") else ("string", _KEYWORD)
+        for each in word.finditer(part[0]):
+            line = text.count("\n", 0, part.start() + each.start()) + 1
+            found.append(
+                (line, f'"{each[0]}" stands in a {kind}: choose another word, or write a letter as its number')
+            )
+    code = _PART.sub(lambda part: re.sub(r"[^\n]", " ", part[0]), text)
+    opened: list[tuple[int, str]] = []
+    for each in _BLOCK.finditer(code):
+        line = code.count("\n", 0, each.start()) + 1
+        if each[0] in _OPENING:
+            opened.append((line, each[0]))
+        elif not opened or opened.pop()[1] not in _PAIRS[each[0]]:
+            found.append((line, f'"{each[0]}" closes nothing'))
+    return sorted(found + [(line, f'"{word}" is not closed') for line, word in opened])
 
 
 def write_languages(folder: Path) -> None:
@@ -97,7 +136,7 @@ def write_languages(folder: Path) -> None:
 
 
 def build(folder: Path) -> Path:
-    """The mod's folder in `folder`, and a zip of it beside it."""
+    """The mod's folder in `folder`, and a zip of it beside it. SystemExit names what `faults` finds."""
     mod = folder / f"equipoise-ns2-{version()}"
     if mod.exists():
         shutil.rmtree(mod)
@@ -106,6 +145,14 @@ def build(folder: Path) -> Path:
     write_languages(output / LANGUAGES.relative_to(HERE))
     for path in output.rglob("*.lua"):
         path.write_text(path.read_text(encoding="utf-8").replace("@VERSION@", version()), encoding="utf-8")
+    scripts = [path for path in files(output / "lua") if path.suffix in (".lua", ".entry")]
+    wrong = [
+        f"ns2mod/{path.relative_to(output).as_posix()}:{line}: {fault}"
+        for path in scripts
+        for line, fault in faults(path.read_text(encoding="utf-8"))
+    ]
+    if wrong:
+        raise SystemExit("\n".join(wrong))
     shutil.copy(HERE / ".modinfo", output)
     for name in ("mod.settings", "preview.jpg", "README.md"):
         shutil.copy(HERE / name, mod)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import runpy
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -15,6 +17,7 @@ from lupa.luajit21 import LuaRuntime
 
 from tests.ns2mod.modules import FOLDER, MOD, NAMES, ROOT
 
+BUILD = runpy.run_path(str(MOD / "build.py"))
 ALL = sorted((MOD / "lua").rglob("*.lua")) + sorted((MOD / "lua").rglob("*.entry"))
 PURE = sorted(
     [path for path in FOLDER.glob("*.lua") if path.stem not in ("load", "server")]
@@ -145,6 +148,46 @@ def test_what_loads_the_files_names_each_once_and_is_whole_or_no_lua() -> None:
         for size in range(1, len(whole), 7):
             with pytest.raises(LuaError):
                 lua.compile(whole[:size])
+
+
+def test_a_reader_that_only_matches_block_keywords_reads_every_file_as_lua_does() -> None:
+    found = {path.name: BUILD["faults"](path.read_text(encoding="utf-8")) for path in ALL}
+    assert {name: faults for name, faults in found.items() if faults} == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("local a = 1\n-- what to do\n", [(2, '"do" stands in a comment')]),
+        ("x = { 'if', [[\nthen]] }", [(1, '"if" stands in a string'), (2, '"then" stands in a string')]),
+        ('x = "doświadczenie"', [(1, '"do" stands in a string')]),
+        ('x = "d\\111 redo done do_it"\n-- for ends, dos, iffy', []),
+        ("if x then\n    f()\n", [(1, '"if" is not closed')]),
+        ("f()\nend", [(2, '"end" closes nothing')]),
+        ("repeat f() end", [(1, '"end" closes nothing')]),
+        ("while x do for i = 1, 2 do f(function() end) end end repeat until x", []),
+    ],
+)
+def test_the_build_finds_block_keywords_that_have_no_partner_or_stand_in_texts(
+    text: str, found: list[tuple[int, str]]
+) -> None:
+    faults = BUILD["faults"](text)
+    assert [(line, fault.split(":")[0]) for line, fault in faults] == found
+
+
+def test_a_build_with_such_a_keyword_fails_and_names_file_and_line(tmp_path: Path) -> None:
+    for name in ("ns2mod", "sourcemod/translations"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    for name in ("pyproject.toml", "sourcemod/LICENSE"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    command = [sys.executable, str(tmp_path / "ns2mod/build.py"), "--output", str(tmp_path / "dist")]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+    plan = tmp_path / "ns2mod/lua/equipoise/plan.lua"
+    plan.write_text('-- First.\nlocal text = "not in the end"\n' + plan.read_text(encoding="utf-8"), encoding="utf-8")
+    run = subprocess.run(command, text=True, capture_output=True, check=False)
+    assert run.returncode == 1
+    assert run.stderr.startswith('ns2mod/lua/equipoise/plan.lua:2: "end" stands in a string: ')
+    assert len(run.stderr.splitlines()) == 1
 
 
 def test_the_entry_names_a_script_for_the_server_alone() -> None:

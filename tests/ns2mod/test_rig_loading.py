@@ -72,6 +72,27 @@ def test_an_error_while_loading_is_a_script_error_and_the_server_runs(tmp_path: 
     assert game.state == "WarmUp"
 
 
+@pytest.mark.parametrize(("passes", "after"), [(False, ["went on"]), (True, [])])
+def test_whether_an_error_in_a_loaded_file_reaches_who_loads_it_is_a_switch(
+    tmp_path: Path, passes: bool, after: list[str]
+) -> None:
+    mod = write_mod(tmp_path, "mod", 'Script.Load("lua/mod/other.lua") Shared.Message("went on")')
+    (mod / "lua/mod/other.lua").write_text("local x = nil + 1")
+    game = Game([mod], switches={"load_errors_pass": passes}).boot()
+    assert game.messages == after
+    (fault,) = game.errors
+    assert "lua/mod/other.lua:1: attempt to perform arithmetic" in fault
+
+
+def test_of_a_cut_file_only_the_beginning_is_there(tmp_path: Path) -> None:
+    mod = write_mod(tmp_path, "mod", 'Shared.Message("first")\nShared.Message("second")')
+    path = "lua/mod/server.lua"
+    assert Game([mod], cut={path: 24}).boot().messages == ["first"]
+    (fault,) = Game([mod], cut={path: 30}).boot().errors
+    assert path in fault
+    assert Game([mod], cut={"lua/entry/mod.entry": 12}).boot().messages == []
+
+
 @pytest.mark.parametrize(
     ("code", "error"),
     [

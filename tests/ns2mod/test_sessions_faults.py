@@ -121,6 +121,19 @@ def test_a_map_change_with_a_full_outbox_loses_the_oldest_rounds_only_and_says_s
     assert evening.status()["map"] == "ns2_tram"
 
 
+def test_rounds_are_rated_while_a_cut_file_keeps_the_mod_from_moving_players(new_evening: NewEvening) -> None:
+    evening = new_evening(cut={"lua/equipoise/engine/orders.lua": 3000})
+    evening.game.errors.clear()
+    people = evening.seat(*"abcdefgh")
+    evening.start(people["a"], people["b"])
+    evening.settle(100)
+    evening.end(MARINES)
+    (stored,) = evening.stored()
+    assert (stored.winner, stored.unrated) == ("marines", None)
+    assert evening.status()["inactive_reason"] == "damaged"
+    assert evening.decisions() == []
+
+
 @pytest.mark.parametrize("shine", ["none", "outside", "inside"])
 def test_beside_shine_everything_is_the_same(new_evening: NewEvening, shine: str) -> None:
     """Whichever of the two wraps JoinTeam outside: a join is placed, a shuffle carried out, a player held."""

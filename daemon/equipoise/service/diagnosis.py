@@ -185,7 +185,11 @@ def of_server(server: ServerStatus, script: Script, version: str) -> Iterator[Fi
     if server.dropped_rounds:
         what = f"its script lost {server.dropped_rounds} rounds that it could not send"
         yield Finding(False, name, what, "it keeps 8: look why it could not reach the daemon")
-    if server.inactive_reason:
+    if server.inactive_reason == "damaged":
+        what = "a file of its mod is damaged: rounds are rated, no player is moved"
+        advice = "the server's log names it: remove the server's copy of the mod and restart the server"
+        yield Finding(True, name, what, advice)
+    elif server.inactive_reason:
         what = f"it stands aside: {server.inactive_reason}"
         yield Finding(False, name, what, "that is right for this mode; another map or mode ends it")
     elif server.level != "balance":

@@ -23,7 +23,7 @@ local kLists = { events = true, players = true, lineup = true, words = true, red
 -- otherwise.
 local kInForm = { ["&"] = "\\u0026", ["%"] = "\\u0025" }
 
--- SteamID64 = 76561197960265728 + account id. A double does not hold all of its 17 digits: ten and seven do.
+-- SteamID64 = 76561197960265728 + account id. A double holds not all of its 17 digits, but ten and seven.
 local kBaseHigh = 7656119
 local kBaseLow = 7960265728
 local kLowUnit = 1e10

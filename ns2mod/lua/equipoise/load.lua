@@ -1,7 +1,7 @@
 do
     -- Loads the mod's files, each on its own, says which of them are damaged, and starts what works without them.
     --
-    -- A download may break off, and the engine's preprocessor has been seen to drop all that came after one function.
+    -- A download may break off, and the engine's preprocessor has been seen to drop the rest of a file.
     -- The last line of every file puts its table in its place in Equipoise, under the file's name: what is not there
     -- was not read to the last line. This file is one block: of a part of it the engine runs nothing, and names it.
 

@@ -262,8 +262,8 @@ local function RefusedItem(self, refused)
     return "again"
 end
 
--- The batch as a whole is not understood. To find out whether a round is at fault the next one has none; if that one is
--- taken they go one by one.
+-- The batch as a whole is not understood. To find out whether a round is at fault the next one has none; when that one
+-- is taken they go one by one.
 local function RefusedWhole(self)
     local rounds = Only(self.sent.items, function(item) return item.slot end)
     if self.rounds == "one" and #rounds == 1 then

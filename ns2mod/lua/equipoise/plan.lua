@@ -10,7 +10,7 @@ function Plan.IsSide(team)
     return team == kMarines or team == kAliens
 end
 
--- Humans on the two sides; without the player `except`, if one is named.
+-- Humans on the two sides; without the player `except`, where one is named.
 function Plan.Sizes(people, except)
     local sizes = { 0, 0 }
     for id, person in pairs(people) do

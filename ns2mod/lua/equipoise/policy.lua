@@ -29,7 +29,7 @@ function Policy.New()
         state = "",         -- of the game, by name
         phase = "idle",     -- idle, freeze, running, over: the protocol's words
         start = 0,          -- how many starts there were
-        locks = {},         -- id -> { team, ends }; ends 0: until the next shuffle
+        locks = {},         -- id -> { team, ends }; ends 0: to the next shuffle
         holds = {},         -- id -> { team, ends }
         moves = {},         -- orders that wait for a death
         dueIf = {},
@@ -137,7 +137,7 @@ function Policy:DropHeld(events, reason)
     end
 end
 
--- What becomes of a call of JoinTeam: "pass" to the game; "hold" until the daemon answers, and whether this player was
+-- What becomes of a call of JoinTeam: "pass" to the game; "hold" while the daemon is asked, and whether this player was
 -- not held yet; or "refuse", and a text. `call` has id, human, from, to, force (or another mod's shuffle), ours,
 -- enforcing (the daemon's last answer lets Equipoise act here) and silent (it does not answer).
 function Policy:Join(call, people, now)
@@ -200,7 +200,7 @@ function Policy:Unlock(ids)
     end
 end
 
--- The daemon answered this player, or they are not here any more: the side they asked for, if they were held.
+-- The daemon answered this player, or they are not here any more: the side they asked for, where they were held.
 function Policy:Release(id)
     local hold = self.holds[id]
     self.holds[id] = nil
@@ -222,7 +222,7 @@ function Policy:Expired(now)
     return list
 end
 
--- What to do with an `assign`: a list of { id, team } to carry out now; "hold", and the order that it replaces; or nil
+-- What becomes of an `assign`: a list of { id, team } to carry out now; "hold", and the order that it replaces; or nil
 -- and why not. `start` is what Policy.start was when the question went out that this order answers.
 function Policy:Assign(order, people, start)
     local now = order.moment == "now"

@@ -12,7 +12,7 @@ Record.__index = Record
 
 local kSides = { "marines", "aliens" }
 local kMostPlayers = 128
--- The daemon takes 256. A player who changes sides without end must not make the round too long to be sent.
+-- The daemon takes 256. A player who changes sides all the time must not make the round too long to be sent.
 local kMostSpans = 64
 
 local function IsBot(id)

@@ -1,7 +1,8 @@
 -- The last finished rounds that the daemon has not stored, oldest first. They outlive the map and the process.
 --
--- The engine announces neither the end of a map nor its own, and opening a file for writing empties it. The rounds are
--- therefore saved at every change, into two files in turn: a crash in the middle of a write leaves the other one whole.
+-- The engine announces neither that a map ends nor that itself does, and opening a file for writing empties it. The
+-- rounds are therefore saved at every change, into two files in turn: a crash in the middle of a write leaves the other
+-- one whole.
 
 Equipoise = Equipoise or {}
 
@@ -47,7 +48,7 @@ function Ring:Save()
             self.log(name .. " is written again.")
         end
     elseif self.saved then
-        self.log(name .. " cannot be written: finished rounds are lost if the server ends now. Is the disk full? Then "
+        self.log(name .. " cannot be written: finished rounds are lost when the server ends. Is the disk full? Then "
             .. "free the disk. If not, let the server's user write into its config directory.")
     end
     self.saved = whole and true or false
@@ -97,7 +98,7 @@ function Ring:Load()
 end
 
 -- It is on the disk when this returns. A round that is in a slot already stays as it is: what a crash left of it comes
--- after what its end said.
+-- after what its last event said.
 function Ring:Add(round, text)
     for _, slot in ipairs(self.slots) do
         if slot.round == round then
@@ -107,7 +108,7 @@ function Ring:Add(round, text)
     if #self.slots == kSlots then
         table.remove(self.slots, 1)
         self.dropped = self.dropped + 1
-        self.log("The daemon took no round for a long time: the oldest of " .. kSlots .. " was given up.")
+        self.log("The daemon has long taken no round: the oldest of " .. kSlots .. " was given up.")
     end
     table.insert(self.slots, { round = round, text = text, due = true })
     self:MakeDue()

@@ -107,8 +107,8 @@ function Mod:Enforcing()
     return self.heard and self.enabled and self.level == "balance" and self.inactive == ""
 end
 
--- Whether this client may use an admin's command. The game's function throws for a group that ServerAdmin.json names
--- and does not have; then they may not.
+-- Whether this client may use an admin's command. The game throws for a group that ServerAdmin.json names and does not
+-- have; then they may not.
 function Mod:May(client, command)
     local ok, found = pcall(GetClientCanRunCommand, client, command, false)
     if not ok then
@@ -180,7 +180,7 @@ function Mod:Obey(reply, seq, start)
     self.orders:Obey(reply.orders, start)
 end
 
--- A round that is not watched to its end is none.
+-- A round that is not watched to its last moment is none.
 function Mod:Forget()
     if not self:Watching() then
         self.rounds:Drop()
@@ -283,7 +283,7 @@ function Mod:HookGame()
     guard:Wrap("CommandStructure", "Logout", nil, Look)
 end
 
--- Without Shine a chat line cannot be kept from the others. NSL's mod loads after this one and replaces the function:
+-- Without Shine a chat line cannot be kept from the others. NSL's mod loads after this one and replaces what we wrap:
 -- in the first frame ours goes around whatever is there.
 function Mod:HookChat()
     if self.hearsChat then
@@ -304,7 +304,7 @@ function Mod:HookChat()
     end
 end
 
--- All ways of changing the map that a script takes end here; no event says so.
+-- All ways of changing the map that a script takes lead here; no event says so.
 function Mod:HookMapChange()
     local original = Server.StartWorld
     local ends = self.boundary:Guard("Server.StartWorld", function()

@@ -1,5 +1,5 @@
 -- Between the game's calls and ours: an error of ours ends in the log, never in the game, and is written there once. An
--- error of the game's own function that we stand around is the game's, and goes on as if we were not there.
+-- error of the game's own code that we stand around is the game's, and goes on as without us.
 
 Equipoise = Equipoise or {}
 
@@ -16,7 +16,7 @@ function Boundary:Report(name, fault)
     local text = "Error in " .. name .. ": " .. tostring(fault)
     -- One that comes in every frame may name another number, of a player say, each time.
     local place, what = string.match(text, "^(.-%.lua:%d+:)(.*)$")
-    local key = (place or "") .. string.gsub(what or text, "%d+", "")
+    local key = (place or "") .. string.gsub(what or text, "%d[%d%.]*", "")
     if not self.reported[key] and self.reports < kMostReports then
         self.reported[key] = true
         self.reports = self.reports + 1

@@ -12,7 +12,7 @@ local kAdmin = {
     { word = "why", help = "The last decisions and their reasons" },
     { word = "shuffle", help = "[now|next|dry|cancel]: shuffle the teams" },
     { word = "balance", help = "Close a gap between the sides now" },
-    { word = "choice", help = "Let all players choose a side in secret, then shuffle" },
+    { word = "choice", help = "Let all players choose a side in secret, and shuffle" },
     { word = "on", help = "Go on balancing this server" },
     { word = "off", help = "Leave this server's teams alone; rounds are still rated" },
     { word = "rating", player = true, help = "<player>: their rating" },

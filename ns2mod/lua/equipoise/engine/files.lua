@@ -50,11 +50,11 @@ local function Found()
         if Files.Write(kConfig, json.encode(kDefaults, { indent = true })) then
             return {}
         end
-        return nil, " can be neither read nor written: let the server's user read and write it, then change the map."
+        return nil, " can be neither read nor written: let the server's user read and write it, and change the map."
     end
     local found = Decoded(text)
     if not found then
-        return nil, " is no JSON: mend it, then change the map."
+        return nil, " is no JSON: mend it, and change the map."
     end
     return found
 end

@@ -85,7 +85,7 @@ function Joins:Obey(order)
     mod.chat:Tell(order.id, order.reason)
 end
 
--- The daemon took too long: they go where they asked, if the game lets them.
+-- The daemon took too long: they go where they asked, as far as the game lets them.
 function Joins:Expire()
     local mod = self.mod
     for _, held in ipairs(mod.policy:Expired(mod:Now())) do

@@ -150,7 +150,7 @@ function Orders:Frame()
         self:Answer(move.order, move.reason)
     end
     for _, move in ipairs(due) do
-        -- Without force: they wait in the other side's queue, as if they had died there.
+        -- Without force: they wait in the other side's queue, like players who died there.
         local moved = mod:Enforcing() and mod.joins:Put(move.id, move.team, false)
         if moved then
             mod.chat:Tell(move.id, move.reason)

@@ -37,7 +37,7 @@ function People:Connected(client)
     self:Identify(person)
 end
 
--- The account id is 0 until Steam has answered: asked again at every look.
+-- The account id is 0 before Steam has answered: asked again at every look.
 function People:Identify(person)
     if person.known then
         return true
@@ -150,7 +150,7 @@ function People:Look()
     return snapshot
 end
 
--- Whether both sides have a commander; bots count, as they do for the game.
+-- Whether both sides have a commander; bots count, as for the game.
 function People:BothCommanded()
     local chairs = {}
     for _, person in pairs(self.byId) do

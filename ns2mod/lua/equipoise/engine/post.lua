@@ -169,7 +169,7 @@ function Post:Refused(fault)
     end
 end
 
--- Says a thing once, until something else is wrong or all is well.
+-- Says a thing once, and again when something else was wrong or all was well.
 function Post:Complain(text)
     if text ~= self.complaint then
         self.complaint = text

@@ -58,7 +58,7 @@ function Rounds:Handle(events)
         elseif event.kind == "round_ended" then
             self:Finish(event.winner, event.partial)
         elseif event.kind == "over" then
-            -- No event says so but a hello: until then the daemon orders nothing at once.
+            -- No event says so but a hello: before it the daemon orders nothing at once.
             self.mod:Want("hello")
             self.mod:Want("roster")
         else
@@ -132,7 +132,7 @@ function Rounds:Drop()
     end
 end
 
--- No event announces the end of a map or of the process: what is known of the running round is written now and then.
+-- No event announces that a map or the process ends: what is known of the running round is written now and then.
 function Rounds:Save(now)
     if self.record and now >= self.nextSave then
         self.nextSave = now + kSaveSeconds
@@ -141,7 +141,7 @@ function Rounds:Save(now)
     end
 end
 
--- The round that an earlier map, or process, did not see the end of. The daemon knows it by its id if it has it.
+-- The round that an earlier map, or process, did not see ending. The daemon knows by its id whether it has it.
 function Rounds:Load()
     local ok, event = pcall(json.decode, Equipoise.Files.Read(kFile) or "")
     if ok and type(event) == "table" and type(event.round) == "string" and event.kind == "round_ended" then
