@@ -5,7 +5,10 @@ do
     -- The last line of every file puts its table in its place in Equipoise, under the file's name: what is not there
     -- was not read to the last line. This file is one block: of a part of it the engine runs nothing, and names it.
 
-    Equipoise = { Languages = {}, GetSkill = function() end }
+    local function Nothing()
+    end
+
+    Equipoise = { Languages = {}, GetSkill = Nothing }
 
     -- Without one of these the game is left alone.
     local kNeeded = { "codec", "reply", "ring", "outbox", "record", "plan", "policy", "engine/boundary", "engine/files",
@@ -57,8 +60,17 @@ do
     end
 
     -- What stands for a file: whatever it is asked, nothing happens.
-    local nothing = setmetatable({}, { __index = function() return function() end end })
-    nothing.New = function() return nothing end
+    local nothing = {}
+
+    function nothing.New()
+        return nothing
+    end
+
+    function nothing.__index()
+        return Nothing
+    end
+
+    setmetatable(nothing, nothing)
 
     local function Replace(names, all)
         for _, name in ipairs(names) do
@@ -66,6 +78,12 @@ do
             if all or place[key] == nil then
                 place[key] = nothing
             end
+        end
+    end
+
+    local function Tell(client)
+        for _, line in ipairs(damage) do
+            Say(line, client)
         end
     end
 
@@ -79,19 +97,13 @@ do
     if #damage > 0 then
         table.insert(damage, "Remove the server's copy of the mod and restart the server: it downloads the mod anew.")
     end
-    for _, line in ipairs(damage) do
-        Say(line)
-    end
+    Tell(nil)
     if not aside then
         Equipoise.Server.Run(damage, quiet)
     end
     if aside or Equipoise.Commands == nothing then
         for _, word in ipairs(kWords) do
-            CreateServerAdminCommand("Console_sv_eq_" .. word, function(client)
-                for _, line in ipairs(damage) do
-                    Say(line, client)
-                end
-            end, "Says which file of Equipoise is damaged")
+            CreateServerAdminCommand("Console_sv_eq_" .. word, Tell, "Says which file of Equipoise is damaged")
         end
     end
 end

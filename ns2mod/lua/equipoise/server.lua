@@ -47,8 +47,10 @@ function Mod.New(damage, quiet)
         boot = mod.boot,
         server = mod.config.server,
         at = function() return mod:Now() end,
-        hello = function() return mod:Hello() end,
-        roster = function() return { kind = "roster", players = mod.people:Roster() } end,
+        hello = mod.boundary:Guard("the hello", function() return mod:Hello() end),
+        roster = mod.boundary:Guard("the roster", function()
+            return { kind = "roster", players = mod.people:Roster() }
+        end),
         log = Log,
     })
     mod.outbox:Load()
