@@ -301,3 +301,16 @@ def test_who_has_a_spectators_slot_waits_for_no_side_until_they_give_it_back(sce
     client.takes_slot(watching=False)
     one.game.run(3)
     assert one.daemon.last("roster")["players"][0]["waiting"]
+
+
+def test_cheats_start_a_round_without_commanders_and_it_says_so(scene: Start) -> None:
+    one = scene()
+    one.people()
+    one.game.console("sv_cheats 1")
+    one.game.start_round(3)
+    one.game.console("sv_cheats 0")
+    one.game.run(61)
+    one.game.end_game(1)
+    one.game.run(1)
+    assert one.daemon.last("round_ended")["cheats"] is True
+    assert one.game.states[-5:] == ["PreGame", "NotStarted", "Countdown", "Started", "Team1Won"]

@@ -88,10 +88,11 @@ function NS2Gamerules:SetGameState(state)
     end
 end
 
--- ns2_game.md 2.4: both commanders start it; a commander who leaves ends PreGame, and only PreGame.
+-- ns2_game.md 2.4: both commanders start it, or cheats without any (S15 and SG CheckGameStart); a commander who leaves
+-- ends PreGame, and only PreGame.
 function NS2Gamerules:CheckGameStart()
     if self.gameState > kGameState.PreGame or Rig.settings.tournament_mode then return end
-    local both = self.team1:GetHasCommander() and self.team2:GetHasCommander()
+    local both = (self.team1:GetHasCommander() and self.team2:GetHasCommander()) or Shared.GetCheatsEnabled()
     if both and self.gameState < kGameState.PreGame then
         self:SetGameState(kGameState.PreGame)
     elseif not both and self.gameState == kGameState.PreGame then
@@ -116,12 +117,13 @@ end
 function NS2Gamerules:StartCountdown()
     self:ResetGame()
     self:SetGameState(kGameState.Countdown)
-    self.countdownTime = kCountdownLength
+    self.countdownTime = Shared.GetCheatsEnabled() and 1 or kCountdownLength
 end
 
 function NS2Gamerules:UpdatePregame(dt)
     if self.gameState == kGameState.PreGame then
-        if self.timeSinceGameStateChanged >= Rig.switches.pregame_seconds then self:StartCountdown() end
+        local length = Shared.GetCheatsEnabled() and 0 or Rig.switches.pregame_seconds
+        if self.timeSinceGameStateChanged >= length then self:StartCountdown() end
     elseif self.gameState == kGameState.Countdown then
         self.countdownTime = self.countdownTime - dt
         if self.countdownTime <= 0 then self:SetGameState(kGameState.Started) end
