@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.solver.bitset import UNBOUNDED, close, coincidence, dilate, mirrored, nearest, touches
+from equipoise.solver.bitset import UNBOUNDED, coincidence, dilate, mirrored, nearest, touches, within
 
 numbers = st.sets(st.integers(0, 60), min_size=1)
 shifts = st.integers(-80, 80)
@@ -42,14 +42,14 @@ def test_sets_touch_when_two_of_their_numbers_are_near(
     assert touches(bits(first), bits(second), shift, width) == (distance(first, second, shift) <= width)
 
 
-@given(numbers, numbers, shifts, st.integers(0, 60))
-def test_close_are_those_of_the_second_set_that_are_near_one_of_the_first(
-    first: set[int], second: set[int], shift: int, width: int
+@given(numbers, numbers, shifts, st.integers(-90, 90), st.integers(0, 150))
+def test_within_a_range_are_those_of_the_second_set_that_are_so_far_below_one_of_the_first(
+    first: set[int], second: set[int], shift: int, low: int, width: int
 ) -> None:
-    near = {b for b in second if any(abs(a + shift - b) <= width for a in first)}
+    near = {b for b in second if any(low <= a + shift - b <= low + width for a in first)}
 
-    assert members(close(bits(first), bits(second), shift, width)) == near
-    assert members(close(bits(first), bits(second), shift, UNBOUNDED)) == second
+    assert members(within(bits(first), bits(second), shift, low, low + width)) == near
+    assert members(within(bits(first), bits(second), shift, -UNBOUNDED, UNBOUNDED)) == second
 
 
 @given(numbers, numbers, shifts)

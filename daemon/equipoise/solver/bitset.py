@@ -38,14 +38,43 @@ def dilate(bits: int, width: int) -> int:
 
 def overlap(first: int, second: int, shift: int) -> int:
     """The numbers of the second set that are in the first set, too, as bits of the second; `shift` may be negative."""
-    return (first << shift) & second if shift >= 0 else (first >> -shift) & second
+    return (first & second >> shift) << shift if shift >= 0 else first >> -shift & second
 
 
-def close(first: int, second: int, shift: int, width: int) -> int:
-    """The numbers of the second set that are at most `width` from one of the first, as bits of the second."""
-    if width >= UNBOUNDED:
-        return second
-    return overlap(dilate(first, 2 * width), second, shift - width)
+def within(first: int, second: int, shift: int, low: int, high: int) -> int:
+    """The numbers of the second set that are `low` to `high` below one of the first, as bits of the second.
+
+    However far apart the sets are and however wide the range is, no set on the way is longer than both together.
+
+    >>> f"{within(0b1, 0b11111, shift=3, low=-1, high=1):b}"
+    '11100'
+    """
+    width, length = high - low, first.bit_length()
+    if width + 1 >= length:
+        # Together the ranges of all numbers of the first set have no hole.
+        lowest = (first & -first).bit_length() - 1
+        return between(second, shift + lowest - high, shift + length - 1 - low) if first else 0
+    up = shift - low
+    needed = second.bit_length() + width - up
+    if needed < length:
+        first = first & (1 << needed) - 1 if needed > 0 else 0
+    return dilated_down(first << up if up >= 0 else first >> -up, width) & second
+
+
+def between(bits: int, least: int, greatest: int) -> int:
+    """The numbers of a set from `least` to `greatest`."""
+    if greatest + 1 < bits.bit_length():
+        bits = bits & (1 << greatest + 1) - 1 if greatest >= 0 else 0
+    return bits >> least << least if least > 0 else bits
+
+
+def dilated_down(bits: int, width: int) -> int:
+    """Every number of the set and the `width` numbers below it, down to 0."""
+    covered, wanted = 1, width + 1
+    while 2 * covered <= wanted:
+        bits |= bits >> covered
+        covered *= 2
+    return bits | bits >> (wanted - covered)
 
 
 def touches(first: int, second: int, shift: int, width: int) -> bool:
@@ -53,38 +82,50 @@ def touches(first: int, second: int, shift: int, width: int) -> bool:
     if not width:
         return overlap(first, second, shift) != 0
     if first.bit_length() <= second.bit_length():
-        return overlap(dilate(first, 2 * width), second, shift - width) != 0
-    return overlap(first, dilate(second, 2 * width), shift + width) != 0
+        return within(first, second, shift, -width, width) != 0
+    return within(second, first, -shift, -width, width) != 0
 
 
 def nearest(first: int, second: int, shift: int, floor: int, ceiling: int) -> int:
     """The least distance between numbers of the two sets, if it is below `ceiling`; else `ceiling`.
 
-    `floor` must be a valid lower bound. The gap between the end of one set and the start of the other is one, too. The
-    least width at which the sets touch is found by steps that double, then halve: `covered` is the first set dilated by
-    2·width, and `runs[i]` by 2^(i+1) − 1, so that one shift of it widens `covered` by a step of 2^i.
+    `floor` must be a valid lower bound. The gap between the end of one set and the start of the other is one, too.
 
     >>> nearest(0b1, 0b100000, shift=0, floor=0, ceiling=UNBOUNDED)
     5
     """
     floor = max(floor, shift - second.bit_length() + 1, 1 - first.bit_length() - shift)
-    if floor >= ceiling:
+    if floor >= ceiling or (ceiling < UNBOUNDED and not touches(first, second, shift, ceiling - 1)):
         return ceiling
-    if ceiling < UNBOUNDED and not touches(first, second, shift, ceiling - 1):
-        return ceiling
+    lowest, other = ((bits & -bits).bit_length() - 1 for bits in (first, second))
+    first, second, shift = first >> lowest, second >> other, shift + lowest - other
     if first.bit_length() > second.bit_length():
         first, second, shift = second, first, -shift
+    apart = max(shift - second.bit_length() + 1, 1 - first.bit_length() - shift)
+    return apart if apart > 0 else _distance(first, second, shift, floor, min(ceiling - 1, second.bit_length() // 2))
+
+
+def _distance(first: int, second: int, shift: int, floor: int, most: int) -> int:
+    """The least distance between sets of which one begins or ends inside the other: from `floor` to `most`.
+
+    The second set is the longer one, and a number inside it is no farther from one of its own than half its length. The
+    least width at which the sets touch is found by steps that double, then halve: `covered` is the first set dilated by
+    2·width, and `runs[i]` by 2^(i+1) − 1, so that one shift of it widens `covered` by a step of 2^i.
+    """
+    if floor >= most:
+        return floor
     width, covered = floor, dilate(first, 2 * floor)
     if overlap(covered, second, shift - width):
         return width
     runs = [first | first << 1]
     rising, i = True, 0
     while i >= 0:
-        wider = covered | runs[i] << (2 * width + 1)
-        if not overlap(wider, second, shift - width - (1 << i)):
-            width, covered = width + (1 << i), wider
+        step = 1 << i
+        wider = covered | runs[i] << (2 * width + 1) if width + step < most else 0
+        if wider and not overlap(wider, second, shift - width - step):
+            width, covered = width + step, wider
             if rising:
-                runs.append(runs[i] | runs[i] << (2 << i))
+                runs.append(runs[i] | runs[i] << 2 * step)
         else:
             rising = False
         i += 1 if rising else -1

@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from equipoise.solver.bitset import UNBOUNDED, close, coincidence, nearest, touches
+from equipoise.solver.bitset import UNBOUNDED, coincidence, nearest, touches, within
 from equipoise.solver.budget import Budget
 from equipoise.solver.problem import Goal, Problem, Solution, Unit
 from equipoise.solver.states import (
@@ -94,8 +94,8 @@ class Programme:
         upper_ends: States = {}
         for lower, upper in self._joins(goal, limits, mirrored=False):
             first, second, shift = self._sets(lower, upper, goal)
-            lower_ends[lower] = lower_ends.get(lower, 0) | close(second, first, -shift, width)
-            upper_ends[upper] = upper_ends.get(upper, 0) | close(first, second, shift, width)
+            lower_ends[lower] = lower_ends.get(lower, 0) | within(second, first, -shift, -width, width)
+            upper_ends[upper] = upper_ends.get(upper, 0) | within(first, second, shift, -width, width)
         return self.lower.paths(lower_ends), self.upper.paths(upper_ends)
 
     def nearest(self, goal: Goal, limits: Limits = NO_LIMITS, least: int = 0) -> Solution | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from equipoise.solver.budget import Budget
 from equipoise.solver.sides import ON_A, Count, Sides, Unit
 from equipoise.solver.states import FAR, States
-from equipoise.solver.sweep import HALVES, STATE_BITS, STATE_WORK
+from equipoise.solver.sweep import HALVES, STATE_BITS, STATE_WORK, middle
 
 Least = dict[int, int]
 """From a state to the least of a count."""
@@ -20,17 +20,22 @@ class Half:
         self.units, self.budget = units, budget
         members = [i for unit in units for i in unit.members]
         self.players = len(members)
-        self.weight, self.least = sides.weight(members), min((sides.weight([i]) for i in members), default=0)
+        self.weight, self.middle = sides.weight(members), middle([sides.weight([i]) for i in members])
+        self.low = 0
+        """What bit 0 stands for, besides the middle weight of each player."""
         self.ways: list[list[tuple[int, int]]] = []
         """Of each unit and each of its patterns: the step of a state, and how far its bits shift."""
         self.spans = [0]
         for unit in units:
-            self.ways.append([])
+            gains = []
             for pattern in unit.patterns:
                 on_a = ON_A.of(pattern.step)
                 weight, players = (pattern.on_a, on_a) if lower else (pattern.on_b, len(pattern.places) - on_a)
-                self.ways[-1].append((pattern.step, weight - players * self.least))
-            self.spans.append(self.spans[-1] + max(shift for _, shift in self.ways[-1]))
+                gains.append(weight - players * self.middle)
+            least = min(gains)
+            self.low += least
+            self.ways.append([(pattern.step, gain - least) for pattern, gain in zip(unit.patterns, gains, strict=True)])
+            self.spans.append(self.spans[-1] + max(gains) - least)
         self.counted = 0
         """The mask of what the present layers count."""
         self.options, self.layers = list[list[tuple[int, int]]](), list[States]()

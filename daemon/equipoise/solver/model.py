@@ -97,6 +97,10 @@ class Transfer:
     difference: float
     cost: int = 0
     error_bound: float = 0.0
+    optimal: bool = True
+    """Proven, as of an assignment."""
+    gap: Gap = NO_GAP
+    """What may be missing, of the cost as of a bench cost; where the transfer is optimal, only what rounding hides."""
 
 
 @dataclass(frozen=True, slots=True)

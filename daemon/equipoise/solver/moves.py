@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import NamedTuple
 
 from equipoise.core.model import Side
 from equipoise.errors import SplitError
 from equipoise.solver.bitset import UNBOUNDED, coincidence, nearest
+from equipoise.solver.budget import EXHAUSTED, Budget
+from equipoise.solver.constrained import JOIN_WORK
 from equipoise.solver.model import Rebalance
-from equipoise.solver.subsets import Subsets, most_ticks
+from equipoise.solver.subsets import Subsets, exchanged, most_ticks
 from equipoise.solver.sums import total
-from equipoise.solver.ticks import Ticks
+from equipoise.solver.ticks import SUMS, Ticks
 
 
 class Teams(NamedTuple):
@@ -61,6 +63,9 @@ class Frontier:
 
     steps: tuple[Rebalance, ...]
     target: float = 0
+    optimal: bool = True
+    """Proven. Otherwise the budget has ended the search: more moves may leave less, and if there is one step alone, as
+    many others may, too."""
 
     def with_moves(self, most: int) -> Rebalance:
         """The least imbalance with at most `most` moves; if the sizes need more, the fewest that even them out."""
@@ -79,6 +84,7 @@ def fewest_moves(
     target: float = 0,
     movable: Collection[int] | None = None,
     resolution: float | None = None,
+    budget: Budget | None = None,
 ) -> Frontier:
     """Every change of the present teams that no other one beats in both moves and |Σ(A) − Σ(B) − target|.
 
@@ -91,43 +97,73 @@ def fewest_moves(
     [(0, (), 13), (2, (0, 2), 1)]
     """
     teams = Teams.of(values, current, values_b)
-    trades = Trades(teams, target, range(len(values)) if movable is None else movable, resolution)
-    return Frontier(tuple(trades.frontier()), target)
+    movable = range(len(values)) if movable is None else movable
+    return Trades(teams, target, movable, resolution, budget or Budget()).frontier()
 
 
 class Trades:
     """The subsets of each side that may move, by their size."""
 
-    def __init__(self, teams: Teams, target: float, movable: Collection[int], resolution: float | None) -> None:
-        self.teams = teams
+    def __init__(
+        self, teams: Teams, target: float, movable: Collection[int], resolution: float | None, budget: Budget
+    ) -> None:
+        self.teams, self.aim, self.budget = teams, target, budget
         self.from_a = [i for i in teams.a if i in movable]
         self.from_b = [i for i in teams.b if i in movable]
+        self.allowed = self._by_moves()
         weights = [teams.skill_a[i] + teams.skill_b[i] for i in (*self.from_a, *self.from_b)]
         most = max(len(self.from_a), len(self.from_b))
-        fitting = most_ticks(2 * most, most)
-        self.ticks = Ticks.of(weights or [0], None, teams.difference - target, resolution, fitting)
-        factor = math.gcd(*self.ticks.a, self.ticks.target) or 1
-        smaller = [weight // factor for weight in self.ticks.a]
-        self.target, count = self.ticks.target // factor, len(self.from_a)
-        self.out = Subsets(smaller[:count], count)
-        self.back = Subsets(smaller[count : len(weights)], len(self.from_b))
+        widest = most_ticks(2 * most, most, budget)
+        self.ticks = Ticks.of(weights or [0], None, teams.difference - target, resolution, widest, SUMS)
+        numbers, self.target, count = self.ticks.a[: len(weights)], self.ticks.target, len(self.from_a)
+        self.numbers = numbers[:count], numbers[count:]
 
-    def frontier(self) -> Iterator[Rebalance]:
+    def frontier(self) -> Frontier:
         """The best change for each number of moves that improves on fewer."""
+        steps = list[Rebalance]()
+        try:
+            steps.extend(self._steps())
+        except EXHAUSTED:
+            return Frontier(tuple(steps) or (self._first(),), self.aim, optimal=False)
+        return Frontier(tuple(steps), self.aim)
+
+    def _steps(self) -> Iterator[Rebalance]:
+        both, (own, other) = [*self.numbers[0], *self.numbers[1]], self.numbers
+        offsets = {(out - back) * both[0] - self.target for trades in self.allowed for out, back in trades if both}
+        factor = math.gcd(*(number - both[0] for number in both), *offsets) or 1
+        pairs = [pair for trades in self.allowed for pair in trades]
+        outs, backs = ({pair[side] for pair in pairs} for side in (0, 1))
+        self.out = Subsets(own, min(outs), max(outs), factor, self.budget)
+        self.back = Subsets(
+            other, min(backs), max(backs), factor, replace(self.budget, memory=self.budget.memory - self.out.held)
+        )
         best = UNBOUNDED
-        for trades in self._by_moves():
+        for trades in self.allowed:
             found = None
             for out, back in trades:
-                first, second, shift = self._sets(out, back)
-                distance = nearest(first, second, shift, 0, best)
+                sets = self._sets(out, back, factor)
+                self.budget.spend(JOIN_WORK + sets[0].bit_length() + sets[1].bit_length())
+                distance = nearest(*sets, 0, best)
                 if distance < best:
-                    best, found = distance, (out, back)
+                    best, found = distance, (out, back, sets)
             if found is not None:
-                yield self._rebalance(*found, best)
+                out, back, sets = found
+                leaving, coming = coincidence(*sets, best)
+                yield self._rebalance(
+                    self.out.any(out, self.out.low(out) + leaving * factor),
+                    self.back.any(back, self.back.low(back) + coming * factor),
+                )
             if best == 0:
                 return
 
-    def _by_moves(self) -> Iterator[list[tuple[int, int]]]:
+    def _first(self) -> Rebalance:
+        """The fewest moves that even out the sizes, with an exchange or two; one side alone makes them."""
+        out, back = self.allowed[0][0]
+        leaving = exchanged(self.numbers[0], out, self.target, [0] * len(self.from_a), self.budget)
+        coming = exchanged(self.numbers[1], back, -self.target, [0] * len(self.from_b), self.budget)
+        return self._rebalance(leaving, coming)
+
+    def _by_moves(self) -> list[list[tuple[int, int]]]:
         """The numbers of players who may leave A and B so that the sizes differ by at most one, fewest moves first."""
         present, players = len(self.teams.a), len(self.teams.a) + len(self.teams.b)
         allowed: dict[int, list[tuple[int, int]]] = {}
@@ -136,16 +172,14 @@ class Trades:
                 allowed.setdefault(out + back, []).append((out, back))
         if not allowed:
             raise SplitError("too few players are movable to even out the sides")
-        return (allowed[moves] for moves in sorted(allowed))
+        return [allowed[moves] for moves in sorted(allowed)]
 
-    def _sets(self, out: int, back: int) -> tuple[int, int, int]:
-        shift = self.out.low(out) - self.back.low(back) - self.target
+    def _sets(self, out: int, back: int, factor: int) -> tuple[int, int, int]:
+        shift = (self.out.low(out) - self.back.low(back) - self.target) // factor
         return self.out.reach(out), self.back.reach(back), shift
 
-    def _rebalance(self, out: int, back: int, distance: int) -> Rebalance:
-        leaving, coming = coincidence(*self._sets(out, back), distance)
-        moved = [self.from_a[i] for i in self.out.any(out, leaving)]
-        moved += [self.from_b[i] for i in self.back.any(back, coming)]
+    def _rebalance(self, leaving: Sequence[int], coming: Sequence[int]) -> Rebalance:
+        moved = [self.from_a[i] for i in leaving] + [self.from_b[i] for i in coming]
         after = self.teams.after(moved)
         return Rebalance(
             after.a, after.b, tuple(sorted(moved)), after.difference, self.ticks.error_bound(len(moved) + 1)

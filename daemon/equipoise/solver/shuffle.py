@@ -15,7 +15,7 @@ from equipoise.solver.shuffle_search import Search
 from equipoise.solver.sides import HEAVIEST, MOVES, PARTED, WISHES, Sides, Window, checked_groups, checked_pins
 from equipoise.solver.splits import check_tolerance, present_places
 from equipoise.solver.sums import total
-from equipoise.solver.ticks import COARSE, FINE, REACH, Ticks, whole
+from equipoise.solver.ticks import COARSE, FINE, Ticks
 from equipoise.solver.trades import first_places, traded
 
 
@@ -55,10 +55,10 @@ def shuffle(
     (1, 2)
     """
     check_tolerance(tolerance)
-    count, reach = len(values), _reach([*values, *(values_b or ()), target], band)
-    ticks = Ticks.of(values, values_b, target, widest=FINE, reach=reach)
+    count = len(values)
+    ticks = Ticks.of(values, values_b, target, widest=FINE)
     if not ticks.lossless:
-        ticks = Ticks.of(values, values_b, target, widest=COARSE, reach=reach)
+        ticks = Ticks.of(values, values_b, target, widest=COARSE)
     sides = Sides(
         ticks.a,
         ticks.b,
@@ -72,9 +72,9 @@ def shuffle(
     window = _window(sides, ticks, band)
     counts = [each for each, asked in ((PARTED, sides.groups), (MOVES, moves_count), (WISHES, wishes)) if asked]
     budget = budget or Budget()
-    search = Search(
-        sides, window, math.floor(_within(sides, tolerance * ticks.per_point)), max_moves, budget.share(SHARE)
-    )
+    least, greatest = sides.ends
+    near = math.floor(min(tolerance * ticks.per_point, greatest - least + 2))
+    search = Search(sides, window, near, max_moves, budget.share(SHARE))
     try:
         places, optimal = search.solve(counts), True
     except EXHAUSTED:
@@ -96,29 +96,17 @@ def shuffle(
     )
 
 
-def _reach(numbers: Sequence[float], band: tuple[float, float] | None) -> float:
-    """How far values must span to deserve a finer grid.
-
-    Sets grow with the width of the band, and are shifted by whole values where sizes are odd. For players of equal
-    skill the finest grid would make both many gigabytes long.
-    """
-    low, high = band or (0, 0)
-    width = min(high - low, 2 * math.fsum(map(abs, numbers)))
-    return max(width / REACH, whole(numbers))
-
-
 def _window(sides: Sides, ticks: Ticks, band: tuple[float, float] | None) -> Window:
+    """The band and the target in ticks; where they lie beyond all differences of the sides, they are next to those."""
+    least, greatest = sides.ends
     low, high = band or (math.inf, -math.inf)
+
+    def inside(ticks: float) -> float:
+        return max(least - 1, min(greatest + 1, ticks))
+
     return Window(
-        math.ceil(_within(sides, low * ticks.per_point)),
-        math.floor(_within(sides, high * ticks.per_point)),
-        math.floor(_within(sides, ticks.target)),
+        math.ceil(inside(low * ticks.per_point)), math.floor(inside(high * ticks.per_point)), int(inside(ticks.target))
     )
-
-
-def _within(sides: Sides, difference: float) -> float:
-    """The difference, or the end of what the sides can make: sets are to be no wider than that."""
-    return max(-sides.widest, min(sides.widest, difference))
 
 
 def _wishes(wishes: Sequence[tuple[int, int]] | None, count: int) -> Sequence[tuple[int, int]]:

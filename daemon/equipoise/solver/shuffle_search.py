@@ -4,9 +4,9 @@ As in `preferences`, each stage counts one thing more than the stage before, and
 to the least of it. Here everyone has one of two places, which needs less: the difference of the sides is a sum over A
 alone, friends may be parted at a cost, and what is wanted is a difference inside a window rather than the nearest one.
 
-Bits of the lower half stand for the sum of the weights on A, bits of the upper half for that on B, each less the half's
-least weight per player. So the difference is an offset plus a bit of the lower half less one of the upper half, and two
-states make a difference in the window where their bits are near each other.
+Bits of the lower half stand for the sum of the weights on A, bits of the upper half for that on B, each less the
+half's middle weight per player. So the difference is an offset plus a bit of the lower half less one of the upper half,
+and two states make a difference in the window where their bits are near each other.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from itertools import product
 from operator import or_
 from typing import NamedTuple
 
-from equipoise.solver.bitset import UNBOUNDED, dilate, nearest, overlap
+from equipoise.solver.bitset import UNBOUNDED, dilate, nearest, overlap, within
 from equipoise.solver.budget import Budget
 from equipoise.solver.constrained import JOIN_WORK
 from equipoise.solver.layers import Half, Least, Stage
@@ -35,6 +35,24 @@ Rests = tuple[list[Least], list[Least]]
 
 
 @dataclass(slots=True)
+class Bits:
+    """The bits of a state, to be met by the other half's: also as wide as the window, unless that is too long."""
+
+    exact: int
+    width: int
+    longest: int
+    _wide: int | None = None
+
+    def near(self, others: int, shift: int, high: int) -> int:
+        """Those of the others that make a difference in the window with one of these; it ends at `high`."""
+        if self._wide is None:
+            if self.exact.bit_length() + self.width > self.longest:
+                return within(self.exact, others, shift, high - self.width, high)
+            self._wide = dilate(self.exact, self.width)
+        return overlap(self._wide, others, shift - high)
+
+
+@dataclass(slots=True)
 class Ladder:
     """States of the upper half that differ only in the count, ascending by it."""
 
@@ -43,24 +61,8 @@ class Ladder:
     states: list[int] = field(default_factory=list)
     unions: list[int] = field(default_factory=lambda: [0])
     """`unions[i]`: the bits of the first i states."""
-    wide: dict[int, int] = field(default_factory=dict)
-    """The same unions as wide as the window."""
-
-
-@dataclass(slots=True)
-class Bits:
-    """The bits of a state of the lower half; also as wide as the window, where that is asked for."""
-
-    exact: int
-    width: int
-    _wide: int | None = None
-
-    @property
-    def wide(self) -> int:
-        """The bits and as many above each as the window is wide."""
-        if self._wide is None:
-            self._wide = dilate(self.exact, self.width)
-        return self._wide
+    known: dict[int, Bits] = field(default_factory=dict)
+    """The same unions as the other half meets them."""
 
 
 class Meeting(NamedTuple):
@@ -74,7 +76,7 @@ class Meeting(NamedTuple):
 
     def hits(self, reached: int, high: int) -> int:
         """The bits of the ladder's first states that make a difference in the window, which ends at `high`."""
-        return overlap(self.bits.wide, self.ladder.unions[reached], self.offset - high) if reached else 0
+        return self.bits.near(self.ladder.unions[reached], self.offset, high) if reached else 0
 
     def fewest(self, reached: int, high: int) -> int:
         """Of the ladder's first states, which have hits, as many as are needed for one."""
@@ -91,7 +93,9 @@ class Search:
             middle += 1
         self.lower = Half(sides, units[:middle], True, self.budget)
         self.upper = Half(sides, units[middle:], False, self.budget)
-        self.base = self.upper.weight - sum(sides.b) - self.upper.players * self.upper.least
+        self.base = (
+            self.lower.low + self.upper.weight - sum(sides.b) - self.upper.players * self.upper.middle - self.upper.low
+        )
         self.known, self.counted = ON_A.bits, ON_A.bits | SPREAD.bits
         self.excess = len(sides.a)
         self.limits: dict[Count, int] = {}
@@ -200,7 +204,7 @@ class Search:
             for size in self.sides.sizes:
                 ladders = self.ladders.get(size - on_a, ())
                 self.budget.spend(len(ladders) * len(states) * join)
-                offset = self.base + on_a * lower.least + (size - on_a) * upper.least
+                offset = self.base + on_a * lower.middle + (size - on_a) * upper.middle
                 for ladder in ladders:
                     both = alone + ladder.state
                     if excesses[both >> SPREAD.shift & SPREAD.mask] > excess:
@@ -213,21 +217,24 @@ class Search:
 
     def _lower_states(self) -> Iterator[tuple[int, list[tuple[int, Bits]], Bits]]:
         """The states of the lower half by what they have besides the count, and all their bits together."""
-        others, width = ~self.stage.count.bits, max(0, self.window.high - self.window.low)
+        others = ~self.stage.count.bits
         found: dict[int, list[tuple[int, Bits]]] = {}
         for state in sorted(self.lower.states):
-            found.setdefault(state & others, []).append((state, Bits(self.lower.states[state], width)))
+            found.setdefault(state & others, []).append((state, self._bits(self.lower.states[state])))
         for alone, states in found.items():
             whole = states[0][1]
             if len(states) > 1:
-                whole = Bits(reduce(or_, (bits.exact for _, bits in states)), width)
+                whole = self._bits(reduce(or_, (bits.exact for _, bits in states)))
             yield alone, states, whole
+
+    def _bits(self, exact: int) -> Bits:
+        return Bits(exact, max(0, self.window.high - self.window.low), self.lower.spans[-1] + self.upper.spans[-1] + 1)
 
     def _meetings(self) -> Iterator[Meeting]:
         """The pairs of a lower state and upper ones that may have a difference in the window."""
         high = self.window.high
         for states, whole, offset, ladder in self._pairs():
-            if len(states) == 1 or overlap(whole.wide, ladder.unions[-1], offset - high):
+            if len(states) == 1 or whole.near(ladder.unions[-1], offset, high):
                 for state, bits in states:
                     yield Meeting(state, bits, offset, ladder)
 
@@ -314,9 +321,9 @@ class Search:
             for upper in ladder.states[:reached]:
                 if own := hits & self.upper.states[upper]:
                     upper_ends[upper] = upper_ends.get(upper, 0) | own
-            if reached not in ladder.wide:
-                ladder.wide[reached] = dilate(ladder.unions[reached], high - low)
-            lower_ends[state] = lower_ends.get(state, 0) | overlap(ladder.wide[reached], bits.exact, low - offset)
+            if reached not in ladder.known:
+                ladder.known[reached] = self._bits(ladder.unions[reached])
+            lower_ends[state] = lower_ends.get(state, 0) | ladder.known[reached].near(bits.exact, -offset, -low)
         return self.lower.paths(lower_ends), self.upper.paths(upper_ends)
 
     def _nearest(self) -> list[int]:
@@ -343,7 +350,7 @@ class Search:
     def _traced(self, meeting: Meeting, reached: int, low: int, high: int) -> list[int]:
         """The places of some assignment of a meeting whose difference is from `low` to `high`."""
         state, bits, offset, ladder = meeting
-        hits = overlap(dilate(bits.exact, high - low), ladder.unions[reached], offset - high)
+        hits = within(bits.exact, ladder.unions[reached], offset, low, high)
         second = (hits & -hits).bit_length() - 1
         upper = next(state for state in ladder.states[:reached] if self.upper.states[state] >> second & 1)
         least = max(0, low - offset + second)
@@ -364,4 +371,4 @@ def first_hit(first: int, second: int, shift: int, most: int, sign: int) -> int 
 
 
 def _hit(first: int, second: int, shift: int, width: int, sign: int) -> bool:
-    return overlap(dilate(first, width), second, shift - width if sign < 0 else shift) != 0
+    return within(first, second, shift, *((0, width) if sign < 0 else (-width, 0))) != 0

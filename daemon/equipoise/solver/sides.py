@@ -107,9 +107,13 @@ class Sides:
         return sum(map(self.step, range(len(places)), places)) + (apart << PARTED.shift)
 
     @property
-    def widest(self) -> int:
-        """More than any difference of the sides."""
-        return 1 + sum(max(abs(a), abs(b)) for a, b in zip(self.a, self.b, strict=True))
+    def ends(self) -> tuple[int, int]:
+        """The least and the greatest difference of sides of these sizes, wherever players are pinned."""
+        weights, on_b = sorted(self.weight([i]) for i in range(len(self.a))), sum(self.b)
+        return (
+            min(sum(weights[:size]) for size in self.sizes) - on_b,
+            max(sum(weights[len(weights) - size :]) for size in self.sizes) - on_b,
+        )
 
     def excess(self, state: int) -> int:
         """By how many players too many the ones to be spread evenly differ in number."""

@@ -11,7 +11,7 @@ from equipoise.solver.model import Assignment, Pin, Splits
 from equipoise.solver.problem import A, B, Problem
 from equipoise.solver.question import Question
 from equipoise.solver.states import Preferences
-from equipoise.solver.ticks import Ticks, whole
+from equipoise.solver.ticks import Ticks
 
 MIN_TEAM = 2
 """The smallest team size that `splits` returns."""
@@ -45,8 +45,7 @@ def splits(
     count = len(values)
     sizes = _sizes(count, k)
     uneven_too = odd_without_bench and count % 2
-    reach = whole([target, *values, *(values_b or ())] if uneven_too else [target])
-    ticks = Ticks.of(values, values_b, target, resolution, reach=reach)
+    ticks = Ticks.of(values, values_b, target, resolution)
     problem = Problem.of(ticks.a, ticks.b, groups, pins, roles, role_cap)
     question = Question(values, values if values_b is None else values_b, ticks, problem, budget or Budget())
     found = question.best([(size, size) for size in sizes])
@@ -117,8 +116,7 @@ def best_split(
     >>> best.a, best.b, best.bench, best.difference
     ((0, 4), (1, 3), (2,), 0)
     """
-    reach = whole([target, *values, *(values_b or ())] if sizes[0] != sizes[1] else [target])
-    ticks = Ticks.of(values, values_b, target, resolution, reach=reach)
+    ticks = Ticks.of(values, values_b, target, resolution)
     problem = Problem.of(ticks.a, ticks.b, groups, pins, roles, role_cap)
     if min(sizes) < 1 or sum(sizes) > len(values):
         raise SplitError(f"{len(values)} players cannot play {sizes[0]} against {sizes[1]}")

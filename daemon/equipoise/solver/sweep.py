@@ -52,8 +52,8 @@ class Sweep:
     ) -> None:
         self.problem, self.layout, self.sign, self.budget = problem, layout, sign, budget
         players = [i for unit in units for i in unit.members]
-        self.middle_a = _middle([problem.a[i] for i in players])
-        self.middle_b = _middle([problem.b[i] for i in players])
+        self.middle_a = middle([problem.a[i] for i in players])
+        self.middle_b = middle([problem.b[i] for i in players])
         self.low = 0
         self.first, *rests = layout.rests(units, others)
         self.stages = list(self._stages(units, rests))
@@ -146,7 +146,8 @@ class Sweep:
         return places
 
 
-def _middle(values: list[int]) -> int:
+def middle(values: list[int]) -> int:
+    """The middle one: as far as the values are from it together, the least bitsets reach."""
     return sorted(values)[len(values) // 2] if values else 0
 
 

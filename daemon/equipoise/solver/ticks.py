@@ -7,7 +7,7 @@ range spans about `FINE` ticks: the error is far below what ratings mean.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from equipoise.errors import SplitError
@@ -17,10 +17,17 @@ FINE, COARSE = 1 << 14, 1 << 12
 FEW_PLAYERS = 40
 FINEST = 2.0**40
 """The most ticks per point."""
+COARSEST = 1 << 8
+"""Values are not rounded to fewer ticks than this."""
 REACH = 64
-"""Values that span less than this part of what else makes sets long have the grid of those that span as much."""
+"""Values that span less than this part of the largest have the grid of those that span as much.
+
+A finer one would decide by differences that ratings do not mean, and by the rounding of their sums.
+"""
 LARGEST = 1e15
 """The largest absolute value that is accepted."""
+SUMS = 256 * LARGEST
+"""The same for what is made of values: their sums, and what they are worth on both sides together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +48,19 @@ class Ticks:
         target: float = 0,
         resolution: float | None = None,
         widest: float = math.inf,
-        reach: float = 0,
+        largest: float = LARGEST,
     ) -> Ticks:
         """Round to `resolution` ticks per point; by default the finest that is still fast, or 1 for whole numbers.
 
-        To fewer where the values would span more than `widest` ticks. Values that are closer than `reach` points get no
-        finer grid than if they spanned that much.
+        To fewer where the values would span more than `widest` ticks. None may be larger than `largest`.
 
         >>> Ticks.of([1500.0, 1200.0]).a, Ticks.of([0.5, 0.25], resolution=4).a
         ((1500, 1200), (2, 1))
         """
         _check_values(values, values_b)
         numbers = [*values, *(values_b or ()), target]
-        _check_numbers(numbers)
-        per_point = _resolution(numbers, len(values), reach) if resolution is None else _checked(resolution)
+        _check_numbers(numbers, largest)
+        per_point = _resolution(numbers, len(values)) if resolution is None else _checked(resolution)
         spread = max(numbers[:-1]) - min(numbers[:-1])
         if spread * per_point > widest:
             per_point = widest / spread
@@ -87,11 +93,6 @@ class Ticks:
         return points if math.isinf(points) else math.floor(points * self.per_point)
 
 
-def whole(numbers: Iterable[float]) -> float:
-    """The reach of values that a whole one of them, or the target, sets apart: with one player more on a side."""
-    return max(map(abs, numbers), default=0) / REACH
-
-
 def _check_values(values: Sequence[float], values_b: Sequence[float] | None) -> None:
     if not values:
         raise SplitError("no players to split")
@@ -99,10 +100,10 @@ def _check_values(values: Sequence[float], values_b: Sequence[float] | None) -> 
         raise SplitError(f"{len(values)} values on side A, but {len(values_b)} on side B")
 
 
-def _check_numbers(numbers: Sequence[float]) -> None:
+def _check_numbers(numbers: Sequence[float], largest: float) -> None:
     for number in numbers:
-        if not isinstance(number, int | float) or not -LARGEST <= number <= LARGEST:
-            raise SplitError(f"{number!r} is not a number up to {LARGEST:g}")
+        if not isinstance(number, int | float) or not -largest <= number <= largest:
+            raise SplitError(f"{number!r} is not a number up to {largest:g}")
 
 
 def _checked(resolution: float) -> float:
@@ -111,11 +112,11 @@ def _checked(resolution: float) -> float:
     return resolution
 
 
-def _resolution(numbers: Sequence[float], count: int, reach: float) -> float:
+def _resolution(numbers: Sequence[float], count: int) -> float:
     if all(number == int(number) for number in numbers):
         return 1
     values = numbers[:-1]
-    spread = max(max(values) - min(values), reach)
+    spread = max(max(values) - min(values), max(map(abs, numbers)) / REACH)
     budget = FINE if count <= FEW_PLAYERS else COARSE
     return 2.0 ** math.floor(math.log2(budget / max(spread, budget / FINEST)))
 

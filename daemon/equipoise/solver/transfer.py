@@ -11,10 +11,11 @@ import math
 from collections.abc import Collection, Sequence
 
 from equipoise.errors import SplitError
-from equipoise.solver.model import Transfer
-from equipoise.solver.subsets import Subsets, most_ticks
+from equipoise.solver.budget import EXHAUSTED, Budget
+from equipoise.solver.model import Gap, Transfer
+from equipoise.solver.subsets import Subsets, exchanged, most_ticks
 from equipoise.solver.sums import total
-from equipoise.solver.ticks import Ticks
+from equipoise.solver.ticks import SUMS, Ticks
 
 
 def transfer(
@@ -26,28 +27,44 @@ def transfer(
     *,
     larger_there: Sequence[float] | None = None,
     resolution: float | None = None,
+    budget: Budget | None = None,
 ) -> Transfer:
     """The `m` movable players of the larger side whose move leaves the least |difference|.
 
     Values are in points, per player, on their present side; `larger_there` holds the values of the larger side's
     players on the smaller side, where they differ. `movable` are indices into `larger`. `costs`, one per player of
-    `larger`, decide between sets that leave the same |difference|: the least sum wins.
+    `larger`, decide between sets that leave the same |difference|: the least sum wins. What the budget does not suffice
+    to prove is not `optimal`; its `gap` says how far off.
 
-    >>> transfer([1200, 1000, 1100, 900], [1500, 1600], [0, 1, 2, 3], 1)
-    Transfer(moved=(3,), difference=-700, cost=0, error_bound=0.0)
+    >>> transfer([1200, 1000, 1100, 900], [1500, 1600], [0, 1, 2, 3], 1).moved
+    (3,)
     """
-    there = larger if larger_there is None else larger_there
+    there, budget = larger if larger_there is None else larger_there, budget or Budget()
     candidates = _candidates(larger, there, movable, m, costs)
     difference = total(larger) - total(smaller)
     weights = [larger[i] + there[i] for i in candidates]
-    ticks = Ticks.of(weights, None, difference, resolution, most_ticks(len(candidates), m))
-    factor = math.gcd(*(weight - ticks.a[0] for weight in ticks.a)) or 1
-    subsets = Subsets(ticks.a, m, factor)
+    ticks = Ticks.of(weights, None, difference, resolution, most_ticks(len(candidates), m, budget), SUMS)
     prices = [0 if costs is None else costs[i] for i in candidates]
-    cost, chosen = min(subsets.cheapest(m, position, prices) for position in subsets.nearest(m, ticks.target))
-    moved = tuple(sorted(candidates[i] for i in chosen))
+    chosen, least, proven = _chosen(ticks, m, prices, budget)
+    moved, cost = tuple(sorted(candidates[i] for i in chosen)), sum(prices[i] for i in chosen)
     left = difference - total([larger[i] + there[i] for i in moved])
-    return Transfer(moved, left, cost, ticks.error_bound(m + 1))
+    missing = (abs(sum(ticks.a[i] for i in chosen) - ticks.target) - least) / ticks.per_point
+    gap = Gap(missing + ticks.hidden(m), 0 if proven else cost - sum(prices[:m]))
+    return Transfer(moved, left, cost, ticks.error_bound(m + 1), proven, gap)
+
+
+def _chosen(ticks: Ticks, m: int, prices: Sequence[int], budget: Budget) -> tuple[Sequence[int], int, bool]:
+    """The numbers of those who move, the least rest in ticks that is proven, and whether they are proven to be best."""
+    factor = math.gcd(*(weight - ticks.a[0] for weight in ticks.a)) or 1
+    try:
+        subsets = Subsets(ticks.a, m, m, factor, budget)
+        found = [subsets.cheapest(m, each, prices) for each in subsets.nearest(m, ticks.target)]
+    except EXHAUSTED:
+        ends = sorted(ticks.a)
+        least = max(0, sum(ends[:m]) - ticks.target, ticks.target - sum(ends[-m:]))
+        return exchanged(ticks.a, m, ticks.target, prices, budget), least, False
+    best = min(found)
+    return best.indices, abs(sum(ticks.a[i] for i in best.indices) - ticks.target), all(each.proven for each in found)
 
 
 def _candidates(
