@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from equipoise import ratings
 from equipoise.core import effects as f
 from equipoise.core import events as e
 from equipoise.core.model import DueIf, Mode, OrderId, RoundId, Side
@@ -413,3 +414,24 @@ async def test_the_work_of_other_servers_has_its_turns_during_a_long_batch(rig: 
     await rig.post(*[e.OrderDone(0.0, OrderId("unknown"))] * 256)
     task.cancel()
     assert turns >= 256 // 16
+
+
+@pytest.mark.parametrize("gap", [2, 3, 5])
+@pytest.mark.parametrize("system", [name for name in ratings.SYSTEMS if ratings.create(name).live])
+def test_a_gap_on_the_first_evening_of_a_pool_has_its_moves(tmp_path: Path, system: str, gap: int) -> None:
+    """All have the rating that a pool gives at first, or the two that one round makes of it: most are equal."""
+
+    async def evening() -> None:
+        async with Rig(tmp_path, system=system) as rig:
+            full = roster(range(12), range(12, 24))
+            await rig.hello(full, mode=Mode.KOTH)
+            await rig.play("r1", full, Side.A, Mode.KOTH)
+            left = roster(range(12), range(12, 24 - gap))
+
+            reply = await rig.post(e.RosterSeen(0.0, left), e.RoundLive(0.0, RoundId("r2"), left))
+
+            moves = [order for order in reply.orders if isinstance(order, f.Move)]
+            assert len({order.player for order in moves}) == gap // 2
+            assert {order.side for order in moves} == {Side.B}
+
+    asyncio.run(evening())

@@ -6,15 +6,21 @@ operations on arrays.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.solver import Budget
+from equipoise.solver.budget import Spent
+
 Numbers = NDArray[np.floating[Any]]
 Rows = NDArray[np.floating[Any]]
 
+SWAP_WORK = 1 << 6
+"""Work of judging one swap of one start, in bits."""
 LEAST_GAIN = 1e-9
 """Part of its scale, and of a unit, by which a form must fall: less is rounding."""
 
@@ -61,22 +67,28 @@ class Descent:
     cost: Form
     barrier: Numbers
     closed: Numbers
+    budget: Budget
     toll: Form | None = None
     capped: Form | None = None
     cap: float = np.inf
 
     def run(self, starts: Rows, *, limit: float = np.inf, until: float = -np.inf) -> Rows:
-        """Every start after its swaps; a row is done when none helps, or when its cost is at most `until`."""
+        """Every start after its swaps: a row is done when none helps, or when its cost is at most `until`.
+
+        When the budget is used up, all are.
+        """
         rows = starts.copy()
         cost, active = self.cost.of(rows), np.arange(len(rows))
         least, room = -self.cost.grain, self._room(rows)
-        while len(active := active[cost[active] > until]):
-            chosen, change, gain = self._best(rows[active], limit - cost[active], room[: len(active)])
-            helps = gain < least
-            active, chosen = active[helps], chosen[helps]
-            cost[active] += change[helps]
-            rows[active, chosen // rows.shape[1]] = -1
-            rows[active, chosen % rows.shape[1]] = 1
+        with suppress(Spent):
+            while len(active := active[cost[active] > until]):
+                self.budget.spend(len(active) * self.barrier.size * SWAP_WORK)
+                chosen, change, gain = self._best(rows[active], limit - cost[active], room[: len(active)])
+                helps = gain < least
+                active, chosen = active[helps], chosen[helps]
+                cost[active] += change[helps]
+                rows[active, chosen // rows.shape[1]] = -1
+                rows[active, chosen % rows.shape[1]] = 1
         return rows
 
     def swaps(self, rows: Rows, into: Numbers | None = None) -> Numbers:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from zlib import crc32
 
@@ -20,7 +20,7 @@ import numpy as np
 from equipoise.balancing.descent import Descent, Form, Numbers, Rows
 from equipoise.balancing.starts import Placing, distinct
 from equipoise.ratings.system import Covariance
-from equipoise.solver import Pin
+from equipoise.solver import Budget, Pin
 
 WORK = 1 << 16
 """Pairs of units, over all starts: their number falls with the square of the number of units."""
@@ -120,7 +120,8 @@ class Search:
         self.placing = Placing(weights, on_a, fixed, 2 * moves.linear, self.cost.matrix.tobytes())
         barrier = np.where(weights[:, None] == weights, 0.0, np.inf)
         closed = np.where(fixed == 0, 0.0, np.inf)
-        self.descent = Descent(self.cost, barrier, closed)
+        self.budget = Budget()
+        self.descent = Descent(self.cost, barrier, closed, self.budget)
         self.count = FEWEST if hasty else min(MOST, max(FEWEST, WORK // len(weights) ** 2))
         self._search(given, moves, max_moves)
 
@@ -130,7 +131,7 @@ class Search:
         self.present = np.concatenate([known, self.placing.present(count)])
         if max_moves is not None:
             cap = max(max_moves, float(moves.of(self.present).min()))
-            self.descent = Descent(self.cost, self.descent.barrier, self.descent.closed, capped=moves, cap=cap)
+            self.descent = replace(self.descent, capped=moves, cap=cap)
             self.present = self.present[moves.of(self.present) <= cap + 0.5]
         starts = self.present if max_moves is not None else np.concatenate([self.present, self.placing.random(count)])
         self.minima = self.descent.run(starts)
@@ -157,9 +158,7 @@ class Search:
         rows = distinct(np.concatenate([self.present, nearest, self.minima, mirrored]))
         rows = rows[self.cost.of(rows) <= limit]
         rows = rows[np.lexsort((self.cost.of(rows), form.of(rows)))][: max(4, self.count // 8)]
-        descent = self.descent
-        tolled = Descent(self.cost, descent.barrier, descent.closed, form, descent.capped, descent.cap)
-        rows = tolled.run(rows, limit=limit)
+        rows = replace(self.descent, toll=form).run(rows, limit=limit)
         return np.asarray(rows[np.lexsort((self.cost.of(rows), form.of(rows)))[0]])
 
     def _after_one_swap(self) -> Rows:
@@ -253,7 +252,7 @@ def all_evened(
         playing = np.flatnonzero(sides[0])
         sides[1:, playing] = draw.permuted(sides[1:, playing], axis=1)
     rows = starts.reshape(-1, len(worth))
-    found = Descent(cost, np.zeros_like(known), np.zeros_like(worth)).run(rows)
+    found = Descent(cost, np.zeros_like(known), np.zeros_like(worth), Budget()).run(rows)
     best = cost.of(found).reshape(len(given), -1).argmin(1)
     chosen = found.reshape(starts.shape)[np.arange(len(given)), best]
     return [tuple(int(side) for side in row) for row in chosen]

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 
 WORK = 1 << 33
 """Under half a second. The worst scramble of 64 players takes a quarter of it."""
-MEMORY = 1 << 30
-"""128 MiB."""
+MEMORY = 5 << 26
+"""40 MiB: with what a step takes besides, no solve holds more than 64 MB."""
 
 
 class Spent(Exception):

@@ -13,6 +13,8 @@ from equipoise.solver.ticks import COARSEST
 
 SET_BITS, PATH_BITS = 1 << 9, 1 << 12
 """Memory of a set besides its bits, and of a way that was tried, in bits."""
+BLOCK = 1 << 8
+"""So many ways are tried before the budget is asked."""
 
 
 class Chosen(NamedTuple):
@@ -41,35 +43,28 @@ class Subsets:
     """
 
     def __init__(self, numbers: Sequence[int], fewest: int, most: int, factor: int, budget: Budget) -> None:
-        self.numbers, self.factor, self.budget, self.held = numbers, factor, budget, 0
-        lowest, highest = ([0, *accumulate(sorted(numbers, reverse=high))] for high in (False, True))
-        spans = [(high - low) // factor for low, high in zip(lowest, highest, strict=True)]
-        self.layers, self.lows = [[1] + [0] * most], [[0] * (most + 1)]
+        self.numbers, self.factor, self.budget, total = numbers, factor, budget, len(numbers)
+        lowest, highest = (accumulate(sorted(numbers, reverse=high)) for high in (False, True))
+        bits = sum((high - low) // factor for low, high, _ in zip(lowest, highest, range(most), strict=False))
+        self.held = total * (bits + (most + 1) * SET_BITS)
+        budget.spend(total * (bits + (most + 1) * IDLE_SPAN), self.held)
+        layer, least = [1] + [0] * most, [0] * (most + 1)
+        self.layers, self.lows = [layer], [least]
         for placed, number in enumerate(numbers, start=1):
-            counts = range(max(0, fewest - len(numbers) + placed), min(most, placed) + 1)
-            bits = sum(spans[counts.start : counts.stop])
-            self.held += bits + len(counts) * SET_BITS
-            budget.spend(bits + len(counts) * IDLE_SPAN, self.held)
-            self._place(number, counts)
-
-    def _place(self, number: int, counts: range) -> None:
-        before, lows = self.layers[-1], self.lows[-1]
-        layer, least = [0] * len(before), [0] * len(before)
-        for count in counts:
-            left, low = before[count], lows[count]
-            taken = before[count - 1] if count else 0
-            if taken:
-                more = lows[count - 1] + number
-                step = (more - low) // self.factor
-                if not left:
-                    left, low = taken, more
-                elif step >= 0:
-                    left |= taken << step
-                else:
-                    left, low = left << -step | taken, more
-            layer[count], least[count] = left, low
-        self.layers.append(layer)
-        self.lows.append(least)
+            before, lows, layer, least = layer, least, [0] * (most + 1), [0] * (most + 1)
+            for count in range(max(0, fewest - total + placed), min(most, placed) + 1):
+                left, low = before[count], lows[count]
+                if count and (taken := before[count - 1]):
+                    more = lows[count - 1] + number
+                    if not left:
+                        left, low = taken, more
+                    elif more >= low:
+                        left |= taken << (more - low) // factor
+                    else:
+                        left, low = left << (low - more) // factor | taken, more
+                layer[count], least[count] = left, low
+            self.layers.append(layer)
+            self.lows.append(least)
 
     def reach(self, count: int) -> int:
         """The bitset of the sums of `count` numbers."""
@@ -101,7 +96,7 @@ class Subsets:
         `costs` must ascend with the numbers. The search is depth first from the most costly number, trying first to
         leave it out; a branch ends when even the cheapest of the remaining numbers would not improve on the best.
         """
-        cheapest = [0, *accumulate(costs)]
+        cheapest, step = [0, *accumulate(costs)], IDLE_SPAN + self.reach(count).bit_length()
         best, chosen = sum(costs) + 1, list[int]()
         seen: dict[tuple[int, int, int], int] = {}
         branches = [(len(costs), count, total, 0, list[int]())]
@@ -112,10 +107,10 @@ class Subsets:
             if not missing:
                 best, chosen = spent, taken
                 continue
-            if chosen:
+            if chosen and not len(seen) % BLOCK:
                 # The first way through is found without a search: the sets lead there.
                 try:
-                    self.budget.spend(IDLE_SPAN + self.reach(count).bit_length(), self.held + len(seen) * PATH_BITS)
+                    self.budget.spend(BLOCK * step, self.held + (len(seen) + BLOCK) * PATH_BITS)
                 except Spent:
                     return Chosen(best, chosen, proven=False)
             seen[placed, missing, at] = spent
