@@ -25,7 +25,7 @@ from equipoise.solver import Pin, best_split, fewest_moves, shuffle, splits, tra
 RUNS = 3
 SECONDS = 0.015
 """Each pool is solved at least so many times, and for at least so long."""
-Solve = Callable[[list[int]], object]
+Solve = Callable[[list[Any]], object]
 Terms = tuple[Sequence[Side | None], float, dict[str, Any]]
 """Present sides, half the width of the band, and more of what a shuffle is asked."""
 
@@ -46,7 +46,7 @@ def pools(n: int) -> list[tuple[str, list[int]]]:
     return known + [(pool.family, pool.ratings) for pool in hard_pools(n, each=2)]
 
 
-def milliseconds(solve: Solve, ratings: list[int]) -> float:
+def milliseconds(solve: Solve, ratings: list[Any]) -> float:
     """The quickest of several runs."""
     times = list[float]()
     while len(times) < RUNS or sum(times) < SECONDS:
@@ -171,9 +171,34 @@ def moves() -> Iterator[Row]:
     yield measured("fewest moves, N = 32", 32, solves, "2 ms")
 
 
+def clusters() -> Iterator[Row]:
+    """24 ratings that are equal or nearly so, some with one far beyond: the first evening of a pool, and worse."""
+    n, side = 24, 13
+    present, costs = [Side.A, Side.B] * (n // 2), [index % 3 for index in range(n)]
+    solves: dict[str, Solve] = {
+        "transfer": lambda r: transfer(r[:side], r[side:], range(1, side), 1, costs[:side]),
+        "transfer of 5": lambda r: transfer(r, r[:side], range(n), 5, costs),
+        "every k": splits,
+        "groups": lambda r: splits(r, groups=[(0, 1), (2, 3, 4)]),
+        "costs": lambda r: best_split(r, sizes=(11, 11), bench_cost=costs, current=present, tolerance=96),
+        "shuffle": lambda r: shuffle(r, present, sizes=(12, 12), target=-300.3, band=(-2000.5, 1500.2)),
+        "fewest moves": lambda r: fewest_moves(r, present, target=-1e6),
+    }
+    pools = {
+        f"{at:g} + {apart:g} k{', one far' if far else ''}": [at + apart * (index % 9) for index in range(n - 1)]
+        + [987.654321 * (10.0**far if far else 1)]
+        for at in (25.3, 1000.0, 1e6)
+        for apart in (0.0, 1e-13, 1e-9, 1e-4, 0.1, 10.0)
+        for far in (0, 6, 12)
+    }
+    for what, solve in solves.items():
+        times = sorted((milliseconds(solve, ratings), name) for name, ratings in pools.items())
+        yield Row(f"nearly equal: {what}, N = {n}", statistics.median(t for t, _ in times), *times[-1], "50 ms")
+
+
 def memory() -> Iterator[Row]:
     """The most memory that one solve holds."""
-    for n, target in ((32, 25), (100, 150)):
+    for n, target in ((32, 25), (100, 64)):
         peaks = sorted((peak(ratings), name) for name, ratings in pools(n))
         middle = statistics.median(size for size, _ in peaks)
         yield Row(f"peak memory, N = {n} (MB)", middle, *peaks[-1], f"{target} MB")
@@ -210,7 +235,7 @@ def first() -> Iterator[Row]:
 
 def main() -> None:
     print(f"{'solver':<48}{'median':>9}{'worst':>9}{'target':>9}  worst pool")
-    for rows in (every_size, constraints, preferences, shuffles, moves, memory, first):
+    for rows in (every_size, constraints, preferences, shuffles, moves, clusters, memory, first):
         for row in rows():
             print(f"{row.what:<48}{row.median:>9.2f}{row.worst:>9.2f}{row.target:>9}  {row.where}", flush=True)
 

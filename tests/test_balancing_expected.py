@@ -17,7 +17,8 @@ import pytest
 
 from equipoise.balancing import Question, Solved, answer
 from equipoise.balancing.correlated import OF_TOLERANCE
-from equipoise.balancing.expected import Problem, Search, cost_at, unevenness
+from equipoise.balancing.descent import Descent, Form
+from equipoise.balancing.expected import Problem, Search, all_evened, cost_at, unevenness
 from equipoise.core import events as e
 from equipoise.core.asks import AskMoves, AskSide, AskSplit, CacheSplits, Purpose, ShuffleTerms, Wish
 from equipoise.core.effects import Place
@@ -27,7 +28,7 @@ from equipoise.lab.models import Model
 from equipoise.lab.simulation.population import Scenario
 from equipoise.lab.simulation.run import simulate
 from equipoise.ratings.system import System
-from equipoise.solver import Pin, best_split
+from equipoise.solver import Budget, Pin, best_split
 from equipoise.wire.values import Reply
 from tests.correlated import PER_LOG_ODDS, Gaussian
 from tests.hosts import Rig, player, roster
@@ -149,6 +150,34 @@ def test_where_errors_are_independent_the_exact_answer_is_the_best(seed: int) ->
 
 
 # Asks.
+
+
+@pytest.mark.parametrize("count", [2, 12, 24, 60, 128])
+@pytest.mark.parametrize(("at", "apart"), [(1000.0, 0.0), (1000.0, 1e-13), (25.3, 1e-4), (1e15, 1e2), (1500.0, 400.0)])
+def test_the_search_keeps_to_its_work_and_to_64_mb(count: int, at: float, apart: float) -> None:
+    random = Random(count)
+    values = [at + apart * random.gauss(0, 1) for _ in range(count)]
+    factors = np.array([[random.gauss(0, 300) for _ in range(3)] for _ in values])
+    covariance = (factors @ factors.T).tolist()
+    every = [[1] * k + [-1] * k + [0] * (count - 2 * k) for k in range(1, count // 2 + 1)]
+    tracemalloc.start()
+    search = Search(Problem((values, values), covariance, (count // 2, count // 2), current=every[-1]), ())
+    search.cheapest(1e6, search.problem.moves)
+    all_evened(values, covariance, every)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert 0 < search.budget.meter.done <= search.budget.work / 16
+    assert peak <= 64_000_000
+
+
+def test_a_descent_without_a_budget_leaves_the_sides_as_they_are() -> None:
+    form = Form(np.outer([4.0, 1.0, 2.0, 3.0], [4.0, 1.0, 2.0, 3.0]), np.zeros(4), 0.0)
+    starts = np.array([[1.0, -1.0, -1.0, 1.0], [1.0, -1.0, 1.0, -1.0]])
+    descent = Descent(form, np.zeros((4, 4)), np.zeros(4), Budget())
+
+    assert (replace(descent, budget=Budget(work=0)).run(starts) == starts).all()
+    assert (form.of(descent.run(starts)) == 0.0).all()
 
 
 def expected_square(system: Gaussian, split: Split, apart: frozenset[PlayerId] = frozenset()) -> float:

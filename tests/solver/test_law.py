@@ -253,8 +253,8 @@ def values_of(magnitude: float, apart: float, form: int, rng: random.Random, n: 
 
 def test_clusters_of_every_width_at_every_magnitude_are_within_the_law(counted: Counted) -> None:
     rng = random.Random(20)
-    for number, (magnitude, apart, form) in enumerate(product(MAGNITUDES, APART, range(5))):
-        values = values_of(magnitude, apart, form, rng, (24, 23, 11, 6, 2)[number % 5])
+    for number, (magnitude, apart) in enumerate(product(MAGNITUDES, APART[::2])):
+        values = values_of(magnitude, apart, number % 5, rng, (24, 23, 11, 24, 6, 2)[number % 6])
         for question in questions(rng, values):
             asked(counted, question, rng.choice((WORK, WORK, 1 << 24, 0)))
 
@@ -263,8 +263,8 @@ def test_clusters_of_every_width_at_every_magnitude_are_within_the_law(counted: 
 @pytest.mark.parametrize("n", [40, 64, 100])
 def test_so_are_clusters_of_many_players(counted: Counted, n: int) -> None:
     rng = random.Random(n)
-    for magnitude, apart, form in zip(
-        MAGNITUDES, rng.sample(APART, len(MAGNITUDES)), (0, 1, 2, 3, 4, 2, 3), strict=True
+    for form, (magnitude, apart) in enumerate(
+        ((1000.0, 1e-9), (1000.0, 10.0), (25.3, 1e-4), (1e6, 1e-2), (1e9, 100.0))
     ):
         for question in questions(rng, values_of(magnitude, apart, form, rng, n)):
             asked(counted, question, WORK)

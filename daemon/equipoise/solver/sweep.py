@@ -68,7 +68,9 @@ class Sweep:
             for role, (more, left) in enumerate(zip(before.roles, rest.roles, strict=True)):
                 if more and not left and self.layout.complete(role, self.sign > 0):
                     closed.add(role)
-                    yield Stage(list(map(Option, self.layout.closing(role))), self.layout.closed(rest, closed), span=span)
+                    yield Stage(
+                        list(map(Option, self.layout.closing(role))), self.layout.closed(rest, closed), span=span
+                    )
             before = rest
 
     def _options(self, unit: Unit) -> list[Option]:
