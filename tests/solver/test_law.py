@@ -291,6 +291,8 @@ def test_so_are_clusters_of_many_players(counted: Counted, n: int) -> None:
     work=st.sampled_from([WORK, 1 << 28, 1 << 20, 0]),
 )
 @example(values=[1000.0] * 23 + [1000.0 + 1e-9], seed=0, work=WORK)
+@example(values=[0.0, 1e9], seed=7, work=WORK)
+@example(values=[0, 10**9, 3 * 10**9 + 1, 4 * 10**9], seed=7, work=WORK)
 @example(values=[float(1 << i) for i in range(24)], seed=1, work=WORK)
 def test_so_is_everything_else(counted: Counted, values: list[float], seed: int, work: int) -> None:
     for question in questions(random.Random(seed), values):

@@ -105,6 +105,12 @@ def nearest(first: int, second: int, shift: int, floor: int, ceiling: int) -> in
     return apart if apart > 0 else _distance(first, second, shift, floor, min(ceiling - 1, second.bit_length() // 2))
 
 
+def search_work(first: int, second: int) -> int:
+    """The work of `nearest` where it finds less than the ceiling, in bits: an operation for each doubling of a step."""
+    length = first.bit_length() + second.bit_length()
+    return length * length.bit_length()
+
+
 def _distance(first: int, second: int, shift: int, floor: int, most: int) -> int:
     """The least distance between sets of which one begins or ends inside the other: from `floor` to `most`.
 

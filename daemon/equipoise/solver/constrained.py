@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from equipoise.solver.bitset import UNBOUNDED, coincidence, nearest, touches, within
+from equipoise.solver.bitset import UNBOUNDED, coincidence, nearest, search_work, touches, within
 from equipoise.solver.budget import Budget
 from equipoise.solver.problem import Goal, Problem, Solution, Unit
 from equipoise.solver.states import (
@@ -107,8 +107,10 @@ class Programme:
         floor = max(least, self.problem.parity_bound(goal))
         best, found = UNBOUNDED, None
         for lower, upper in self._joins(goal, limits, mirrored):
-            distance = nearest(*self._sets(lower, upper, goal), floor, best)
+            first, second, shift = self._sets(lower, upper, goal)
+            distance = nearest(first, second, shift, floor, best)
             if distance < best:
+                self.budget.spend(search_work(first, second))
                 best, found = distance, (lower, upper)
                 if best == floor:
                     break

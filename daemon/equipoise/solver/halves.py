@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 
-from equipoise.solver.bitset import UNBOUNDED, coincidence, nearest
+from equipoise.solver.bitset import UNBOUNDED, coincidence, nearest, search_work
 from equipoise.solver.budget import Budget
 from equipoise.solver.classes import IDLE_SPAN, Class, Half, Window
 from equipoise.solver.problem import Floor, Goal, Solution, parity_bound
@@ -127,6 +127,7 @@ class Halves:
             shift = self._shift(a, b, goal)
             distance = nearest(first, second, shift, floor, best)
             if distance < best:
+                self.budget.spend(search_work(first, second))
                 best, found = distance, (a, b, first, second, shift)
                 if best == floor:
                     break

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from equipoise.core.model import Side
 from equipoise.errors import SplitError
-from equipoise.solver.bitset import UNBOUNDED, coincidence, nearest
+from equipoise.solver.bitset import UNBOUNDED, coincidence, nearest, search_work
 from equipoise.solver.budget import EXHAUSTED, Budget
 from equipoise.solver.constrained import JOIN_WORK
 from equipoise.solver.model import Rebalance
@@ -145,6 +145,7 @@ class Trades:
                 self.budget.spend(JOIN_WORK + sets[0].bit_length() + sets[1].bit_length())
                 distance = nearest(*sets, 0, best)
                 if distance < best:
+                    self.budget.spend(search_work(*sets[:2]))
                     best, found = distance, (out, back, sets)
             if found is not None:
                 out, back, sets = found
