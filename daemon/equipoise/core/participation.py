@@ -73,10 +73,11 @@ def spoiled(round: Round) -> Phrase | None:
     """Why a round that was played to its end says nothing of its players; None: it does."""
     if round.cheats:
         return Phrase.UNRATED_CHEATS
-    spans = [span for each in round.presences if not is_bot(each.id) for span in each.spans]
-    stayed = {span.side for span in spans if span.end >= round.seconds - END_SECONDS}
-    # Without spans nobody knows who was there at the end.
-    return Phrase.UNRATED_EMPTIED if spans and stayed != set(Side) else None
+    humans = [each for each in round.presences if not is_bot(each.id)]
+    stayed = {span.side for each in humans for span in each.spans if span.end >= round.seconds - END_SECONDS}
+    # Without the spans of all of them nobody knows who was there at the end.
+    known = bool(humans) and all(each.spans for each in humans)
+    return Phrase.UNRATED_EMPTIED if known and stayed != set(Side) else None
 
 
 def _why_unrated(round: Round, rated: tuple[Participant, ...], rules: Rules) -> str | None:
