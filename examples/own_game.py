@@ -23,6 +23,11 @@ PLAYERS = {str(STEAM + number): 0.5 + number / 4 for number in range(1, 9)}
 """Ids, and how good each is. The daemon is not told: it finds out by who wins."""
 
 
+def said(text: dict) -> str:
+    """A text by its key and arguments; one of these may be a text itself. A game has a sentence for every key."""
+    return " ".join([text["phrase"], *(arg if isinstance(arg, str) else f"({said(arg)})" for arg in text["args"])])
+
+
 class Script:
     """Collects events, posts them in batches, and carries out orders."""
 
@@ -81,7 +86,7 @@ class Script:
                 self.events.append({"kind": "order_done", "order": order["order"]})
             elif order["kind"] in ("say", "tell"):
                 for text in order.get("lines") or [order["text"]]:
-                    print("  chat:", text["phrase"], *text["args"])
+                    print("  chat:", said(text))
         if "hello" in reply["want"]:
             self.hello()
 

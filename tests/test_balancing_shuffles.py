@@ -361,3 +361,17 @@ def test_where_errors_are_correlated_the_band_is_of_what_is_said_of_the_sides() 
         elif least > 0.101:
             assert uneven < least + 0.003
     assert 10 < fair < 30
+
+
+@pytest.mark.parametrize(("band", "decides"), [((0.2, 0.8), True), (FAIR, False)])
+def test_friends_are_the_cause_where_the_same_shuffle_without_them_would_be_even(
+    band: tuple[float, float], decides: bool
+) -> None:
+    """In a wide band friends stay together; in a narrow one they are parted, as the band comes first."""
+    system = ns2({1: 1400.0, 2: 1400.0, 3: 1000.0, 4: 1000.0})
+    strong = frozenset((player(1), player(2)))
+    here = entries((), (), (1, 2, 3, 4))
+    found = solved(ask(here, ShuffleTerms(band, groups=(strong,))), system)
+    assert found.friends is decides
+    assert (strong <= set(found.split.a) or strong <= set(found.split.b)) is decides
+    assert not solved(ask(here, ShuffleTerms(band)), system).friends

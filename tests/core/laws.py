@@ -71,7 +71,8 @@ class LawfulServer:
         return list(effects)
 
     def may_end(self, event: e.Event, before: State) -> None:
-        """A pending scramble ends by being carried out, by a cancel, with the map or, in arena, with the last human."""
+        """A pending scramble ends by being carried out, when its split moves nobody, by a cancel, with the map, or in
+        arena with the last human."""
         match event:
             case e.PlayerLeft() | e.RosterSeen():
                 assert self.session.state.arena
@@ -79,7 +80,7 @@ class LawfulServer:
             case e.OrderDone():
                 assert before.assigned[event.order].ask.purpose in (Purpose.SCRAMBLE, Purpose.SHUFFLE)
             case e.SplitSolved():
-                assert event.ask.purpose is Purpose.SHUFFLE
+                assert event.ask.purpose in (Purpose.SCRAMBLE, Purpose.SHUFFLE)
                 assert not event.moved()
             case e.Commanded():
                 assert event.words in (("scramble", "cancel"), ("shuffle", "cancel"))

@@ -106,9 +106,11 @@ def test_bots_do_not_duel() -> None:
 
 def test_with_everyone_as_round_one_all_play_and_round_two_is_scrambled_all_the_same() -> None:
     game = arena("||abcd", rules(arena={"round_one": "everyone"}))
-    assert assigned(game.start()).split.size == 2
+    teams = assigned(game.start()).split
+    assert teams.size == 2
     game.open()
     game.end(A)
+    game.ratings |= dict.fromkeys(teams.a, 2800.0)
     assert assigned(game.start()).reason == Text(Phrase.REASON_ROUND_TWO)
 
 
@@ -362,7 +364,7 @@ def test_a_duel_from_freeze_to_live_as_a_list_of_effects() -> None:
     ]
     assert play(session, script) == [
         question,
-        Assign("o1", reason, teams, freeze),  # type: ignore[arg-type]
+        Assign("o1", reason, teams, freeze, Purpose.DUEL),  # type: ignore[arg-type]
         LogDecision("duel", reason, "o1", teams, ids("bc"), None, Outlook.alone(0.5)),  # type: ignore[arg-type]
         Lock(ids("b")[0], A, None),
         Lock(ids("c")[0], B, None),

@@ -119,7 +119,7 @@ def test_a_pending_scramble_places_the_candidates_only() -> None:
     play(session, [(0.0, command("scramble", "next"))])
     asked = question(play(session, [(1.0, started("ab|cd"))]))
     play(session, [(1.1, seen("ab|cd|ef"))])
-    order = assigned(solve(session, asked))
+    order = assigned(play(session, [(1.2, answer(asked, RATINGS | {"a": 2300.0, "b": 2200.0}))]))  # type: ignore[arg-type]
     assert order.split.bench == ()
     play(session, [(1.3, e.OrderDone(1.3, order.order))])
     assert of(AskSplit, play(session, [(1.4, e.Heartbeat(1.4))])) == []
@@ -206,7 +206,7 @@ def test_a_third_player_who_joins_a_duel_is_benched_until_the_next_round() -> No
 
 
 def test_the_script_falls_back_on_the_cache_for_the_candidates_only() -> None:
-    game = Game(Mode.ARENA, "ab|cd", dict(RATINGS))
+    game = Game(Mode.ARENA, "ab|cd", RATINGS | {"a": 2300.0, "b": 2200.0})
     game.session.state.memory = game.session.memory.count(finished("x", A).id, Tally(completed=5))
     game.happens(command("scramble", "next"))
     assert game.session.cache is not None

@@ -200,7 +200,7 @@ def test_when_its_time_is_up_the_teams_are_made_at_once_of_what_was_chosen() -> 
     )
     assert {"d", "e"} <= set(game.stands().split("|")[0])
     assert {"a", "b"} <= set(game.stands().split("|")[1])
-    assert said(effects)[0] == Text(Phrase.REASON_CHOICE)
+    assert said(effects)[0].args[-1] == Text(Phrase.REASON_CHOICE)
     assert said(effects)[-1] == Text(Phrase.CHOICE_RESULT, ("4", "4"))
     assert game.session.memory.pending is None
 

@@ -153,7 +153,7 @@ def test_a_round_of_the_remembered_session_counts_even_before_the_hello() -> Non
     effects = play(session, [(50.0, ended(finished("r8", A, mode=Mode.ARENA), 45.0))])
     assert session.memory.tally == Tally(8, 4, A, 3)
     assert session.memory.pending == DUE
-    assert [type(effect) for effect in effects] == [RecordRound, LogDecision, Say, Say]
+    assert [type(effect) for effect in effects] == [RecordRound, LogDecision, Say]
 
 
 def test_a_scramble_and_a_swap_of_the_remembered_session_count_even_before_the_hello() -> None:

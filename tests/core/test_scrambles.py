@@ -8,7 +8,7 @@ import pytest
 
 from equipoise.core import events as e
 from equipoise.core.asks import AskSplit, CacheSplits, Moment, Purpose
-from equipoise.core.effects import Assign, Lock, LogDecision, Say, Unlock
+from equipoise.core.effects import Assign, Effect, Lock, LogDecision, Say, Unlock
 from equipoise.core.model import Mode, OrderId, PlayerId, Split, SplitCache
 from equipoise.core.outlook import Outlook
 from equipoise.core.phrases import Phrase, Text
@@ -88,14 +88,82 @@ def test_a_due_scramble_is_carried_out_in_the_freeze_time_of_the_next_round() ->
     ]
     assert play(session, script) == [
         question,
-        Assign(OrderId("o1"), SHUTOUT, teams, Moment.FREEZE),
+        Assign(OrderId("o1"), SHUTOUT, teams, Moment.FREEZE, Purpose.SCRAMBLE),
         LogDecision("scramble", SHUTOUT, OrderId("o1"), teams, ids("bd"), Outlook.alone(0.6), Outlook.alone(0.5)),
         *(Lock(player, A, 180.0) for player in ids("ad")),
         *(Lock(player, B, 180.0) for player in ids("bc")),
-        Say(Text(Phrase.SCRAMBLED, ("RED", "50"))),
+        Say(Text(Phrase.SCRAMBLED, ("RED", "50", SHUTOUT))),
     ]
     assert session.memory.pending is None
     assert session.memory.tally.since_scramble == 0
+
+
+# What players read: one line, with the reason and with what keeps the teams from being even.
+
+
+def outcome(
+    text: str, teams: str, after: float, ratings: Mapping[str, float] | None = None
+) -> tuple[Session, list[Effect]]:
+    """What follows when a due scramble is solved with these teams, of which A wins with the chance `after`."""
+    session = begun(Mode.KOTH, text, ratings=ratings)
+    play(session, [(100.0, ended(finished("r1", A, text, captures=(1, 0)), 100.0))])
+    question = asked(session, (110.0, started(text, 110.0)))
+    found = split(teams)
+    skills = {entry.id: (ratings or {}).get(entry.id, 2000.0) for entry in question.entries}
+    outlooks = map(Outlook.alone, (0.7, after))
+    return session, play(session, [(110.1, e.SplitSolved(question, found, difference(found, skills), *outlooks))])
+
+
+STAR = {"a": 3600.0, "b": 1900.0, "c": 2000.0, "d": 2100.0}
+
+
+@pytest.mark.parametrize(
+    ("teams", "after", "ratings", "cause"),
+    [
+        ("ab|cd", 0.55, None, Phrase.CAUSE_EVEN),
+        ("abe|cd", 0.7, None, Phrase.CAUSE_HEAD_COUNT),
+        ("abg|cdefh", 0.3, None, Phrase.CAUSE_HEAD_COUNT),
+        ("ab|cd", 0.65, STAR, Phrase.CAUSE_STAR),
+        ("abgh|cdef", 0.65, STAR, Phrase.CAUSE_STAR),
+        # A player who stands out on the side that is behind does not put the other one ahead.
+        ("abgh|cdef", 0.35, STAR, Phrase.CAUSE_RULES),
+        ("abgh|cdef", 0.65, None, Phrase.CAUSE_RULES),
+        ("abgh|cdef", 0.65, {"a": 2200.0, "b": 2150.0, "c": 1800.0, "d": 1850.0}, Phrase.CAUSE_RULES),
+        ("ab|cd", 0.65, {"a": 2200.0, "b": 2190.0}, Phrase.CAUSE_FEW),
+    ],
+)
+def test_a_scramble_that_moves_nobody_is_over_and_players_read_the_cause_that_holds(
+    teams: str, after: float, ratings: Mapping[str, float] | None, cause: Phrase
+) -> None:
+    session, effects = outcome(teams, teams, after, ratings)
+    text = Text(Phrase.SHUFFLE_NEEDLESS, ("RED", f"{100 * after:.0f}", Text(cause)))
+    outlooks = Outlook.alone(0.7), Outlook.alone(after)
+    log = LogDecision("scramble", SHUTOUT, None, split(teams), (), *outlooks, cause=Text(cause))
+    assert effects == [log, Say(text)]
+    assert session.memory.pending is None
+    assert session.memory.tally == Tally(completed=1)
+    assert session.memory.locks == {}
+
+
+@pytest.mark.parametrize(("after", "phrase"), [(0.45, Phrase.SCRAMBLED), (0.44, Phrase.SCRAMBLED_UNEVEN)])
+def test_beyond_55_per_cent_the_line_does_not_call_the_teams_balanced(after: float, phrase: Phrase) -> None:
+    session, _ = outcome("acgh|bdef", "abgh|cdef", after)
+    effects = play(session, [(111.0, e.OrderDone(111.0, OrderId("o1")))])
+    why = [SHUTOUT] if phrase is Phrase.SCRAMBLED else [SHUTOUT, Text(Phrase.CAUSE_RULES)]
+    assert of(Say, effects) == [Say(Text(phrase, ("RED", f"{100 * after:.0f}", *why)))]
+
+
+def test_a_bot_counts_towards_the_sizes_that_players_read_of() -> None:
+    session, _ = outcome("abe|c1d", "ace|b1d", 0.6)
+    effects = play(session, [(111.0, e.OrderDone(111.0, OrderId("o1")))])
+    (said,) = of(Say, effects)
+    assert said == Say(Text(Phrase.SCRAMBLED_UNEVEN, ("RED", "60", SHUTOUT, Text(Phrase.CAUSE_FEW))))
+
+
+def test_who_reads_of_a_scramble_that_waits_for_players_reads_how_many() -> None:
+    session = begun(Mode.KOTH, "ab|c")
+    effects = play(session, [(100.0, ended(finished("r1", A, "ab|c", captures=(1, 0)), 100.0))])
+    assert of(Say, effects) == [Say(Text(Phrase.SCRAMBLE_WAITS, (SHUTOUT, "4")))]
 
 
 def test_between_the_end_and_the_next_start_nothing_moves() -> None:
@@ -300,7 +368,8 @@ def test_when_the_solver_fails_the_cached_split_is_ordered() -> None:
     question = asked(session, (110.0, started("ab|cd", 110.0)))
     order = assigned(play(session, [(110.1, e.SolveFailed(question, "too slow"))]))
     assert (order.split, order.reason) == (split("ad|bc"), SHUTOUT)
-    assert not of(Say, play(session, [(110.2, e.OrderDone(110.2, order.order))])), "its chances are not known"
+    said = of(Say, play(session, [(110.2, e.OrderDone(110.2, order.order))]))
+    assert said == [Say(Text(Phrase.SCRAMBLED_UNKNOWN, (SHUTOUT,)))]
 
 
 def test_without_a_cache_a_failed_solver_leaves_the_scramble_due_and_is_asked_again() -> None:

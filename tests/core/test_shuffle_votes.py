@@ -102,11 +102,14 @@ def test_voices_of_the_configured_part_of_the_players_pass_the_vote_without_a_me
 def test_all_players_read_that_the_round_starts_again_before_it_does() -> None:
     session = begun(Mode.NS2, TEN)
     restarts, order, log = play(session, [(1.5, solved(asked(vote(session))))])
-    assert (restarts, order) == (RESTARTS, Assign(OrderId("o1"), VOTED, split("abcdf|eghij"), Moment.NOW))
+    assert (restarts, order) == (
+        RESTARTS,
+        Assign(OrderId("o1"), VOTED, split("abcdf|eghij"), Moment.NOW, Purpose.SHUFFLE),
+    )
     assert isinstance(log, LogDecision)
     broken_off = finished("r1", None, "abcdf|eghij", mode=Mode.NS2, partial=True)
     effects = play(session, [(2.0, ended(broken_off, 2.0)), (2.1, e.OrderDone(2.1, OrderId("o1")))])
-    assert of(Say, effects) == [Say(Text(Phrase.SHUFFLED, ("2", "Marines", "51")))]
+    assert of(Say, effects) == [Say(Text(Phrase.SHUFFLED, ("2", "Marines", "51", VOTED)))]
     assert session.memory.pending is None
 
 
@@ -114,7 +117,7 @@ def test_a_vote_for_the_next_round_is_carried_out_when_it_starts() -> None:
     session = begun(Mode.NS2, TEN, rules=NEXT)
     effects = vote(session)
     assert of(AskSplit, effects) == []
-    assert effects[-3:] == [LogDecision("pending", VOTED), Say(Text(Phrase.SCRAMBLE_PENDING)), Say(VOTED)]
+    assert effects[-2:] == [LogDecision("pending", VOTED), Say(Text(Phrase.SCRAMBLE_PENDING, (VOTED,)))]
     play(session, [(40.0, ended(finished("r1", A, TEN, mode=Mode.NS2), 40.0))])
     question = asked(play(session, [(50.0, started())]))
     assert (question.reason, question.moment) == (VOTED, Moment.FREEZE)
@@ -213,9 +216,12 @@ def test_an_admins_shuffle_in_a_running_round_starts_it_again(verb: str) -> None
 def test_an_admins_shuffle_that_finds_no_player_to_move_starts_no_round_again() -> None:
     session = begun(Mode.NS2, TEN)
     question = asked(play(session, [(1.0, command("shuffle", "now"))]))
-    text = Text(Phrase.SHUFFLE_NEEDLESS, ("Marines", "51"))
+    text = Text(Phrase.SHUFFLE_NEEDLESS, ("Marines", "51", Text(Phrase.CAUSE_EVEN)))
     effects = play(session, [(1.1, solved(question, TEN))])
-    assert effects == [LogDecision("shuffle", text, before=OUTLOOKS[0], after=OUTLOOKS[1]), Say(text)]
+    assert effects == [
+        LogDecision("shuffle", ADMIN, None, split(TEN), (), *OUTLOOKS, cause=Text(Phrase.CAUSE_EVEN)),
+        Say(text),
+    ]
     assert session.memory.pending is None
 
 

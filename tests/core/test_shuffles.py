@@ -65,7 +65,7 @@ def shuffled(order: str, reason: Text, teams: str, moved: str, moment: Moment = 
     """An order and its line in the log."""
     found = split(teams)
     return [
-        Assign(OrderId(order), reason, found, moment),
+        Assign(OrderId(order), reason, found, moment, Purpose.SHUFFLE),
         LogDecision("shuffle", reason, OrderId(order), found, ids(moved), Outlook.alone(0.7), Outlook.alone(0.52)),
     ]
 
@@ -92,7 +92,7 @@ def test_a_shuffle_that_is_done_is_announced_with_the_chance_and_the_number_who_
     play(session, [(10.1, solved(question, "abd|cef"))])
     effects = play(session, [(14.0, e.OrderDone(14.0, OrderId("o1")))])
     locked = [Lock(player, side, 180.0) for letters, side in (("abd", A), ("cef", B)) for player in ids(letters)]
-    assert effects == [*locked, Say(Text(Phrase.SHUFFLED, ("2", "Marines", "52")))]
+    assert effects == [*locked, Say(Text(Phrase.SHUFFLED, ("2", "Marines", "52", Text(Phrase.REASON_ROUND_START))))]
     assert play(session, [(14.5, seen("abd|cef", 14.5)), (15.0, e.Heartbeat(15.0))]) == []
 
 

@@ -56,8 +56,7 @@ def test_a_round_end_records_the_round_makes_the_scramble_due_and_asks_for_split
     assert play(session, [(100.0, ended(round))]) == [
         RecordRound(round, participants, None, dict.fromkeys("abcd", 2000.0)),
         LogDecision("pending", reason),
-        Say(Text(Phrase.SCRAMBLE_PENDING)),
-        Say(reason),
+        Say(Text(Phrase.SCRAMBLE_PENDING, (reason,))),
         CacheSplits(KOTH, roster("ab|cd").entries, bench=False),
     ]
     assert session.memory.pending == reason
@@ -118,7 +117,7 @@ def test_the_second_full_round_since_the_last_scramble_makes_one_due(mode: Mode,
 
 @pytest.mark.parametrize("mode", ATTACK_MODES)
 def test_a_scramble_begins_the_count_of_rounds_anew(mode: Mode) -> None:
-    game = Game(mode, "ab|cd")
+    game = Game(mode, "ab|cd", {"a": 2600.0, "b": 2400.0})
     assert not of(LogDecision, game.round(B))
     assert [effect.kind for effect in of(LogDecision, game.round(B))] == ["pending"]  # type: ignore[union-attr]
     assert of(Assign, game.start())
@@ -191,10 +190,10 @@ def test_after_round_one_of_arena_a_scramble_is_due_after_any_outcome() -> None:
 
 @pytest.mark.parametrize("mode", [mode for mode in Mode if mode not in (Mode.ARENA, Mode.NS2)])
 def test_the_end_of_waiting_for_players_makes_a_scramble_due(mode: Mode) -> None:
-    session = begun(mode, "", phase=Phase.IDLE)
+    session = begun(mode, "ab|cd", phase=Phase.IDLE)
     reason = Text(Phrase.REASON_WAITING_ENDED)
     effects = play(session, [(1.0, hello(mode, waiting=True)), (30.0, WaitingEnded(30.0))])
-    assert effects == [LogDecision("pending", reason), Say(Text(Phrase.SCRAMBLE_PENDING)), Say(reason)]
+    assert effects == [LogDecision("pending", reason), Say(Text(Phrase.SCRAMBLE_PENDING, (reason,)))]
 
 
 def test_the_end_of_waiting_counts_though_the_script_did_not_know_of_it_when_it_said_hello() -> None:

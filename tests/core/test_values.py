@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from equipoise.core.asks import Moment
+from equipoise.core.asks import Moment, Purpose
 from equipoise.core.effects import Assign, Effect, Order
 from equipoise.core.events import Answer, Event, ScriptEvent
 from equipoise.core.memory import Memory
@@ -30,7 +30,7 @@ def test_every_event_is_from_the_script_or_answers_the_shell() -> None:
 
 def test_orders_can_be_kept_in_sets() -> None:
     def order() -> Assign:
-        return Assign(OrderId("o1"), Text(Phrase.REASON_ADMIN), split("ab|cd"), Moment.NOW)
+        return Assign(OrderId("o1"), Text(Phrase.REASON_ADMIN), split("ab|cd"), Moment.NOW, Purpose.SCRAMBLE)
 
     assert {order(), order()} == {order()}
 

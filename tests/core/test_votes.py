@@ -251,8 +251,7 @@ def test_a_vote_that_passes_makes_a_scramble_due_at_the_next_round_start() -> No
         LogDecision("vote", passed, order.order),
         Say(passed),
         LogDecision("pending", reason),
-        Say(Text(Phrase.SCRAMBLE_PENDING)),
-        Say(reason),
+        Say(Text(Phrase.SCRAMBLE_PENDING, (reason,))),
     ]
     (question,) = of(AskSplit, play(session, [(30.0, started(TEN, 30.0))]))
     assert isinstance(question, AskSplit)

@@ -68,7 +68,7 @@ EVENTS: tuple[e.ScriptEvent, ...] = (
 )
 REASON = Text(Phrase.REASON_STREAK, ("3",))
 ORDERS: tuple[effects.Order, ...] = (
-    effects.Assign(OrderId("o1"), REASON, Split((A,), (B,), (C,)), effects.Moment.NOW),
+    effects.Assign(OrderId("o1"), REASON, Split((A,), (B,), (C,)), effects.Moment.NOW, effects.Purpose.SCRAMBLE),
     effects.Move(OrderId("o2"), REASON, A, Side.B, 10.0),
     effects.Cancel(OrderId("o2")),
     effects.Place(A, Side.A, REASON),
@@ -77,6 +77,7 @@ ORDERS: tuple[effects.Order, ...] = (
     effects.Lock(B, Side.B, None),
     effects.Unlock((A, B)),
     effects.OpenVote(OrderId("o3"), 20.0),
+    effects.Say(Text(Phrase.SCRAMBLE_PENDING, (REASON,))),
     effects.Say(Text(Phrase.RANK, (f"@{A}", "1", "2", "1000", "2-0-1"))),
     effects.Tell(C, (REASON, REASON)),
     effects.Tell(None, (REASON,)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from equipoise.core.effects import Assign, Moment, Move, Place
+from equipoise.core.effects import Assign, Moment, Move, Place, Purpose
 from equipoise.core.events import ScriptEvent
 from equipoise.core.model import Mode, OrderId, PlayerId, ServerId, Side, Split
 from equipoise.core.phrases import Phrase, Text
@@ -30,7 +30,7 @@ def assign(
     *red: PlayerId, blu: tuple[PlayerId, ...] = (), bench: tuple[PlayerId, ...] = (), moment: Moment = Moment.FREEZE
 ) -> Assign:
     """An assignment."""
-    return Assign(OrderId("o1"), REASON, Split(red, blu, bench), moment)
+    return Assign(OrderId("o1"), REASON, Split(red, blu, bench), moment, Purpose.SCRAMBLE)
 
 
 def move(player: PlayerId, side: Side = Side.B, deadline: float = 10.0) -> Move:

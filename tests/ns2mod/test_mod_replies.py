@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.core import effects
-from equipoise.core.asks import Moment
+from equipoise.core.asks import Moment, Purpose
 from equipoise.core.model import STEAM_ID_BASE, OrderId, PlayerId, PlayerSummary, RoundId, Side, Split, SplitCache
 from equipoise.core.phrases import Phrase, Text
 from equipoise.wire.encode import encode_reply
@@ -27,7 +27,9 @@ def steam(account: int) -> PlayerId:
 
 WHY = Text(Phrase.REASON_GAP, ("5", "7"))
 ORDERS: tuple[effects.Order, ...] = (
-    effects.Assign(OrderId("o1"), WHY, Split((steam(1), PlayerId("bot:3")), (steam(2),), ()), Moment.FREEZE),
+    effects.Assign(
+        OrderId("o1"), WHY, Split((steam(1), PlayerId("bot:3")), (steam(2),), ()), Moment.FREEZE, Purpose.SHUFFLE
+    ),
     effects.Move(OrderId("o2"), WHY, steam(1), Side.A, 1e9),
     effects.Cancel(OrderId("o2")),
     effects.Place(steam(1), None, WHY),

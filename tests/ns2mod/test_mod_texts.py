@@ -65,7 +65,7 @@ def test_every_language_has_all_keys_with_their_arguments(code: str) -> None:
 @pytest.mark.parametrize("code", CODES)
 def test_every_text_is_one_chat_message_of_the_game(code: str) -> None:
     """One argument is a name of 24 bytes, the others are numbers; what quotes a command or a reason may be longer."""
-    quoting = {"Equipoise_Status", "Equipoise_RefusedInGame"}
+    quoting = {f"Equipoise_{key}" for key in ("Status", "RefusedInGame", "Shuffled", "ShuffledUneven")}
     only_numbers = {f"Equipoise_{key}" for key in ("ChoiceOpen", "ReasonGap", "VoteFailed", "VoteTooLate")}
     sizes = {}
     for key, text in BUILD["texts"](code).items():
@@ -83,6 +83,16 @@ def test_a_player_is_shown_by_name_and_a_name_is_no_pattern(modules: Modules) ->
     shown = line(modules, "en", "Equipoise_VoteVoice", "@7", "2", "3")
     assert shown == "Ada %1 {2} wants balanced teams: 2 of 3 for a vote."
     assert line(modules, "en", "Equipoise_UnknownPlayer", "@8") == "No player is known as 8."
+
+
+def test_a_text_within_a_text_is_in_the_readers_language(modules: Modules) -> None:
+    reason = {"phrase": "Equipoise_ReasonAdmin", "args": []}
+    assert line(modules, "en", "Equipoise_ScramblePending", reason) == (
+        "New teams at the next round start: ordered by an admin."
+    )
+    assert line(modules, "de", "Equipoise_ScramblePending", reason) == (
+        "Neue Teams zum nächsten Rundenbeginn: von einem Admin angeordnet."
+    )
 
 
 def test_a_language_gives_way_to_the_servers_and_that_to_english(modules: Modules) -> None:

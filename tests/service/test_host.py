@@ -16,7 +16,7 @@ from equipoise import ratings
 from equipoise.core import effects as f
 from equipoise.core import events as e
 from equipoise.core.model import DueIf, Mode, OrderId, RoundId, Side
-from equipoise.core.phrases import Phrase
+from equipoise.core.phrases import Phrase, Text
 from equipoise.errors import ScriptError
 from tests.hosts import BOOT, Rig, played, player, roster, round_of
 from tests.store.traced import Traced
@@ -309,7 +309,7 @@ async def test_a_command_is_answered_where_it_was_given(rig: Rig) -> None:
     outside = await rig.host.command(("scramble", "next"), "token:ann")
     inside = await rig.post(e.Commanded(0.0, ("scramble", "next"), player(1), admin=True))
 
-    assert [line.phrase for line in outside.lines] == [Phrase.SCRAMBLE_PENDING, Phrase.REASON_ADMIN]
+    assert outside.lines == (Text(Phrase.SCRAMBLE_PENDING, (Text(Phrase.REASON_ADMIN),)),)
     (tell,) = orders(inside, f.Tell)
     assert isinstance(tell, f.Tell)
     assert tell.player == player(1)
@@ -318,7 +318,7 @@ async def test_a_command_is_answered_where_it_was_given(rig: Rig) -> None:
 
 @played
 async def test_what_an_admin_orders_reaches_the_script_with_its_next_poll(rig: Rig) -> None:
-    here = roster([1, 2, 3], [4, 5, 6])
+    here = roster([1, 2, 3, 4], [5, 6])
     await rig.hello(here, mode=Mode.KOTH, phase=e.Phase.RUNNING)
 
     await rig.host.command(("scramble", "now"), "token:ann")

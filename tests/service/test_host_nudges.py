@@ -21,7 +21,7 @@ async def test_what_a_script_reports_is_answered_in_the_reply_and_nudges_nobody(
 
 @played
 async def test_an_order_by_an_admin_from_outside_nudges_the_script_which_gets_it_with_its_next_call(rig: Rig) -> None:
-    await rig.hello(FULL, Mode.KOTH, Phase.RUNNING)
+    await rig.hello(roster([1, 2, 3], [4]), Mode.KOTH, Phase.FREEZE)
 
     await rig.host.command(("scramble", "now"), "token:ann")
 

@@ -10,7 +10,7 @@ from equipoise.core import effects as f
 from equipoise.core import events as e
 from equipoise.core.asks import Moment
 from equipoise.core.model import DueIf, Mode, Roster, RoundId, Side
-from equipoise.core.phrases import Phrase
+from equipoise.core.phrases import Phrase, Text
 from equipoise.wire.values import Reply
 from tests.hosts import Rig, player, roster
 
@@ -50,7 +50,7 @@ def test_uneven_teams_are_shuffled_before_the_round(tmp_path: Path) -> None:
             strong_marines = [number for number in STRONG if player(number) in order.split.a]
             assert len(strong_marines) == 3
             assert CHAIRS & set(order.split.a) == {player(1)}
-            assert said(await rig.post(e.OrderDone(0.0, order.order))) == [Phrase.SHUFFLED]
+            assert said(await rig.post(e.OrderDone(0.0, order.order))) == [Phrase.SHUFFLED_UNEVEN]
 
     asyncio.run(main())
 
@@ -61,7 +61,7 @@ def test_a_shuffle_that_was_ordered_outlives_a_restart_of_the_daemon(tmp_path: P
             await begun(rig)
             await rig.post(e.RoundLive(0.0, RoundId("r1"), seated()))
             answer = await rig.host.command(("shuffle", "next"), "token:owner")
-            assert [line.phrase for line in answer.lines] == [Phrase.SCRAMBLE_PENDING, Phrase.REASON_ADMIN]
+            assert answer.lines == (Text(Phrase.SCRAMBLE_PENDING, (Text(Phrase.REASON_ADMIN),)),)
         async with Rig(tmp_path, system="ns2", seq=rig.seq) as again:
             await again.hello(seated(), Mode.NS2)
             order = the(f.Assign, await again.post(e.RoundStarted(0.0, seated())))

@@ -8,11 +8,16 @@ VETO = 3
 
 
 def assign(
-    daemon: Daemon, red: list[Player], blu: list[Player], bench: list[Player] | None = None, moment: str = "freeze"
+    daemon: Daemon,
+    red: list[Player],
+    blu: list[Player],
+    bench: list[Player] | None = None,
+    moment: str = "freeze",
+    purpose: str = "equal_sides",
 ) -> None:
     """Give an `assign` with the next reply."""
     teams = {"red": ids(red), "blu": ids(blu), "bench": ids(bench or [])}
-    daemon.order("assign", order="a-1", reason=WHY, moment=moment, **teams)
+    daemon.order("assign", order="a-1", reason=WHY, moment=moment, purpose=purpose, **teams)
 
 
 def move(daemon: Daemon, player: Player, side: str, deadline: float = 5.0, order: str = "m-1") -> None:

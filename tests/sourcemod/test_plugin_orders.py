@@ -25,6 +25,32 @@ def test_a_split_is_applied_in_the_freeze_time(game: Game, daemon: Daemon, plugi
     assert not any("wins in a row" in line for line in red[0].chat)
 
 
+def test_of_a_scramble_players_read_one_line_and_the_game_announces_it(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    game.start_map("koth_harvest_final")
+    red, blu = crowd(game, 2, 2)
+    in_freeze(game)
+    before = [len(player.chat) for player in (*red, *blu)]
+    daemon.answers["order_done"] = lambda event: [{"kind": "say", "text": WHY}]
+    assign(daemon, [red[0], blu[0]], [red[1], blu[1]], purpose="scramble")
+    poll(game)
+    settle(game)
+    said = [player.chat[count:] for player, count in zip((*red, *blu), before, strict=True)]
+    assert all(len(lines) == 1 and "3 wins in a row" in lines[0] for lines in said)
+    assert [fields["alert_type"] for _, name, fields in game.history if name == "teamplay_alert"] == [0]
+
+
+def test_a_scramble_that_moves_nobody_is_not_announced_by_the_game(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    red, blu = crowd(game, 2, 2)
+    in_freeze(game)
+    assign(daemon, red, blu, purpose="scramble")
+    poll(game)
+    assert daemon.results() == {"a-1": ""}
+    assert "teamplay_alert" not in game.events()
+
+
 def test_a_round_start_is_answered_within_its_freeze_time(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("koth_harvest_final")
     red, blu = crowd(game, 2, 2)

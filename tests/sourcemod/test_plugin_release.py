@@ -50,6 +50,36 @@ def test_every_language_says_everything(language: str) -> None:
         assert "%" not in str(text).replace("%%", ""), phrase.key
 
 
+@pytest.mark.parametrize("language", ["en", *LANGUAGES])
+def test_every_announcement_with_its_reasons_fits_into_a_line_of_chat(language: str) -> None:
+    """A chat message has 255 bytes (SayText2 in SourceMod's PrintToChat: char buffer[254]), the prefix included."""
+    folder = TRANSLATIONS if language == "en" else TRANSLATIONS / language
+    file = phrases(folder / "equipoise.phrases.txt")
+    texts = {phrase: str(file[phrase.key][language]).replace("%%", "%") for phrase in Phrase}
+
+    def longest(*kinds: str) -> str:
+        return max(
+            (text for phrase, text in texts.items() if phrase.name.startswith(kinds)), key=lambda t: len(t.encode())
+        )
+
+    reason = longest(
+        "REASON_WAITING", "REASON_ROUND_TWO", "REASON_ROUNDS", "REASON_NO_C", "REASON_ADMIN", "REASON_VOTE"
+    )
+    given = {
+        Phrase.SCRAMBLED: ("Defenders", "100", reason),
+        Phrase.SCRAMBLED_UNEVEN: ("Defenders", "100", reason, longest("CAUSE")),
+        Phrase.SCRAMBLED_UNKNOWN: (reason,),
+        Phrase.SHUFFLE_NEEDLESS: ("Defenders", "100", longest("CAUSE")),
+        Phrase.SCRAMBLE_PENDING: (reason,),
+        Phrase.SCRAMBLE_WAITS: (reason, "24"),
+    }
+    for phrase, args in given.items():
+        line = texts[phrase]
+        for number, arg in enumerate(args, 1):
+            line = line.replace(f"{{{number}}}", arg)
+        assert len(f"\x04[Equipoise]\x01 {line}".encode()) < 254, line
+
+
 def own_phrases() -> dict[str, Tree]:
     """What the plugin says by itself, in English."""
     return phrases(TRANSLATIONS / "equipoise.plugin.phrases.txt")

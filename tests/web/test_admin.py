@@ -266,7 +266,7 @@ def test_a_dry_run_proposes_and_changes_nothing(daemon: Daemon) -> None:
 
 
 def test_a_scramble_reaches_the_script_with_its_next_poll(daemon: Daemon) -> None:
-    crowd(daemon, "red", "red", "blu", "blu")
+    crowd(daemon, "red", "red", "red", "blu")
     answer = daemon.call("POST", "/v1/admin/servers/arena-1/scramble", {})
     assert answer.body["ok"] is True
     kinds = [order["kind"] for order in daemon.post(batch(2)).body["orders"]]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.core.asks import Moment
+from equipoise.core.asks import Moment, Purpose
 from equipoise.core.effects import Assign, Cancel, Lock, Move, OpenVote, Order, Place, Say, Tell, Unlock
 from equipoise.core.model import (
     DueIf,
@@ -35,8 +35,11 @@ ids = st.integers(1, 2**32 - 1).map(lambda account: PlayerId(str(765611979602657
 pools = st.lists(ids, unique=True, max_size=12).map(tuple)
 orders = st.text(min_size=1, max_size=8).map(OrderId)
 sides = st.sampled_from(Side)
-texts = st.builds(
+plain_texts = st.builds(
     Text, st.sampled_from(Phrase), st.lists(st.text(max_size=8) | ids.map("@{}".format), max_size=3).map(tuple)
+)
+texts = plain_texts | st.builds(
+    Text, st.sampled_from(Phrase), st.lists(st.text(max_size=8) | plain_texts, max_size=3).map(tuple)
 )
 floats = st.floats(0, 1e6)
 
@@ -56,7 +59,7 @@ def caches(draw: st.DrawFn) -> SplitCache:
 
 
 commands: st.SearchStrategy[Order] = st.one_of(
-    st.builds(Assign, orders, texts, pools.flatmap(splits_of), st.sampled_from(Moment)),
+    st.builds(Assign, orders, texts, pools.flatmap(splits_of), st.sampled_from(Moment), st.sampled_from(Purpose)),
     st.builds(Move, orders, texts, ids, sides, floats),
     st.builds(Cancel, orders),
     st.builds(Place, ids, st.none() | sides, texts),
@@ -106,8 +109,10 @@ def _read(sent: dict[str, Any]) -> Reply:
     )
 
 
-def _text(sent: dict[str, Any] | None) -> Text | None:
-    return sent and Text(PHRASES[sent["phrase"]], tuple(sent["args"]))
+def _text(sent: dict[str, Any] | None) -> Any:
+    if sent is None:
+        return None
+    return Text(PHRASES[sent["phrase"]], tuple(_text(arg) if isinstance(arg, dict) else arg for arg in sent["args"]))
 
 
 def _due_if(word: str) -> DueIf:
@@ -125,7 +130,8 @@ def _order(sent: dict[str, Any]) -> Order:
     match sent.pop("kind"):
         case "assign":
             split = Split(*(tuple(sent[part]) for part in ("red", "blu", "bench")))
-            return Assign(sent["order"], _text(sent["reason"]), split, Moment(sent["moment"]))
+            moment, purpose = Moment(sent["moment"]), Purpose(sent["purpose"])
+            return Assign(sent["order"], _text(sent["reason"]), split, moment, purpose)
         case "move":
             return Move(sent["order"], _text(sent["reason"]), sent["id"], SIDES[sent["side"]], sent["deadline"])
         case "cancel":
@@ -193,7 +199,8 @@ def test_a_refusal_quotes_little_of_the_request_and_only_valid_unicode() -> None
 
 
 POOL = tuple(PlayerId(str(76561202255233023 - n)) for n in range(100))
-SCRAMBLE = Assign(OrderId("o-1"), Text(Phrase.REASON_STREAK, ("3",)), Split(POOL[:50], POOL[50:]), Moment.FREEZE)
+STREAK = Text(Phrase.REASON_STREAK, ("3",))
+SCRAMBLE = Assign(OrderId("o-1"), STREAK, Split(POOL[:50], POOL[50:]), Moment.FREEZE, Purpose.SCRAMBLE)
 LOCKS = tuple(Lock(id, Side.A, None) for id in POOL)
 CACHE = SplitCache(POOL, tuple(Split(POOL[:k], POOL[k : 2 * k], POOL[2 * k :]) for k in range(2, 51)))
 SUMMARIES = tuple(PlayerSummary(id, 1234.0, 10, True) for id in POOL)
@@ -202,7 +209,7 @@ SUMMARIES = tuple(PlayerSummary(id, 1234.0, 10, True) for id in POOL)
 def test_a_scramble_of_24_with_everything_around_it_fits_whole() -> None:
     pool, summaries = POOL[:24], SUMMARIES[:24]
     cache = SplitCache(pool, tuple(Split(pool[:k], pool[k : 2 * k], pool[2 * k :]) for k in range(2, 13)))
-    assign = Assign(OrderId("o"), Text(Phrase.REASON_ADMIN), Split(pool[:12], pool[12:]), Moment.NOW)
+    assign = Assign(OrderId("o"), STREAK, Split(pool[:12], pool[12:]), Moment.NOW, Purpose.SCRAMBLE)
     reply = Reply(orders=(assign, *LOCKS[:24]), summaries=summaries, cache=cache)
     assert _read(json.loads(encode_reply(reply))) == reply
 

@@ -15,7 +15,7 @@ from typing import Any
 from equipoise.balancing.chances import Values, chance, field_skills, on_both_sides, on_field, outlook, skills
 from equipoise.balancing.joins import side_of_joiner
 from equipoise.balancing.means import best, who_plays
-from equipoise.balancing.shuffles import shuffled
+from equipoise.balancing.shuffles import friends_decide, shuffled
 from equipoise.core import model as core
 from equipoise.core.asks import AskChance, AskMoves, AskSide, AskSplit, CacheSplits, Purpose
 from equipoise.core.bench import duel
@@ -83,6 +83,7 @@ def _split(ask: AskSplit, system: System[Any]) -> SplitSolved:
         after=outlook(system, ask.context, split.a, split.b, commanders),
         spread_before=_spread(here),
         spread_after=_spread(there),
+        friends=ask.purpose is Purpose.SHUFFLE and friends_decide(ask, split, commanders, system),
     )
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
 from equipoise.balancing.chances import chance, match_to_come, on_field, skills
 from equipoise.core.asks import AskSplit, ShuffleTerms
 from equipoise.core.model import Entry, PlayerId, Side, Split
+from equipoise.core.outlook import is_even
 from equipoise.ratings.system import System
 from equipoise.solver import Assignment, Budget, Pin, shuffle
 
@@ -24,6 +26,18 @@ EVEN = ShuffleTerms((0.5, 0.5))
 def shuffled(ask: AskSplit, commanders: frozenset[PlayerId], system: System[Any]) -> Split:
     """The split that a shuffle's terms choose; `SplitError` when commanders and sizes allow none."""
     return Shuffle(ask, commanders, system).solved()
+
+
+def friends_decide(ask: AskSplit, split: Split, commanders: frozenset[PlayerId], system: System[Any]) -> bool:
+    """Whether the sides of this shuffle are not called even, and those of the same shuffle without friends would be."""
+    terms = ask.terms or EVEN
+
+    def even(split: Split) -> bool:
+        return is_even(chance(system, ask.context, split.a, split.b, commanders))
+
+    if not terms.groups or even(split):
+        return False
+    return even(shuffled(replace(ask, terms=replace(terms, groups=())), commanders, system))
 
 
 class Shuffle:

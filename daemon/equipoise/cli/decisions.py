@@ -113,7 +113,12 @@ def _players(line: Line) -> str:
         here = [id for id in detail["split"][place] if id in moved or place == "bench"]
         if here:
             told.append(f"{_listed(here, names)} → {word}" if place != "bench" else f"{_listed(here, names)} {word}")
-    return "; ".join(told) or ("nobody moves" if "players" in detail else "")
+    return ("; ".join(told) or ("nobody moves" if "players" in detail else "")) + _cause(detail)
+
+
+def _cause(detail: dict[str, Any]) -> str:
+    """Why a split is not even, or moves nobody."""
+    return f" ({detail['cause']})" if "cause" in detail else ""
 
 
 def _listed(ids: Iterable[str], names: dict[str, str]) -> str:

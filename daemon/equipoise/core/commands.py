@@ -103,7 +103,7 @@ def _scramble_next(state: State, event: Commanded) -> Effects:
     due = scrambles.make_due(state, reason)
     off = () if state.memory.enabled else (Text(Phrase.STATUS_OFF),)
     # An admin in the game reads what is due as all players do, but that it waits for `on` is for them alone.
-    lines = off if due and event.by is not None else (Text(Phrase.SCRAMBLE_PENDING), reason, *off)
+    lines = off if due and event.by is not None else (scrambles.announced(state, reason), *off)
     return (*(_tell(event, *lines) if lines else ()), *due, *scrambles.in_freeze(state))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from equipoise.core.asks import Ask, Moment
+from equipoise.core.asks import Ask, Moment, Purpose
 from equipoise.core.events import Commanded, Event, Phase
 from equipoise.core.model import OrderId, Participant, PlayerId, Round, Side, Split
 from equipoise.core.outlook import Outlook
@@ -27,6 +27,7 @@ class Assign:
     reason: Text
     split: Split
     moment: Moment
+    purpose: Purpose
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +156,8 @@ class LogDecision:
     """Standard deviations of the skills on A and on B after a split, in points."""
     side: Side | None = None
     """Where these players go, or have to stay."""
+    cause: Text | None = None
+    """Why a split is not called even, or moves nobody."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -228,6 +228,8 @@ class SplitSolved:
     """Standard deviations of the skills on A and on B before the split, in points; None when a side was empty."""
     spread_after: tuple[float, float] | None = None
     """The same after the split; None for a split from the cache."""
+    friends: bool = False
+    """NS2: the sides are not even, and would be if these players were no friends."""
 
     def moved(self) -> tuple[PlayerId, ...]:
         """The humans whose place the split changes: their side, or whether they play."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+EVEN_CHANCES = (0.45, 0.55)
+"""Win probabilities at which players read that teams are even."""
+
 WITHIN = 1.2815515655446004
 """Standard deviations on each side of the mean that 80 % of a normal variable lie within."""
 
@@ -15,6 +18,16 @@ def interval(mean: float, deviation: float) -> tuple[float, float]:
     [1072, 1328]
     """
     return mean - WITHIN * deviation, mean + WITHIN * deviation
+
+
+def is_even(chance: float) -> bool:
+    """Whether players read of teams with this win probability that they are even.
+
+    >>> is_even(0.55), is_even(0.56)
+    (True, False)
+    """
+    low, high = EVEN_CHANCES
+    return low <= chance <= high
 
 
 @dataclass(frozen=True, slots=True)

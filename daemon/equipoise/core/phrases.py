@@ -1,7 +1,8 @@
 """All texts for players and operators: phrase keys that the scripts translate, and their English text.
 
 The SourceMod translation files have the same keys and numbers of arguments; a test compares them. An argument that
-starts with `@` is a player id, which the script shows as the player's name.
+starts with `@` is a player id, which the script shows as the player's name. An argument may be a text itself: so one
+line says what was done, why, and what keeps the teams from being even.
 """
 
 from __future__ import annotations
@@ -39,15 +40,23 @@ class Phrase(Enum):
     REFUSED_ADMIN = "Only admins may do that."
     REFUSED_GAP = "That would make it {1} against {2}."
     REFUSED_IN_GAME = "This server takes no admin commands from the game: {1}"
-    # Announcements.
-    SCRAMBLED = "Teams are balanced. Win chance of {1}: {2} %."
-    SCRAMBLED_INTERVAL = "Teams are balanced. Win chance of {1}: {2} % ({3} to {4})."
-    SHUFFLED = "Teams are shuffled. Players moved: {1}. Win chance of {2}: {3} %."
-    SHUFFLED_INTERVAL = "Teams are shuffled. Players moved: {1}. Win chance of {2}: {3} % ({4} to {5})."
-    SHUFFLE_NEEDLESS = "Teams stay as they are. Win chance of {1}: {2} %."
-    SHUFFLE_NEEDLESS_INTERVAL = "Teams stay as they are. Win chance of {1}: {2} % ({3} to {4})."
+    # Announcements. The last arguments are texts: why it was done, and why the teams are not even.
+    SCRAMBLED = "Teams are balanced ({3}). Win chance of {1}: {2} %."
+    SCRAMBLED_UNEVEN = "New teams ({3}), but not even: {4}. Win chance of {1}: {2} %."
+    SCRAMBLED_UNKNOWN = "New teams ({1}). Their win chance is not known."
+    SHUFFLED = "Teams are shuffled ({4}). Players moved: {1}. Win chance of {2}: {3} %."
+    SHUFFLED_UNEVEN = "Teams are shuffled ({4}), but not even: {5}. Players moved: {1}. Win chance of {2}: {3} %."
+    SHUFFLE_NEEDLESS = "Teams stay as they are: {3}. Win chance of {1}: {2} %."
     SHUFFLE_RESTARTS = "Teams are shuffled: the round starts again."
-    SCRAMBLE_PENDING = "Teams will be balanced at the next round start:"
+    SCRAMBLE_PENDING = "New teams at the next round start: {1}."
+    SCRAMBLE_WAITS = "New teams as soon as {2} players are here: {1}."
+    # Why teams are as even, or as uneven, as they are.
+    CAUSE_EVEN = "they are even"
+    CAUSE_HEAD_COUNT = "one side has more players"
+    CAUSE_STAR = "one player is far above all others"
+    CAUSE_FRIENDS = "friends stay together"
+    CAUSE_FEW = "too few players to choose from"
+    CAUSE_RULES = "this server's rules allow no better split"
     SCRAMBLE_CANCELLED = "The pending new teams were cancelled."
     BENCHED = "You sit out this round: you have sat out least often."
     DUEL_WAIT = "You play from the next round."
@@ -200,10 +209,10 @@ _REFUSALS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A phrase with its arguments."""
+    """A phrase with its arguments; one that is a text itself is shown in the reader's language, too."""
 
     phrase: Phrase
-    args: tuple[str, ...] = ()
+    args: tuple[str | Text, ...] = ()
 
     @property
     def english(self) -> str:
@@ -211,19 +220,18 @@ class Text:
 
         >>> Text(Phrase.REASON_STREAK, ("3",)).english
         '3 wins in a row'
+        >>> Text(Phrase.SCRAMBLE_PENDING, (Text(Phrase.REASON_ADMIN),)).english
+        'New teams at the next round start: ordered by an admin.'
         """
         text = self.phrase.value
         for number, arg in enumerate(self.args, 1):
-            text = text.replace(f"{{{number}}}", arg.removeprefix("@"))
+            text = text.replace(f"{{{number}}}", arg.english if isinstance(arg, Text) else arg.removeprefix("@"))
         return text
 
 
 _WITH_INTERVAL = {
     plain: Phrase[f"{plain.name}_INTERVAL"]
     for plain in (
-        Phrase.SCRAMBLED,
-        Phrase.SHUFFLED,
-        Phrase.SHUFFLE_NEEDLESS,
         Phrase.VOTE_EVEN,
         Phrase.TEAMS_CHANCE,
         Phrase.DRY_RUN,

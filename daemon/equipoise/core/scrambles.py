@@ -16,6 +16,7 @@ players who sat out the last round come in. NS2 has one of its own, the shuffle 
 from __future__ import annotations
 
 from dataclasses import replace
+from math import dist, log, sqrt
 
 from equipoise.core import cached_splits, shuffles, wishes
 from equipoise.core.asks import AskSplit, Moment, Purpose
@@ -30,6 +31,7 @@ from equipoise.core.bench import (
 from equipoise.core.effects import Assign, DecisionKind, LogDecision, Say, Tell, Unlock
 from equipoise.core.events import Phase, ScrambledAlone, SplitSolved
 from equipoise.core.model import Mode, OrderId, PlayerId, Side, Split, is_bot
+from equipoise.core.outlook import EVEN_CHANCES, is_even
 from equipoise.core.phrases import Phrase, Text, percent, with_chance
 from equipoise.core.state import Effects, State
 
@@ -53,7 +55,14 @@ def make_due(state: State, reason: Text) -> Effects:
     if state.memory.pending is not None:
         return ()
     state.memory = replace(state.memory, pending=reason)
-    return (LogDecision("pending", reason), Say(Text(Phrase.SCRAMBLE_PENDING)), Say(reason))
+    return (LogDecision("pending", reason), Say(announced(state, reason)))
+
+
+def announced(state: State, reason: Text) -> Text:
+    """A line that says when a due scramble will be carried out, and why it is due."""
+    if state.enough_players:
+        return Text(Phrase.SCRAMBLE_PENDING, (reason,))
+    return Text(Phrase.SCRAMBLE_WAITS, (reason, str(state.rules.scramble.min_players)))
 
 
 def due_after_waiting(state: State) -> Effects:
@@ -239,19 +248,47 @@ def _ask_again(state: State, question: AskSplit) -> Effects:
 
 
 def _order(state: State, event: SplitSolved) -> Effects:
-    if event.ask.purpose is Purpose.SHUFFLE and not event.moved():
-        return shuffles.without_moves(state, event)
+    if event.ask.purpose in _SCRAMBLES and not event.moved():
+        return _without_moves(state, event)
     first = shuffles.first(state, event.ask.moment) if state.ns2 else ()
     order = state.next_order()
     state.attempts += 1
     split = humans_only(event.split)
     split = replace(split, bench=(*split.bench, *_others(state)))
     state.assigned[order] = replace(event, split=split)
-    kind, reason, moved = _KINDS[event.ask.purpose], event.ask.reason, event.moved()
     return (
         *first,
-        Assign(order, reason, split, event.ask.moment),
-        LogDecision(kind, reason, order, split, moved, event.before, event.after, event.spread_after),
+        Assign(order, event.ask.reason, split, event.ask.moment, event.ask.purpose),
+        _logged(state, state.assigned[order], order),
+    )
+
+
+def _without_moves(state: State, event: SplitSolved) -> Effects:
+    """End a scramble that moves nobody: what was due and the streak are over, players read why, and nobody is locked.
+
+    A shuffle that nobody asked for passes in silence.
+    """
+    chosen = shuffles.without_moves(state, event) if state.ns2 else ()
+    if state.memory.pending is None:
+        return ()
+    state.memory = replace(state.memory, pending=None, tally=state.memory.tally.scrambled())
+    chance = percent(event.after.chance if event.after else None)
+    text = Text(Phrase.SHUFFLE_NEEDLESS, (state.side_name(Side.A), chance, cause(state, event)))
+    return (_logged(state, event), Say(text), *chosen, *in_freeze(state))
+
+
+def _logged(state: State, event: SplitSolved, order: OrderId | None = None) -> LogDecision:
+    expected = event.after is None or (event.moved() and is_even(event.after.chance))
+    return LogDecision(
+        _KINDS[event.ask.purpose],
+        event.ask.reason,
+        order,
+        humans_only(event.split),
+        event.moved(),
+        event.before,
+        event.after,
+        event.spread_after,
+        cause=None if expected or event.ask.purpose not in _SCRAMBLES else cause(state, event),
     )
 
 
@@ -287,16 +324,79 @@ def done(state: State, order: OrderId, now: float) -> Effects:
 
 
 def _tell_scramble(state: State, event: SplitSolved) -> Effects:
-    """Announce the win probability, and the reason if it was not announced when the scramble became due."""
-    at_once, shuffle = event.ask.moment is Moment.NOW, event.ask.purpose is Purpose.SHUFFLE
-    # That a vote passed was said when the shuffle was asked for.
-    voted = shuffle and event.ask.reason.phrase is Phrase.REASON_VOTE
-    reason = (Say(event.ask.reason),) if at_once and not voted else ()
+    """One line for all players: the reason, the win probability, and why it is not even where it is not."""
+    reason = event.ask.reason
     if event.after is None:
-        return reason
-    if shuffle:
-        return (*reason, Say(shuffles.announcement(state, event)))
-    return (*reason, Say(with_chance(Phrase.SCRAMBLED, (state.side_name(Side.A),), event.after)))
+        return (Say(Text(Phrase.SCRAMBLED_UNKNOWN, (reason,))),)
+    shuffle, even = event.ask.purpose is Purpose.SHUFFLE, is_even(event.after.chance)
+    phrase = _ANNOUNCED[shuffle, even]
+    moved = (str(shuffles.changed_side(event)),) if shuffle else ()
+    why = (reason,) if even else (reason, cause(state, event))
+    return (Say(Text(phrase, (*moved, state.side_name(Side.A), percent(event.after.chance), *why))),)
+
+
+_ANNOUNCED = {
+    (False, True): Phrase.SCRAMBLED,
+    (False, False): Phrase.SCRAMBLED_UNEVEN,
+    (True, True): Phrase.SHUFFLED,
+    (True, False): Phrase.SHUFFLED_UNEVEN,
+}
+"""What players read of new teams: of a shuffle or a scramble, that are even or not."""
+
+FEW_PLAYERS = 6
+"""Up to so many players have at most ten splits into equal sides: none of them may be even."""
+
+
+def cause(state: State, event: SplitSolved) -> Text:
+    """Why a split is as even as it is: the first cause that holds."""
+    return Text(_cause(state, event))
+
+
+def _cause(state: State, event: SplitSolved) -> Phrase:
+    if event.after is None:
+        return Phrase.CAUSE_RULES
+    if is_even(event.after.chance):
+        return Phrase.CAUSE_EVEN
+    likely = Side.A if event.after.chance > 0.5 else Side.B
+    if len(_players_on(likely, event)) > len(_players_on(likely.other, event)):
+        return Phrase.CAUSE_HEAD_COUNT
+    if event.friends:
+        return Phrase.CAUSE_FRIENDS
+    if _star_decides(state, event, likely):
+        return Phrase.CAUSE_STAR
+    return Phrase.CAUSE_FEW if len(event.ask.entries) <= FEW_PLAYERS else Phrase.CAUSE_RULES
+
+
+def _players_on(side: Side, event: SplitSolved) -> set[PlayerId]:
+    """Everybody on a side after a split, with its bots, which orders do not name."""
+    bots = {entry.id for entry in event.ask.entries if entry.bot and entry.side is side}
+    return bots | set(event.split.a if side is Side.A else event.split.b)
+
+
+def _star_decides(state: State, event: SplitSolved, likely: Side) -> bool:
+    """The strongest player makes their side the likely winner, and stands out from all others.
+
+    Were they as strong as the second, the sides would be even. Their lead is also more than the standard deviation of
+    the others' skills: the best of many ordinary players is no star.
+    """
+    assert event.after is not None
+    players = {side: _players_on(side, event) for side in Side}
+    skills = {id: state.summaries[id].balance for id in players[Side.A] | players[Side.B] if id in state.summaries}
+    if len(skills) < 3 or event.difference is None or (event.difference > 0) is not (likely is Side.A):
+        return False
+    star, second, *_ = sorted(skills, key=lambda id: -skills[id])
+    lead = skills[star] - skills[second]
+    others = [skill for id, skill in skills.items() if id != star]
+    deviation = dist(others, [sum(others) / len(others)] * len(others)) / sqrt(len(others))
+    # The log odds are proportional to the difference in every system, or nearly so.
+    even_part = _log_odds(EVEN_CHANCES[1]) / abs(_log_odds(event.after.chance))
+    decides = lead >= abs(event.difference) * (1 - even_part)
+    return star in players[likely] and decides and lead > deviation
+
+
+def _log_odds(chance: float) -> float:
+    chance = min(max(chance, 1e-9), 1 - 1e-9)
+    return log(chance / (1 - chance))
 
 
 def _scrambled(state: State, split: Split) -> Effects:

@@ -8,14 +8,12 @@ players read so first.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from equipoise.core import wishes
 from equipoise.core.asks import Moment, Purpose
-from equipoise.core.effects import LogDecision, Say
+from equipoise.core.effects import Say
 from equipoise.core.events import Phase, SplitSolved
 from equipoise.core.model import DueIf, Side
-from equipoise.core.phrases import Phrase, Text, with_chance
+from equipoise.core.phrases import Phrase, Text
 from equipoise.core.state import Effects, State
 
 
@@ -50,14 +48,9 @@ def in_time(state: State, moment: Moment) -> bool:
 
 
 def without_moves(state: State, event: SplitSolved) -> Effects:
-    """No player has to move: say so to players who asked for a shuffle; one that nobody asked for passes in silence."""
+    """No player has to move: this freeze needs no other shuffle of the same players, and wishes are weighed anew."""
     state.even_version = state.version
-    chosen = wishes.shuffled(state, event.split)
-    if state.memory.pending is None:
-        return ()
-    state.memory = replace(state.memory, pending=None)
-    text = with_chance(Phrase.SHUFFLE_NEEDLESS, (state.side_name(Side.A),), event.after)
-    return (LogDecision("shuffle", text, before=event.before, after=event.after), Say(text), *chosen)
+    return wishes.shuffled(state, event.split)
 
 
 def first(state: State, moment: Moment) -> Effects:
@@ -68,16 +61,11 @@ def first(state: State, moment: Moment) -> Effects:
 
 def done(state: State, event: SplitSolved) -> Effects:
     """A shuffle was carried out: count its moves, and weigh the wishes anew."""
-    state.shuffle_moves += _changed_side(event)
+    state.shuffle_moves += changed_side(event)
     return wishes.shuffled(state, event.split)
 
 
-def announcement(state: State, event: SplitSolved) -> Text:
-    """How many players changed side, and the win probability."""
-    return with_chance(Phrase.SHUFFLED, (str(_changed_side(event)), state.side_name(Side.A)), event.after)
-
-
-def _changed_side(event: SplitSolved) -> int:
+def changed_side(event: SplitSolved) -> int:
     """The number of players who changed side; joiners who were placed did not."""
     placed = {entry.id for entry in event.ask.entries if entry.side is None}
     return sum(player not in placed for player in event.moved())

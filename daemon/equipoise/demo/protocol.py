@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, assert_never
 
 from equipoise.core import effects
 from equipoise.core import events as e
-from equipoise.core.asks import Moment
+from equipoise.core.asks import Moment, Purpose
 from equipoise.core.model import STEAM_ID_BASE, Counts, Mode, OrderId, PlayerId, Roster, Round, Span, Split, is_bot
 from equipoise.core.phrases import Phrase, Text
 from equipoise.wire import NS2, TF2, Game
@@ -160,7 +160,8 @@ def decoded(order: wire.AnyOrder) -> effects.Order:
     match order:
         case wire.Assign():
             split = Split(*(tuple(map(PlayerId, ids)) for ids in (order.red, order.blu, order.bench)))
-            return effects.Assign(OrderId(order.order), phrase(order.reason), split, Moment(order.moment))
+            reason, moment, purpose = phrase(order.reason), Moment(order.moment), Purpose(order.purpose)
+            return effects.Assign(OrderId(order.order), reason, split, moment, purpose)
         case wire.Move():
             side = SIDES[order.side]
             return effects.Move(OrderId(order.order), phrase(order.reason), PlayerId(order.id), side, order.deadline)
@@ -184,4 +185,5 @@ def decoded(order: wire.AnyOrder) -> effects.Order:
 
 def phrase(text: wire.Text) -> Text:
     """A phrase by its key."""
-    return Text(_PHRASES[text.phrase], text.args)
+    args = (phrase(arg) if isinstance(arg, wire.Text) else arg for arg in text.args)
+    return Text(_PHRASES[text.phrase], tuple(args))

@@ -38,8 +38,13 @@ def english(text: Text, names: Names) -> str:
     >>> english(Text(Phrase.RANK, (f"@{ann}", "2", "11", "1204", "7-0-5")), {ann: "Ann"})
     'Ann: rank 2 of 11, rating 1204, won-drawn-lost 7-0-5.'
     """
-    args = [names.get(PlayerId(arg[1:]), arg) if arg.startswith("@") else arg for arg in text.args]
-    return Text(text.phrase, tuple(args)).english
+
+    def argument(arg: str | Text) -> str:
+        if isinstance(arg, Text):
+            return english(arg, names)
+        return names.get(PlayerId(arg[1:]), arg) if arg.startswith("@") else arg
+
+    return Text(text.phrase, tuple(map(argument, text.args))).english
 
 
 def listed(ids: Iterable[PlayerId], names: Names) -> str:

@@ -75,6 +75,8 @@ def _detail(effect: LogDecision) -> dict[str, object] | None:
         before, after = effect.before, effect.after
         detail |= {"before": before.chance if before else None, "after": after.chance}
         detail |= {"before_outlook": before and asdict(before), "after_outlook": asdict(after)}
+    if effect.cause is not None:
+        detail["cause"] = effect.cause.english
     if effect.spread is not None:
         detail["spread"] = [round(each, 1) for each in effect.spread]
     return detail or None

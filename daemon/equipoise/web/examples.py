@@ -41,6 +41,7 @@ _ROUND = {
         {"id": BOB, "side": "blu", "seconds": {"blu": 95.0}, "fought": True},
     ],
 }
+_STREAK = {"phrase": "Equipoise_ReasonStreak", "args": ["3"]}
 _HELLO = {
     "kind": "hello",
     "plugin": "0.1.0",
@@ -63,7 +64,7 @@ EXAMPLES: Mapping[Any, Any] = {
     },
     orders.Reply: {
         "ok": True,
-        "orders": [{"kind": "say", "text": {"phrase": "Equipoise_Scrambled", "args": ["51"]}}],
+        "orders": [{"kind": "say", "text": {"phrase": "Equipoise_Scrambled", "args": ["RED", "51", _STREAK]}}],
         "rounds": {"1763622000123-1": "stored"},
         "players": [{"id": ANN, "rating": 1018.0, "rounds": 1, "visible": False}],
         "pending": False,

@@ -102,7 +102,8 @@ async def _done(answer: CommandAnswer, host: Host, game: Game) -> CommandDone:
 
 
 def _line(text: Text) -> Line:
-    return Line(text.phrase.key, text.args, text.english)
+    args = (arg.english if isinstance(arg, Text) else arg for arg in text.args)
+    return Line(text.phrase.key, tuple(args), text.english)
 
 
 async def _proposed(proposal: Proposal, pool: Pool, game: Game, sides: tuple[str, str]) -> Proposed:

@@ -92,8 +92,8 @@ def _halved(each: effects.Order) -> effects.Order:
 def order(each: effects.Order, game: Game) -> orders.AnyOrder:
     """An order, its sides in the game's words."""
     match each:
-        case effects.Assign(id, reason, split, moment):
-            return orders.Assign(id, text(reason), split.a, split.b, split.bench, moment.value)
+        case effects.Assign(id, reason, split, moment, purpose):
+            return orders.Assign(id, text(reason), split.a, split.b, split.bench, moment.value, purpose.value)
         case effects.Move(id, reason, player, side, deadline):
             return orders.Move(id, text(reason), player, game.word(side), float(deadline))
         case effects.Cancel(id):
@@ -127,7 +127,7 @@ def player(summary: PlayerSummary) -> orders.PlayerSummary:
 
 def text(said: Text) -> orders.Text:
     """A phrase as its key and arguments, which the script translates."""
-    return orders.Text(said.phrase.key, said.args)
+    return orders.Text(said.phrase.key, tuple(text(arg) if isinstance(arg, Text) else arg for arg in said.args))
 
 
 def due_if(outcomes: tuple[DueIf, ...], game: Game) -> tuple[str, ...]:

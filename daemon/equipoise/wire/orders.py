@@ -15,10 +15,14 @@ from equipoise.wire.values import RoundStatus
 
 
 class Text(msgspec.Struct, frozen=True):
-    """A phrase that the script translates; an argument `@<id>` is shown as that player's name."""
+    """A phrase that the script translates.
+
+    An argument `@<id>` is shown as that player's name, one that is a text itself in the reader's language. The phrases
+    of older scripts have no place for such an argument, and read well without it.
+    """
 
     phrase: str
-    args: tuple[str, ...]
+    args: tuple[str | Text, ...]
 
 
 class Order(msgspec.Struct, frozen=True, tag_field="kind"):
@@ -36,6 +40,8 @@ class Assign(Order, frozen=True, tag="assign"):
     """Who goes to side B."""
     bench: tuple[str, ...]
     moment: Literal["freeze", "now"]
+    purpose: Literal["duel", "scramble", "equal_sides", "shuffle"]
+    """Of a scramble or shuffle all players read the reason when it is done; of the others, only those who are moved."""
 
 
 class Move(Order, frozen=True, tag="move"):

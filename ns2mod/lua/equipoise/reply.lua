@@ -37,13 +37,19 @@ local function PlayerId(value)
     return type(value) == "string" and Codec.AccountId(value) or nil
 end
 
+local Phrase
+
+-- One that is a table is a text itself.
 local function Argument(value)
+    if type(value) == "table" then
+        return Phrase(value) or ""
+    end
     local player = string.match(Text(value), "^@(.*)$")
     local account = player and PlayerId(player)
     return account and "@" .. account or (type(value) == "number" and tostring(value) or Text(value))
 end
 
-local function Phrase(value)
+function Phrase(value)
     if type(value) ~= "table" or type(value.phrase) ~= "string" then
         return nil
     end

@@ -31,12 +31,15 @@ local function Find(self, language, phrase)
     return phrase
 end
 
--- The text of {phrase, args}. An argument "@<id>" is a player, whose name `nameOf` knows, or nil; a phrase that is not
--- known is shown by its key.
+-- The text of {phrase, args}. An argument "@<id>" is a player, whose name `nameOf` knows, or nil; a table is a text
+-- itself. A phrase that is not known is shown by its key.
 function Texts:Line(language, text, nameOf)
     local args = text.args or {}
     local line = string.gsub(Find(self, language, text.phrase), "{(%d+)}", function(number)
         local arg = args[tonumber(number)]
+        if type(arg) == "table" then
+            return self:Line(language, arg, nameOf)
+        end
         local id = type(arg) == "string" and string.match(arg, "^@(.+)$")
         if id then
             return nameOf and nameOf(id) or id

@@ -5,6 +5,9 @@
 #define LIFE_ALIVE 0
 #define LIFE_DEAD 2
 
+// teamplay_alert's alert_type of the game's own scramble (teamplayroundbased_gamerules.cpp 2404)
+#define ALERT_SCRAMBLE 0
+
 // Who goes where; TFTeam_Spectator is the bench.
 enum struct Plan
 {
@@ -55,9 +58,18 @@ void Assign_Obey(JSONObject order)
 	}
 	if (why[0] == '\0')
 	{
-		JSONObject reason = Read_Object(order, "reason");
-		Assign_Apply(plan, reason);
-		delete reason;
+		char purpose[16];
+		Read_Text(order, "purpose", purpose, sizeof(purpose));
+		if (StrEqual(purpose, "scramble"))
+		{
+			Assign_Scramble(plan);
+		}
+		else
+		{
+			JSONObject reason = Read_Object(order, "reason");
+			Apply(plan, reason);
+			delete reason;
+		}
 	}
 	Orders_Answer(id, why);
 }
@@ -112,9 +124,21 @@ static bool ReadTeam(JSONObject order, const char[] key, TFTeam team, Plan plan)
 	return here;
 }
 
-// `reason`, when there is one, is shown to each player who is moved.
-void Assign_Apply(Plan plan, JSONObject reason)
+// The daemon tells everybody why when it is done; the game shows and says that the teams are scrambled, if they are.
+void Assign_Scramble(Plan plan)
 {
+	if (Apply(plan, null) > 0)
+	{
+		Event alert = CreateEvent("teamplay_alert", true);
+		alert.SetInt("alert_type", ALERT_SCRAMBLE);
+		alert.Fire();
+	}
+}
+
+// How many players change side or come in; `reason`, when there is one, is shown to each of them.
+static int Apply(Plan plan, JSONObject reason)
+{
+	int moved = 0;
 	for (int i = 0; i < plan.count; i++)
 	{
 		int client = plan.clients[i];
@@ -122,9 +146,11 @@ void Assign_Apply(Plan plan, JSONObject reason)
 		bool elsewhere = TF2_GetClientTeam(client) != team;
 		if (Assign_Put(client, team) && elsewhere && team != TFTeam_Spectator)
 		{
+			moved++;
 			Chat_Reason(client, reason);
 		}
 	}
+	return moved;
 }
 
 // False when the game does not let the player go: in a duel, as a ghost, in hell, while coaching.

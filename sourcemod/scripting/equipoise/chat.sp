@@ -67,7 +67,7 @@ void Chat_Reason(int client, JSONObject json)
 		return;
 	}
 	Text text;
-	ReadText(json, text);
+	ReadText(client, json, text);
 	Show(client, text);
 }
 
@@ -75,7 +75,7 @@ void Chat_Reason(int client, JSONObject json)
 void Chat_Text(int client, JSONObject json, char[] line, int size)
 {
 	Text text;
-	ReadText(json, text);
+	ReadText(client, json, text);
 	Translate(client, text, line, size);
 }
 
@@ -89,38 +89,44 @@ void Chat_Phrase(int client, const char[] phrase, const char[] one = "", const c
 	Show(client, text);
 }
 
-static void ReadText(JSONObject json, Text text)
+static void ReadText(int client, JSONObject json, Text text)
 {
 	Read_Text(json, "phrase", text.phrase, sizeof(Text::phrase));
 	JSONArray arguments = Read_Array(json, "args");
 	if (arguments != null)
 	{
-		ReadArgument(arguments, 0, text.one);
-		ReadArgument(arguments, 1, text.two);
-		ReadArgument(arguments, 2, text.three);
-		ReadArgument(arguments, 3, text.four);
-		ReadArgument(arguments, 4, text.five);
-		ReadArgument(arguments, 5, text.six);
+		ReadArgument(client, arguments, 0, text.one);
+		ReadArgument(client, arguments, 1, text.two);
+		ReadArgument(client, arguments, 2, text.three);
+		ReadArgument(client, arguments, 3, text.four);
+		ReadArgument(client, arguments, 4, text.five);
+		ReadArgument(client, arguments, 5, text.six);
 		delete arguments;
 	}
 }
 
-// "@<id>" is the name of a player; one who is not here stays an id.
-static void ReadArgument(JSONArray arguments, int index, char argument[ARGUMENT_SIZE])
+// "@<id>" is the name of a player; one who is not here stays an id. An object is a text itself.
+static void ReadArgument(int client, JSONArray arguments, int index, char argument[ARGUMENT_SIZE])
 {
 	if (index >= arguments.Length)
 	{
 		return;
 	}
-	arguments.GetString(index, argument, ARGUMENT_SIZE);
+	if (!arguments.GetString(index, argument, ARGUMENT_SIZE))
+	{
+		JSONObject text = view_as<JSONObject>(arguments.Get(index));
+		Chat_Text(client, text, argument, ARGUMENT_SIZE);
+		delete text;
+		return;
+	}
 	if (argument[0] != '@')
 	{
 		return;
 	}
-	int client = Players_Find(argument[1]);
-	if (client != 0)
+	int player = Players_Find(argument[1]);
+	if (player != 0)
 	{
-		GetClientName(client, argument, ARGUMENT_SIZE);
+		GetClientName(player, argument, ARGUMENT_SIZE);
 	}
 	else
 	{

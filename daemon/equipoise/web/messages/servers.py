@@ -54,6 +54,7 @@ class Line(msgspec.Struct, frozen=True):
 
     phrase: str
     args: tuple[str, ...]
+    """One that is a text itself is in English."""
     english: str
 
 

@@ -75,8 +75,7 @@ function Orders:Assign(order, start)
             self:Answer(more.order, "replaced")
         end
     elseif answer then
-        -- Of a shuffle at once the daemon says the reason to all when it is done.
-        self:Answer(order.order, self:Apply(answer, order.moment ~= "now" and order.reason or nil))
+        self:Answer(order.order, self:Apply(answer))
     else
         self:Answer(order.order, more)
     end
@@ -95,12 +94,13 @@ function Orders:Countdown()
     else
         why = "off"
     end
-    self:Answer(order.order, moves and self:Apply(moves, order.reason) or why)
+    self:Answer(order.order, moves and self:Apply(moves) or why)
 end
 
 -- Carries out the moves, all in one frame: a side that is empty in between frames loses. Nil, or "refused" when another
--- mod did not let a player go; then it stops, because the sides were to be even after the last move only.
-function Orders:Apply(moves, reason)
+-- mod did not let a player go; then it stops, because the sides were to be even after the last move only. The daemon
+-- tells everybody why when it is done.
+function Orders:Apply(moves)
     local mod = self.mod
     local before = self:Gap()
     local last
@@ -113,7 +113,6 @@ function Orders:Apply(moves, reason)
             return "refused"
         end
         last = move
-        mod.chat:Tell(move.id, reason)
     end
     mod.people:Look()
     if last and mod.policy.state == "Started" then
