@@ -47,8 +47,9 @@ def test_an_empty_server_waits_again_in_the_morning_and_has_lost_nothing(
         evening.seat(player.name, steamid=player.steamid)
     assert game.rounds.waiting
     session.stack()
+    stacked = session.sides
     session.live()
-    assert session.sides != before
+    assert session.sides != stacked
     assert session.read(WAITING)
     assert session.scrambles == [WAITING, WAITING]
     sides = session.sides

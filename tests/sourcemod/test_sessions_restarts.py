@@ -61,6 +61,7 @@ def test_a_restart_in_the_freeze_of_a_scramble_keeps_the_new_teams(new_evening: 
 
 def test_a_switch_that_an_admin_orders_takes_the_locks_along(new_evening: NewEvening) -> None:
     session = Session(new_evening, "cp_badlands")
+    session.stack()
     session.live()
     first = session.sides
     session.capture(RED, 2)

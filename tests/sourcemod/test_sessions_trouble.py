@@ -237,6 +237,7 @@ def test_a_forward_can_veto_a_scramble_which_then_stays_pending(new_evening: New
     evening = new_evening("koth_harvest_final")
     for number in range(6):
         evening.seat(f"P{number}")
+    evening.rate(**dict.fromkeys(evening.side(RED), 2400.0))
     evening.game.sm.listen("Equipoise_OnAssign", lambda *_: 3)
     evening.freeze()
 
@@ -263,12 +264,13 @@ def test_an_admin_scrambles_from_the_console_and_hears_why(new_evening: NewEveni
         evening.seat(f"P{number}")
     evening.freeze()
     evening.live()
+    evening.rate(**dict.fromkeys(evening.side(RED), 2400.0))
     evening.game.rcon("sm_eq_scramble now")
     evening.wait(2)
 
     assert [one["reason"] for one in evening.decisions("scramble")][-1] == "ordered by an admin"
     assert all(player.suicides == 0 and player.alive for player in evening.game.humans())
-    assert "ordered by an admin" in chat(evening)
+    assert all(sum("ordered by an admin" in line for line in player.chat) == 1 for player in evening.game.humans())
 
 
 def test_a_player_asks_in_chat_and_is_answered(new_evening: NewEvening) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from random import Random
 
-from equipoise.core.effects import Assign, Move, Order, Place
+from equipoise.core.effects import Assign, Move, Order, Place, Say
 from equipoise.core.model import Counts, Mode, PlayerId, ServerId, Side
 from equipoise.core.phrases import Phrase
 from equipoise.demo import words
@@ -71,6 +71,8 @@ class ArenaEvening(Evening):
                 self._report_move(order)
             case Place():
                 self._report_place(order, changed=changed)
+            case Say(text) if text.phrase is Phrase.SHUFFLE_NEEDLESS:
+                self.report("scramble", self.english(text))
 
     def _report_assignment(self, order: Assign, before: words.Teams) -> None:
         after, reason = self.teams(), self.english(order.reason)
