@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.failures import no_question_failed as no_question_failed
+from tests.failures import no_question_fails as no_question_fails
+
 ORDER = (
     "core",
     "wire",

@@ -17,6 +17,7 @@ from typing import Any
 from equipoise.cli import main
 from equipoise.install.configuration import write_new
 from equipoise.install.servers import NewServer
+from tests import failures
 
 EQUIPOISE = (sys.executable, "-m", "equipoise")
 START_SECONDS = 60.0
@@ -113,7 +114,9 @@ class RealDaemon:
         if process is None:
             return None
         process.send_signal(number)
-        return process.wait(60)
+        code = process.wait(60)
+        failures.NOTED.extend(failures.failures_in((self.folder / "state" / failures.STORE,)))
+        return code
 
     @property
     def pid(self) -> int:

@@ -27,6 +27,7 @@ from equipoise.service import jobs, readings, systemd
 from equipoise.service.backups import FOLDER, Backups
 from equipoise.service.exporting import Exports
 from equipoise.service.log import set_level
+from equipoise.service.loop_watch import LoopWatch
 from equipoise.service.metrics import Metrics
 from equipoise.service.refits import Refits
 from equipoise.service.reloads import Reloads
@@ -132,7 +133,8 @@ async def _serving(
     """Everything that stands on the fleet, and requests let in."""
     metrics, retention = await _measured(config, fleet, peers, store, clock)
     refusals = stack.enter_context(closing(Refusals(metrics)))
-    stack.callback(asyncio.create_task(metrics.measure_loop()).cancel)
+    watch = stack.enter_context(closing(LoopWatch(metrics)))
+    watch.start()
     refits, backups = Refits(fleet.pools, clock), Backups(store, store.path.parent / FOLDER, clock, config.backup.keep)
     scheduler, spreads = Scheduler(metrics), Spreads(fleet.pools)
     await jobs.add_jobs(scheduler, fleet.pools, retention, refits, spreads, clock)

@@ -367,6 +367,28 @@ def test_a_player_who_has_to_stay_is_logged_once_a_round_for_each_reason() -> No
         play(session, [(64.0, started("b|ce", 64.0))])
 
 
+# Joins whose questions fail.
+
+
+@pytest.mark.parametrize(
+    ("here", "wanted", "side", "reason"),
+    [
+        ("ab|c", A, B, SMALLER),
+        ("a|b", B, B, ALLOWED),
+        ("a|b", None, A, ALLOWED),
+    ],
+)
+def test_a_joiner_is_placed_by_head_count_when_no_ratings_can_be_loaded(
+    here: str, wanted: Side | None, side: Side, reason: Text
+) -> None:
+    session = begun(Mode.KOTH, here)
+    (question,) = wants(session, "d", wanted)
+    assert isinstance(question, LoadSummaries)
+    place, *_ = play(session, [(1.1, e.SolveFailed(question, "MemoryError"))])
+    assert place == Place(PlayerId("d"), side, reason)
+    assert not session.state.pending_joins
+
+
 # Joins where the errors of ratings are known.
 
 
@@ -386,6 +408,14 @@ def test_the_pool_says_which_side_of_a_joiner_becomes_more_even() -> None:
     place, *_ = play(session, [(1.1, e.SideFound(question, B))])
     assert place == Place(PlayerId("c"), B, WEAKER)
     assert play(session, [(1.2, e.SideFound(question, B))]) == []
+
+
+def test_a_joiner_is_placed_by_head_count_when_the_pool_cannot_say() -> None:
+    session = begun(Mode.KOTH, "a|b")
+    question = asks_the_pool(session, "c", B)
+    place, *_ = play(session, [(1.1, e.SolveFailed(question, "MemoryError"))])
+    assert place == Place(PlayerId("c"), B, ALLOWED)
+    assert play(session, [(1.2, e.SolveFailed(question, "MemoryError"))]) == []
 
 
 def test_a_joiner_whose_sides_have_changed_meanwhile_is_asked_about_again_or_goes_to_the_smaller_side() -> None:

@@ -85,6 +85,13 @@ def test_the_vote_opens_when_the_configured_part_of_the_players_has_asked() -> N
     assert wish(session, "b") == [Say(voice("b", 3, 3)), OpenVote(OrderId("o1"), 20.0)]
 
 
+def test_a_voice_counts_when_it_cannot_be_said_how_even_the_teams_are() -> None:
+    session = begun(Mode.KOTH, TEN)
+    (question,) = play(session, [(1.0, command("vote", by="a", admin=False))])
+    assert isinstance(question, AskChance)
+    assert play(session, [(1.1, e.SolveFailed(question, "MemoryError"))]) == [Say(voice("a", 1, 3))]
+
+
 def test_a_player_who_asks_again_has_one_voice_and_is_answered_alone() -> None:
     session = begun(Mode.KOTH, TEN)
     wish(session, "a")

@@ -25,7 +25,7 @@ class Moment(Enum):
 
 @dataclass(frozen=True, slots=True)
 class LoadSummaries:
-    """Load the summaries of these players; answered by `SummariesLoaded`."""
+    """Load the summaries of these players; answered by `SummariesLoaded` or `SolveFailed`."""
 
     players: tuple[PlayerId, ...]
 
@@ -127,7 +127,7 @@ class AskMoves:
 
 @dataclass(frozen=True, slots=True)
 class AskSide:
-    """Answered by `SideFound`: which of two equally large sides a joiner leaves more even.
+    """Answered by `SideFound` or `SolveFailed`: which of two equally large sides a joiner leaves more even.
 
     Asked where the errors of ratings are known, because only the pool knows how they depend on each other.
     """
@@ -155,7 +155,7 @@ class CacheSplits:
 
 @dataclass(frozen=True, slots=True)
 class AskChance:
-    """Answered by `ChanceFound`: how even the present sides are, for a player who asks for a vote."""
+    """Answered by `ChanceFound` or `SolveFailed`: how even the present sides are, for a player who asks for a vote."""
 
     version: int
     context: Context

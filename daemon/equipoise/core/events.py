@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from equipoise.core.asks import AskChance, AskMoves, AskSide, AskSplit, CacheSplits
+from equipoise.core.asks import Ask, AskChance, AskMoves, AskSide, AskSplit, CacheSplits
 from equipoise.core.model import Mode, OrderId, PlayerId, PlayerSummary, Roster, Round, RoundId, Side, Split
 from equipoise.core.outlook import Outlook
 
@@ -271,9 +271,9 @@ class ChanceFound:
 
 @dataclass(frozen=True, slots=True)
 class SolveFailed:
-    """The solver gave no answer to an ask; `reason` says why."""
+    """An ask has no answer: its constraints allow none, or answering it failed; `reason` says why."""
 
-    ask: AskSplit | AskMoves | CacheSplits
+    ask: Ask
     reason: str
 
 

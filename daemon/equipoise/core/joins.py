@@ -5,7 +5,7 @@ to, unless that would leave a gap of two; to the smaller side; to the side that 
 skill. Wishes only break ties: if players could pick a side freely, friends and strong players would pick the same one.
 The difference needs the ratings of all players on the sides: until their summaries are loaded, the question is kept
 in `State.pending_joins`. Where the errors of the ratings are known, the pool is asked which side becomes more even
-(`AskSide`), and the question is kept until it answers.
+(`AskSide`), and the question is kept until it answers. Without ratings, or without that answer, head count decides.
 """
 
 from __future__ import annotations
@@ -63,6 +63,27 @@ def summaries_loaded(state: State, now: float) -> Effects:
     return tuple(effect for wanted in loaded for effect in _answer(state, wanted, now))
 
 
+def summaries_not_loaded(state: State, now: float) -> Effects:
+    """Answer the players who waited for ratings by head count."""
+    return tuple(
+        effect
+        for pending in tuple(state.pending_joins.values())
+        if pending.ask is None
+        for effect in _by_count(state, pending, now)
+    )
+
+
+def side_not_found(state: State, ask: AskSide, now: float) -> Effects:
+    """Answer the player of a question that failed by head count."""
+    pending = state.pending_joins.get(ask.player)
+    return () if pending is None or pending.ask != ask else _by_count(state, pending, now)
+
+
+def _by_count(state: State, pending: PendingJoin, now: float) -> Effects:
+    del state.pending_joins[pending.wanted.id]
+    return _answer(state, pending.wanted, now, by_count=True)
+
+
 def side_found(state: State, event: SideFound, now: float) -> Effects:
     """Answer a player whose side the pool has chosen; if the roster has changed since the question, look again."""
     pending = state.pending_joins.get(event.ask.player)
@@ -72,7 +93,9 @@ def side_found(state: State, event: SideFound, now: float) -> Effects:
     return _answer(state, pending.wanted, now, event)
 
 
-def _answer(state: State, event: SideWanted, now: float, found: SideFound | None = None) -> Effects:
+def _answer(
+    state: State, event: SideWanted, now: float, found: SideFound | None = None, *, by_count: bool = False
+) -> Effects:
     entry = state.roster.get(event.id) or Entry(event.id, None)
     if not state.acts:
         sizes = state.roster.sizes()
@@ -83,9 +106,9 @@ def _answer(state: State, event: SideWanted, now: float, found: SideFound | None
     held = state.held_side(event.id, now)
     if entry.side is not None:
         return _place(state, entry, answer_switch(state.roster, entry, event.side, held, now), now)
-    question = _question(state, event, held)
+    question = None if by_count else _question(state, event, held)
     if question is None:
-        skills = {side: state.skills_on(side) for side in Side}
+        skills = None if by_count else {side: state.skills_on(side) for side in Side}
         return _place(state, entry, place_joiner(state.roster, event.id, event.side, held, skills), now)
     if found is None or found.ask != question:
         state.pending_joins[event.id] = PendingJoin(event, question)
@@ -132,11 +155,12 @@ def _lock(state: State, entry: Entry, side: Side, now: float) -> Effects:
 
 
 def place_joiner(
-    roster: Roster, player: PlayerId, wanted: Side | None, held: HeldSide | None, skills: SkillsBySide
+    roster: Roster, player: PlayerId, wanted: Side | None, held: HeldSide | None, skills: SkillsBySide | None
 ) -> Placement:
     """Choose the side of a player who is on none.
 
-    `skills` may lack players: they count as 0.
+    `skills` may lack players: they count as 0. None: no skills are known, and of equally large sides the player has
+    the one that they want.
 
     >>> ann, bob, cid = map(PlayerId, ("ann", "bob", "cid"))
     >>> roster = Roster((Entry(ann, Side.A), Entry(bob, Side.B)))
@@ -151,6 +175,8 @@ def place_joiner(
         return Placement(held.side.other, Text(Phrase.REASON_JOIN_SMALLER))
     if count[Side.A] != count[Side.B]:
         return Placement(min(Side, key=count.__getitem__), Text(Phrase.REASON_JOIN_SMALLER))
+    if skills is None:
+        return Placement(wanted or Side.A, Text(Phrase.REASON_ALLOWED))
     totals = {side: sum(skills[side].get(entry.id, 0.0) for entry in roster.on(side)) for side in Side}
 
     def left_over(side: Side) -> tuple[float, bool]:

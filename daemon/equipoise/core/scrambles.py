@@ -299,16 +299,14 @@ def humans_only(split: Split) -> Split:
 
 
 def not_solved(state: State, question: AskSplit) -> Effects:
-    """The solver failed: a scramble takes the cached split; without a cache it stays pending."""
+    """There is no split: a scramble takes the cached one; without a cache it stays pending."""
     if question.dry:
         return (Tell(question.by, (Text(Phrase.NO_ANSWER),)),)
     if question != state.asked:
         return ()
     state.asked = None
     split = cached_splits.adapted(state) if question.purpose in _SCRAMBLES and _still_holds(state, question) else None
-    if split is None:
-        return (LogDecision("failed", Text(Phrase.NO_ANSWER)),)
-    return _order(state, SplitSolved(question, split, None, None, None))
+    return () if split is None else _order(state, SplitSolved(question, split, None, None, None))
 
 
 def done(state: State, order: OrderId, now: float) -> Effects:

@@ -27,7 +27,7 @@ from equipoise.core import (
     votes,
 )
 from equipoise.core import events as e
-from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, LoadSummaries, Moment
+from equipoise.core.asks import AskChance, AskMoves, AskSide, AskSplit, CacheSplits, LoadSummaries, Moment
 from equipoise.core.bench import waiting_players
 from equipoise.core.effects import Ignored, LogDecision, RecordRound, Say
 from equipoise.core.memory import Memory
@@ -333,6 +333,7 @@ def _summaries(state: State, event: e.SummariesLoaded, now: float) -> Effects:
 
 
 def _not_solved(state: State, event: e.SolveFailed, now: float) -> Effects:
+    """Go on without the answer: what waits for it must not wait for ever."""
     match event.ask:
         case AskSplit():
             return scrambles.not_solved(state, event.ask)
@@ -340,6 +341,12 @@ def _not_solved(state: State, event: e.SolveFailed, now: float) -> Effects:
             return autobalance.not_solved(state, event.ask)
         case CacheSplits():
             return cached_splits.not_solved(state, event.ask)
+        case AskSide():
+            return joins.side_not_found(state, event.ask, now)
+        case LoadSummaries():
+            return joins.summaries_not_loaded(state, now)
+        case AskChance():
+            return votes.chance_not_found(state, event.ask, now)
 
 
 _RECEIVE: dict[type, Callable[[State, Any, float], Effects]] = {

@@ -107,6 +107,13 @@ def chance_found(state: State, event: ChanceFound, now: float) -> Effects:
     return _count(state, ask.by, now)
 
 
+def chance_not_found(state: State, ask: AskChance, now: float) -> Effects:
+    """Count the voice: only teams that are known to be even are a reason not to."""
+    if (refusal := _refusal(state, ask.by, now)) is not None:
+        return (Tell(ask.by, (refusal,)),)
+    return _count(state, ask.by, now)
+
+
 def _is_fair(state: State, found: ChanceFound) -> bool:
     rules = state.rules
     return found.outlook.is_even(rules.shuffle.fair_band if state.ns2 else rules.vote.fair_band)

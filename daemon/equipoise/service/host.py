@@ -22,9 +22,10 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any
 
-from equipoise.core.effects import Order, Tell
+from equipoise.core.effects import Order
 from equipoise.core.events import Commanded, Heartbeat
-from equipoise.core.model import PlayerId, ServerId, SplitCache
+from equipoise.core.model import PlayerId, ServerId, Side, SplitCache
+from equipoise.core.outlook import Outlook
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
 from equipoise.errors import ScriptError
@@ -32,8 +33,10 @@ from equipoise.service import script_clock
 from equipoise.service.journal import Journal
 from equipoise.service.last_batch import LastBatch
 from equipoise.service.lookups import Lookups
+from equipoise.service.outlooks import outlook_now
 from equipoise.service.pool import Pool
 from equipoise.service.proposed_moves import propose_moves
+from equipoise.service.questions import Questions
 from equipoise.service.repeats import Repeats
 from equipoise.service.stale import StaleScripts
 from equipoise.service.status import CommandAnswer, Proposal, ServerStatus
@@ -79,7 +82,8 @@ class Host:
         """Has the script call now."""
         self._store = store
         self._journal = Journal(server, store, clock)
-        self._lookups = Lookups(server, pool, store, self._journal, clock)
+        self.questions = Questions(server, pool, self._journal)
+        self._lookups = Lookups(server, pool, store, self._journal, self.questions, clock)
         self._lock = asyncio.Lock()
         self._last = LastBatch()
         self._outbox: list[Order] = []
@@ -130,6 +134,7 @@ class Host:
             await asyncio.gather(*self._tasks, return_exceptions=True)
         self._release()
         self._refusals.close()
+        self.questions.close()
         await self.write_down()
 
     def use(self, rules: Rules) -> None:
@@ -174,7 +179,7 @@ class Host:
         ScriptError: the command has no dry run, or earlier work is not finished (503).
         """
         if dry and words[0] == "balance":
-            return await propose_moves(self.session.state, self.pool, self._clock.monotonic())
+            return await propose_moves(self.session.state, self.pool, self.questions, self._clock.monotonic())
         if dry and words[0] != "scramble":
             raise ScriptError("dry_run", f"{words[0]} has no dry run: scramble and balance have")
         await self._enter()
@@ -195,12 +200,21 @@ class Host:
             self.session,
             self.pool,
             self._clock.monotonic(),
+            outlook=self._outlook(),
             plugin=self.plugin,
             dropped_rounds=self.dropped_rounds,
             clock_ahead=self.clock_ahead,
             boot=self._remembered.boot,
             stale_scripts=self._stale.calling(self._clock.monotonic()),
         )
+
+    def _outlook(self) -> Outlook | None:
+        """How even the present sides are; None while one is empty, or when that cannot be said."""
+        roster = self.session.state.roster
+        a, b = (tuple(entry.id for entry in roster.on(side)) for side in Side)
+        with self.questions.attempt("outlook"):
+            return outlook_now(self.pool, self.session.memory.context, a, b, roster.commanders())
+        return None
 
     async def write_down(self) -> None:
         """Store memory, decisions and names so far: a reader of the log finds it complete afterwards."""
@@ -274,7 +288,7 @@ class Host:
 
     def _work(self, who: str, batch: Batch | None = None) -> Work:
         last = self._remembered if batch is None else self._remembered.after(batch.boot, batch.seq)
-        return Work(self.session.copy(), self.pool, self._clock, who, last, self._seen, batch)
+        return Work(self.session.copy(), self.pool, self.questions, self._clock, who, last, self._seen, batch)
 
     async def _run(self, work: Work, doing: Coroutine[Any, Any, None]) -> None:
         """Wait for work, but not longer than a script waits; the rest goes on behind. ScriptError: it was refused."""
@@ -291,9 +305,9 @@ class Host:
             await doing
             self._commit(work)
             committed = True
-            for look_up in work.look_ups:
-                lines = await self._lookups.answer(look_up.command, work.who, self.session)
-                work.tell(Tell(look_up.command.by, lines))
+            commands = (look_up.command for look_up in work.look_ups)
+            async for tell in self._lookups.answers(commands, work.who, self.session):
+                work.tell(tell)
                 self._send(work)
             if self._outbox and (work.batch is None or work.answered):
                 self._nudge()

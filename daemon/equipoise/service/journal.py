@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from equipoise.core.commands import AUDITED, LOOK_UPS, quoted
-from equipoise.core.effects import LogDecision
+from equipoise.core.effects import DecisionKind, LogDecision
 from equipoise.core.events import Commanded
 from equipoise.core.model import PlayerId, ServerId, Split
 from equipoise.store.notes import Audit, Decision, Name, Note, SessionMemory
@@ -40,6 +40,10 @@ class Journal:
                 _detail(effect),
             )
         )
+
+    def note(self, kind: DecisionKind, reason: str) -> None:
+        """Note a line of the decision log that no session decided."""
+        self._notes.append(Decision(self._server, self._clock.epoch(), kind, reason))
 
     def ordered(self, command: Commanded, who: str) -> None:
         """Note in the audit what an admin ordered in the game. `set` and `reset` bring their own line, with ratings."""

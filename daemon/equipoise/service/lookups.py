@@ -1,11 +1,18 @@
 """Answers commands that read instead of order: ratings, ranks, teams, status, why; and an admin's set and reset.
 
 A shadow rating counts in every split but is shown to no player, its owner included; admins see all.
+
+A batch may have 256 commands. Of equal look-ups the first is answered, others have a turn in between, and of more than
+`MOST_QUESTIONS` that differ the rest is refused. `set` and `reset` are orders: each is carried out.
 """
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+
 from equipoise.core.commands import left_alone
+from equipoise.core.effects import Tell
 from equipoise.core.events import Commanded
 from equipoise.core.model import STEAM_ID_BASE, PlayerId, PlayerSummary, ServerId, Side
 from equipoise.core.phrases import Phrase, Text, with_chance
@@ -14,6 +21,7 @@ from equipoise.errors import RatingError, ScriptError, StoreError
 from equipoise.service.journal import Journal, claimant
 from equipoise.service.outlooks import outlook_now
 from equipoise.service.pool import Pool
+from equipoise.service.questions import MOST_QUESTIONS, Questions
 from equipoise.service.status import round_number
 from equipoise.store.port import Clock, Store
 from equipoise.wire.scalars import ACCOUNTS
@@ -27,28 +35,57 @@ SCRAMBLE_AMONG = 100
 VISIBLE_ENOUGH = 3
 """With fewer visible players on a side, its sum would give hidden ratings away."""
 
+EDITS = frozenset(("set", "reset"))
+OF_THE_SENDER = frozenset(("rating", "rank"))
+"""Look-ups that are about their sender, where they name nobody."""
+
 Lines = tuple[Text, ...]
 
 
 class Lookups:
     """Answers the look-ups of one server."""
 
-    def __init__(self, server: ServerId, pool: Pool, store: Store, journal: Journal, clock: Clock) -> None:
+    def __init__(
+        self, server: ServerId, pool: Pool, store: Store, journal: Journal, questions: Questions, clock: Clock
+    ) -> None:
         self._server = server
         self._pool = pool
         self._store = store
         self._journal = journal
+        self._questions = questions
         self._clock = clock
 
-    async def answer(self, command: Commanded, who: str, session: Session) -> Lines:
-        """The lines that answer a command; what the store or the rating system refuses is answered too.
+    async def answers(self, commands: Iterable[Commanded], who: str, session: Session) -> AsyncIterator[Tell]:
+        """Yield the answer to each command of a batch, in order.
 
         `who` is named in the audit: the script, or the token of the admin API.
         """
-        try:
-            return await self._answer(command, who, session)
-        except (StoreError, RatingError, ScriptError) as error:
-            return (Text(Phrase.FAILED, (str(error),)),)
+        known: dict[tuple[object, ...], Lines] = {}
+        asked = 0
+        for command in commands:
+            verb = command.words[0]
+            if verb in EDITS:
+                known.clear()
+                yield Tell(command.by, await self._answered(command, who, session))
+                continue
+            key = (command.words, command.admin, command.by if verb in OF_THE_SENDER else None)
+            if (lines := known.get(key)) is None:
+                asked += 1
+                await asyncio.sleep(0)
+                if asked <= MOST_QUESTIONS:
+                    lines = known[key] = await self._answered(command, who, session)
+                else:
+                    lines = (Text(Phrase.FAILED, (self._questions.refuse("command"),)),)
+            yield Tell(command.by, lines)
+
+    async def _answered(self, command: Commanded, who: str, session: Session) -> Lines:
+        """The lines that answer a command; what the store or the rating system refuses is answered too."""
+        with self._questions.attempt("command"):
+            try:
+                return await self._answer(command, who, session)
+            except (StoreError, RatingError, ScriptError) as error:
+                return (Text(Phrase.FAILED, (str(error),)),)
+        return (Text(Phrase.FAILED, ("the daemon failed on this; its log says how",)),)
 
     async def _answer(self, command: Commanded, who: str, session: Session) -> Lines:
         match command.words[0]:

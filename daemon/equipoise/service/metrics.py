@@ -5,7 +5,6 @@ Each daemon has a registry of its own, so that several can run in one process, a
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -14,8 +13,6 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
-LOOP_SECONDS = 1.0
-"""How often the event loop is measured."""
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -74,9 +71,12 @@ class Metrics:
         )
         self.loop_lag = Histogram(
             "equipoise_loop_lag_seconds",
-            "How late the event loop runs what is due, measured once a second.",
+            "How late the event loop runs what is due, measured ten times a second.",
             buckets=(0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5),
             registry=self.registry,
+        )
+        self.not_run = Counter(
+            "equipoise_not_run_seconds", "For how long the machine did not let the daemon run.", registry=self.registry
         )
         self.failed_jobs = Counter(
             "equipoise_job_failures", "Scheduled jobs that failed or were missed.", ["job"], registry=self.registry
@@ -85,14 +85,6 @@ class Metrics:
     def watch(self, read: Read) -> None:
         """Add readings: `read` is called for every answer to Prometheus."""
         self.registry.register(_Readings(read))
-
-    async def measure_loop(self, every: float = LOOP_SECONDS) -> None:
-        """Observe the event loop's lag until cancelled."""
-        loop = asyncio.get_running_loop()
-        while True:
-            due = loop.time() + every
-            await asyncio.sleep(every)
-            self.loop_lag.observe(max(0.0, loop.time() - due))
 
     def text(self) -> bytes:
         """All metrics in Prometheus' text format."""

@@ -9,6 +9,7 @@ from equipoise.game.port import PeerStatus
 from equipoise.service.host import Host
 from equipoise.service.metrics import Reading
 from equipoise.service.pool import Pool
+from equipoise.service.questions import KINDS
 from equipoise.service.retention import Retention
 from equipoise.store.port import Store
 
@@ -32,6 +33,11 @@ def of_servers(hosts: Iterable[Host]) -> Iterator[Reading]:
         yield Reading("equipoise_server_stale_scripts", "Superseded scripts that call.", stale, server)
         yield Reading("equipoise_server_repeated_total", "Batches that came again.", host.repeated, server)
         yield Reading("equipoise_server_skipped_total", "Gaps in the batches' numbers.", host.skipped, server)
+        for kind in KINDS:
+            labels, failed = {**server, "question": kind}, host.questions.failed[kind]
+            yield Reading("equipoise_question_failures_total", "Questions that failed.", failed, labels)
+        refused = host.questions.refused
+        yield Reading("equipoise_questions_refused_total", "Questions too many for one batch.", refused, server)
 
 
 def of_game_servers(statuses: Iterable[PeerStatus]) -> Iterator[Reading]:

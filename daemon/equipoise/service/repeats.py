@@ -30,18 +30,23 @@ class Repeats:
         self._others = 0
         self._timer: asyncio.TimerHandle | None = None
 
-    def log(self, key: Hashable, message: str, **fields: object) -> None:
-        """Write the line, or count it when one with this key was written in the last minute."""
+    def log(self, key: Hashable, message: str, error: Exception | None = None, /, **fields: object) -> bool:
+        """Write the line, or count it when one with this key was written in the last minute; return which.
+
+        `error`: its traceback is written below the line.
+        """
         line = self._lines.get(key)
+        written = line is None and len(self._lines) < MOST
         if line is not None:
             line.repeats += 1
-        elif len(self._lines) < MOST:
+        elif written:
             self._lines[key] = _Line(message, fields)
-            self._log.log(self._level, message, extra=fields)
+            self._log.log(self._level, message, exc_info=error, extra=fields)
         else:
             self._others += 1
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(MINUTE, self._end_minute)
+        return written
 
     def close(self) -> None:
         """Write what was counted, without waiting for the end of the minute."""

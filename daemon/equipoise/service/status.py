@@ -11,7 +11,6 @@ from equipoise.core.model import Mode, PlayerId, ServerId, Side
 from equipoise.core.outlook import Outlook
 from equipoise.core.phrases import Text
 from equipoise.core.session import Session
-from equipoise.service.outlooks import outlook_now
 from equipoise.service.pool import Pool
 from equipoise.service.stale import StaleScript
 
@@ -120,6 +119,7 @@ class ServerStatus:
         pool: Pool,
         now: float,
         *,
+        outlook: Outlook | None,
         plugin: str | None,
         dropped_rounds: int,
         clock_ahead: float | None,
@@ -129,7 +129,6 @@ class ServerStatus:
         """Of a session at a time of the daemon's monotonic clock, with the skills that its pool has in memory."""
         state, memory = session.state, session.memory
         on_a, on_b = ([entry.id for entry in state.roster.on(side)] for side in Side)
-        outlook = outlook_now(pool, memory.context, on_a, on_b, state.roster.commanders())
         return cls(
             server=server,
             pool=pool.name,

@@ -17,10 +17,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from equipoise.balancing import Question, answer, asked_players, summaries_on
+from equipoise.balancing import Question, Solved, asked_players, summaries_on
 from equipoise.core import asks
 from equipoise.core import effects as f
-from equipoise.core.events import Event, PlayerJoined, RoundEnded, ScriptEvent, SplitSolved, SummariesLoaded
+from equipoise.core.events import (
+    Event,
+    PlayerJoined,
+    RoundEnded,
+    ScriptEvent,
+    SolveFailed,
+    SplitSolved,
+    SummariesLoaded,
+)
 from equipoise.core.memory import Memory
 from equipoise.core.model import Context, PlayerId, PlayerSummary, RoundId
 from equipoise.core.participation import recorded
@@ -29,17 +37,10 @@ from equipoise.core.rules import Rules
 from equipoise.core.session import Session
 from equipoise.errors import ScriptError, SpillError
 from equipoise.service.pool import Pool
+from equipoise.service.questions import MOST_QUESTIONS, Questions, kind_of
 from equipoise.store.port import Clock
 from equipoise.wire.memory import Remembered, encode_memory
 from equipoise.wire.values import Batch, RoundStatus
-
-THREAD_FROM = 32
-"""Players from which a split is solved in a thread. 24 take a millisecond: on a busy machine the way to a thread and
-back takes longer, and the script waits for it. 128 may take a quarter of a second, and other servers would wait."""
-
-SLOW_THREAD_FROM = 12
-"""The same for NS2's shuffles, and for splits by expected square. Shuffles of 12 players with wishes and friends take 5
-milliseconds, of 24 they take 10 and at times 50; a cache by expected square has eleven splits of 24 players."""
 
 YIELD_EVERY = 16
 """Events of a batch after which other servers' work has a turn: 256 may take a tenth of a second."""
@@ -60,6 +61,7 @@ class Work:
     session: Session
     """A copy that belongs to this work."""
     pool: Pool
+    questions: Questions
     clock: Clock
     who: str
     """Who gives the commands in it, for the audit."""
@@ -83,6 +85,11 @@ class Work:
     """Rounds that were stored or kept, with the players whose ratings they changed."""
     _number: int = 0
     """Of the batch's event whose rounds are being stored, from 0."""
+    _asked: int = 0
+    """Questions that were not equal to one before."""
+    _solved: list[tuple[Question, Solved]] = field(default_factory=list)
+    """Their answers, by the ratings of `_solved_by`."""
+    _solved_by: Seen | None = None
 
     @property
     def remembered(self) -> Remembered:
@@ -105,8 +112,8 @@ class Work:
             if number % YIELD_EVERY == 0:
                 await asyncio.sleep(0)
             await self._carry_out(self.session.receive(event, self.clock.monotonic()))
-            if isinstance(event, PlayerJoined):
-                self.summaries[event.id] = self.pool.summary(event.id)
+            if isinstance(event, PlayerJoined) and (summary := self.session.state.summaries.get(event.id)):
+                self.summaries[event.id] = summary
 
     async def take_rounds(self, events: Sequence[ScriptEvent], rules: Rules) -> None:
         """Store the finished rounds of a late batch; the session does not see it. ScriptError as above."""
@@ -132,8 +139,10 @@ class Work:
         if current == self.seen:
             return
         known = self.session.state.summaries
-        summaries = await self._summaries(tuple(known), self.session)
-        changed = tuple(summary for summary in summaries if summary != known[summary.id])
+        loaded = await self._loaded(tuple(known), self.session)
+        if isinstance(loaded, SolveFailed):
+            return
+        changed = tuple(summary for summary in loaded.summaries if summary != known[summary.id])
         if changed:
             await self._carry_out(self.session.receive(SummariesLoaded(changed), self.clock.monotonic()))
         self.seen = current
@@ -151,7 +160,7 @@ class Work:
                 rated = players
             case _:
                 return
-        session.receive(SummariesLoaded(await self._summaries(rated, session)), self.clock.monotonic())
+        session.receive(await self._loaded(rated, session), self.clock.monotonic())
 
     async def _carry_out(self, effects: Iterable[f.Effect]) -> None:
         """Obey effects in order; what an answer leads to comes behind the effects that wait already."""
@@ -160,15 +169,7 @@ class Work:
             effect = waiting.popleft()
             answers: list[Event]
             if isinstance(effect, Question):
-                players = asked_players(effect)
-                # The ratings that the answer is made from come before it.
-                answers = [SummariesLoaded(await self._summaries(players, self.session))]
-                shuffle = isinstance(effect, asks.AskSplit) and effect.purpose is asks.Purpose.SHUFFLE
-                slow = shuffle or self.pool.balancing.correlated
-                if len(players) < (SLOW_THREAD_FROM if slow else THREAD_FROM):
-                    answers.append(answer(effect, self.pool.balancing))
-                else:
-                    answers.append(await asyncio.to_thread(answer, effect, self.pool.balancing))
+                answers = await self._answers(effect)
             else:
                 answers = await self._obey(effect)
             for answered in answers:
@@ -176,11 +177,33 @@ class Work:
                     self.dry_split = answered
                 waiting.extend(self.session.receive(answered, self.clock.monotonic()))
 
+    async def _answers(self, ask: Question) -> list[Event]:
+        """The events that answer a question of balance. Of equal ones the first is solved, and too many are refused."""
+        if (current := self._current()) != self._solved_by:
+            self._solved, self._solved_by = [], current
+        alike = _alike(ask)
+        for other, solved in self._solved:
+            if other == alike:
+                return [replace(solved, ask=ask)]  # type: ignore[arg-type]
+        if self._asked == MOST_QUESTIONS:
+            return [SolveFailed(ask, self.questions.refuse(kind_of(ask)))]
+        self._asked += 1
+        await asyncio.sleep(0)  # other servers' work has a turn
+        with self.questions.attempt(kind_of(ask)) as attempt:
+            # The ratings that the answer is made from come before it.
+            loaded = SummariesLoaded(await self._summaries(asked_players(ask), self.session))
+            solved = await self.questions.solve(ask)
+            self._solved.append((alike, solved))
+            return [loaded, solved]
+        failed = SolveFailed(ask, attempt.reason)
+        self._solved.append((alike, failed))
+        return [failed]
+
     async def _obey(self, effect: _Plain) -> list[Event]:
         """The events that answer an effect."""
         match effect:
             case asks.LoadSummaries(players):
-                return [SummariesLoaded(await self._summaries(players, self.session))]
+                return [await self._loaded(players, self.session)]
             case f.RecordRound():
                 return await self._see_rated(effect.round.id)
             case f.LogDecision():
@@ -196,6 +219,12 @@ class Work:
             case _:
                 assert_never(effect)
         return []
+
+    async def _loaded(self, players: tuple[PlayerId, ...], session: Session) -> SummariesLoaded | SolveFailed:
+        """The answer to `LoadSummaries`."""
+        with self.questions.attempt("summaries") as attempt:
+            return SummariesLoaded(await self._summaries(players, session))
+        return SolveFailed(asks.LoadSummaries(players), attempt.reason)
 
     async def _summaries(self, players: Sequence[PlayerId], session: Session) -> tuple[PlayerSummary, ...]:
         """With what the players are worth on the session's map and in its mode."""
@@ -222,12 +251,25 @@ class Work:
 
     async def _see_rated(self, round: RoundId) -> list[Event]:
         """The ratings that a stored round has changed; nothing for one that waits in the ring."""
-        summaries = await self._summaries(self._rated.get(round, ()), self.session)
-        self.summaries |= {summary.id: summary for summary in summaries}
-        return [SummariesLoaded(summaries)] if summaries else []
+        if not (rated := self._rated.get(round, ())):
+            return []
+        loaded = await self._loaded(rated, self.session)
+        if isinstance(loaded, SummariesLoaded):
+            self.summaries |= {summary.id: summary for summary in loaded.summaries}
+        return [loaded]
 
     def _refused(self, record: f.RecordRound, error: ScriptError | SpillError) -> ScriptError:
         if isinstance(error, SpillError):
             return ScriptError("busy", f"round {record.round.id} cannot be kept: {error}", status=503)
         # No store will ever take it: its path lets the script drop this round alone.
         return ScriptError(error.code, error.message, path=f"$.events[{self._number}]", status=error.status)
+
+
+def _alike(ask: Question) -> Question:
+    """The question without those whom its answer is for."""
+    match ask:
+        case asks.AskSplit():
+            return replace(ask, by=None, dry=False)
+        case asks.AskChance():
+            return replace(ask, by=PlayerId(""))
+    return ask

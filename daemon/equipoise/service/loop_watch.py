@@ -1,0 +1,136 @@
+"""Watches the event loop from a thread: how late it runs what is due, and which code holds it.
+
+While code holds the loop, nothing on the loop can measure that, and afterwards the stack of that code is gone. So a
+thread asks the loop for an answer ten times a second. When none comes for `LATE_SECONDS`, it looks at the stack of the
+loop's thread, and when the loop is free again one line names the functions. A loop that is never free again would write
+none: after `STUCK_SECONDS` the thread writes one itself, before systemd's watchdog ends the process.
+
+The thread may be late itself. If the process has used the processor meanwhile, code held the interpreter, in one long
+call of C, and the loop with it: the line then has the stack of the moment after. If it has not, the machine did not let
+it run: the process was stopped, or no processor was free. That is no lag, and no code is to blame; it is counted apart.
+(While a machine is suspended, its monotonic clock stands still.) Nor is code to blame when the loop waits for something
+to do: then the answer is on its way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+import threading
+import time
+from types import FrameType
+from typing import NamedTuple
+
+from equipoise.service.metrics import Metrics
+from equipoise.service.repeats import Repeats
+
+EVERY_SECONDS = 0.1
+LATE_SECONDS = 0.1
+"""A loop that is held for the two together is always seen. All this takes a thousandth of a processor."""
+STUCK_SECONDS = 5.0
+LEAST_USED = 0.1
+"""Of the time, on the processor: what runs beside many other programs gets so much at least."""
+MOST_FRAMES = 16
+"""Of a stack in a log line, the innermost ones."""
+
+log = logging.getLogger(__name__)
+
+
+class _Wait(NamedTuple):
+    happened: bool
+    seized: float = 0.0
+    """Seconds by which this thread was late because another one held the interpreter."""
+    not_run: float = 0.0
+    """The same because the process did not run."""
+
+
+class LoopWatch:
+    """Call `start` and `close` in the thread of the running loop."""
+
+    def __init__(self, metrics: Metrics, stuck_seconds: float = STUCK_SECONDS) -> None:
+        self._lag, self._not_run = metrics.loop_lag, metrics.not_run
+        self._stuck_seconds = stuck_seconds
+        self._repeats = Repeats(log, logging.WARNING)
+        self._ended, self._answered = threading.Event(), threading.Event()
+        self._answered_at = 0.0
+        self._thread = threading.Thread(target=self._watch, name="loop watch", daemon=True)
+
+    def start(self) -> None:
+        """Watch the running loop."""
+        self._loop, self._watched = asyncio.get_running_loop(), threading.get_ident()
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the thread."""
+        self._ended.set()
+        self._answered.set()
+        self._thread.join()
+        self._repeats.close()
+
+    def _watch(self) -> None:
+        while not (pause := self._wait(self._ended, EVERY_SECONDS)).happened:
+            self._ask(pause.seized)
+
+    def _ask(self, seized: float) -> None:
+        """Have the loop answer, and note how long that takes; it was held for `seized` seconds before."""
+        asked, not_run = time.monotonic() - seized, 0.0
+        answered, stuck, stack = False, False, self._stack() if seized else ""
+        self._answered.clear()
+        self._loop.call_soon_threadsafe(self._answer)
+        while not answered:
+            wait = self._wait(self._answered, LATE_SECONDS)
+            answered, seized, not_run = wait.happened, seized + wait.seized, not_run + wait.not_run
+            if wait.seized or not answered:
+                stack = stack or self._stack()
+            if stack and not answered and not stuck and time.monotonic() - asked - not_run >= self._stuck_seconds:
+                stuck = True
+                log.error("the event loop is held: %s", stack, extra={"seconds": self._stuck_seconds})
+        if self._ended.is_set():
+            return
+        lag = max(0.0, self._answered_at - asked - not_run)
+        self._lag.observe(lag)
+        if lag >= LATE_SECONDS and (stack or seized):
+            self._loop.call_soon_threadsafe(self._report, stack, lag, seized)
+
+    def _answer(self) -> None:
+        self._answered_at = time.monotonic()
+        self._answered.set()
+
+    def _report(self, stack: str, lag: float, seized: float) -> None:
+        functions = tuple(frame.partition(":")[0] for frame in stack.split(" > "))
+        how = (
+            f"by one call that let no other thread run, in or before {stack or 'the wait for work'}"
+            if seized
+            else stack
+        )
+        self._repeats.log(functions, f"the event loop was held: {how}", seconds=round(lag, 2))
+
+    def _wait(self, event: threading.Event, seconds: float) -> _Wait:
+        began, used = time.monotonic(), time.process_time()
+        happened = event.wait(seconds)
+        late = time.monotonic() - began - seconds
+        if late < LATE_SECONDS:
+            return _Wait(happened)
+        if time.process_time() - used >= late * LEAST_USED:
+            return _Wait(happened, seized=late)
+        self._not_run.inc(late)
+        return _Wait(happened, not_run=late)
+
+    def _stack(self) -> str:
+        """The functions that the loop's thread is in, outermost first; empty while the loop waits for work."""
+        frame = sys._current_frames().get(self._watched)
+        if frame is None or _name(frame) in (
+            "selectors.EpollSelector.select",
+            "asyncio.base_events.BaseEventLoop._run_once",
+        ):
+            return ""
+        frames: list[str] = []
+        while frame is not None and len(frames) < MOST_FRAMES and _name(frame) != "asyncio.events.Handle._run":
+            frames.append(f"{_name(frame)}:{frame.f_lineno}")
+            frame = frame.f_back
+        return " > ".join(reversed(frames))
+
+
+def _name(frame: FrameType) -> str:
+    return f"{frame.f_globals.get('__name__')}.{frame.f_code.co_qualname}"

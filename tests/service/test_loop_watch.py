@@ -1,0 +1,171 @@
+"""What holds the event loop is named while it holds it; a process that was stopped blames no code."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from equipoise.service.loop_watch import LoopWatch
+from equipoise.service.metrics import Metrics
+
+LAG = "equipoise_loop_lag_seconds"
+
+
+def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.name == "equipoise.service.loop_watch"]
+
+
+def later_than_100_ms(metrics: Metrics) -> float:
+    """How often the loop was."""
+    sample = metrics.registry.get_sample_value
+    return (sample(f"{LAG}_count") or 0.0) - (sample(f"{LAG}_bucket", {"le": "0.1"}) or 0.0)
+
+
+def watched(doing: Callable[[Metrics], Awaitable[None]], stuck_seconds: float = 60.0) -> Metrics:
+    metrics = Metrics()
+
+    async def main() -> None:
+        watch = LoopWatch(metrics, stuck_seconds)
+        watch.start()
+        with closing(watch):
+            await doing(metrics)
+
+    asyncio.run(main())
+    return metrics
+
+
+def sleeps_without_await() -> None:
+    time.sleep(0.3)
+
+
+def computes_in_one_call() -> None:
+    pow(3, 1_500_000)
+
+
+async def awaited() -> None:
+    sleeps_without_await()
+
+
+@pytest.mark.parametrize("held", [sleeps_without_await, awaited], ids=lambda held: held.__name__)
+def test_the_function_that_held_the_loop_is_in_a_line_and_the_lag_in_the_metric(
+    held: Callable[[], Awaitable[None] | None], caplog: pytest.LogCaptureFixture
+) -> None:
+    async def hold(metrics: Metrics) -> None:
+        while not lines(caplog):  # on a busy machine the watching thread may come too late once
+            waits = held()
+            if waits is not None:
+                await waits
+            await asyncio.sleep(0.05)
+
+    metrics = watched(hold)
+    (line, *_) = lines(caplog)
+    assert line.startswith("the event loop was held: ")
+    assert f" > {__name__}.{held.__name__}:" in line
+    assert caplog.records[0].seconds >= 0.1  # type: ignore[attr-defined]
+    assert later_than_100_ms(metrics) >= 1
+
+
+def test_a_call_that_lets_no_other_thread_run_is_said_to_be_one(caplog: pytest.LogCaptureFixture) -> None:
+    async def hold(_metrics: Metrics) -> None:
+        while not any("by one call that let no other thread run" in line for line in lines(caplog)):
+            computes_in_one_call()
+            await asyncio.sleep(0.05)
+
+    assert later_than_100_ms(watched(hold)) >= 1
+
+
+def test_a_loop_that_stays_held_is_named_before_it_is_free(caplog: pytest.LogCaptureFixture) -> None:
+    named: list[str] = []
+
+    async def hold(_metrics: Metrics) -> None:
+        def until_it_is_named() -> None:
+            while not (said := lines(caplog)):
+                time.sleep(0.01)
+            named.extend(said)
+
+        await asyncio.sleep(0.2)
+        until_it_is_named()
+
+    watched(hold, stuck_seconds=0.3)
+    (line,) = named
+    assert line.startswith("the event loop is held: ")
+    assert "until_it_is_named" in line
+
+
+def test_equal_lines_are_written_once(caplog: pytest.LogCaptureFixture) -> None:
+    async def hold(metrics: Metrics) -> None:
+        while later_than_100_ms(metrics) < 3:
+            sleeps_without_await()
+            await asyncio.sleep(0.05)
+
+    watched(hold)
+    first, *rest = lines(caplog)
+    assert "was held" in first
+    assert [line for line in rest if not line.endswith(", again")] == []
+
+
+def test_a_loop_that_is_free_is_measured_and_nothing_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    async def rest(metrics: Metrics) -> None:
+        for _ in range(1000):
+            await asyncio.sleep(0.001)
+        assert metrics.registry.get_sample_value(f"{LAG}_count")
+
+    watched(rest)
+    assert lines(caplog) == []
+
+
+def test_the_thread_ends_with_the_watch() -> None:
+    async def rest(_metrics: Metrics) -> None:
+        assert "loop watch" in {thread.name for thread in threading.enumerate()}
+
+    watched(rest)
+    assert "loop watch" not in {thread.name for thread in threading.enumerate()}
+
+
+STOPPED = """
+import asyncio, logging, sys
+from equipoise.service.loop_watch import LoopWatch
+from equipoise.service.metrics import Metrics
+
+async def main():
+    metrics = Metrics()
+    watch = LoopWatch(metrics)
+    watch.start()
+    print("ready", flush=True)
+    sample = metrics.registry.get_sample_value
+    while sample("equipoise_not_run_seconds_total") < 2:
+        await asyncio.sleep(0.01)
+    count = sample("equipoise_loop_lag_seconds_count")
+    while sample("equipoise_loop_lag_seconds_count") < count + 3:
+        await asyncio.sleep(0.01)
+    watch.close()
+    print(sample("equipoise_loop_lag_seconds_sum"), flush=True)
+
+logging.basicConfig(stream=sys.stdout, format="%(message)s")
+asyncio.run(main())
+"""
+
+
+def test_a_process_that_was_stopped_has_no_lag_and_blames_no_code() -> None:
+    process = subprocess.Popen([sys.executable, "-c", STOPPED], stdout=subprocess.PIPE, text=True)
+    with process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        os.kill(process.pid, signal.SIGSTOP)
+        while Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] != "T":
+            time.sleep(0.01)
+        time.sleep(2.5)
+        os.kill(process.pid, signal.SIGCONT)
+        said = process.stdout.read().splitlines()
+    assert len(said) == 1, said
+    assert float(said[0]) < 2.0, "the sum of all lags"
