@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import threading
+from collections.abc import Sequence
 from typing import Any, cast
+
+import pytest
 
 from equipoise.web.descriptions import MEANINGS
 from equipoise.web.examples import EXAMPLES
 from equipoise.web.openapi import REFUSED, document, plain_path
-from equipoise.web.routes import Asked
-from equipoise.web.table import TABLE, described
+from equipoise.web.routes import Asked, Route
+from equipoise.web.table import TABLE, _described, described
 from equipoise.wire.decode import decode_as
 from tests.web.daemon import Daemon
 from tests.web.test_document import rows
@@ -50,6 +54,36 @@ def test_it_is_written_once_however_often_it_is_asked_for() -> None:
     asked = cast(Asked, None)
     first, second = asyncio.run(described(asked)), asyncio.run(described(asked))
     assert first.body is second.body
+
+
+def test_it_is_written_once_and_off_the_loop_however_many_ask_at_the_same_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    threads: list[str] = []
+    others_ran = threading.Event()
+    loop: asyncio.AbstractEventLoop
+    begun: asyncio.Event
+
+    def noted(table: Sequence[Route]) -> bytes:
+        threads.append(threading.current_thread().name)
+        loop.call_soon_threadsafe(begun.set)
+        assert others_ran.wait(60), "the loop ran nothing else meanwhile"
+        return document(table)
+
+    async def main() -> set[int]:
+        nonlocal loop, begun
+        loop, begun = asyncio.get_running_loop(), asyncio.Event()
+        asked = cast(Asked, None)
+        asking = asyncio.gather(*(described(asked) for _ in range(8)))
+        await begun.wait()
+        others_ran.set()
+        return {id(answer.body) for answer in await asking}
+
+    monkeypatch.setattr("equipoise.web.table.document", noted)
+    _described.cache_clear()
+    assert len(asyncio.run(main())) == 1
+    assert len(threads) == 1
+    assert threads != [threading.current_thread().name]
 
 
 def test_every_property_says_what_it_means() -> None:

@@ -88,7 +88,8 @@ class LoopWatch:
                 log.error("the event loop is held: %s", stack, extra={"seconds": self._stuck_seconds})
         if self._ended.is_set():
             return
-        lag = max(0.0, self._answered_at - asked - not_run)
+        # Also the call that came just behind the answer, and kept this thread from reading it.
+        lag = max(0.0, seized, self._answered_at - asked - not_run)
         self._lag.observe(lag)
         if lag >= LATE_SECONDS and (stack or seized):
             self._loop.call_soon_threadsafe(self._report, stack, lag, seized)

@@ -100,7 +100,7 @@ class Questions:
         """Note a failure, and return its reason."""
         self.failed[kind] += 1
         name = type(error).__name__
-        said = str(error)[:LONGEST_REASON]
+        said = " ".join(str(error).split())[:LONGEST_REASON]
         reason = said if isinstance(error, SplitError) else f"{name}: {said}" if said else name
         if self._repeats.log((kind, name), f"{KINDS[kind]} failed", error, server=self._server):
             self._journal.note("failed", f"{KINDS[kind]} failed: {reason}")
