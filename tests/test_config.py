@@ -353,6 +353,11 @@ def test_what_is_printed_is_the_effective_configuration_without_secrets(tmp_path
     assert DIGEST not in lines
 
 
+def test_numbers_of_a_pool_may_be_written_either_way(tmp_path: Path) -> None:
+    lines = [*printed(load(tmp_path, "[pool.main]\nsystem = 'trueskill'\nsigma = 8\nshadow_rounds = 9.0\n"))]
+    assert {"pool.main.sigma = 8.0", "pool.main.shadow_rounds = 9"} <= {*lines}
+
+
 def test_a_balance_system_has_its_own_parameters(tmp_path: Path) -> None:
     text = "[pool.main]\nbalance = 'trueskill'\nbalance_params.sigma = 7.0\nk_max = 9\n"
     pool = load(tmp_path, text).pools["main"]

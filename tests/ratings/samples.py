@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 
 from equipoise.core.model import PlayerId
+from equipoise.ratings import create
 from equipoise.ratings.synelo.system import SynElo, SynEloParams
 from equipoise.ratings.system import Match, ranks_of
 
@@ -40,6 +41,17 @@ def people(count: int) -> list[PlayerId]:
 def duel(a: str, b: str, outcome: float = 1.0) -> Match:
     """One against one; 1: the first wins."""
     return Match(teams=((PlayerId(a),), (PlayerId(b),)), ranks=ranks_of(outcome))
+
+
+def whole_parameters(system: str) -> dict[str, int]:
+    """Each float parameter of a system, as the whole number in its range that is nearest to its default."""
+    found = {}
+    for parameter in fields(create(system).params):
+        if parameter.metadata.get("low") is not None and parameter.type in ("float", "float | None"):
+            low, high, near = parameter.metadata["low"], parameter.metadata["high"], parameter.default or 0.0
+            if (value := min(max(round(near), math.ceil(low)), math.floor(high))) >= low:
+                found[parameter.name] = value
+    return found
 
 
 def random_matches(seed: int, count: int, players: int, size: int) -> Iterator[Match]:

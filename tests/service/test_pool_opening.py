@@ -13,6 +13,7 @@ from equipoise.errors import ConfigError, StoreRefused
 from equipoise.service.fingerprint import check, fingerprint_of
 from equipoise.store.rated import Fingerprint, SharedParts
 from tests.opened_pool import NOW, a_pool, opened, rated_alone
+from tests.ratings.samples import whole_parameters
 from tests.store.failing import Failing, Fault
 from tests.store.samples import a_round, in_loop, player
 
@@ -25,6 +26,21 @@ async def test_shared_state_of_a_system_is_there_after_a_restart(tmp_path: Path)
             await pool.record(record, None)
     async with opened(tmp_path, "ns2") as pool:
         assert pool.system.shared() == rated_alone(*records, system="ns2").shared()
+
+
+@pytest.mark.parametrize("system", [name for name in ratings.SYSTEMS if ratings.create(name).live])
+@in_loop
+async def test_parameters_that_are_written_as_whole_numbers_survive_a_restart(tmp_path: Path, system: str) -> None:
+    params = whole_parameters(system)
+    records = [a_round(number, b=[3, 4 + number]) for number in range(3)]
+    for record in records:
+        async with opened(tmp_path, system, **params) as pool:
+            last = await pool.record(record, None)
+    alone = rated_alone(*records, system=system, **{name: float(value) for name, value in params.items()})
+    assert last.rated is not None
+    assert {change.id: change.after for change in last.rated.changes} == {
+        change.id: pytest.approx(alone.summary(change.id).rating) for change in last.rated.changes
+    }
 
 
 @in_loop

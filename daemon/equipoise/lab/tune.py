@@ -22,6 +22,7 @@ from equipoise.lab.histories import head, scores
 from equipoise.lab.models import Model, forecast
 from equipoise.ratings.history import Floats, History
 from equipoise.ratings.parameters import among
+from equipoise.ratings.validation import is_count
 
 TRIALS = 2000
 FIRST, LEAST, LONGEST = 0.7, 0.02, 2.0
@@ -113,7 +114,7 @@ def axes(model: Model) -> tuple[SearchAxis, ...]:
         if "low" not in parameter.metadata or value is None:
             continue
         low, high = parameter.metadata["low"], parameter.metadata["high"]
-        found.append(SearchAxis(parameter.name, float(value), low, high, type(parameter.default) is int))
+        found.append(SearchAxis(parameter.name, float(value), low, high, is_count(parameter)))
     return tuple(found)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import Final, TypeGuard
+from dataclasses import Field
+from typing import Any, Final, TypeGuard
 
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
@@ -46,6 +47,11 @@ def count_of(player: PlayerId, name: str, value: object) -> int:
     if number < 0 or number % 1:
         raise RatingError(f"{player}: {name} {value!r} is not a count")
     return int(number)
+
+
+def is_count(declared: Field[Any]) -> bool:
+    """Whether a field is declared as an int; the value that it holds does not say so, as 8 may stand for 8.0."""
+    return declared.type in (int, "int")
 
 
 def known_time(time: float) -> float | None:

@@ -118,7 +118,7 @@ def test_a_seed_that_cannot_be_is_refused_and_changes_nothing(skill):
     ("name", "value"),
     [
         ("k_max", 0),
-        ("k_max", 12.0),
+        ("k_max", 12.5),
         ("k_max", True),
         ("k_max", "12"),
         ("theta", 0.5),

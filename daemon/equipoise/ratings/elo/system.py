@@ -55,16 +55,16 @@ class EloParams(PointsParams):
         """Elo's parameters for the formulas: the base and the scale become one spread."""
         gaussian = self.form == "gaussian"
         return kernel.EloConstants(
-            initial=float(self.initial),
+            initial=self.initial,
             gaussian=gaussian,
             spread=math.sqrt(2.0) * self.beta if gaussian else self.scale / math.log(self.base),
-            k=float(self.k),
-            win_factor=float(self.win_factor),
-            loss_factor=float(self.loss_factor),
-            newcomer=float(self.newcomer),
-            newcomer_rounds=float(self.newcomer_rounds),
-            margin_power=float(self.margin_power),
-            margin_scale=float(self.margin_scale),
+            k=self.k,
+            win_factor=self.win_factor,
+            loss_factor=self.loss_factor,
+            newcomer=self.newcomer,
+            newcomer_rounds=self.newcomer_rounds,
+            margin_power=self.margin_power,
+            margin_scale=self.margin_scale,
             whole=False,
         )
 

@@ -166,7 +166,7 @@ def checked_goals(points: float) -> int:
 def constants(initial: float, spread: float, *, whole: bool = False) -> kernel.EloConstants:
     """Elo's constants for a system whose K and margins come with the match (`MatchTerms`)."""
     return kernel.EloConstants(
-        initial=float(initial),
+        initial=initial,
         gaussian=False,
         spread=spread,
         k=1.0,

@@ -37,4 +37,4 @@ class Glicko2(GlickoFamily[Glicko2Params]):
     bounds: ClassVar[Mapping[str, Bounds]] = {"volatility": VOLATILE, "onset_volatility": VOLATILE}
 
     def __init__(self, params: Glicko2Params) -> None:
-        super().__init__(params, growth=0.0, tau=params.tau, volatility=float(params.volatility))
+        super().__init__(params, growth=0.0, tau=params.tau, volatility=params.volatility)

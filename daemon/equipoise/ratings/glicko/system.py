@@ -55,10 +55,10 @@ class GlickoFamily(PointsSystem[P, GlickoPlayer]):
         super().__init__(params)
         self.volatility = volatility
         self.constants = GlickoConstants(
-            initial=float(params.initial),
-            variance=float(params.rd) ** 2,
-            growth=float(growth),
-            tau=float(tau),
+            initial=params.initial,
+            variance=params.rd**2,
+            growth=growth,
+            tau=tau,
             frequency=1.0 / (params.period_days * DAY),
             pooled=params.periods == "calendar",
         )

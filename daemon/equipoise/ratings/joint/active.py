@@ -120,7 +120,7 @@ class Active:
     def moments(self, players: Sequence[PlayerId]) -> tuple[Floats, Floats]:
         """Mean and covariance of the players' skills at the latest time that is known; log-odds."""
         state, count = self.state, len(players)
-        mean, cov = np.zeros(count), np.diag(np.full(count, float(self.params.spread) ** 2))
+        mean, cov = np.zeros(count), np.diag(np.full(count, self.params.spread**2))
         numbers = np.array([self.number(player) for player in players], np.int64)
         held = np.flatnonzero(numbers != STRANGER)
         mean[held], cov[held, held] = state.players.mean[numbers[held]], state.players.variance[numbers[held]]

@@ -52,10 +52,10 @@ class JointParams(Params):
     def constants(self) -> Constants:
         """The parameters as the formulas read them."""
         return Constants(
-            variance=float(self.spread) ** 2,
-            drift2=float(self.drift) ** 2,
+            variance=self.spread**2,
+            drift2=self.drift**2,
             drift2_second=self.drift_days**2 / DAY,
-            draw_weight=float(self.draw_weight),
+            draw_weight=self.draw_weight,
             active=self.active,
             correlated=self.correlations,
         )

@@ -16,6 +16,7 @@ from equipoise.ratings.ns2.arrays import EnvironmentArrays
 from equipoise.ratings.ns2.formulas import SETS_PER_MAP, intercept, win_probability
 from equipoise.ratings.ns2.time_weights import add_length
 from equipoise.ratings.system import Parts
+from equipoise.ratings.validation import is_number
 
 UNKNOWN = -1
 """The number of a map without a name, or before its first round."""
@@ -215,6 +216,6 @@ def _positive(name: str, value: object) -> float:
 
 
 def _number(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if not is_number(value):
         raise RatingError(f"ns2 shares: {name}: {value!r} is not a number")
     return float(value)

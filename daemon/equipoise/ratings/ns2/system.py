@@ -90,13 +90,13 @@ class NS2Params(Params):
     def constants(self) -> NS2Constants:
         """The parameters as floats, without those that only live systems read."""
         return NS2Constants(
-            constant=float(self.constant_rate),
-            adagrad=float(self.adagrad_rate),
-            epsilon=float(self.adagrad_floor),
-            field_share=float(self.commander_field_share),
-            prior_rounds=float(self.prior_rounds),
+            constant=self.constant_rate,
+            adagrad=self.adagrad_rate,
+            epsilon=self.adagrad_floor,
+            field_share=self.commander_field_share,
+            prior_rounds=self.prior_rounds,
             large_above=float(self.large_above),
-            usual_seconds=float(self.usual_seconds),
+            usual_seconds=self.usual_seconds,
             newcomer=self.newcomer,
         )
 

@@ -58,11 +58,11 @@ class GaussianParams(PriorParams):
     def constants(self) -> GaussianConstants:
         """The parameters as the formulas read them, for a skill that never changes."""
         return GaussianConstants(
-            mean=float(self.mu),
+            mean=self.mu,
             variance=self.sigma**2,
             noise=self.beta**2,
             unit=draw_unit(self.draw_probability, self.beta),
-            confidence=float(self.confidence),
+            confidence=self.confidence,
             tau2=0.0,
             gamma2=0.0,
             unknown=0.0,

@@ -17,7 +17,7 @@ from equipoise.core.model import PlayerId, PlayerSummary, is_bot
 from equipoise.errors import RatingError
 from equipoise.ratings.parts.match_arrays import BOT, Lineup
 from equipoise.ratings.system import Match, Past, State, System
-from equipoise.ratings.validation import DAY, NEVER, count_of, known_time, number_of
+from equipoise.ratings.validation import DAY, NEVER, count_of, is_count, known_time, number_of
 
 
 class ShownParams(Protocol):
@@ -116,16 +116,16 @@ def checked(
     None is allowed for a field whose default is `NEVER` or None, and is left out of the result.
     """
     return {
-        each.name: _number(player, each, values[each.name], getattr(record, each.name), bounds or {})
+        each.name: _number(player, each, values[each.name], bounds or {})
         for each in fields(record)
         if each.name in values and (values[each.name] is not None or each.default not in (None, NEVER))
     }
 
 
-def _number(player: PlayerId, kept: Field[Any], value: object, like: object, bounds: Mapping[str, Bounds]) -> float:
+def _number(player: PlayerId, kept: Field[Any], value: object, bounds: Mapping[str, Bounds]) -> float:
     low, high = bounds.get(kept.name) or kept.metadata.get("bounds", (-math.inf, math.inf))
     number = number_of(player, kept.name, value, low, high)
-    return count_of(player, kept.name, value) if type(like) is int else number
+    return count_of(player, kept.name, value) if is_count(kept) else number
 
 
 def refuse_bots(match: Match, lineup: Lineup) -> None:

@@ -77,23 +77,23 @@ class SynEloParams(Params):
     @property
     def scale(self) -> float:
         """Θ in points: `theta`, else 400·⌊median{1..k_max}⌋ (F1)."""
-        return 400.0 * ((self.k_max + 1) // 2) if self.theta is None else float(self.theta)
+        return 400.0 * ((self.k_max + 1) // 2) if self.theta is None else self.theta
 
     def constants(self) -> kernel.SynEloConstants:
         """SynElo's parameters for the formulas: theta and the window's width are worked out."""
         return kernel.SynEloConstants(
-            initial=float(self.initial),
-            floor=float(self.floor),
-            shadow_cap=float(self.shadow_cap),
+            initial=self.initial,
+            floor=self.floor,
+            shadow_cap=self.shadow_cap,
             shadow_rounds=self.shadow_rounds,
             theta=self.scale,
             width=self.window,
-            k_min=float(self.k_factor_min),
-            k_max=float(self.k_factor_max),
-            velocity=float(self.velocity_weight),
-            excess=float(self.excess_weight),
-            volatility=float(self.volatility_weight),
-            compression=float(self.compression),
+            k_min=self.k_factor_min,
+            k_max=self.k_factor_max,
+            velocity=self.velocity_weight,
+            excess=self.excess_weight,
+            volatility=self.volatility_weight,
+            compression=self.compression,
             whole=self.rounding == "bankers",
         )
 

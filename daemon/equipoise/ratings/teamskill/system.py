@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from equipoise.core.model import PlayerId, PlayerSummary
 from equipoise.errors import RatingError
 from equipoise.ratings.elo.system import Elo
-from equipoise.ratings.parameters import Params, ranged
+from equipoise.ratings.parameters import Params, ranged, typed
 from equipoise.ratings.parts.players import PlayerTable
 from equipoise.ratings.parts.team_order import Teams
 from equipoise.ratings.system import (
@@ -53,7 +53,7 @@ class BaseParams(Params):
         if self.base not in BASES:
             raise RatingError(f"base: {self.base!r} is none of {', '.join(sorted(BASES))}")
         try:
-            BASES[self.base].kind.create(**self.settings)
+            object.__setattr__(self, "settings", typed(BASES[self.base].kind.parameters, self.settings))
         except RatingError as error:
             raise RatingError(f"settings.{error}") from None
 

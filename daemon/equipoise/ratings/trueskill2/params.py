@@ -5,13 +5,13 @@ Symbols and equation numbers are those of Minka, Cleven & Zaykov 2018 (MSR-TR-20
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from equipoise.errors import RatingError
-from equipoise.ratings.parameters import Params, build_params, ranged, table
+from equipoise.ratings.parameters import Params, ranged, table, typed
+from equipoise.ratings.validation import is_number
 
 if TYPE_CHECKING:
     import numpy as np
@@ -130,21 +130,11 @@ class TrueSkill2Params(Params):
         Params.__post_init__(self)
         for name, most in (("squad_offset", SQUADS - 1), ("experience_offset", MATCHES + 1)):
             object.__setattr__(self, name, _offsets(name, getattr(self, name), most))
-        object.__setattr__(self, "modes", {mode: dict(table(f"modes.{mode}", own)) for mode, own in self.modes.items()})
-        for mode in self.modes:
-            self.of_mode(mode)
+        object.__setattr__(self, "modes", {mode: _of_one_mode(mode, own) for mode, own in self.modes.items()})
 
     def of_mode(self, mode: str) -> TrueSkill2Params:
         """The parameters that apply in a mode."""
-        own = self.modes.get(mode, {})
-        try:
-            for name in own:
-                if name in COMMON:
-                    raise RatingError(f"{name}: the same in all modes")
-            build_params(TrueSkill2Params, own)
-            return replace(self, modes={}, **own)  # type: ignore[arg-type]
-        except RatingError as error:
-            raise RatingError(f"modes.{mode}: {error}") from None
+        return replace(self, modes={}, **self.modes.get(mode, {}))  # type: ignore[arg-type]
 
     def row(self) -> list[float]:
         """The parameters as the row of numbers that kernels read."""
@@ -176,6 +166,17 @@ def bounds_of(name: str) -> tuple[float, float]:
     return -LIMIT, LIMIT
 
 
+def _of_one_mode(mode: str, own: object) -> dict[str, object]:
+    values = table(f"modes.{mode}", own)
+    try:
+        for name in COMMON:
+            if name in values:
+                raise RatingError(f"{name}: the same in all modes")
+        return typed(TrueSkill2Params, values)
+    except RatingError as error:
+        raise RatingError(f"modes.{mode}: {error}") from None
+
+
 def _filled(values: Offsets, length: int) -> list[float]:
     return [*values, *[values[-1]] * (length - len(values))]
 
@@ -184,7 +185,7 @@ def _offsets(name: str, values: object, most: int) -> Offsets:
     if not isinstance(values, tuple | list) or len(values) > most:
         raise RatingError(f"{name}: not a list of at most {most} numbers")
     for value in values:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        if not is_number(value):
             raise RatingError(f"{name}: {value!r} is not a number")
         if abs(value) > LIMIT:
             raise RatingError(f"{name}: {value!r} is not from {-LIMIT:g} to {LIMIT:g}")
