@@ -28,7 +28,7 @@ class ScriptError(EquipoiseError):
     """A message from a script is refused.
 
     `code` is a short stable word for programs, `path` the JSON path of what is wrong (`$.events[0].winner`),
-    `status` the HTTP status of the answer.
+    `status` the HTTP status of the answer; `kinds` are those of the events at fault, of a batch.
     """
 
     def __init__(self, code: str, message: str, *, path: str | None = None, status: int = 422) -> None:
@@ -37,6 +37,7 @@ class ScriptError(EquipoiseError):
         self.message = message
         self.path = path
         self.status = status
+        self.kinds: tuple[str, ...] = ()
 
 
 class PeerError(EquipoiseError):

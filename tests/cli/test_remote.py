@@ -64,6 +64,18 @@ def test_status_says_which_of_two_scripts_with_one_name_is_served(house: House, 
     assert [script["boot"] for script in server["stale_scripts"]] == [1763622000123]
 
 
+def test_status_and_doctor_say_that_rounds_of_a_script_are_refused(house: House, daemon: str) -> None:
+    before = ask(house, daemon, "status").stdout
+    with pytest.raises(HTTPError, match="422"):
+        post(daemon, house.secret, posted({**ROUND, "winner": "draw"}, seq=2))
+    for command in ("status", "doctor"):
+        said = " ".join(ask(house, daemon, command).stdout.split())
+        assert "arena-1: batches of its script refused: 1, the last one 0 min ago: schema at $.events[0].winner" in said
+        assert "it is over when round_ended is taken" in said
+    post(daemon, house.secret, posted({**ROUND, "round": "1-9"}, seq=3))
+    assert "refused" not in ask(house, daemon, "status").stdout + before
+
+
 def test_status_shows_a_vote_that_players_ask_for(house: House, daemon: str) -> None:
     # There is no vote while a scramble is due, as after this round, or while the teams are even.
     ask(house, daemon, "player", "set", RED, "9000", "--yes")

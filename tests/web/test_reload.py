@@ -110,6 +110,15 @@ def test_a_round_of_a_removed_server_that_waits_in_the_ring_is_still_applied(edi
     assert edited.daemon.call("GET", f"/v1/admin/players/{RED}").body["player"]["rounds"] == 2
 
 
+def test_what_was_refused_of_a_server_is_known_after_it_has_got_another_pool(edited: Edited) -> None:
+    assert edited.daemon.post(posted({"kind": "vote_ended"})).code == "schema"
+    edited.add("[pool.side]\n")
+    edited.edit("[server.arena-1]", '[server.arena-1]\npool = "side"')
+    assert "server.arena-1.pool: main -> side" in edited.changes()
+    server = edited.daemon.call("GET", "/v1/admin/servers/arena-1").body["server"]
+    assert (server["pool"], [each["kinds"] for each in server["refused_batches"]]) == ("side", [["vote_ended"]])
+
+
 def test_a_removed_pool_keeps_its_waiting_rounds_until_it_is_back(
     edited: Edited, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -203,6 +203,25 @@ def of_server(server: ServerStatus, script: Script, version: str) -> Iterator[Fi
         yield Finding(True, name, what, "set both clocks by the network's time: timedatectl set-ntp true")
 
 
+def of_refused(server: ServerStatus, script: Script, version: str, epoch: float) -> Iterator[Finding]:
+    """What the daemon does not take from a server's script."""
+    for refused in server.refused_batches:
+        if refused.status >= 500:
+            advice = "the daemon's log says what failed"
+        elif script.ours:
+            advice = f"install the {script.word} that came with this daemon ({version}), and load it anew"
+        else:
+            advice = "compare what the script sends with docs/protocol.md"
+        kinds = " and ".join(refused.kinds) or "any batch"
+        minutes = (epoch - refused.last) / 60.0
+        ago = f"{minutes / 60.0:.0f} h" if minutes >= 120.0 else f"{max(0.0, minutes):.0f} min"
+        what = (
+            f"batches of its script refused: {refused.count}, the last one {ago} ago: "
+            f"{' at '.join(filter(None, (refused.code, refused.path)))}: {refused.message}"
+        )
+        yield Finding(True, server.server, what, f"{advice}; it is over when {kinds} is taken")
+
+
 _VERSION = re.compile(r"\d+(\.\d+)*")
 """How our plugin says its version. Scripts of other authors say their name too: `own-game/1`."""
 

@@ -38,8 +38,8 @@ from equipoise.service.pool import Pool
 from equipoise.service.proposed_moves import propose_moves
 from equipoise.service.questions import Questions
 from equipoise.service.repeats import Repeats
-from equipoise.service.stale import StaleScripts
 from equipoise.service.status import CommandAnswer, Proposal, ServerStatus
+from equipoise.service.unserved import RefusedBatches, StaleScripts
 from equipoise.service.work import Seen, Work
 from equipoise.store.port import Clock, Store
 from equipoise.wire.memory import Remembered, decode_memory, encode_memory
@@ -96,6 +96,7 @@ class Host:
         self._heard_at = clock.monotonic()
         """When the present script was heard last; before that, when this host was made."""
         self._stale = StaleScripts(rules.silence_seconds)
+        self.refused = RefusedBatches(server)
         self._refusals = Repeats(log, logging.WARNING)
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -112,7 +113,7 @@ class Host:
     async def succeed(self, before: Host) -> None:
         """Instead of `start`: close the host that this server had until now, and go on where it ended."""
         await before.close()
-        self.plugin, self.dropped_rounds = before.plugin, before.dropped_rounds
+        self.plugin, self.dropped_rounds, self.refused = before.plugin, before.dropped_rounds, before.refused
         await self._go_on(before._remembered)
 
     async def _go_on(self, remembered: Remembered) -> None:
@@ -135,6 +136,7 @@ class Host:
         self._release()
         self._refusals.close()
         self.questions.close()
+        self.refused.close()
         await self.write_down()
 
     def use(self, rules: Rules) -> None:
@@ -173,6 +175,10 @@ class Host:
             return self._reply(await self._take_rounds(batch))
         return await self._take(batch)
 
+    def refuse(self, refusal: ScriptError) -> None:
+        """Note that a batch of this server was refused, for operators to see."""
+        self.refused.note(refusal, self.plugin, self._clock.epoch())
+
     async def command(self, words: tuple[str, ...], who: str, *, dry: bool = False) -> CommandAnswer:
         """Carry out an admin's command from outside the game; `dry` only says what it would do.
 
@@ -206,6 +212,7 @@ class Host:
             clock_ahead=self.clock_ahead,
             boot=self._remembered.boot,
             stale_scripts=self._stale.calling(self._clock.monotonic()),
+            refused_batches=self.refused.current(self._clock.epoch()),
         )
 
     def _outlook(self) -> Outlook | None:

@@ -14,7 +14,7 @@ from typing import Literal
 Level = Literal["debug", "info", "warning", "error"]
 
 FIELDS = (
-    *("code", "status", "server", "pool", "caller", "agent", "path", "peer"),
+    *("code", "status", "server", "pool", "caller", "agent", "path", "kinds", "peer"),
     *("boot", "job", "event_number", "port", "address", "version", "seconds", "count"),
 )
 """Keys of `extra` that are logged, in this order; others are dropped. `address` is the one that the daemon listens on,

@@ -31,6 +31,9 @@ def of_servers(hosts: Iterable[Host]) -> Iterator[Reading]:
         yield Reading("equipoise_server_dropped_rounds_total", "Rounds the script lost.", dropped, server)
         stale = len(status.stale_scripts)
         yield Reading("equipoise_server_stale_scripts", "Superseded scripts that call.", stale, server)
+        for code, count in host.refused.counted.items():
+            labels = {**server, "code": code}
+            yield Reading("equipoise_server_refused_total", "Batches of its own script refused.", count, labels)
         yield Reading("equipoise_server_repeated_total", "Batches that came again.", host.repeated, server)
         yield Reading("equipoise_server_skipped_total", "Gaps in the batches' numbers.", host.skipped, server)
         for kind in KINDS:

@@ -12,7 +12,7 @@ from equipoise.core.outlook import Outlook
 from equipoise.core.phrases import Text
 from equipoise.core.session import Session
 from equipoise.service.pool import Pool
-from equipoise.service.stale import StaleScript
+from equipoise.service.unserved import RefusedBatch, StaleScript
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +110,8 @@ class ServerStatus:
     """The start of the script that is served; 0: none was heard."""
     stale_scripts: tuple[StaleScript, ...]
     """Others that call as this server."""
+    refused_batches: tuple[RefusedBatch, ...]
+    """Why batches of its script were refused, as far as none like them was taken since; the last one at the end."""
 
     @classmethod
     def of(
@@ -125,6 +127,7 @@ class ServerStatus:
         clock_ahead: float | None,
         boot: int,
         stale_scripts: tuple[StaleScript, ...],
+        refused_batches: tuple[RefusedBatch, ...],
     ) -> ServerStatus:
         """Of a session at a time of the daemon's monotonic clock, with the skills that its pool has in memory."""
         state, memory = session.state, session.memory
@@ -162,6 +165,7 @@ class ServerStatus:
             clock_ahead=clock_ahead,
             boot=boot,
             stale_scripts=stale_scripts,
+            refused_batches=refused_batches,
         )
 
 

@@ -32,7 +32,7 @@ async def show_findings(asked: Asked) -> Findings:
         *diagnosis.of_tries(services.refusals.tried(), services.hosts),
     ]
     looked = [
-        _of_server(host, services.game_servers, diagnosis.SCRIPTS[services.games[name].name])
+        _of_server(host, services.game_servers, diagnosis.SCRIPTS[services.games[name].name], epoch)
         for name, host in services.hosts.items()
     ]
     for server in await asyncio.gather(*looked):
@@ -50,11 +50,12 @@ async def _of_parameters(services: Services) -> list[Finding]:
     return found
 
 
-async def _of_server(host: Host, game_servers: GameServers, script: diagnosis.Script) -> list[Finding]:
+async def _of_server(host: Host, game_servers: GameServers, script: diagnosis.Script, epoch: float) -> list[Finding]:
     inspection, _ = await asyncio.gather(_inspected(host.server, game_servers), game_servers.ask(host.server))
     status = host.status()
     return [
         *diagnosis.of_server(status, script, equipoise.__version__),
+        *diagnosis.of_refused(status, script, equipoise.__version__, epoch),
         *diagnosis.of_peer(status, game_servers.status(host.server), inspection, script, equipoise.__version__),
     ]
 

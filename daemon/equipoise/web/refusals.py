@@ -20,9 +20,10 @@ from equipoise.service.diagnosis import Tried
 from equipoise.service.metrics import Metrics
 from equipoise.service.repeats import Repeats
 from equipoise.web.answers import Answered
+from equipoise.web.callers import Caller
 from equipoise.wire import encode_refusal
 
-CALLER = web.RequestKey("caller", str)
+CALLER = web.RequestKey("caller", Caller)
 """Of a request: whose secret it carries, once that is known."""
 BODY = web.RequestKey("body", bytes)
 """Of a request: the beginning of its body, once that is read."""
@@ -109,10 +110,11 @@ class Refusals:
 
     def record(self, request: web.BaseRequest, error: ScriptError, body: bytes) -> None:
         """Count it and log it; `body` is what has been read of it."""
+        caller = request.get(CALLER)
         self._metrics.refused.labels(error.code).inc()
         claimed = {
             "server": claimed_server(body),
-            "caller": request.get(CALLER),
+            "caller": caller and caller.who,
             "agent": request.headers.get("User-Agent"),
             "path": request.rel_url.raw_path,
         }

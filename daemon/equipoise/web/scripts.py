@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from equipoise.core.model import ServerId
 from equipoise.core.participation import recorded
+from equipoise.errors import ScriptError
 from equipoise.store.notes import Audit
 from equipoise.web.answers import Answered
 from equipoise.web.guards import check_server
 from equipoise.web.messages.rounds import Rerated, RoundSent, RoundTaken
 from equipoise.web.routes import Asked
-from equipoise.wire import batch_of, encode_reply, events
+from equipoise.wire import at_fault, batch_of, encode_reply, events, kinds_of
 from equipoise.wire.people import Here
 
 STALE = 409
@@ -19,9 +20,16 @@ STALE = 409
 async def take_batch(asked: Asked) -> Answered:
     """Have a batch answered by its server's host."""
     posted: events.Batch = asked.body
-    batch = batch_of(posted)
-    check_server(asked.caller, batch.server)
-    reply = await asked.services.host(batch.server).handle(batch)
+    try:
+        batch = batch_of(posted)
+        check_server(asked.caller, batch.server)
+        host = asked.services.host(batch.server)
+        reply = await host.handle(batch)
+    except ScriptError as refusal:
+        refusal.kinds = at_fault(kinds_of(posted), refusal.path)
+        raise
+    if not reply.stale:
+        host.refused.taken(kinds_of(posted), host.plugin)
     body = encode_reply(reply, asked.services.games[batch.server])
     return Answered(body, STALE, refusal="stale") if reply.stale else Answered(body)
 

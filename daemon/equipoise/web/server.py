@@ -13,13 +13,15 @@ from aiohttp import ClientPayloadError, web
 from aiohttp.http_exceptions import BadHttpMessage
 from aiohttp.typedefs import Middleware
 
+from equipoise.core.model import ServerId
 from equipoise.errors import ScriptError, SpillError, StoreError
+from equipoise.service.host import Host
 from equipoise.web import guards
 from equipoise.web.answers import Answered, Streamed
 from equipoise.web.callers import Caller
 from equipoise.web.connections import connection_of, drain
 from equipoise.web.openapi import plain_path
-from equipoise.web.refusals import BODY, CALLER, HEAD_BYTES
+from equipoise.web.refusals import BODY, CALLER, EVENTS, HEAD_BYTES
 from equipoise.web.routes import Asked, Route
 from equipoise.web.services import Services
 from equipoise.web.table import TABLE
@@ -98,7 +100,19 @@ async def _refuse(services: Services, request: web.Request, raised: Exception) -
             await response.write_eof()
     body = request[BODY] if BODY in request else await drain(request.content)
     services.refusals.record(request, error, body)
+    if request.path == EVENTS and (host := _host(services, request)) is not None:
+        host.refuse(error)
     return response
+
+
+def _host(services: Services, request: web.Request) -> Host | None:
+    """The server whose script sent a refused request; secrets in headers count for requests refused before them too."""
+    caller = request.get(CALLER)
+    if caller is None:
+        with suppress(ScriptError):
+            secret = guards.bearer(request)
+            caller = None if secret is None else services.callers.known(secret)
+    return services.hosts.get(ServerId(caller.name)) if caller is not None and caller.role == "script" else None
 
 
 def _guarded(route: Route, current: Callable[[], Services]) -> Handler:
@@ -148,7 +162,7 @@ def _caller(route: Route, services: Services, request: web.Request, secret: str 
         return Caller("viewer", "")
     caller = guards.check_credentials(services.callers, secret)
     connection_of(request).prove(caller.who)
-    request[CALLER] = caller.who
+    request[CALLER] = caller
     guards.check_role(caller, route.roles)
     return caller
 

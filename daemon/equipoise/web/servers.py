@@ -7,7 +7,7 @@ from dataclasses import replace
 import equipoise
 from equipoise.core.model import PlayerId, Side
 from equipoise.core.phrases import Text
-from equipoise.service.diagnosis import of_balance
+from equipoise.service.diagnosis import SCRIPTS, of_balance, of_refused
 from equipoise.service.host import Host
 from equipoise.service.peers import remarks
 from equipoise.service.pool import Pool
@@ -51,6 +51,16 @@ async def show_servers(asked: Asked) -> Servers:
                 for server in servers
                 if (peer := game_servers.get(server.server)) is not None
                 for remark in remarks(server, peer)
+            ),
+            *(
+                f"{found.about}: {found.what}; {found.advice}."
+                for server in servers
+                for found in of_refused(
+                    server,
+                    SCRIPTS[services.games[server.server].name],
+                    equipoise.__version__,
+                    services.clock.epoch(),
+                )
             ),
             *(f"{found.what}; {found.advice}." for pool in services.pools.values() for found in of_balance(pool)),
         ),

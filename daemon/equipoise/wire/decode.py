@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TypeVar
 from urllib.parse import unquote_to_bytes
 
@@ -33,6 +33,9 @@ MOST_SECRET = 4096
 _PATH = re.compile(r"(.*) - at `(.*)`", re.DOTALL)
 """msgspec's error texts end with the path, unless the error concerns the whole body."""
 
+_EVENT = re.compile(r"\$\.events\[(\d+)\]")
+_KIND = re.compile(rb'"kind"\s*:\s*"([\w.-]{1,64})"', re.ASCII)
+
 CHARSETS = frozenset({"utf-8", "utf8", "us-ascii", "ascii"})
 """Names of encodings that a form may declare: UTF-8 reads all of them."""
 
@@ -55,6 +58,21 @@ def batch_of(posted: events.Batch) -> Batch:
         names=dict(_names(posted)),
         plugin=next((str(event.plugin) for event in posted.events if isinstance(event, events.Hello)), None),
     )
+
+
+def kinds_of(posted: events.Batch) -> list[str]:
+    """The kinds of a batch's events, in their order."""
+    return [str(type(event).__struct_config__.tag) for event in posted.events]
+
+
+def at_fault(kinds: Sequence[str], path: str | None) -> tuple[str, ...]:
+    """Of the kinds of a refused batch's events, those that may be at fault: the one at the path, else all.
+
+    >>> at_fault(["heartbeat", "roster"], "$.events[1].players"), at_fault(["heartbeat", "roster"], "$.at")
+    (('roster',), ('heartbeat', 'roster'))
+    """
+    found = _EVENT.match(path or "")
+    return tuple(kinds[int(found[1]) :][:1] if found else dict.fromkeys(kinds))
 
 
 def decode_as(body: bytes, kind: type[T]) -> T:
@@ -110,14 +128,18 @@ def _refusal(body: bytes, kind: type[T], error: Exception) -> ScriptError:
     The second reading, by the standard library, accepts NaN and Infinity: scripts write them by accident, and their
     authors are helped by the path more than by "not JSON".
     """
+    refusal = ScriptError("json", f"this is no JSON as we read it: {error}", status=400)
     try:
         msgspec.convert(json.loads(body, parse_int=_bounded), type=kind, dec_hook=scalars.read)
     except msgspec.ValidationError as invalid:
         found = _PATH.fullmatch(str(invalid))
-        return ScriptError("schema", found[1] if found else str(invalid), path=found[2] if found else "$")
+        refusal = ScriptError("schema", found[1] if found else str(invalid), path=found[2] if found else "$")
     except (ValueError, RecursionError) as malformed:
-        return ScriptError("json", f"this is no JSON: {malformed}", status=400)
-    return ScriptError("json", f"this is no JSON as we read it: {error}", status=400)
+        refusal = ScriptError("json", f"this is no JSON: {malformed}", status=400)
+    if kind is events.Batch:
+        # Only an event has a `kind`; a body that is no JSON shows its own as well as any other.
+        refusal.kinds = at_fault([found.decode() for found in _KIND.findall(body)], refusal.path)
+    return refusal
 
 
 def _bounded(digits: str) -> int | float:

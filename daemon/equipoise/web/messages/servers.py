@@ -31,7 +31,8 @@ class Servers(Ok, frozen=True):
     game_servers: tuple[PeerStatus, ...]
     """What RCON and A2S last said, of the servers that have an address in the configuration."""
     remarks: tuple[str, ...]
-    """Where that does not fit what a server's script says, a sentence each."""
+    """Where that does not fit what a server's script says, what the daemon does not take from a script, and why
+    `balance` does not make the teams: a sentence each."""
 
 
 class OneServer(Ok, frozen=True):
