@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.core.asks import CacheSplits
-from equipoise.core.effects import Assign, LogDecision, RecordRound, Say
+from equipoise.core.effects import Assign, Ignored, LogDecision, RecordRound, Say
 from equipoise.core.events import Phase, WaitingEnded
 from equipoise.core.model import DueIf, Mode, Participant, Side
 from equipoise.core.phrases import Phrase, Text
@@ -31,6 +31,7 @@ from tests.core.scripts import (
     rules,
     seen,
     summaries,
+    went_live,
 )
 
 CAPTURE_MODES = (Mode.KOTH, Mode.SYMMETRIC_CP, Mode.CTF)
@@ -217,6 +218,42 @@ def test_a_scramble_due_after_waiting_is_carried_out_though_the_round_had_starte
     assert not of(Assign, game.start())
     assert of(Assign, game.happens(WaitingEnded(0.0)))
     assert len(game.roster.on(A)) == len(game.roster.on(B)) == 2
+
+
+def test_a_round_that_was_not_inside_waiting_for_players_ends_it_though_nothing_else_said_so() -> None:
+    """As for a script that leaves `waiting_ended` out: every later round would be without orders."""
+    game = Game(Mode.CTF, "abc|d")
+    game.happens(hello(Mode.CTF, waiting=True))
+    game.look()
+    game.happens(command("scramble", "next"))
+    assert not of(Assign, game.start())
+    game.open()
+    game.happens(ended(finished("r1", A, waiting=True)))
+    assert (game.session.state.waiting, of(Assign, game.start())) == (True, [])
+
+    game.open()
+    game.end(A)
+
+    assert not game.session.state.waiting
+    assert of(Assign, game.start())
+    assert len(game.roster.on(A)) == len(game.roster.on(B)) == 2
+
+
+@pytest.mark.parametrize(("mode", "due"), [(Mode.CTF, True), (Mode.PAYLOAD_RACE, True), (Mode.ARENA, False)])
+def test_the_scramble_after_waiting_is_due_though_only_a_round_said_that_it_ended(mode: Mode, due: bool) -> None:
+    session = begun(mode, "ab|cd", phase=Phase.IDLE)
+    play(session, [(1.0, hello(mode, waiting=True)), (1.1, seen("ab|cd")), (2.0, went_live("r1", "ab|cd"))])
+    play(session, [(60.0, ended(finished("r1", A, captures=(1, 1), mode=mode), at=60.0))])
+    assert (session.memory.pending == Text(Phrase.REASON_WAITING_ENDED)) == due
+    assert play(session, [(61.0, WaitingEnded(61.0))]) == [Ignored(WaitingEnded(61.0), Phase.OVER)]
+
+
+def test_a_late_round_of_the_time_before_does_not_end_waiting_for_players() -> None:
+    """As after mp_waitingforplayers_restart: the round was played before waiting began again."""
+    session = begun(Mode.CTF, "ab|cd", phase=Phase.IDLE)
+    play(session, [(50.0, hello(Mode.CTF, waiting=True, at=50.0))])
+    play(session, [(51.0, ended(finished("r1", A, captures=(1, 1)), at=40.0))])
+    assert session.state.waiting
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,9 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.web.daemon import Daemon, running
+from equipoise import ratings
+from equipoise.core.model import PlayerId
+from tests.web.daemon import CONFIG, Daemon, running
 from tests.web.test_events import ROSTER, batch, ended
 from tests.wire.samples import BLU, HELLO, RED, ROUND
 
@@ -78,6 +80,30 @@ def test_setting_a_rating_is_seen_and_audited(daemon: Daemon) -> None:
     (line,) = audit(daemon)
     assert (line["who"], line["action"], line["target"]) == ("token:owner", "set", RED)
     assert (line["before"], line["after"]) == ("1000 after 0 rounds", "1500 after 0 rounds")
+
+
+def test_a_rating_is_answered_with_all_that_a_look_at_the_player_shows(tmp_path: Path) -> None:
+    """In pools of every system: what `PUT` and `DELETE` say after and before the change is what `GET` says then."""
+    live = [name for name in ratings.SYSTEMS if ratings.create(name).live]
+    known = {name for name in live if ratings.create(name).deviation(PlayerId(RED)) is not None}
+    followed = {f"{name}-joint" for name in live if name != "joint"}
+    pools = "".join(f"[pool.{name}]\nsystem = '{name}'\n" for name in live)
+    pools += "".join(f"[pool.{name}]\nsystem = '{name[:-6]}'\nbalance = 'joint'\n" for name in followed)
+    assert {"joint", "trueskill", "glicko2"} <= known
+    with running(tmp_path, CONFIG + pools) as daemon:
+        for pool in (*live, *followed):
+            path = f"/v1/admin/players/{RED}?pool={pool}"
+            newcomer = daemon.call("PUT", path, {"rating": 200, "new": True}).body["before"]
+            for method, body in (("PUT", {"rating": 210}), ("DELETE", None)):
+                before = daemon.call("GET", path).body["player"]
+                changed = daemon.call(method, path, body).body
+                after = daemon.call("GET", path).body["player"]
+                assert changed["player"]["rating"] == after["rating"]
+                assert (changed["player"]["deviation"] is not None) == (pool in known | followed)
+                if pool in live:  # the other system may know of the change a moment later
+                    assert (changed["before"], changed["player"]) == (before, after)
+            if pool in live:
+                assert (after["skill"], after["deviation"]) == (newcomer["skill"], newcomer["deviation"])
 
 
 def test_a_player_who_was_never_seen_is_changed_by_mistake_only_where_that_is_meant(daemon: Daemon) -> None:

@@ -187,8 +187,12 @@ def _switched(state: State, event: e.SidesSwitched, now: float) -> Effects:
 def _waiting_ended(state: State, event: e.WaitingEnded, now: float) -> Effects:
     if not state.memory.session or not (state.waiting or state.memory.tally.completed == 0):
         return _ignore(state, event)
+    return (*_end_waiting(state), *scrambles.in_freeze(state))
+
+
+def _end_waiting(state: State) -> Effects:
     state.waiting = False
-    return (*scrambles.due_after_waiting(state), *scrambles.in_freeze(state))
+    return scrambles.due_after_waiting(state)
 
 
 def _started(state: State, event: e.RoundStarted, now: float) -> Effects:
@@ -251,7 +255,12 @@ def _ended(state: State, event: e.RoundEnded, now: float) -> Effects:
     record = recorded(round, state.rules, skill_at_start)
     if round.session != state.memory.session or round.id in state.memory.counted:
         return (record,)
-    stopped = (*_stop(state, event), *_tell_unrated(state, record)) if _is_running(state, event) else ()
+    stopped: Effects = ()
+    if _is_running(state, event):
+        stopped = (*_stop(state, event), *_tell_unrated(state, record))
+        if state.waiting and not round.waiting:
+            # A script that never says that waiting ended would get no order on this map.
+            stopped = (*stopped, *_end_waiting(state))
     return (record, *stopped, *_count(state, event), *cached_splits.ask(state), *scrambles.in_freeze(state))
 
 

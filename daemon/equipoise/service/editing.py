@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from equipoise.core.model import PlayerId, PlayerSummary, is_bot
@@ -29,8 +29,8 @@ class Edited:
 class Editing:
     """The edits of one pool.
 
-    `settled` takes its lock; `read_anew` replaces what memory holds while the lock is held; `held_back` makes rounds
-    wait, and reads anew when it ends.
+    `summary` is the pool's of a player; `settled` takes its lock; `read_anew` replaces what memory holds while the lock
+    is held; `held_back` makes rounds wait, and reads anew when it ends.
     """
 
     def __init__(
@@ -39,6 +39,7 @@ class Editing:
         held: Held,
         store: Store,
         clock: Clock,
+        summary: Callable[[PlayerId], PlayerSummary],
         settled: Callable[[], AbstractAsyncContextManager[None]],
         held_back: Callable[[], AbstractAsyncContextManager[None]],
         read_anew: Callable[[], Awaitable[None]],
@@ -48,6 +49,7 @@ class Editing:
         self._system = held.system
         self._store = store
         self._clock = clock
+        self._summary = summary
         self._settled = settled
         self._held_back = held_back
         self._turn = asyncio.Lock()
@@ -62,7 +64,7 @@ class Editing:
             raise RatingError(f"{player}: bots are not rated")
         async with self._settled():
             before = Before()
-            old = new = self._system.summary(player)
+            old = new = self._summary(player)
 
             def change(row: PlayerRow | None) -> tuple[PlayerRow, Audit]:
                 nonlocal before, old, new
@@ -165,9 +167,6 @@ class Editing:
         else:
             self._system.seed(player, rating=rating)
         return old, self._summary(player)
-
-    def _summary(self, player: PlayerId) -> PlayerSummary:
-        return replace(self._system.summary(player), skills=self._system.skills(player))
 
     def _row(self, new: PlayerSummary) -> PlayerRow:
         state = self._system.state(new.id)

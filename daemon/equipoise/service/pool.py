@@ -94,7 +94,9 @@ class Pool:
         self.follower = Follower(name, balance, store, self._held.changed) if balance else None
         """Of the balance system, where there is one."""
         self._reading = Reading(name, self._held, store, clock)
-        self._editing = Editing(name, self._held, store, clock, self._settled, self._held_back, self._reading.anew)
+        self._editing = Editing(
+            name, self._held, store, clock, self.summary, self._settled, self._held_back, self._reading.anew
+        )
         self._replaying = False
         """Rounds wait in the ring until a replay is written."""
         self._group: _Group | None = None
@@ -195,7 +197,14 @@ class Pool:
 
         RatingError when the system refuses it, StoreError when the store does: then nothing was changed.
         """
-        return await self._uninterrupted(self._editing.edit(player, rating, who))
+        if self.follower is not None:
+            await self.follower.keep_up()
+        edited = await self._uninterrupted(self._editing.edit(player, rating, who))
+        if self.follower is not None:  # it reads the edit from the store
+            await self.follower.keep_up()
+            skill, deviation = self.balancing.skill(player), self.balancing.deviation(player)
+            edited = replace(edited, after=replace(edited.after, skill=skill, deviation=deviation))
+        return edited
 
     async def undo(self, player: PlayerId, who: str, *, trial: bool = False) -> Revised:
         """Take back a player's last edit, or apply it again; a trial only says what would change.
