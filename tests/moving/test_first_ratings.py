@@ -14,7 +14,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from equipoise.core.model import PlayerId
@@ -260,3 +260,101 @@ def test_only_one_kind_of_file_is_taken(tmp_path: Path) -> None:
         done = run("pool", "import", *words, "--config", house.config)
         assert done.returncode == 2
         assert "Give one of FILE, --ratings and --hlstatsx" in done.stderr
+
+
+# Dumps that are wrong: `test_hlstatsx_dump` reads those of a real server.
+
+DUMP = b"""-- MariaDB dump 10.19  Distrib 10.11.6-MariaDB
+CREATE TABLE `hlstats_Players` (
+  `playerId` int(10) unsigned NOT NULL AUTO_INCREMENT,
+  `lastName` varchar(64) NOT NULL DEFAULT '',
+  `skill` int(11) NOT NULL DEFAULT 1000,
+  `lat` float(7,4) DEFAULT NULL,
+  `game` varchar(32) NOT NULL,
+  `hideranking` int(3) unsigned NOT NULL DEFAULT 0,
+  PRIMARY KEY (`playerId`)
+);
+INSERT INTO `hlstats_Players` VALUES (1,'it\\'s; one',1010,-12.5,'tf',0),
+(2,x'74776f',1020,NULL,_utf8mb4'tf',b'0'),
+(3,0x7468726565,1030,NULL,'tf',0),
+(4,0xF,1040,NULL,N'tf',1);
+# it is no comment of a program
+INSERT INTO `hlstats_PlayerUniqueIds` (`playerId`, `uniqueId`, `game`) VALUES (1,'0:1','tf'),(2,'0:2','tf');
+INSERT INTO `hlstats_PlayerUniqueIds` (`playerId`, `uniqueId`, `game`) VALUES (3,'0:3','tf'),(4,'0:4','tf');
+-- Dump completed on 2026-11-20
+"""
+
+
+def test_literals_of_every_kind_are_read() -> None:
+    found = read({"a.sql": DUMP}, "tf")
+    assert [(one.name, one.skill) for one in found.listed.values()] == [
+        ("it's; one", 1010),
+        ("two", 1020),
+        ("three", 1030),
+    ]
+    assert found.skipped == {"hidden from the ranking": 1}
+
+
+@pytest.mark.parametrize(
+    ("there", "instead", "said"),
+    [
+        (b"x'74776f'", b"x'zz'", "line 12: x'zz' is no value of SQL"),
+        (b"x'74776f'", b"X'747'", "line 12: X'747' is no value of SQL"),
+        (b"x'74776f'", b"x'74 77'", "line 12: x'74 77' is no value of SQL"),
+        (b"0x7468726565", b"0xZZ", "line 13: 0xZZ is no value of SQL"),
+        (b"0x7468726565", b"0x", "line 13: 0x is no value of SQL"),
+        (b"b'0'", b"b'2'", "line 12: b'2' is no value of SQL"),
+        (b"b'0'", b"b''", "line 12: b'' is no value of SQL"),
+        (b"1030", b"CURRENT_TIMESTAMP", "line 13: CURRENT_TIMESTAMP is no value of SQL"),
+        (b"1030", b"1e999", "line 13: the skill of player 3 is '1e999', and no number"),
+        (b"1030", b"9" * 5000, "line 13: the skill of player 3 is '99999"),
+        (b"1030", b"NULL", "line 13: the skill of player 3 is None, and no number"),
+        (b"1030", b"'\xff\xfe'", "line 13: the skill of player 3 is '\ufffd\ufffd', and no number"),
+        (b"1030", b"", "line 13: a row of hlstats_players is cut off, or has not 6 values"),
+        (b"1030,NULL", b"1030,NULL,7", "line 13: a row of hlstats_players is cut off, or has not 6 values"),
+        (b"'tf',1);", b"'tf,1);", "line 14: a row of hlstats_players is cut off, or has not 6 values"),
+        (b"'0:4'", b"'0:4", "line 17: a row of hlstats_playeruniqueids is cut off, or has not 3 values"),
+        (b"`playerId` int", b"playerNumber int", "line 11: hlstats_players has no column playerid"),
+    ],
+)
+def test_what_is_wrong_in_a_dump_is_said_with_file_and_line(there: bytes, instead: bytes, said: str) -> None:
+    wrong = DUMP.replace(there, instead, 1)
+    with pytest.raises(FileError) as refused:
+        read({"a.sql": wrong}, "tf")
+    assert str(refused.value).startswith(said)
+    assert len(str(refused.value)) < 160
+    assert refused.value.file == "a.sql"
+
+
+PIECES = b"""x'zz' 0xZZ 0x b'2' ' \\ " ` /* -- # ; , ( ) - NULL 1e9 N' _x' \x00 \xff""".split(b" ")
+PIECES += [b"", b"-- \n", b"9" * 400, b"\n", b"INSERT INTO hlstats_Players VALUES ("]
+CHANGE = some.tuples(some.integers(0, len(DUMP)), some.integers(0, 12), some.sampled_from(PIECES))
+
+
+@settings(max_examples=1500, deadline=None)
+@given(some.lists(CHANGE, max_size=4), some.booleans())
+def test_a_dump_that_is_cut_or_changed_anywhere_is_read_or_refused_by_its_line(
+    changes: list[tuple[int, int, bytes]], cut: bool
+) -> None:
+    data = DUMP
+    for place, length, piece in changes:
+        data = data[:place] + piece + (b"" if cut else data[place + length :])
+    try:
+        read({"a.sql": data}, "tf")
+    except FileError as refused:
+        error = refused
+    else:
+        return
+    if error.file is None:  # a table, or the game, is not there at all
+        assert re.match(r"there are no |no player of the game", str(error))
+    else:
+        assert re.match(r"line \d+: |the file is ", str(error))
+
+
+def test_a_broken_literal_in_a_dump_is_no_traceback(tmp_path: Path) -> None:
+    house = a_machine(tmp_path / "house")
+    dump = tmp_path / "dump.sql"
+    dump.write_bytes(DUMP.replace(b"x'74776f'", b"x'zz'"))
+    done = pool(house, "import", "--hlstatsx", dump, "--yes")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"equipoise: {dump}: line 12: x'zz' is no value of SQL; nothing was imported\n"

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain, starmap
 
 from equipoise.core.model import PlayerId
@@ -30,6 +31,9 @@ COLUMNS: Mapping[str, Sequence[str]] = {
 _BOT = re.compile(r"BOT\b|BOT[-:]", re.IGNORECASE)
 _NOBODY = re.compile(r"(?:STEAM|VALVE)_ID_|.*PENDING|.*_LAN$|UNKNOWN$|HLTV", re.IGNORECASE)
 _SHORT = re.compile(r"[01]:[0-9]{1,10}")
+_Values = tuple[str | None, ...]
+_Fault = Callable[[str], FileError]
+"""Makes the error that a text is about a row."""
 _ID = re.compile(r"STEAM_|\[U:|U:1:|[0-9]{17}$", re.IGNORECASE)
 
 
@@ -58,13 +62,13 @@ def read(files: Mapping[str, sql_dump.Data], game: str) -> Players:
     """By HLstatsX's own number; None: hidden."""
     ids: list[tuple[str, str]] = []
     seen: set[str] = set()
-    for table, values in chain.from_iterable(starmap(_rows, files.items())):
+    for table, values, fault in chain.from_iterable(starmap(_rows, files.items())):
         seen.add(table)
         number = values[0] or ""
         if table == PLAYERS:
             found.games[values[3] or ""] += 1
             if values[3] == game:
-                players[number] = _listed(number, values)
+                players[number] = _listed(number, values, fault)
         elif values[2] == game:
             ids.append((number, values[1] or ""))
     if missing := [table for table in COLUMNS if table not in seen]:
@@ -110,33 +114,34 @@ def _player(text: str) -> tuple[PlayerId | None, str]:
         return None, "no SteamIDs"
 
 
-def _listed(number: str, values: Sequence[str | None]) -> Listed | None:
+def _listed(number: str, values: _Values, fault: _Fault) -> Listed | None:
     _, name, skill, _, hidden = values
     if hidden not in ("0", "", None):
         return None
     if not re.fullmatch(r"-?[0-9]{1,12}(?:\.[0-9]+)?", skill or ""):
-        raise FileError(f"the skill of player {number} is {skill!r:.60}, and no number")
+        raise fault(f"the skill of player {number:.20} is {skill!r:.60}, and no number")
     return Listed("".join(letter for letter in name or "" if letter.isprintable()), float(skill or ""))
 
 
-_Values = tuple[str | None, ...]
-
-
-def _rows(file: str, data: sql_dump.Data) -> Iterator[tuple[str, _Values]]:
+def _rows(file: str, data: sql_dump.Data) -> Iterator[tuple[str, _Values, _Fault]]:
     try:
-        yield from _rows_of(data)
+        yield from _rows_of(file, data)
     except FileError as error:
         error.file = file
         raise
 
 
-def _rows_of(data: sql_dump.Data) -> Iterator[tuple[str, _Values]]:
+def _rows_of(file: str, data: sql_dump.Data) -> Iterator[tuple[str, _Values, _Fault]]:
     tables.refuse_packed(data[:8])
     _, names = tables.header(data[: tables.LONGEST_HEADER])
     if "playerid" not in names:
         for row in sql_dump.rows(data, COLUMNS):
-            yield row.table, row.values
+            yield row.table, row.values, partial(_fault, file, data, row.place)
         return
     table = PLAYERS if "skill" in names else IDS
     for each in tables.rows(data[:], COLUMNS[table]):
-        yield table, tuple(each.cells[name] for name in COLUMNS[table])
+        yield table, tuple(each.cells[name] for name in COLUMNS[table]), partial(FileError, line=each.line, file=file)
+
+
+def _fault(file: str, data: sql_dump.Data, place: int, text: str) -> FileError:
+    return FileError(text, line=sql_dump.line_of(data, place), file=file)

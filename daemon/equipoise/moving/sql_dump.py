@@ -38,6 +38,11 @@ _COLUMN = re.compile(
     rb"^\s*(?!(?:PRIMARY|UNIQUE|KEY|INDEX|FULLTEXT|SPATIAL|CONSTRAINT|FOREIGN|CHECK|PERIOD)\b)(" + _NAME + rb")\s+\w",
     re.MULTILINE | re.IGNORECASE,
 )
+_LITERAL = re.compile(
+    rb"(?P<null>NULL)|(?P<number>[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:E[-+]?[0-9]+)?)|0X(?P<digits>[0-9A-F]+)"
+    rb"|X'(?P<hex>(?:[0-9A-F]{2})*)'|(?:B'|0B)(?P<bits>[01]{1,64})'?|(?:_\w+\s*|N)?'(?P<text>.*)'",
+    re.DOTALL | re.IGNORECASE,
+)
 _END = re.compile(rb"\s*([,;])\s*")
 _ESCAPE = re.compile(rb"\\(.)|''", re.DOTALL)
 _ESCAPED = {b"0": b"\0", b"b": b"\b", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"Z": b"\x1a"}
@@ -52,12 +57,14 @@ class DumpRow:
 
     table: str
     values: tuple[Value, ...]
+    place: int
+    """Where it begins, in bytes. `line_of` makes a line of it, which takes a look at all that is before."""
 
 
 def rows(data: Data, wanted: Mapping[str, Sequence[str]]) -> Iterator[DumpRow]:
     """The wanted columns of each row of the wanted tables, both named in small letters; FileError names the line."""
     if _BY_A_PROGRAM.match(data) and b"-- Dump completed" not in data[-200:]:
-        raise FileError("the dump is not complete: its last line, `-- Dump completed`, is missing", line=_line(data))
+        raise FileError("the dump is not complete: its last line, `-- Dump completed`, is missing", line=line_of(data))
     columns: dict[str, list[str]] = {}
     place = _after_blank(data, 3 if data[:3] == b"\xef\xbb\xbf" else 0)
     while place < len(data):
@@ -67,7 +74,7 @@ def rows(data: Data, wanted: Mapping[str, Sequence[str]]) -> Iterator[DumpRow]:
                 raise FileError(
                     f"the columns of {table} are not known: its CREATE TABLE must stand above, or make the dump with "
                     "--complete-insert",
-                    line=_line(data, place),
+                    line=line_of(data, place),
                 )
             place = yield from _inserted(data, insert.end(), table, names, wanted[table])
         else:
@@ -84,7 +91,7 @@ def _inserted(
 ) -> Generator[DumpRow, None, int]:
     """The rows of one statement; returns where the next statement begins."""
     if missing := [name for name in wanted if name not in names]:
-        raise FileError(f"{table} has no column {missing[0]}", line=_line(data, place))
+        raise FileError(f"{table} has no column {missing[0]}", line=line_of(data, place))
     order = [name for name in names if name in wanted]
     back = [order.index(name) for name in wanted]
     pattern = re.compile(
@@ -99,9 +106,9 @@ def _inserted(
         end = row and _END.match(data, row.end())
         if not (row and end):
             why = f"a row of {table} is cut off, or has not {len(names)} values"
-            raise FileError(why, line=_line(data, place))
+            raise FileError(why, line=line_of(data, place))
         found = row.groups()
-        yield DumpRow(table, tuple(_value(found[each]) for each in back))
+        yield DumpRow(table, tuple(_value(found[each], data, place) for each in back), place)
         more, place = end[1] == b",", end.end()
     return place
 
@@ -117,10 +124,10 @@ def _end_of_statement(data: Data, place: int) -> int:
         end = piece.end()
         if piece[0] == b";":
             return end
-    raise FileError("the dump ends in the middle of a statement, or is no dump", line=_line(data, place))
+    raise FileError("the dump ends in the middle of a statement, or is no dump", line=line_of(data, place))
 
 
-def _line(data: Data, place: int | None = None) -> int:
+def line_of(data: Data, place: int | None = None) -> int:
     """The number of the line that a place is on."""
     end, step = len(data) if place is None else place, 1 << 20
     return 1 + sum(data[start : min(end, start + step)].count(b"\n") for start in range(0, end, step))
@@ -130,22 +137,27 @@ def _plain(name: bytes) -> str:
     return name.strip().strip(b'`"').decode("utf-8", "replace").lower()
 
 
-def _value(text: bytes) -> Value:
-    quote = text.find(b"'")
-    if quote < 0:
-        if text.upper() == b"NULL":
+def _value(text: bytes, data: Data, place: int) -> Value:
+    """The value of a literal in the row that begins at `place`; FileError where SQL knows no such literal."""
+    literal = _LITERAL.fullmatch(text)
+    if literal is None:
+        shown = text[:40].decode("ascii", "backslashreplace")
+        raise FileError(f"{shown} is no value of SQL", line=line_of(data, place))
+    kind = str(literal.lastgroup)
+    inside: bytes = literal[kind]
+    match kind:
+        case "null":
             return None
-        return _of_hex(text[2:]) if text[:2].lower() == b"0x" else text.decode("ascii", "replace")
-    inside = text[quote + 1 : -1]
-    if text[:1] in b"xX":
-        return _of_hex(inside)
-    return _ESCAPE.sub(_unescaped, inside).decode("utf-8", "replace")
+        case "bits":
+            return str(int(inside, 2))
+        case "digits" | "hex":
+            even = b"0" * (len(inside) % 2) + inside  # 0xF is 0x0F, as in MariaDB
+            return bytes.fromhex(even.decode()).decode("utf-8", "replace")
+        case "text":
+            inside = _ESCAPE.sub(_unescaped, inside)
+    return inside.decode("utf-8", "replace")
 
 
 def _unescaped(found: re.Match[bytes]) -> bytes:
     letter = found[1]
     return b"'" if letter is None else _ESCAPED.get(letter, letter)
-
-
-def _of_hex(digits: bytes) -> str:
-    return bytes.fromhex(digits.decode("ascii", "replace")).decode("utf-8", "replace")
