@@ -18,6 +18,7 @@ from equipoise.cli import main
 from equipoise.install.configuration import write_new
 from equipoise.install.servers import NewServer
 from tests import failures
+from tests.web import recorded
 
 EQUIPOISE = (sys.executable, "-m", "equipoise")
 START_SECONDS = 60.0
@@ -57,6 +58,8 @@ def _command(log: Path, *words: str) -> None:
     with log.open("ab") as file:
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
+    if folder := os.environ.get(recorded.VARIABLE):
+        recorded.record(Path(folder), log)
     main(words)
 
 

@@ -157,6 +157,23 @@ def test_rounds_that_end_while_the_daemon_is_dead_arrive_once_and_in_order(new_e
     assert stored_rounds(evening) == ids
 
 
+def test_of_ten_rounds_without_a_daemon_the_last_eight_arrive_and_two_are_counted(new_evening: NewEvening) -> None:
+    evening = arena(new_evening)
+    evening.live()
+    evening.daemon.kill()
+    for _ in range(9):
+        evening.win(RED)
+        evening.freeze()
+        evening.live()
+    evening.win(RED)
+    evening.freeze()
+    evening.daemon.start()
+    evening.wait(12)
+
+    assert [int(one.rsplit("-", 1)[1]) for one in stored_rounds(evening)] == [1, *range(4, 12)]
+    assert evening.status()["dropped_rounds"] == 2
+
+
 def test_a_daemon_killed_between_two_rounds_remembers_the_streak(new_evening: NewEvening) -> None:
     evening = arena(new_evening)
     for _ in range(2):
