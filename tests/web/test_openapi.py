@@ -137,3 +137,32 @@ def test_the_codes_of_each_status_are_those_of_the_protocol() -> None:
 
 def operations() -> list[dict[str, Any]]:
     return [operation for methods in DOCUMENT["paths"].values() for operation in methods.values()]
+
+
+def numbers_asked_for() -> list[tuple[str, str, dict[str, Any]]]:
+    """The path, the name and the schema of every number in a query."""
+    found = []
+    for path, methods in DOCUMENT["paths"].items():
+        for parameter in methods.get("get", {}).get("parameters", ()):
+            schema = parameter["schema"]
+            plain = next(
+                (each for each in schema.get("anyOf", [schema]) if each.get("type") in ("integer", "number")), None
+            )
+            if parameter["in"] == "query" and plain is not None:
+                found.append((path, parameter["name"], plain))
+    return found
+
+
+def test_every_number_of_a_query_that_the_document_allows_is_taken(untouched: Daemon) -> None:
+    asked = numbers_asked_for()
+    assert {name for _, name, _ in asked} == {"limit", "before", "after", "since"}
+    assert len(asked) >= 13
+    for path, name, schema in asked:
+        low, high = int(schema["minimum"]), int(schema["maximum"])
+        filled = path.format(id="76561197960287930", pool="main", server="arena-1")
+        for value, fits in ((low, True), (high, True), (low - 1, False), (high + 1, False), (2**63, False)):
+            answer = untouched.call(
+                "GET", f"{filled}?{name}={value}" + ("&text=x" if path.endswith("/players") else "")
+            )
+            assert (answer.code != "schema") == fits, (path, name, value, answer.body)
+            assert answer.status < 500

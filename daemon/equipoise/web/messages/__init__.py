@@ -8,6 +8,8 @@ import msgspec
 from msgspec import Meta
 
 MOST_LINES = 1000
+LARGEST = 2**53
+"""The largest whole number: as far as a double counts exactly, and well below where SQLite's end."""
 
 
 class Ask(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -29,7 +31,7 @@ class Limited(Ask, frozen=True):
 class Paged(Limited, frozen=True):
     """A page of a list, newest first."""
 
-    before: Annotated[int, Meta(ge=1)] | None = None
+    before: Annotated[int, Meta(ge=1, le=LARGEST)] | None = None
     """Go on from the page whose answer said so."""
     since: Annotated[float, Meta(ge=-1e12, le=1e12)] | None = None
     """Nothing older, in seconds since the epoch."""

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from equipoise.core.model import PlayerId
 from equipoise.store.notes import Audit, Decision
-from equipoise.web.messages import Ok, Paged
+from equipoise.web.messages import LARGEST, Ok, Paged
 
 
 class Reasons(Paged, frozen=True):
@@ -20,7 +20,7 @@ class Reasons(Paged, frozen=True):
     """An id in any form, or a name that only one player has."""
     pool: str | None = None
     """Where the player's name is looked for, if there are several pools and no server is named."""
-    after: Annotated[int, Meta(ge=0)] = 0
+    after: Annotated[int, Meta(ge=0, le=LARGEST)] = 0
     """Only lines that were written after the one with this number."""
 
 
