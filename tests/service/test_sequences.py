@@ -34,6 +34,7 @@ from equipoise.service.replayed import Replayed
 from equipoise.service.retention import Retention, RetentionDays
 from equipoise.service.ring import Ring
 from equipoise.store.notes import Audit
+from equipoise.store.rated import Fingerprint, Snapshot
 from equipoise.store.sequence import RoundStrike
 from equipoise.store.sqlite import SqliteStore
 from tests.hosts import BOOT, GivenClock, Rig, roster
@@ -278,6 +279,20 @@ async def test_what_began_before_a_strike_leaves_no_snapshot_after_it(tmp_path: 
         await later.go_to_end()
         await later.keep("balance")
         assert _snapshots(tmp_path) == [("balance", place.number, 0)]
+
+
+@pytest.mark.parametrize("then", [{"drift_days": 0}, {"drift_days": 0.0, "stale_days": 9.0}])
+@in_loop
+async def test_a_base_whose_parameters_are_written_otherwise_stays(tmp_path: Path, then: dict[str, float]) -> None:
+    """What is before it was deleted: without it, nothing leads to the rounds that are left."""
+    async with opened(tmp_path, joint()) as pool:
+        store = pool.store
+        now = {"drift_days": 0.0, "stale_days": 30.0}
+        for number, params, base in ((7, {"stale_days": 30.0, **then}, True), (8, now, False), (9, now, False)):
+            await store.keep_snapshot(
+                "main", Snapshot("system", number, Fingerprint("joint", params), b"data", base), 9
+            )
+    assert _snapshots(tmp_path) == [("system", 7, 1), ("system", 8, 0), ("system", 9, 0)]
 
 
 @in_loop

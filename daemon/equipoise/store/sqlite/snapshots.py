@@ -50,7 +50,8 @@ def keep(db: sqlite3.Connection, pool: str, snapshot: Snapshot, seen: int) -> No
         return
     made_by, digest = snapshot.fingerprint, sha256(snapshot.data).hexdigest()
     here = {"pool": pool, "purpose": snapshot.purpose, "number": snapshot.number, "kept": KEPT}
-    others = "DELETE FROM snapshots WHERE pool = ? AND purpose = ? AND (system, params) != (?, ?)"
+    # The base stays until there is another: one with `stale_days = 30`, or with 8 for 8.0, leads on as well.
+    others = "DELETE FROM snapshots WHERE pool = ? AND purpose = ? AND NOT base AND (system, params) != (?, ?)"
     db.execute(others, (pool, snapshot.purpose, made_by.system, encoded(made_by.params)))
     if snapshot.base:
         db.execute("DELETE FROM snapshots WHERE pool = :pool AND purpose = :purpose AND number < :number", here)
