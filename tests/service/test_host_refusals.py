@@ -21,6 +21,7 @@ from equipoise.core.model import Mode, OrderId, RoundId, Side
 from equipoise.core.rules import Rules
 from equipoise.core.state import State
 from equipoise.errors import ScriptError, SpillError
+from equipoise.service.diagnosis import SCRIPTS, of_refused
 from equipoise.service.ring import Ring, UnstoredRound
 from equipoise.store.rated import RatedRound
 from equipoise.wire.values import Batch, Reply
@@ -295,6 +296,10 @@ def test_a_fault_of_the_daemon_leaves_no_trace_of_the_batch_either(tmp_path: Pat
                 await rig.host.handle(batch)
             assert (refusal.value.code, refusal.value.status) == ("internal", 500)
             assert rig.host.session.state == before
+            rig.host.refuse(refusal.value)
+            (finding,) = of_refused(rig.host.status(), SCRIPTS["tf2"], "1.0", rig.clock.epoch() + 10_000.0)
+            assert "refused: 1, the last one 3 h ago: internal: " in finding.what
+            assert finding.advice.startswith("the daemon's log says what failed; ")
             taken = await rig.host.handle(batch)
 
             assert taken.rounds == {"r1": "stored"}

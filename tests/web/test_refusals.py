@@ -331,8 +331,10 @@ def test_refusals_of_yesterday_are_over_and_their_number_is_bounded() -> None:
         refused.note(refusal(path="$.events[0].x"), None, 50_000.0)
         assert [(each.count, each.since) for each in refused.current(50_000.0 + REMEMBERED_SECONDS - 1)] == [(2, 0.0)]
         assert refused.current(50_000.0 + REMEMBERED_SECONDS) == ()
+        refused.note(refusal(), None, 50_000.0 + REMEMBERED_SECONDS)
+        assert [each.count for each in refused.current(50_000.0 + REMEMBERED_SECONDS)] == [1]
         refused.note(refusal("busy", status=503), None, 50_001.0)
-        assert (refused.counted["schema"], refused.counted["busy"]) == (2, 0)
+        assert (refused.counted["schema"], refused.counted["busy"]) == (3, 0)
         for number in range(100):
             refused.note(refusal(path=f"$.{number}"), None, 60_000.0)
         refused.close()

@@ -31,10 +31,11 @@ COLUMNS: Mapping[str, Sequence[str]] = {
 _BOT = re.compile(r"BOT\b|BOT[-:]", re.IGNORECASE)
 _NOBODY = re.compile(r"(?:STEAM|VALVE)_ID_|.*PENDING|.*_LAN$|UNKNOWN$|HLTV", re.IGNORECASE)
 _SHORT = re.compile(r"[01]:[0-9]{1,10}")
+_ID = re.compile(r"STEAM_|\[U:|U:1:|[0-9]{17}$", re.IGNORECASE)
+
 _Values = tuple[str | None, ...]
 _Fault = Callable[[str], FileError]
-"""Makes the error that a text is about a row."""
-_ID = re.compile(r"STEAM_|\[U:|U:1:|[0-9]{17}$", re.IGNORECASE)
+"""Makes the error that says what is wrong in a row, and where."""
 
 
 @dataclass(frozen=True, slots=True)

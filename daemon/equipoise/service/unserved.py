@@ -107,6 +107,8 @@ class RefusedBatches:
         path, message = (defused(text)[:CUT] for text in (refusal.path or "", refusal.message))
         key = refusal.code, re.sub(r"\[\d+\]", "[]", path)
         before, _ = self._now.pop(key, (None, None))
+        if before is not None and epoch - before.last >= REMEMBERED_SECONDS:
+            before = None
         kinds = {*refusal.kinds, *(before.kinds if before else ())}
         self._now[key] = refused = (
             RefusedBatch(
