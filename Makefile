@@ -65,8 +65,8 @@ chaos: $(STAMP)  ## break the daemon in every way, count what is lost; SECONDS=6
 	$(if $(SEED)$(ARGS),,EQUIPOISE_EXAMPLES=$$(($(SECONDS) / 10 + 1)) $(BIN)/python -m pytest -q -n 2 \
 	tests/web/test_any_request.py tests/web/test_any_batch.py tests/web/test_malformed.py)
 
-walk: $(STAMP)  ## follow README and docs/operations.md on an empty Debian that is booted; DEBIAN=12 or 13; as root
-	$(BIN)/python -m tests.walk --debian $(or $(DEBIAN),12)
+walk: $(STAMP)  ## follow README and docs/operations.md on an empty Debian that is booted, as root; DEBIAN=12 or 13, ARGS=--suite
+	$(BIN)/python -m tests.walk --debian $(or $(DEBIAN),12) $(ARGS)
 
 mutants: $(STAMP)  ## mutation tests of core, balancing and the store's writer; SAMPLE=300, 0: all; resumable
 	$(BIN)/python -m pip install --quiet --group mutants

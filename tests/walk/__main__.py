@@ -1,7 +1,8 @@
 """`python -m tests.walk --debian 12`: walk through README.md and docs/operations.md on an empty Debian.
 
 Needs root, debootstrap and systemd-nspawn. Takes some minutes; the second time a minute less, because the empty root is
-kept in `.walk/`. The transcript is `.walk/debian12.log`.
+kept in `.walk/`. The transcript is `.walk/debian12.log`. With `--suite` the machine runs the suite instead, as root and
+as a plain user, which takes as long as `make test` does twice; the transcript is `.walk/suite12.log`.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from tests.walk import machine, roots, wheels
+from tests.walk import machine, roots, suite, wheels
 from tests.walk.blocks import ROOT, steps
 from tests.walk.scenario import Walk, walk_all
 from tests.walk.transcript import Transcript
@@ -23,14 +24,18 @@ def main() -> int:
     """Exit code 0: every line did what the documents say."""
     parser = argparse.ArgumentParser(prog="python -m tests.walk", description=__doc__)
     parser.add_argument("--debian", type=int, choices=sorted(roots.RELEASES), default=12)
-    debian = parser.parse_args().debian
+    parser.add_argument("--suite", action="store_true", help="run `make test` there")
+    options = parser.parse_args()
+    debian = options.debian
     if reason := machine.cannot():
         print(f"make walk cannot run here: {reason}", file=sys.stderr)
         return 1
     CACHE.mkdir(exist_ok=True)
-    transcript = Transcript(CACHE / f"debian{debian}.log")
+    transcript = Transcript(CACHE / f"{'suite' if options.suite else 'debian'}{debian}.log")
     transcript.say(f"Debian {debian}; the transcript is {transcript.path}")
     empty = roots.machine(debian, CACHE, transcript)
+    if options.suite:
+        return 0 if suite.make_test(empty.copy(CACHE / f"walked{debian}" / "suite"), transcript) else 1
     wheels.build(ROOT, empty.wheels)
     walk = Walk(empty, CACHE / f"walked{debian}", steps(), transcript)
     walk.place.mkdir(exist_ok=True)
