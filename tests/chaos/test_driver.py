@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.chaos.__main__ import main
+from tests.chaos.daemon import UNPRIVILEGED
 from tests.chaos.faults import FAULTS
 from tests.chaos.faults.disks import locked
 from tests.chaos.faults.trial import Fault, Trial
@@ -81,3 +83,22 @@ def test_an_unknown_fault_is_answered_with_the_known_ones(monkeypatch: pytest.Mo
     with pytest.raises(SystemExit, match="no fault is called 'flood': there are kill -9 at random, "):
         main(["--fault", "flood"])
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has capabilities to give up")
+@pytest.mark.parametrize(
+    "given",
+    [
+        [],
+        ["--inh-caps=+dac_override,+dac_read_search"],  # as containers are started with
+        ["--inh-caps=+dac_override,+dac_read_search", "--ambient-caps=+dac_override,+dac_read_search"],
+        ["--bounding-set=-setpcap"],
+    ],
+)
+def test_modes_of_files_hold_for_root_without_its_powers_whatever_it_was_started_with(
+    given: list[str], tmp_path: Path
+) -> None:
+    closed = tmp_path / "closed"
+    closed.touch(0o000)
+    tried = subprocess.run(["setpriv", *given, *UNPRIVILEGED, "cat", closed], capture_output=True, text=True)
+    assert (tried.returncode, tried.stderr) == (1, f"cat: {closed}: Permission denied\n")
