@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from equipoise.cli import main
+from tests.cli.house import EQUIPOISE
 
 PRINT_NO_DATA = {"serve", "init", "check-config", "completion", "pool export"}
 SAMPLES = {
@@ -133,3 +135,15 @@ def test_a_pool_is_named_by_an_argument_or_by_an_option(tmp_path: Path) -> None:
             assert ended.exit_code == 3
     both = CliRunner().invoke(main, ["pool", "recompute", "x", "--pool", "y", "--config", str(tmp_path / "c.toml")])
     assert (both.exit_code, "name one pool: x or y" in both.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("words", ["--version", "player --help", "completion bash"])
+def test_a_full_disk_behind_standard_output_is_one_line(words: str) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([EQUIPOISE, *words.split()], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (2, "equipoise: standard output: No space left on device\n")
+
+
+def test_a_standard_output_that_is_closed_is_no_traceback() -> None:
+    done = subprocess.run(["bash", "-c", f"'{EQUIPOISE}' --version >&-"], stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

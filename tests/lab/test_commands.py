@@ -176,6 +176,14 @@ def test_a_full_disk_is_one_line(league: tuple[str, ...]) -> None:
     assert (done.returncode, done.stderr) == (2, "equipoise: standard output: No space left on device\n")
 
 
+@pytest.mark.parametrize("name", ["out.svg", "out.html"])
+def test_a_full_disk_behind_a_picture_or_a_page_is_named(name: str, league: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / name).symlink_to("/dev/full")
+    option = "--plot" if name.endswith("svg") else "--html"
+    done = run("backtest", *league, "--model", "elo", option, tmp_path / name)
+    assert (done.exit_code, done.output) == (2, f"equipoise: {tmp_path / name}: No space left on device\n")
+
+
 @pytest.mark.slow
 def test_a_closed_pipe_is_not_reported_as_an_error(league: tuple[str, ...]) -> None:
     reads, writes = os.pipe()

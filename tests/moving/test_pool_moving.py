@@ -383,7 +383,7 @@ def test_a_full_disk_behind_standard_output_is_said(old: House) -> None:
         words = [EQUIPOISE, "pool", "export", "main", "-", "--config", old.config]
         done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
     assert (done.returncode, done.stderr.splitlines()[-1]) == (
-        1,
+        2,
         "equipoise: standard output: No space left on device",
     )
 

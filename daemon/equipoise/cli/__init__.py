@@ -6,10 +6,12 @@ a file is wrong, or the daemon cannot start; 3 no daemon answers; 130 interrupte
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import shutil
 import sys
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 import equipoise
-from equipoise.cli.options import INTERRUPTED, stop
+from equipoise.cli.options import INTERRUPTED, WRONG, Stopped, stop
 
 _COMMANDS = {
     "serve": ("daemon", "Run the daemon."),
@@ -55,13 +57,15 @@ _COMMANDS = {
 
 NARROW = 52
 """On a terminal with fewer columns click would write help with 50."""
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""Why a file cannot be written any further."""
 
 
 class _Lazy(click.Group):
     """Imports the module of a command only when it is called."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run a command; what its output cannot show is replaced, and `NO_COLOR` takes the colours."""
+        """Run a command: `NO_COLOR` takes colours, what the output cannot show is replaced, a full disk is one line."""
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="replace")
@@ -69,7 +73,20 @@ class _Lazy(click.Group):
             kwargs["color"] = False
         if (columns := shutil.get_terminal_size().columns) < NARROW:
             kwargs.setdefault("terminal_width", columns)
-        return super().main(*args, **kwargs)
+        try:
+            try:
+                return super().main(*args, **kwargs)
+            finally:
+                if sys.stdout:  # None where it was closed
+                    sys.stdout.flush()
+        except OSError as error:
+            if error.filename is not None or error.errno not in FULL:
+                raise
+            # Python would try once more at its end, and make the exit code 120.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            with suppress(OSError):
+                Stopped(f"standard output: {error.strerror}", WRONG).show()
+            sys.exit(WRONG)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; Ctrl-C ends it with one line, too."""

@@ -127,14 +127,8 @@ def _copy(pieces: Iterable[bytes], take: Take) -> None:
 
 
 def _to_stdout(piece: bytes) -> None:
-    try:
-        sys.stdout.buffer.write(piece)
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:  # a reader who has seen enough
-        raise
-    except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python tries once more at its end
-        stop(f"standard output: {error.strerror}", FAILED)
+    sys.stdout.buffer.write(piece)
+    sys.stdout.buffer.flush()
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Callable
 from functools import wraps
@@ -35,9 +34,9 @@ def reports_errors(command: Callable[P, None]) -> Callable[P, None]:
         except KeyboardInterrupt:
             stop("interrupted", INTERRUPTED)
         except OSError as error:
-            if error.errno == errno.EPIPE:  # the reader has gone, as in `… | head`: not an error
+            if error.filename is None:  # standard output
                 raise
-            stop(f"{error.filename or 'standard output'}: {error.strerror}")
+            stop(f"{error.filename}: {error.strerror}")
 
     return run
 

@@ -50,11 +50,18 @@ def draw(path: Path, charts: Sequence[Chart]) -> None:
     """Write charts as one SVG file."""
     from equipoise.lab.svg import picture
 
-    path.write_text(picture(charts), encoding="utf-8")
+    _write(path, picture(charts))
 
 
 def report(path: Path, title: str, introduction: str, tables: Sequence[Table], charts: Sequence[Chart]) -> None:
     """Write tables and charts as one HTML page."""
     from equipoise.lab.page import page
 
-    path.write_text(page(title, introduction, tables, charts), encoding="utf-8")
+    _write(path, page(title, introduction, tables, charts))
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:  # of a full disk it has no name
+        stop(f"{path}: {error.strerror}")
