@@ -1,9 +1,13 @@
-"""How thorough a run is, and in which order its tests stand."""
+"""How thorough a run is, in which order its tests stand, and what none of them may leave behind."""
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -64,3 +68,50 @@ def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     without it.
     """
     monkeypatch.setattr("equipoise.service.host.ANSWER_SECONDS", 20.0)
+
+
+@pytest.fixture(autouse=True)
+def _no_orphans() -> Iterator[None]:
+    with no_orphans():
+        yield
+
+
+@contextmanager
+def no_orphans() -> Iterator[None]:
+    """Fail where a process of this one is left that nobody has waited for, and end it.
+
+    Python warns of it too, but when it forgets the process, which may be in a test that has nothing to do with it.
+    """
+    before = _children()
+    yield
+    if left := [_ended(pid) for pid in _children() - before if "multiprocessing" not in _command(pid)]:
+        pytest.fail(f"processes are left that nobody has waited for: {'; '.join(left)}")
+
+
+def _children() -> set[int]:
+    found: set[int] = set()
+    for task in Path("/proc/self/task").iterdir():
+        with suppress(OSError):  # a thread that has ended
+            found.update(map(int, (task / "children").read_text().split()))
+    return found
+
+
+def _command(pid: int) -> str:
+    """Nothing of a process that has ended."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_text(errors="replace").replace("\0", " ")
+    return ""
+
+
+def _ended(pid: int) -> str:
+    """End a process and return what it ran."""
+    for each in gc.get_objects():
+        if type(each) is subprocess.Popen and each.pid == pid:
+            each.kill()
+            each.wait()
+            return str(each.args)
+    said = _command(pid)
+    with suppress(OSError):
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    return said or f"process {pid}"

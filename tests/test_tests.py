@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import ast
+import os
+import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.conftest import no_orphans
 
 TESTS = Path(__file__).parent
 FAILING = {"raises", "warns", "fail"}
@@ -81,3 +86,25 @@ def test_an_assertion_is_found_where_it_stands(body: str, asserts: bool, tmp_pat
     helpers = "def checked():\n    assert x\n\n\ndef through():\n    checked()\n\n\n"
     (tmp_path / "test_x.py").write_text(f"import pytest\n\n{helpers}def test_it():\n    {body}\n")
     assert without_assertion(tmp_path) == ([] if asserts else ["test_x.py:11: test_it"])
+
+
+@pytest.mark.parametrize("number", [signal.SIGSTOP, signal.SIGKILL])  # one that stands still, one that has ended
+def test_a_process_that_a_test_leaves_is_named_in_that_test_and_ended(number: signal.Signals) -> None:
+    left: list[subprocess.Popen[bytes]] = []
+
+    def leave() -> None:
+        with no_orphans():
+            left.append(process := subprocess.Popen(["sleep", "3600"]))
+            process.send_signal(number)
+            os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+
+    with pytest.raises(pytest.fail.Exception, match=r"nobody has waited for: \['sleep', '3600'\]$"):
+        leave()
+    assert left[0].returncode == -signal.SIGKILL
+
+
+def test_a_process_that_was_waited_for_or_was_there_before_is_none_of_a_test() -> None:
+    with subprocess.Popen(["sleep", "3600"]) as process:
+        with no_orphans():
+            subprocess.run(["true"], check=True)
+        process.kill()
