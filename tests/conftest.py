@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.failures import no_question_failed as no_question_failed
 from tests.failures import no_question_fails as no_question_fails
+from tests.programs import MISSING
 
 ORDER = (
     "core",
@@ -58,6 +59,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return places.get(item.path.relative_to(tests).parts[0], -1)
 
     items.sort(key=place)
+
+
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Iterator[None]:
+    """Say in the last line which programs would have been needed to skip less."""
+    yield
+    reasons = [report.longrepr[2] for report in terminalreporter.getreports("skipped")]
+    if needing := [reason.removeprefix("Skipped: ") for reason in reasons if reason.endswith(MISSING)]:
+        names = sorted({reason.removesuffix(MISSING) for reason in needing})
+        terminalreporter.line(f"{len(needing)} skipped for want of {', '.join(names)}: `make packages` installs them")
 
 
 @pytest.fixture(autouse=True)

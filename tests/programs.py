@@ -10,11 +10,14 @@ from typing import NoReturn
 import pytest
 
 NPM = Path(__file__).parents[1] / ".venv" / "npm"
+FURTHER = f"{NPM}/node_modules/.bin:/usr/sbin"
+"""Where programs are beside `PATH`; a user's has no servers."""
+MISSING = " is not installed: make packages"
 
 
 def installed(name: str) -> str:
     """A program's path; without it the test is skipped, and fails in continuous integration, which installs it."""
-    found = shutil.which(name) or shutil.which(name, path=str(NPM / "node_modules" / ".bin"))
+    found = shutil.which(name) or shutil.which(name, path=FURTHER)
     if found is None:
         missing(name)
     return found
@@ -29,7 +32,7 @@ def npm_package(name: str) -> Path:
 
 
 def missing(name: str) -> NoReturn:
-    message = f"{name} is not installed: make packages"
+    message = f"{name}{MISSING}"
     if os.environ.get("CI") == "true":
         pytest.fail(message)
     pytest.skip(message)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.programs import installed
 from tests.web.daemon import SECRETS, Daemon, running
 
 ROOT = Path(__file__).parents[1]
@@ -41,7 +41,7 @@ def daemon(tmp_path: Path) -> Iterator[Daemon]:
 
 
 def test_the_session_of_curl_lines_ends_with_new_teams(daemon: Daemon) -> None:
-    assert shutil.which("curl"), "apt-get install curl"
+    installed("curl")
     document = (ROOT / "docs" / "protocol.md").read_text()
     (lines,) = re.findall(r"<!-- a test runs these lines -->\n```sh\n(.*?)^```$", document, re.MULTILINE | re.DOTALL)
     lines = lines.replace("127.0.0.1:27500", f"{daemon.host}:{daemon.port}")

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import configparser
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.programs import installed
+
 FOLDER = Path(__file__).parents[1] / "systemd"
 UNIT = FOLDER / "equipoise.service"
-ANALYZE = shutil.which("systemd-analyze") or ""
-needs_systemd = pytest.mark.skipif(not ANALYZE, reason="systemd-analyze: apt-get install systemd")
 
 
 def settings(section: str) -> list[str]:
@@ -55,7 +54,6 @@ def test_the_memory_of_matrices_goes_back_to_the_system() -> None:
     assert int(said.stdout) < 1000, "kB"
 
 
-@needs_systemd
 def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path: Path) -> None:
     # What it starts is not installed here, and only its place differs.
     program = tmp_path / "equipoise"
@@ -63,13 +61,12 @@ def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path: Path) -> None:
     program.chmod(0o755)
     copy = tmp_path / UNIT.name
     copy.write_text(UNIT.read_text().replace("/usr/local/bin/equipoise", str(program)))
-    said = subprocess.run([ANALYZE, "verify", copy], capture_output=True, text=True, timeout=60)
+    said = subprocess.run([installed("systemd-analyze"), "verify", copy], capture_output=True, text=True, timeout=60)
     assert (said.returncode, said.stdout, said.stderr) == (0, "", "")
 
 
-@needs_systemd
 def test_the_unit_is_as_closed_as_the_design_asks() -> None:
-    command = [ANALYZE, "security", "--offline=true", "--no-pager", UNIT]
+    command = [installed("systemd-analyze"), "security", "--offline=true", "--no-pager", UNIT]
     said = subprocess.run(command, capture_output=True, text=True, timeout=60).stdout
     found = re.search(r"Overall exposure level for equipoise.service: ([\d.]+)", said)
     assert found is not None, said

@@ -6,6 +6,7 @@ import ast
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -108,3 +109,9 @@ def test_a_process_that_was_waited_for_or_was_there_before_is_none_of_a_test() -
         with no_orphans():
             subprocess.run(["true"], check=True)
         process.kill()
+
+
+def test_programs_for_want_of_which_tests_were_skipped_are_named_in_one_line(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "-n0", "tests/cli/test_completion.py", "-k", "fish or zsh"]
+    said = subprocess.run(command, cwd=TESTS.parent, env={"PATH": str(tmp_path)}, capture_output=True, text=True).stdout
+    assert said.splitlines()[-2] == "8 skipped for want of fish, zsh: `make packages` installs them"

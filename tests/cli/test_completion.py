@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.cli.house import EQUIPOISE, run
+from tests.programs import installed
 
 BASH = """
 source {script}
@@ -41,8 +41,7 @@ complete -C 'equipoise {words}'
 def test_the_shell_completes_commands_and_options(
     tmp_path: Path, shell: str, program: str, words: str, place: int, expected: set[str]
 ) -> None:
-    if shutil.which(shell) is None:
-        pytest.skip(f"apt-get install {shell}")
+    installed(shell)
     script = tmp_path / "equipoise"
     script.write_text(run("completion", shell).stdout)
     environ = {**os.environ, "PATH": f"{EQUIPOISE.parent}:{os.environ['PATH']}", "HOME": str(tmp_path)}

@@ -7,8 +7,6 @@ The columns that matter, their types and the keys are those of HLstatsX:CE's `sq
 from __future__ import annotations
 
 import getpass
-import os
-import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -16,9 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
+from tests.programs import installed
 
-INSTALL = "apt-get install --no-install-recommends mariadb-server"
 START_SECONDS = 120.0
 
 TABLES = """
@@ -46,14 +43,6 @@ CREATE TABLE hlstats_Events_Chat (id int PRIMARY KEY, message varchar(255), pack
 """
 
 
-def program(name: str) -> str:
-    """A program of the server; without it the test is skipped, and fails where all must run."""
-    found = shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin")
-    if found is None and os.environ.get("CI") == "true":
-        pytest.fail(f"{name} is not installed: {INSTALL}")
-    return found or pytest.skip(f"needs {name}: {INSTALL}")
-
-
 @dataclass(frozen=True)
 class Server:
     """The running server."""
@@ -62,14 +51,14 @@ class Server:
 
     def run(self, statements: str, *options: str) -> bytes:
         """Have the server do this; its output."""
-        words = [program("mariadb"), "--no-defaults", f"--socket={self.socket}", "--default-character-set=utf8mb4"]
+        words = [installed("mariadb"), "--no-defaults", f"--socket={self.socket}", "--default-character-set=utf8mb4"]
         done = subprocess.run([*words, *options], input=statements.encode(), capture_output=True, timeout=300)
         assert done.returncode == 0, done.stderr.decode()
         return done.stdout
 
     def dump(self, *options: str) -> bytes:
         """What `mariadb-dump` writes of the database, or of some of its tables."""
-        words = [program("mariadb-dump"), "--no-defaults", f"--socket={self.socket}", *options]
+        words = [installed("mariadb-dump"), "--no-defaults", f"--socket={self.socket}", *options]
         done = subprocess.run(words, capture_output=True, timeout=300)
         assert done.returncode == 0, done.stderr.decode()
         return done.stdout
@@ -79,13 +68,13 @@ class Server:
 def serving(folder: Path) -> Iterator[Server]:
     """A server with an empty database `hlstats`."""
     data, user = folder / "data", getpass.getuser()
-    install = [program("mariadb-install-db"), "--no-defaults", f"--datadir={data}", f"--user={user}"]
+    install = [installed("mariadb-install-db"), "--no-defaults", f"--datadir={data}", f"--user={user}"]
     done = subprocess.run(
         [*install, "--auth-root-authentication-method=normal", "--skip-test-db"], capture_output=True, timeout=300
     )
     assert done.returncode == 0, done.stderr.decode()
     server = Server(folder / "socket")
-    words = [program("mariadbd"), "--no-defaults", f"--datadir={data}", f"--socket={server.socket}"]
+    words = [installed("mariadbd"), "--no-defaults", f"--datadir={data}", f"--socket={server.socket}"]
     log = folder / "server.log"
     with log.open("wb") as file:
         process = subprocess.Popen([*words, "--skip-networking", f"--user={user}"], stderr=file, stdout=file)

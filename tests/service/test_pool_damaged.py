@@ -15,6 +15,7 @@ import pytest
 
 from equipoise.service.ring import SLOTS
 from tests.opened_pool import opened, rated_alone, stored_rounds, summary_of
+from tests.programs import installed
 from tests.store.damage import restore, wreck
 from tests.store.samples import a_round, in_loop, player, until
 
@@ -70,12 +71,12 @@ async def test_rounds_that_came_while_the_store_was_damaged_are_applied_to_the_b
 
 def save(directory: Path) -> None:
     """Run the commands of docs/operations.md on the damaged store of this directory."""
+    installed("sqlite3")
     (commands,) = re.findall(r"```sh\n([^`]*[.]dump[^`]*)```", OPERATIONS.read_text())
     script = commands.replace("equipoise.db", "s.db")
     subprocess.run(["sh", "-e", "-c", script], cwd=directory, check=True, capture_output=True, timeout=60)
 
 
-@pytest.mark.skipif(shutil.which("sqlite3") is None, reason="the documented commands need the program sqlite3")
 @pytest.mark.parametrize("damaged", ["rounds", "participants", "players", "crowds", "decisions", "migrations"])
 @in_loop
 async def test_what_the_documented_commands_save_of_a_damaged_store_takes_every_round_that_waited(
