@@ -32,7 +32,9 @@ from mutmut.utils.format_utils import get_mutant_name, mangled_name_from_mutant_
 
 ROOT = Path(__file__).parents[1]
 WORK = ROOT / ".mutants"
-LINKS = {name: name for name in ("tests", "sourcemod", "docs", "config.example.toml", "pyproject.toml")}
+COPIED = ("bench", "config.example.toml", "docs", "sourcemod")
+"""What tests of the packages import or read beside `tests`, which mutmut copies unasked."""
+LINKS = {name: name for name in ("tests", "pyproject.toml", *COPIED)}
 MUTMUT = Path(sys.executable).with_name("mutmut")
 EXPLAINED = Path(__file__).with_name("survivors.md")
 DETECTED = {"killed", "timeout", "segfault"}
@@ -45,9 +47,7 @@ only_mutate =
 pytest_add_cli_args_test_selection =
 {tests}
 also_copy =
-    config.example.toml
-    docs
-    sourcemod
+{copied}
 do_not_mutate_patterns =
     ^ *assert
 use_git_change_detection = false
@@ -77,8 +77,8 @@ class Package:
             if not (self.directory / link).is_symlink():
                 (self.directory / link).symlink_to(ROOT / target)
         files = "\n".join(f"    src/equipoise/{pattern}" for pattern in self.files)
-        tests = "\n".join(f"    {path}" for path in self.tests)
-        (self.directory / "setup.cfg").write_text(SETUP.format(files=files, tests=tests))
+        tests, copied = ("\n".join(f"    {path}" for path in paths) for paths in (self.tests, COPIED))
+        (self.directory / "setup.cfg").write_text(SETUP.format(files=files, tests=tests, copied=copied))
 
     def mutants(self) -> dict[str, str]:
         """The hash of the mutated function, by the mutant's name."""

@@ -15,6 +15,8 @@ import pytest
 from tests.conftest import no_orphans
 
 TESTS = Path(__file__).parent
+ROOT = TESTS.parent
+MUTATION = ROOT / "mutation" / "__main__.py"
 FAILING = {"raises", "warns", "fail"}
 """Functions of pytest that make a test fail without an assert."""
 
@@ -113,5 +115,37 @@ def test_a_process_that_was_waited_for_or_was_there_before_is_none_of_a_test() -
 
 def test_programs_for_want_of_which_tests_were_skipped_are_named_in_one_line(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-n0", "tests/cli/test_completion.py", "-k", "fish or zsh"]
-    said = subprocess.run(command, cwd=TESTS.parent, env={"PATH": str(tmp_path)}, capture_output=True, text=True).stdout
+    said = subprocess.run(command, cwd=ROOT, env={"PATH": str(tmp_path)}, capture_output=True, text=True).stdout
     assert said.splitlines()[-2] == "8 skipped for want of fish, zsh: `make packages` installs them"
+
+
+def imported_folders(path: Path, seen: set[Path]) -> Iterator[str]:
+    """Of the checkout's top, by this module and by those of the tests that it imports."""
+    seen.add(path)
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        for name in names:
+            yield name.partition(".")[0]
+            if (module := ROOT / f"{name.replace('.', '/')}.py").is_file() and module not in seen:
+                yield from imported_folders(module, seen)
+
+
+def test_what_tests_import_is_there_for_the_mutants_too() -> None:
+    constants = {
+        node.targets[0].id: node.value
+        for node in ast.parse(MUTATION.read_text()).body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
+    copied = set(ast.literal_eval(constants["COPIED"])) | {"tests"}
+    packages = [each for each in ast.walk(constants["PACKAGES"]) if isinstance(each, ast.Call)]
+    tested = {Path(path) for each in packages if len(each.args) == 3 for path in ast.literal_eval(each.args[2])}
+    assert len(tested) >= 4
+    seen: set[Path] = set()
+    modules = [
+        module for path in tested for module in ((ROOT / path).rglob("*.py") if not path.suffix else [ROOT / path])
+    ]
+    found = {name for module in modules for name in imported_folders(module, seen) if (ROOT / name).is_dir()}
+    assert found <= copied
+    assert "bench" in found

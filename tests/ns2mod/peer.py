@@ -38,7 +38,7 @@ class Peer:
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
         if self.gate:
-            self.gate.wait(20)
+            self.gate.wait(60)
         data = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
         self.types.append(handler.headers.get("Content-Type", ""))
         form = dict(parse_qsl(data.decode(), keep_blank_values=True))
@@ -51,7 +51,7 @@ class Peer:
 
     def settle(self, count: int) -> None:
         """Wait in real time until that many requests came, and a moment for those that should not."""
-        end = time.monotonic() + 10
+        end = time.monotonic() + 60
         while len(self.forms) < count and time.monotonic() < end:
             time.sleep(0.01)
         time.sleep(0.05)

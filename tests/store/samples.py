@@ -174,8 +174,8 @@ async def opened(path: Path, **waits: float) -> AsyncIterator[SqliteStore]:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Let others work until this holds; at most 10 s."""
-    for _ in range(1000):
+    """Let others work until this holds; at most some minutes, which processes that give way take on a busy machine."""
+    for _ in range(20_000):
         if condition():
             return
         await asyncio.sleep(0.01)
