@@ -18,7 +18,7 @@ from equipoise.errors import RatingError
 from equipoise.ratings import replay
 from equipoise.ratings.history import History
 from equipoise.ratings.joint.formulas import FREE, PLAYER
-from equipoise.ratings.joint.gaussian import absorb
+from equipoise.ratings.joint.gaussian import BLOCK, absorb, grown, new_dense
 from equipoise.ratings.joint.snapshot import CHECKSUM, MAGIC
 from equipoise.ratings.joint.system import Joint
 from equipoise.ratings.system import Match, ranks_of
@@ -244,3 +244,22 @@ def test_what_was_absorbed_of_each_is_what_bayes_says(seed: int, correlations: b
     absorb(dense, rows, -precision, -shift, correlated=correlations)
     np.testing.assert_allclose(dense.mean[:used], mean, atol=1e-9)
     np.testing.assert_allclose(dense.cov[:used, :used], cov, atol=1e-9)
+
+
+@pytest.mark.parametrize("rows", [25, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 7])
+def test_what_is_absorbed_leaves_the_covariance_symmetric_to_the_last_bit(rows: int) -> None:
+    """Whatever kernel the processor has for products of matrices: a snapshot keeps one half."""
+    rng = np.random.default_rng(rows)
+    dense = grown(new_dense(0.0, 1.0), rows - 1)
+    dense.counts[FREE] = rows
+    root = rng.normal(size=(rows, rows))
+    dense.cov[:rows, :rows] = np.tril(root @ root.T) + np.tril(root @ root.T, -1).T
+    before = dense.cov[:rows, :rows].copy()
+    seen = rng.choice(rows, 12, replace=False)
+    precision, shift = rng.exponential(3.0, 12), rng.normal(0, 2, 12)
+    absorb(dense, seen, precision, shift, correlated=True)
+    cov = dense.cov[:rows, :rows]
+    assert (cov == cov.T).all()
+    reach = before[seen]
+    gain = np.linalg.solve(np.diag(1 / precision) + reach[:, seen], reach)
+    np.testing.assert_allclose(cov, before - reach.T @ gain, atol=1e-9)

@@ -67,9 +67,13 @@ def absorb(dense: Dense, rows: Ints, precision: Floats, shift: Floats, *, correl
     moved = np.sqrt(np.abs(gains))[:, None] * (axes.T @ reach)
     signed = np.sign(gains)[:, None] * moved
     if correlated:
+        # What a product of matrices gives is symmetric but for the last bits, on some processors: one half is copied.
         for first in range(0, used, BLOCK):
-            block = slice(first, first + BLOCK)
-            cov[block] -= signed[:, block].T @ moved
+            block, last = slice(first, first + BLOCK), first + BLOCK
+            cov[block, :last] -= signed[:, block].T @ moved[:, :last]
+            corner = np.tril(cov[block, block])
+            cov[block, block] = corner + np.tril(corner, -1).T
+            cov[:first, block] = cov[block, :first].T
         left = np.diagonal(cov)
     else:
         left = before - np.einsum("ij,ij->j", signed, moved)
