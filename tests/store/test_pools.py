@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -62,6 +63,34 @@ async def test_rounds_write_the_shared_parts_that_they_changed_and_count_version
         assert await store.shared(POOL) == SharedParts(3, expected)
         assert await store.shared("other") == SharedParts(1, {})
         assert await store.shared("unknown") is None
+
+
+def test_of_an_outcome_that_has_shared_parts_a_pool_takes_them_over_and_another_keeps_its_own(tmp_path: Path) -> None:
+    open_database(tmp_path / "s.db").close()
+    with closing(sqlite3.connect(tmp_path / "s.db")) as database:
+        database.execute("ATTACH ':memory:' AS outcome")
+        database.execute("CREATE TABLE outcome.shared (key PRIMARY KEY, part)")
+        database.execute("CREATE TABLE outcome.replaced (what)")
+        for pool in (POOL, "other"):
+            pools.adopt(database, pool, MADE_BY, 5.0)
+            pools.keep_shared(database, pool, {"b": 1.0})
+        old = pools.shared(database, POOL)
+        pools.take_over_shared(database, POOL)
+        assert pools.shared(database, POOL) == old
+        database.execute("INSERT INTO outcome.replaced VALUES ('shared')")
+        database.execute("INSERT INTO outcome.shared VALUES ('a', '2.0')")
+        pools.take_over_shared(database, POOL)
+        assert old is not None
+        assert pools.shared(database, POOL) == SharedParts(old.version + 1, {"a": 2.0})
+        assert pools.shared(database, "other") == old
+
+
+@in_loop
+async def test_a_stored_round_has_its_pool_and_another_has_none(tmp_path: Path) -> None:
+    async with opened(tmp_path / "s.db") as store:
+        await submit(store, Submitted(a_round(1)))
+        assert await store.pool_of(SERVER, a_round(1).round.id) == POOL
+        assert await store.pool_of(SERVER, a_round(2).round.id) is None
 
 
 @in_loop
