@@ -358,7 +358,8 @@ def test_a_round_may_come_without_a_batch_and_counts_once(daemon: Daemon) -> Non
 def test_a_submitted_round_of_ns2_has_spans_and_wrong_ones_are_refused_with_their_path(daemon: Daemon) -> None:
     chair = {"side": "marines", "from": 0, "to": 400, "role": "commander"}
     field = {"side": "aliens", "from": 400, "to": 600.5}
-    players = [{"id": RED, "side": "marines", "spans": [chair, field]}, {"id": BLU, "side": "aliens", "spans": [field]}]
+    swapped = [{"side": "aliens", "from": 0, "to": 400}, {"side": "marines", "from": 400, "to": 600.5}]
+    players = [{"id": RED, "side": "marines", "spans": [chair, field]}, {"id": BLU, "side": "aliens", "spans": swapped}]
     round = {**ROUND, "game": "ns2", "winner": "aliens", "seconds": 600.5, "players": players}
     assert daemon.call("POST", "/v1/rounds", {"server": "ns2-1", "round": round}).body["status"] == "stored"
     assert daemon.call("GET", "/v1/admin/rounds/ns2-1/1-4").body["players"][0]["spans"] == [
