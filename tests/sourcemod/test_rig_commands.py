@@ -235,3 +235,26 @@ def test_files_stay_below_the_servers_folder(game: Game, script: Script) -> None
     assert game.sm.console == ["addons/sourcemod/rig-1.txt grüße 7 1"]
     game.start_map("cp_badlands")
     assert "outside the server's folder" in game.sm.log.take_faults()[0]
+
+
+def test_json_goes_to_a_file_and_back_and_a_name_is_replaced_where_the_system_does(game: Game, script: Script) -> None:
+    script("""
+        public void OnPluginStart() { RegServerCmd("keep", Command_Keep); }
+        Action Command_Keep(int args)
+        {
+            JSONObject one = new JSONObject();
+            one.SetFloat("third", 1.0 / 3.0);
+            bool nowhere = one.ToFile("addons/nowhere/one.json");
+            bool written = one.ToFile("one.new", JSON_COMPACT);
+            bool renamed = RenameFile("one.json", "one.new");
+            JSONObject same = JSONObject.FromFile(renamed ? "one.json" : "one.new");
+            PrintToServer("%d %d %d %d", nowhere, written, renamed, same.GetFloat("third") == 1.0 / 3.0);
+            delete one;
+            delete same;
+            return Plugin_Handled;
+        }""")
+    assert game.rcon("keep") == ["0 1 1 1"]
+    assert game.rcon("keep") == ["0 1 1 1"]
+    game.sm.replaces = False
+    assert game.rcon("keep") == ["0 1 0 1"]
+    assert game.sm.handles.live() == {}

@@ -221,6 +221,7 @@ def test_answers_for_an_unloaded_plugin_come_to_nobody_and_survive_a_map_change(
     game.unload(plugin)
     game.settle()
     assert len(game.sm.console) == 2
+    assert len(peer.requests) == 2  # the extension sends what is queued all the same
 
 
 READER = """

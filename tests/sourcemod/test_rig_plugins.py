@@ -337,3 +337,47 @@ def test_containers_keep_what_they_are_given(game: Game, script: Script) -> None
             delete map;
         }""")
     assert game.sm.console == ["1 0 7 héhé 2", "key seven", "key name", "3 0.5", "tail 0"]
+
+
+def test_an_error_in_a_function_that_is_called_by_its_name_is_its_callers_to_handle(game: Game, script: Script) -> None:
+    script("""
+        public void OnPluginStart()
+        {
+            for (int i = 0; i < 2; i++)
+            {
+                any result = -1;
+                Call_StartFunction(null, Divide);
+                Call_PushCell(i);
+                bool ended = Call_Finish(result) == SP_ERROR_NONE;
+                PrintToServer("%d %d", ended, result);
+            }
+        }
+        int Divide(int by)
+        {
+            if (by == 0)
+            {
+                ThrowError("by nothing");
+            }
+            return 6 / by;
+        }""")
+    assert game.sm.console == ["0 -1", "1 6"]
+    assert game.sm.log.take_faults() == ["by nothing"]
+
+
+def test_a_reloaded_plugin_is_new_at_its_old_place_and_its_variables_are_not(game: Game, script: Script) -> None:
+    text = """
+        int g_Calls;
+        public void OnPluginStart()
+        {
+            ConVar kept = CreateConVar("kept_%s", "0");
+            kept.IntValue++;
+            PrintToServer("%s starts: %%d, %%d", kept.IntValue, ++g_Calls);
+        }
+        public void OnPluginEnd() { PrintToServer("%s ends: %%d", ++g_Calls); }
+        public void OnMapStart() { PrintToServer("%s: map"); }"""
+    game.start_map("cp_badlands")
+    first, _ = (script(text.replace("%s", name).replace("%%", "%"), name=name) for name in ("one", "two"))
+    game.sm.console.clear()
+    game.reload(first)
+    assert game.sm.console == ["one ends: 2", "one starts: 2, 1", "one: map"]
+    assert [plugin.name for plugin in game.sm.plugins] == ["one.smx", "two.smx"]

@@ -30,7 +30,7 @@ class Plugin:
     """A plugin on a server; `name` is its file without folder."""
 
     def __init__(self, sm: "SourceMod", path: Path) -> None:
-        self.sm, self.name = sm, path.name
+        self.sm, self.path, self.name = sm, path, path.name
         self.image = read_image(path.read_bytes())
         self.machine = Machine(self.image)
         self.memory: Memory = Memory(self.machine)

@@ -43,7 +43,9 @@ class SourceMod:
 
     def __init__(self, world: "Game", root: Path, *, ripext: bool = True) -> None:
         self.world, self.root = world, root
+        (root / "data").mkdir(exist_ok=True)
         self.random = random.Random(1)
+        self.replaces = True
         self.handles = Handles()
         self.log = Log()
         self.console: list[str] = []
@@ -78,18 +80,28 @@ class SourceMod:
         """End a plugin: OnPluginEnd, then everything that was its own."""
         if plugin not in self.plugins:
             return
-        # CPluginManager::Purge: the libraries go first, and a plugin that failed is not asked to clean up.
+        # CPluginManager::UnloadPluginImpl and Purge: it is in the list no more, its libraries go first, and a plugin
+        # that failed is not asked to clean up.
+        self.plugins.remove(plugin)
         libraries, plugin.libraries = plugin.libraries, []
         for name in libraries:
             self.forward("OnLibraryRemoved", name)
         plugin.call("OnPluginEnd")
-        self.plugins.remove(plugin)
         plugin.failed = True
         self._forget(plugin)
         for thing in self.handles.drop_owned(plugin):
             if isinstance(thing, Menu):
                 self.menus.cancel(thing)
         self.dynamic = {name: native for name, native in self.dynamic.items() if native.callback.plugin is not plugin}
+
+    def reload(self, plugin: Plugin) -> Plugin:
+        """`sm plugins reload`: its end and its late load at once, at its place in the list (ReloadPluginImpl)."""
+        place = self.plugins.index(plugin)
+        self.unload(plugin)
+        loaded = self.load(plugin.path)
+        self.plugins.remove(loaded)
+        self.plugins.insert(place, loaded)
+        return loaded
 
     def _forget(self, plugin: Plugin) -> None:
         parts: list[Keeper] = [self.convars, self.configs, self.commands, self.events, self.timers, self.http]

@@ -64,9 +64,13 @@ def DeleteFile(call: Call, path: str, *valve: int) -> bool:
 
 @native()
 def RenameFile(call: Call, new: str, old: str, *valve: int) -> bool:
-    if not inside(call, old).exists():
+    """`rename`, which replaces a file; on Windows `MoveFile`, which did not before May 2024 (pull request 2060)."""
+    if not call.sm.replaces and inside(call, new).exists():
         return False
-    inside(call, old).replace(inside(call, new))
+    try:
+        inside(call, old).replace(inside(call, new))
+    except OSError:
+        return False
     return True
 
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 IGNORE, SINGLE, EVENT, HOOK = range(4)
 STOP = 4
 COPYBACK = 1
+ERROR_NATIVE = 23
+"""`SP_ERROR_NATIVE`. Errors of other kinds have other numbers, which no plugin tells apart."""
 
 Argument = int | float | str | Shared
 Listener = Callable[..., int | None]
@@ -65,11 +67,18 @@ class DynamicNative:
             owner.native_calls.pop()
 
 
+class _CalleeError(Exception):
+    """The function that was called ended with an error, which is logged."""
+
+
 def finish(call: Call, pending: Pending) -> int:
     """Call all listeners; the combined result."""
     sm = call.sm
     if isinstance(pending.target, Callback):
-        return pending.target(*pending.arguments) or 0
+        returned = pending.target(*pending.arguments)
+        if returned is None:
+            raise _CalleeError
+        return returned
     results: list[int] = []
     for listener in sm.listeners_of(pending.target):
         result = listener(*pending.arguments)
@@ -171,8 +180,12 @@ def Call_PushStringEx(call: Call, text: Ref, length: int, string_flags: int, cop
 
 @native()
 def Call_Finish(call: Call, result: Ref) -> int:
+    """An error of a function ends that function alone: the caller gets its code (smn_functions.cpp sm_CallFinish)."""
     pending, call.sm.pending = _pending(call), None
-    result.value = finish(call, pending)
+    try:
+        result.value = finish(call, pending)
+    except _CalleeError:
+        return ERROR_NATIVE
     for shared, ref, size in pending.copy_back:
         if shared.text is not None:
             call.plugin.memory.write_text(ref.address, size, shared.text)

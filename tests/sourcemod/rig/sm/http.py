@@ -76,7 +76,7 @@ class Flight:
     """A request under way. `since` is the engine time of its start, None while it is queued."""
 
     sent: Sent
-    callback: Callback
+    callback: Callback | None
     value: int
     since: float | None = None
     answer: "Future[Result] | None" = None
@@ -115,8 +115,10 @@ class Http:
             self._deliver(min(ended, key=_ended), None)
 
     def forget(self, plugin: object) -> None:
-        """An unloaded plugin's callbacks never come."""
-        self.flying = [flight for flight in self.flying if flight.callback.plugin is not plugin]
+        """An unloaded plugin's callbacks never come, but its requests go out, also those that are queued."""
+        for flight in self.flying:
+            if flight.callback is not None and flight.callback.plugin is plugin:
+                flight.callback = None
 
     def close(self) -> None:
         """Let the threads end."""
@@ -145,7 +147,8 @@ class Http:
         response = HTTPResponse(instead or flight.answer.result())
         handle = self.sm.handles.open(response, closable=False)
         try:
-            flight.callback(handle, flight.value, response.result.error)
+            if flight.callback is not None:
+                flight.callback(handle, flight.value, response.result.error)
         finally:
             self.sm.handles.drop(handle)
             self.sm.handles.drop(response.data)

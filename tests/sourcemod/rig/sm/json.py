@@ -330,7 +330,8 @@ def from_string(call: Call, text: str, flags: int) -> int:
 def from_file(call: Call, path: str, flags: int) -> int:
     full = inside(call, path)
     if not full.is_file():
-        raise NativeError(f"Invalid JSON in line -1, column -1: unable to open {path}: No such file or directory")
+        why = "Is a directory" if full.is_dir() else "No such file or directory"
+        raise NativeError(f"Invalid JSON in line -1, column -1: unable to open {path}: {why}")
     return call.open(wrap(parse(full.read_text(encoding="utf-8", errors="surrogateescape"), flags)))
 
 
@@ -343,5 +344,9 @@ def to_string(call: Call, container: JSON, buffer: Buffer, flags: int) -> bool:
 
 @native("JSON.ToFile")
 def to_file(call: Call, container: JSON, path: str, flags: int) -> bool:
-    inside(call, path).write_text(encode(container.value, flags), encoding="utf-8")
+    """False where no file can be made: `json_dump_file` opens it for writing, which empties one that is there."""
+    try:
+        inside(call, path).write_text(encode(container.value, flags), encoding="utf-8")
+    except OSError:
+        return False
     return True
