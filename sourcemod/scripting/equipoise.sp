@@ -44,6 +44,7 @@
 #include "equipoise/level.sp"
 #include "equipoise/session.sp"
 #include "equipoise/engine.sp"
+#include "equipoise/memory.sp"
 #include "equipoise/ring.sp"
 #include "equipoise/outbox.sp"
 #include "equipoise/post.sp"
@@ -95,6 +96,7 @@ public void OnPluginStart()
 	LoadTranslations("equipoise.plugin.phrases");
 	Words_Create();
 	Settings_Create();
+	Session_Create();
 	Engine_Find();
 	Ring_Create();
 	Outbox_Create();
@@ -115,6 +117,8 @@ public void OnPluginStart()
 
 public void OnPluginEnd()
 {
+	Vote_End();
+	Memory_Write(true);
 	Engine_Restore();
 }
 
@@ -132,6 +136,7 @@ public void OnConfigsExecuted()
 public void OnMapEnd()
 {
 	Session_End();
+	Memory_Write();
 	Engine_Restore();
 	Settings_EndMap();
 }

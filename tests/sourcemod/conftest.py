@@ -36,11 +36,12 @@ def equipoise_smx(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def new_game(tmp_path: Path) -> Iterator[Callable[..., Game]]:
-    """Makes fake servers (arguments as `Game` has them) and shuts them down."""
+    """Makes fake servers (arguments as `Game` has them), each in a folder of its own or in one that is given, and shuts
+    them down."""
     games: list[Game] = []
 
-    def make(**arguments: Any) -> Game:
-        games.append(Game(tmp_path / f"server{len(games)}", **arguments))
+    def make(folder: Path | None = None, **arguments: Any) -> Game:
+        games.append(Game(folder or tmp_path / f"server{len(games)}", **arguments))
         return games[-1]
 
     yield make

@@ -81,7 +81,7 @@ def test_nobody_is_left_alive_without_a_side_over_some_rounds(game: Game, daemon
     assert all(p.suicides == 0 for p in people)
 
 
-def test_who_waits_to_play_still_waits_after_a_reload(
+def test_who_waits_to_play_still_waits_when_the_plugin_was_away(
     game: Game, daemon: Daemon, plugin: Plugin, arena: Sides, equipoise_smx: Any
 ) -> None:
     """m_bArenaSpectator marks who chose only to watch, from the game's own menu."""
@@ -101,6 +101,7 @@ def test_who_waits_to_play_still_waits_after_a_reload(
     play.go_live(game)
     settle(game)
     game.unload(plugin)
+    game.advance(5)  # a reload at once would go on with what it knows
     daemon.forget()
     install(game, daemon, equipoise_smx)
     settle(game)

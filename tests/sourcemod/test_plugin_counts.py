@@ -180,6 +180,7 @@ def test_a_late_plugin_counts_from_its_load(
     play.kill(game, ann, bob)
     game.advance(1)
     game.unload(plugin)
+    game.advance(5)
     install(game, daemon, equipoise_smx)
     game.advance(1)
     game.teams.force_respawn(bob)

@@ -240,7 +240,7 @@ def test_without_ripext_sourcemod_says_what_is_missing(
         install(game, daemon, equipoise_smx)
 
 
-def test_a_reload_goes_on_in_the_middle_of_a_map(
+def test_a_late_load_begins_in_the_middle_of_a_map(
     game: Game, daemon: Daemon, plugin: Plugin, equipoise_smx: Path
 ) -> None:
     game.start_map("koth_harvest_final")
@@ -249,6 +249,7 @@ def test_a_reload_goes_on_in_the_middle_of_a_map(
     settle(game)
     game.unload(plugin)
     daemon.forget()
+    game.advance(5)
     install(game, daemon, equipoise_smx)
     settle(game)
     assert daemon.events("hello")[0]["late"]

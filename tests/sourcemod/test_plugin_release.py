@@ -185,7 +185,11 @@ def test_the_readmes_five_steps_lead_to_a_server_that_answers(game: Game, daemon
     written = (tf / "cfg/sourcemod/equipoise.cfg").read_text(encoding="utf-8")
     settings = README.split("## Settings")[1].split("**Which file wins.**")[0]
     table = re.findall(r"^\| `(equipoise_\w+)` \|", settings, flags=re.MULTILINE)
-    assert [name for name in table if name not in written] == ["equipoise_enabled", "equipoise_version"]
+    assert [name for name in table if name not in written] == [
+        "equipoise_enabled",
+        "equipoise_version",
+        "equipoise_boot",
+    ]
     edit(tf, "sourcemod/equipoise.cfg", equipoise_server="eu-1", equipoise_secret="s3cret")
     edit(tf, "sourcemod/equipoise.cfg", equipoise_url=f"http://127.0.0.1:{daemon.port}")
     game.start_map("koth_harvest_final")

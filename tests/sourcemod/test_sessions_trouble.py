@@ -80,7 +80,7 @@ def test_a_new_map_is_a_new_evening(new_evening: NewEvening) -> None:
     assert evening.sizes() == [1, 1]
 
 
-def test_a_plugin_loaded_in_the_middle_goes_on_with_the_evening(new_evening: NewEvening) -> None:
+def test_a_plugin_that_was_away_goes_on_with_the_evening(new_evening: NewEvening) -> None:
     evening = arena(new_evening)
     evening.live()
     evening.win(RED)
@@ -89,11 +89,12 @@ def test_a_plugin_loaded_in_the_middle_goes_on_with_the_evening(new_evening: New
     evening.live()
 
     evening.game.unload(evening.plugin)
+    evening.wait(5.0)
     evening.load()
     evening.wait(1.0)
     evening.win(RED)
 
-    # Counted, but not rated: the plugin did not see the round go live.
+    # Counted, but not rated: the plugin did not see all of the round.
     assert evening.status()["streak"] == 2
     assert set(rated(evening).values()) <= {1, 2}
     evening.round(RED)

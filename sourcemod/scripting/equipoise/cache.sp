@@ -207,3 +207,17 @@ static void AddAll(ArrayList present, Plan plan, bool bench)
 		plan.Add(candidate.client, team);
 	}
 }
+
+// As a reply has it.
+void Cache_Save(JSONObject state)
+{
+	JSONObject cache = new JSONObject();
+	JSONArray ids = Memory_Texts(g_Ids, ID_SIZE);
+	JSONArray splits = Memory_Texts(g_Splits, MAX_PLAYERS + 1);
+	cache.Set("ids", ids);
+	cache.Set("splits", splits);
+	state.Set("cache", cache);
+	delete ids;
+	delete splits;
+	delete cache;
+}

@@ -125,3 +125,14 @@ static bool AllPointsRed()
 	}
 	return points > 0;
 }
+
+// The caller deletes it.
+JSONArray Facts_Save()
+{
+	return Memory_Cells(g_Facts, sizeof(Facts));
+}
+
+void Facts_Restore(JSONArray cells)
+{
+	Memory_ReadCells(cells, g_Facts, sizeof(Facts));
+}

@@ -184,3 +184,38 @@ static void AddTeam(JSONObject event, const char[] key, TFTeam team, Plan plan)
 	event.Set(key, ids);
 	delete ids;
 }
+
+// As a reply has it, and what was found out here.
+void Fallback_Save(JSONObject state)
+{
+	JSONArray outcomes = Memory_Texts(g_DueIf, 8);
+	state.Set("due_if", outcomes);
+	delete outcomes;
+	state.SetBool("pending", g_Pending);
+	state.SetBool("due", g_Due);
+	state.SetBool("waiting_due", g_WaitingDue);
+	state.SetInt("due_seq", g_DueSeq);
+	state.SetBool("heard", g_Heard);
+	state.SetInt("rounds_ended", g_Rounds);
+	state.SetFloat("answered_at", g_AnsweredAt);
+	state.SetFloat("freeze_at", g_StartedAt);
+	state.SetBool("alone", g_Alone);
+}
+
+void Fallback_Restore(JSONObject state)
+{
+	Fallback_Replied(state, 0);
+	g_Due = state.GetBool("due");
+	g_WaitingDue = state.GetBool("waiting_due");
+	g_DueSeq = state.GetInt("due_seq");
+	g_Heard = state.GetBool("heard");
+	g_Rounds = state.GetInt("rounds_ended");
+	g_AnsweredAt = state.GetFloat("answered_at");
+	g_StartedAt = state.GetFloat("freeze_at");
+	g_Alone = state.GetBool("alone");
+	float patience = g_StartedAt + PATIENCE_SECONDS - GetEngineTime();
+	if (patience > 0.0)
+	{
+		CreateTimer(patience, Timer_Patience, Rounds_Serial(), TIMER_FLAG_NO_MAPCHANGE);
+	}
+}

@@ -178,14 +178,12 @@ static void Ask(int client, TFTeam wanted)
 		PlaceAlone(client, wanted);
 		return;
 	}
-	g_Wanted[client] = wanted;
 	if (g_Held[client])
 	{
+		g_Wanted[client] = wanted;
 		return;  // already asked
 	}
-	g_Held[client] = true;
-	g_Hold[client] = ++g_Holds;
-	CreateTimer(HOLD_SECONDS, Timer_Hold, g_Hold[client], TIMER_FLAG_NO_MAPCHANGE);
+	Joins_Hold(client, wanted);
 
 	JSONObject event = Outbox_Event("side_wanted");
 	event.SetString("id", g_Players[client].id);
@@ -198,6 +196,15 @@ static void Ask(int client, TFTeam wanted)
 		Players_SetSide(event, "side", wanted);
 	}
 	Outbox_Add(event);
+}
+
+// Until the daemon answers, but not for long.
+void Joins_Hold(int client, TFTeam wanted)
+{
+	g_Wanted[client] = wanted;
+	g_Held[client] = true;
+	g_Hold[client] = ++g_Holds;
+	CreateTimer(HOLD_SECONDS, Timer_Hold, g_Hold[client], TIMER_FLAG_NO_MAPCHANGE);
 }
 
 static Action Timer_Hold(Handle timer, any hold)
@@ -320,4 +327,10 @@ static void SayWhy(int client, TFTeam wanted)
 	IntToString(red > blu ? red : blu, more, sizeof(more));
 	IntToString(red > blu ? blu : red, less, sizeof(less));
 	Chat_Phrase(client, "Equipoise_RefusedGap", more, less);
+}
+
+// The side that the player is held for, TFTeam_Unassigned for any; -1: they are not held.
+int Joins_Wanted(int client)
+{
+	return g_Held[client] ? view_as<int>(g_Wanted[client]) : -1;
 }

@@ -72,3 +72,21 @@ void Level_Reason(char[] buffer, int size)
 {
 	strcopy(buffer, size, g_Level.reason);
 }
+
+// As a reply has it; nothing while the daemon has not said.
+void Level_Save(JSONObject state)
+{
+	if (g_Level.level != Level_Unknown)
+	{
+		state.SetString("level", g_Names[g_Level.level]);
+		state.SetString("level_reason", g_Level.reason);
+	}
+}
+
+void Level_Restore(JSONObject state)
+{
+	if (state.HasKey("level"))
+	{
+		Level_Replied(state);
+	}
+}

@@ -116,3 +116,37 @@ bool Locks_Hold(int client)
 	}
 	return true;
 }
+
+// The caller deletes it.
+JSONObject Locks_Save()
+{
+	JSONObject locks = new JSONObject();
+	StringMapSnapshot everybody = g_Locks.Snapshot();
+	char id[ID_SIZE];
+	Lock lock;
+	for (int i = 0; i < everybody.Length; i++)
+	{
+		everybody.GetKey(i, id, sizeof(id));
+		g_Locks.GetArray(id, lock, sizeof(lock));
+		JSONArray cells = Memory_Cells(lock, sizeof(lock));
+		locks.Set(id, cells);
+		delete cells;
+	}
+	delete everybody;
+	return locks;
+}
+
+void Locks_Restore(JSONObject locks)
+{
+	JSONObjectKeys everybody = locks.Keys();
+	char id[ID_SIZE];
+	Lock lock;
+	while (everybody.ReadKey(id, sizeof(id)))
+	{
+		JSONArray cells = view_as<JSONArray>(locks.Get(id));
+		Memory_ReadCells(cells, lock, sizeof(lock));
+		delete cells;
+		g_Locks.SetArray(id, lock, sizeof(lock));
+	}
+	delete everybody;
+}

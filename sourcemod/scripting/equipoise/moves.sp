@@ -9,6 +9,8 @@ enum struct Move
 	char id[ID_SIZE];
 	TFTeam side;
 	JSONObject reason;
+	// On the engine's clock.
+	float deadline;
 }
 
 static ArrayList g_Moves;
@@ -48,14 +50,20 @@ void Moves_Obey(JSONObject order)
 	}
 	move.serial = ++g_Serial;
 	move.reason = Read_Object(order, "reason");
+	move.deadline = GetEngineTime() + Read_Float(order, "deadline");
 	g_Moves.PushArray(move);
 	if (!IsPlayerAlive(client))
 	{
 		CarryOut(move.serial);
 		return;
 	}
-	float deadline = Read_Float(order, "deadline");
-	CreateTimer(deadline < 0.1 ? 0.1 : deadline, Timer_Deadline, move.serial, TIMER_FLAG_NO_MAPCHANGE);
+	Await(move);
+}
+
+static void Await(Move move)
+{
+	float seconds = move.deadline - GetEngineTime();
+	CreateTimer(seconds < 0.1 ? 0.1 : seconds, Timer_Deadline, move.serial, TIMER_FLAG_NO_MAPCHANGE);
 }
 
 // Empty: nothing speaks against it.
@@ -200,4 +208,45 @@ static void Erase(int i)
 	JSONObject reason = g_Moves.Get(i, Move::reason);
 	g_Moves.Erase(i);
 	delete reason;
+}
+
+// The caller deletes it.
+JSONArray Moves_Save()
+{
+	JSONArray moves = new JSONArray();
+	Move move;
+	for (int i = 0; i < g_Moves.Length; i++)
+	{
+		g_Moves.GetArray(i, move);
+		JSONObject line = new JSONObject();
+		line.SetString("order", move.order);
+		line.SetString("id", move.id);
+		Players_SetSide(line, "side", move.side);
+		line.SetFloat("deadline", move.deadline);
+		if (move.reason != null)
+		{
+			line.Set("reason", move.reason);
+		}
+		moves.Push(line);
+		delete line;
+	}
+	return moves;
+}
+
+void Moves_Restore(JSONArray moves)
+{
+	Move move;
+	for (int i = 0; i < moves.Length; i++)
+	{
+		JSONObject line = view_as<JSONObject>(moves.Get(i));
+		line.GetString("order", move.order, sizeof(Move::order));
+		line.GetString("id", move.id, sizeof(Move::id));
+		move.serial = ++g_Serial;
+		move.side = Read_Side(line, "side");
+		move.deadline = line.GetFloat("deadline");
+		move.reason = Read_Object(line, "reason");
+		delete line;
+		g_Moves.PushArray(move);
+		Await(move);
+	}
 }

@@ -325,3 +325,47 @@ static bool Is(JSONObject event, const char[] kind)
 	event.GetString("kind", text, sizeof(text));
 	return StrEqual(text, kind);
 }
+
+// A hello is due.
+bool Outbox_Hello()
+{
+	return g_Hello;
+}
+
+// What was not sent yet. The caller deletes it.
+JSONArray Outbox_Save()
+{
+	JSONArray events = new JSONArray();
+	for (int i = 0; i < g_Events.Length; i++)
+	{
+		events.Push(g_Events.Get(i));
+	}
+	return events;
+}
+
+// `batch`, which may be null, is under way, or to be sent once more. What has happened since comes behind `events`.
+void Outbox_Restore(JSONArray events, JSONObject batch)
+{
+	char round[NAME_SIZE];
+	for (int i = events.Length - 1; i >= 0; i--)
+	{
+		PutFirst(view_as<JSONObject>(events.Get(i)));
+	}
+	if (batch == null)
+	{
+		return;
+	}
+	g_SentDropped = batch.GetInt("dropped");
+	JSONArray sent = view_as<JSONArray>(batch.Get("events"));
+	for (int i = 0; i < sent.Length; i++)
+	{
+		JSONObject event = view_as<JSONObject>(sent.Get(i));
+		JSONObject ours = Record_Name(event, round, sizeof(round)) ? Ring_Find(round) : null;
+		if (ours != null)
+		{
+			delete event;
+		}
+		Take(ours != null ? ours : event, ours != null);
+	}
+	delete sent;
+}

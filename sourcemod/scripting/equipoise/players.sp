@@ -226,3 +226,49 @@ void Players_Told(int client)
 	g_Players[client].toldWaiting = Players_Waiting(client);
 	g_Players[client].toldReady = Classes_Ready(client);
 }
+
+// What nobody but the plugin knows of them. The caller deletes it.
+JSONArray Players_Save()
+{
+	JSONArray players = new JSONArray();
+	for (int client = 1; client <= MaxClients; client++)
+	{
+		if (Players_Known(client))
+		{
+			JSONObject line = new JSONObject();
+			line.SetString("id", g_Players[client].id);
+			line.SetBool("waiting", g_Players[client].waiting);
+			line.SetString("choice", g_Players[client].choice);
+			line.SetBool("offered", g_Players[client].offered);
+			line.SetBool("informed", g_Players[client].informed);
+			line.SetInt("wanted", Joins_Wanted(client));
+			players.Push(line);
+			delete line;
+		}
+	}
+	return players;
+}
+
+void Players_Restore(JSONArray players)
+{
+	char id[ID_SIZE];
+	for (int i = 0; i < players.Length; i++)
+	{
+		JSONObject line = view_as<JSONObject>(players.Get(i));
+		line.GetString("id", id, sizeof(id));
+		int client = Players_Find(id);
+		if (client != 0)
+		{
+			g_Players[client].waiting = line.GetBool("waiting");
+			line.GetString("choice", g_Players[client].choice, sizeof(Player::choice));
+			g_Players[client].offered = line.GetBool("offered");
+			g_Players[client].informed = line.GetBool("informed");
+			int wanted = line.GetInt("wanted");
+			if (wanted != -1)
+			{
+				Joins_Hold(client, view_as<TFTeam>(wanted));
+			}
+		}
+		delete line;
+	}
+}

@@ -110,6 +110,7 @@ static void Send()
 	{
 		g_Batch = Outbox_Batch(++g_Seq);
 	}
+	Memory_Write();
 	HTTPRequest request = Request();
 	request.Post(g_Batch, OnAnswer, g_Seq);
 	g_InFlight = true;
@@ -295,4 +296,33 @@ static void Complain(const char[] format, any ...)
 		strcopy(g_Complaint, sizeof(g_Complaint), complaint);
 		LogError("%s", complaint);
 	}
+}
+
+void Post_Save(JSONObject state)
+{
+	state.SetInt("seq", g_Seq);
+	state.SetBool("answered", g_Answered);
+	state.SetInt("failures", g_Failures);
+	state.SetBool("hello", Outbox_Hello());
+	if (g_Batch != null)
+	{
+		state.Set("batch", g_Batch);
+	}
+}
+
+// What is due is due at once: an operator may have mended what was refused.
+void Post_Restore(JSONObject state)
+{
+	g_Seq = state.GetInt("seq");
+	g_Answered = state.GetBool("answered");
+	g_Failures = state.GetInt("failures");
+	if (state.GetBool("hello"))
+	{
+		Outbox_WantHello();
+	}
+	JSONObject batch = Read_Object(state, "batch");
+	JSONArray events = view_as<JSONArray>(state.Get("events"));
+	Outbox_Restore(events, batch);
+	delete events;
+	g_Batch = batch;
 }

@@ -282,3 +282,31 @@ static int Row(int client, Presence presence)
 	g_RowOf.SetValue(presence.id, row);
 	return row;
 }
+
+// The cells of each row. The caller deletes it.
+JSONArray Presence_Save()
+{
+	JSONArray rows = new JSONArray();
+	Presence presence;
+	for (int row = 0; row < g_Rows.Length; row++)
+	{
+		g_Rows.GetArray(row, presence);
+		JSONArray cells = Memory_Cells(presence, sizeof(Presence));
+		rows.Push(cells);
+		delete cells;
+	}
+	return rows;
+}
+
+void Presence_Restore(JSONArray rows)
+{
+	Presence presence;
+	Presence_Clear();
+	for (int row = 0; row < rows.Length; row++)
+	{
+		JSONArray cells = view_as<JSONArray>(rows.Get(row));
+		Memory_ReadCells(cells, presence, sizeof(Presence));
+		delete cells;
+		g_RowOf.SetValue(presence.id, g_Rows.PushArray(presence));
+	}
+}

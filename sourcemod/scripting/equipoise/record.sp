@@ -157,6 +157,7 @@ static void HandOver()
 	JSONArray players = view_as<JSONArray>(event.Get("players"));
 	Presence_AddCounts(players);
 	delete players;
+	Memory_Write();
 }
 
 static void AddChildren(JSONObject event)
@@ -176,4 +177,80 @@ static void AddChildren(JSONObject event)
 	delete players;
 
 	event.Set("lineup", g_Lineup);
+}
+
+// A round runs, or waits for its last moment.
+bool Record_Any()
+{
+	return g_Lineup != null || g_Closed != null;
+}
+
+// The id of a round that ended; false when the event is something else.
+bool Record_Name(JSONObject event, char[] round, int size)
+{
+	char kind[16];
+	return event.GetString("kind", kind, sizeof(kind)) && StrEqual(kind, "round_ended")
+		&& event.GetString("round", round, size);
+}
+
+// What Record_Any says is here. The caller deletes it.
+JSONObject Record_Save()
+{
+	JSONObject running = new JSONObject();
+	running.SetString("round", g_Round);
+	running.SetBool("partial", g_Partial);
+	running.SetString("started_at", g_StartedAt);
+	running.SetFloat("live_at", g_LiveAt);
+	JSONArray captures = Memory_Cells(g_Captures, sizeof(g_Captures));
+	JSONArray stage = Memory_Cells(g_Stage, sizeof(g_Stage));
+	JSONArray rows = Presence_Save();
+	running.Set("captures", captures);
+	running.Set("stage", stage);
+	running.Set("rows", rows);
+	delete captures;
+	delete stage;
+	delete rows;
+	if (g_Lineup != null)
+	{
+		running.Set("lineup", g_Lineup);
+	}
+	if (g_Closed != null)
+	{
+		running.Set("closed", g_Closed);
+	}
+	return running;
+}
+
+void Record_Restore(JSONObject running)
+{
+	running.GetString("round", g_Round, sizeof(g_Round));
+	g_Partial = running.GetBool("partial");
+	running.GetString("started_at", g_StartedAt, sizeof(g_StartedAt));
+	g_LiveAt = running.GetFloat("live_at");
+	JSONArray captures = view_as<JSONArray>(running.Get("captures"));
+	JSONArray stage = view_as<JSONArray>(running.Get("stage"));
+	Memory_ReadCells(captures, g_Captures, sizeof(g_Captures));
+	Memory_ReadCells(stage, g_Stage, sizeof(g_Stage));
+	delete captures;
+	delete stage;
+	JSONArray rows = view_as<JSONArray>(running.Get("rows"));
+	Presence_Restore(rows);
+	delete rows;
+	g_Lineup = Read_Array(running, "lineup");
+	g_Closed = Read_Object(running, "closed");
+	if (g_Closed != null)
+	{
+		CreateTimer(COUNTS_LATE, Timer_HandOver, g_Number);
+	}
+}
+
+// How many rounds went live.
+int Record_Number()
+{
+	return g_Number;
+}
+
+void Record_SetNumber(int number)
+{
+	g_Number = number;
 }

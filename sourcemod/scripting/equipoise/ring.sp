@@ -118,3 +118,46 @@ static void Erase(int i)
 	g_Slots.Erase(i);
 	delete event;
 }
+
+bool Ring_Empty()
+{
+	return g_Slots.Length == 0;
+}
+
+// Every round, due or not. The caller deletes the list.
+JSONArray Ring_Save()
+{
+	JSONArray rounds = new JSONArray();
+	for (int i = 0; i < g_Slots.Length; i++)
+	{
+		rounds.Push(g_Slots.Get(i, Slot::event));
+	}
+	return rounds;
+}
+
+// A native error for what is no round; those before it are kept.
+void Ring_Restore(JSONArray rounds, int dropped)
+{
+	g_Dropped += dropped;
+	char round[NAME_SIZE];
+	for (int i = 0; i < rounds.Length; i++)
+	{
+		JSONObject event = view_as<JSONObject>(rounds.Get(i));
+		if (!Record_Name(event, round, sizeof(round)))
+		{
+			ThrowError("round %d of %d is none", i + 1, rounds.Length);
+		}
+		Ring_Add(round, event);
+	}
+}
+
+// The event of this round, which stays the ring's; null when it is not here.
+JSONObject Ring_Find(const char[] round)
+{
+	int i = g_Slots.FindString(round);
+	if (i == -1)
+	{
+		return null;
+	}
+	return g_Slots.Get(i, Slot::event);
+}

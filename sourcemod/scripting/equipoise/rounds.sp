@@ -308,3 +308,28 @@ static void Won(TFTeam winner, bool full, int losersCaptures)
 		Record_Close(winner);
 	}
 }
+
+void Rounds_Save(JSONObject state)
+{
+	state.SetInt("phase", view_as<int>(g_Phase));
+	state.SetBool("stage_over", g_StageOver);
+	state.SetBool("stage_missed", g_StageMissed);
+	state.SetInt("played", g_Played);
+	state.SetInt("start_tick", g_StartTick);
+	state.SetBool("switched", g_Switched);
+}
+
+// What the game did meanwhile, Rounds_Look finds out; but not that it began the round anew.
+void Rounds_Restore(JSONObject state)
+{
+	g_Phase = view_as<Phase>(state.GetInt("phase"));
+	g_StageOver = state.GetBool("stage_over");
+	g_StageMissed = state.GetBool("stage_missed");
+	g_Played = state.GetInt("played");
+	g_StartTick = state.GetInt("start_tick");
+	g_Switched = state.GetBool("switched");
+	if (g_Phase == Phase_Running && !g_StageOver && GameRules_GetRoundState() == RoundState_Preround)
+	{
+		Rounds_Reset();
+	}
+}

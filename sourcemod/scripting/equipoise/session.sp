@@ -2,7 +2,8 @@
 //
 // One map on this server, and whether Equipoise has anything to say on it.
 
-static char g_Boot[24];        // names this load of the plugin
+static char g_Boot[24];        // names this start of the plugin, which a reload goes on with
+static ConVar g_Process;       // the boot of this process: a variable outlives the plugin, but not the process
 static int g_Number;           // of the map since then
 static bool g_Late;
 static bool g_Configured;
@@ -19,6 +20,11 @@ void Session_Load(bool late)
 	FormatEx(g_Boot, sizeof(g_Boot), "%u%06d", GetTime(), GetURandomInt() % 1000000);
 }
 
+void Session_Create()
+{
+	g_Process = CreateConVar("equipoise_boot", "", "What this start of the plugin is called.", FCVAR_DONTRECORD);
+}
+
 void Session_Begin()
 {
 	g_Number++;
@@ -30,16 +36,28 @@ void Session_Begin()
 	Level_NewMap();
 	Fallback_NewSession();
 	Post_NewSession();
+	if (Memory_Begin(true))
+	{
+		g_Configured = true;  // in this process, a moment ago
+		Outbox_WantRoster();
+		Session_Look();
+		Engine_Apply();
+	}
 }
 
 // The map and its configs are there: the game's own facts can be read, the engine's settings replaced.
 void Session_Configured()
 {
-	g_Configured = true;
-	Facts_Read(!g_Late);
+	Memory_Begin();  // before now, nobody had named the server
+	if (!g_Configured)
+	{
+		g_Configured = true;
+		Facts_Read(!g_Late);
+		Outbox_WantAll();
+	}
+	g_Process.SetString(g_Boot);
 	Session_Look();
 	Engine_Apply();  // a cfg may have set them again
-	Outbox_WantAll();
 }
 
 void Session_End()
@@ -211,4 +229,40 @@ JSONObject Session_Hello()
 	hello.Set("facts", facts);
 	delete facts;
 	return hello;
+}
+
+void Session_Save(JSONObject state)
+{
+	state.SetInt("session", g_Number);
+	state.SetBool("late", g_Late);
+	state.SetBool("enabled", g_SwitchedOn);
+	state.SetBool("watching", g_Watching);
+	state.SetBool("enforcing", g_Enforcing);
+	state.SetString("inactive_reason", g_InactiveReason);
+	state.SetString("version", PLUGIN_VERSION);
+}
+
+void Session_Restore(JSONObject state)
+{
+	g_Number = state.GetInt("session");
+	g_Late = state.GetBool("late");
+	g_SwitchedOn = state.GetBool("enabled");
+	g_Watching = state.GetBool("watching");
+	g_Enforcing = state.GetBool("enforcing");
+	state.GetString("inactive_reason", g_InactiveReason, sizeof(g_InactiveReason));
+	char version[16];
+	state.GetString("version", version, sizeof(version));
+	if (!StrEqual(version, PLUGIN_VERSION))
+	{
+		Outbox_WantHello();
+	}
+	g_Process.GetString(g_Boot, sizeof(g_Boot));
+}
+
+// Whether the last start of the plugin in this process was called so.
+bool Session_Started(const char[] boot)
+{
+	char before[sizeof(g_Boot)];
+	g_Process.GetString(before, sizeof(before));
+	return StrEqual(boot, before);
 }

@@ -130,3 +130,13 @@ void Vote_Cancel(JSONObject order)
 		CancelVote();
 	}
 }
+
+// The plugin ends, and its menu with it.
+void Vote_End()
+{
+	if (g_Order[0] != '\0')
+	{
+		Orders_Answer(g_Order, "cancelled");
+		g_Order[0] = '\0';
+	}
+}

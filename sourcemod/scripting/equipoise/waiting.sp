@@ -50,3 +50,14 @@ bool Waiting_Ended()
 	Fallback_WaitingEnded();
 	return true;
 }
+
+// When it was last read.
+bool Waiting_Before()
+{
+	return g_Waiting;
+}
+
+void Waiting_Restore(bool waiting)
+{
+	g_Waiting = waiting;
+}

@@ -1,0 +1,193 @@
+"""The plugin is loaded again at any second of an evening: its rounds are those of an evening without."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.sourcemod.answerer import settle
+from tests.sourcemod.audit import Session
+from tests.sourcemod.rig import Game, play
+from tests.sourcemod.rig.game.facts import (
+    ARENA,
+    ATTACK_DEFEND,
+    BLU,
+    KOTH,
+    RED,
+    SIDES,
+    STAGED_ATTACK_DEFEND,
+    Mode,
+    Reason,
+)
+from tests.sourcemod.rig.game.players import Player
+from tests.sourcemod.sessions import Evening
+
+NewEvening = Callable[..., Evening]
+
+EVENINGS: dict[str, Mode] = {
+    "koth_harvest_final": replace(KOTH, unlock=6),
+    "arena_well": ARENA,
+    "cp_gorge": replace(ATTACK_DEFEND, setup=6),
+    "cp_dustbowl": replace(STAGED_ATTACK_DEFEND, setup=6),
+}
+
+
+class Regulars:
+    """What players do in an evening, by a seed: the same whatever the plugin does meanwhile."""
+
+    def __init__(self, session: Session, seed: int) -> None:
+        self.session, self.game, self.evening = session, session.game, session.evening
+        self.random = random.Random(seed)
+        self.lineups: list[dict[str, int]] = []
+        """Sides when each round went live, as the game had them."""
+        self.fought: list[set[str]] = []
+        self._gone: list[Player] = []
+        self._come = 0
+
+    def round(self, *, offline: bool = False) -> None:
+        """A round in which people come and go, fight, and capture; then a side wins.
+
+        `offline`: from the round's first moment on the daemon does not answer, else it does.
+        """
+        self.evening.freeze()
+        self.evening.live()
+        self.evening.wait(0.5)
+        if self.game.sm.http.offline != offline:
+            self.game.sm.http.offline = offline
+            self.evening.wait(6.0)  # polls are five seconds apart
+        self.lineups.append(self.session.sides)
+        self.fought.append(set())
+        self.fight()
+        for _ in range(4):
+            self.random.choice((self.come, self.leave, self.watch, self.kill, self.kill, self.capture))()
+            self.evening.wait(1.0)
+        winner = self.random.choice(SIDES)
+        if not self.game.rounds.live:
+            pass  # a capture, or a death in arena, has won it
+        elif self.game.mode.arena:
+            play.wipe_out(self.game, RED + BLU - winner)
+        else:
+            self.game.rounds.win(winner, Reason.DEFENDED)
+        self.evening.wait(1.0)
+
+    def fight(self) -> None:
+        """Everybody alive."""
+        self.session.meet()
+        self.fought[-1] |= {player.name for side in SIDES for player in self.game.teams.members(side) if player.alive}
+        play.fight(self.game)
+
+    def come(self) -> None:
+        """Who was here before, or somebody new, in the middle of the round."""
+        if self._gone:
+            player = self._gone.pop()
+            self.evening.seat(player.name, steamid=player.steamid)
+        else:
+            self._come += 1
+            self.evening.seat(f"Late{self._come}", cls="medic")
+
+    def leave(self) -> None:
+        """One of the larger side: the other may not have many."""
+        if len(self.game.humans()) > 5:
+            self._gone.append(self._anybody())
+            self.game.leave(self._gone[-1])
+
+    def watch(self) -> None:
+        """Who has died watches for a moment, and comes back."""
+        player = self.kill()
+        if player:
+            self.game.join(player, "spectate")
+            self.evening.wait(1.5)
+            self.game.join(player, "auto")
+
+    def kill(self) -> Player | None:
+        """A player of BLU dies, unless it would end the round: who did."""
+        killers, victims = ([p for p in self.game.teams.members(side) if p.alive] for side in SIDES)
+        if len(killers) < 2 or len(victims) < 2:
+            return None
+        play.kill(self.game, killers[0], victims[-1])
+        self.fight()
+        return victims[-1]
+
+    def capture(self) -> None:
+        """The first point that is not BLU's."""
+        points = self.game.points
+        stage = self.game.mode.stages[points.stage] if self.game.mode.stages else range(len(points.owners))
+        wanted = [point for point in stage if points.owners[point] != BLU]
+        if wanted and self.game.rounds.live and not self.game.mode.arena:
+            play.capture(self.game, BLU, wanted[0])
+
+    def _anybody(self) -> Player:
+        larger = max(SIDES, key=lambda side: len(self.game.teams.members(side)))
+        return self.game.teams.members(larger)[-1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("offset", range(4))
+@pytest.mark.parametrize("map", EVENINGS)
+def test_rounds_are_the_same_whenever_the_plugin_is_loaded_again(
+    new_evening: NewEvening, map: str, offset: int
+) -> None:
+    """At every second of the evening, in one of four. The daemon is away for two rounds; then the map changes."""
+    session = Session(new_evening, map, mode=EVENINGS[map])
+    game, regulars = session.game, Regulars(session, seed=1)
+    frame, began, reloads = game.frame, game.now, 0
+
+    def framed() -> None:
+        nonlocal reloads
+        frame()
+        if game.now - began > 4 * reloads + offset:
+            reloads += 1
+            session.evening.plugin = game.reload(session.evening.plugin)
+
+    game.frame = framed  # type: ignore[method-assign]
+    for offline in (False, True, True, False, False):
+        regulars.round(offline=offline)
+    game.start_map(f"{map}_event", EVENINGS[map])
+    for player in game.humans():
+        game.join(player, "auto", "soldier")
+    regulars.round()
+    session.evening.wait(8.0)
+
+    stored = session.check()  # winners, captures and seconds are those of the game
+    assert reloads >= 25
+    assert [one.map for one in stored] == [map] * 5 + [f"{map}_event"]
+    assert not any(one.partial for one in stored)
+    assert [one.lineup for one in stored] == regulars.lineups
+    assert [set(one.played) for one in stored] == regulars.fought
+    assert session.evening.status()["dropped_rounds"] == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("answer", ["lost", "never asked"])
+def test_a_killed_server_sends_its_rounds_when_it_is_back_and_each_is_stored_once(
+    new_evening: NewEvening, new_game: Callable[..., Game], equipoise_smx: Path, answer: str
+) -> None:
+    """Under the ids that its last start gave them, whether or not the daemon has stored them by then."""
+    session = Session(new_evening, "koth_harvest_final", mode=EVENINGS["koth_harvest_final"])
+    game, regulars = session.game, Regulars(session, seed=1)
+    regulars.round()
+    regulars.round()
+    session.live()
+    game.sm.http.held = answer == "lost"
+    game.sm.http.offline = answer == "never asked"
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    game.advance(1.0)
+    for flight in game.sm.http.flying:
+        assert flight.answer is not None
+        flight.answer.result()
+    assert len(session.stored()) == (3 if answer == "lost" else 2)
+    session.evening.plugin.failed = True  # a killed process calls nobody
+    again = new_game(folder=game.sm.root.parent.parent)
+    again.now = game.now + 60
+    evening = Evening(again, session.evening.daemon, equipoise_smx)
+    again.start_map("koth_harvest_final")
+    settle(again)
+    evening.wait(6.0)
+
+    assert [one.winner for one in session.check()][-1] == RED
+    assert len(session.stored()) == 3
+    assert not any(one.partial for one in session.stored())
