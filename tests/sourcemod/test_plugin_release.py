@@ -254,7 +254,7 @@ def test_the_readme_names_every_setting_command_and_forward(game: Game, plugin: 
     offered = re.findall(r"^(?:native|forward) \w+ (Equipoise_\w+)", include, flags=re.MULTILINE)
     commands = re.findall(r'Reg(?:Admin|Console|Server)Cmd\("(\w+)"', (SCRIPTING / "equipoise/commands.sp").read_text())
     words = re.findall(r'\{"(\w+)", "\w+"\}', (SCRIPTING / "equipoise/words.sp").read_text())
-    assert len(own) == 7
+    assert len(own) == 8
     assert len(offered) == 12
     assert len(commands) == 10
     assert len(words) == 6

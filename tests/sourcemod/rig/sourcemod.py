@@ -72,6 +72,7 @@ class SourceMod:
         try:
             self._introduce(plugin)
         except LoadError:
+            plugin.failed = True  # OnPluginEnd is the end of an OnPluginStart that went well (CPluginManager::Purge)
             self.unload(plugin)
             raise
         return plugin
