@@ -148,6 +148,7 @@ Action Timer_Second(Handle timer)
 	Session_Inform();
 	Rounds_Look();
 	Arena_Tick();
+	Roster_Tick();
 	Idle_Tick();
 	return Plugin_Continue;
 }

@@ -135,8 +135,8 @@ def _splits(entries: Sequence[Entry], sizes: set[tuple[int, int]]) -> Iterator[S
 
 
 def _meets(ask: AskSplit, split: Split) -> bool:
-    bots_stand = all(split.side_of(entry.id) is entry.side for entry in ask.entries if entry.bot)
-    return bots_stand and not ask.must_play.intersection(split.bench)
+    all_stay = all(split.side_of(entry.id) is entry.side for entry in ask.entries if entry.stays)
+    return all_stay and not ask.must_play.intersection(split.bench)
 
 
 def _bench_cost(ask: AskSplit, split: Split) -> int:

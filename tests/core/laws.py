@@ -180,6 +180,8 @@ class LawfulServer:
         others = self.benched_beside(split)
         assert set(placed) - others == {entry.id for entry in here.eligible()}
         self.judge_moment(order)
+        staying = [entry for entry in here.eligible() if entry.stays]
+        assert all(split.side_of(entry.id) is entry.side for entry in staying)
         event = self.session.state.assigned[order.order]
         if event.ask.purpose is Purpose.DUEL:
             assert (len(split.a), len(split.b)) == (1, 1)
@@ -187,7 +189,7 @@ class LawfulServer:
             self.judge_sizes(replace(split, bench=tuple(set(split.bench) - others)))
         elif order.reason.phrase is Phrase.REASON_WAITS:
             assert split.a + split.b == tuple(entry.id for side in Side for entry in here.on(side) if not entry.bot)
-        else:
+        elif not staying:
             assert abs(len(split.a) - len(split.b)) <= 1
         assert self.session.state.arena or split.bench == ()
 
@@ -204,16 +206,17 @@ class LawfulServer:
         """Players of the bench whom the split was not about: on a side in arena's freeze, but late or not ready."""
         state = self.session.state
         here = {entry.id for entry in state.balanced_roster().eligible()}
-        others = {entry.id for entry in state.roster.humans() if entry.side is not None} - here
+        others = {entry.id for entry in state.roster.humans() if entry.side is not None and not entry.held} - here
         assert others <= set(split.bench) or not state.arena
         return others & set(split.bench)
 
     def judge_sizes(self, split: Split) -> None:
         state = self.session.state
         bots = {side: sum(entry.bot for entry in state.roster.on(side)) for side in Side}
+        stay = {side: sum(entry.stays for entry in state.balanced_roster().on(side)) for side in Side}
         smaller, larger = sorted((len(split.a) + bots[Side.A], len(split.b) + bots[Side.B]))
         odd = (smaller + larger + len(split.bench)) % 2
-        if larger > max(bots.values()):
+        if larger > max(stay.values()):
             assert (larger - smaller, len(split.bench)) == ((0, odd) if state.arena else (odd, 0))
 
     def judge_move(self, move: Move) -> None:

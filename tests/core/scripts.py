@@ -50,6 +50,7 @@ def roster(
     immune: str = "",
     carrier: str = "",
     building: str = "",
+    held: str = "",
     charge: Mapping[str, float] | None = None,
     connected: Mapping[str, float] | None = None,
 ) -> Roster:
@@ -68,6 +69,7 @@ def roster(
             building=letter in building,
             charge=charge.get(letter, 0.0),
             ready=letter not in unready,
+            held="duel" if letter in held else "",
         )
         for (side, waiting), letters in zip(places, text.split("|"), strict=False)
         for letter in letters
@@ -117,14 +119,16 @@ def seen(text: str, at: float = 0.0, *, ends_in: float | None = None, **marks: s
     return e.RosterSeen(at, roster(text, **marks), ends_in)  # type: ignore[arg-type]
 
 
-def started(text: str, at: float = 0.0, *, unready: str = "") -> e.RoundStarted:
+def started(text: str, at: float = 0.0, *, unready: str = "", held: str = "") -> e.RoundStarted:
     """A round's freeze time begins with this roster."""
-    return e.RoundStarted(at, roster(text, unready=unready))
+    return e.RoundStarted(at, roster(text, unready=unready, held=held))
 
 
-def went_live(name: str, text: str, at: float = 0.0, *, dead: str = "", unready: str = "") -> e.RoundLive:
+def went_live(
+    name: str, text: str, at: float = 0.0, *, dead: str = "", unready: str = "", held: str = ""
+) -> e.RoundLive:
     """The round goes live with this roster."""
-    return e.RoundLive(at, RoundId(name), roster(text, dead=dead, unready=unready))
+    return e.RoundLive(at, RoundId(name), roster(text, dead=dead, unready=unready, held=held))
 
 
 def finished(

@@ -112,7 +112,7 @@ class AnyServer(LawfulServer, RuleBasedStateMachine):
         player=players,
         side=maybe_side,
         waiting=st.booleans(),
-        marks=st.sampled_from(["", "", "", "immune", "carrier", "building", "commander"]),
+        marks=st.sampled_from(["", "", "", "immune", "carrier", "building", "commander", "held"]),
         alive=st.booleans(),
         ready=st.sampled_from([True, True, True, False]),
         reported=st.booleans(),
@@ -123,9 +123,13 @@ class AnyServer(LawfulServer, RuleBasedStateMachine):
         entry = Entry(player, side, waiting and side is None, alive, self.now, ready=ready)
         if marks == "commander" and (side is None or any(other.commander for other in self.roster.on(side))):
             marks = ""  # a side has one chair
-        self.roster = self.roster.with_entry(replace(entry, **{marks: True}) if marks else entry)  # type: ignore[arg-type]
+        if marks == "held":
+            entry = replace(entry, held="" if self.mode is Mode.NS2 else "duel")
+        elif marks:
+            entry = replace(entry, **{marks: True})  # type: ignore[arg-type]
+        self.roster = self.roster.with_entry(entry)
         if reported:
-            self.happens(e.SideChanged(self.now, player, entry.side, entry.waiting, ready))
+            self.happens(e.SideChanged(self.now, player, entry.side, entry.waiting, ready, entry.held))
 
     @rule(side=st.sampled_from(Side), stay=st.integers(0, 2), ends_in=st.sampled_from([None, None, 5.0, 33.0]))
     def most_of_a_side_watch(self, side: Side, stay: int, ends_in: float | None) -> None:
@@ -220,15 +224,30 @@ class AnyServer(LawfulServer, RuleBasedStateMachine):
     # Orders: carried out, failed, forgotten, answered twice.
 
     @precondition(lambda self: self.orders)
-    @rule(n=st.integers(0, 9), how=st.sampled_from(["done", "done", "failed", "twice", "never"]), shown=st.booleans())
+    @rule(
+        n=st.integers(0, 9),
+        how=st.sampled_from(["done", "done", "failed", "held", "partial", "twice", "never"]),
+        shown=st.booleans(),
+    )
     def order_answered(self, n: int, how: str, shown: bool) -> None:
         order = self.orders.pop(n % len(self.orders))
         if how == "never":
             (effect,) = self.happens(e.OrderDone(self.now, OrderId("of nobody")))
             assert isinstance(effect, Ignored)
             return
-        if how == "failed":
-            self.happens(e.OrderFailed(self.now, order.order, "dead_end"))
+        named = (order.player,) if isinstance(order, Move) else (*order.split.a, *order.split.b)
+        stayed = {} if self.mode is Mode.NS2 else dict.fromkeys(named[:1], "duel")
+        if how in ("failed", "held"):
+            reason, who = (how, stayed) if how == "held" else ("dead_end", {})
+            self.happens(e.OrderFailed(self.now, order.order, reason, who))
+            return
+        if how == "partial" and isinstance(order, Assign):
+            before = self.roster
+            self.carry_out(order, shown=False)
+            for player in stayed:
+                if (entry := before.get(player)) is not None:
+                    self.roster = self.roster.with_entry(entry)
+            self.happens(e.OrderDone(self.now, order.order, stayed))
             return
         self.carry_out(order, shown)
         for _ in range(2 if how == "twice" else 1):

@@ -119,3 +119,22 @@ def test_the_middle_of_an_even_cache_is_between_two_players() -> None:
     assert teams(cache, "abcxf", bench=True) == split("af|bc|x")
     # b (place 1) is away: x (place 2.5) is nearer than d (place 3).
     assert teams(cache, "acedx", bench=True) == split("ae|cx|d")
+
+
+@pytest.mark.parametrize(
+    ("present", "lead", "bench", "expected"),
+    [
+        ("abcde", 1, False, "ad|bce"),  # one stays on A: the fifth evens the sides
+        ("abcde", 1, True, "ad|bce"),  # in arena too, and nobody sits out
+        ("abcdef", 2, False, "ad|bcef"),
+        ("abcdef", -2, True, "adef|bc"),
+        ("abcde", 2, True, "ad|bce"),  # one more cannot be found: nobody sits out for that
+        ("abcde", 4, False, None),  # the unplaced cannot make up for it: the scramble waits
+    ],
+)
+def test_who_stays_counts_and_the_unplaced_make_the_sides_even(
+    present: str, lead: int, bench: bool, expected: str | None
+) -> None:
+    cache = SplitCache(ids("abcdefgh"), (split("ad|bc"), split("adf|bce"), split("adfg|bceh")))
+    found = from_cache(cache, ids(present), bench=bench, lead=lead)
+    assert found == (None if expected is None else split(expected))

@@ -8,7 +8,7 @@ import pytest
 
 from equipoise.core import events as e
 from equipoise.core.asks import AskSide, LoadSummaries
-from equipoise.core.effects import Effect, Lock, LogDecision, Place
+from equipoise.core.effects import Effect, Lock, LogDecision, Place, Tell
 from equipoise.core.joins import answer_switch, place_joiner
 from equipoise.core.memory import HeldSide
 from equipoise.core.model import MOST_PLAYERS, Entry, Mode, OrderId, PlayerId, PlayerSummary, Roster, Side
@@ -31,6 +31,7 @@ from tests.core.scripts import (
     started,
     summaries,
     went_live,
+    without_loads,
 )
 
 WEAKER = Text(Phrase.REASON_JOIN_WEAKER)
@@ -435,3 +436,18 @@ def test_ratings_that_come_while_the_pool_is_asked_ask_no_second_time() -> None:
     question = asks_the_pool(session, "c", None)
     assert play(session, [(1.1, summaries({"a": 1500.0}))]) == []
     assert len(of(Place, play(session, [(1.2, e.SideFound(question, A))]))) == 1
+
+
+def test_who_is_held_stays_when_they_ask_for_any_side_and_goes_where_they_ask_to() -> None:
+    session = begun(Mode.KOTH, "abcd|ef")
+    play(session, [(1.0, seen("abcd|ef", held="ab"))])
+    (stays,) = of(Place, play(session, [(1.0, e.SideWanted(1.0, PlayerId("a"), None))]))
+    (goes,) = of(Place, play(session, [(1.0, e.SideWanted(1.0, PlayerId("b"), Side.B))]))
+    assert [stays.side, goes.side] == [Side.A, Side.B]  # type: ignore[attr-defined]
+
+
+def test_a_coach_who_asks_for_a_side_reads_why_they_get_none() -> None:
+    session = begun(Mode.KOTH, "ab|cd||e")
+    play(session, [(1.0, seen("ab|cd||e", held="e"))])
+    (told,) = without_loads(play(session, [(1.0, e.SideWanted(1.0, PlayerId("e"), Side.A))]))
+    assert told == Tell(PlayerId("e"), (Text(Phrase.HELD_DUEL, ("@e",)),))

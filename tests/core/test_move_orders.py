@@ -7,7 +7,8 @@ import pytest
 from equipoise.core import events as e
 from equipoise.core.asks import AskMoves
 from equipoise.core.effects import Cancel, Effect, Lock, LogDecision, Move
-from equipoise.core.model import Mode, PlayerId
+from equipoise.core.model import Mode, PlayerId, Side
+from equipoise.core.phrases import Phrase, Text
 from equipoise.core.session import Session
 from tests.core.scripts import A, B, begun, ended, finished, ids, moves, of, play, roster, seen, started, went_live
 from tests.core.uneven import FIRST, question, solve, uneven
@@ -225,3 +226,31 @@ def test_before_the_last_thirty_seconds_the_same_events_lead_to_a_question(event
     session = uneven("abcde|fg", ends_in=60.0)
     solve(session)
     assert of(AskMoves, play(session, [(1.5, event)]))
+
+
+def test_who_is_held_is_not_moved_and_may_be_as_soon_as_they_are_free() -> None:
+    session = uneven("abcd|ef")
+    (order,) = moves(solve(session))
+    effects = play(session, [(1.0, e.OrderFailed(1.0, order.order, "held", {order.player: "ball"}))])
+    (kept,) = [each for each in effects if isinstance(each, LogDecision) and each.kind == "kept"]
+    assert (kept.reason, kept.players) == (Text(Phrase.HELD_BALL, ("1",)), (order.player,))
+    assert order.player not in question(session).movable
+
+    play(session, [(2.0, e.SideChanged(2.0, order.player, Side.A))])
+    assert not moves(solve(session))  # the question was of those who were free before
+    assert order.player in question(session).movable
+
+
+def test_a_mover_who_begins_a_duel_is_let_go_and_another_moves() -> None:
+    session = uneven("abcd|ef")
+    (order,) = moves(solve(session))
+    effects = play(session, [(1.0, e.SideChanged(1.0, order.player, Side.A, held="duel"))])
+    assert Cancel(order.order) in effects
+    (other,) = moves(solve(session))
+    assert other.player != order.player
+
+
+def test_where_all_are_held_nobody_moves() -> None:
+    session = begun(Mode.KOTH, "abcd|ef")
+    effects = play(session, [(1.0, seen("abcd|ef", held="abcdef"))])
+    assert not of((AskMoves, Move), effects)

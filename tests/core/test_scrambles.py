@@ -9,7 +9,7 @@ import pytest
 from equipoise.core import events as e
 from equipoise.core.asks import AskSplit, CacheSplits, Moment, Purpose
 from equipoise.core.effects import Assign, Effect, Lock, LogDecision, Say, Unlock
-from equipoise.core.model import Mode, OrderId, PlayerId, Split, SplitCache
+from equipoise.core.model import Entry, Mode, OrderId, PlayerId, Split, SplitCache
 from equipoise.core.outlook import Outlook
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.session import Session
@@ -484,3 +484,122 @@ def test_the_split_within_the_tolerance_moves_fewest() -> None:
 
     assert best(0.01) == split("ab|cd")
     assert abs(difference(best(0.0), ratings)) < abs(difference(best(0.01), ratings))
+
+
+# Who is held.
+
+
+def by_order(effects: list[Effect], kind: str) -> list[LogDecision]:
+    return [each for each in effects if isinstance(each, LogDecision) and each.kind == kind]
+
+
+def test_six_against_six_with_duellists_stays_six_against_six() -> None:
+    game = Game(Mode.KOTH, "abcdef|ghijkl", {letter: 1000.0 + 90 * n for n, letter in enumerate("abcdefghijkl")})
+    game.roster = roster("abcdef|ghijkl", held="abcg")
+    game.look()
+    game.happens(started(game.stands(), held="abcg"), went_live("r1", game.stands(), held="abcg"))
+    effects = game.happens(command("scramble", "now", by=None))
+
+    order = assigned(effects)
+    assert {"a", "b", "c"} <= set(order.split.a)
+    assert "g" in order.split.b
+    assert (len(order.split.a), len(order.split.b)) == (6, 6)
+    assert game.stands() != "abcdef|ghijkl"
+    (kept,) = by_order(effects, "kept")
+    assert (kept.reason, set(kept.players)) == (Text(Phrase.HELD_DUEL, ("4",)), set(ids("abcg")))
+    assert Say(Text(Phrase.HELD_DUEL, ("4",))) in effects
+    assert game.session.memory.pending is None
+
+
+@pytest.mark.parametrize(("held", "sizes"), [("abcde", (4, 4)), ("abcdef", (6, 2)), ("abcdefgh", (6, 2))])
+@pytest.mark.parametrize("mode", [Mode.KOTH, Mode.ARENA])
+def test_where_too_many_stay_on_a_side_the_others_make_the_head_count_no_worse(
+    mode: Mode, held: str, sizes: tuple[int, int]
+) -> None:
+    """Five of six stay on RED: four against four cannot be, and five against three is the best that is left."""
+    session = begun(mode, "abcdef|gh", phase=e.Phase.OVER)
+    play(session, [(0.0, ended(finished("r0", B, "abcdef|gh", captures=(0, 1)), 1.0))])
+    if session.memory.pending is None:
+        play(session, [(1.0, command("scramble", "next"))])
+    effects = play(session, [(2.0, started("abcdef|gh", held=held))])
+    (question,) = of(AskSplit, effects)
+    assert isinstance(question, AskSplit)
+    order = assigned(play(session, [(2.0, answer(question, dict.fromkeys(ids("abcdefgh"), 2000.0)))]))
+    assert set(ids(held)) & set(order.split.b) <= set(ids("gh"))
+    assert sizes != (4, 4) or len(order.split.a) == 5
+    assert (len(order.split.a), len(order.split.b)) == ((5, 3) if held == "abcde" else sizes)
+    assert order.split.bench == ()
+
+
+def test_an_order_that_a_new_duel_stopped_is_followed_by_one_around_the_duellists() -> None:
+    session = begun(Mode.KOTH, "abc|def", ratings=RATINGS)
+    effects = play(session, [(1.0, command("scramble", "now"))])
+    for n in (1, 2):
+        (question,) = of(AskSplit, effects)
+        order = assigned(play(session, [(1.0, answer(question, {PlayerId(k): v for k, v in RATINGS.items()}))]))
+        if n == 1:
+            stayed = {order.split.b[0]: "duel", order.split.a[0]: "duel"}
+            effects = play(session, [(2.0, e.OrderFailed(2.0, order.order, "held", stayed))])
+            (kept,) = by_order(effects, "kept")
+            assert kept.players == tuple(stayed)
+            assert not of(Say, effects)  # they read it when the order that follows is carried out
+            assert session.memory.pending is not None
+    sides = {entry.id: entry.side for entry in session.state.roster.entries}
+    assert all(order.split.side_of(player) is sides[player] for player in stayed)
+    assert (len(order.split.a), len(order.split.b)) == (3, 3)
+    assert Say(Text(Phrase.HELD_DUEL, ("2",))) in play(session, [(3.0, e.OrderDone(3.0, order.order))])
+
+
+def test_after_three_orders_a_player_who_cannot_be_moved_is_waited_for_and_all_read_it() -> None:
+    session = begun(Mode.KOTH, "abc|def", ratings=RATINGS)
+    effects = play(session, [(1.0, command("scramble", "now"))])
+    for n, letter in enumerate("abc", 1):
+        (question,) = of(AskSplit, effects)
+        order = assigned(play(session, [(1.0, answer(question, {PlayerId(k): v for k, v in RATINGS.items()}))]))
+        effects = play(session, [(2.0, e.OrderFailed(2.0, order.order, "held", {PlayerId(letter): "ghost"}))])
+        assert bool(of(Say, effects)) == (n == 3)
+    assert effects[-1] == Say(Text(Phrase.HELD_GHOST, ("@c",)))
+    assert session.memory.pending is not None
+
+
+def test_an_order_that_left_somebody_is_true_of_the_others() -> None:
+    session = begun(Mode.KOTH, "abc|def", ratings=RATINGS)
+    (question,) = of(AskSplit, play(session, [(1.0, command("scramble", "now"))]))
+    order = assigned(play(session, [(1.0, answer(question, {PlayerId(k): v for k, v in RATINGS.items()}))]))
+    before = {entry.id: entry.side for entry in session.state.roster.entries}
+    player = next(one for one in before if order.split.side_of(one) is not before[one])
+    effects = play(session, [(2.0, e.OrderDone(2.0, order.order, {player: "refused"}))])
+
+    after = {entry.id: entry.side for entry in session.state.roster.entries}
+    assert after[player] is before[player]
+    assert all(after[one] is order.split.side_of(one) for one in after if one != player)
+    assert Say(Text(Phrase.HELD, (f"@{player}",))) in effects
+    assert not [each for each in of(Say, effects) if each.text.phrase is Phrase.SCRAMBLED]  # type: ignore[attr-defined]
+    assert "roster" in session.state.wants
+    assert Lock(player, before[player], 180.0) in effects  # type: ignore[arg-type]
+
+
+def test_without_a_solver_the_cached_split_leaves_who_is_held() -> None:
+    session = pending(text="abcd|efgh")
+    session.state.cache = SplitCache(ids("abcdefgh"), (split("ad|bc"), split("adf|bce"), split("adfg|bceh")))
+    (question,) = of(AskSplit, play(session, [(200.0, started("abcd|efgh", held="bc"))]))
+    order = assigned(play(session, [(200.0, e.SolveFailed(question, "too slow"))]))  # type: ignore[arg-type]
+    assert {"b", "c"} <= set(order.split.a)
+    assert (len(order.split.a), len(order.split.b)) == (4, 4)
+
+
+def test_a_coach_who_waits_is_no_player_of_a_split() -> None:
+    coach = Entry(PlayerId("z"), None, waiting=True, held="coaching")
+    assert not coach.eligible
+    assert not coach.stays
+
+
+def test_a_duel_of_round_one_gives_way_to_players_who_are_held() -> None:
+    session = begun(Mode.ARENA, "ab|cd", phase=e.Phase.IDLE)
+    effects = play(session, [(1.0, started("abc|d", held="a"))])
+    (question,) = of(AskSplit, effects)
+    assert isinstance(question, AskSplit)
+    assert question.purpose is Purpose.EQUAL_SIDES
+    order = assigned(play(session, [(1.0, answer(question, dict.fromkeys(ids("abcd"), 2000.0)))]))
+    assert "a" in order.split.a
+    assert (len(order.split.a), len(order.split.b), order.split.bench) == (2, 2, ())

@@ -379,3 +379,56 @@ def test_it_fits_a_cache_as_the_daemon_would(game: Game, daemon: Daemon, plugin:
     assert {p for p, team in stands.items() if team == RED} == set(expected.a)
     assert {p for p, team in stands.items() if team == BLU} == set(expected.b)
     assert {p for p, team in stands.items() if team == SPECTATOR} == set(expected.bench)
+
+
+@pytest.mark.parametrize("map", ["koth_harvest_final", "arena_well"])
+@pytest.mark.parametrize("seed", range(4))
+def test_who_is_held_stays_by_the_daemons_own_law(
+    game: Game, daemon: Daemon, plugin: Plugin, map: str, seed: int
+) -> None:
+    chance = random.Random(seed)
+    game.start_map(map)
+    game.sm.convars["tf_arena_use_queue"].set("0")
+    red, blu = crowd(game, 4, 4)
+    players = chance.sample(red + blu, 8)
+    splits = ["ABBA----", "ABBABA--", "ABBABABA"]
+    if game.mode.arena:
+        play.go_live(game)
+    else:
+        game.until(lambda: game.rounds.state is State.RUNNING and not game.rounds.waiting, within=200)
+    settle(game)
+    daemon.once = {"due_if": ["any"], "cache": cache(players, *splits)}
+    game.rcon("equipoise_poll")
+    settle(game)
+    game.sm.http.offline = True
+    if game.mode.arena:
+        play.wipe_out(game, BLU)
+    else:
+        game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    held = chance.sample(players, chance.randint(1, 3))
+    for player in held:
+        player.duel = True  # begun in the bonus time
+    sides = {player: player.team for player in players}
+    to_the_next_round(game)
+
+    lead = sum(1 if sides[player] == RED else -1 for player in held)
+    given = SplitCache(
+        tuple(PlayerId(one) for one in ids(players)),
+        tuple(
+            Split(
+                *(
+                    tuple(PlayerId(ids([p])[0]) for p, at in zip(players, text, strict=True) if at == letter)
+                    for letter in "AB-"
+                )
+            )
+            for text in splits
+        ),
+    )
+    others = [player for player in red + blu if player not in held]
+    expected = from_cache(given, [PlayerId(one) for one in ids(others)], bench=game.mode.arena, lead=lead)
+    assert all(player.team == sides[player] and player.duel for player in held)
+    for player in others:
+        wanted = None if expected is None else expected.side_of(PlayerId(ids([player])[0]))
+        team = sides[player] if expected is None else {Side.A: RED, Side.B: BLU, None: SPECTATOR}[wanted]
+        assert player.team == team
+    assert [len(game.teams.members(side)) for side in (RED, BLU)] == [4, 4]

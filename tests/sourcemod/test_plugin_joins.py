@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.sourcemod.answerer import Daemon, Sides, ids, obliging, placing, poll, seat, seconds_of_play, settle
-from tests.sourcemod.rig import Game
-from tests.sourcemod.rig.game.facts import BLU, RED, SPECTATOR, UNASSIGNED, Reason, State
+from tests.sourcemod.answerer import Daemon, Sides, crowd, ids, obliging, placing, poll, seat, seconds_of_play, settle
+from tests.sourcemod.rig import Game, Plugin
+from tests.sourcemod.rig.game.facts import BLU, GHOST, KART, RED, SPECTATOR, UNASSIGNED, Reason, State
 
 WHY = {"phrase": "Equipoise_ReasonJoinSmaller", "args": []}
 
@@ -288,3 +288,34 @@ def test_a_player_who_leaves_while_held_is_forgotten(game: Game, daemon: Daemon,
     game.advance(3)
     assert other.index == joiner.index
     assert other.team == UNASSIGNED
+
+
+@pytest.mark.parametrize("why", ["ghost", "kart", "coach"])
+def test_whom_the_game_lets_nowhere_asks_the_daemon_for_nothing(
+    game: Game, daemon: Daemon, plugin: Plugin, why: str
+) -> None:
+    """CTFPlayer::ChangeTeam (tf_player.cpp) does nothing for them, and the daemon would take them for placed."""
+    game.start_map("koth_harvest_final")
+    red, _ = crowd(game, 1, 1)
+    stuck = seat(game, "Coach", "spectate") if why == "coach" else red[0]
+    if why == "coach":
+        game.teams.coach(stuck, red[0])
+    else:
+        stuck.set_condition(GHOST if why == "ghost" else KART, True)
+    team = stuck.team
+    daemon.forget()
+    game.join(stuck, "blue")
+    settle(game)
+    assert daemon.events("side_wanted") == []
+    assert stuck.team == team
+
+
+def test_a_duellist_who_asks_for_any_side_stays(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    red, _ = crowd(game, 4, 2)
+    red[0].duel = True
+    daemon.forget()
+    game.command(red[0], "autoteam")
+    settle(game)
+    assert daemon.events("side_wanted") == []
+    assert (red[0].team, red[0].duel) == (RED, True)

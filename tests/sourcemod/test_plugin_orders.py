@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.sourcemod.answerer import Daemon, Json, crowd, ids, in_freeze, poll, seconds_of_play, settle
+from tests.sourcemod.answerer import Daemon, Json, crowd, ids, in_freeze, poll, seat, seconds_of_play, settle
 from tests.sourcemod.orders import VETO, WHY, assign, move, unharmed
-from tests.sourcemod.rig import Game, Plugin, play
+from tests.sourcemod.rig import Game, Player, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, GHOST, KART, RED, SPECTATOR, Reason, State
 
 
@@ -170,27 +170,92 @@ def test_a_split_that_names_a_player_who_left_moves_no_player(game: Game, daemon
     assert kinds == ["player_left", "order_failed"]
 
 
-@pytest.mark.parametrize("hold", ["duel", "ghost", "kart", "coach"])
-def test_whom_the_game_does_not_release_is_left_alone(game: Game, daemon: Daemon, plugin: Plugin, hold: str) -> None:
-    game.start_map("ctf_2fort")
+HOLDS = ["duel", "ghost", "kart", "coached", "ball"]
+"""Of players on a side; a coach is on none."""
+
+
+def hold(game: Game, player: Player, why: str) -> None:
+    """Something holds the player, or nothing any more."""
+    player.duel = why == "duel"
+    player.set_condition(GHOST, why == "ghost")
+    player.set_condition(KART, why == "kart")
+    player.props["m_bHasPasstimeBall"] = 0
+    game.teams.stop_coaching(player)
+    if why == "coached":
+        game.teams.coach(seat(game, "Coach", "spectate"), player)
+    if why == "ball":
+        play.pick_up_ball(game, player)
+
+
+@pytest.mark.parametrize("why", HOLDS)
+def test_who_is_held_is_not_moved_and_named(game: Game, daemon: Daemon, plugin: Plugin, why: str) -> None:
+    """The game's own functions: CTFPlayer::CanBeAutobalanced, ChangeTeam, RemoveAllItems (tf_player.cpp)."""
+    game.start_map("pass_brickyard")
     red, blu = crowd(game, 2, 2)
     play.go_live(game)
-    play.pick_up_flag(game, red[0])
-    red[0].duel = hold == "duel"
-    red[0].set("m_bIsCoaching", int(hold == "coach"))
-    if hold in ("ghost", "kart"):
-        red[0].set_condition(GHOST if hold == "ghost" else KART, True)
-    assign(daemon, [red[1]], [*blu, red[0]], moment="now")
+    hold(game, red[0], why)
+    stayed = [{"id": ids(red)[0], "held": why}]
+    assign(daemon, [red[1], blu[0]], [red[0], blu[1]], moment="now")
     poll(game)
     move(daemon, red[0], "blu", deadline=1)
     poll(game)
     seconds_of_play(game, 2)
-    assert red[0].team == RED
-    assert daemon.results() == {"a-1": "", "m-1": "dead_end"}
-    assert red[0].props["m_hItem"] != -1
-    assert red[0].duel == (hold == "duel")
+    assert [p.team for p in red + blu] == [RED, RED, BLU, BLU]  # a split without one of its players is not even
+    assert daemon.results() == {"a-1": "held", "m-1": "held"}
+    assert [event["stayed"] for event in daemon.events("order_failed")] == [stayed, stayed]
+    assert red[0].duel == (why == "duel")
+    assert bool(red[0].props["m_bHasPasstimeBall"]) == (why == "ball")
     assert unharmed(*red, *blu)
     assert all(p.alive for p in red)
+
+    hold(game, red[0], "")
+    daemon.forget()
+    assign(daemon, [red[1], blu[0]], [red[0], blu[1]], moment="now")
+    poll(game)
+    assert [p.team for p in red + blu] == [BLU, RED, RED, BLU]
+    assert daemon.results() == {"a-1": ""}
+
+
+@pytest.mark.parametrize("why", HOLDS)
+def test_a_split_that_leaves_who_is_held_is_carried_out(game: Game, daemon: Daemon, plugin: Plugin, why: str) -> None:
+    game.start_map("pass_brickyard")
+    red, blu = crowd(game, 2, 2)
+    play.go_live(game)
+    hold(game, red[0], why)
+    assign(daemon, [red[0], blu[0]], [red[1], blu[1]], moment="now")
+    poll(game)
+    assert daemon.results() == {"a-1": ""}
+    assert "stayed" not in daemon.events("order_done")[0]
+    assert [p.team for p in red + blu] == [RED, BLU, RED, BLU]
+
+
+@pytest.mark.parametrize("why", HOLDS)
+def test_a_move_that_waits_ends_when_its_player_is_held(game: Game, daemon: Daemon, plugin: Plugin, why: str) -> None:
+    game.start_map("pass_brickyard")
+    red, _ = crowd(game, 4, 2)
+    play.go_live(game)
+    move(daemon, red[0], "blu", deadline=3)
+    poll(game)
+    hold(game, red[0], why)
+    seconds_of_play(game, 4)
+    assert daemon.results() == {"m-1": "held"}
+    assert daemon.events("order_failed")[0]["stayed"] == [{"id": ids(red)[0], "held": why}]
+    assert (red[0].team, red[0].alive) == (RED, True)
+
+
+def test_whom_another_plugin_puts_back_is_named_though_nothing_holds_them(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    game.start_map("koth_harvest_final")
+    red, blu = crowd(game, 2, 2)
+    play.go_live(game)
+    stubborn = red[0]
+    game.sm.listen("Equipoise_OnAssign", lambda *_: stubborn.set_condition(GHOST, True) or 0)
+    assign(daemon, [red[1], blu[0]], [red[0], blu[1]], moment="now")
+    poll(game)
+    assert daemon.results() == {"a-1": ""}
+    assert daemon.events("order_done")[0]["stayed"] == [{"id": ids(red)[0], "held": "ghost"}]
+    assert [p.team for p in red + blu] == [RED, RED, RED, BLU]
 
 
 def test_a_medic_who_is_moved_in_the_freeze_starts_without_a_charge(game: Game, daemon: Daemon, plugin: Plugin) -> None:

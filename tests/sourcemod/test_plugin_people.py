@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from tests.sourcemod.answerer import Daemon, crowd, ids, seat, settle
+from tests.sourcemod.answerer import Daemon, crowd, ids, seat, seconds_of_play, settle
 from tests.sourcemod.rig import Game, Plugin, play
-from tests.sourcemod.rig.game.facts import BLU, RED, Reason
+from tests.sourcemod.rig.game.facts import BLU, RED, Reason, State
 
 Json = dict[str, Any]
 
@@ -200,3 +200,56 @@ def test_only_a_timer_that_runs_says_when_the_round_ends(game: Game, daemon: Dae
     settle(game)
     ends_in = daemon.events("roster")[-1].get("ends_in")
     assert ends_in is None if prop else ends_in > 30
+
+
+def test_what_holds_a_player_is_told_when_it_begins_and_when_it_ends(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    """A duel ends with every win: CTFGameRules::SetWinningTeam (tf_gamerules.cpp), DuelMiniGame_AssignWinners."""
+    game.start_map("pass_brickyard")
+    ann, bob = seat(game, "Ann", "red"), seat(game, "Bob", "blue")
+    coach = seat(game, "Coach", "spectate")
+    play.go_live(game)
+    settle(game)
+    daemon.forget()
+    ann.duel = bob.duel = True
+    game.teams.coach(coach, ann)
+    seconds_of_play(game, 6)
+    told = {event["id"]: event.get("held") for event in daemon.events("side_changed")}
+    assert told == {str(ann.steamid): "duel", str(bob.steamid): "duel", str(coach.steamid): "coaching"}
+
+    daemon.forget()
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    settle(game)
+    told = {event["id"]: event.get("held") for event in daemon.events("side_changed")}
+    assert told == {str(ann.steamid): "coached", str(bob.steamid): None}
+    game.until(lambda: game.rounds.state is State.PREROUND, within=60)
+    settle(game)
+    lines = {line["id"]: line.get("held") for line in daemon.events("round_started")[-1]["players"]}
+    assert lines == {str(ann.steamid): "coached", str(bob.steamid): None, str(coach.steamid): "coaching"}
+
+    game.leave(ann)
+    play.go_live(game)
+    play.pick_up_ball(game, bob)
+    daemon.once["want"] = ["roster"]
+    game.rcon("equipoise_poll")
+    settle(game)
+    settle(game)
+    lines = {line["id"]: line for line in daemon.events("roster")[-1]["players"]}
+    assert lines[str(bob.steamid)]["held"] == "ball"
+    assert "carrier" not in lines[str(bob.steamid)]  # the ball is no item
+    assert "held" not in lines[str(coach.steamid)]  # and who has lost the student coaches no more
+
+
+def test_in_player_destruction_who_holds_points_is_a_carrier(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("pd_watergate")
+    ann, bob = seat(game, "Ann", "red"), seat(game, "Bob", "blue")
+    play.go_live(game)
+    play.pick_up_points(game, ann, 3)
+    play.pick_up_points(game, bob, 0)
+    daemon.once["want"] = ["roster"]
+    game.rcon("equipoise_poll")
+    settle(game)
+    settle(game)
+    lines = {line["id"]: line.get("carrier") for line in daemon.events("roster")[-1]["players"]}
+    assert lines == {str(ann.steamid): True, str(bob.steamid): None}

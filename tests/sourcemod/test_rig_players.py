@@ -5,8 +5,21 @@ from collections.abc import Callable
 import pytest
 
 from tests.sourcemod.rig import Game, Plugin, play
-from tests.sourcemod.rig.game.facts import ALIVE, BLU, DEAD, GHOST, KART, RED, SPECTATOR, UBERCHARGED, UNASSIGNED, State
+from tests.sourcemod.rig.game.facts import (
+    ALIVE,
+    BLU,
+    DEAD,
+    GHOST,
+    KART,
+    RED,
+    SPECTATOR,
+    UBERCHARGED,
+    UNASSIGNED,
+    Reason,
+    State,
+)
 from tests.sourcemod.rig.game.players import Phase
+from tests.sourcemod.scenarios import running
 
 Script = Callable[..., Plugin]
 
@@ -281,3 +294,64 @@ def test_the_wish_to_die_is_granted_once_in_five_seconds_and_never_to_losers(gam
     game.rounds.win(RED, 1)
     game.command(loser, "kill")
     assert (loser.alive, loser.deaths) == (True, 0)
+
+
+@pytest.mark.parametrize("full_round", [True, False])
+def test_every_win_ends_every_duel(game: Game, full_round: bool) -> None:
+    """CTFGameRules::SetWinningTeam (tf_gamerules.cpp) calls DuelMiniGame_AssignWinners (tf_duel.cpp): stages too."""
+    players = running(game, "red", "blue", map_name="cp_dustbowl")
+    for player in players:
+        player.duel = True
+    game.rounds.win(BLU, Reason.POINTS_CAPTURED, full_round=full_round)
+    assert not any(player.duel for player in players)
+
+
+@pytest.mark.parametrize("sudden_death", [0, 1])
+def test_a_stalemate_ends_every_duel(game: Game, sudden_death: int) -> None:
+    """CTFGameRules::SetStalemate (tf_gamerules.cpp), into Sudden Death as well."""
+    game.sm.convars["mp_stalemate_enable"].set(str(sudden_death))
+    players = running(game, "red", "blue", map_name="cp_badlands")
+    players[0].duel = True
+    game.rounds.stalemate()
+    assert not players[0].duel
+
+
+def test_the_ball_is_no_item_and_a_respawn_after_a_move_takes_it(game: Game) -> None:
+    """m_bHasPasstimeBall (tf_player_shared.cpp); CTFPlayer::ChangeTeam keeps it, ForceRespawn's RemoveAllItems ejects
+    it, by then in the colours of the other side (tf_player.cpp)."""
+    carrier, _ = running(game, "red", "blue", map_name="pass_brickyard")
+    play.pick_up_ball(game, carrier)
+    assert carrier.props["m_hItem"] == -1
+    carrier.set("m_lifeState", DEAD)
+    game.teams.change(carrier, BLU)
+    assert (carrier.team, carrier.props["m_bHasPasstimeBall"]) == (BLU, 1)
+    game.teams.force_respawn(carrier)
+    assert carrier.props["m_bHasPasstimeBall"] == 0
+
+
+@pytest.mark.parametrize("loss", ["death", "win", "other"])
+def test_how_the_ball_is_lost(game: Game, loss: str) -> None:
+    """RemoveAllItems in Event_Killed (tf_player.cpp), SetStateOutOfPlay in SetWinningTeam (tf_gamerules.cpp)."""
+    carrier, other = running(game, "red", "blue", map_name="pass_brickyard")
+    play.pick_up_ball(game, carrier)
+    if loss == "death":
+        play.kill(game, other, carrier)
+    elif loss == "win":
+        game.rounds.win(RED, Reason.SCORED)
+    else:
+        play.pick_up_ball(game, other)
+    assert (carrier.props["m_bHasPasstimeBall"], other.props["m_bHasPasstimeBall"]) == (0, int(loss == "other"))
+
+
+@pytest.mark.parametrize("leaver", ["coach", "student"])
+def test_a_coach_watches_until_either_leaves(game: Game, leaver: str) -> None:
+    """Coaching_Start (tf_gamerules.cpp), TeamFortress_ClientDisconnected (tf_player.cpp)."""
+    coach, student = running(game, "red", "blue")
+    game.teams.coach(coach, student)
+    assert (coach.team, coach.coaching, student.props["m_hCoach"]) == (SPECTATOR, True, coach.index)
+    game.teams.change(coach, RED)
+    assert coach.team == SPECTATOR
+    assert not game.teams.balancing.may_be_moved(student)
+    game.leave(coach if leaver == "coach" else student)
+    stays = student if leaver == "coach" else coach
+    assert (stays.coaching, stays.props["m_hCoach"], stays.props["m_hStudent"]) == (False, -1, -1)

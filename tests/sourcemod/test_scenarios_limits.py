@@ -170,9 +170,9 @@ def test_scenario_37_two_wins_scramble_at_the_next_round_without_a_restart(game:
 
 def test_a_duellist_is_not_scrambled(game: Game) -> None:
     duellist, *_ = live(game, "koth_harvest_final", 6)
-    duellist.duel = True
     game.sides.scramble_pending = True
     game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    duellist.duel = True
     mark = len(game.history)
     play.next_round(game)
     assert duellist.userid not in [v["userid"] for _, name, v in game.history[mark:] if name == "player_team"]

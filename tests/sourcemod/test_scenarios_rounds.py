@@ -112,9 +112,9 @@ def test_scenario_5_the_last_capture_of_attackers_nests_the_win_and_switches_sid
 def test_scenario_6_a_duellist_stays_when_sides_switch(game: Game) -> None:
     live(game, "cp_gorge", 4)
     duellist, *others = game.in_game()
-    duellist.duel = True
     sides = [player.team for player in others]
     game.rounds.win(RED, Reason.DEFENDED)
+    duellist.duel = True  # the win ends those before it
     play.next_round(game)
 
     assert duellist.team == RED

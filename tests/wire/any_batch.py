@@ -53,12 +53,14 @@ entries = st.builds(
     carrier=flags,
     building=flags,
     charge=st.floats(0, 1),
+    held=st.just("") | words,
 )
 done = st.builds(
     Counts,
     *[st.integers(0, MOST_COUNTED)] * 4,
     st.dictionaries(st.sampled_from(ClassSeconds.__struct_fields__), st.floats(1e-3, 60), max_size=3),
 )
+stayed = st.dictionaries(ids, words, max_size=12)
 rosters = unique(entries).map(Roster)
 finished = st.builds(
     Round,
@@ -99,7 +101,7 @@ happenings = st.one_of(
     st.builds(events.RosterSeen, seconds, rosters, st.none() | seconds),
     st.builds(events.PlayerJoined, seconds, ids),
     st.builds(events.PlayerLeft, seconds, ids),
-    st.builds(events.SideChanged, seconds, ids, on_side, flags),
+    st.builds(events.SideChanged, seconds, ids, on_side, flags, flags, st.just("") | words),
     st.builds(events.SideWanted, seconds, ids, on_side),
     st.builds(events.SidesSwitched, seconds),
     st.builds(events.WaitingEnded, seconds),
@@ -107,8 +109,8 @@ happenings = st.one_of(
     st.builds(events.RoundLive, seconds, rounds, rosters),
     st.builds(events.RoundEnded, seconds, finished),
     st.builds(events.ScrambledAlone, seconds, splits),
-    st.builds(events.OrderDone, seconds, orders),
-    st.builds(events.OrderFailed, seconds, orders, words),
+    st.builds(events.OrderDone, seconds, orders, stayed),
+    st.builds(events.OrderFailed, seconds, orders, words, stayed),
     st.builds(events.VoteEnded, seconds, orders, counts, counts),
     st.builds(
         events.Commanded,

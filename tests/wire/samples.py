@@ -81,8 +81,9 @@ def _fields(event: events.ScriptEvent, batch: Batch) -> dict[str, Any]:
             return {"kind": "player_joined", "id": id, "name": batch.names.get(id, "")}
         case events.PlayerLeft(_, id):
             return {"kind": "player_left", "id": id}
-        case events.SideChanged(_, id, side, waiting, ready):
-            return {"kind": "side_changed", "id": id, "side": WORDS[side], "waiting": waiting, "ready": ready}
+        case events.SideChanged(_, id, side, waiting, ready, held):
+            where = {"side": WORDS[side], "waiting": waiting, "ready": ready}
+            return {"kind": "side_changed", "id": id, **where, **({"held": held} if held else {})}
         case events.SideWanted(_, id, side):
             return {"kind": "side_wanted", "id": id, "side": "any" if side is None else WORDS[side]}
         case events.RoundStarted(_, roster):
@@ -103,10 +104,10 @@ def _small(event: events.ScriptEvent) -> dict[str, Any]:
             return {"kind": "waiting_ended"}
         case events.ScrambledAlone(_, split):
             return {"kind": "scrambled_alone", "red": split.a, "blu": split.b, "bench": split.bench}
-        case events.OrderDone(_, order):
-            return {"kind": "order_done", "order": order}
-        case events.OrderFailed(_, order, reason):
-            return {"kind": "order_failed", "order": order, "reason": reason}
+        case events.OrderDone(_, order, stayed):
+            return {"kind": "order_done", "order": order, "stayed": _stayed(stayed)}
+        case events.OrderFailed(_, order, reason, stayed):
+            return {"kind": "order_failed", "order": order, "reason": reason, "stayed": _stayed(stayed)}
         case events.VoteEnded(_, order, yes, no):
             return {"kind": "vote_ended", "order": order, "yes": yes, "no": no}
         case events.Commanded(_, words, by, admin):
@@ -144,7 +145,12 @@ def _line(entry: Entry) -> dict[str, Any]:
         "building": entry.building,
         "charge": entry.charge,
         "ready": entry.ready,
+        **({"held": entry.held} if entry.held else {}),
     }
+
+
+def _stayed(stayed: events.Stayed) -> list[dict[str, str]]:
+    return [{"id": player, "held": why} for player, why in stayed.items()]
 
 
 def _seat(seat: LineupPlayer) -> dict[str, Any]:

@@ -258,3 +258,37 @@ def test_a_form_that_cannot_be_read_is_400(form: bytes, charset: str) -> None:
     with pytest.raises(ScriptError) as refused:
         split_form(form, charset)
     assert refused.value.status == 400
+
+
+def test_what_an_older_script_does_not_say_holds_nobody() -> None:
+    line = {"id": RED, "side": "red"}
+    sent = [
+        {"kind": "roster", "players": [line]},
+        {"kind": "side_changed", **line},
+        {"kind": "order_done", "order": "o1"},
+    ]
+    seen, changed, done = decode_batch(body(*sent)).events
+    assert isinstance(seen, events.RosterSeen)
+    assert isinstance(changed, events.SideChanged)
+    assert isinstance(done, events.OrderDone)
+    assert (seen.roster.entries[0].held, changed.held, done.stayed) == ("", "", {})
+
+
+def test_a_word_that_only_a_newer_script_knows_holds_too() -> None:
+    (seen,) = decode_batch(body({"kind": "roster", "players": [{"id": RED, "side": "red", "held": "frozen"}]})).events
+    assert isinstance(seen, events.RosterSeen)
+    assert (seen.roster.entries[0].held, seen.roster.entries[0].stays) == ("frozen", True)
+
+
+@pytest.mark.parametrize(
+    ("stayed", "path"),
+    [
+        ([{"id": RED}], "$.events[0].stayed[0]"),
+        ([{"id": RED, "held": ""}], "$.events[0].stayed[0].held"),
+        ([{"id": RED, "held": "duel"}, {"id": RED, "held": "ghost"}], "$.events[0].stayed[1].id"),
+    ],
+)
+def test_who_stayed_is_named_once_with_a_reason(stayed: list[dict[str, str]], path: str) -> None:
+    with pytest.raises(ScriptError) as refused:
+        decode_batch(body({"kind": "order_failed", "order": "o1", "reason": "held", "stayed": stayed}))
+    assert refused.value.path == path

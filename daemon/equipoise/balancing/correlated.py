@@ -87,7 +87,7 @@ def playing(ask: AskSplit, found: Assignment, values: Values, system: System[Any
         found.sizes,
         target,
         turned,
-        pins={index: PINS[entry.side] for index, entry in enumerate(entries) if entry.bot and entry.side},
+        pins={index: PINS[entry.side] for index, entry in enumerate(entries) if entry.stays and entry.side},
         current=[STANDS[entry.side] for entry in entries],
     )
     search = Search(problem, [[1 if index in found.a else -1 for index in order]])
@@ -177,12 +177,12 @@ def shuffled(
     """The sides of a shuffle's humans; by so much the bots, who stay, put A ahead."""
     humans, known = [entry for entry in ask.entries if not entry.bot], Known(system, ask.context, commanders)
     players, half = [entry.id for entry in humans], len(humans) // 2
-    in_chair = {index: entry.side for index, entry in enumerate(humans) if entry.side and entry.id in commanders}
+    stay = {index: entry.side for index, entry in enumerate(humans) if entry.stays and entry.side}
     bots = [[entry.id for entry in ask.entries if entry.bot and entry.side is side] for side in Side]
-    by_chair = sorted(players, key=lambda one: -STANDS[in_chair.get(players.index(one))])
+    by_place = sorted(players, key=lambda one: -STANDS[stay.get(players.index(one))])
 
     def target(on_a: int) -> float:
-        return known.target((*by_chair[:on_a], *bots[0]), (*by_chair[on_a:], *bots[1])) - lead
+        return known.target((*by_place[:on_a], *bots[0]), (*by_place[on_a:], *bots[1])) - lead
 
     problem = Problem(
         values,
@@ -190,7 +190,7 @@ def shuffled(
         (len(players) - half, half),
         target(len(players) - half),
         target(half) if len(players) % 2 else None,
-        pins={index: PINS[side] for index, side in in_chair.items()},
+        pins={index: PINS[side] for index, side in stay.items()},
         current=[STANDS[entry.side] for entry in humans],
     )
     search = Search(problem, (), terms.max_moves)

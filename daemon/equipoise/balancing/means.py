@@ -120,7 +120,7 @@ class Means:
 
 
 def _pins(ask: AskSplit) -> Pins:
-    """Constraints for the solver: bots stay on their side, and some players may not be benched."""
+    """Constraints for the solver: some players stay on their side, and some may not be benched."""
     pins = {index: Pin.PLAY for index, entry in enumerate(ask.entries) if entry.id in ask.must_play}
     stand = {Side.A: Pin.A, Side.B: Pin.B}
-    return pins | {index: stand[entry.side] for index, entry in enumerate(ask.entries) if entry.bot and entry.side}
+    return pins | {index: stand[entry.side] for index, entry in enumerate(ask.entries) if entry.stays and entry.side}

@@ -43,8 +43,8 @@ def friends_decide(ask: AskSplit, split: Split, commanders: frozenset[PlayerId],
 class Shuffle:
     """A shuffle as the solver reads it: humans by number, differences in points.
 
-    Commanders and bots stay on their side. Bots do not count towards the sizes. What they add to the sides' sums moves
-    target and band; so does what the system knows besides the skills of those on the field.
+    Commanders, bots and who is held stay on their side. Bots do not count towards the sizes. What they add to the
+    sides' sums moves target and band; so does what the system knows besides the skills of those on the field.
     """
 
     def __init__(self, ask: AskSplit, commanders: frozenset[PlayerId], system: System[Any]) -> None:
@@ -132,7 +132,7 @@ class Shuffle:
             pins={
                 index: Pin.A if entry.side is Side.A else Pin.B
                 for index, entry in enumerate(self.humans)
-                if entry.side and entry.id in self.commanders
+                if entry.stays
             },
             groups=[[self.index_of[one] for one in group if one in self.index_of] for group in terms.groups],
             wishes=[self._wish(entry) for entry in self.humans] if terms.wishes else None,

@@ -132,7 +132,7 @@ def _about(line: Line) -> str:
         return _in_split(detail, player, sides)
     side = side_word(sides, detail.get("side"))
     if line["kind"] == "kept":
-        return f"had to stay on {side}"
+        return f"had to stay on {side}" if "side" in detail else "could not be moved"
     if line["kind"] == "refused":
         return "an admin command in their name was refused"
     if line["kind"] == "failed":

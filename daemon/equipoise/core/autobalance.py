@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from equipoise.core import scrambles
 from equipoise.core.asks import AskMoves
 from equipoise.core.effects import Cancel, LogDecision, Move
-from equipoise.core.events import MovesSolved, Phase
+from equipoise.core.events import MovesSolved, OrderFailed, Phase
 from equipoise.core.model import Entry, OrderId, PlayerId, Roster, Side
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.state import Effects, State
@@ -51,8 +52,8 @@ class Gap:
 
 
 def can_move(entry: Entry) -> bool:
-    """Whether autobalance may ever move this player: no bot, immune admin, carrier of the objective or commander."""
-    return not (entry.bot or entry.immune or entry.carrier or entry.commander)
+    """Whether autobalance may move this player now: nobody who stays, no immune admin, no carrier of the objective."""
+    return not (entry.stays or entry.immune or entry.carrier)
 
 
 def movable(
@@ -244,11 +245,14 @@ def done(state: State, order: OrderId, now: float) -> Effects:
     return (*state.lock({move.player: move.side}, now), *check(state, now))
 
 
-def failed(state: State, order: OrderId, now: float) -> Effects:
-    """A player could not be moved: they are not tried again in this round."""
-    move = state.moves.pop(order)
-    state.unmovable |= {move.player}
-    return (LogDecision("failed", move.reason, order, players=(move.player,)), *check(state, now))
+def failed(state: State, answer: OrderFailed, now: float) -> Effects:
+    """A player could not be moved: they are not tried again in this round, or while they are held."""
+    move = state.moves.pop(answer.order)
+    state.hold(answer.stayed)
+    if move.player not in answer.stayed:
+        state.unmovable |= {move.player}
+    log = LogDecision("failed", move.reason, answer.order, players=(move.player,))
+    return (log, *scrambles.kept(answer.stayed, answer.order), *check(state, now))
 
 
 def overdue_at(state: State) -> float | None:

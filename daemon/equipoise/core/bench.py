@@ -22,16 +22,16 @@ def eligible_count(roster: Roster) -> int:
 def team_sizes(entries: tuple[Entry, ...], *, bench: bool) -> tuple[int, int]:
     """The largest team sizes that these players can fill, the smaller first.
 
-    With a bench the sizes are equal and at most one player is left over; without one they may differ by one. Bots
-    stay on their side, so a side is never smaller than its bots.
+    With a bench the sizes are equal and at most one player is left over; without one they may differ by one. A side is
+    never smaller than those who stay on it.
 
     >>> five = tuple(Entry(PlayerId(name), None, waiting=True) for name in "abcde")
     >>> team_sizes(five, bench=True), team_sizes(five, bench=False)
     ((2, 2), (2, 3))
     """
     count = len(entries)
-    bots = max(sum(entry.bot and entry.side is side for entry in entries) for side in Side)
-    larger = max(bots, count // 2 if bench else (count + 1) // 2)
+    stay = max(sum(entry.stays and entry.side is side for entry in entries) for side in Side)
+    larger = max(stay, count // 2 if bench else (count + 1) // 2)
     return min(count // 2, count - larger), larger
 
 

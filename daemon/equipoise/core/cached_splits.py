@@ -7,7 +7,7 @@ from dataclasses import replace
 from equipoise.core.asks import CacheSplits
 from equipoise.core.events import SplitsCached
 from equipoise.core.fallback import from_cache
-from equipoise.core.model import Entry, Side, Split, SplitCache
+from equipoise.core.model import Side, Split, SplitCache
 from equipoise.core.state import Effects, State
 
 
@@ -45,16 +45,13 @@ def not_solved(state: State, question: CacheSplits) -> Effects:
 def adapted(state: State) -> Split | None:
     """The cached split for the players who are here; None without a cache, or when it holds none that fits.
 
-    Commanders stay on their side and count there: the others are split so that the sides are even with them.
+    Commanders and who is held stay on their side and count there: the others are split so that the sides are even with
+    them.
     """
     if state.cache is None:
         return None
     eligible = state.balanced_roster().eligible()
-    on_a, on_b = (tuple(one.id for one in eligible if _pinned(one) and one.side is side) for side in Side)
-    others = [entry.id for entry in eligible if not _pinned(entry)]
+    on_a, on_b = (tuple(one.id for one in eligible if one.stays and one.side is side) for side in Side)
+    others = [entry.id for entry in eligible if not entry.stays]
     split = from_cache(state.cache, others, bench=state.arena, lead=len(on_a) - len(on_b))
     return None if split is None else replace(split, a=(*split.a, *on_a), b=(*split.b, *on_b))
-
-
-def _pinned(entry: Entry) -> bool:
-    return entry.commander and entry.side is not None

@@ -7,12 +7,16 @@ queues events while the daemon is away.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 
 from equipoise.core.asks import Ask, AskChance, AskMoves, AskSide, AskSplit, CacheSplits
 from equipoise.core.model import Mode, OrderId, PlayerId, PlayerSummary, Roster, Round, RoundId, Side, Split
 from equipoise.core.outlook import Outlook
+
+Stayed = Mapping[PlayerId, str]
+"""Players whom an order names and who could not be moved, and why: a word as `Entry.held`."""
 
 
 class Phase(Enum):
@@ -85,7 +89,8 @@ class SideChanged:
     side: Side | None
     waiting: bool = False
     ready: bool = True
-    """As in `Entry`; a change of this alone comes with the same side."""
+    """As in `Entry`; a change of this or of `held` alone comes with the same side."""
+    held: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +159,11 @@ class ScrambledAlone:
 
 @dataclass(frozen=True, slots=True)
 class OrderDone:
-    """An order was carried out."""
+    """An order was carried out, but for players who could not be moved."""
 
     at: float
     order: OrderId
+    stayed: Stayed = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +173,8 @@ class OrderFailed:
     at: float
     order: OrderId
     reason: str
+    stayed: Stayed = field(default_factory=dict)
+    """Because of whom: nobody was moved."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,12 @@ from equipoise.core.model import PlayerId, Side, Split, SplitCache
 def from_cache(cache: SplitCache, present: Sequence[PlayerId], *, bench: bool, lead: int = 0) -> Split | None:
     """Adapt the cached split to the players who are present; None when the cache holds none that fits.
 
-    Commanders are not among the present, but count: `lead` is how many more of them side A has.
-    The team size is the smaller of half the present and the largest cached. The place of an absent player goes to
-    the unplaced player nearest to them in the cache's order of skill, where players who are not in the cache stand
-    in the middle; ties go to the stronger. Without a bench the unplaced then fill the smaller side, strongest first.
+    Who stays on their side is not among the present, but counts: `lead` is how many more of them side A has.
+    The team size is the smaller of half the present and the largest cached; if those who stay put a side ahead by two,
+    so much smaller that the unplaced can make the sides equal. The place of an absent player goes to the unplaced
+    player nearest to them in the cache's order of skill, where players who are not in the cache stand in the middle;
+    ties go to the stronger. The unplaced then fill the smaller side, strongest first: with a bench only until the
+    sides are equal.
 
     >>> ids = tuple(map(PlayerId, "abcd"))
     >>> cache = SplitCache(ids, (Split(a=(ids[0], ids[3]), b=(ids[1], ids[2])),))
@@ -36,23 +38,25 @@ def from_cache(cache: SplitCache, present: Sequence[PlayerId], *, bench: bool, l
             substitute = min(unplaced, key=lambda player: abs(rank[player] - place))
             unplaced.remove(substitute)
             placed[substitute] = sides[absentee]
-    if not bench:
-        for player in unplaced:
-            ahead = lead + sum(1 if side is Side.A else -1 for side in placed.values())
-            placed[player] = Side.A if ahead <= 0 else Side.B
-        unplaced = []
+    ahead = lead + sum(1 if side is Side.A else -1 for side in placed.values())
+    while unplaced and (ahead or not bench):
+        side = Side.A if ahead <= 0 else Side.B
+        placed[unplaced.pop(0)] = side
+        ahead += 1 if side is Side.A else -1
     on = {side: tuple(player for player in present if placed.get(player) is side) for side in Side}
     return Split(on[Side.A], on[Side.B], tuple(player for player in present if player in unplaced))
 
 
 def _fitting(cache: SplitCache, present: int, bench: bool, lead: int) -> Split | None:
-    """The largest cached split that so many can fill, and whose sides are even with the commanders.
+    """The largest cached split that so many can fill, and whose sides are even with those who stay.
 
-    Sides that differ by one are even enough, but with a bench they are as large as each other.
+    Sides that differ by one are even enough, but with a bench they are as large as each other. Around a larger lead the
+    unplaced have to make them so.
     """
     for split in reversed(cache.splits):
-        gap = len(split.a) - len(split.b)
-        if len(split.a) + len(split.b) <= present and abs(gap + lead) <= 1 and not (gap and bench):
+        gap, unplaced = len(split.a) - len(split.b), present - len(split.a) - len(split.b)
+        even = abs(gap + lead) <= 1 or (gap == 0 and unplaced >= abs(lead) - 1)
+        if unplaced >= 0 and even and not (gap and bench):
             return split
     return None
 

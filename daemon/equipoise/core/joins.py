@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 from equipoise.core import shuffles, wishes
 from equipoise.core.asks import AskSide, LoadSummaries
-from equipoise.core.effects import Ignored, LogDecision, Place
+from equipoise.core.effects import Ignored, LogDecision, Place, Tell
 from equipoise.core.events import Phase, SideFound, SideWanted
 from equipoise.core.memory import HeldSide
 from equipoise.core.model import Entry, PlayerId, Roster, Side
-from equipoise.core.phrases import Phrase, Text
+from equipoise.core.phrases import Phrase, Text, not_moved
 from equipoise.core.state import Effects, PendingJoin, State
 
 SkillsBySide = Mapping[Side, Mapping[PlayerId, float]]
@@ -103,6 +103,8 @@ def _answer(
     if state.arena and entry.side is None and state.phase in (Phase.FREEZE, Phase.RUNNING):
         state.place(event.id, None, waiting=True)
         return (Place(event.id, None, Text(Phrase.REASON_WAITS)),)
+    if entry.side is None and entry.held:
+        return (Tell(event.id, (not_moved(entry.held, f"@{event.id}"),)),)
     held = state.held_side(event.id, now)
     if entry.side is not None:
         return _place(state, entry, answer_switch(state.roster, entry, event.side, held, now), now)
@@ -188,13 +190,14 @@ def place_joiner(
 def answer_switch(roster: Roster, entry: Entry, wanted: Side | None, held: HeldSide | None, now: float) -> Placement:
     """Answer a player on a side who asks for the other: refused while they are locked, or if it opens a gap of two.
 
-    A player who asks for any side (`wanted` is None) stays, unless their side is larger by two.
+    A player who asks for any side (`wanted` is None) stays, unless their side is larger by two and nothing holds them.
+    Who asks for the other side has made up their mind, whatever they leave behind.
     """
     current = entry.side
     assert current is not None
     count = roster.sizes()
     surplus = count[current] - count[current.other]
-    if wanted is current or (wanted is None and surplus < 2):
+    if wanted is current or (wanted is None and (surplus < 2 or entry.stays)):
         return Placement(current, Text(Phrase.REASON_ALLOWED))
     if held is not None and surplus < 2:
         return Placement(current, _locked(held, now))

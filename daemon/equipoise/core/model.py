@@ -108,6 +108,9 @@ class Entry:
     """Carries the objective: never moved."""
     commander: bool = False
     """NS2: sits in the command chair: never moved."""
+    held: str = ""
+    """Why nobody may move them: a word of the protocol, as "duel", or one that only the script knows. Empty: they are
+    free."""
     building: bool = False
     """Has a sentry or teleporter standing."""
     charge: float = 0.0
@@ -123,8 +126,13 @@ class Entry:
 
     @property
     def eligible(self) -> bool:
-        """A split may place them: a human on a side, or waiting to play, who is ready."""
-        return not self.bot and self.ready and (self.side is not None or self.waiting)
+        """A split may place them: a human on a side, or free and waiting to play, who is ready."""
+        return not self.bot and self.ready and (self.side is not None or (self.waiting and not self.held))
+
+    @property
+    def stays(self) -> bool:
+        """Splits and moves leave them on their side: bots, commanders, and who is held."""
+        return self.side is not None and (self.bot or self.commander or self.held != "")
 
     def moved(self, side: Side | None, *, waiting: bool = False) -> Entry:
         """The line when the client is on this side, or on none: a commander who changes side has left the chair."""

@@ -63,6 +63,14 @@ class Phrase(Enum):
     UNRATED = "This round is not rated:"
     UNRATED_CHEATS = "cheats were on while it was played"
     UNRATED_EMPTIED = "a side had no human before the end"
+    # Who could not be moved: one player's name, or how many they are.
+    HELD = "Not moved, because the game or another plugin forbids it: {1}"
+    HELD_DUEL = "Not moved, because in a duel: {1}"
+    HELD_GHOST = "Not moved, because a ghost: {1}"
+    HELD_KART = "Not moved, because in a kart: {1}"
+    HELD_COACHING = "Not moved, because a coach: {1}"
+    HELD_COACHED = "Not moved, because coached: {1}"
+    HELD_BALL = "Not moved, because carrying the ball: {1}"
     # The vote.
     VOTE_QUESTION = "Balance the teams at the next round start?"
     """The title of the script's menu."""
@@ -251,6 +259,26 @@ def with_chance(phrase: Phrase, args: tuple[str, ...], outlook: Outlook | None) 
         return Text(phrase, (*args, percent(outlook.chance if outlook else None)))
     told = (percent(each) for each in (outlook.chance, outlook.low, outlook.high))
     return Text(_WITH_INTERVAL[phrase], (*args, *told))
+
+
+_HELD = {
+    "duel": Phrase.HELD_DUEL,
+    "ghost": Phrase.HELD_GHOST,
+    "kart": Phrase.HELD_KART,
+    "coaching": Phrase.HELD_COACHING,
+    "coached": Phrase.HELD_COACHED,
+    "ball": Phrase.HELD_BALL,
+}
+"""By the script's words; a newer script may have others."""
+
+
+def not_moved(held: str, who: str) -> Text:
+    """Why somebody was not moved: `who` is a player, or how many they are.
+
+    >>> not_moved("duel", "2").english, not_moved("frozen", "@ann").english
+    ('Not moved, because in a duel: 2', 'Not moved, because the game or another plugin forbids it: ann')
+    """
+    return Text(_HELD.get(held, Phrase.HELD), (who,))
 
 
 def percent(probability: float | None) -> str:

@@ -29,10 +29,10 @@ from equipoise.core.bench import (
     waiting_players,
 )
 from equipoise.core.effects import Assign, DecisionKind, LogDecision, Say, Tell, Unlock
-from equipoise.core.events import Phase, ScrambledAlone, SplitSolved
+from equipoise.core.events import OrderDone, OrderFailed, Phase, ScrambledAlone, SplitSolved, Stayed
 from equipoise.core.model import Mode, OrderId, PlayerId, Side, Split, is_bot
 from equipoise.core.outlook import EVEN_CHANCES, is_even
-from equipoise.core.phrases import Phrase, Text, percent, with_chance
+from equipoise.core.phrases import Phrase, Text, not_moved, percent, with_chance
 from equipoise.core.state import Effects, State
 
 MAX_ATTEMPTS = 3
@@ -120,11 +120,12 @@ def _bench_others(state: State) -> Effects:
 
 
 def _others(state: State) -> tuple[PlayerId, ...]:
-    """Arena's freeze: humans on a side who are not among its candidates, or have no class."""
+    """Arena's freeze: humans on a side who are not among its candidates, or have no class, and may be moved."""
     if not state.arena or state.candidates is None:
         return ()
     playing = {entry.id for entry in state.balanced_roster().entries}
-    return tuple(entry.id for entry in state.roster.humans() if entry.side is not None and entry.id not in playing)
+    late = (one for one in state.roster.humans() if one.side is not None and one.id not in playing)
+    return tuple(entry.id for entry in late if not entry.stays)
 
 
 def _choose_candidates(state: State) -> None:
@@ -152,7 +153,9 @@ def _needed(state: State) -> tuple[Purpose, Text] | None:
 
 
 def _duels(state: State) -> bool:
-    return state.arena and state.memory.tally.completed == 0 and state.rules.arena.round_one == "duel"
+    """Round 1 is a duel. Who is held plays where they stand: then all others do too."""
+    first = state.arena and state.memory.tally.completed == 0 and state.rules.arena.round_one == "duel"
+    return first and not any(entry.stays and not entry.bot for entry in state.roster.entries)
 
 
 def _duel_is_set(state: State) -> bool:
@@ -200,18 +203,18 @@ def _question(state: State, purpose: Purpose, reason: Text) -> AskSplit:
         sizes,
         bench_costs(roster, state.memory.benched),
         state.rules.scramble.tolerance,
-        _must_play(state, purpose, sum(sizes) - sum(entry.bot for entry in entries)),
+        _must_play(state, purpose, sum(sizes) - sum(entry.stays for entry in entries)),
         terms=wishes.terms(state) if purpose is Purpose.SHUFFLE else None,
     )
 
 
 def _must_play(state: State, purpose: Purpose, places: int) -> frozenset[PlayerId]:
-    """Players who may not be benched; `places` is how many humans play."""
+    """Players who may not be benched; `places` is how many may come in or give way."""
     if purpose is Purpose.EQUAL_SIDES:
         waited = waiting_players(state.balanced_roster())
         # When most players waited, not all of them can play: then the bench costs alone decide.
         return waited if len(waited) <= places else frozenset()
-    if purpose is Purpose.SCRAMBLE and state.rules.scramble.top_player_always_plays:
+    if purpose is Purpose.SCRAMBLE and places and state.rules.scramble.top_player_always_plays:
         rated = [summary for entry in state.balanced_roster().eligible() if (summary := state.summaries.get(entry.id))]
         return frozenset(summary.id for summary in sorted(rated, key=lambda summary: -summary.balance)[:1])
     return frozenset()
@@ -309,16 +312,42 @@ def not_solved(state: State, question: AskSplit) -> Effects:
     return () if split is None else _order(state, SplitSolved(question, split, None, None, None))
 
 
-def done(state: State, order: OrderId, now: float) -> Effects:
-    """The script has carried out an assignment."""
-    event = state.assigned.pop(order)
-    split = event.split
+def done(state: State, answer: OrderDone, now: float) -> Effects:
+    """The script has carried out an assignment, but for players who could not be moved."""
+    event = state.assigned.pop(answer.order)
     scrambled = event.ask.purpose in _SCRAMBLES
+    held = {one.id: one.held for one in event.ask.entries if scrambled and one.stays and one.held}
+    if answer.stayed:
+        event = replace(event, split=_with_stayed(state, event.split, answer.stayed), after=None)
+        state.hold(answer.stayed)
+    split = event.split
     unlocked = _scrambled(state, split) if scrambled else ()
     locked = _make_teams(state, split, now)
     chosen = shuffles.done(state, event) if event.ask.purpose is Purpose.SHUFFLE else ()
     messages = (*_tell_bench(event), *(_tell_scramble(state, event) if scrambled else ()), *chosen)
-    return (*unlocked, *locked, *messages, *in_freeze(state))
+    stayed = kept({**held, **answer.stayed}, answer.order, said=True)
+    return (*unlocked, *locked, *messages, *stayed, *in_freeze(state))
+
+
+def _with_stayed(state: State, split: Split, stayed: Stayed) -> Split:
+    """The split as it came out: these players are where they were."""
+    sides = {entry.id: entry.side for entry in state.roster.entries if entry.id in stayed}
+    placed = {player: sides.get(player, split.side_of(player)) for player in (*split.a, *split.b, *split.bench)}
+    return Split(*(tuple(one for one, side in placed.items() if side is there) for there in (Side.A, Side.B, None)))
+
+
+def kept(stayed: Stayed, order: OrderId, *, said: bool = False) -> Effects:
+    """Log who could not be moved, by reason; `said`: all players read it."""
+    by_reason: dict[str, tuple[PlayerId, ...]] = {}
+    for player, why in stayed.items():
+        by_reason[why] = (*by_reason.get(why, ()), player)
+    effects: Effects = ()
+    for why, players in by_reason.items():
+        count = str(len(players))
+        effects += (LogDecision("kept", not_moved(why, count), order, players=players),)
+        if said:
+            effects += (Say(not_moved(why, f"@{players[0]}" if len(players) == 1 else count)),)
+    return effects
 
 
 def _tell_scramble(state: State, event: SplitSolved) -> Effects:
@@ -423,13 +452,17 @@ def _tell_bench(event: SplitSolved) -> Effects:
     )
 
 
-def failed(state: State, order: OrderId) -> Effects:
-    """The script could not carry out an assignment."""
-    event = state.assigned.pop(order)
+def failed(state: State, answer: OrderFailed) -> Effects:
+    """The script could not carry out an assignment. If it named who stays, the others are split around them."""
+    event = state.assigned.pop(answer.order)
+    state.hold(answer.stayed)
     if event.ask.version == state.version:
         # With the same players it would fail again a moment later: wait for the next round start.
         state.attempts = MAX_ATTEMPTS
-    return (LogDecision("failed", event.ask.reason, order), *in_freeze(state))
+    again = answer.stayed and state.attempts < MAX_ATTEMPTS
+    follows = _ask_again(state, event.ask) if again else in_freeze(state)
+    stayed = kept(answer.stayed, answer.order, said=not follows)
+    return (LogDecision("failed", event.ask.reason, answer.order), *stayed, *follows)
 
 
 def give_up(state: State, *moments: Moment) -> Effects:

@@ -170,7 +170,7 @@ def _changed(state: State, event: e.SideChanged, now: float) -> Effects:
     if not state.known:
         return _ignore(state, event)
     old = state.roster.get(event.id) or Entry(event.id, None)
-    state.put(replace(old.moved(event.side, waiting=event.waiting), ready=event.ready))
+    state.put(replace(old.moved(event.side, waiting=event.waiting), ready=event.ready, held=event.held))
     return _seen(state, now)
 
 
@@ -315,7 +315,7 @@ def _alone(state: State, event: e.ScrambledAlone, now: float) -> Effects:
 
 def _order_done(state: State, event: e.OrderDone, now: float) -> Effects:
     if event.order in state.assigned:
-        return (*scrambles.done(state, event.order, now), *autobalance.check(state, now))
+        return (*scrambles.done(state, event, now), *autobalance.check(state, now))
     if event.order in state.moves:
         return autobalance.done(state, event.order, now)
     return _ignore(state, event)
@@ -323,9 +323,9 @@ def _order_done(state: State, event: e.OrderDone, now: float) -> Effects:
 
 def _order_failed(state: State, event: e.OrderFailed, now: float) -> Effects:
     if event.order in state.assigned:
-        return scrambles.failed(state, event.order)
+        return scrambles.failed(state, event)
     if event.order in state.moves:
-        return autobalance.failed(state, event.order, now)
+        return autobalance.failed(state, event, now)
     if event.order == state.voices.order:
         return votes.failed(state, event.order, event.reason)
     return _ignore(state, event)

@@ -13,7 +13,7 @@ from equipoise.core.asks import AskMoves, AskSide, AskSplit, CacheSplits
 from equipoise.core.ballot import Ballot, Stage
 from equipoise.core.bench import eligible_count
 from equipoise.core.effects import Effect, Lock, Move
-from equipoise.core.events import Phase, SideWanted, SplitSolved
+from equipoise.core.events import Phase, SideWanted, SplitSolved, Stayed
 from equipoise.core.maps import MapLevel, level_of
 from equipoise.core.memory import HeldSide, Memory
 from equipoise.core.model import (
@@ -60,7 +60,8 @@ class State:
     """Why the script carries no orders out, by the game's own rules; empty when it does."""
     roster: Roster = field(default_factory=Roster)
     version: int = 0
-    """Grows when a player comes, leaves, changes side or takes command: answers to older questions no longer hold."""
+    """Grows when a player comes, leaves, changes side, takes command or is held: answers to older questions no longer
+    hold."""
     summaries: dict[PlayerId, PlayerSummary] = field(default_factory=dict)
     phase_at: float = 0.0
     """When the phase began, on the script's clock."""
@@ -240,19 +241,28 @@ class State:
     def balanced_roster(self) -> Roster:
         """The part of the roster that splits are about.
 
-        In arena's freeze those are bots and the candidates. Players who come later wait for the next round: a stream of
-        joiners would otherwise cause new teams again and again until the round goes live.
+        In arena's freeze those are the candidates, and who stays on a side whatever is ordered. Players who come later
+        wait for the next round: a stream of joiners would otherwise cause new teams again and again until the round
+        goes live.
         """
         candidates = self.candidates
         if candidates is None:
             return self.roster
         entries = self.roster.entries
-        return Roster(tuple(entry for entry in entries if entry.bot or (entry.eligible and entry.id in candidates)))
+        playing = (one for one in entries if one.bot or (one.eligible and (one.stays or one.id in candidates)))
+        return Roster(tuple(playing))
 
     def place(self, player: PlayerId, side: Side | None, *, waiting: bool = False) -> bool:
         """Put one player on a side, or on none; True when they were elsewhere before."""
         old = self.roster.get(player) or Entry(player, None)
         return self.put(old.moved(side, waiting=waiting))
+
+    def hold(self, stayed: Stayed) -> None:
+        """Note who could not be moved, until the script's next roster says what is so."""
+        for player, why in stayed.items():
+            if (entry := self.roster.get(player)) is not None:
+                self.put(replace(entry, held=why))
+                self.wants |= {"roster"}
 
     def place_split(self, split: Split) -> None:
         """Put all players where a split says."""
@@ -300,6 +310,8 @@ class State:
         return tuple(player for player in players if player not in self.summaries)
 
 
-def _positions(roster: Roster) -> frozenset[tuple[PlayerId, Side | None, bool, bool]]:
+def _positions(roster: Roster) -> frozenset[tuple[PlayerId, Side | None, bool, bool, bool]]:
     """What a split depends on; marks like `alive` change all the time and do not make a question out of date."""
-    return frozenset((entry.id, entry.side, entry.waiting, entry.commander) for entry in roster.entries)
+    return frozenset(
+        (entry.id, entry.side, entry.waiting, entry.commander, entry.held != "") for entry in roster.entries
+    )

@@ -13,7 +13,18 @@ from msgspec import Meta, field
 from equipoise.core import events as core
 from equipoise.core.model import OrderId, RoundId, Split
 from equipoise.wire.games import GAMES, SIDES, Facts, GameName, SideWord
-from equipoise.wire.people import Here, Ids, OnSide, Players, ScriptEvent, player_id, refuse_twice, roster
+from equipoise.wire.people import (
+    Here,
+    Ids,
+    OnSide,
+    Players,
+    ScriptEvent,
+    Stayed,
+    player_id,
+    refuse_twice,
+    roster,
+    stayed,
+)
 from equipoise.wire.rounds import RoundEnded
 from equipoise.wire.scalars import Caller, Count, Line, MapName, Ordinal, Player, Seconds, Version, Word
 
@@ -95,9 +106,11 @@ class SideChanged(ScriptEvent, frozen=True, tag="side_changed", kw_only=True):
     """Where they are."""
     waiting: bool = False
     ready: bool = True
+    held: Word | None = None
 
     def fact(self, here: Here) -> core.SideChanged:
-        return core.SideChanged(self.time(here), player_id(self.id), SIDES.get(self.side), self.waiting, self.ready)
+        id, side = player_id(self.id), SIDES.get(self.side)
+        return core.SideChanged(self.time(here), id, side, self.waiting, self.ready, str(self.held or ""))
 
 
 class SideWanted(ScriptEvent, frozen=True, tag="side_wanted", kw_only=True):
@@ -173,9 +186,10 @@ class OrderDone(ScriptEvent, frozen=True, tag="order_done", kw_only=True):
     """The script has carried out an order of this id."""
 
     order: Word
+    stayed: Stayed = ()
 
     def fact(self, here: Here) -> core.OrderDone:
-        return core.OrderDone(self.time(here), OrderId(str(self.order)))
+        return core.OrderDone(self.time(here), OrderId(str(self.order)), stayed(self.stayed, here))
 
 
 class OrderFailed(ScriptEvent, frozen=True, tag="order_failed", kw_only=True):
@@ -184,9 +198,11 @@ class OrderFailed(ScriptEvent, frozen=True, tag="order_failed", kw_only=True):
     order: Word
     reason: Word
     """A short word of docs/protocol.md."""
+    stayed: Stayed = ()
 
     def fact(self, here: Here) -> core.OrderFailed:
-        return core.OrderFailed(self.time(here), OrderId(str(self.order)), str(self.reason))
+        order = OrderId(str(self.order))
+        return core.OrderFailed(self.time(here), order, str(self.reason), stayed(self.stayed, here))
 
 
 class VoteEnded(ScriptEvent, frozen=True, tag="vote_ended", kw_only=True):

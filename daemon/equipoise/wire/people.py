@@ -26,7 +26,7 @@ from equipoise.core.model import (
 )
 from equipoise.errors import ScriptError
 from equipoise.wire.games import SIDES, SideWord
-from equipoise.wire.scalars import Count, Fraction, Player, Seconds
+from equipoise.wire.scalars import Count, Fraction, Player, Seconds, Word
 
 OnSide = SideWord | Literal["none"]
 MOST_SPANS = 256
@@ -79,6 +79,7 @@ class PlayerLine(msgspec.Struct, frozen=True):
     building: bool = False
     charge: Fraction = 0.0
     ready: bool = True
+    held: Word | None = None
 
     def entry(self) -> Entry:
         return Entry(
@@ -93,6 +94,7 @@ class PlayerLine(msgspec.Struct, frozen=True):
             building=self.building,
             charge=self.charge,
             ready=self.ready,
+            held=str(self.held or ""),
         )
 
 
@@ -225,6 +227,22 @@ class PresenceLine(msgspec.Struct, frozen=True):
             return self.seconds.red, self.seconds.blu
         a, b = (sum(span.end - span.start for span in spans if span.side is side) for side in Side)
         return a, b
+
+
+class StayedLine(msgspec.Struct, frozen=True):
+    """A player whom an order names and who could not be moved."""
+
+    id: Player
+    held: Word
+
+
+Stayed = Annotated[tuple[StayedLine, ...], Meta(max_length=MOST_PLAYERS)]
+
+
+def stayed(lines: Stayed, here: Here) -> core.Stayed:
+    """The core's players who stayed. ScriptError when one is listed twice."""
+    refuse_twice((line.id, f"{here.path}.stayed[{n}].id") for n, line in enumerate(lines))
+    return {player_id(line.id): str(line.held) for line in lines}
 
 
 def player_id(id: Player) -> PlayerId:

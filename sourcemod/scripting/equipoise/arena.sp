@@ -96,7 +96,7 @@ void Arena_Admit()
 {
 	for (int client = 1; client <= MaxClients; client++)
 	{
-		if (Players_Waiting(client) && Classes_Ready(client))
+		if (Players_Waiting(client) && Players_Eligible(client))
 		{
 			Assign_Put(client, Players_SmallerSide());
 		}
@@ -112,7 +112,8 @@ static TFTeam EmptySide()
 	return GetTeamClientCount(view_as<int>(TFTeam_Blue)) == 0 ? TFTeam_Blue : TFTeam_Unassigned;
 }
 
-// Of those on this side with a class, who came to the server last; 0: fewer than two have one, bots counted.
+// Of those on this side with a class whom nothing holds, who came to the server last; 0: fewer than two have a class,
+// bots counted.
 static int Newcomer(TFTeam side)
 {
 	int newcomer = 0;
@@ -125,7 +126,7 @@ static int Newcomer(TFTeam side)
 			continue;
 		}
 		ready++;
-		if (!IsFakeClient(client) && GetClientUserId(client) > last)
+		if (!IsFakeClient(client) && Roster_Held(client) == Held_Not && GetClientUserId(client) > last)
 		{
 			newcomer = client;
 			last = GetClientUserId(client);

@@ -52,7 +52,12 @@ void Assign_Obey(JSONObject order)
 	{
 		why = "left";
 	}
-	if (why[0] == '\0' && !Api_MayAssign(plan))
+	JSONArray stayed = why[0] == '\0' ? HeldOf(plan) : null;
+	if (stayed != null)
+	{
+		why = "held";
+	}
+	else if (why[0] == '\0' && !Api_MayAssign(plan))
 	{
 		why = "vetoed";
 	}
@@ -62,16 +67,32 @@ void Assign_Obey(JSONObject order)
 		Read_Text(order, "purpose", purpose, sizeof(purpose));
 		if (StrEqual(purpose, "scramble"))
 		{
-			Assign_Scramble(plan);
+			stayed = Assign_Scramble(plan);
 		}
 		else
 		{
 			JSONObject reason = Read_Object(order, "reason");
-			Apply(plan, reason);
+			Apply(plan, reason, stayed);
 			delete reason;
 		}
 	}
-	Orders_Answer(id, why);
+	Orders_Answer(id, why, stayed);
+	delete stayed;
+}
+
+// Who would have to move and is held, null for nobody: without them the split would not be even. The caller deletes it.
+static JSONArray HeldOf(const Plan plan)
+{
+	JSONArray held = null;
+	for (int i = 0; i < plan.count; i++)
+	{
+		int client = plan.clients[i];
+		if (TF2_GetClientTeam(client) != plan.teams[i] && Roster_Held(client) != Held_Not)
+		{
+			Roster_Stayed(held, client);
+		}
+	}
+	return held;
 }
 
 // Empty: nothing speaks against it at this moment.
@@ -125,18 +146,22 @@ static bool ReadTeam(JSONObject order, const char[] key, TFTeam team, Plan plan)
 }
 
 // The daemon tells everybody why when it is done; the game shows and says that the teams are scrambled, if they are.
-void Assign_Scramble(Plan plan)
+// Returns who could not be moved, null for nobody; the caller deletes it.
+JSONArray Assign_Scramble(Plan plan)
 {
-	if (Apply(plan, null) > 0)
+	JSONArray stayed = null;
+	if (Apply(plan, null, stayed) > 0)
 	{
 		Event alert = CreateEvent("teamplay_alert", true);
 		alert.SetInt("alert_type", ALERT_SCRAMBLE);
 		alert.Fire();
 	}
+	return stayed;
 }
 
-// How many players change side or come in; `reason`, when there is one, is shown to each of them.
-static int Apply(Plan plan, JSONObject reason)
+// How many players change side or come in; `reason`, when there is one, is shown to each of them. Who could not be moved
+// is added to `stayed`.
+static int Apply(Plan plan, JSONObject reason, JSONArray &stayed)
 {
 	int moved = 0;
 	for (int i = 0; i < plan.count; i++)
@@ -144,7 +169,11 @@ static int Apply(Plan plan, JSONObject reason)
 		int client = plan.clients[i];
 		TFTeam team = plan.teams[i];
 		bool elsewhere = TF2_GetClientTeam(client) != team;
-		if (Assign_Put(client, team) && elsewhere && team != TFTeam_Spectator)
+		if (!Assign_Put(client, team))
+		{
+			Roster_Stayed(stayed, client);
+		}
+		else if (elsewhere && team != TFTeam_Spectator)
 		{
 			moved++;
 			Chat_Reason(client, reason);
@@ -153,23 +182,15 @@ static int Apply(Plan plan, JSONObject reason)
 	return moved;
 }
 
-// False when the game does not let the player go: in a duel, as a ghost, in hell, while coaching.
+// False when the player is held, or the game does not let them go.
 bool Assign_Put(int client, TFTeam team)
 {
-	bool moved = TF2_GetClientTeam(client) == team || (Released(client) && Change(client, team));
+	bool moved = TF2_GetClientTeam(client) == team || (Roster_Held(client) == Held_Not && !Facts_Hell() && Change(client, team));
 	if (moved && team == TFTeam_Spectator)
 	{
 		Arena_Wait(client);
 	}
 	return moved;
-}
-
-// What CTFPlayer::ChangeTeam refuses, and a duel, which it would end.
-static bool Released(int client)
-{
-	return !TF2_IsPlayerInDuel(client) && GetEntProp(client, Prop_Send, "m_bIsCoaching") == 0 && !Facts_Hell()
-		&& !TF2_IsPlayerInCondition(client, TFCond_HalloweenGhostMode)
-		&& !TF2_IsPlayerInCondition(client, TFCond_HalloweenKart);
 }
 
 static bool Change(int client, TFTeam team)

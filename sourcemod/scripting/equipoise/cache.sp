@@ -43,30 +43,51 @@ static void ReadTexts(JSONObject cache, const char[] key, ArrayList texts, int s
 	delete array;
 }
 
-// Where a cached split puts every eligible player; false when there is no split for them. With a bench the
-// unplaced sit out; without one they fill the smaller side.
+// Where a cached split puts every eligible player; false when there is no split for them. Who is held stays. With a
+// bench the unplaced sit out; without one they fill the smaller side.
 bool Cache_Fit(Plan plan, bool bench)
 {
 	ArrayList present = Present();
+	int lead = Lead();
 	char split[MAX_PLAYERS + 1];
-	bool found = Largest(present.Length, bench, split, sizeof(split));
+	bool found = Largest(present.Length, lead, bench, split, sizeof(split));
 	if (found)
 	{
 		Seat(present, split);
 		Substitute(present, split);
-		AddAll(present, plan, bench);
+		AddAll(present, plan, lead, bench);
 	}
 	delete present;
 	return found;
 }
 
-// Every eligible player, strongest first.
+// On a side and held there.
+static bool Stays(int client)
+{
+	return Players_Eligible(client) && Roster_Held(client) != Held_Not;
+}
+
+// By how many more RED has of those who stay.
+static int Lead()
+{
+	int lead = 0;
+	for (int client = 1; client <= MaxClients; client++)
+	{
+		if (Stays(client))
+		{
+			lead += Players_Side(client) == TFTeam_Red ? 1 : -1;
+		}
+	}
+	return lead;
+}
+
+// Every eligible player who may be moved, strongest first.
 static ArrayList Present()
 {
 	ArrayList present = new ArrayList(sizeof(Candidate));
 	for (int client = 1; client <= MaxClients; client++)
 	{
-		if (Players_Eligible(client))
+		if (Players_Eligible(client) && !Stays(client))
 		{
 			Candidate candidate;
 			candidate.client = client;
@@ -96,8 +117,8 @@ static void Insert(ArrayList present, Candidate candidate)
 }
 
 // The largest split that this many can fill; the smallest is two against two, so fewer are never scrambled. An uneven
-// one serves only where no player is benched.
-static bool Largest(int present, bool bench, char[] split, int size)
+// one serves only where no player is benched. Who stays may put a side ahead: then the unplaced have to make up for it.
+static bool Largest(int present, int lead, bool bench, char[] split, int size)
 {
 	for (int i = g_Splits.Length - 1; i >= 0; i--)
 	{
@@ -105,12 +126,20 @@ static bool Largest(int present, bool bench, char[] split, int size)
 		int red = Count(split, 'A');
 		int blu = Count(split, 'B');
 		bool whole = strlen(split) == g_Ids.Length && red + blu > 0;
-		if (whole && red + blu <= present && (red == blu || !bench))
+		int gap = red - blu;
+		int unplaced = present - red - blu;
+		bool even = Abs(gap + lead) <= 1 || (gap == 0 && unplaced >= Abs(lead) - 1);
+		if (whole && unplaced >= 0 && even && (gap == 0 || !bench))
 		{
 			return true;
 		}
 	}
 	return false;
+}
+
+static int Abs(int number)
+{
+	return number < 0 ? -number : number;
 }
 
 static int Count(const char[] split, int letter)
@@ -154,7 +183,7 @@ static void Substitute(ArrayList present, const char[] split)
 	{
 		g_Ids.GetString(place, id, sizeof(id));
 		int client = Players_Find(id);
-		bool absent = client == 0 || !Players_Eligible(client);
+		bool absent = client == 0 || !Players_Eligible(client) || Stays(client);
 		int nearest = Nearest(present, float(place));
 		if (absent && SideAt(split, place) != TFTeam_Unassigned && nearest != -1)
 		{
@@ -182,9 +211,8 @@ static int Nearest(ArrayList present, float place)
 	return nearest;
 }
 
-static void AddAll(ArrayList present, Plan plan, bool bench)
+static void AddAll(ArrayList present, Plan plan, int lead, bool bench)
 {
-	int lead = 0;
 	Candidate candidate;
 	for (int i = 0; i < present.Length; i++)
 	{
@@ -195,7 +223,7 @@ static void AddAll(ArrayList present, Plan plan, bool bench)
 	{
 		present.GetArray(i, candidate);
 		TFTeam team = candidate.side;
-		if (team == TFTeam_Unassigned && bench)
+		if (team == TFTeam_Unassigned && bench && lead == 0)
 		{
 			team = TFTeam_Spectator;
 		}
@@ -205,6 +233,13 @@ static void AddAll(ArrayList present, Plan plan, bool bench)
 			lead += team == TFTeam_Red ? 1 : -1;
 		}
 		plan.Add(candidate.client, team);
+	}
+	for (int client = 1; client <= MaxClients; client++)
+	{
+		if (Stays(client))
+		{
+			plan.Add(client, TF2_GetClientTeam(client));
+		}
 	}
 }
 

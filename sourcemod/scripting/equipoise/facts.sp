@@ -4,6 +4,7 @@
 
 #define GAME_TYPE_CONTROL_POINTS 2
 #define GAME_TYPE_ARENA 4
+#define GAME_TYPE_PLAYER_DESTRUCTION 8
 
 enum struct Facts
 {
@@ -39,6 +40,11 @@ bool Facts_Read(bool fromStart)
 bool Facts_Arena()
 {
 	return g_Facts.gameType == GAME_TYPE_ARENA;
+}
+
+bool Facts_PlayerDestruction()
+{
+	return g_Facts.gameType == GAME_TYPE_PLAYER_DESTRUCTION;
 }
 
 bool Facts_Koth()

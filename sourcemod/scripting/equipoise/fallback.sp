@@ -148,7 +148,7 @@ static void Act()
 	Plan plan;
 	if (Fallback_Pending() && Cache_Fit(plan, Facts_Arena()) && Api_MayAssign(plan))
 	{
-		Assign_Scramble(plan);
+		delete Assign_Scramble(plan);
 		g_Alone = true;
 		g_Pending = false;
 		NotDue();

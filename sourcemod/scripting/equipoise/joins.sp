@@ -137,15 +137,17 @@ static Action Request(int client, TFTeam wanted)
 		return Plugin_Continue;
 	}
 	TFTeam side = Players_Side(client);
-	if (side != TFTeam_Unassigned && wanted == side)
+	Held held = Roster_Held(client);
+	bool stuck = held == Held_Ghost || held == Held_Kart || held == Held_Coaching;
+	if (stuck || (side != TFTeam_Unassigned && wanted == side))
 	{
-		return Plugin_Continue;
+		return Plugin_Continue;  // the game does nothing for them
 	}
 	if (InsideArenaRound(client))
 	{
 		Park(client);
 	}
-	else if (side == TFTeam_Unassigned || (Leaves(side, wanted) && !Locks_Hold(client)))
+	else if (side == TFTeam_Unassigned || (Leaves(client, wanted) && !Locks_Hold(client)))
 	{
 		Ask(client, wanted);
 	}
@@ -164,11 +166,11 @@ static void Park(int client)
 	Chat_Phrase(client, "Equipoise_ReasonWaits");
 }
 
-// A player on a side who asks for any side leaves it only if it is larger by two.
-static bool Leaves(TFTeam side, TFTeam wanted)
+// A player on a side who asks for any side leaves it only if it is larger by two, and nothing holds them.
+static bool Leaves(int client, TFTeam wanted)
 {
-	int lead = side == TFTeam_Red ? Players_Lead() : -Players_Lead();
-	return wanted != TFTeam_Unassigned || lead >= 2;
+	int lead = Players_Side(client) == TFTeam_Red ? Players_Lead() : -Players_Lead();
+	return wanted != TFTeam_Unassigned || (lead >= 2 && Roster_Held(client) == Held_Not);
 }
 
 static void Ask(int client, TFTeam wanted)
@@ -236,12 +238,18 @@ void Joins_Obey(JSONObject order)
 	if (!Api_MayPlace(client, side))
 	{
 		PlaceAlone(client, wanted);
-		return;
 	}
-	Put(client, side, wanted);
-	JSONObject reason = Read_Object(order, "reason");
-	Chat_Reason(client, reason);
-	delete reason;
+	else
+	{
+		Put(client, side, wanted);
+		JSONObject reason = Read_Object(order, "reason");
+		Chat_Reason(client, reason);
+		delete reason;
+	}
+	if (Players_Side(client) != side)
+	{
+		Outbox_WantRoster();  // the daemon takes them for placed
+	}
 }
 
 // The daemon answers with a text instead.

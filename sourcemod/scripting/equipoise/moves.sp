@@ -45,7 +45,7 @@ void Moves_Obey(JSONObject order)
 	WhyNot(client, move.side, why, sizeof(why));
 	if (why[0] != '\0')
 	{
-		Orders_Answer(move.order, why);
+		Say(move, why);
 		return;
 	}
 	move.serial = ++g_Serial;
@@ -85,6 +85,10 @@ static void WhyNot(int client, TFTeam side, char[] why, int size)
 	else if (Players_Side(client) == TFTeam_Unassigned || side == TFTeam_Unassigned)
 	{
 		strcopy(why, size, "no_side");
+	}
+	else if (Roster_Held(client) != Held_Not)
+	{
+		strcopy(why, size, "held");
 	}
 	else if (!Api_MayMove(client, side))
 	{
@@ -169,6 +173,10 @@ static void CarryOut(int serial)
 	{
 		Answer(i, "left");
 	}
+	else if (Roster_Held(client) != Held_Not)
+	{
+		Answer(i, "held");
+	}
 	else if (!Assign_Put(client, move.side))
 	{
 		Answer(i, "dead_end");
@@ -199,8 +207,19 @@ static void Answer(int i, const char[] why)
 {
 	Move move;
 	g_Moves.GetArray(i, move);
-	Orders_Answer(move.order, why);
+	Say(move, why);
 	Erase(i);
+}
+
+static void Say(const Move move, const char[] why)
+{
+	JSONArray stayed = null;
+	if (StrEqual(why, "held"))
+	{
+		Roster_Stayed(stayed, Players_Find(move.id));
+	}
+	Orders_Answer(move.order, why, stayed);
+	delete stayed;
 }
 
 static void Erase(int i)

@@ -69,14 +69,18 @@ static void ObeyDecision(JSONObject order, const char[] kind)
 	}
 }
 
-// `why` is a short word, empty when the order was carried out.
-void Orders_Answer(const char[] id, const char[] why)
+// `why` is a short word, empty when the order was carried out; `stayed`, if not null, is who could not be moved.
+void Orders_Answer(const char[] id, const char[] why, JSONArray stayed = null)
 {
 	JSONObject event = Outbox_Event(why[0] == '\0' ? "order_done" : "order_failed");
 	event.SetString("order", id);
 	if (why[0] != '\0')
 	{
 		event.SetString("reason", why);
+	}
+	if (stayed != null)
+	{
+		event.Set("stayed", stayed);
 	}
 	Outbox_Add(event);
 }

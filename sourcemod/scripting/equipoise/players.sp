@@ -2,6 +2,18 @@
 //
 // Who is here: ids, sides, and what the daemon knows of each.
 
+// Why nobody moves a player.
+enum Held
+{
+	Held_Not,
+	Held_Duel,
+	Held_Ghost,
+	Held_Kart,
+	Held_Coaching,
+	Held_Coached,
+	Held_Ball
+}
+
 enum struct Player
 {
 	// Empty until Steam has confirmed it: a player without an id is not reported.
@@ -18,6 +30,7 @@ enum struct Player
 	TFTeam toldSide;
 	bool toldWaiting;
 	bool toldReady;
+	Held toldHeld;
 	// What the daemon sent last.
 	bool known;
 	float rating;
@@ -145,7 +158,8 @@ bool Players_Waiting(int client)
 // Whether a split may place the player. In arena the game would not spawn them without a class.
 bool Players_Eligible(int client)
 {
-	return Players_Human(client) && (Players_Side(client) != TFTeam_Unassigned || Players_Waiting(client))
+	bool waits = Players_Waiting(client) && Roster_Held(client) == Held_Not;
+	return Players_Human(client) && (Players_Side(client) != TFTeam_Unassigned || waits)
 		&& (Classes_Ready(client) || !Facts_Arena());
 }
 
@@ -181,7 +195,7 @@ TFTeam Players_SmallerSide(int without = 0)
 	return Players_Lead(without) < 0 ? TFTeam_Red : TFTeam_Blue;
 }
 
-// A `side_changed` for each player whose side or readiness differs from what was reported. Sent at the end of a batch and not when
+// A `side_changed` for each player whose side, readiness or hold differs from what was reported. Sent at the end of a batch and not when
 // it happens: the game swaps sides player by player before it says so.
 void Players_PushChanges(ArrayList events)
 {
@@ -197,6 +211,7 @@ void Players_PushChanges(ArrayList events)
 		Players_SetSide(event, "side", g_Players[client].toldSide);
 		event.SetBool("waiting", g_Players[client].toldWaiting);
 		event.SetBool("ready", g_Players[client].toldReady);
+		Roster_SetHeld(event, g_Players[client].toldHeld);
 		events.Push(event);
 	}
 }
@@ -217,7 +232,8 @@ static bool Changed(int client)
 {
 	return g_Players[client].toldSide != Players_Side(client)
 		|| g_Players[client].toldWaiting != Players_Waiting(client)
-		|| g_Players[client].toldReady != Classes_Ready(client);
+		|| g_Players[client].toldReady != Classes_Ready(client)
+		|| g_Players[client].toldHeld != Roster_Held(client);
 }
 
 void Players_Told(int client)
@@ -225,6 +241,7 @@ void Players_Told(int client)
 	g_Players[client].toldSide = Players_Side(client);
 	g_Players[client].toldWaiting = Players_Waiting(client);
 	g_Players[client].toldReady = Classes_Ready(client);
+	g_Players[client].toldHeld = Roster_Held(client);
 }
 
 // What nobody but the plugin knows of them. The caller deletes it.

@@ -5,6 +5,8 @@
 // The override that makes a player immune from autobalance.
 #define IMMUNITY_OVERRIDE "equipoise_immunity"
 
+static const char g_HeldNames[][] = {"", "duel", "ghost", "kart", "coaching", "coached", "ball"};
+
 static bool g_Builder[MAX_PLAYERS + 1];
 
 // Every player the daemon may know of. The caller deletes it.
@@ -51,8 +53,93 @@ static JSONObject Line(int client)
 	return line;
 }
 
+// Whom CTFPlayer::ChangeTeam does not let go (ghosts, karts, coaches), and whom the game's own balancing spares because
+// of what they would lose (CTFPlayer::CanBeAutobalanced): a duel, a coach; and the ball, which a respawn leaves to the
+// other side (CTFPlayer::RemoveAllItems, after the change of team). A duel ends with every win
+// (CTFGameRules::SetWinningTeam), the others end with a respawn or by the player.
+Held Roster_Held(int client)
+{
+	if (IsFakeClient(client))
+	{
+		return Held_Not;
+	}
+	if (Duels(client))
+	{
+		return Held_Duel;
+	}
+	if (TF2_IsPlayerInCondition(client, TFCond_HalloweenGhostMode))
+	{
+		return Held_Ghost;
+	}
+	if (TF2_IsPlayerInCondition(client, TFCond_HalloweenKart))
+	{
+		return Held_Kart;
+	}
+	if (GetEntProp(client, Prop_Send, "m_bIsCoaching") != 0)
+	{
+		return Held_Coaching;
+	}
+	if (GetEntPropEnt(client, Prop_Send, "m_hCoach") > 0)
+	{
+		return Held_Coached;
+	}
+	return GetEntProp(client, Prop_Send, "m_bHasPasstimeBall") != 0 ? Held_Ball : Held_Not;
+}
+
+// Once a second: no event of the game says that a duel began, and the next order should leave its players.
+void Roster_Tick()
+{
+	for (int client = 1; client <= MaxClients; client++)
+	{
+		if (Players_Known(client) && g_Players[client].toldHeld != Roster_Held(client))
+		{
+			Post_Soon();
+		}
+	}
+}
+
+// The native fails when SourceMod does not know a new version of the game. Asked for everybody all the time, it would
+// then keep everything from being reported: it is not asked again.
+static bool Duels(int client)
+{
+	static bool failed;
+	if (failed)
+	{
+		return false;
+	}
+	failed = true;
+	bool duels = TF2_IsPlayerInDuel(client);
+	failed = false;
+	return duels;
+}
+
+// "held" of an event, where something holds the player.
+void Roster_SetHeld(JSONObject json, Held held)
+{
+	if (held != Held_Not)
+	{
+		json.SetString("held", g_HeldNames[held]);
+	}
+}
+
+// Adds a player to those whom an order could not move. Makes the list if there is none.
+void Roster_Stayed(JSONArray &stayed, int client)
+{
+	Held held = Roster_Held(client);
+	JSONObject line = new JSONObject();
+	line.SetString("id", g_Players[client].id);
+	line.SetString("held", held == Held_Not ? "refused" : g_HeldNames[held]);
+	if (stayed == null)
+	{
+		stayed = new JSONArray();
+	}
+	stayed.Push(line);
+	delete line;
+}
+
 static void AddHumanFlags(JSONObject line, int client)
 {
+	Roster_SetHeld(line, Roster_Held(client));
 	if (CheckCommandAccess(client, IMMUNITY_OVERRIDE, ADMFLAG_ROOT, true))
 	{
 		line.SetBool("immune", true);
@@ -61,7 +148,7 @@ static void AddHumanFlags(JSONObject line, int client)
 	{
 		return;
 	}
-	if (GetEntPropEnt(client, Prop_Send, "m_hItem") > 0)  // an intelligence, a ball, an Australium
+	if (Carries(client))
 	{
 		line.SetBool("carrier", true);
 	}
@@ -74,6 +161,13 @@ static void AddHumanFlags(JSONObject line, int client)
 	{
 		line.SetFloat("charge", charge);
 	}
+}
+
+// An intelligence, an Australium; in Player Destruction, where everybody may have an item, one with points in it.
+static bool Carries(int client)
+{
+	int item = GetEntPropEnt(client, Prop_Send, "m_hItem");
+	return item > 0 && (!Facts_PlayerDestruction() || GetEntProp(item, Prop_Send, "m_nPointValue") > 0);
 }
 
 static void FindBuilders()

@@ -1,4 +1,7 @@
-"""Flags in players' hands. `m_hItem` of a player is the flag they carry."""
+"""Flags and the ball in players' hands. `m_hItem` of a player is the flag they carry.
+
+The ball of PASS Time is no item: `m_bHasPasstimeBall` (DT_TFPlayerShared, tf_player_shared.cpp) is all there is of it.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -29,3 +32,11 @@ def drop_flag(game: "Game", player: Player) -> None:
     team = flag.props["m_iTeamNum"]
     assert isinstance(team, int)
     game.fire("teamplay_flag_event", player=player.index, eventtype=DROPPED, priority=8, team=team)
+
+
+def eject_ball(player: Player) -> None:
+    """`CTFPlayer::RemoveAllItems` (tf_player.cpp) ejects the ball, from a death, a respawn and a disconnect.
+
+    `ChangeTeam` does not: who is moved and then respawned loses it in the colours of the new side.
+    """
+    player.props["m_bHasPasstimeBall"] = 0

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from . import buildings
-from .carrying import drop_flag
+from .carrying import drop_flag, eject_ball
 from .facts import UNASSIGNED, State
 from .players import FIRST_STEAMID, Player
 
@@ -57,8 +57,10 @@ def _clean_up(game: "Game", player: Player) -> None:
     game.teams.dominations.forget(player)
     game.teams.spawning.disarm(player)
     drop_flag(game, player)
+    eject_ball(player)
     game.arena.remove(player)
     player.duel = False
+    game.teams.stop_coaching(player)
     game.arena.replace()
     player.disconnecting = True
     game.teams.change(player, UNASSIGNED)

@@ -39,7 +39,7 @@ class Flags:
         """A flag at its home, at a map's start and whenever the map's entities are made anew."""
         flag = Entity(
             index, "item_teamflag", "CCaptureFlag", m_iTeamNum=side, m_nFlagStatus=HOME, m_hPrevOwner=-1,
-            m_hOwnerEntity=-1,
+            m_hOwnerEntity=-1, m_nPointValue=0,
         )  # fmt: skip
         self.by_side[side] = flag
         return flag
@@ -51,6 +51,26 @@ class Flags:
         flag.props |= {"m_nFlagStatus": STOLEN, "m_hPrevOwner": player.index, "m_hOwnerEntity": player.index}
         player.set("m_hItem", flag.index)
         self._fire(flag, PICKED_UP, player, home=home)
+
+    def give_ball(self, player: Player) -> None:
+        """`CPasstimeBall::SetStateCarried` (tf_passtime_ball.cpp): PASS Time's ball is in these hands alone."""
+        assert self.game.mode.passtime
+        self.take_ball_away()
+        player.props["m_bHasPasstimeBall"] = 1
+
+    def take_ball_away(self) -> None:
+        """`OnBecomeNotCarried`; a win puts the ball out of play (`CTFGameRules::SetWinningTeam`)."""
+        for player in self.game.players.values():
+            player.props["m_bHasPasstimeBall"] = 0
+
+    def give_points(self, player: Player, points: int) -> None:
+        """Player Destruction: what a player picks up is an item with points (`CCaptureFlag::PickUp`, m_nPointValue)."""
+        flag = carried(self.game, player)
+        if flag is None:
+            flag = self.game.entities.add("item_teamflag", "CCaptureFlag", m_iTeamNum=0, m_nFlagStatus=STOLEN,
+                                          m_hPrevOwner=-1, m_hOwnerEntity=player.index, m_nPointValue=0)  # fmt: skip
+            player.set("m_hItem", flag.index)
+        flag.props["m_nPointValue"] = int(flag.props["m_nPointValue"]) + points  # type: ignore[arg-type]
 
     def drop(self, player: Player) -> None:
         """`CTFPlayer::DropFlag`; nothing if they carry none."""

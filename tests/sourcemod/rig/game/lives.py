@@ -9,7 +9,7 @@ ends, except in a freeze.
 from typing import TYPE_CHECKING
 
 from . import buildings
-from .carrying import carried, drop_flag
+from .carrying import carried, drop_flag, eject_ball
 from .facts import DEAD, DYING, ENGINEER, State, Value
 from .players import ObserverMode, Phase, Player
 
@@ -61,6 +61,7 @@ class Lives:
         victim.props["m_lifeState"], victim.died_at = DYING, self.game.now
         victim.props["m_iHealth"] = 0
         drop_flag(self.game, victim)
+        eject_ball(victim)
         for weapon in victim.weapons.values():
             weapon.props["m_flChargeLevel"] = 0.0
         victim.phase = Phase.DYING

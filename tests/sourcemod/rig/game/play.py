@@ -83,6 +83,16 @@ def drop_flag(game: Game, player: Player) -> None:
     game.flags.drop(player)
 
 
+def pick_up_ball(game: Game, player: Player) -> None:
+    """Take PASS Time's ball, from a player who may have it."""
+    game.flags.give_ball(player)
+
+
+def pick_up_points(game: Game, player: Player, points: int) -> None:
+    """Player Destruction: take what a victim left."""
+    game.flags.give_points(player, points)
+
+
 def capture_flag(game: Game, player: Player) -> None:
     """Bring it home; the third ends the round within a second."""
     if player.props["m_hItem"] == -1:

@@ -44,6 +44,7 @@ def _props() -> dict[str, Prop]:
         "m_iMaxHealth": 125, "m_iFrags": 0, "m_iDeaths": 0, "m_hItem": -1, "m_hActiveWeapon": -1, "_condition_bits": 0,
         "m_bArenaSpectator": 0, "m_iObserverMode": ObserverMode.FIXED, "m_hObserverTarget": -1,
         "m_bIsCoaching": 0, "m_hMyWeapons": [-1] * 48,
+        "m_bHasPasstimeBall": 0,
         "m_nPlayerState": Phase.WELCOME, "m_hStudent": -1, "m_hCoach": -1, **dict.fromkeys(CONDITION_WORDS, 0),
         **dict.fromkeys(SCORE_FIELDS, 0), "m_bPlayerDominated": [0] * PLACES, "m_bPlayerDominatingMe": [0] * PLACES,
     }  # fmt: skip

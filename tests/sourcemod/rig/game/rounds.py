@@ -196,6 +196,7 @@ class Rounds:
 
         `switch` None: as the mode's own winning entity has it. A stage that a test awards brings its points along.
         """
+        self._settle()
         if self.state == State.TEAM_WIN:
             return
         if not full_round and team in SIDES:
@@ -221,6 +222,7 @@ class Rounds:
 
     def stalemate(self, reason: int = BY_TIMER, *, full_round: bool = True) -> None:
         """`SetStalemate`: sudden death where `mp_stalemate_enable` allows it, else nobody wins."""
+        self._settle()
         if not self.game.number("mp_stalemate_enable"):
             self.win(UNASSIGNED, Reason.STALEMATE, full_round=full_round, switch=False)
         elif self.state != State.STALEMATE:
@@ -228,6 +230,15 @@ class Rounds:
             self.set_winner(UNASSIGNED)
             self.enter(State.STALEMATE)
             self.game.fire("teamplay_round_stalemate", reason=reason)
+
+    def _settle(self) -> None:
+        """`DuelMiniGame_AssignWinners` (tf_duel.cpp): CTFGameRules' SetWinningTeam and SetStalemate end all duels.
+
+        Stages and draws too. The former also takes PASS Time's ball out of play.
+        """
+        for player in self.game.players.values():
+            player.duel = False
+        self.game.flags.take_ball_away()
 
     def set_winner(self, team: int) -> None:
         """m_iWinningTeam."""

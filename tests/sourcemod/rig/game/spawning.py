@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from . import buildings
-from .carrying import drop_flag
+from .carrying import drop_flag, eject_ball
 from .facts import BLU, MEDIC, RED, SIDES, SPECTATOR, State
 from .joining import join_class
 from .players import Phase, Player
@@ -42,6 +42,7 @@ class Spawning:
         if player.current_class != player.desired_class:
             buildings.remove_owned(game, player)
         player.remove_conditions()
+        eject_ball(player)
         player.phase, player.last_action = Phase.ACTIVE, game.now
         self._spawn(player)
 

@@ -128,6 +128,21 @@ class Teams:
                 self.game.arena.add(player, front=True)
         drop_flag(self.game, player)
 
+    def coach(self, coach: Player, student: Player) -> None:
+        """`Coaching_Start` (tf_gamerules.cpp): the coach watches from the spectators."""
+        coach.coaching = True
+        self.force_change(coach, SPECTATOR)
+        coach.props["m_hStudent"], student.props["m_hCoach"] = student.index, coach.index
+
+    def stop_coaching(self, player: Player) -> None:
+        """`Coaching_Stop`, and of either of the two `TeamFortress_ClientDisconnected` (tf_player.cpp)."""
+        for other in self.game.in_game():
+            if player.index in (other.props["m_hStudent"], other.props["m_hCoach"]):
+                other.coaching = False
+                other.props |= {"m_hStudent": -1, "m_hCoach": -1}
+        player.coaching = False
+        player.props |= {"m_hStudent": -1, "m_hCoach": -1}
+
     def observe(self, player: Player) -> None:
         """`StateTransition(TF_STATE_OBSERVER)`: `StartObserverMode` sets `m_lifeState` 2, the idle clock restarts."""
         player.phase = Phase.OBSERVER
