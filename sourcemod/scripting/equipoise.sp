@@ -149,6 +149,7 @@ Action Timer_Second(Handle timer)
 	Rounds_Look();
 	Arena_Tick();
 	Roster_Tick();
+	Timers_Tick();
 	Idle_Tick();
 	return Plugin_Continue;
 }

@@ -198,6 +198,7 @@ class LawfulServer:
         state = self.session.state
         at_once = (e.Phase.IDLE, e.Phase.RUNNING) if state.ns2 else (e.Phase.FREEZE, e.Phase.RUNNING)
         assert state.phase in (at_once if order.moment is Moment.NOW else (e.Phase.FREEZE,))
+        assert not state.no_moves or order.moment is Moment.FREEZE or state.ns2
         if state.ns2:
             chairs = [entry for entry in state.roster.entries if entry.commander and entry.side is not None]
             assert all(order.split.side_of(entry.id) is entry.side for entry in chairs)
@@ -231,9 +232,10 @@ class LawfulServer:
         assert state.phase is e.Phase.RUNNING
         assert state.acts
         assert not state.arena
+        assert not state.no_moves
 
-    def roster_seen(self, ends_in: float | None) -> None:
-        self.happens(e.RosterSeen(self.now, self.roster, ends_in))
+    def roster_seen(self, ends_in: float | None, no_moves: str = "") -> None:
+        self.happens(e.RosterSeen(self.now, self.roster, ends_in, no_moves))
         if self.session.state.known and self.mode is not Mode.NS2:
             assert roster_text(self.session.state.roster) == roster_text(self.roster)
 

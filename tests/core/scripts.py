@@ -114,9 +114,9 @@ def hello(
     return e.Hello(at, session, map, mode, phase, waiting, late, inactive_reason, due)
 
 
-def seen(text: str, at: float = 0.0, *, ends_in: float | None = None, **marks: str) -> e.RosterSeen:
+def seen(text: str, at: float = 0.0, *, ends_in: float | None = None, no_moves: str = "", **marks: str) -> e.RosterSeen:
     """The script's own roster, which replaces what the session believed."""
-    return e.RosterSeen(at, roster(text, **marks), ends_in)  # type: ignore[arg-type]
+    return e.RosterSeen(at, roster(text, **marks), ends_in, no_moves)  # type: ignore[arg-type]
 
 
 def started(text: str, at: float = 0.0, *, unready: str = "", held: str = "") -> e.RoundStarted:

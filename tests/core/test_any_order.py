@@ -104,9 +104,12 @@ class AnyServer(LawfulServer, RuleBasedStateMachine):
         )
         assert not any(isinstance(effect, Assign | Move | Ask) for effect in effects)
 
-    @rule(ends_in=st.sampled_from([None, None, 5.0, 33.0, 300.0]))
-    def is_seen(self, ends_in: float | None) -> None:
-        self.roster_seen(ends_in)
+    @rule(
+        ends_in=st.sampled_from([None, None, 5.0, 33.0, 300.0]),
+        no_moves=st.sampled_from(["", "", "", "sudden_death"]),
+    )
+    def is_seen(self, ends_in: float | None, no_moves: str) -> None:
+        self.roster_seen(ends_in, no_moves)
 
     @rule(
         player=players,

@@ -69,7 +69,7 @@ def test_a_gap_is_answered_with_a_move_and_nothing_else() -> None:
     )
     reason = Text(Phrase.REASON_GAP, ("4", "2"))
     assert play(session, [(2.0, e.MovesSolved(asked, ids("c")))]) == [
-        Move(FIRST, reason, PlayerId("c"), B, 8.0),
+        Move(FIRST, reason, PlayerId("c"), B, 8.0, 30.0),
         LogDecision("move", reason, FIRST, players=ids("c"), side=B),
     ]
     assert play(session, [(5.0, e.OrderDone(5.0, FIRST))]) == [Lock(PlayerId("c"), B, 180.0)]

@@ -8,7 +8,7 @@ import pytest
 
 from equipoise.core import events as e
 from equipoise.core.asks import AskMoves, AskSplit, Moment, Purpose
-from equipoise.core.effects import Assign, Cancel, LogDecision, LookUp, Say, Tell
+from equipoise.core.effects import Assign, Cancel, LogDecision, LookUp, Move, Say, Tell
 from equipoise.core.model import Mode, OrderId
 from equipoise.core.outlook import Outlook
 from equipoise.core.phrases import Phrase, Text
@@ -434,3 +434,28 @@ def test_an_order_id_is_never_used_twice() -> None:
     question = asked(session, (2.0, command("scramble", "now")))
     order = assigned(play(session, [(2.1, solved(question))]))
     assert (move.order, order.order) == (OrderId("o1"), OrderId("o2"))
+
+
+def test_in_sudden_death_a_scramble_waits_for_the_next_round_and_a_gap_stays() -> None:
+    session = begun(Mode.KOTH, "abcd|ef")
+    play(session, [(1.0, seen("abcd|ef", no_moves="sudden_death"))])
+    why = Text(Phrase.NO_MOVES_SUDDEN_DEATH)
+
+    effects = play(session, [(2.0, command("balance", by=None))])
+    assert of((AskMoves, Move), effects) == []
+    assert Tell(None, (why,)) in effects
+
+    effects = play(session, [(3.0, command("scramble", "now", by=None))])
+    assert of(AskSplit, effects) == []
+    assert next(each for each in effects if isinstance(each, Tell)) == Tell(None, (why,))
+    assert session.memory.pending == Text(Phrase.REASON_ADMIN)
+    assert of(AskSplit, play(session, [(4.0, ended(finished("r1", A), 4.0)), (5.0, started("abcd|ef"))]))
+
+
+def test_a_split_that_is_solved_after_sudden_death_began_is_ordered_in_the_next_freeze() -> None:
+    session = begun(Mode.KOTH, "abc|def")
+    (asked,) = of(AskSplit, play(session, [(1.0, command("scramble", "now"))]))
+    play(session, [(2.0, seen("abc|def", no_moves="sudden_death"))])
+    solved = answer(asked, dict.fromkeys(ids("abcdef"), 2000.0))  # type: ignore[arg-type]
+    assert of(Assign, play(session, [(2.1, solved)])) == []
+    assert session.memory.pending is not None

@@ -10,7 +10,22 @@ from equipoise.core.effects import Cancel, Effect, Lock, LogDecision, Move
 from equipoise.core.model import Mode, PlayerId, Side
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.session import Session
-from tests.core.scripts import A, B, begun, ended, finished, ids, moves, of, play, roster, seen, started, went_live
+from tests.core.scripts import (
+    A,
+    B,
+    begun,
+    command,
+    ended,
+    finished,
+    ids,
+    moves,
+    of,
+    play,
+    roster,
+    seen,
+    started,
+    went_live,
+)
 from tests.core.uneven import FIRST, question, solve, uneven
 
 # When it is due.
@@ -254,3 +269,74 @@ def test_where_all_are_held_nobody_moves() -> None:
     session = begun(Mode.KOTH, "abcd|ef")
     effects = play(session, [(1.0, seen("abcd|ef", held="abcdef"))])
     assert not of((AskMoves, Move), effects)
+
+
+# While nobody may be moved.
+
+
+def kept(effects: list[Effect]) -> list[Text]:
+    return [each.reason for each in effects if isinstance(each, LogDecision) and each.kind == "kept"]
+
+
+@pytest.mark.parametrize(
+    ("why", "phrase"),
+    [
+        ("sudden_death", Phrase.NO_MOVES_SUDDEN_DEATH),
+        ("overtime", Phrase.NO_MOVES_OVERTIME),
+        ("new", Phrase.NO_MOVES),
+    ],
+)
+def test_while_nobody_may_be_moved_orders_are_cancelled_and_none_is_given_until_it_is_over(
+    why: str, phrase: Phrase
+) -> None:
+    session = uneven("abcd|ef")
+    (order,) = moves(solve(session))
+    effects = play(session, [(1.0, seen("abcd|ef", no_moves=why))])
+    assert of((Cancel, Move, AskMoves), effects) == [Cancel(order.order)]
+    assert kept(effects) == [Text(phrase)]
+    again = play(session, [(2.0, seen("abcd|e", no_moves=why)), (3.0, e.Heartbeat(3.0))])
+    assert of((Cancel, Move, AskMoves), again) == []
+    assert kept(again) == []  # it is in the log once
+
+    play(session, [(4.0, seen("abcd|ef"))])
+    (order,) = moves(solve(session, now=4.0))
+    assert order.deadline == 10.0  # counted from here
+
+
+def test_an_answer_that_comes_when_nobody_may_be_moved_any_more_orders_nothing() -> None:
+    session = uneven("abcd|ef")
+    asked = question(session)
+    play(session, [(1.0, seen("abcd|ef", no_moves="sudden_death"))])
+    assert play(session, [(1.1, e.MovesSolved(asked, asked.movable[:1]))]) == []
+
+
+def test_the_next_round_knows_nothing_of_sudden_death() -> None:
+    session = uneven("abcd|ef")
+    play(session, [(1.0, seen("abcd|ef", no_moves="sudden_death"))])
+    play(session, [(2.0, ended(finished("r1", A), 2.0)), (3.0, started("abcd|ef")), (4.0, went_live("r2", "abcd|ef"))])
+    assert question(session).count == 1
+
+
+def test_a_move_that_came_when_nobody_may_be_moved_says_nothing_of_its_player() -> None:
+    session = uneven("abcd|ef")
+    (order,) = moves(solve(session))
+    play(session, [(1.0, e.OrderFailed(1.0, order.order, "no_moves"))])
+    assert order.player in question(session).movable
+
+
+def test_a_move_that_came_too_late_in_the_round_is_the_last_one_until_the_end_is_known_anew() -> None:
+    session = uneven("abcd|ef")
+    (order,) = moves(solve(session))
+    assert not of((AskMoves, Move), play(session, [(1.0, e.OrderFailed(1.0, order.order, "quiet"))]))
+    assert "roster" in session.state.wants
+    play(session, [(2.0, seen("abcd|ef", ends_in=90.0))])
+    assert order.player in question(session).movable
+
+
+def test_a_move_that_an_admin_asked_for_has_no_quiet_seconds() -> None:
+    session = uneven("abcd|ef")
+    (order,) = moves(solve(session))
+    assert order.quiet == 30.0
+    play(session, [(1.0, e.OrderFailed(1.0, order.order, "quiet")), (1.0, command("balance"))])
+    (order,) = moves(solve(session, now=1.1))
+    assert order.quiet == 0.0

@@ -1,13 +1,14 @@
 """Moves of one player: at their death, their respawn or the deadline, and what makes a move fail."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
-from tests.sourcemod.answerer import Daemon, crowd, ids, poll, seconds_of_play, settle
-from tests.sourcemod.orders import VETO, move, unharmed
+from tests.sourcemod.answerer import Daemon, Sides, crowd, ids, poll, seat, seconds_of_play, settle
+from tests.sourcemod.orders import VETO, WHY, assign, move, unharmed
 from tests.sourcemod.rig import Game, Plugin, facts, play
-from tests.sourcemod.rig.game.facts import BLU, RED, Reason
+from tests.sourcemod.rig.game.facts import BLU, KOTH, RED, Reason, State
 
 
 def test_nobody_is_moved_in_hell_and_the_round_there_is_still_reported(
@@ -242,3 +243,168 @@ def test_a_move_without_a_reason_is_carried_out_once(game: Game, daemon: Daemon,
     seconds_of_play(game, 2)
     assert red[0].team == BLU
     assert daemon.results() == {"m-1": ""}
+
+
+# When nobody may be moved.
+
+SHORT = replace(KOTH, length=60)
+
+
+def sudden_death(game: Game) -> Sides:
+    """Four against two in Sudden Death (State_Enter_STALEMATE, teamplayroundbased_gamerules.cpp)."""
+    game.sm.convars["mp_stalemate_enable"].set("1")
+    game.start_map("cp_badlands")
+    sides = crowd(game, 4, 2)
+    play.go_live(game)
+    settle(game)
+    return sides
+
+
+@pytest.mark.parametrize("when", ["before", "death", "in it"])
+def test_in_sudden_death_nobody_is_moved_nor_respawned(game: Game, daemon: Daemon, plugin: Plugin, when: str) -> None:
+    """The game balances in RND_RUNNING alone (BalanceTeams), and nobody respawns."""
+    red, blu = sudden_death(game)
+    if when != "in it":
+        move(daemon, red[0], "blu", deadline=3)
+        poll(game)
+    game.rounds.stalemate()
+    assert game.rounds.state is State.STALEMATE
+    if when == "in it":
+        move(daemon, red[0], "blu", deadline=0)
+        poll(game)
+    if when == "death":
+        play.kill(game, blu[0], red[0])
+    seconds_of_play(game, 5)
+    assert daemon.results() == {"m-1": "no_moves"}
+    assert (red[0].team, red[0].alive) == (RED, when != "death")
+
+
+def test_a_split_for_now_is_refused_in_sudden_death_and_joiners_are_placed(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    red, blu = sudden_death(game)
+    game.rounds.stalemate()
+    assign(daemon, blu, red, moment="now")
+    poll(game)
+    assert daemon.results() == {"a-1": "no_moves"}
+    assert [p.team for p in red + blu] == [RED] * 4 + [BLU] * 2
+    joiner = seat(game, "Late", "blue")
+    assert joiner.team == BLU
+
+
+def test_a_living_player_gains_no_life_by_autoteam_in_sudden_death(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    red, _ = sudden_death(game)
+    game.rounds.stalemate()
+    daemon.forget()
+    game.command(red[0], "autoteam")
+    settle(game)
+    assert daemon.events("side_wanted") == []
+    assert (red[0].team, red[0].alive) == (RED, True)
+
+
+def told(daemon: Daemon) -> list[tuple[object, object, object]]:
+    """What the rosters said of the round's end and of moves; ends are rounded to a second."""
+    said = []
+    for event in daemon.events("roster"):
+        ends = event.get("ends_in")
+        said.append((None if ends is None else round(ends), event.get("moves"), event.get("moves_reason")))
+    return said
+
+
+def test_the_daemon_hears_at_once_of_sudden_death(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    sudden_death(game)
+    seconds_of_play(game, 2)
+    daemon.forget()
+    game.rounds.stalemate()
+    seconds_of_play(game, 2)
+    ((ends, word, why),) = told(daemon)
+    assert (word, why) == ("no", "sudden_death")
+    assert 235 <= ends <= 240  # type: ignore[operator]  # mp_stalemate_timelimit's own clock
+    daemon.forget()
+    game.rounds.win(RED, Reason.OPPONENTS_DEAD)
+    play.next_round(game)
+    play.go_live(game)
+    seconds_of_play(game, 2)
+    assert [(word, why) for _, word, why in told(daemon)] == [(None, None)]
+
+
+def test_koths_end_is_that_of_the_owners_clock_and_told_when_it_changes(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    """CKothLogic::InputRoundSpawn (tf_gamerules.cpp): two clocks, m_hRedKothTimer and m_hBlueKothTimer, both paused."""
+    game.start_map("koth_harvest_final", SHORT)
+    crowd(game, 4, 2)
+    play.go_live(game)
+    seconds_of_play(game, 3)
+    assert told(daemon)[-1][0] is None  # nobody owns the hill
+    daemon.forget()
+    play.capture(game, BLU, 0)
+    seconds_of_play(game, 20)
+    (first,) = told(daemon)
+    assert 58 <= first[0] <= 60  # type: ignore[operator]
+    daemon.forget()
+    play.capture(game, RED, 0)
+    seconds_of_play(game, 2)
+    assert [58 <= ends <= 60 for ends, _, _ in told(daemon)] == [True]  # type: ignore[operator]
+    daemon.forget()
+    play.capture(game, BLU, 0)
+    seconds_of_play(game, 2)
+    assert [36 <= ends <= 41 for ends, _, _ in told(daemon)] == [True]  # type: ignore[operator]
+
+
+def test_overtime_is_told_and_so_is_its_end(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    """m_bInOvertime: CTeamRoundTimer::RoundTimerThink (teamplay_round_timer.cpp)."""
+    game.start_map("koth_harvest_final", SHORT)
+    red, _ = crowd(game, 4, 2)
+    play.go_live(game)
+    play.capture(game, BLU, 0)
+    seconds_of_play(game, 55)
+    game.points.start_capture(0, RED, red[:1])
+    daemon.forget()
+    seconds_of_play(game, 20)
+    assert game.rules.props["m_bInOvertime"]
+    assert told(daemon) == [(0, "no", "overtime")]
+    move(daemon, red[1], "blu", deadline=0)
+    poll(game)
+    assert daemon.results() == {"m-1": "no_moves"}
+    assert red[1].team == RED
+    daemon.forget()
+    game.points.stop_capture(0)
+    play.capture(game, RED, 0)
+    seconds_of_play(game, 2)
+    assert [(58 <= ends <= 60, word) for ends, word, _ in told(daemon)] == [(True, None)]  # type: ignore[operator]
+
+
+def test_a_capture_that_adds_time_is_told(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("cp_gorge")
+    crowd(game, 3, 3)
+    play.go_live(game)
+    seconds_of_play(game, 2)
+    before = told(daemon)[-1][0]
+    daemon.forget()
+    timer = game.clocks.active
+    assert timer is not None
+    timer.add_time(60)
+    seconds_of_play(game, 2)
+    assert [ends - before >= 55 for ends, _, _ in told(daemon)] == [True]  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(("quiet", "result"), [(30.0, "quiet"), (0.0, "")])
+def test_a_clock_that_began_to_run_meanwhile_stops_a_move(
+    game: Game, daemon: Daemon, plugin: Plugin, quiet: float, result: str
+) -> None:
+    """The order came while the other side's clock ran: the daemon does not know yet that the round ends soon."""
+    game.start_map("koth_harvest_final", SHORT)
+    red, _ = crowd(game, 4, 2)
+    play.go_live(game)
+    play.capture(game, BLU, 0)
+    seconds_of_play(game, 45)
+    play.capture(game, RED, 0)
+    seconds_of_play(game, 2)
+    daemon.order("move", order="m-1", reason=WHY, id=ids(red)[0], side="blu", deadline=1.0, quiet=quiet)
+    game.rcon("equipoise_poll")
+    settle(game)
+    play.capture(game, BLU, 0)
+    seconds_of_play(game, 3)
+    assert daemon.results() == {"m-1": result}
+    assert red[0].team == (RED if result else BLU)

@@ -210,7 +210,7 @@ def test_what_holds_a_player_is_told_when_it_begins_and_when_it_ends(
     ann, bob = seat(game, "Ann", "red"), seat(game, "Bob", "blue")
     coach = seat(game, "Coach", "spectate")
     play.go_live(game)
-    settle(game)
+    seconds_of_play(game, 3)  # the roster with the round's end has gone
     daemon.forget()
     ann.duel = bob.duel = True
     game.teams.coach(coach, ann)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from tests.sourcemod.answerer import settle
 from tests.sourcemod.rig import Game, Player, play
-from tests.sourcemod.rig.game.facts import BLU, GHOST, KART, RED
+from tests.sourcemod.rig.game.facts import BLU, GHOST, KART, KOTH, RED, Reason
 from tests.sourcemod.sessions import Evening
 
 NewEvening = Callable[..., Evening]
@@ -131,3 +132,58 @@ def test_the_arena_scramble_leaves_who_is_held(new_evening: NewEvening) -> None:
     assert student.team == side
     assert evening.sizes() == [3, 3]
     assert evening.sitting_out() == ["Coach"]
+
+
+# When nobody may be moved.
+
+
+@pytest.mark.slow
+def test_sudden_death_moves_nobody_and_a_scramble_waits_for_the_next_round(new_evening: NewEvening) -> None:
+    """Before, the living of the larger side were respawned on the other one ten seconds later."""
+    evening = running(new_evening, 8, map="cp_badlands")
+    game = evening.game
+    game.sm.convars["mp_stalemate_enable"].set("1")
+    game.rounds.stalemate()
+    evening.wait(2.0)
+    for leaver in game.teams.members(BLU)[:2]:
+        game.leave(leaver)
+    sides = evening.sides()
+    evening.wait(25.0)
+    assert evening.sides() == sides
+    assert [one["reason"] for one in evening.decisions("kept")] == ["No player is moved in Sudden Death."]
+    assert evening.decisions("move") == []
+    game.rcon("sm_eq_scramble now")
+    settle(game)
+    evening.wait(3.0)
+    assert evening.sides() == sides
+    assert any("No player is moved in Sudden Death" in line for line in game.sm.console)
+    game.rounds.win(RED, Reason.OPPONENTS_DEAD)
+    settle(game)
+    evening.freeze()
+    assert evening.sizes() == [3, 3]
+    assert len(evening.decisions("scramble")) == 2  # the first is that of waiting
+
+
+@pytest.mark.slow
+def test_nobody_is_moved_in_the_last_seconds_of_the_owners_clock(new_evening: NewEvening) -> None:
+    """BLU's clock has 25 s left: RED takes the hill, whose clock has more, and the gap is closed then."""
+    evening = new_evening("koth_harvest_final", mode=replace(KOTH, length=90))
+    game = evening.game
+    game.sm.convars["mp_waitingforplayers_time"].set("10")
+    for name in NAMES[:6]:
+        evening.seat(name)
+    evening.freeze()
+    evening.live()
+    play.capture(game, BLU, 0)
+    settle(game)
+    evening.wait(65.0)
+    game.leave(game.teams.members(BLU)[0])
+    game.leave(game.teams.members(BLU)[0])
+    sides = evening.sides()
+    evening.wait(14.0)
+    assert evening.sides() == sides
+    play.capture(game, RED, 0)
+    settle(game)
+    evening.wait(16.0)
+    assert evening.sizes() == [2, 2]
+    assert evening.decisions("failed") == []

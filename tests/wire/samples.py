@@ -75,8 +75,9 @@ def _fields(event: events.ScriptEvent, batch: Batch) -> dict[str, Any]:
     match event:
         case events.Hello():
             return _hello(event, batch)
-        case events.RosterSeen(_, roster, ends_in):
-            return {"kind": "roster", "players": [_line(e) for e in roster.entries], "ends_in": ends_in}
+        case events.RosterSeen(_, roster, ends_in, no_moves):
+            moves = {"moves": "no", "moves_reason": no_moves} if no_moves else {}
+            return {"kind": "roster", "players": [_line(e) for e in roster.entries], "ends_in": ends_in, **moves}
         case events.PlayerJoined(_, id):
             return {"kind": "player_joined", "id": id, "name": batch.names.get(id, "")}
         case events.PlayerLeft(_, id):

@@ -133,7 +133,9 @@ def _order(sent: dict[str, Any]) -> Order:
             moment, purpose = Moment(sent["moment"]), Purpose(sent["purpose"])
             return Assign(sent["order"], _text(sent["reason"]), split, moment, purpose)
         case "move":
-            return Move(sent["order"], _text(sent["reason"]), sent["id"], SIDES[sent["side"]], sent["deadline"])
+            return Move(
+                sent["order"], _text(sent["reason"]), sent["id"], SIDES[sent["side"]], sent["deadline"], sent["quiet"]
+            )
         case "cancel":
             return Cancel(**sent)
         case "place":

@@ -15,7 +15,10 @@ from equipoise.wire.rounds import RoundEnded
 
 EVENTS: dict[type, tuple[type, dict[str, str]]] = {
     wire.Hello: (events.Hello, {"plugin": "", "game": "mode", "facts": "mode", "slots": ""}),
-    wire.RosterSeen: (events.RosterSeen, {"players": "roster"}),
+    wire.RosterSeen: (
+        events.RosterSeen,
+        {"players": "roster", "moves": "no_moves", "moves_reason": "no_moves"},
+    ),
     wire.PlayerJoined: (events.PlayerJoined, {"name": ""}),
     wire.PlayerLeft: (events.PlayerLeft, {}),
     wire.SideChanged: (events.SideChanged, {}),

@@ -4,7 +4,8 @@ The state machine is one gap at a time: seen (`gap_since`) → asked (`asked_mov
 ordered (`moves`, the script moves each player when they are next dead, at the latest at the deadline, which NS2 does
 not have) → done, failed or cancelled. Every change of the roster comes back to `check`, which compares the gap with
 what is under way: it cancels moves that no longer fit before it asks for others. Nothing is ordered in the last seconds
-of a round, in arena (whose sides are made equal between rounds), or while a split is about to place all players anyway.
+of a round, while the script says that nobody may be moved, in arena (whose sides are made equal between rounds), or
+while a split is about to place all players anyway.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from equipoise.core.asks import AskMoves
 from equipoise.core.effects import Cancel, LogDecision, Move
 from equipoise.core.events import MovesSolved, OrderFailed, Phase
 from equipoise.core.model import Entry, OrderId, PlayerId, Roster, Side
-from equipoise.core.phrases import Phrase, Text
+from equipoise.core.phrases import Phrase, Text, no_moves
 from equipoise.core.state import Effects, State
 
 OVERDUE_SECONDS = 10.0
@@ -24,6 +25,9 @@ OVERDUE_SECONDS = 10.0
 
 NO_DEADLINE = 86_400.0
 """NS2 moves a player when they are dead, however long that takes: longer than any round."""
+
+_OF_THE_ROUND = ("no_moves", "quiet")
+"""Why a move fails that say nothing of its player."""
 
 CHARGED = 0.5
 """Übercharge from which a medic is moved only if too few others can be."""
@@ -107,6 +111,8 @@ def check(state: State, now: float, *, forced: bool = False) -> Effects:
     gap = Gap.of(state.roster) if _runs(state) else None
     if gap is None:
         return forget(state)
+    if state.no_moves:
+        return (*forget(state), *_held_back(state))
     if state.gap_since is None:
         state.gap_since = now
     if _quiet(state, now):
@@ -121,6 +127,14 @@ def check(state: State, now: float, *, forced: bool = False) -> Effects:
         return cancelled
     state.asked_moves = _question(state, gap, candidates)
     return (*cancelled, state.asked_moves)
+
+
+def _held_back(state: State) -> Effects:
+    """Log once that the gap stays open, and why."""
+    if state.no_moves_logged:
+        return ()
+    state.no_moves_logged = True
+    return (LogDecision("kept", no_moves(state.no_moves)),)
 
 
 def _answered(state: State, gap: Gap, count: int) -> bool:
@@ -159,9 +173,14 @@ def _quiet_at(state: State) -> float | None:
 
 def proposal(state: State, now: float) -> AskMoves | None:
     """The question that `check` would ask, for a dry run; None when no player can be moved."""
-    gap = Gap.of(state.roster)
+    gap = None if state.no_moves else Gap.of(state.roster)
     candidates = _candidates(state, gap, now) if gap else ()
     return _question(state, gap, candidates) if gap and candidates else None
+
+
+def needless(state: State) -> Text:
+    """What an admin reads who would have a gap closed where there is nothing to do."""
+    return no_moves(state.no_moves) if state.no_moves else Text(Phrase.NOTHING_TO_BALANCE)
 
 
 def forget(state: State) -> Effects:
@@ -218,9 +237,10 @@ def solved(state: State, event: MovesSolved, now: float) -> Effects:
     count = state.roster.sizes()
     larger = event.ask.larger_side
     reason = Text(Phrase.REASON_GAP, (str(count[larger]), str(count[larger.other])))
+    quiet = 0.0 if state.forced else state.rules.autobalance.quiet_seconds
     effects: Effects = ()
     for player in event.players:
-        move = Move(state.next_order(), reason, player, larger.other, left)
+        move = Move(state.next_order(), reason, player, larger.other, left, quiet)
         state.moves[move.order] = move
         effects += (move, LogDecision("move", reason, move.order, players=(player,), side=move.side))
     return effects
@@ -249,7 +269,10 @@ def failed(state: State, answer: OrderFailed, now: float) -> Effects:
     """A player could not be moved: they are not tried again in this round, or while they are held."""
     move = state.moves.pop(answer.order)
     state.hold(answer.stayed)
-    if move.player not in answer.stayed:
+    if answer.reason == "quiet":
+        state.ends_at = now + state.rules.autobalance.quiet_seconds  # until the script's next roster says when
+        state.wants |= {"roster"}
+    if move.player not in answer.stayed and answer.reason not in _OF_THE_ROUND:
         state.unmovable |= {move.player}
     log = LogDecision("failed", move.reason, answer.order, players=(move.player,))
     return (log, *scrambles.kept(answer.stayed, answer.order), *check(state, now))

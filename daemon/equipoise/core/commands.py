@@ -9,7 +9,7 @@ from equipoise.core import autobalance, choice, friends, scrambles, votes, wishe
 from equipoise.core.bench import eligible_count
 from equipoise.core.effects import LogDecision, LookUp, Say, Tell
 from equipoise.core.events import Commanded
-from equipoise.core.phrases import Phrase, Text
+from equipoise.core.phrases import Phrase, Text, no_moves
 from equipoise.core.state import Effects, State
 from equipoise.core.voices import Voices
 
@@ -90,11 +90,12 @@ def _too_few(state: State, event: Commanded) -> Effects:
 
 
 def _scramble_now(state: State, event: Commanded) -> Effects:
-    """Scramble at once; in arena, and between rounds, at the next round start."""
+    """Scramble at once; in arena, between rounds, and while nobody may be moved, at the next round start."""
     if not state.enough_players:
         return _too_few(state, event)
     if not scrambles.may_be_at_once(state):
-        return _scramble_next(state, event)
+        why = _tell(event, no_moves(state.no_moves)) if state.no_moves else ()
+        return (*why, *_scramble_next(state, event))
     return scrambles.at_once(state, Text(Phrase.REASON_ADMIN))
 
 
@@ -146,7 +147,7 @@ def _balance(state: State, event: Commanded, now: float) -> Effects:
         return _tell(event, Text(Phrase.CANNOT_BALANCE_ARENA))
     effects = autobalance.check(state, now, forced=True)
     if state.gap_since is None:
-        return (*effects, *_tell(event, Text(Phrase.NOTHING_TO_BALANCE)))
+        return (*effects, *_tell(event, autobalance.needless(state)))
     return effects
 
 

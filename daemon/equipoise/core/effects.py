@@ -40,6 +40,9 @@ class Move:
     side: Side
     deadline: float
     """Seconds from now."""
+    quiet: float = 0.0
+    """Seconds before the round's known end in which it is not carried out any more: the script may learn of an end
+    before the daemon does."""
 
 
 @dataclass(frozen=True, slots=True)

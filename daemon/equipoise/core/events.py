@@ -62,6 +62,8 @@ class RosterSeen:
     roster: Roster
     ends_in: float | None = None
     """Seconds until the round ends, where that is known."""
+    no_moves: str = ""
+    """Why nobody may be moved in the running round now: a word of the protocol, as "sudden_death". Empty: they may."""
 
 
 @dataclass(frozen=True, slots=True)

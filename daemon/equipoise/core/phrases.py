@@ -71,6 +71,9 @@ class Phrase(Enum):
     HELD_COACHING = "Not moved, because a coach: {1}"
     HELD_COACHED = "Not moved, because coached: {1}"
     HELD_BALL = "Not moved, because carrying the ball: {1}"
+    NO_MOVES = "No player is moved now."
+    NO_MOVES_SUDDEN_DEATH = "No player is moved in Sudden Death."
+    NO_MOVES_OVERTIME = "No player is moved in overtime."
     # The vote.
     VOTE_QUESTION = "Balance the teams at the next round start?"
     """The title of the script's menu."""
@@ -205,6 +208,9 @@ _REFUSALS = frozenset(
         Phrase.MAP_RATE,
         Phrase.NOTHING_PENDING,
         Phrase.NOT_ENOUGH_PLAYERS,
+        Phrase.NO_MOVES,
+        Phrase.NO_MOVES_SUDDEN_DEATH,
+        Phrase.NO_MOVES_OVERTIME,
         Phrase.NOTHING_TO_BALANCE,
         Phrase.CANNOT_BALANCE_ARENA,
         Phrase.UNKNOWN_PLAYER,
@@ -279,6 +285,18 @@ def not_moved(held: str, who: str) -> Text:
     ('Not moved, because in a duel: 2', 'Not moved, because the game or another plugin forbids it: ann')
     """
     return Text(_HELD.get(held, Phrase.HELD), (who,))
+
+
+_NO_MOVES = {"sudden_death": Phrase.NO_MOVES_SUDDEN_DEATH, "overtime": Phrase.NO_MOVES_OVERTIME}
+
+
+def no_moves(why: str) -> Text:
+    """Why no player is moved now, by the script's word.
+
+    >>> no_moves("overtime").english
+    'No player is moved in overtime.'
+    """
+    return Text(_NO_MOVES.get(why, Phrase.NO_MOVES))
 
 
 def percent(probability: float | None) -> str:

@@ -87,7 +87,7 @@ def may_be_at_once(state: State) -> bool:
     if state.ns2 and state.assigned:
         return False
     phases = (Phase.IDLE, Phase.RUNNING) if state.ns2 else (Phase.FREEZE, Phase.RUNNING)
-    return state.acts and not state.arena and state.phase in phases
+    return state.acts and not state.arena and not state.no_moves and state.phase in phases
 
 
 def due_purpose(state: State) -> Purpose:
@@ -240,7 +240,7 @@ def _in_time(state: State, question: AskSplit) -> bool:
     if state.ns2:
         return shuffles.in_time(state, question.moment)
     if question.moment is Moment.NOW:
-        return state.phase in (Phase.FREEZE, Phase.RUNNING)
+        return state.phase in (Phase.FREEZE, Phase.RUNNING) and not state.no_moves
     return state.phase is Phase.FREEZE
 
 

@@ -75,6 +75,10 @@ class State:
     """When the running round went live, on the daemon's clock; None while none runs, or when that was not seen."""
     ends_at: float | None = None
     """When the running round ends, where that is known."""
+    no_moves: str = ""
+    """Why the game lets nobody be moved in the running round now; empty when they may be."""
+    no_moves_logged: bool = False
+    """That a gap stays open because of it is in the log."""
     assigned: dict[OrderId, SplitSolved] = field(default_factory=dict)
     """Assignments that the script has not confirmed yet."""
     asked: AskSplit | None = None
@@ -186,6 +190,7 @@ class State:
     def enter(self, phase: Phase, at: float) -> None:
         """Begin a phase of the round, at a time of the script's clock."""
         self.phase, self.phase_at, self.candidates = phase, at, None
+        self.no_moves, self.no_moves_logged = "", False
         if phase is Phase.RUNNING:
             self.weights_before, self.shuffle_moves = None, 0
 

@@ -197,7 +197,8 @@ class Host:
         proposal = Proposal.of(work.dry_split) if work.dry_split else None
         if not dry and not self._outbox:
             self._nudge()  # what is pending, and whether the server is on, goes out with a reply too
-        return CommandAnswer(not any(line.phrase.refusal for line in lines), lines, proposal)
+        done = not lines or not all(line.phrase.refusal for line in lines)
+        return CommandAnswer(done, lines, proposal)
 
     def status(self) -> ServerStatus:
         """The server now, for operators."""

@@ -18,7 +18,7 @@ async def propose_moves(state: State, pool: Pool, questions: Questions, now: flo
         return CommandAnswer(False, (why,))
     question = autobalance.proposal(state, now)
     if question is None:
-        return CommandAnswer(False, (Text(Phrase.NOTHING_TO_BALANCE),))
+        return CommandAnswer(False, (autobalance.needless(state),))
     with questions.attempt("moves") as attempt:
         await pool.summaries((*question.larger, *question.smaller))
         solved = await questions.solve(question)

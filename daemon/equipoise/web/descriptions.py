@@ -101,6 +101,7 @@ MEANINGS: Mapping[str, str] = {
     "mode": "What decides when a scramble is due",
     "moment": "`freeze`: only before the round goes live; `now`: at once",
     "moves": "Who changes sides",
+    "moves_reason": "Why players may not be moved now: a word of docs/protocol.md",
     "multiple_trains": "TF2: `m_bMultipleTrains`",
     "names": "Last known names, by player id",
     "name": "What the player calls themselves",

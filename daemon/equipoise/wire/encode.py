@@ -94,8 +94,8 @@ def order(each: effects.Order, game: Game) -> orders.AnyOrder:
     match each:
         case effects.Assign(id, reason, split, moment, purpose):
             return orders.Assign(id, text(reason), split.a, split.b, split.bench, moment.value, purpose.value)
-        case effects.Move(id, reason, player, side, deadline):
-            return orders.Move(id, text(reason), player, game.word(side), float(deadline))
+        case effects.Move(id, reason, player, side, deadline, quiet):
+            return orders.Move(id, text(reason), player, game.word(side), float(deadline), float(quiet))
         case effects.Cancel(id):
             return orders.Cancel(id)
         case effects.Place(player, side, reason):

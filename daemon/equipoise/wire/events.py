@@ -74,9 +74,13 @@ class RosterSeen(ScriptEvent, frozen=True, tag="roster", kw_only=True):
     players: Players
     """Every connected client."""
     ends_in: Seconds | None = None
+    moves: Literal["yes", "no"] = "yes"
+    """Whether players may be moved in the running round now."""
+    moves_reason: Word | None = None
 
     def fact(self, here: Here) -> core.RosterSeen:
-        return core.RosterSeen(self.time(here), roster(self.players, here), self.ends_in)
+        no_moves = str(self.moves_reason or "no") if self.moves == "no" else ""
+        return core.RosterSeen(self.time(here), roster(self.players, here), self.ends_in, no_moves)
 
 
 class PlayerJoined(ScriptEvent, frozen=True, tag="player_joined", kw_only=True):

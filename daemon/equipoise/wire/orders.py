@@ -53,6 +53,8 @@ class Move(Order, frozen=True, tag="move"):
     side: str
     """Where they go."""
     deadline: float
+    quiet: float
+    """Not in the last so many seconds of a round whose end is known."""
 
 
 class Cancel(Order, frozen=True, tag="cancel"):

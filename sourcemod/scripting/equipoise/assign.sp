@@ -116,6 +116,10 @@ static void WhyNot(bool now, char[] why, int size)
 	{
 		strcopy(why, size, "no_round");
 	}
+	else if (phase == Phase_Running && Timers_NoMoves() != NoMoves_Not)
+	{
+		strcopy(why, size, "no_moves");
+	}
 }
 
 // False when a player it names has left: the split is no longer even.

@@ -166,11 +166,13 @@ static void Park(int client)
 	Chat_Phrase(client, "Equipoise_ReasonWaits");
 }
 
-// A player on a side who asks for any side leaves it only if it is larger by two, and nothing holds them.
+// A player on a side who asks for any side leaves it only if it is larger by two, nothing holds them, and players may be
+// moved: they would be respawned.
 static bool Leaves(int client, TFTeam wanted)
 {
 	int lead = Players_Side(client) == TFTeam_Red ? Players_Lead() : -Players_Lead();
-	return wanted != TFTeam_Unassigned || (lead >= 2 && Roster_Held(client) == Held_Not);
+	bool may = Roster_Held(client) == Held_Not && Timers_NoMoves() == NoMoves_Not;
+	return wanted != TFTeam_Unassigned || (lead >= 2 && may);
 }
 
 static void Ask(int client, TFTeam wanted)

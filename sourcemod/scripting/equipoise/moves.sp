@@ -8,6 +8,8 @@ enum struct Move
 	char order[NAME_SIZE];
 	char id[ID_SIZE];
 	TFTeam side;
+	// Not in the last so many seconds of the round.
+	float quiet;
 	JSONObject reason;
 	// On the engine's clock.
 	float deadline;
@@ -40,9 +42,10 @@ void Moves_Obey(JSONObject order)
 	Read_Text(order, "order", move.order, sizeof(Move::order));
 	Read_Text(order, "id", move.id, sizeof(Move::id));
 	move.side = Read_Side(order, "side");
+	move.quiet = Read_Float(order, "quiet");
 	int client = Players_Find(move.id);
 	char why[16];
-	WhyNot(client, move.side, why, sizeof(why));
+	WhyNot(client, move, why, sizeof(why));
 	if (why[0] != '\0')
 	{
 		Say(move, why);
@@ -67,7 +70,7 @@ static void Await(Move move)
 }
 
 // Empty: nothing speaks against it.
-static void WhyNot(int client, TFTeam side, char[] why, int size)
+static void WhyNot(int client, const Move move, char[] why, int size)
 {
 	strcopy(why, size, "");
 	if (client == 0)
@@ -82,7 +85,11 @@ static void WhyNot(int client, TFTeam side, char[] why, int size)
 	{
 		strcopy(why, size, "no_round");
 	}
-	else if (Players_Side(client) == TFTeam_Unassigned || side == TFTeam_Unassigned)
+	else if (NotNow(move, why, size))
+	{
+		return;
+	}
+	else if (Players_Side(client) == TFTeam_Unassigned || move.side == TFTeam_Unassigned)
 	{
 		strcopy(why, size, "no_side");
 	}
@@ -90,10 +97,23 @@ static void WhyNot(int client, TFTeam side, char[] why, int size)
 	{
 		strcopy(why, size, "held");
 	}
-	else if (!Api_MayMove(client, side))
+	else if (!Api_MayMove(client, move.side))
 	{
 		strcopy(why, size, "vetoed");
 	}
+}
+
+// The game lets nobody be moved, or the round is about to end: a clock may have begun to run since the order was given.
+static bool NotNow(const Move move, char[] why, int size)
+{
+	float left = Timers_EndsIn();
+	if (Timers_NoMoves() != NoMoves_Not)
+	{
+		strcopy(why, size, "no_moves");
+		return true;
+	}
+	strcopy(why, size, left >= 0.0 && left < move.quiet ? "quiet" : "");
+	return why[0] != '\0';
 }
 
 void Moves_Cancel(JSONObject order)
@@ -160,6 +180,7 @@ static void CarryOut(int serial)
 	}
 	Move move;
 	g_Moves.GetArray(i, move);
+	char why[16];
 	int client = Players_Find(move.id);
 	if (!Rounds_Live())
 	{
@@ -172,6 +193,10 @@ static void CarryOut(int serial)
 	else if (client == 0 || Players_Side(client) == TFTeam_Unassigned)
 	{
 		Answer(i, "left");
+	}
+	else if (NotNow(move, why, sizeof(why)))
+	{
+		Answer(i, why);
 	}
 	else if (Roster_Held(client) != Held_Not)
 	{

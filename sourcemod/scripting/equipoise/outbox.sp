@@ -198,11 +198,7 @@ static JSONObject Roster()
 	JSONArray players = Roster_Players();
 	event.Set("players", players);
 	delete players;
-	float seconds = Rounds_Phase() == Phase_Running ? Timers_EndsIn() : -1.0;
-	if (seconds >= 0.0)
-	{
-		event.SetFloat("ends_in", seconds);
-	}
+	Timers_Tell(event);
 	return event;
 }
 
