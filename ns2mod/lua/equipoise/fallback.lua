@@ -12,14 +12,15 @@ local function CountOf(split, letter)
     return count
 end
 
--- The largest split that so many can fill, and whose sides are even with the commanders in them. One that does not fit
--- the ids is none.
+-- The largest split that so many can fill, and whose sides are even with the commanders in them; around a lead of two
+-- and more who is left over has to make them so. One that does not fit the ids is none.
 local function Largest(cache, present, lead)
     for i = #cache.splits, 1, -1 do
         local split = cache.splits[i]
         local first, second = CountOf(split, "A"), CountOf(split, "B")
-        local placed = first + second
-        if #split == #cache.ids and placed > 0 and placed <= present and math.abs(first - second + lead) <= 1 then
+        local gap, left = first - second, present - first - second
+        local even = math.abs(gap + lead) <= 1 or (gap == 0 and left >= math.abs(lead) - 1)
+        if #split == #cache.ids and first + second > 0 and left >= 0 and even then
             return split
         end
     end
