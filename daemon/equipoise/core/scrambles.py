@@ -277,7 +277,13 @@ def _without_moves(state: State, event: SplitSolved) -> Effects:
     state.memory = replace(state.memory, pending=None, tally=state.memory.tally.scrambled())
     chance = percent(event.after.chance if event.after else None)
     text = Text(Phrase.SHUFFLE_NEEDLESS, (state.side_name(Side.A), chance, cause(state, event)))
-    return (_logged(state, event), Say(text), *chosen, *in_freeze(state))
+    return (_logged(state, event), Say(text), *chosen, *kept(_held(event), said=True), *in_freeze(state))
+
+
+def _held(event: SplitSolved) -> Stayed:
+    """Who was held on their side when a scramble was solved, and why."""
+    scrambled = event.ask.purpose in _SCRAMBLES
+    return {entry.id: entry.held for entry in event.ask.entries if scrambled and entry.stays and entry.held}
 
 
 def _logged(state: State, event: SplitSolved, order: OrderId | None = None) -> LogDecision:
@@ -316,7 +322,6 @@ def done(state: State, answer: OrderDone, now: float) -> Effects:
     """The script has carried out an assignment, but for players who could not be moved."""
     event = state.assigned.pop(answer.order)
     scrambled = event.ask.purpose in _SCRAMBLES
-    held = {one.id: one.held for one in event.ask.entries if scrambled and one.stays and one.held}
     if answer.stayed:
         event = replace(event, split=_with_stayed(state, event.split, answer.stayed), after=None)
         state.hold(answer.stayed)
@@ -325,7 +330,7 @@ def done(state: State, answer: OrderDone, now: float) -> Effects:
     locked = _make_teams(state, split, now)
     chosen = shuffles.done(state, event) if event.ask.purpose is Purpose.SHUFFLE else ()
     messages = (*_tell_bench(event), *(_tell_scramble(state, event) if scrambled else ()), *chosen)
-    stayed = kept({**held, **answer.stayed}, answer.order, said=True)
+    stayed = kept({**_held(event), **answer.stayed}, answer.order, said=True)
     return (*unlocked, *locked, *messages, *stayed, *in_freeze(state))
 
 
@@ -336,7 +341,7 @@ def _with_stayed(state: State, split: Split, stayed: Stayed) -> Split:
     return Split(*(tuple(one for one, side in placed.items() if side is there) for there in (Side.A, Side.B, None)))
 
 
-def kept(stayed: Stayed, order: OrderId, *, said: bool = False) -> Effects:
+def kept(stayed: Stayed, order: OrderId | None = None, *, said: bool = False) -> Effects:
     """Log who could not be moved, by reason; `said`: all players read it."""
     by_reason: dict[str, tuple[PlayerId, ...]] = {}
     for player, why in stayed.items():
