@@ -102,12 +102,12 @@ def test_a_due_scramble_is_carried_out_in_the_freeze_time_of_the_next_round() ->
 
 
 def outcome(
-    text: str, teams: str, after: float, ratings: Mapping[str, float] | None = None
+    text: str, teams: str, after: float, ratings: Mapping[str, float] | None = None, *, held: str = ""
 ) -> tuple[Session, list[Effect]]:
     """What follows when a due scramble is solved with these teams, of which A wins with the chance `after`."""
     session = begun(Mode.KOTH, text, ratings=ratings)
     play(session, [(100.0, ended(finished("r1", A, text, captures=(1, 0)), 100.0))])
-    question = asked(session, (110.0, started(text, 110.0)))
+    question = asked(session, (110.0, started(text, 110.0, held=held)))
     found = split(teams)
     skills = {entry.id: (ratings or {}).get(entry.id, 2000.0) for entry in question.entries}
     outlooks = map(Outlook.alone, (0.7, after))
@@ -151,6 +151,12 @@ def test_beyond_55_per_cent_the_line_does_not_call_the_teams_balanced(after: flo
     effects = play(session, [(111.0, e.OrderDone(111.0, OrderId("o1")))])
     why = [SHUTOUT] if phrase is Phrase.SCRAMBLED else [SHUTOUT, Text(Phrase.CAUSE_RULES)]
     assert of(Say, effects) == [Say(Text(phrase, ("RED", f"{100 * after:.0f}", *why)))]
+
+
+def test_players_who_cannot_be_moved_are_the_cause_where_no_other_holds() -> None:
+    session, _ = outcome("abgh|cdef", "abgc|hdef", 0.65, held="ab")
+    (said,) = of(Say, play(session, [(111.0, e.OrderDone(111.0, OrderId("o1")))]))
+    assert said == Say(Text(Phrase.SCRAMBLED_UNEVEN, ("RED", "65", SHUTOUT, Text(Phrase.CAUSE_HELD))))
 
 
 def test_a_bot_counts_towards_the_sizes_that_players_read_of() -> None:

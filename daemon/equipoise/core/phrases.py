@@ -56,6 +56,7 @@ class Phrase(Enum):
     CAUSE_STAR = "one player is far above all others"
     CAUSE_FRIENDS = "friends stay together"
     CAUSE_FEW = "too few players to choose from"
+    CAUSE_HELD = "some players cannot be moved now"
     CAUSE_RULES = "this server's rules allow no better split"
     SCRAMBLE_CANCELLED = "The pending new teams were cancelled."
     BENCHED = "You sit out this round: you have sat out least often."

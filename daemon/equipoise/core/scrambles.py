@@ -396,6 +396,8 @@ def _cause(state: State, event: SplitSolved) -> Phrase:
         return Phrase.CAUSE_FRIENDS
     if _star_decides(state, event, likely):
         return Phrase.CAUSE_STAR
+    if any(entry.held for entry in event.ask.entries):
+        return Phrase.CAUSE_HELD
     return Phrase.CAUSE_FEW if len(event.ask.entries) <= FEW_PLAYERS else Phrase.CAUSE_RULES
 
 

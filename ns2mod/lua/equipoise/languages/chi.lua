@@ -32,6 +32,7 @@ local texts = {
     Equipoise_CauseStar = "有一名玩家远强于其他人",
     Equipoise_CauseFriends = "好友保持同队",
     Equipoise_CauseFew = "可供分配的玩家太少",
+    Equipoise_CauseHeld = "部分玩家现在不能换边",
     Equipoise_CauseRules = "本服务器的规则不允许更好的分队",
     Equipoise_ScrambleCancelled = "已取消待进行的重新分队。",
     Equipoise_Unrated = "本回合不计入评分：",

@@ -32,6 +32,7 @@ local texts = {
     Equipoise_CauseStar = "ein Spieler ist viel stärker als alle anderen",
     Equipoise_CauseFriends = "Freunde bleiben zusammen",
     Equipoise_CauseFew = "zu wenige Spieler zur Auswahl",
+    Equipoise_CauseHeld = "manche Spieler sind gerade nicht verschiebbar",
     Equipoise_CauseRules = "die Regeln dieses Servers erlauben keine bessere Aufteilung",
     Equipoise_ScrambleCancelled = "Die anstehende Neuverteilung wurde abgesagt.",
     Equipoise_Unrated = "Diese Runde wird nicht gewertet:",

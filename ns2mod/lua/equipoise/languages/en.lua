@@ -32,6 +32,7 @@ local texts = {
     Equipoise_CauseStar = "one player is far above all others",
     Equipoise_CauseFriends = "friends stay together",
     Equipoise_CauseFew = "too few players to choose from",
+    Equipoise_CauseHeld = "some players cannot be moved now",
     Equipoise_CauseRules = "this server's rules allow no better split",
     Equipoise_ScrambleCancelled = "The pending new teams were cancelled.",
     Equipoise_Unrated = "This round is not rated:",

@@ -32,6 +32,7 @@ local texts = {
     Equipoise_CauseStar = "un jugador está muy por encima de los demás",
     Equipoise_CauseFriends = "los amigos siguen juntos",
     Equipoise_CauseFew = "hay muy pocos jugadores para elegir",
+    Equipoise_CauseHeld = "ahora no se puede mover a algunos jugadores",
     Equipoise_CauseRules = "las reglas de este servidor no permiten un reparto mejor",
     Equipoise_ScrambleCancelled = "Se ha cancelado la mezcla pendiente.",
     Equipoise_Unrated = "Esta ronda no se puntúa:",

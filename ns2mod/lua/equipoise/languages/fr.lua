@@ -32,6 +32,7 @@ local texts = {
     Equipoise_CauseStar = "un joueur est très au-dessus des autres",
     Equipoise_CauseFriends = "les amis restent ensemble",
     Equipoise_CauseFew = "trop peu de joueurs pour choisir",
+    Equipoise_CauseHeld = "certains joueurs ne peuvent pas bouger",
     Equipoise_CauseRules = "les règles de ce serveur ne permettent pas mieux",
     Equipoise_ScrambleCancelled = "Le mélange prévu est annulé.",
     Equipoise_Unrated = "Cette manche n'est pas cotée :",

@@ -32,6 +32,7 @@ local texts = {
     Equipoise_CauseStar = "jeden gracz jest o wiele lepszy od reszty",
     Equipoise_CauseFriends = "przyjaciele grają razem",
     Equipoise_CauseFew = "za mało graczy d\111 wyboru",
+    Equipoise_CauseHeld = "niektórych graczy nie można teraz przenieść",
     Equipoise_CauseRules = "zasady serwera nie pozwalają na lepszy podział",
     Equipoise_ScrambleCancelled = "Zaplanowane mieszanie odwołano.",
     Equipoise_Unrated = "Ta runda nie jest oceniana:",

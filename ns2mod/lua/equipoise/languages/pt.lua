@@ -32,6 +32,7 @@ local texts = {
     Equipoise_CauseStar = "um jogador está muito acima dos outros",
     Equipoise_CauseFriends = "os amigos ficam juntos",
     Equipoise_CauseFew = "há poucos jogadores para escolher",
+    Equipoise_CauseHeld = "alguns jogadores não podem ser movidos agora",
     Equipoise_CauseRules = "as regras deste servidor não permitem divisão melhor",
     Equipoise_ScrambleCancelled = "A mistura pendente foi cancelada.",
     Equipoise_Unrated = "Esta rodada não é pontuada:",

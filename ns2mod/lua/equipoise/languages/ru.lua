@@ -32,6 +32,7 @@ local texts = {
     Equipoise_CauseStar = "один игрок намного сильнее всех",
     Equipoise_CauseFriends = "друзья играют вместе",
     Equipoise_CauseFew = "мало игроков для выбора",
+    Equipoise_CauseHeld = "кого-то нельзя перевести",
     Equipoise_CauseRules = "правила не дают разделить лучше",
     Equipoise_ScrambleCancelled = "Назначенное перемешивание отменено.",
     Equipoise_Unrated = "Этот раунд не оценивается:",
