@@ -155,8 +155,10 @@ def test_beyond_55_per_cent_the_line_does_not_call_the_teams_balanced(after: flo
 
 def test_players_who_cannot_be_moved_are_the_cause_where_no_other_holds() -> None:
     session, _ = outcome("abgh|cdef", "abgc|hdef", 0.65, held="ab")
-    (said,) = of(Say, play(session, [(111.0, e.OrderDone(111.0, OrderId("o1")))]))
+    said, names = of(Say, play(session, [(111.0, e.OrderDone(111.0, OrderId("o1")))]))
     assert said == Say(Text(Phrase.SCRAMBLED_UNEVEN, ("RED", "65", SHUTOUT, Text(Phrase.CAUSE_HELD))))
+    assert isinstance(names, Say)
+    assert names.text.phrase is Phrase.HELD_DUEL
 
 
 def test_a_bot_counts_towards_the_sizes_that_players_read_of() -> None:
