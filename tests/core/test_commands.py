@@ -357,6 +357,12 @@ def test_balance_with_nothing_to_balance_says_so(text: str, phase: e.Phase) -> N
     assert play(session, [(1.0, command("balance"))]) == [tell(Text(Phrase.NOTHING_TO_BALANCE))]
 
 
+def test_balance_says_why_a_gap_stays_and_not_that_the_sides_are_even() -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    play(session, [(1.0, seen("abcd|ef", immune="abcd"))])
+    assert play(session, [(2.0, command("balance"))]) == [tell(Text(Phrase.GAP_STAYS, ("4", "2")))]
+
+
 def test_in_arena_balance_is_left_to_the_next_round_start() -> None:
     session = begun(Mode.ARENA, "abcd|ef")
     assert play(session, [(1.0, command("balance"))]) == [tell(Text(Phrase.CANNOT_BALANCE_ARENA))]

@@ -83,7 +83,7 @@ def test_no_player_is_moved_in_the_last_thirty_seconds_of_a_round() -> None:
 def test_an_answer_that_comes_in_the_last_thirty_seconds_orders_nothing() -> None:
     session = uneven()
     play(session, [(0.0, e.RosterSeen(0.0, roster("abcd|ef"), ends_in=31.0))])
-    assert solve(session, now=2.0) == []
+    assert solve(session, now=2.0) == [LogDecision("kept", Text(Phrase.GAP_QUIET, ("4", "2")))]
 
 
 def test_a_move_that_was_not_carried_out_before_the_last_thirty_seconds_is_cancelled() -> None:
@@ -95,6 +95,28 @@ def test_a_move_that_was_not_carried_out_before_the_last_thirty_seconds_is_cance
     assert session.tick(5.0) == (Cancel(FIRST),)
     assert session.deadline() is None
     assert not of(AskMoves, play(session, [(6.0, e.Heartbeat(6.0))]))
+
+
+# Why it does not come.
+
+
+def test_a_gap_that_stays_is_explained_once_for_as_long_as_its_reason_holds() -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    nobody = LogDecision("kept", Text(Phrase.GAP_STAYS, ("4", "2")))
+    assert of(LogDecision, play(session, [(1.0, seen("abcd|ef", immune="abcd"))])) == [nobody]
+    assert of(LogDecision, play(session, [(2.0, seen("abcd|ef", carrier="ab", immune="cd"))])) == []
+    assert of((LogDecision, AskMoves), play(session, [(3.0, seen("abcd|ef"))])) == [session.state.asked_moves]
+    play(session, [(5.0, seen("abc|def")), (6.0, e.Heartbeat(6.0))])
+    assert of(LogDecision, play(session, [(7.0, seen("abcd|ef", immune="abcd"))])) == [nobody]
+    quiet = LogDecision("kept", Text(Phrase.GAP_QUIET, ("4", "2")))
+    assert of(LogDecision, play(session, [(8.0, seen("abcd|ef", 8.0, ends_in=20.0))])) == [quiet]
+
+
+def test_a_gap_of_which_only_a_part_can_be_closed_is_explained_beside_the_moves() -> None:
+    effects = play(begun(Mode.KOTH, "ab|cd"), [(1.0, seen("abcdef|gh", immune="abcde"))])
+    assert of(LogDecision, effects) == [LogDecision("kept", Text(Phrase.GAP_STAYS, ("6", "2")))]
+    (question,) = of(AskMoves, effects)
+    assert question.movable == ids("f")  # type: ignore[union-attr]
 
 
 # How it ends.

@@ -8,6 +8,7 @@ import sqlite3
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ import pytest
 from equipoise import ratings
 from equipoise.core import effects as f
 from equipoise.core import events as e
-from equipoise.core.model import DueIf, Mode, OrderId, RoundId, Side
+from equipoise.core.model import DueIf, Mode, OrderId, Roster, RoundId, Side
 from equipoise.core.phrases import Phrase, Text
 from equipoise.errors import ScriptError
 from tests.hosts import BOOT, Rig, played, player, roster, round_of
@@ -294,6 +295,16 @@ async def test_a_dry_balance_names_who_would_move(rig: Rig) -> None:
     assert answer.ok
     (line,) = answer.lines
     assert line.phrase is Phrase.DRY_RUN_LINE
+
+
+@played
+async def test_a_dry_balance_says_why_a_gap_stays(rig: Rig) -> None:
+    here = Roster(tuple(replace(entry, immune=True) for entry in roster([1, 2, 3, 4], [5, 6]).entries))
+    await rig.hello(here, mode=Mode.KOTH, phase=e.Phase.RUNNING)
+
+    answer = await rig.host.command(("balance",), "test", dry=True)
+
+    assert (answer.ok, answer.lines) == (False, (Text(Phrase.GAP_STAYS, ("4", "2")),))
 
 
 @played

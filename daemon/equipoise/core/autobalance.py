@@ -116,17 +116,30 @@ def check(state: State, now: float, *, forced: bool = False) -> Effects:
     if state.gap_since is None:
         state.gap_since = now
     if _quiet(state, now):
-        return _cancel_all(state)
+        return (*_cancel_all(state), *_explain(state, gap, Phrase.GAP_QUIET))
     if state.asked_moves is not None:
         return ()
     candidates = _candidates(state, gap, now)
+    explained = _explain(state, gap, Phrase.GAP_STAYS if len(candidates) < gap.count else None)
     if _answered(state, gap, min(gap.count, len(candidates))):
-        return ()
+        return explained
     cancelled = _cancel_all(state)
     if not candidates:
-        return cancelled
+        return (*cancelled, *explained)
     state.asked_moves = _question(state, gap, candidates)
-    return (*cancelled, state.asked_moves)
+    return (*cancelled, *explained, state.asked_moves)
+
+
+def _explain(state: State, gap: Gap, phrase: Phrase | None) -> Effects:
+    """Log why a gap has fewer moves than it needs, once for as long as this is so; None: it has them."""
+    reason = Text(phrase, _sizes(state, gap.larger)) if phrase is not None else None
+    known, state.gap_reason = state.gap_reason, reason
+    return (LogDecision("kept", reason),) if reason is not None and reason != known else ()
+
+
+def _sizes(state: State, larger: Side) -> tuple[str, str]:
+    count = state.roster.sizes()
+    return (str(count[larger]), str(count[larger.other]))
 
 
 def _held_back(state: State) -> Effects:
@@ -179,13 +192,16 @@ def proposal(state: State, now: float) -> AskMoves | None:
 
 
 def needless(state: State) -> Text:
-    """What an admin reads who would have a gap closed where there is nothing to do."""
-    return no_moves(state.no_moves) if state.no_moves else Text(Phrase.NOTHING_TO_BALANCE)
+    """What an admin reads whose `balance` would move nobody."""
+    if state.no_moves:
+        return no_moves(state.no_moves)
+    gap = Gap.of(state.roster) if state.phase is Phase.RUNNING else None
+    return Text(Phrase.GAP_STAYS, _sizes(state, gap.larger)) if gap else Text(Phrase.NOTHING_TO_BALANCE)
 
 
 def forget(state: State) -> Effects:
     """The gap is closed, or may not be closed now: cancel the moves under way."""
-    state.gap_since, state.forced = None, False
+    state.gap_since, state.gap_reason, state.forced = None, None, False
     return _cancel_all(state)
 
 
@@ -234,9 +250,8 @@ def solved(state: State, event: MovesSolved, now: float) -> Effects:
     assert state.gap_since is not None, "a question is forgotten with its gap"
     # The deadline counts from when the gap was seen: a slow answer does not give the players longer.
     left = max(0.0, _deadline_seconds(state) - (now - state.gap_since))
-    count = state.roster.sizes()
     larger = event.ask.larger_side
-    reason = Text(Phrase.REASON_GAP, (str(count[larger]), str(count[larger.other])))
+    reason = Text(Phrase.REASON_GAP, _sizes(state, larger))
     quiet = 0.0 if state.forced else state.rules.autobalance.quiet_seconds
     effects: Effects = ()
     for player in event.players:

@@ -146,7 +146,8 @@ def _balance(state: State, event: Commanded, now: float) -> Effects:
     if state.arena:
         return _tell(event, Text(Phrase.CANNOT_BALANCE_ARENA))
     effects = autobalance.check(state, now, forced=True)
-    if state.gap_since is None:
+    stays = state.gap_reason is not None and state.asked_moves is None and not state.moves
+    if state.gap_since is None or stays:
         return (*effects, *_tell(event, autobalance.needless(state)))
     return effects
 

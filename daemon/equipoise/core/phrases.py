@@ -150,6 +150,8 @@ class Phrase(Enum):
     NOTHING_PENDING = "No new teams are pending."
     NOT_ENOUGH_PLAYERS = "Players needed: {1}, here: {2}."
     NOTHING_TO_BALANCE = "The sides are even: there is nobody to move."
+    GAP_STAYS = "{1} against {2}: no more players of the larger side may be moved now"
+    GAP_QUIET = "{1} against {2}: nobody is moved in the last seconds of a round"
     CANNOT_BALANCE_ARENA = "In arena the sides are made equal at the next round start."
     UNKNOWN_PLAYER = "No player is known as {1}."
     UNKNOWN_COMMAND = "Unknown command: {1}."
@@ -213,6 +215,7 @@ _REFUSALS = frozenset(
         Phrase.NO_MOVES_SUDDEN_DEATH,
         Phrase.NO_MOVES_OVERTIME,
         Phrase.NOTHING_TO_BALANCE,
+        Phrase.GAP_STAYS,
         Phrase.CANNOT_BALANCE_ARENA,
         Phrase.UNKNOWN_PLAYER,
         Phrase.UNKNOWN_COMMAND,

@@ -29,7 +29,7 @@ from equipoise.core.model import (
     Split,
     SplitCache,
 )
-from equipoise.core.phrases import Phrase
+from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from equipoise.core.voices import Voices
 
@@ -97,6 +97,8 @@ class State:
     """The moves that are being solved."""
     gap_since: float | None = None
     """When the present gap was first seen; None while there is none."""
+    gap_reason: Text | None = None
+    """Why the present gap has fewer moves than it needs; None while it has them."""
     forced: bool = False
     """An admin asked to close the gap, no matter how soon the round ends."""
     unmovable: frozenset[PlayerId] = frozenset()
