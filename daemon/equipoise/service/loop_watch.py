@@ -27,7 +27,7 @@ from equipoise.service.repeats import Repeats
 
 EVERY_SECONDS = 0.1
 LATE_SECONDS = 0.1
-"""A loop that is held for the two together is always seen. All this takes a thousandth of a processor."""
+"""A loop that is held for the two together is always seen. All this takes a quarter of a per cent of a processor."""
 STUCK_SECONDS = 5.0
 LEAST_USED = 0.1
 """Of the time, on the processor: what runs beside many other programs gets so much at least."""
