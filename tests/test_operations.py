@@ -50,6 +50,7 @@ def metrics_of_a_server_with_rcon_and_a2s(folder: Path) -> str:
         balanced = CONFIG.replace("[pool.main]", "[pool.main]\nbalance = 'trueskill'")
         with running(folder, balanced.replace("[server.ns2-1]", keys)) as daemon:
             daemon.post(batch(1, HELLO, ROSTER, ended(1)))
+            daemon.post(batch(2, {"kind": "of another version"}))
             game_server.sendto(SIMPLE + info(), game_server.recvfrom(1500)[1])
             while "equipoise_query_players" not in (text := daemon.call("GET", "/metrics").raw.decode()):
                 time.sleep(0.01)

@@ -115,7 +115,9 @@ def test_decisions_have_names_sides_chances_and_seconds(house: House, evening: s
     assert cells(head) == ["TIME", "SERVER", "DECISION", "REASON", "CHANCE", "PLAYERS"]
     scramble = next(line for line in lines if "  scramble  " in line)
     assert re.match(TIME, scramble)
-    assert re.search(r"RED \d\d % → \d\d %  \w+(, \w+)* → RED; \w+(, \w+)* → BLU$", scramble)
+    assert re.search(
+        r"RED \d\d % → \d\d %  \w+(, \w+)* → RED; \w+(, \w+)* → BLU \(too few players to choose from\)$", scramble
+    )
     assert any(line.endswith("Ann stays on RED") for line in lines if "  kept  " in line)
     assert lines[-1].startswith("CHANCE: of the first side to win, before → after (with its 80 % interval, where")
 
