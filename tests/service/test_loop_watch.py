@@ -132,6 +132,41 @@ def test_the_thread_ends_with_the_watch() -> None:
     assert "loop watch" not in {thread.name for thread in threading.enumerate()}
 
 
+class HeldUp(threading.Event):
+    """An event whose thread has no turn while it clears it, until another one has set it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clearing = threading.Event()
+
+    def clear(self) -> None:
+        self.clearing.set()
+        self.wait()
+        super().clear()
+
+
+ENDED_EARLY = f"""
+import asyncio, faulthandler
+from equipoise.service.loop_watch import LoopWatch
+from equipoise.service.metrics import Metrics
+from {__name__} import HeldUp
+
+async def main():
+    watch = LoopWatch(Metrics())
+    watch._answered = answered = HeldUp()
+    watch.start()
+    await asyncio.to_thread(answered.clearing.wait)
+    watch.close()
+
+faulthandler.dump_traceback_later(30, exit=True)
+asyncio.run(main())
+"""
+
+
+def test_a_watch_that_is_ended_just_before_it_asks_ends() -> None:
+    subprocess.run([sys.executable, "-c", ENDED_EARLY], check=True)
+
+
 STOPPED = """
 import asyncio, logging, sys
 from equipoise.service.loop_watch import LoopWatch

@@ -78,7 +78,8 @@ class LoopWatch:
         answered, stuck, stack = False, False, self._stack() if seized else ""
         self._answered.clear()
         self._loop.call_soon_threadsafe(self._answer)
-        while not answered:
+        # `close` may come before the clearing above, and then waits for this thread: no answer comes.
+        while not answered and not self._ended.is_set():
             wait = self._wait(self._answered, LATE_SECONDS)
             answered, seized, not_run = wait.happened, seized + wait.seized, not_run + wait.not_run
             if wait.seized or not answered:
