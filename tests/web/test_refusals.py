@@ -19,7 +19,7 @@ from equipoise.errors import ScriptError
 from equipoise.service import repeats
 from equipoise.service.log import JournalFormatter
 from equipoise.service.metrics import Metrics
-from equipoise.service.unserved import REMEMBERED_SECONDS, RefusedBatches
+from equipoise.service.unserved import MOST_KINDS, REMEMBERED_SECONDS, RefusedBatches
 from equipoise.web import Refusals, refusals
 from tests.web.daemon import CONFIG, SECRETS, Daemon, running
 from tests.wire.samples import HELLO, RED, ROUND, body, posted
@@ -342,3 +342,19 @@ def test_refusals_of_yesterday_are_over_and_their_number_is_bounded() -> None:
 
     found = asyncio.run(noted()).current(60_000.0)
     assert [each.path for each in found] == [f"$.{number}" for number in range(92, 100)]
+
+
+def test_a_script_that_sends_ever_other_kinds_of_events_does_not_fill_memory() -> None:
+    async def noted() -> RefusedBatches:
+        refused = RefusedBatches(ServerId("arena-1"))
+        for number in range(200):
+            error = refusal()
+            error.kinds = (f"kind{number}", "round_ended")
+            refused.note(error, None, float(number))
+        refused.close()
+        return refused
+
+    (found,) = asyncio.run(noted()).current(200.0)
+    assert found.count == 200
+    assert {"round_ended", "kind199"} <= set(found.kinds)
+    assert len(found.kinds) == MOST_KINDS

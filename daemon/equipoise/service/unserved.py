@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from equipoise.core.model import ServerId
 from equipoise.errors import ScriptError
@@ -21,6 +22,8 @@ REMEMBERED_SECONDS = 86400.0
 kinds within a day."""
 MOST_REFUSED = 8
 """Kinds of refusals of one server that are told apart."""
+MOST_KINDS = 32
+"""Kinds of events that are kept of one refusal: more than the protocol has, but a script may send any words."""
 CUT = 200
 """Characters that are kept of a message, and of a path."""
 
@@ -109,14 +112,14 @@ class RefusedBatches:
         before, _ = self._now.pop(key, (None, None))
         if before is not None and epoch - before.last >= REMEMBERED_SECONDS:
             before = None
-        kinds = {*refusal.kinds, *(before.kinds if before else ())}
+        kinds = [*refusal.kinds, *(before.kinds if before else ())]
         self._now[key] = refused = (
             RefusedBatch(
                 code=refusal.code,
                 status=refusal.status,
                 path=path,
                 message=message,
-                kinds=tuple(sorted(defused(kind)[:CUT] for kind in kinds)),
+                kinds=tuple(sorted(islice(dict.fromkeys(defused(kind)[:CUT] for kind in kinds), MOST_KINDS))),
                 count=before.count + 1 if before else 1,
                 since=before.since if before else epoch,
                 last=epoch,
