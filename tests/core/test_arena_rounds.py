@@ -6,7 +6,7 @@ import pytest
 
 from equipoise.core import events as e
 from equipoise.core.asks import AskSplit, CacheSplits, Purpose
-from equipoise.core.effects import Assign, Effect, LogDecision, RecordRound, Tell
+from equipoise.core.effects import Assign, Effect, LogDecision, RecordRound, Say, Tell
 from equipoise.core.model import Mode, PlayerId, Side
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.session import Session
@@ -358,3 +358,15 @@ def test_the_cache_holds_players_with_a_class() -> None:
     (cached,) = of(CacheSplits, effects)
     assert isinstance(cached, CacheSplits)
     assert {entry.id for entry in cached.entries} == set(ids("abcde"))
+
+
+def test_who_sits_out_by_a_scramble_that_moves_nobody_reads_so_and_no_other_teams_follow_it() -> None:
+    session = evening("ab|cd|e")
+    play(session, [(0.0, command("scramble", "next"))])
+    asked = question(play(session, [(1.0, started("ab|cd|e"))]))
+    effects = play(session, [(1.0, answer(asked, RATINGS | {PlayerId("e"): 500.0}))])
+    assert [each.text.phrase for each in of(Say, effects)] == [Phrase.SHUFFLE_NEEDLESS]
+    assert of(Tell, effects) == [Tell(PlayerId("e"), (Text(Phrase.BENCHED),))]
+    assert of(AskSplit, effects) == []
+    play(session, [(2.0, went_live("r4", "ab|cd|e"))])
+    assert session.memory.benched[PlayerId("e")].times == 1

@@ -269,15 +269,17 @@ def _order(state: State, event: SplitSolved) -> Effects:
 def _without_moves(state: State, event: SplitSolved) -> Effects:
     """End a scramble that moves nobody: what was due and the streak are over, players read why, and nobody is locked.
 
-    A shuffle that nobody asked for passes in silence.
+    Arena's bench is the one of this split. A shuffle that nobody asked for passes in silence.
     """
     chosen = shuffles.without_moves(state, event) if state.ns2 else ()
     if state.memory.pending is None:
         return ()
     state.memory = replace(state.memory, pending=None, tally=state.memory.tally.scrambled())
+    state.teams_made = state.teams_made or state.arena
     chance = percent(event.after.chance if event.after else None)
     text = Text(Phrase.SHUFFLE_NEEDLESS, (state.side_name(Side.A), chance, cause(state, event)))
-    return (_logged(state, event), Say(text), *chosen, *kept(_held(event), said=True), *in_freeze(state))
+    told = (*_tell_bench(event), Say(text), *chosen)
+    return (_logged(state, event), *told, *kept(_held(event), said=True), *in_freeze(state))
 
 
 def _held(event: SplitSolved) -> Stayed:
