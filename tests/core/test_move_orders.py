@@ -342,7 +342,9 @@ def test_the_next_round_knows_nothing_of_sudden_death() -> None:
 def test_a_move_that_came_when_nobody_may_be_moved_says_nothing_of_its_player() -> None:
     session = uneven("abcd|ef")
     (order,) = moves(solve(session))
-    play(session, [(1.0, e.OrderFailed(1.0, order.order, "no_moves"))])
+    assert not of((AskMoves, Move), play(session, [(1.0, e.OrderFailed(1.0, order.order, "no_moves"))]))
+    assert "roster" in session.state.wants
+    play(session, [(2.0, seen("abcd|ef"))])
     assert order.player in question(session).movable
 
 

@@ -284,10 +284,14 @@ def failed(state: State, answer: OrderFailed, now: float) -> Effects:
     """A player could not be moved: they are not tried again in this round, or while they are held."""
     move = state.moves.pop(answer.order)
     state.hold(answer.stayed)
-    if answer.reason == "quiet":
-        state.ends_at = now + state.rules.autobalance.quiet_seconds  # until the script's next roster says when
+    if answer.reason in _OF_THE_ROUND:
+        # No move is ordered until the script's next roster says what is so: it would fail at once, again and again.
         state.wants |= {"roster"}
-    if move.player not in answer.stayed and answer.reason not in _OF_THE_ROUND:
+        if answer.reason == "quiet":
+            state.ends_at = now + state.rules.autobalance.quiet_seconds
+        else:
+            state.no_moves = state.no_moves or "no"
+    elif move.player not in answer.stayed:
         state.unmovable |= {move.player}
     log = LogDecision("failed", move.reason, answer.order, players=(move.player,))
     return (log, *scrambles.kept(answer.stayed, answer.order), *check(state, now))
