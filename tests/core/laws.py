@@ -134,7 +134,9 @@ class LawfulServer:
 
     def judge_one(self, effect: Effect) -> None:
         if isinstance(effect, Assign | Move | Place | Lock | OpenVote):
-            assert self.session.state.map_level.level == "balance"
+            # Who asked before a reload changed the level still gets an answer: the side that they want.
+            as_wished = isinstance(effect, Place) and effect.reason.phrase is Phrase.REASON_ALLOWED
+            assert self.session.state.map_level.level == "balance" or as_wished
         match effect:
             case Assign():
                 self.judge_assign(effect)
@@ -207,7 +209,7 @@ class LawfulServer:
         """Players of the bench whom the split was not about: on a side in arena's freeze, but late or not ready."""
         state = self.session.state
         here = {entry.id for entry in state.balanced_roster().eligible()}
-        others = {entry.id for entry in state.roster.humans() if entry.side is not None and not entry.held} - here
+        others = {entry.id for entry in state.roster.humans() if entry.side is not None and not entry.stays} - here
         assert others <= set(split.bench) or not state.arena
         return others & set(split.bench)
 

@@ -229,7 +229,7 @@ class AnyServer(LawfulServer, RuleBasedStateMachine):
     @precondition(lambda self: self.orders)
     @rule(
         n=st.integers(0, 9),
-        how=st.sampled_from(["done", "done", "failed", "held", "partial", "twice", "never"]),
+        how=st.sampled_from(["done", "done", "dead_end", "no_moves", "quiet", "held", "partial", "twice", "never"]),
         shown=st.booleans(),
     )
     def order_answered(self, n: int, how: str, shown: bool) -> None:
@@ -240,9 +240,8 @@ class AnyServer(LawfulServer, RuleBasedStateMachine):
             return
         named = (order.player,) if isinstance(order, Move) else (*order.split.a, *order.split.b)
         stayed = {} if self.mode is Mode.NS2 else dict.fromkeys(named[:1], "duel")
-        if how in ("failed", "held"):
-            reason, who = (how, stayed) if how == "held" else ("dead_end", {})
-            self.happens(e.OrderFailed(self.now, order.order, reason, who))
+        if how in ("dead_end", "no_moves", "quiet", "held"):
+            self.happens(e.OrderFailed(self.now, order.order, how, stayed if how == "held" else {}))
             return
         if how == "partial" and isinstance(order, Assign):
             before = self.roster

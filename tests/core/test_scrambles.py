@@ -8,7 +8,7 @@ import pytest
 
 from equipoise.core import events as e
 from equipoise.core.asks import AskSplit, CacheSplits, Moment, Purpose
-from equipoise.core.effects import Assign, Effect, Lock, LogDecision, Say, Unlock
+from equipoise.core.effects import Assign, Effect, Lock, LogDecision, Say, Tell, Unlock
 from equipoise.core.model import Entry, Mode, OrderId, PlayerId, Split, SplitCache
 from equipoise.core.outlook import Outlook
 from equipoise.core.phrases import Phrase, Text
@@ -596,6 +596,14 @@ def test_without_a_solver_the_cached_split_leaves_who_is_held() -> None:
     order = assigned(play(session, [(200.0, e.SolveFailed(question, "too slow"))]))  # type: ignore[arg-type]
     assert {"b", "c"} <= set(order.split.a)
     assert (len(order.split.a), len(order.split.b)) == (4, 4)
+
+
+def test_where_all_stay_on_one_side_no_split_is_asked_for_and_the_scramble_stays_due() -> None:
+    session = pending()
+    effects = play(session, [(100.0, started("|abcd", held="abcd"))])
+    assert of((AskSplit, Assign), effects) == []
+    assert play(session, [(101.0, command("scramble", "dry"))]) == [Tell(PlayerId("a"), (Text(Phrase.NO_ANSWER),))]
+    assert session.memory.pending is not None
 
 
 def test_a_coach_who_waits_is_no_player_of_a_split() -> None:

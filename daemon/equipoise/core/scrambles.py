@@ -180,11 +180,13 @@ def ask(
     dry: bool = False,
     by: PlayerId | None = None,
 ) -> Effects:
-    """Ask for a split of the players who are here now.
+    """Ask for a split of the players who are here now, unless all of them stay on one side.
 
     `dry`: the answer is shown to the player `by` and nothing is ordered.
     """
     question = replace(_question(state, purpose, reason), moment=moment, by=by, dry=dry)
+    if 0 in question.sizes:
+        return not_solved(state, question)
     if not dry:
         state.asked = question
     return (question,)
