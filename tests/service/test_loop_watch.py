@@ -164,7 +164,7 @@ asyncio.run(main())
 
 
 def test_a_watch_that_is_ended_just_before_it_asks_ends() -> None:
-    subprocess.run([sys.executable, "-c", ENDED_EARLY], check=True)
+    assert subprocess.run([sys.executable, "-c", ENDED_EARLY], check=False).returncode == 0
 
 
 STOPPED = """
