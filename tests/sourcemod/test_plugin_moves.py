@@ -389,9 +389,10 @@ def test_a_capture_that_adds_time_is_told(game: Game, daemon: Daemon, plugin: Pl
     assert [ends - before >= 55 for ends, _, _ in told(daemon)] == [True]  # type: ignore[operator]
 
 
+@pytest.mark.parametrize("reloaded", [False, True], ids=["", "after a reload"])
 @pytest.mark.parametrize(("quiet", "result"), [(30.0, "quiet"), (0.0, "")])
 def test_a_clock_that_began_to_run_meanwhile_stops_a_move(
-    game: Game, daemon: Daemon, plugin: Plugin, quiet: float, result: str
+    game: Game, daemon: Daemon, plugin: Plugin, quiet: float, result: str, reloaded: bool
 ) -> None:
     """The order came while the other side's clock ran: the daemon does not know yet that the round ends soon."""
     game.start_map("koth_harvest_final", SHORT)
@@ -404,6 +405,8 @@ def test_a_clock_that_began_to_run_meanwhile_stops_a_move(
     daemon.order("move", order="m-1", reason=WHY, id=ids(red)[0], side="blu", deadline=1.0, quiet=quiet)
     game.rcon("equipoise_poll")
     settle(game)
+    if reloaded:
+        game.reload(plugin)
     play.capture(game, BLU, 0)
     seconds_of_play(game, 3)
     assert daemon.results() == {"m-1": result}

@@ -266,6 +266,7 @@ JSONArray Moves_Save()
 		line.SetString("order", move.order);
 		line.SetString("id", move.id);
 		Players_SetSide(line, "side", move.side);
+		line.SetFloat("quiet", move.quiet);
 		line.SetFloat("deadline", move.deadline);
 		if (move.reason != null)
 		{
@@ -287,6 +288,7 @@ void Moves_Restore(JSONArray moves)
 		line.GetString("id", move.id, sizeof(Move::id));
 		move.serial = ++g_Serial;
 		move.side = Read_Side(line, "side");
+		move.quiet = line.GetFloat("quiet");
 		move.deadline = line.GetFloat("deadline");
 		move.reason = Read_Object(line, "reason");
 		delete line;
