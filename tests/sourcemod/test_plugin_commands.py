@@ -280,6 +280,26 @@ def test_every_player_reads_their_own_language(game: Game, daemon: Daemon, ann: 
     assert ann.chat[-1].startswith("\x04[Equipoise]\x01 ")
 
 
+@pytest.mark.parametrize("prefix", ["[Equipoise]", "[Fair teams on our servers]", "[Fair teams on our servers!]"])
+@pytest.mark.parametrize("name", ["Я", "Яr"])
+def test_a_line_that_is_too_long_ends_with_a_whole_character(
+    game: Game, daemon: Daemon, ann: Player, prefix: str, name: str
+) -> None:
+    """SourceMod fills its buffers byte by byte (atcprintf, AddString)."""
+    ann.language = "ru"
+    game.sm.convars["equipoise_chat_prefix"].set(prefix)
+    reason = {"phrase": "Equipoise_ReasonRounds", "args": ["12"]}
+    nested = {"phrase": "Equipoise_Scrambled", "args": [name, "52", reason]}
+    rules = {"phrase": "Equipoise_CauseRules", "args": []}
+    daemon.order("say", text={"phrase": "Equipoise_ScrambledUneven", "args": [name * 8, "61", nested, rules]})
+    daemon.order("say", text={"phrase": "Equipoise_Scrambled", "args": [name * 90, "61", reason]})
+    game.rcon("equipoise_poll")
+    settle(game)
+    for line in ann.chat[-2:]:
+        assert line.startswith(f"\x04{prefix}\x01 ")
+        assert len(line.encode()) > 200  # no half of a character, which encode() refuses
+
+
 INTERVALS = {
     "en": "(30 to 73)",
     "de": "(30 bis 73)",

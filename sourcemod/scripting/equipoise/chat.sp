@@ -138,7 +138,7 @@ static void ReadArgument(int client, JSONArray arguments, int index, char argume
 
 static void Show(int client, Text text)
 {
-	char line[LINE_SIZE], prefix[32];
+	char line[LINE_SIZE], prefix[32], whole[LINE_SIZE];
 	Translate(client, text, line, sizeof(line));
 	if (client == 0)
 	{
@@ -146,7 +146,9 @@ static void Show(int client, Text text)
 		return;
 	}
 	Settings_Text(Setting_ChatPrefix, prefix, sizeof(prefix));
-	PrintToChat(client, "\x04%s\x01 %s", prefix, line);
+	FormatEx(whole, sizeof(whole), "\x04%s\x01 %s", prefix, line);
+	DropPart(whole);
+	PrintToChat(client, "%s", whole);
 }
 
 static void Translate(int client, Text text, char[] line, int size)
@@ -159,5 +161,21 @@ static void Translate(int client, Text text, char[] line, int size)
 	else
 	{
 		FormatEx(line, size, "%s %s %s", text.phrase, text.one, text.two);  // of a newer daemon
+	}
+	DropPart(line);
+}
+
+// SourceMod fills a buffer byte by byte (atcprintf): what it left of a last character goes.
+static void DropPart(char[] text)
+{
+	int end = strlen(text);
+	int last = end - 1;
+	while (last > 0 && (text[last] & 0xC0) == 0x80)
+	{
+		last--;
+	}
+	if (end > 0 && last + GetCharBytes(text[last]) > end)
+	{
+		text[last] = '\0';
 	}
 }

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 from ..binding import Call, InGame, Text, native
 from ..machine import NativeError
-from ..memory import cut
 from .strings import raw, unraw
 
 if TYPE_CHECKING:
@@ -57,8 +56,8 @@ class Chat:
 
 
 def shortened(text: str) -> str:
-    """As much of a chat line as fits in a user message."""
-    return unraw(cut(raw(text), CHAT_BYTES))
+    """As much of a chat line as fits in a user message, which may end inside a character."""
+    return unraw(raw(text)[:CHAT_BYTES])
 
 
 @native()
