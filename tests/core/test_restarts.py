@@ -153,7 +153,26 @@ def test_a_round_of_the_remembered_session_counts_even_before_the_hello() -> Non
     effects = play(session, [(50.0, ended(finished("r8", A, mode=Mode.ARENA), 45.0))])
     assert session.memory.tally == Tally(8, 4, A, 3)
     assert session.memory.pending == DUE
-    assert [type(effect) for effect in effects] == [RecordRound, LogDecision, Say]
+    assert [type(effect) for effect in effects] == [RecordRound, LogDecision]
+
+
+@pytest.mark.parametrize("alone", [False, True], ids=["", "scrambled alone"])
+def test_what_a_late_round_makes_due_is_announced_when_it_is_known_who_is_here_and_that_nobody_has_done_it(
+    alone: bool,
+) -> None:
+    """A script that was not answered sends, in this order: who it is, rounds, what it did alone, and who is here."""
+    script: list[tuple[float, e.Event]] = [
+        (200.0, hello(phase=e.Phase.FREEZE, at=150.0)),
+        (200.0, ended(finished("r1", A, captures=(1, 0)), 140.0)),
+    ]
+    if alone:
+        script.append((200.0, e.ScrambledAlone(151.0, split("ad|bc"))))
+    session = begun(Mode.KOTH, "ab|cd")
+    assert of(Say, play(session, script)) == []
+    reason = Text(Phrase.REASON_NO_CAPTURE)
+    announced = [] if alone else [Say(Text(Phrase.SCRAMBLE_PENDING, (reason,)))]
+    assert of(Say, play(session, [(200.0, seen("ad|bc"))])) == announced
+    assert of(Say, play(session, [(201.0, seen("ad|bc"))])) == []
 
 
 def test_a_scramble_and_a_swap_of_the_remembered_session_count_even_before_the_hello() -> None:

@@ -193,7 +193,8 @@ def test_after_round_one_of_arena_a_scramble_is_due_after_any_outcome() -> None:
 def test_the_end_of_waiting_for_players_makes_a_scramble_due(mode: Mode) -> None:
     session = begun(mode, "ab|cd", phase=Phase.IDLE)
     reason = Text(Phrase.REASON_WAITING_ENDED)
-    effects = play(session, [(1.0, hello(mode, waiting=True)), (30.0, WaitingEnded(30.0))])
+    play(session, [(1.0, hello(mode, waiting=True)), (1.0, seen("ab|cd"))])
+    effects = play(session, [(30.0, WaitingEnded(30.0))])
     assert effects == [LogDecision("pending", reason), Say(Text(Phrase.SCRAMBLE_PENDING, (reason,)))]
 
 

@@ -51,11 +51,22 @@ _SCRAMBLES = (Purpose.SCRAMBLE, Purpose.SHUFFLE)
 
 
 def make_due(state: State, reason: Text) -> Effects:
-    """Make a scramble due: it is carried out at the next round start. A second reason does not replace the first."""
+    """Make a scramble due: it is carried out at the next round start. A second reason does not replace the first.
+
+    Until the roster says who is here nothing is announced: the script reports late that a round ended, and only behind
+    it that it has scrambled alone.
+    """
     if state.memory.pending is not None:
         return ()
     state.memory = replace(state.memory, pending=reason)
-    return (LogDecision("pending", reason), Say(announced(state, reason)))
+    state.unannounced = True
+    return (LogDecision("pending", reason), *(() if "roster" in state.wants else announce(state)))
+
+
+def announce(state: State) -> Effects:
+    """Tell all players what became due, if it still is and they have not read of it."""
+    pending, state.unannounced = state.memory.pending if state.unannounced else None, False
+    return () if pending is None else (Say(announced(state, pending)),)
 
 
 def announced(state: State, reason: Text) -> Text:

@@ -122,7 +122,8 @@ def _roster(state: State, event: e.RosterSeen, now: float) -> Effects:
     state.ends_at = None if event.ends_in is None else now + event.ends_in
     state.no_moves, state.no_moves_logged = event.no_moves, state.no_moves_logged and event.no_moves == state.no_moves
     state.accept_roster(event.roster)
-    return (*_last_human_left(state), *_seen(state, now), *cached_splits.ask_first(state))
+    empty = _last_human_left(state)
+    return (*empty, *scrambles.announce(state), *_seen(state, now), *cached_splits.ask_first(state))
 
 
 def _last_human_left(state: State) -> Effects:

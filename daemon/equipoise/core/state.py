@@ -85,6 +85,8 @@ class State:
     """The split that is being solved."""
     attempts: int = 0
     """Assignments ordered in this freeze."""
+    unannounced: bool = False
+    """A scramble became due while nobody knew who is here: players have not read of it."""
     candidates: frozenset[PlayerId] | None = None
     """Arena's freeze: the players whom its split may place. None before a split was considered."""
     teams_made: bool = False
