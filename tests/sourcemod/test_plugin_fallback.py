@@ -83,6 +83,56 @@ def test_the_cached_split_is_applied_unharmed_and_reported_later(game: Game, dae
     assert daemon.kinds().index("round_ended") < daemon.kinds().index("scrambled_alone")
 
 
+NO_CAPTURE = {"phrase": "Equipoise_ReasonNoCapture", "args": []}
+
+
+@pytest.mark.parametrize("reloaded", [False, True], ids=["", "after a reload"])
+@pytest.mark.parametrize(
+    ("told", "why"),
+    [
+        ({"pending": True, "reason": NO_CAPTURE}, "the losing side captured nothing"),
+        ({"due_if": ["red"], "reason": None}, "the last round's result"),
+    ],
+    ids=["the daemon said why", "found out here"],
+)
+def test_players_read_once_why_there_are_new_teams(
+    game: Game, daemon: Daemon, plugin: Plugin, told: Json, why: str, reloaded: bool
+) -> None:
+    players = prepare(game, daemon, [])
+    daemon.once = told
+    game.rcon("equipoise_poll")
+    settle(game)
+    game.sm.http.offline = True
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    game.advance(0.5)
+    if reloaded:
+        game.reload(plugin)
+    before = [len(player.chat) for player in players]
+    to_the_next_round(game)
+    assert scrambled(players)
+    read = [player.chat[count:] for player, count in zip(players, before, strict=True)]
+    assert read == [[f"\x04[Equipoise]\x01 New teams ({why}). Their win chance is not known."]] * 6
+
+
+def test_of_a_cached_split_that_moves_nobody_players_read_nothing(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    red, blu = crowd(game, 3, 3)
+    play.go_live(game)
+    settle(game)
+    daemon.once = {"due_if": ["red"], "cache": cache(red + blu, "AAABBB")}
+    game.rcon("equipoise_poll")
+    settle(game)
+    game.sm.http.offline = True
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    game.advance(0.5)
+    before = [len(player.chat) for player in red + blu]
+    to_the_next_round(game)
+    assert [len(player.chat) for player in red + blu] == before
+    game.sm.http.offline = False
+    seconds_of_play(game, 8)
+    assert len(daemon.events("scrambled_alone")) == 1
+
+
 def test_new_teams_are_free_of_old_locks(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     players = prepare(game, daemon, ["red"])
     daemon.once["due_if"] = ["red"]
@@ -247,6 +297,7 @@ def test_who_was_never_answered_takes_arenas_second_round_as_due(game: Game, dae
     play.wipe_out(game, BLU)
     to_the_next_round(game)
     assert scrambled(players)
+    assert all("New teams (round 2 is always balanced)" in player.chat[-1] for player in players)
 
 
 def test_the_end_of_waiting_is_due_unless_the_daemon_knows_better(game: Game, daemon: Daemon, plugin: Plugin) -> None:
@@ -260,6 +311,7 @@ def test_the_end_of_waiting_is_due_unless_the_daemon_knows_better(game: Game, da
     game.sm.http.offline = True
     in_freeze_alone(game)
     assert scrambled(players)
+    assert all("New teams (Waiting For Players is over)" in player.chat[-1] for player in players)
     game.sm.http.offline = False
     seconds_of_play(game, 8)
     assert not daemon.events("hello")[-1]["due"]

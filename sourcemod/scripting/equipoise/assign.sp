@@ -67,7 +67,7 @@ void Assign_Obey(JSONObject order)
 		Read_Text(order, "purpose", purpose, sizeof(purpose));
 		if (StrEqual(purpose, "scramble"))
 		{
-			stayed = Assign_Scramble(plan);
+			Assign_Scramble(plan, stayed);
 		}
 		else
 		{
@@ -149,18 +149,18 @@ static bool ReadTeam(JSONObject order, const char[] key, TFTeam team, Plan plan)
 	return here;
 }
 
-// The daemon tells everybody why when it is done; the game shows and says that the teams are scrambled, if they are.
-// Returns who could not be moved, null for nobody; the caller deletes it.
-JSONArray Assign_Scramble(Plan plan)
+// How many players change side or come in. Everybody reads why in one line when it is done; the game shows and says that
+// the teams are scrambled, if they are. Who could not be moved is added to `stayed`, which the caller deletes.
+int Assign_Scramble(Plan plan, JSONArray &stayed)
 {
-	JSONArray stayed = null;
-	if (Apply(plan, null, stayed) > 0)
+	int moved = Apply(plan, null, stayed);
+	if (moved > 0)
 	{
 		Event alert = CreateEvent("teamplay_alert", true);
 		alert.SetInt("alert_type", ALERT_SCRAMBLE);
 		alert.Fire();
 	}
-	return stayed;
+	return moved;
 }
 
 // How many players change side or come in; `reason`, when there is one, is shown to each of them. Who could not be moved

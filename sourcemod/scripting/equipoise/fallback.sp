@@ -7,6 +7,7 @@
 
 static ArrayList g_DueIf;       // outcomes of the running round that make a scramble due, from the last answer
 static bool g_Pending;          // the daemon said so
+static JSONObject g_Reason;     // and why; null when it did not
 static bool g_Due;              // found out here
 static bool g_WaitingDue;       // because waiting ended: no round that is reported later says so
 static int g_DueSeq;            // an answer to this batch, or a later one, knows better
@@ -21,6 +22,7 @@ void Fallback_NewSession()
 	delete g_DueIf;
 	g_DueIf = new ArrayList(ByteCountToCells(8));
 	g_Pending = false;
+	delete g_Reason;
 	NotDue();
 	g_Heard = false;
 	g_Rounds = 0;
@@ -32,6 +34,8 @@ void Fallback_Replied(JSONObject reply, int seq)
 	g_Heard = true;
 	g_AnsweredAt = GetEngineTime();
 	g_Pending = Read_Bool(reply, "pending");
+	delete g_Reason;
+	g_Reason = Read_Object(reply, "reason");
 	if (seq >= g_DueSeq)
 	{
 		NotDue();
@@ -148,7 +152,12 @@ static void Act()
 	Plan plan;
 	if (Fallback_Pending() && Cache_Fit(plan, Facts_Arena()) && Api_MayAssign(plan))
 	{
-		delete Assign_Scramble(plan);
+		JSONArray stayed = null;
+		if (Assign_Scramble(plan, stayed) > 0)
+		{
+			SayWhy();
+		}
+		delete stayed;
 		g_Alone = true;
 		g_Pending = false;
 		NotDue();
@@ -159,6 +168,36 @@ static void Act()
 	else if (Facts_Arena())
 	{
 		Arena_Admit();
+	}
+}
+
+// Which of the daemon's reasons an outcome of `due_if` stands for is not known here.
+static void SayWhy()
+{
+	char phrase[NAME_SIZE] = "Equipoise_ReasonLastRound", why[ARGUMENT_SIZE];
+	if (g_WaitingDue)
+	{
+		phrase = "Equipoise_ReasonWaitingEnded";
+	}
+	else if (Facts_Arena() && g_Rounds == 1)
+	{
+		phrase = "Equipoise_ReasonRoundTwo";
+	}
+	for (int client = 1; client <= MaxClients; client++)
+	{
+		if (!IsClientInGame(client) || IsFakeClient(client))
+		{
+			continue;
+		}
+		if (g_Pending && g_Reason != null)
+		{
+			Chat_Text(client, g_Reason, why, sizeof(why));
+		}
+		else
+		{
+			FormatEx(why, sizeof(why), "%T", phrase, client);
+		}
+		Chat_Phrase(client, "Equipoise_ScrambledUnknown", why);
 	}
 }
 
@@ -192,6 +231,10 @@ void Fallback_Save(JSONObject state)
 	state.Set("due_if", outcomes);
 	delete outcomes;
 	state.SetBool("pending", g_Pending);
+	if (g_Reason != null)
+	{
+		state.Set("reason", g_Reason);
+	}
 	state.SetBool("due", g_Due);
 	state.SetBool("waiting_due", g_WaitingDue);
 	state.SetInt("due_seq", g_DueSeq);
