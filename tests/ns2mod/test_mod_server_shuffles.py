@@ -264,9 +264,19 @@ def test_a_cancelled_move_is_forgotten_and_one_of_an_ended_round_fails(scene: St
 CACHE = {"ids": [steam(each) for each in (102, 103, 202, 203)], "splits": ["ABBA"]}
 
 
-def test_a_silent_daemon_at_a_start_that_needs_a_shuffle_leaves_its_last_splits(scene: Start) -> None:
+@pytest.mark.parametrize(
+    ("due", "why"),
+    [
+        ({"pending": True, "reason": {"phrase": "Equipoise_ReasonVote", "args": []}}, "the players voted for it"),
+        ({"due_if": ["red", "blu", "none"], "reason": None}, "teams are shuffled before every round"),
+    ],
+    ids=["pending", "always"],
+)
+def test_a_silent_daemon_at_a_start_that_needs_a_shuffle_leaves_its_last_splits(
+    scene: Start, due: dict[str, object], why: str
+) -> None:
     one = scene()
-    one.daemon.fields = {"pending": True, "cache": CACHE}
+    one.daemon.fields = {**due, "cache": CACHE}
     sides = one.people()
     one.game.http.failure = ("Couldn't connect to server", 7)
     one.game.run(3)
@@ -278,6 +288,9 @@ def test_a_silent_daemon_at_a_start_that_needs_a_shuffle_leaves_its_last_splits(
     event = one.daemon.last("scrambled_alone")
     assert event["red"] == ["101", "102", "203"]
     assert event["blu"] == ["103", "201", "202"]
+    assert all(
+        client.chat == [f"New teams ({why}). Their win chance is not known."] for side in sides for client in side
+    )
 
 
 @pytest.mark.parametrize("chair", [101, 201])

@@ -304,6 +304,7 @@ end
 function Policy:Answered(reply, seq, now)
     self.answeredAt = now
     self.pending = reply.pending == true
+    self.reason = reply.reason
     if seq >= self.dueSeq then
         self.due = false
     end

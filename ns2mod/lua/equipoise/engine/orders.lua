@@ -177,6 +177,11 @@ function Orders:Alone()
     local split = mod.cache and Equipoise.Fallback.Split(mod.cache, present, lead)
     local moves = split and Plan.Moves({ red = split.marines, blu = split.aliens }, snapshot)
     if moves and not self:Apply(moves) then
+        if #moves > 0 then
+            -- What is due and not pending is the shuffle that begins every round.
+            local why = mod.policy.pending and mod.policy.reason or { phrase = "Equipoise_ReasonRoundStart" }
+            mod.chat:Say({ phrase = "Equipoise_ScrambledUnknown", args = { why } })
+        end
         mod.policy:ActedAlone()
         self:Report()
     end
