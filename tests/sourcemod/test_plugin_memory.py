@@ -205,6 +205,49 @@ def test_a_round_that_was_begun_anew_while_the_plugin_was_away_is_not_the_same(
     assert round["round"].endswith("-2")
 
 
+def test_who_leaves_while_the_plugin_is_away_has_left_the_round(
+    game: Game, daemon: Daemon, plugin: Plugin, equipoise_smx: Path, live: Sides
+) -> None:
+    """SourceMod tells an unloaded plugin nothing: loaded again in time to go on, it has to see who is gone."""
+    game.advance(5)
+    game.unload(plugin)
+    game.leave(live[0][1])
+    game.advance(1)
+    install(game, daemon, equipoise_smx)
+    game.advance(20)
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    settle(game)
+    (round,) = daemon.events("round_ended")
+    assert not round["partial"]
+    lines = {line["id"]: line for line in round["players"]}
+    assert [lines[id]["left"] for id in ids([*live[0], *live[1]])] == [False, True, False, False]
+    assert lines[str(live[0][1].steamid)]["seconds"]["red"] == pytest.approx(6, abs=1.5)
+
+
+def test_of_a_state_that_cannot_be_read_to_its_end_nothing_holds(
+    game: Game, daemon: Daemon, plugin: Plugin, equipoise_smx: Path, live: Sides
+) -> None:
+    """A move that was read before the damage is not carried out: the daemon has forgotten it, too."""
+    (mover, _), (locked, _) = live
+    daemon.order("move", order="o1", reason=None, id=str(mover.steamid), side="blu", deadline=3.0)
+    daemon.order("lock", id=str(locked.steamid), side="blu", seconds=0.0)
+    game.rcon("equipoise_poll")
+    settle(game)
+    game.unload(plugin)
+    content = kept(game)
+    del content["state"]["seq"]
+    file_of(game).write_text(json.dumps(content))
+    install(game, daemon, equipoise_smx)
+    daemon.answers["side_wanted"] = obliging
+    seconds_of_play(game, 6)
+    assert mover.team == RED
+    game.join(locked, "red")
+    settle(game)
+    assert locked.team == RED
+    assert daemon.results() == {}
+    assert game.sm.log.take_faults() != []
+
+
 @pytest.fixture
 def killed(
     game: Game, daemon: Daemon, plugin: Plugin, equipoise_smx: Path, live: Sides, new_game: Callable[..., Game]

@@ -72,6 +72,8 @@ static void Recall()
 		if (!g_GoesOn)
 		{
 			Session_Begin();  // of what was restored nothing holds
+			Moves_Clear();
+			Locks_Clear();
 		}
 	}
 	if (!g_GoesOn)

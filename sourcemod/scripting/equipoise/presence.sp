@@ -298,6 +298,7 @@ JSONArray Presence_Save()
 	return rows;
 }
 
+// Who is not here any more left meanwhile.
 void Presence_Restore(JSONArray rows)
 {
 	Presence presence;
@@ -307,6 +308,11 @@ void Presence_Restore(JSONArray rows)
 		JSONArray cells = view_as<JSONArray>(rows.Get(row));
 		Memory_ReadCells(cells, presence, sizeof(Presence));
 		delete cells;
+		if (Players_Find(presence.id) == 0)
+		{
+			presence.Stop(GetEngineTime());
+			presence.left = true;
+		}
 		g_RowOf.SetValue(presence.id, g_Rows.PushArray(presence));
 	}
 }
