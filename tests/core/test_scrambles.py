@@ -568,7 +568,22 @@ def test_after_three_orders_a_player_who_cannot_be_moved_is_waited_for_and_all_r
         order = assigned(play(session, [(1.0, answer(question, {PlayerId(k): v for k, v in RATINGS.items()}))]))
         effects = play(session, [(2.0, e.OrderFailed(2.0, order.order, "held", {PlayerId(letter): "ghost"}))])
         assert bool(of(Say, effects)) == (n == 3)
-    assert effects[-1] == Say(Text(Phrase.HELD_GHOST, ("@c",)))
+    waits = Text(Phrase.SCRAMBLE_PENDING, (Text(Phrase.REASON_ADMIN),))
+    assert of(Say, effects) == [Say(Text(Phrase.HELD_GHOST, ("@c",))), Say(waits)]
+
+
+@pytest.mark.parametrize("reason", ["vetoed", "no_moves", "not solved"])
+def test_new_teams_at_once_that_cannot_be_made_wait_for_the_next_round_start_and_all_read_it(reason: str) -> None:
+    session = begun(Mode.KOTH, "abc|def", ratings=RATINGS)
+    (question,) = of(AskSplit, play(session, [(1.0, command("scramble", "now"))]))
+    assert isinstance(question, AskSplit)
+    failed: e.Event = e.SolveFailed(question, "no split")
+    if reason != "not solved":
+        order = assigned(play(session, [(1.0, answer(question, {PlayerId(k): v for k, v in RATINGS.items()}))]))
+        failed = e.OrderFailed(2.0, order.order, reason)
+    waits = Text(Phrase.SCRAMBLE_PENDING, (Text(Phrase.REASON_ADMIN),))
+    assert of(Say, play(session, [(2.0, failed)])) == [Say(waits)]
+    assert session.memory.pending == Text(Phrase.REASON_ADMIN)
     assert session.memory.pending is not None
 
 

@@ -330,7 +330,9 @@ def not_solved(state: State, question: AskSplit) -> Effects:
         return ()
     state.asked = None
     split = cached_splits.adapted(state) if question.purpose in _SCRAMBLES and _still_holds(state, question) else None
-    return () if split is None else _order(state, SplitSolved(question, split, None, None, None))
+    if split is None:
+        return _waits(state, question)
+    return _order(state, SplitSolved(question, split, None, None, None))
 
 
 def done(state: State, answer: OrderDone, now: float) -> Effects:
@@ -484,7 +486,14 @@ def failed(state: State, answer: OrderFailed) -> Effects:
     again = answer.stayed and state.attempts < MAX_ATTEMPTS
     follows = _ask_again(state, event.ask) if again else in_freeze(state)
     stayed = kept(answer.stayed, answer.order, said=not follows)
-    return (LogDecision("failed", event.ask.reason, answer.order), *stayed, *follows)
+    return (LogDecision("failed", event.ask.reason, answer.order), *stayed, *(follows or _waits(state, event.ask)))
+
+
+def _waits(state: State, question: AskSplit) -> Effects:
+    """Tell who asked for new teams at once that these wait for the next round start."""
+    if question.moment is not Moment.NOW or state.memory.pending is None:
+        return ()
+    return (Say(announced(state, state.memory.pending)),)
 
 
 def give_up(state: State, *moments: Moment) -> Effects:
