@@ -41,7 +41,7 @@ class Script:
         return [{"id": id, "side": side} for id, side in self.sides.items()]
 
     def hello(self) -> None:
-        facts = {"mode": "other"}  # the configuration's table [other] says when a scramble is due
+        facts = {"mode": "other"}  # the configuration's line `other` of [triggers] says when a scramble is due
         self.events += [
             {"kind": "hello", "plugin": "own-game/1", "game": "other", "map": "de_dust", "session": str(self.boot),
              "phase": "idle", "slots": 8, "facts": facts},

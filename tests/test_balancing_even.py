@@ -15,7 +15,7 @@ from equipoise.core.asks import AskChance
 from equipoise.core.events import ChanceFound
 from equipoise.core.model import Context, Mode, PlayerId
 from equipoise.core.outlook import Outlook
-from equipoise.core.rules import VoteRules
+from equipoise.core.rules import ScrambleRules
 from equipoise.ratings import SYSTEMS, create
 from equipoise.ratings.synelo.system import SynElo
 from equipoise.ratings.system import ANYWHERE, Covariance, SkillContext
@@ -44,7 +44,7 @@ def found(system: Any) -> Outlook:
 
 
 def is_even(outlook: Outlook) -> bool:
-    return outlook.is_even(VoteRules().fair_band)
+    return outlook.is_even(ScrambleRules().fair_band)
 
 
 def test_systems_with_deviations_say_so() -> None:

@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import json
 import tomllib
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -18,7 +18,7 @@ from equipoise.config.changes import compare, without_restart
 from equipoise.config.printing import pool_table, printed
 from equipoise.config.rules import RANGES
 from equipoise.config.tables import Store
-from equipoise.core.rules import ArenaRules, Rules, ScrambleRules
+from equipoise.core.rules import DEFAULT_TRIGGERS, ArenaRules, Rules, ScrambleRules, Triggers
 from equipoise.errors import ConfigError
 from equipoise.wire import GAMES
 
@@ -81,7 +81,9 @@ def test_the_example_has_every_key_with_its_default() -> None:
             for key in section.__struct_fields__
             for value in [getattr(section, key)]
         }
-    assert example == {k: v for k, v in json.loads(json.dumps(dataclasses.asdict(Rules()))).items() if v is not None}
+    triggers = {mode: {k: v for k, v in asdict(line).items() if v} for mode, line in DEFAULT_TRIGGERS.items()}
+    rules = json.loads(json.dumps({**asdict(Rules()), "triggers": triggers}))
+    assert example == {k: v for k, v in rules.items() if v is not None}
     assert "# sides = " in EXAMPLE.read_text()
     params = dataclasses.asdict(ratings.create("synelo").params)
     assert pool["main"] == {"system": "synelo", **{k: v for k, v in params.items() if v is not None}}
@@ -99,7 +101,7 @@ def test_every_number_of_the_rules_has_a_range() -> None:
         own = {(type(rules), name) for name, value in fields if type(value) in (int, float, tuple)}
         return own.union(*(numbers(value) for _, value in fields if dataclasses.is_dataclass(value)))
 
-    assert numbers(Rules()) == set(RANGES)
+    assert numbers(Rules()) | numbers(Triggers()) == set(RANGES)
 
 
 def test_the_games_are_those_of_the_wire() -> None:
@@ -117,7 +119,7 @@ def test_a_servers_own_rules_stand_over_those_of_all(tmp_path: Path) -> None:
     poll_seconds = 2
     [scramble]
     tolerance = 0.02
-    rounds = 5
+    min_players = 5
     [pool.main]
     [server.arena-1]
     secret_file = "arena-1.sha256"
@@ -130,14 +132,14 @@ def test_a_servers_own_rules_stand_over_those_of_all(tmp_path: Path) -> None:
     rules = load(tmp_path, text).servers[config.ServerId("arena-1")].rules
     assert rules == Rules(
         arena=ArenaRules(round_one="everyone"),
-        scramble=ScrambleRules(tolerance=0, rounds=5),
+        scramble=ScrambleRules(tolerance=0, min_players=5),
         silence_seconds=30,
         poll_seconds=2,
     )
 
 
 WRONG = (
-    ("[arena]\nstrek = 3", "$.arena.strek"),
+    ("[arena]\nround_on = 3", "$.arena.round_on"),
     ("silence = 3", "$.silence"),
     ("[web]\nprot = 1", "$.web.prot"),
     ("[web]\nport = 65536", "$.web.port"),
@@ -180,14 +182,38 @@ WRONG = (
     ("[pool.main]\n[server.a]\nsecret_file = 'config.toml'", "$.server.a.secret_file"),
     ("[pool.main]\n[server.a]\nsecret_file = '.'", "$.server.a.secret_file"),
     ("[vote]\nfraction = 1.5", "$.vote.fraction"),
+    ("[scramble]\nfair_band = [0.4]", "$.scramble.fair_band"),
+    ("[scramble]\nfair_band = [-0.1, 0.5]", "$.scramble.fair_band[0]"),
+    ("[scramble]\nfair_band = [0.6, 0.4]", "$.scramble.fair_band"),
     ("[vote]\nfair_band = [0.4]", "$.vote.fair_band"),
-    ("[vote]\nfair_band = [-0.1, 0.5]", "$.vote.fair_band[0]"),
+    ("[vote]\nfair_band = [0.5, 1.5]", "$.vote.fair_band[1]"),
     ("[vote]\nfair_band = [0.6, 0.4]", "$.vote.fair_band"),
     ("sides = ['Allies', 'Allies']", "$.sides"),
     ("sides = ['Allies', '']", "$.sides"),
     ("sides = ['Allies', 'A\\nxis']".replace("'", '"'), "$.sides"),
     ("sides = ['Allies']", "$.sides"),
     ("[other]\nstreak = -1", "$.other.streak"),
+    ("[other]\nwaiting = true", "$.other.waiting"),
+    ("other = 3", "$.other"),
+    ("[scramble]\nrounds = 0", "$.scramble.rounds"),
+    ("triggers = 3", "$.triggers"),
+    ("[triggers]\nkoth = 3", "$.triggers.koth"),
+    ("[triggers]\nkohth = {}", "$.triggers.kohth"),
+    ("[triggers]\nns2 = {}", "$.triggers.ns2"),
+    ("[triggers]\nkoth = { streak = -1 }", "$.triggers.koth.streak"),
+    ("[triggers]\nkoth = { waiting = 1 }", "$.triggers.koth.waiting"),
+    ("[triggers]\nkoth = { round_two = true }", "$.triggers.koth.round_two"),
+    ("[triggers]\narena = { waiting = true }", "$.triggers.arena.waiting"),
+    ("[triggers]\narena = { no_capture = true }", "$.triggers.arena.no_capture"),
+    ("[triggers]\npayload_race = { no_capture = true }", "$.triggers.payload_race.no_capture"),
+    (
+        SMALL.replace("[token", "[server.arena-1.triggers]\nkoth.strek = 1\n[token"),
+        "$.server.arena-1.triggers.koth.strek",
+    ),
+    ("arena.streak = 4\ntriggers.arena = {}", "$.arena.streak"),
+    ("scramble.rounds = 4\ntriggers.payload = {}", "$.scramble.rounds"),
+    ("other.rounds = 4\ntriggers.other = {}", "$.other"),
+    ("vote.fair_band = [0.4, 0.6]\nscramble.fair_band = [0.4, 0.6]", "$.vote.fair_band"),
     ("maps = 3", "$.maps"),
     ("[maps]\nvsh_ = 'on'", "$.maps.vsh_"),
     ("[maps]\nvsh_ = []", "$.maps.vsh_"),
@@ -231,7 +257,7 @@ def test_what_is_wrong_is_named_by_its_path(tmp_path: Path) -> None:
     [
         ("[vote]\nenabled = 1", "$.vote.enabled: expected true or false, got a whole number"),
         ("[vote]\nmin_players = 1", "$.vote.min_players: expected a whole number >= 2"),
-        ("[vote]\nfair_band = 0.5", "$.vote.fair_band: expected an array, got a number"),
+        ("[scramble]\nfair_band = 0.5", "$.scramble.fair_band: expected an array, got a number"),
         ("vote = 'off'", "$.vote: expected a table, got a string"),
     ],
 )
@@ -256,7 +282,7 @@ def test_a_misspelt_key_is_answered_with_the_one_that_it_is_like(tmp_path: Path,
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[web]\nstreak = 2", "$.web.streak: no such key; `streak` belongs to [arena] or [other]"),
+        ("[web]\nstreak = 2", "$.web.streak: no such key; `streak` belongs to a line of [triggers]"),
         ("[log]\nmin_players = 2", "$.log.min_players: no such key; `min_players` belongs to [scramble] or [vote]"),
         (
             SMALL + "poll_seconds = 2",
@@ -298,6 +324,94 @@ def test_maps_are_added_to_the_defaults_and_a_servers_own_to_those(tmp_path: Pat
     expected = {**Rules().maps, "cp_a": "off", "cp_a.v2": "rate", "vsh_": "rate"}
     assert read.servers[config.ServerId("arena-1")].rules.maps == expected
     assert tomllib.loads("\n".join(printed(read)))["server"]["arena-1"]["maps"] == expected
+
+
+def triggers(read: config.Config, mode: str) -> Triggers:
+    return read.servers[config.ServerId("arena-1")].rules.triggers[mode]
+
+
+def test_a_line_of_triggers_is_all_that_makes_a_scramble_due_in_its_mode(tmp_path: Path) -> None:
+    own = "[server.arena-1.triggers]\nkoth = { streak = 3 }\n[token"
+    text = "[triggers]\nkoth = { waiting = true }\nctf = {}\n" + SMALL.replace("[token", own)
+    read = load(tmp_path, text)
+    assert triggers(read, "koth") == Triggers(streak=3), "a server's line stands over that of all, as a whole"
+    assert triggers(read, "ctf") == Triggers()
+    assert triggers(read, "arena") == DEFAULT_TRIGGERS["arena"] == Triggers(round_two=True, streak=3, chance=True)
+    printed_lines = tomllib.loads("\n".join(printed(read)))["server"]["arena-1"]["triggers"]
+    assert (printed_lines["koth"], printed_lines["ctf"]) == ({"streak": 3}, {})
+
+
+def test_what_a_mode_cannot_have_is_refused_with_what_to_write(tmp_path: Path) -> None:
+    def said(text: str) -> str:
+        return message(tmp_path, text).removeprefix("$.triggers.")
+
+    assert said("triggers.ns2 = {}") == "ns2: teams of NS2 are shuffled: [shuffle] says when; remove this line"
+    assert said("triggers.kohth = {}") == "kohth: no such mode; is it koth?"
+    assert said("triggers.koth.round_two = true") == "koth.round_two: only arena has it; remove it"
+    assert said("triggers.arena.waiting = true") == (
+        "arena.waiting: arena waits for nobody; write round_two = true for a scramble in round 2"
+    )
+    assert load(tmp_path, "triggers.arena.waiting = false").servers == {}, "what is off may be said everywhere"
+
+
+def test_keys_of_the_version_before_are_read_with_the_line_to_write_instead(tmp_path: Path) -> None:
+    (tmp_path / "servers.d").mkdir()
+    beside = tmp_path / "servers.d" / "dust.toml"
+    digest = hashlib.sha256(b"dust").hexdigest()
+    beside.write_text(f"[server.dust]\nsecret_sha256 = '{digest}'\n[server.dust.scramble]\nrounds = 3\n")
+    own = "[server.arena-1.arena]\nstreak = 7\n[server.arena-1.other]\nrounds = 2\n[token"
+    text = "arena.streak = 4\nother.streak = 5\nvote.fair_band = [0.4, 0.6]\n" + SMALL.replace("[token", own)
+    read = load(tmp_path, text)
+    dust = read.servers[config.ServerId("dust")].rules
+    assert triggers(read, "arena") == Triggers(round_two=True, streak=7, chance=True)
+    assert dust.triggers["arena"] == Triggers(round_two=True, streak=4, chance=True)
+    assert dust.triggers["payload"] == dust.triggers["attack_defend"] == replace(DEFAULT_TRIGGERS["payload"], rounds=3)
+    assert triggers(read, "other") == Triggers(waiting=True, streak=5, rounds=2), "key by key, as tables of rules are"
+    assert dust.scramble.fair_band == (0.4, 0.6)
+    attack = "{ rounds = 3, no_capture = true, waiting = true, chance = true }"
+    expected = {
+        "$.vote.fair_band": "write in [scramble]: fair_band = [0.4, 0.6]",
+        "$.arena.streak": "write in [triggers]: arena = { round_two = true, streak = 4, chance = true }",
+        "$.other": "write in [triggers]: other = { streak = 5, waiting = true }",
+        "$.server.arena-1.arena.streak": "write in [server.arena-1.triggers]: "
+        "arena = { round_two = true, streak = 7, chance = true }",
+        "$.server.arena-1.other": "write in [server.arena-1.triggers]: "
+        "other = { streak = 5, rounds = 2, waiting = true }",
+        "$.server.dust.scramble.rounds": f"write in [server.dust.triggers]: attack_defend = {attack}, "
+        f"and: payload = {attack}",
+    }
+    assert {old.path: old.advice for old in read.old_keys} == expected
+    assert [old.path for old in read.old_keys if old.file == beside] == ["$.server.dust.scramble.rounds"]
+
+
+def test_the_lines_that_old_keys_name_mean_the_same(tmp_path: Path) -> None:
+    old = load(
+        tmp_path, "arena.streak = 4\nscramble.rounds = 3\nother.no_capture = true\nvote.fair_band = [0, 0]\n" + SMALL
+    )
+    lines = [line for key in old.old_keys for line in key.advice.partition(": ")[2].split(", and: ")]
+    written = "\n".join(["[triggers]", *lines[1:], "[scramble]", lines[0]])
+    new = load(tmp_path, written + SMALL)
+    assert (new.servers, new.old_keys) == (old.servers, ())
+
+
+def test_an_old_key_that_says_what_holds_anyway_is_to_be_removed(tmp_path: Path) -> None:
+    text = "arena.streak = 3\nscramble.rounds = 2\n[other]\nstreak = 0\nno_capture = false\n"
+    read = load(tmp_path, text + SMALL)
+    assert {old.advice for old in read.old_keys} == {"remove it: it says what holds without it"}
+    assert read.servers[config.ServerId("arena-1")].rules == Rules()
+
+
+def test_an_old_key_beside_the_new_one_is_refused_with_both(tmp_path: Path) -> None:
+    assert message(tmp_path, "arena.streak = 4\ntriggers.arena = {}") == (
+        "$.arena.streak: $.triggers.arena is there too: remove this key"
+    )
+    assert message(tmp_path, "scramble.rounds = 4\ntriggers.payload = {}") == (
+        "$.scramble.rounds: $.triggers.payload is there too: remove this key, and write in [triggers]: "
+        "attack_defend = { rounds = 4, no_capture = true, waiting = true, chance = true }"
+    )
+    assert message(tmp_path, "scramble.fair_band = [0, 1]\nvote.fair_band = [0, 1]") == (
+        "$.vote.fair_band: $.scramble.fair_band is there too: remove this key"
+    )
 
 
 def test_a_default_of_a_map_is_overridden_in_any_spelling(tmp_path: Path) -> None:
@@ -346,9 +460,10 @@ def test_fewer_connections_than_two_for_each_server_are_refused(tmp_path: Path) 
 
 
 def test_what_is_printed_is_the_effective_configuration_without_secrets(tmp_path: Path) -> None:
-    lines = "\n".join(printed(load(tmp_path, SMALL + "[server.arena-1.arena]\nstreak = 5")))
+    lines = "\n".join(printed(load(tmp_path, SMALL + "[server.arena-1.triggers]\narena = { streak = 5 }")))
     table = tomllib.loads(lines)
-    assert table["server"]["arena-1"]["arena"] == {"round_one": "duel", "streak": 5}
+    assert table["server"]["arena-1"]["arena"] == {"round_one": "duel"}
+    assert table["server"]["arena-1"]["triggers"]["arena"] == {"streak": 5}
     assert table["pool"]["main"]["k_max"] == 12
     assert DIGEST not in lines
 

@@ -14,7 +14,7 @@ import pytest
 
 from equipoise import config
 from equipoise.config.sources import read_sources
-from equipoise.core.rules import ArenaRules
+from equipoise.core.rules import ScrambleRules
 from equipoise.errors import ConfigError
 from tests.cli.house import EQUIPOISE, UNPRIVILEGED
 from tests.test_config import DIGEST, SMALL, load, message, write
@@ -101,15 +101,15 @@ def test_a_folder_of_secrets_is_handed_over_by_systemd_under_names_with_the_fold
 
 def test_servers_stand_in_the_file_or_beside_it_in_one_of_their_own(tmp_path: Path) -> None:
     file = write_server(
-        tmp_path, "dustbowl.toml", DUSTBOWL + "silence_seconds = 20\n[server.dustbowl.arena]\nstreak = 7"
+        tmp_path, "dustbowl.toml", DUSTBOWL + "silence_seconds = 20\n[server.dustbowl.scramble]\nmin_players = 7"
     )
-    read = load(tmp_path, SMALL + "[arena]\nround_one = 'everyone'")
+    read = load(tmp_path, SMALL + "[scramble]\ntolerance = 0.5")
     assert {name: server.file for name, server in read.servers.items()} == {
         "arena-1": tmp_path / "config.toml",
         "dustbowl": file,
     }
     rules = read.servers[config.ServerId("dustbowl")].rules
-    assert (rules.silence_seconds, rules.arena) == (20, ArenaRules("everyone", 7))
+    assert (rules.silence_seconds, rules.scramble) == (20, ScrambleRules(7, 0.5))
 
 
 def test_what_editors_and_packages_leave_beside_a_servers_file_is_not_read(tmp_path: Path) -> None:

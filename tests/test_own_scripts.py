@@ -25,7 +25,7 @@ directory = "{state}"
 secret_file = "arena-1"
 game = "other"
 sides = ["Counter-Terrorists", "Terrorists"]
-[server.dust.other]
+[server.dust.triggers.other]
 no_capture = true
 [token.owner]
 secret_file = "owner"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from bench.findings.table import estimate, show
-from equipoise.core.rules import ArenaRules, Rules
+from equipoise.core.rules import Rules, Triggers
 from equipoise.lab.models import Model
 from equipoise.lab.simulation.measures import Summary
 from equipoise.lab.simulation.population import Scenario
@@ -32,7 +32,7 @@ MEASURES: dict[str, tuple[str, Callable[[Summary], float]]] = {
 }
 
 
-EVERY_ROUND = Rules(arena=ArenaRules(streak=1))
+EVERY_ROUND = Rules(triggers={"arena": Triggers(round_two=True, streak=1)})
 """A scramble after every round: no round is played in teams that are carried over from the one before."""
 SCRAMBLED = ("Brier score", "within 45–55 %", "ρ at the end", "favourite, truly")
 

@@ -82,7 +82,8 @@ async def serve(config: Config, *, new_store: bool = False) -> None:
         # Killed before its end, a migration would start again from nothing at every restart.
         systemd.notify(f"EXTEND_TIMEOUT_USEC={START_SECONDS * 1_000_000}")
         address, configured = await _start(config, os.environ, stack, new_store=new_store)
-        configured.follow(lambda config: set_level(config.log.level))
+        configured.follow(_look)
+        _look(config)
         systemd.notify("READY=1")
         log.info("ready", extra={"address": address, "version": equipoise.__version__})
         if config.web.allow_remote:
@@ -93,6 +94,13 @@ async def serve(config: Config, *, new_store: bool = False) -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGHUP,))
         systemd.notify("STOPPING=1")
         log.info("stopping")
+
+
+def _look(config: Config) -> None:
+    """Log as the configuration says, and what of it the next version does not read."""
+    set_level(config.log.level)
+    for old in config.old_keys:
+        log.warning("%s", old)
 
 
 async def start(config: Config, stack: AsyncExitStack, *, environ: Mapping[str, str] = os.environ) -> str:

@@ -37,10 +37,10 @@ def hang_up(process: Running, house: House, pattern: str, times: int = 1) -> str
 def test_sighup_reloads_and_never_ends_the_daemon(house: House) -> None:
     with serving(house) as (process, address):
         post(address, house.secret, posted(HELLO, seq=1))
-        house.edit("[web]", "[arena]\nstreak = 4\n[web]")
-        hang_up(process, house, r"<6>.*: reloaded: arena\.streak: 3 -> 4 for arena-1\n")
+        house.edit("[web]", "[triggers]\narena = { round_two = true, streak = 4, chance = true }\n[web]")
+        hang_up(process, house, r"<6>.*: reloaded: triggers\.arena\.streak: 3 -> 4 for arena-1\n")
         house.edit("streak", "strek")
-        wrong = re.escape(f"{house.config}: $.arena.strek: no such key; is it streak?")
+        wrong = re.escape(f"{house.config}: $.triggers.arena.strek: no such key; is it streak?")
         hang_up(process, house, rf"<3>.*: the configuration is refused, the one before stays in force: {wrong}\n")
         assert "want" in post(address, house.secret, posted(seq=2))
 
@@ -60,8 +60,8 @@ def test_many_sighups_in_a_row_end_with_the_newest_file(house: House) -> None:
     with serving(house) as (process, address):
         for streak in range(4, 24):
             text = re.sub(
-                r"^(\[arena\]\nstreak = .*\n)?\[web\]",
-                f"[arena]\nstreak = {streak}\n[web]",
+                r"^(\[triggers\]\narena = .*\n)?\[web\]",
+                f"[triggers]\narena = {{ streak = {streak} }}\n[web]",
                 house.config.read_text(),
                 flags=re.M,
             )
@@ -103,16 +103,16 @@ def test_a_sighup_during_the_start_waits_for_its_end(house: House, tmp_path: Pat
 def test_reload_prints_each_change_and_ends_with_1_where_the_file_is_refused(house: House) -> None:
     with serving(house) as (_, address):
         assert ask(house, address, "reload").stdout == "Nothing has changed.\n"
-        house.edit("[web]", "[arena]\nstreak = 4\n[web]")
+        house.edit("[web]", "[triggers]\narena = { round_two = true, streak = 4, chance = true }\n[web]")
         house.edit("port = 0", "port = 1")
         dry = ask(house, address, "reload", "--dry-run")
         assert dry.stdout == (
-            "A reload would change:\narena.streak: 3 -> 4 for arena-1\nneeds a restart: web.port: 0 -> 1\n"
+            "A reload would change:\ntriggers.arena.streak: 3 -> 4 for arena-1\nneeds a restart: web.port: 0 -> 1\n"
         )
         done = ask(house, address, "reload", "--json")
         assert json.loads(done.stdout) == {
             "ok": True,
-            "changes": ["arena.streak: 3 -> 4 for arena-1"],
+            "changes": ["triggers.arena.streak: 3 -> 4 for arena-1"],
             "restart": ["web.port: 0 -> 1"],
         }
         needed = "A restart is needed for a change of the configuration: web.port: 0 -> 1"

@@ -38,7 +38,7 @@ def test_init_writes_a_configuration_that_is_good(house: House) -> None:
     checked = run("check-config", "--config", house.config)
     assert (checked.returncode, checked.stderr) == (0, "")
     printed = run("check-config", "--print", "--config", house.config).stdout
-    assert "server.arena-1.arena.streak = 3" in printed
+    assert "server.arena-1.triggers.koth = { no_capture = true, waiting = true, chance = true }" in printed
     for secret in (house.secret, (house.folder / "owner.token").read_text().strip()):
         assert secret not in printed
 
@@ -71,9 +71,9 @@ def test_init_refuses_a_name_that_is_a_path(tmp_path: Path) -> None:
 
 
 def test_an_unknown_key_is_named(house: House) -> None:
-    house.config.write_text(house.config.read_text() + "\n[arena]\nstrek = 3\n")
+    house.config.write_text(house.config.read_text() + "\n[triggers]\narena = { strek = 3 }\n")
     for line in (one_line(run(command, "--config", house.config)) for command in ("serve", "check-config")):
-        assert line == f"equipoise: {house.config}: $.arena.strek: no such key; is it streak?"
+        assert line == f"equipoise: {house.config}: $.triggers.arena.strek: no such key; is it streak?"
 
 
 def test_a_missing_secret_is_named_with_its_key(house: House) -> None:

@@ -231,7 +231,8 @@ def without_loads(effects: Iterable[Effect]) -> list[Effect]:
 
 
 def rules(**sections: Mapping[str, object]) -> Rules:
-    """Rules that differ from the defaults: `rules(arena={"streak": 2})`."""
-    defaults = Rules()
-    changed = {name: replace(getattr(defaults, name), **values) for name, values in sections.items()}
-    return replace(defaults, **changed)
+    """Rules that differ from the defaults: `rules(lock={"minutes": 6}, triggers={"koth": Triggers(streak=2)})`."""
+    defaults, tables = Rules(), dict(sections)
+    triggers = {**defaults.triggers, **tables.pop("triggers", {})}
+    changed = {name: replace(getattr(defaults, name), **values) for name, values in tables.items()}
+    return replace(defaults, triggers=triggers, **changed)

@@ -12,7 +12,7 @@ from equipoise.core import events as e
 from equipoise.core.asks import Ask
 from equipoise.core.effects import Assign, Ignored, Move
 from equipoise.core.model import Entry, Mode, OrderId, PlayerId, Presence, Roster, RoundId, Side, Split
-from equipoise.core.rules import ArenaRules, Rules, ScrambleRules, ShuffleRules, VoteRules
+from equipoise.core.rules import DEFAULT_TRIGGERS, ArenaRules, Rules, ScrambleRules, ShuffleRules, Triggers, VoteRules
 from equipoise.core.session import Session
 from tests.core.laws import PLAYERS, LawfulServer
 from tests.core.scripts import MAP, command, finished, hello, ids, roster, roster_text
@@ -20,9 +20,10 @@ from tests.core.scripts import MAP, command, finished, hello, ids, roster, roste
 RULES = (
     Rules(),
     Rules(
-        ArenaRules("everyone", 2),
-        ScrambleRules(min_players=2, tolerance=0.0, top_player_always_plays=True),
-        vote=VoteRules(min_players=2, cooldown_minutes=0.0, fair_band=(0.5, 0.5)),
+        ArenaRules("everyone"),
+        ScrambleRules(min_players=2, tolerance=0.0, top_player_always_plays=True, fair_band=(0.5, 0.5)),
+        vote=VoteRules(min_players=2, cooldown_minutes=0.0),
+        triggers={mode: Triggers(streak=2) for mode in DEFAULT_TRIGGERS},
     ),
     Rules(maps={"map 1": "rate", "map 2": "off"}),
     Rules(

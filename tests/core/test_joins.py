@@ -14,6 +14,7 @@ from equipoise.core.memory import HeldSide
 from equipoise.core.model import MOST_PLAYERS, Entry, Mode, OrderId, PlayerId, PlayerSummary, Roster, Side
 from equipoise.core.outlook import Outlook
 from equipoise.core.phrases import Phrase, Text
+from equipoise.core.rules import Triggers
 from equipoise.core.session import Session
 from tests.core.scripts import (
     A,
@@ -171,11 +172,12 @@ def test_a_joiner_in_arena_waits_for_the_next_round(phase: e.Phase) -> None:
     assert session.state.roster.get(PlayerId("d")) == Entry(PlayerId("d"), None, waiting=True)
 
 
-def test_no_joiner_is_locked_in_waiting_for_players() -> None:
-    session = begun(Mode.KOTH, "ab|c", phase=e.Phase.IDLE)
+@pytest.mark.parametrize(("triggers", "locked"), [(Triggers(waiting=True), False), (Triggers(), True)])
+def test_no_joiner_is_locked_in_waiting_for_players_if_new_teams_follow(triggers: Triggers, locked: bool) -> None:
+    session = begun(Mode.KOTH, "ab|c", phase=e.Phase.IDLE, rules=rules(triggers={"koth": triggers}))
     play(session, [(0.1, hello(waiting=True)), (0.2, seen("ab|c"))])
     assert placed(session, "d").side is B
-    assert session.memory.locks == {}
+    assert bool(session.memory.locks) is locked
 
 
 @pytest.mark.parametrize("inactive_reason", ["", "mvm"])

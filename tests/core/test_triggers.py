@@ -13,7 +13,7 @@ from equipoise.core.effects import Assign, Ignored, LogDecision, RecordRound, Sa
 from equipoise.core.events import Phase, WaitingEnded
 from equipoise.core.model import DueIf, Mode, Participant, Side
 from equipoise.core.phrases import Phrase, Text
-from equipoise.core.rules import OtherRules, Rules
+from equipoise.core.rules import Rules, Triggers
 from equipoise.core.triggers import Outcome, Tally, due, due_if
 from tests.core.game import Game
 from tests.core.scripts import (
@@ -127,7 +127,7 @@ def test_a_scramble_begins_the_count_of_rounds_anew(mode: Mode) -> None:
 
 
 def test_the_number_of_rounds_comes_from_the_configuration() -> None:
-    patient = rules(scramble={"rounds": 3})
+    patient = rules(triggers={"payload": Triggers(rounds=3)})
     round = Outcome.of(finished("r", B))
     assert due(Mode.PAYLOAD, Tally(2, 2), round, patient) is None
     assert due(Mode.PAYLOAD, Tally(3, 3), round, patient) == Text(Phrase.REASON_ROUNDS, ("3",))
@@ -144,8 +144,8 @@ def test_three_wins_in_a_row_make_a_scramble_due() -> None:
 
 def test_the_length_of_a_streak_comes_from_the_configuration() -> None:
     round = Outcome.of(finished("r", A))
-    assert due(Mode.ARENA, Tally(4, 2, A, 2), round, rules(arena={"streak": 2})) is not None
-    assert due(Mode.ARENA, Tally(5, 3, A, 3), round, rules(arena={"streak": 4})) is None
+    assert due(Mode.ARENA, Tally(4, 2, A, 2), round, rules(triggers={"arena": Triggers(streak=2)})) is not None
+    assert due(Mode.ARENA, Tally(5, 3, A, 3), round, rules(triggers={"arena": Triggers(streak=4)})) is None
 
 
 def test_a_streak_longer_than_the_limit_makes_a_scramble_due_too() -> None:
@@ -272,24 +272,56 @@ def test_other_modes_have_no_trigger_at_a_rounds_end(mode: Mode, winner: Side | 
     assert reason_after(mode, winner, (0, 0), Tally(9, 9, A, 9)) is None
 
 
+@pytest.mark.parametrize("mode", [mode for mode in Mode if mode is not Mode.NS2])
 @pytest.mark.parametrize(
-    ("rules", "winner", "captures", "tally", "reason"),
+    ("triggers", "winner", "captures", "tally", "reason"),
     [
-        (OtherRules(streak=4), A, (1, 1), Tally(3, 3, A, 3), Text(Phrase.REASON_STREAK, ("4",))),
-        (OtherRules(streak=4), B, (1, 1), Tally(3, 3, A, 3), None),
-        (OtherRules(streak=4), None, (0, 0), Tally(3, 3, A, 3), None),
-        (OtherRules(no_capture=True), A, (0, 0), Tally(), Text(Phrase.REASON_NO_CAPTURE)),
-        (OtherRules(no_capture=True), A, (0, 1), Tally(), None),
-        (OtherRules(rounds=3), None, (0, 0), Tally(2, 2), Text(Phrase.REASON_ROUNDS, ("3",))),
-        (OtherRules(rounds=3), A, (0, 0), Tally(2, 1), None),
+        (Triggers(streak=4), A, (1, 1), Tally(3, 3, A, 3), Text(Phrase.REASON_STREAK, ("4",))),
+        (Triggers(streak=4), B, (1, 1), Tally(3, 3, A, 3), None),
+        (Triggers(streak=4), None, (0, 0), Tally(3, 3, A, 3), None),
+        (Triggers(no_capture=True), A, (0, 0), Tally(), Text(Phrase.REASON_NO_CAPTURE)),
+        (Triggers(no_capture=True), A, (0, 1), Tally(), None),
+        (Triggers(rounds=3), None, (0, 0), Tally(2, 2), Text(Phrase.REASON_ROUNDS, ("3",))),
+        (Triggers(rounds=3), A, (0, 0), Tally(2, 1), None),
+        (Triggers(round_two=True), B, (0, 0), Tally(), Text(Phrase.REASON_ROUND_TWO)),
+        (Triggers(round_two=True), B, (0, 0), Tally(1, 1), None),
+        (Triggers(waiting=True, chance=True), A, (0, 0), Tally(9, 9, A, 9), None),
+        (Triggers(), A, (0, 0), Tally(0, 9, A, 9), None),
     ],
 )
-def test_the_mode_other_has_the_triggers_that_the_configuration_chooses(
-    rules: OtherRules, winner: Side | None, captures: tuple[int, int], tally: Tally, reason: Text | None
+def test_a_mode_has_the_triggers_of_its_line_and_no_others(
+    mode: Mode, triggers: Triggers, winner: Side | None, captures: tuple[int, int], tally: Tally, reason: Text | None
 ) -> None:
-    outcome = Outcome.of(finished("r", winner, captures=captures))
-    assert due(Mode.OTHER, tally.after(winner), outcome, Rules(other=rules)) == reason
-    assert due(Mode.PAYLOAD_RACE, tally.after(winner), outcome, Rules(other=rules)) is None
+    outcome, chosen = Outcome.of(finished("r", winner, captures=captures)), Rules(triggers={mode.value: triggers})
+    assert due(mode, tally.after(winner), outcome, chosen) == reason
+    other = Mode.CTF if mode is Mode.KOTH else Mode.KOTH
+    assert due(other, tally.after(winner), outcome, chosen) == due(other, tally.after(winner), outcome, Rules())
+
+
+def test_of_several_triggers_at_once_players_read_the_one_that_says_most() -> None:
+    everything = Triggers(streak=2, rounds=2, no_capture=True)
+    tally, shutout = Tally(3, 3, A, 3), Outcome(A, 0)
+    said = due(Mode.KOTH, tally, shutout, Rules(triggers={"koth": everything}))
+    assert said == Text(Phrase.REASON_STREAK, ("3",))
+    rest = replace(everything, streak=0)
+    assert due(Mode.KOTH, tally, shutout, Rules(triggers={"koth": rest})) == Text(Phrase.REASON_NO_CAPTURE)
+
+
+def test_with_votes_and_autobalance_only_the_end_of_waiting_makes_nothing_due() -> None:
+    session = begun(Mode.KOTH, "", phase=Phase.IDLE, rules=Rules(triggers={"koth": Triggers()}))
+    assert play(session, [(1.0, hello(waiting=True)), (30.0, WaitingEnded(30.0))]) == []
+    play(session, [(60.0, hello(Mode.KOTH, Phase.RUNNING, due=True))])
+    assert session.memory.pending is None
+    assert session.due_if() == ()
+
+
+def test_without_round_two_the_duel_is_followed_by_equal_sides_and_no_scramble() -> None:
+    game = Game(Mode.ARENA, "||abcd", dict.fromkeys("abcd", 2000.0), rules(triggers={"arena": Triggers(streak=3)}))
+    game.start()
+    game.open()
+    assert not of(LogDecision, game.end(A))
+    game.start()
+    assert (len(game.roster.on(A)), len(game.roster.on(B)), game.session.memory.tally.since_scramble) == (2, 2, 1)
 
 
 def test_rounds_inside_waiting_for_players_do_not_count() -> None:
@@ -324,28 +356,19 @@ def test_nothing_becomes_due_while_equipoise_is_off_or_inactive(how: str) -> Non
 
 @given(
     mode=st.sampled_from(Mode),
-    completed=st.integers(0, 6),
-    since=st.integers(0, 6),
-    streak=st.integers(0, 6),
-    holder=st.sampled_from(Side),
+    triggers=st.builds(
+        Triggers, st.booleans(), st.integers(0, 4), st.integers(0, 4), st.booleans(), st.booleans(), st.booleans()
+    )
+    | st.none(),
+    tally=st.builds(Tally, st.integers(0, 6), st.integers(0, 6), st.sampled_from(Side), st.integers(1, 6))
+    | st.builds(Tally, st.integers(0, 6), st.integers(0, 6)),
     winner=st.sampled_from([A, B, None]),
     captured=st.integers(0, 2),
-    length=st.integers(1, 4),
-    rounds=st.integers(1, 4),
 )
 def test_due_if_predicts_exactly_what_due_decides_afterwards(
-    mode: Mode,
-    completed: int,
-    since: int,
-    streak: int,
-    holder: Side,
-    winner: Side | None,
-    captured: int,
-    length: int,
-    rounds: int,
+    mode: Mode, triggers: Triggers | None, tally: Tally, winner: Side | None, captured: int
 ) -> None:
-    given_rules = rules(arena={"streak": length}, scramble={"rounds": rounds})
-    tally = Tally(completed, since, holder if streak else None, streak)
+    given_rules = Rules() if triggers is None else Rules(triggers={mode.value: triggers})
     shutout = winner is not None and captured == 0
     foreseen = any(case.winner is winner and (shutout or not case.shutout) for case in due_if(mode, tally, given_rules))
     assert foreseen == (due(mode, tally.after(winner), Outcome(winner, captured), given_rules) is not None)

@@ -10,7 +10,7 @@ from equipoise.core.effects import Cancel, Effect, Ignored, LogDecision, OpenVot
 from equipoise.core.model import Mode, OrderId
 from equipoise.core.outlook import Outlook
 from equipoise.core.phrases import Phrase, Text
-from equipoise.core.rules import Rules
+from equipoise.core.rules import Rules, Triggers
 from equipoise.core.session import Session
 from tests.core.scripts import (
     A,
@@ -177,6 +177,9 @@ def test_there_is_no_vote_where_a_scramble_follows_anyway() -> None:
     waiting = Session(Rules())
     play(waiting, [(0.0, hello(waiting=True)), (0.0, seen(TEN))])
     assert refusal(waiting) == Text(Phrase.VOTE_ALREADY_DUE)
+    quiet = Session(Rules(triggers={"koth": Triggers()}))
+    play(quiet, [(0.0, hello(waiting=True)), (0.0, seen(TEN))])
+    assert wish(quiet, "a") == [Say(voice("a", 1, 3))], "the end of waiting makes nothing due there"
 
 
 # Even teams.

@@ -105,7 +105,7 @@ def test_another_secret_is_written_into_the_plugins_cfg(house: House, address: s
 
 def test_what_the_operator_wrote_into_a_servers_file_stays(house: House, address: str) -> None:
     file = house.folder / "servers.d" / "arena-1.toml"
-    file.write_text(file.read_text() + "\n# mine\n[server.arena-1.arena]\nstreak = 5\n")
+    file.write_text(file.read_text() + "\n# mine\n[server.arena-1.triggers]\narena = { streak = 5 }\n")
     before = re.sub('secret_sha256 = ".*"', "", file.read_text())
     assert ask(house, address, "server", "secret", "arena-1", "--rotate").returncode == 0
     assert re.sub('secret_sha256 = ".*"', "", file.read_text()) == before

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pytest
 
 from equipoise.core.model import STEAM_ID_BASE, Mode, PlayerId, Side
-from equipoise.core.rules import ArenaRules, Rules
+from equipoise.core.rules import Rules, Triggers
 from equipoise.errors import RatingError
 from equipoise.lab.models import Model
 from equipoise.lab.simulation.closed_loop import ClosedLoop
@@ -385,7 +385,7 @@ def test_sides_that_are_made_equal_are_even_and_the_bench_is_shared() -> None:
 
 
 def test_rounds_that_are_scrambled_are_not_among_those_between_scrambles() -> None:
-    every_round = Rules(arena=ArenaRules(streak=1))
+    every_round = Rules(triggers={"arena": Triggers(round_two=True, streak=1)})
     summary = simulate(Scenario(rounds=40, slots=9, stalemates=0.0), SYNELO, every_round)
     assert (summary.between, summary.equalised) == (None, None)
 

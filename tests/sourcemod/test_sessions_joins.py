@@ -181,7 +181,7 @@ def test_an_unlocked_switch_from_the_larger_side_is_allowed(new_evening: NewEven
 
 
 def test_locks_follow_the_group_when_the_game_switches_the_sides(new_evening: NewEvening) -> None:
-    evening = live(new_evening, 6, "pl_upward", settings="[scramble]\nrounds = 100\n[lock]\nminutes = 60\n")
+    evening = live(new_evening, 6, "pl_upward", settings="[triggers]\npayload = {}\n[lock]\nminutes = 60\n")
     red = evening.side(RED)
     play.capture(evening.game, BLU, 0, evening.game.teams.members(BLU)[0])
     evening.win(BLU)

@@ -92,7 +92,7 @@ def test_a_vote_that_fails_changes_nothing_and_starts_the_cool_down(new_evening:
     ],
 )
 def test_teams_are_not_voted_on_that_are_known_to_be_even(new_evening: NewEvening, band: str, said: str) -> None:
-    evening = new_evening("koth_harvest_final", f"[vote]\nfair_band = {band}")
+    evening = new_evening("koth_harvest_final", f"[scramble]\nfair_band = {band}")
     for number in range(8):
         evening.seat(f"P{number}")
     evening.freeze()

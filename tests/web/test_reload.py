@@ -72,13 +72,13 @@ def test_a_removed_server_is_refused_and_finds_its_session_when_it_is_added_agai
 
 def test_rules_change_in_the_middle_of_a_round_and_the_session_stays(edited: Edited) -> None:
     edited.daemon.post(batch(1, ARENA, ROSTER, LIVE))
-    edited.edit("[web]", "poll_seconds = 2\n[arena]\nstreak = 1\n[web]")
-    edited.add("[server.ns2-1.arena]\nstreak = 9\n")
+    edited.edit("[web]", "poll_seconds = 2\n[triggers]\narena = { round_two = true, streak = 1, chance = true }\n[web]")
+    edited.add("[server.ns2-1.triggers]\narena = { round_two = true, streak = 9, chance = true }\n")
 
     assert sorted(edited.changes()) == [
-        "arena.streak: 3 -> 1 for arena-1",
-        "arena.streak: 3 -> 9 for ns2-1",
         "poll_seconds: 5 -> 2 for arena-1, ns2-1",
+        "triggers.arena.streak: 3 -> 1 for arena-1",
+        "triggers.arena.streak: 3 -> 9 for ns2-1",
     ]
 
     reply = edited.daemon.post(batch(2)).body
@@ -88,10 +88,10 @@ def test_rules_change_in_the_middle_of_a_round_and_the_session_stays(edited: Edi
 
 
 def test_a_map_that_is_switched_off_in_the_middle_of_a_round_is_left_alone_from_then_on(edited: Edited) -> None:
-    edited.edit("[web]", "[arena]\nstreak = 1\n[web]")
+    edited.edit("[web]", "[triggers]\narena = { streak = 1 }\n[web]")
     edited.reload()
     edited.daemon.post(batch(1, ARENA, ROSTER, LIVE))
-    edited.edit("[arena]", "[maps]\narena_ = 'off'\n[arena]")
+    edited.edit("[triggers]", "[maps]\narena_ = 'off'\n[triggers]")
     assert edited.changes() == ["maps.arena_: none -> off for arena-1, ns2-1"]
     reply = edited.daemon.post(batch(2, ended(1))).body
     assert (reply["level"], reply["pending"], reply["orders"]) == ("off", False, [])
@@ -190,8 +190,8 @@ def test_what_needs_a_restart_is_named_and_the_rest_is_in_force(edited: Edited) 
 def test_a_wrong_file_leaves_everything_as_it_was_and_status_says_why(edited: Edited) -> None:
     before = edited.config.read_text()
     assert edited.configuration() == {"refused": None, "refused_since": None, "restart": []}
-    edited.add(f"[token.bob]\nrole = 'viewer'\nsecret_sha256 = '{digest('bob')}'\n[arena]\nstrek = 3\n")
-    said = f"{edited.config}: $.arena.strek: no such key; is it streak?"
+    edited.add(f"[token.bob]\nrole = 'viewer'\nsecret_sha256 = '{digest('bob')}'\n[arena]\nround_on = 3\n")
+    said = f"{edited.config}: $.arena.round_on: no such key; is it round_one?"
     assert edited.reload(dry=True).body["error"]["message"] == said
     assert edited.configuration()["refused"] is None
     assert edited.refusal() == said
@@ -200,8 +200,8 @@ def test_a_wrong_file_leaves_everything_as_it_was_and_status_says_why(edited: Ed
     first = edited.configuration()
     assert first["refused"] == said
     assert time.time() - 60 < first["refused_since"] <= time.time()
-    edited.edit("strek", "straek")
-    assert "straek" in edited.refusal()
+    edited.edit("round_on", "round_in")
+    assert "round_in" in edited.refusal()
     assert edited.configuration()["refused_since"] == first["refused_since"]
     edited.config.write_text(before)
     assert edited.changes() == []

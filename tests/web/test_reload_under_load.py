@@ -59,7 +59,7 @@ def gone(answer: Answer) -> bool:
 def test_rounds_played_while_the_configuration_is_reloaded_100_times_are_all_stored_once(
     edited: Edited, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    edited.add("[pool.side]\n[server.ns2-1.arena]\nstreak = 5\n")
+    edited.add("[pool.side]\n[server.ns2-1.triggers]\narena = { streak = 5 }\n")
     edited.reload()
     monkeypatch.setitem(SECRETS, "dustbowl", "dust")
     over, text = threading.Event(), edited.config.read_text()

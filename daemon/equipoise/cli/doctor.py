@@ -72,6 +72,8 @@ def _findings(path: Path, url: str | None, token: str | None) -> Iterator[Findin
             f"the configuration is wrong: {error}",
             "correct the file; `equipoise check-config` reads it again",
         )
+    for old in config.old_keys if config else ():
+        yield Finding(False, DAEMON, old.what, old.advice)
     answer = _ask(url or configured_url(path), token or _token(path))
     if isinstance(answer, Finding):
         yield answer

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -19,13 +19,13 @@ import msgspec
 
 from equipoise import ratings
 from equipoise.config.keys import written
+from equipoise.config.old_keys import OldKey, renewed
 from equipoise.config.peers import Address, Rcon, read_query, read_rcon
 from equipoise.config.reading import convert
-from equipoise.config.rules import effective, merged, read_rules
+from equipoise.config.rules import defaults, effective, merged, read_rules
 from equipoise.config.secret_files import Secrets
 from equipoise.config.sources import located, read_sources
 from equipoise.config.tables import Backup, File, Log, Raw, Retention, Role, ServerKeys, Splits, Store, TokenKeys, Web
-from equipoise.core.maps import DEFAULT_LEVELS
 from equipoise.core.model import ServerId
 from equipoise.core.rules import Rules
 from equipoise.errors import ConfigError, RatingError
@@ -98,6 +98,8 @@ class Config:
     tokens: Mapping[str, Token]
     late: tuple[str, ...] = ()
     """Keys whose passwords are there after the next start only; `started` of `load` says when."""
+    old_keys: tuple[OldKey, ...] = ()
+    """Keys of the version before, which this one still reads."""
 
 
 def load(path: Path, environ: Mapping[str, str], *, started: bool = False) -> Config:
@@ -108,9 +110,9 @@ def load(path: Path, environ: Mapping[str, str], *, started: bool = False) -> Co
     sources, late = read_sources(path), list[str]()
     secrets = Secrets(path.parent, environ.get("CREDENTIALS_DIRECTORY"), late if started else None)
     with located(path):
-        tables, rules = _apart(sources.tables, msgspec.structs.asdict(File()))
+        tables, own = _apart(sources.tables, msgspec.structs.asdict(File()))
         file = convert(tables, File, "$")
-        rules = merged({"maps": dict(DEFAULT_LEVELS)}, read_rules(rules, "$", File.__struct_fields__))
+        rules, old_keys = _rules(own, path, "$", File.__struct_fields__, defaults())
         _check_listener(file.web, len(file.server))
         _check_retention(file.retention)
         _check_backup(file.backup)
@@ -119,7 +121,8 @@ def load(path: Path, environ: Mapping[str, str], *, started: bool = False) -> Co
     servers: dict[ServerId, Server] = {}
     for name, keys in file.server.items():
         with located(sources.files[name]):
-            servers[ServerId(name)] = _server(name, keys, sources.files[name], rules, pools, secrets)
+            servers[ServerId(name)], old = _server(name, keys, sources.files[name], rules, pools, secrets)
+            old_keys += old
     _check_distinct(path, servers, tokens)
     return Config(
         path=path,
@@ -134,6 +137,7 @@ def load(path: Path, environ: Mapping[str, str], *, started: bool = False) -> Co
         servers=servers,
         tokens=tokens,
         late=tuple(late),
+        old_keys=old_keys,
     )
 
 
@@ -230,24 +234,33 @@ def _rating_system(name: object, params: Mapping[str, object], path: str, params
     return made
 
 
-def _server(name: str, keys: Raw, file: Path, rules: Raw, pools: Mapping[str, Pool], secrets: Secrets) -> Server:
+def _rules(raw: Raw, file: Path, path: str, siblings: Iterable[str], above: Raw) -> tuple[Raw, tuple[OldKey, ...]]:
+    """The rules that hold with those of a table, and the old keys in it; `above` are those without."""
+    new, old = renewed(raw, file, path, above)
+    return merged(above, read_rules(new, path, siblings)), old
+
+
+def _server(
+    name: str, keys: Raw, file: Path, rules: Raw, pools: Mapping[str, Pool], secrets: Secrets
+) -> tuple[Server, tuple[OldKey, ...]]:
     path = _named("server", name)
     own, overrides = _apart(keys, dict.fromkeys(ServerKeys.__struct_fields__))
     server = convert(own, ServerKeys, path)
-    overrides = read_rules(overrides, path, ServerKeys.__struct_fields__)
+    rules, old = _rules(overrides, file, path, ServerKeys.__struct_fields__, rules)
     if server.pool not in pools:
         raise ConfigError(f"there is no [pool.{server.pool}]", path=f"{path}.pool")
     rcon = read_rcon(server, path, secrets)
-    return Server(
+    found = Server(
         name=ServerId(name),
         file=file,
         pool=server.pool,
         game=server.game,
         digest=secrets.digest(server, path),
-        rules=effective(merged(rules, overrides)),
+        rules=effective(rules),
         rcon=rcon,
         query=read_query(server, path, rcon),
     )
+    return found, old
 
 
 def _token(name: str, keys: Raw, secrets: Secrets) -> Token:

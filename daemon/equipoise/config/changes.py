@@ -25,7 +25,7 @@ _Table = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Lines like `arena.streak: 3 -> 4 for arena-1`; none of them has a secret."""
+    """Lines like `triggers.arena.streak: 3 -> 4 for arena-1`; none of them has a secret."""
 
     live: tuple[str, ...]
     """What can take effect at once."""
@@ -129,8 +129,10 @@ class _Secret:
 
 
 def _flat(rules: Rules) -> _Table:
+    tables = dataclasses.asdict(rules)
+    triggers = tables.pop("triggers")
     flat: dict[str, object] = {}
-    for name, value in dataclasses.asdict(rules).items():
+    for name, value in [*tables.items(), *((f"triggers.{mode}", line) for mode, line in triggers.items())]:
         if isinstance(value, dict):
             flat |= {f"{name}.{written(key)}": inner for key, inner in value.items()}
         else:

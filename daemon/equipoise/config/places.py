@@ -10,7 +10,7 @@ import msgspec
 
 from equipoise import ratings
 from equipoise.config.tables import File, ServerKeys, TokenKeys
-from equipoise.core.rules import Rules
+from equipoise.core.rules import Rules, Triggers
 
 
 @cache
@@ -18,7 +18,7 @@ def places() -> dict[str, list[str]]:
     """By key, the tables that have it.
 
     >>> places()["tolerance"], places()["streak"]
-    (['[scramble]'], ['[arena]', '[other]'])
+    (['[scramble]'], ['a line of [triggers]'])
     """
     found: dict[str, list[str]] = {}
     for key, place in _keys():
@@ -33,7 +33,9 @@ def _keys() -> Iterator[tuple[str, str]]:
     for name, value in vars_of(Rules()):
         if dataclasses.is_dataclass(value):
             yield from ((key, f"[{name}]") for key, _ in vars_of(value))
-        elif not isinstance(value, dict):
+        elif isinstance(value, dict):
+            yield from ((key, f"a line of [{name}]") for key, _ in vars_of(Triggers()) if name == "triggers")
+        else:
             yield name, "the top of the file, above the first table"
     yield from (
         (key, "[pool.NAME]") for key in ("system", *(key for key, _ in vars_of(ratings.create("synelo").params)))

@@ -12,6 +12,7 @@ from equipoise import ratings
 from equipoise.config import Config, Pool, Server
 from equipoise.config.keys import written
 from equipoise.config.peers import joined
+from equipoise.config.triggers import shown
 
 
 def printed(config: Config) -> Iterator[str]:
@@ -27,7 +28,10 @@ def printed(config: Config) -> Iterator[str]:
     for server in config.servers.values():
         rules = dataclasses.asdict(server.rules)
         keys = {"pool": server.pool, "game": server.game, "secret_sha256": "(set)"}
+        triggers = rules.pop("triggers")
         yield from _lines(f"server.{server.name}", {**keys, **_peer(server), **rules})
+        for mode in triggers:
+            yield f"server.{server.name}.triggers.{mode} = {shown(server.rules.triggers[mode])}"
     for token in config.tokens.values():
         yield from _lines(f"token.{token.name}", {"role": token.role, "secret_sha256": "(set)"})
 

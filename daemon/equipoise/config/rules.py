@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, TypeVar, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Meta
@@ -11,27 +11,29 @@ from msgspec import Meta
 from equipoise.config.map_levels import read_levels
 from equipoise.config.reading import convert
 from equipoise.config.tables import Raw, Section
+from equipoise.config.triggers import line_of, read_triggers
+from equipoise.core.maps import DEFAULT_LEVELS
 from equipoise.core.rules import (
+    DEFAULT_TRIGGERS,
     ArenaRules,
     AutobalanceRules,
     LockRules,
-    OtherRules,
     Rules,
     ScrambleRules,
     ShuffleRules,
+    Triggers,
     VoteRules,
 )
 from equipoise.errors import ConfigError
 
 T = TypeVar("T")
 
-_TABLES = (ArenaRules, ScrambleRules, AutobalanceRules, LockRules, VoteRules, ShuffleRules, OtherRules)
+_TABLES = (ArenaRules, ScrambleRules, AutobalanceRules, LockRules, VoteRules, ShuffleRules)
 
 RANGES: Mapping[tuple[type, str], tuple[float, float]] = {
-    (ArenaRules, "streak"): (1, 100),
     (ScrambleRules, "min_players"): (2, 100),
     (ScrambleRules, "tolerance"): (0, 0.5),
-    (ScrambleRules, "rounds"): (1, 100),
+    (ScrambleRules, "fair_band"): (0, 1),
     (AutobalanceRules, "spare_minutes"): (0, 1440),
     (AutobalanceRules, "deadline_seconds"): (0, 600),
     (AutobalanceRules, "quiet_seconds"): (0, 3600),
@@ -42,13 +44,12 @@ RANGES: Mapping[tuple[type, str], tuple[float, float]] = {
     (VoteRules, "seconds"): (5, 60),
     (VoteRules, "cooldown_minutes"): (0, 1440),
     (VoteRules, "quiet_seconds"): (0, 3600),
-    (VoteRules, "fair_band"): (0, 1),
     (ShuffleRules, "fair_band"): (0, 1),
     (ShuffleRules, "max_moves"): (0, 100),
     (ShuffleRules, "vote_seconds"): (0, 3600),
     (ShuffleRules, "choice_seconds"): (5, 300),
-    (OtherRules, "streak"): (0, 100),
-    (OtherRules, "rounds"): (0, 100),
+    (Triggers, "streak"): (0, 100),
+    (Triggers, "rounds"): (0, 100),
     (Rules, "ns2_min_seconds"): (0, 86400),
     (Rules, "silence_seconds"): (10, 86400),
     (Rules, "poll_seconds"): (0.5, 60),
@@ -62,14 +63,24 @@ MOST_NAME = 32
 
 def read_rules(raw: Raw, path: str, siblings: Iterable[str]) -> Raw:
     """The rules of one table, checked, with the keys of `maps` as they are compared; `siblings` as in `convert`."""
-    # Wrong levels are refused before msgspec does, which does not name the key.
-    read = {key: read_levels(value, f"{path}.maps") if key == "maps" else value for key, value in raw.items()}
+    read = dict(raw)
+    # What is wrong in these is refused before msgspec does, which does not name the key.
+    if "maps" in raw:
+        read["maps"] = read_levels(raw["maps"], f"{path}.maps")
+    if "triggers" in raw:
+        read["triggers"] = read_triggers(raw["triggers"], f"{path}.triggers", _LINE)
     rules = _filled(Rules, convert(read, _RULES, path, siblings))
     _check_sides(rules.sides, f"{path}.sides")
-    for table, (low, high) in (("vote", rules.vote.fair_band), ("shuffle", rules.shuffle.fair_band)):
-        if low > high:
-            raise ConfigError(f"{low:g} is above {high:g}: the lower end comes first", path=f"{path}.{table}.fair_band")
+    for table, band in (("scramble", rules.scramble.fair_band), ("shuffle", rules.shuffle.fair_band)):
+        check_band(band, f"{path}.{table}.fair_band")
     return read
+
+
+def check_band(band: tuple[float, float], path: str) -> None:
+    """ConfigError: the ends of a band stand in the wrong order."""
+    low, high = band
+    if low > high:
+        raise ConfigError(f"{low:g} is above {high:g}: the lower end comes first", path=path)
 
 
 def _check_sides(names: tuple[str, str] | None, path: str) -> None:
@@ -87,9 +98,17 @@ def effective(raw: Raw) -> Rules:
 
 def _filled(kind: type[T], section: Any) -> T:
     """The dataclass of rules that a section was derived from, with the section's values."""
-    values = {name: getattr(section, name) for name in section.__struct_fields__}
     hints = get_type_hints(kind)
-    return kind(**{k: _filled(hints[k], v) if isinstance(v, Section) else v for k, v in values.items()})
+    return kind(**{name: _value(hints[name], getattr(section, name)) for name in section.__struct_fields__})
+
+
+def _value(hint: Any, value: Any) -> Any:
+    """A section's value as the dataclass has it: tables within it, and tables by name, are dataclasses too."""
+    if isinstance(value, Section):
+        return _filled(hint, value)
+    if isinstance(value, dict):
+        return {key: _value(get_args(hint)[1], inner) for key, inner in value.items()}
+    return value
 
 
 def _section(kind: type) -> type[Section]:
@@ -101,6 +120,8 @@ def _section(kind: type) -> type[Section]:
         if isinstance(default, _TABLES):
             table = _section(type(default))
             fields.append((name, table, table()))
+        elif hint == Mapping[str, Triggers]:
+            fields.append((name, dict[str, _section(Triggers)], msgspec.field(default_factory=dict)))  # type: ignore[misc]
         elif isinstance(default, dict):
             fields.append((name, hint, msgspec.field(default_factory=default.copy)))
         else:
@@ -120,10 +141,21 @@ def _ranged(hint: Any, limits: tuple[float, float] | None) -> Any:
     return Annotated[hint, Meta(ge=limits[0], le=limits[1])]
 
 
-_RULES = _section(Rules)
+_RULES, _LINE = _section(Rules), _section(Triggers)
+
+
+def defaults() -> Raw:
+    """The raw tables of rules to whose defaults lines are added."""
+    return {
+        "maps": dict(DEFAULT_LEVELS),
+        "triggers": {mode: line_of(triggers) for mode, triggers in DEFAULT_TRIGGERS.items()},
+    }
 
 
 def merged(rules: Raw, overrides: Raw) -> Raw:
-    """The raw rules of a server: its own keys override those of all servers, also within tables."""
+    """The raw rules of a server: its own keys override those of all servers, also within tables.
+
+    The key of a mode in `triggers` is its whole line.
+    """
     tables = {key: {**rules[key], **own} for key, own in overrides.items() if isinstance(own, dict) and key in rules}
     return {**rules, **overrides, **tables}

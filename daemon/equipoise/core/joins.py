@@ -148,7 +148,7 @@ def _note_kept(state: State, player: PlayerId, placement: Placement) -> Effects:
 
 def _lock(state: State, entry: Entry, side: Side, now: float) -> Effects:
     """Lock a joiner to their side; a switch takes an existing lock along and starts none."""
-    if state.waiting or shuffles.will_follow(state):
+    if state.waits_for_teams or shuffles.will_follow(state):
         return ()  # all teams are made anew before the next round
     if entry.side is None:
         return state.lock({entry.id: side}, now)

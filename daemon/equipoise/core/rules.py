@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from equipoise.core.maps import DEFAULT_LEVELS, Level
+from equipoise.core.model import Mode
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,13 +16,42 @@ class ArenaRules:
 
     round_one: Literal["duel", "everyone"] = "duel"
     """Round 1 is a duel between the two closest ratings, or all players take part."""
-    streak: int = 3
-    """Rounds won in a row that make a scramble due."""
+
+
+@dataclass(frozen=True, slots=True)
+class Triggers:
+    """What makes a scramble due in one mode; with the defaults nothing does. A scramble begins both counts anew."""
+
+    round_two: bool = False
+    """Arena: round 1 is over, whatever its outcome."""
+    streak: int = 0
+    """Rounds that one side won in a row; 0: however many."""
+    rounds: int = 0
+    """Full rounds since the last scramble; 0: however many."""
+    no_capture: bool = False
+    """A round in which the losing side captured nothing, if it had something to capture."""
+    waiting: bool = False
+    """Waiting For Players is over."""
+    chance: bool = False
+    """The win probability is outside `ScrambleRules.fair_band`: as few players as possible change sides."""
+
+
+DEFAULT_TRIGGERS: Mapping[str, Triggers] = {
+    Mode.ARENA.value: Triggers(round_two=True, streak=3, chance=True),
+    Mode.ATTACK_DEFEND.value: Triggers(waiting=True, no_capture=True, rounds=2, chance=True),
+    Mode.PAYLOAD.value: Triggers(waiting=True, no_capture=True, rounds=2, chance=True),
+    Mode.KOTH.value: Triggers(waiting=True, no_capture=True, chance=True),
+    Mode.SYMMETRIC_CP.value: Triggers(waiting=True, no_capture=True, chance=True),
+    Mode.CTF.value: Triggers(waiting=True, no_capture=True, chance=True),
+    Mode.PAYLOAD_RACE.value: Triggers(waiting=True, chance=True),
+    Mode.OTHER.value: Triggers(waiting=True),
+}
+"""By the mode's name. NS2 has none: its teams are shuffled by `ShuffleRules`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScrambleRules:
-    """When teams are scrambled, and which split is taken."""
+    """Which split is taken, and which teams are even enough as they are."""
 
     min_players: int = 4
     """With fewer eligible players no player is moved and a due scramble stays pending."""
@@ -30,8 +60,9 @@ class ScrambleRules:
     original rules."""
     top_player_always_plays: bool = False
     """SynElo's original rule: the player with the highest rating is never benched."""
-    rounds: int = 2
-    """Attack/defend and payload: full rounds since the last scramble that make one due."""
+    fair_band: tuple[float, float] = (0.42, 0.58)
+    """Win probabilities of side A that count as even: then no vote starts, unless a side won the last two rounds, and
+    `Triggers.chance` moves nobody. NS2 has its own in `ShuffleRules`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +103,6 @@ class VoteRules:
     """How long after a vote no other starts."""
     quiet_seconds: float = 60.0
     """No vote starts this close to a known end of the round."""
-    fair_band: tuple[float, float] = (0.42, 0.58)
-    """Win probabilities of side A that count as even: then no vote starts, unless a side won the last two rounds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,18 +124,6 @@ class ShuffleRules:
 
 
 @dataclass(frozen=True, slots=True)
-class OtherRules:
-    """What makes a scramble due in the mode `other`; with the defaults nothing does."""
-
-    streak: int = 0
-    """Rounds that one side won in a row; 0: however many."""
-    rounds: int = 0
-    """Full rounds since the last scramble; 0: however many."""
-    no_capture: bool = False
-    """A round in which the losing side captured nothing."""
-
-
-@dataclass(frozen=True, slots=True)
 class Rules:
     """The rules of one server."""
 
@@ -116,7 +133,8 @@ class Rules:
     lock: LockRules = field(default_factory=LockRules)
     vote: VoteRules = field(default_factory=VoteRules)
     shuffle: ShuffleRules = field(default_factory=ShuffleRules)
-    other: OtherRules = field(default_factory=OtherRules)
+    triggers: Mapping[str, Triggers] = field(default_factory=lambda: dict(DEFAULT_TRIGGERS))
+    """What makes a scramble due, by the mode's name; a mode that is not here has its defaults."""
     sides: tuple[str, str] | None = None
     """What players call sides A and B; None: RED and BLU, or Marines and Aliens."""
     maps: Mapping[str, Level] = field(default_factory=lambda: dict(DEFAULT_LEVELS))
@@ -129,3 +147,13 @@ class Rules:
     """A script that has been silent this long is shown as lost."""
     poll_seconds: float = 5.0
     """How often a script calls when nothing happens."""
+
+    def triggers_of(self, mode: Mode) -> Triggers:
+        """What makes a scramble due in this mode.
+
+        >>> Rules(triggers={"koth": Triggers(streak=3)}).triggers_of(Mode.KOTH).no_capture
+        False
+        >>> Rules().triggers_of(Mode.PAYLOAD).rounds, Rules().triggers_of(Mode.NS2) == Triggers()
+        (2, True)
+        """
+        return self.triggers.get(mode.value, DEFAULT_TRIGGERS.get(mode.value, Triggers()))

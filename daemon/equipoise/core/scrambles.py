@@ -78,7 +78,7 @@ def announced(state: State, reason: Text) -> Text:
 
 def due_after_waiting(state: State) -> Effects:
     """Waiting For Players is over. In arena round 2 takes this place; NS2 has no such moment."""
-    if state.arena or state.ns2 or not state.enforces:
+    if not state.enforces or not state.triggers.waiting:
         return ()
     return make_due(state, Text(Phrase.REASON_WAITING_ENDED))
 

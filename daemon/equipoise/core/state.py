@@ -30,7 +30,7 @@ from equipoise.core.model import (
     SplitCache,
 )
 from equipoise.core.phrases import Phrase, Text
-from equipoise.core.rules import Rules
+from equipoise.core.rules import Rules, Triggers
 from equipoise.core.voices import Voices
 
 Effects = tuple[Effect, ...]
@@ -150,6 +150,16 @@ class State:
     def ns2(self) -> bool:
         """NS2 shuffles instead of scrambling: fewest moves, commanders stay."""
         return self.memory.mode is Mode.NS2
+
+    @property
+    def triggers(self) -> Triggers:
+        """What makes a scramble due in this mode."""
+        return self.rules.triggers_of(self.memory.mode)
+
+    @property
+    def waits_for_teams(self) -> bool:
+        """Players are waited for, and new teams are made when that ends."""
+        return self.waiting and self.triggers.waiting
 
     @property
     def enough_players(self) -> bool:

@@ -1,20 +1,19 @@
-"""When a scramble is due: one function per game mode, and the tally they read.
+"""When a scramble is due by a round's end: what the table of triggers says of the mode, and the tally that it reads.
 
-`due_if` asks the same functions about outcomes that have not happened yet, so a script that loses the daemon
+`due_if` asks the same function about outcomes that have not happened yet, so a script that loses the daemon
 decides exactly as the daemon would have.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from equipoise.core.model import DueIf, Mode, Round, Side
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 
-DEFENDERS = Side.A
-"""Attack/defend and payload: BLU attacks; the game swaps the players, never the roles."""
+DEFENDERS = {Mode.ATTACK_DEFEND: Side.A, Mode.PAYLOAD: Side.A}
+"""The side that has nothing to capture: BLU attacks; the game swaps the players, never the roles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +78,16 @@ def due(mode: Mode, tally: Tally, outcome: Outcome, rules: Rules) -> Text | None
     >>> due(Mode.ARENA, Tally(4, 3, Side.A, streak=3), Outcome(Side.A, 0), Rules()).english
     '3 wins in a row'
     """
-    trigger = _TRIGGERS.get(mode)
-    return trigger(tally, outcome, rules) if trigger else None
+    chosen = rules.triggers_of(mode)
+    if chosen.round_two and tally.completed == 1:
+        return Text(Phrase.REASON_ROUND_TWO)
+    if chosen.streak and tally.streak >= chosen.streak:
+        return Text(Phrase.REASON_STREAK, (str(tally.streak),))
+    if chosen.no_capture and outcome.shutout and DEFENDERS.get(mode, outcome.winner) is outcome.winner:
+        return Text(Phrase.REASON_NO_CAPTURE)
+    if chosen.rounds and tally.since_scramble >= chosen.rounds:
+        return Text(Phrase.REASON_ROUNDS, (str(tally.since_scramble),))
+    return None
 
 
 def due_if(mode: Mode, tally: Tally, rules: Rules) -> tuple[DueIf, ...]:
@@ -97,46 +104,3 @@ def due_if(mode: Mode, tally: Tally, rules: Rules) -> tuple[DueIf, ...]:
         elif due(mode, after, Outcome(winner, 0), rules):
             found.append(DueIf(winner, shutout=True))
     return tuple(found)
-
-
-def _arena(tally: Tally, outcome: Outcome, rules: Rules) -> Text | None:
-    if tally.completed == 1:
-        return Text(Phrase.REASON_ROUND_TWO)
-    if tally.streak >= rules.arena.streak:
-        return Text(Phrase.REASON_STREAK, (str(tally.streak),))
-    return None
-
-
-def _attack(tally: Tally, outcome: Outcome, rules: Rules) -> Text | None:
-    if outcome.winner is DEFENDERS and outcome.shutout:
-        return Text(Phrase.REASON_NO_CAPTURE)
-    if tally.since_scramble >= rules.scramble.rounds:
-        return Text(Phrase.REASON_ROUNDS, (str(tally.since_scramble),))
-    return None
-
-
-def _capture(tally: Tally, outcome: Outcome, rules: Rules) -> Text | None:
-    return Text(Phrase.REASON_NO_CAPTURE) if outcome.shutout else None
-
-
-def _other(tally: Tally, outcome: Outcome, rules: Rules) -> Text | None:
-    chosen = rules.other
-    if chosen.streak and tally.streak >= chosen.streak:
-        return Text(Phrase.REASON_STREAK, (str(tally.streak),))
-    if chosen.no_capture and outcome.shutout:
-        return Text(Phrase.REASON_NO_CAPTURE)
-    if chosen.rounds and tally.since_scramble >= chosen.rounds:
-        return Text(Phrase.REASON_ROUNDS, (str(tally.since_scramble),))
-    return None
-
-
-_TRIGGERS: dict[Mode, Callable[[Tally, Outcome, Rules], Text | None]] = {
-    Mode.ARENA: _arena,
-    Mode.ATTACK_DEFEND: _attack,
-    Mode.PAYLOAD: _attack,
-    Mode.KOTH: _capture,
-    Mode.SYMMETRIC_CP: _capture,
-    Mode.CTF: _capture,
-    Mode.OTHER: _other,
-    # A payload race's loser has always captured nothing; NS2 votes.
-}

@@ -66,8 +66,7 @@ def _refusal(state: State, by: PlayerId | None, now: float) -> Text | None:
         (not rules.enabled, Phrase.VOTE_OFF),
         (not state.memory.enabled, Phrase.STATUS_OFF),
         (by not in {entry.id for entry in state.roster.eligible()}, Phrase.VOTE_NOT_PLAYING),
-        # A scramble follows the end of waiting too.
-        (state.memory.pending is not None or state.waiting, Phrase.VOTE_ALREADY_DUE),
+        (state.memory.pending is not None or state.waits_for_teams, Phrase.VOTE_ALREADY_DUE),
         (voices.order is not None, Phrase.VOTE_RUNNING),
         (now < state.memory.no_vote_before, Phrase.VOTE_COOLDOWN),
         (eligible_count(state.roster) < rules.min_players, Phrase.VOTE_TOO_FEW),
@@ -116,7 +115,7 @@ def chance_not_found(state: State, ask: AskChance, now: float) -> Effects:
 
 def _is_fair(state: State, found: ChanceFound) -> bool:
     rules = state.rules
-    return found.outlook.is_even(rules.shuffle.fair_band if state.ns2 else rules.vote.fair_band)
+    return found.outlook.is_even(rules.shuffle.fair_band if state.ns2 else rules.scramble.fair_band)
 
 
 def _count(state: State, by: PlayerId, now: float) -> Effects:
