@@ -18,7 +18,7 @@ import equipoise
 from equipoise.cli.examining import of_files, of_store
 from equipoise.config import load
 from equipoise.service.diagnosis import of_disk
-from tests.cli.house import House, post, run, serving
+from tests.cli.house import House, ask, post, run, serving
 from tests.game.rcon_servers import free_port, wait_for
 from tests.store.disk import NOBODY, small_disk
 from tests.wire.samples import HELLO, posted
@@ -113,6 +113,21 @@ def test_a_wrong_configuration_and_a_refused_token(house: House) -> None:
         found = said(house)
     assert "the configuration is wrong: " in found
     assert "no daemon answers" not in found
+
+
+def test_a_key_of_the_version_before_is_said_with_the_line_to_write_wherever_the_file_is_read(house: House) -> None:
+    on_a_free_port(house)
+    house.edit("[web]", "[scramble]\nrounds = 5\n[web]")
+    line = "{ rounds = 5, no_capture = true, waiting = true, chance = true }"
+    what = f"{house.config}: $.scramble.rounds: the next version does not read this key"
+    advice = f"write in [triggers]: attack_defend = {line}, and: payload = {line}"
+    checked = run("check-config", "--config", house.config)
+    assert (checked.returncode, checked.stderr) == (0, f"{what}; {advice}\n")
+    with serving(house) as (_, address):
+        (found,) = [each for each in findings(house) if "scramble" in each["what"]]
+        assert ask(house, address, "reload").returncode == 0
+    assert found == {"bad": False, "about": "daemon", "what": what, "advice": advice}
+    assert (house.folder / "daemon.log").read_text().count(f"{what}; {advice}") == 2, "at the start and at the reload"
 
 
 def test_files_that_others_can_read_and_those_that_the_daemons_user_cannot(house: House) -> None:
