@@ -106,7 +106,7 @@ def test_players_who_are_known_to_match_each_other_are_even_against_each_other_a
     against = outlook(Paired.create(), KOTH, SIX, OTHERS)
     together = outlook(Paired.create(), KOTH, (*SIX[:3], *OTHERS[:3]), (*SIX[3:], *OTHERS[3:]))
     assert against == Outlook(0.5, 0.5, 0.5, 0.0)
-    assert together.quality < 0.8
+    assert together.evenness < 0.8
     assert is_even(against)
     assert not is_even(together)
 

@@ -66,7 +66,7 @@ def test_with_several_pools_one_has_to_be_named(house: House) -> None:
             ("player", "top"),
             ("player", "find", "x"),
         )
-        for command in (*asked, ("match", "quality", RED, "vs", RED)):
+        for command in (*asked, ("match", "evenness", RED, "vs", RED)):
             refused = ask(house, address, *command)
             said = "equipoise: there are several pools: name one by --pool: duel, main\n"
             assert (refused.returncode, refused.stderr) == (2, said)

@@ -95,27 +95,30 @@ def test_players_are_shown_set_reset_and_ranked(house: House, daemon: str) -> No
     )
 
 
-def test_intervals_records_and_match_quality_are_shown(house: House) -> None:
+def test_intervals_records_and_evenness_are_shown(house: House) -> None:
     house.edit('system = "synelo"', 'system = "glicko"')
     house.edit("k_max = 12", "")
     with serving(house) as (_, address):
         post(address, house.secret, posted({**HELLO, "map": "koth_nucleus"}, {**ROUND, "map": "koth_nucleus"}, seq=1))
         shown = ask(house, address, "player", "show", RED).stdout
         rows = ask(house, address, "player", "find", RED, "--csv").stdout.splitlines()
-        even = ask(house, address, "match", "quality", RED, "vs", BLU, "--mode", "koth")
-        plain = json.loads(ask(house, address, "match", "quality", RED, "vs", BLU, "--json").stdout)
+        even = ask(house, address, "match", "evenness", RED, "vs", BLU, "--mode", "koth")
+        before = ask(house, address, "match", "quality", RED, "vs", BLU, "--mode", "koth")
+        plain = json.loads(ask(house, address, "match", "evenness", RED, "vs", BLU, "--json").stdout)
         wrong = [
-            ask(house, address, "match", "quality", *words)
+            ask(house, address, "match", "evenness", *words)
             for words in ((RED, BLU), (RED, "vs"), (RED, "vs", BLU, "--mode", "kotj"))
         ]
     assert re.search(r"SKILL, 80 % +ROUNDS +WON-DRAWN-LOST +LEFT", shown)
     assert re.search(rf"{RED} .* \d+ to \d+ +1 +1-0-0 +0 ", shown)
     assert rows[0].split(",")[3:10] == ["deviation", "low", "high", "rounds", "wins", "draws", "losses"]
     assert rows[1].split(",")[6:11] == ["1", "1", "0", "0", "0"]
-    a, b, chance, quality = even.stdout.splitlines()
+    a, b, chance, evenness = even.stdout.splitlines()
     assert (a, b) == (f"Side A   {RED}", f"Side B   {BLU}")
     assert re.fullmatch(r"Chance   \d\d % \(\d+ to \d\d\) for side A to win", chance)
-    assert quality == f"Quality  {plain['quality']:.2f}"
+    assert evenness == f"Evenness {plain['evenness']:.2f}"
+    assert before.stdout == even.stdout
+    assert "Its name is `match evenness` now." in before.stderr
     assert [each.returncode for each in wrong] == [2, 2, 2]
     assert "the word vs" in wrong[0].stderr
     assert "'kotj' is not one of 'arena'" in wrong[2].stderr

@@ -1,4 +1,4 @@
-"""What is uncertain is said to be: intervals of players and of matches, records, match quality."""
+"""What is uncertain is said to be: intervals of players and of matches, records, evenness."""
 
 from __future__ import annotations
 
@@ -70,13 +70,39 @@ def test_two_sides_of_strangers_are_not_known_to_be_even(glicko: Daemon) -> None
     assert found["win_probability"] == pytest.approx(0.5)
     assert found["low"] == pytest.approx(1 - found["high"])
     assert found["high"] > 0.8
-    assert found["quality"] == pytest.approx(1 - 2 * found["unevenness"])
-    assert found["quality"] < 0.6
+    assert found["evenness"] == pytest.approx(1 - 2 * found["unevenness"])
+    assert found["evenness"] < 0.6
 
 
 def test_a_system_without_deviations_gives_the_chance_alone(daemon: Daemon) -> None:
     found = daemon.call("POST", MATCH, {"a": [RED], "b": [BLU], "mode": "koth", "map": "koth_viaduct"}).body
-    assert (found["win_probability"], found["low"], found["high"], found["quality"]) == (0.5, None, None, 1.0)
+    assert (found["win_probability"], found["low"], found["high"], found["evenness"]) == (0.5, None, None, 1.0)
+
+
+def test_the_name_of_before_has_its_old_meaning_and_is_called_deprecated(glicko: Daemon) -> None:
+    found = glicko.call("POST", MATCH, {"a": [RED], "b": [BLU]}).body
+    assert found["quality"] == found["evenness"] < 0.6
+    assert found["trueskill_quality"] is None
+    schemas = glicko.call("GET", "/openapi.json").body["components"]["schemas"]
+    for answer in ("MatchFound", "SplitFound"):
+        marked = [name for name, schema in schemas[answer]["properties"].items() if schema.get("deprecated")]
+        assert marked == ["quality"]
+
+
+@pytest.mark.parametrize("system", ["trueskill", "trueskill_through_time", "trueskill2"])
+def test_a_trueskill_pool_answers_the_match_quality_of_its_source_too(tmp_path: Path, system: str) -> None:
+    """√(2nβ² / (2nβ² + Σσ²)): newcomers with σ = 2β have 0.447, the published figure for one against one."""
+    config = CONFIG.replace("[pool.main]", f'[pool.main]\nsystem = "{system}"')
+    if system == "trueskill2":
+        config = config.replace(f'system = "{system}"', f'system = "{system}"\ninitial_variance = 4.0')
+    with running(tmp_path, config) as daemon:
+        duel = daemon.call("POST", MATCH, {"a": [RED], "b": [BLU]}).body
+        (split,) = daemon.call("POST", "/v1/splits", {"ids": list(SIX[:4])}).body["splits"]
+        (sent,) = daemon.call("POST", "/v1/splits", {"ratings": [25, 25, 25, 25]}).body["splits"]
+    assert duel["trueskill_quality"] == pytest.approx(0.447, abs=5e-4)
+    assert split["trueskill_quality"] == pytest.approx(0.447, abs=5e-4)
+    assert sent["trueskill_quality"] is None
+    assert duel["evenness"] != pytest.approx(duel["trueskill_quality"], abs=0.05)
 
 
 @pytest.mark.parametrize(

@@ -89,11 +89,11 @@ def test_a_system_that_predicts_by_players_alone_goes_by_ratings_that_are_sent(t
     assert far["win_probability"] == 1.0
 
 
-def test_ratings_have_no_interval_and_their_quality_is_that_of_the_chance(daemon: Daemon) -> None:
+def test_ratings_have_no_interval_and_their_evenness_is_that_of_the_chance(daemon: Daemon) -> None:
     (split,) = solve(daemon, ratings=[1800, 1500, 1400, 1000], pinned={"0": "a", "1": "a"}, size=2)
     assert (split["low"], split["high"]) == (None, None)
     assert split["unevenness"] == pytest.approx(split["win_probability"] - 0.5)
-    assert split["quality"] == pytest.approx(1 - 2 * split["unevenness"])
+    assert split["evenness"] == pytest.approx(1 - 2 * split["unevenness"])
 
 
 @pytest.mark.parametrize("preferring", [False, True])
@@ -107,7 +107,7 @@ def test_a_pool_of_correlated_errors_says_how_even_its_splits_are_known_to_be(tm
     assert {frozenset(split["a"]), frozenset(split["b"])} == {frozenset(ids[:2]), frozenset(ids[2:])}
     assert split["optimal"] is False
     assert split["low"] < split["win_probability"] < split["high"]
-    assert split["quality"] == pytest.approx(1 - 2 * split["unevenness"])
+    assert split["evenness"] == pytest.approx(1 - 2 * split["unevenness"])
 
 
 def test_players_are_split_by_what_the_pool_knows_of_them(daemon: Daemon) -> None:

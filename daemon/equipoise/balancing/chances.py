@@ -120,7 +120,7 @@ def uncertain(predicted: float, deviation: float) -> Outlook:
     framework applied to classification networks", 1992): predictions of uncertain players lean towards a half already.
 
     >>> sides = uncertain(0.52, 0.7)
-    >>> round(sides.low, 2), round(sides.high, 2), round(sides.quality, 2)
+    >>> round(sides.low, 2), round(sides.high, 2), round(sides.evenness, 2)
     (0.31, 0.73, 0.74)
     """
     cut = min(max(predicted, CERTAIN), 1.0 - CERTAIN)

@@ -37,7 +37,7 @@ _COMMANDS = {
         "pools",
         "Rating populations: quality, fit-theta, fit-spread, estimate, refit, recompute, export, import.",
     ),
-    "match": ("matches", "Matches that may be played: quality."),
+    "match": ("matches", "Matches that may be played: evenness."),
     "round": ("rounds", "Rounds: list, show, void."),
     "backup": ("backups", "Copy the store while the daemon runs, or without it."),
     "restore": ("backups", "Put a backup in the store's place; the daemon is stopped."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import click
@@ -25,8 +26,8 @@ def match() -> None:
 
 @match.command(
     epilog=examples(
-        "equipoise match quality gaben robin vs STEAM_0:0:11101 76561197960287931",
-        "equipoise match quality gaben vs robin --mode arena --json",
+        "equipoise match evenness gaben robin vs STEAM_0:0:11101 76561197960287931",
+        "equipoise match evenness gaben vs robin --mode arena --json",
     )
 )
 @remote
@@ -37,12 +38,13 @@ def match() -> None:
 )
 @click.option("--map", "map_name", default="", help="The map's name, for rating systems that know maps.")
 @click.argument("players", nargs=-1, required=True, metavar="PLAYER... vs PLAYER...")
-def quality(
+def evenness(
     client: Client, players: tuple[str, ...], pool: str | None, mode: str | None, map_name: str, as_json: bool
 ) -> None:
     """How even two sides are known to be: players by id or last name, the two sides parted by the word vs.
 
-    The quality is 1 for sides that are known to be even, and 0 for a match that is decided.
+    The evenness is 1 for sides that are known to be even, and 0 for a match that is decided. Where TrueSkill makes the
+    teams, its own match quality is shown too.
     """
     a, b = _sides(players)
     answer = client.send(
@@ -53,7 +55,16 @@ def quality(
     for side in ("a", "b"):
         click.echo(f"Side {side.upper()}   {', '.join(_who(each) for each in answer[side])}")
     click.echo(f"Chance   {percent(answer['win_probability'])}{interval(answer)} for side A to win")
-    click.echo(f"Quality  {answer['quality']:.2f}")
+    click.echo(f"Evenness {answer['evenness']:.2f}")
+    if answer["trueskill_quality"] is not None:
+        click.echo(f"TrueSkill's match quality {answer['trueskill_quality']:.2f}")
+
+
+# By its name of before, for one release.
+_quality = copy(evenness)
+_quality.name, _quality.hidden, _quality.deprecated = "quality", True, "Its name is `match evenness` now."
+_quality.epilog = examples("equipoise match quality gaben vs robin")
+match.add_command(_quality)
 
 
 def _sides(players: Sequence[str]) -> tuple[list[str], list[str]]:

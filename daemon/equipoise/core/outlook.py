@@ -34,7 +34,7 @@ def is_even(chance: float) -> bool:
 class Outlook:
     """A win probability, with what is known of how far the true one may be from it.
 
-    >>> Outlook.alone(0.47).quality
+    >>> Outlook.alone(0.47).evenness
     0.94
     """
 
@@ -54,8 +54,8 @@ class Outlook:
         return cls(chance, None, None, abs(chance - 0.5))
 
     @property
-    def quality(self) -> float:
-        """The match quality, 1 - 2 · unevenness: 1 for sides that are known to be even, 0 for a decided match."""
+    def evenness(self) -> float:
+        """1 - 2 · unevenness: 1 for sides that are known to be even, 0 for a decided match."""
         return 1.0 - 2.0 * self.unevenness
 
     def is_even(self, band: tuple[float, float]) -> bool:

@@ -314,6 +314,13 @@ class System(ABC, Generic[P]):
         """
         return None
 
+    def trueskill_quality(self, match: Match) -> float | None:
+        """TrueSkill's match quality, 0 to 1 (Herbrich et al. 2006, section 4); None for systems that are no TrueSkill.
+
+        RatingError: one of the teams has no players.
+        """
+        return None
+
     def skills(self, player: PlayerId) -> Skills | None:
         """Skill by side and as a commander, with standard deviations; None where the system has one skill."""
         return None

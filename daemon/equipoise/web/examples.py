@@ -101,7 +101,9 @@ EXAMPLES: Mapping[Any, Any] = {
                 "low": None,
                 "high": None,
                 "unevenness": 0.0167,
+                "evenness": 0.9666,
                 "quality": 0.9666,
+                "trueskill_quality": None,
                 "optimal": True,
                 "gap": {"points": 0.0, "bench_cost": 0, "moves": 0},
             }
@@ -138,7 +140,9 @@ EXAMPLES: Mapping[Any, Any] = {
         "low": 0.3,
         "high": 0.73,
         "unevenness": 0.13,
+        "evenness": 0.74,
         "quality": 0.74,
+        "trueskill_quality": 0.42,
     },
     Command: {"dry_run": True},
     CommandDone: {

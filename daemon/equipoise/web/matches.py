@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from equipoise.balancing.chances import match_to_come
 from equipoise.core.model import Context, Mode, PlayerId
 from equipoise.errors import ScriptError
 from equipoise.service.outlooks import outlook_of
@@ -21,7 +22,8 @@ async def show_match(asked: Asked) -> MatchFound:
     a, b = [await _named(pool, side, path) for side, path in ((body.a, "$.a"), (body.b, "$.b"))]
     if twice := [player for n, player in enumerate((*a, *b)) if player in (*a, *b)[:n]]:
         raise ScriptError("twice", f"{twice[0]} is here twice", path="$.b" if twice[0] in b else "$.a")
-    found = await outlook_of(pool, Context(body.mode or _usual_mode(pool), body.map), a, b)
+    context = Context(body.mode or _usual_mode(pool), body.map)
+    found = await outlook_of(pool, context, a, b)
     names = await names_of(pool, (*a, *b))
     return MatchFound(
         pool=pool.name,
@@ -31,7 +33,9 @@ async def show_match(asked: Asked) -> MatchFound:
         low=found.low,
         high=found.high,
         unevenness=found.unevenness,
-        quality=found.quality,
+        evenness=found.evenness,
+        quality=found.evenness,
+        trueskill_quality=pool.balancing.trueskill_quality(match_to_come(context, a, b)),
     )
 
 

@@ -105,7 +105,8 @@ class _Question:
             teams=(tuple(players[i] for i in found.a), tuple(players[i] for i in found.b)),
             skill_at_start=dict(zip(players, self.values, strict=True)),
         )
-        outlook = outlook_of(self.pool.balancing, match) if self.body.ids else self._believed(match, found.difference)
+        system = self.pool.balancing
+        outlook = outlook_of(system, match) if self.body.ids else self._believed(match, found.difference)
         return SplitFound(
             len(found.a),
             a,
@@ -116,7 +117,9 @@ class _Question:
             outlook.low,
             outlook.high,
             outlook.unevenness,
-            outlook.quality,
+            outlook.evenness,
+            outlook.evenness,
+            system.trueskill_quality(match) if self.body.ids else None,
             found.optimal,
             SplitGap(*found.gap),
         )

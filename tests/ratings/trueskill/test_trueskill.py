@@ -165,9 +165,26 @@ def test_quality_is_that_of_known_skills_only_as_far_as_they_are_known():
     """The source prints μ² where σ² belongs: 0.1644 for newcomers."""
     system = TrueSkill.create()
     match = duel("ann", "bob")
-    assert system.quality(match) == pytest.approx(math.sqrt(1 / 5), abs=1e-12)
+    assert system.trueskill_quality(match) == pytest.approx(math.sqrt(1 / 5), abs=1e-12)
     with pytest.raises(RatingError, match="has no players"):
-        system.quality(replace(match, fraction_played={ANN: 0.0}))
+        system.trueskill_quality(replace(match, fraction_played={ANN: 0.0}))
+
+
+@pytest.mark.parametrize(
+    ("size", "difference", "sigma", "published"),
+    # trueskilltest.py of sublee/trueskill, "each results from C# Skills": n against n newcomers; a lead of 10 points.
+    [(1, 0.0, 25 / 3, 0.447), (2, 0.0, 25 / 3, 0.447), (4, 0.0, 25 / 3, 0.447), (3, 10.0, 2.0, None)],
+)
+def test_the_quality_of_two_teams_is_the_sources_formula(size, difference, sigma, published):
+    system, names = TrueSkill.create(), [PlayerId(str(n)) for n in range(2 * size)]
+    for name in names:
+        system.seed(name, mu=25.0 + difference / size * (name in names[:size]), sigma=sigma)
+    beta = 25 / 6
+    c2 = 2 * size * beta**2 + 2 * size * sigma**2
+    formula = math.exp(-(difference**2) / (2 * c2)) * math.sqrt(2 * size * beta**2 / c2)
+    found = system.trueskill_quality(Match((tuple(names[:size]), tuple(names[size:]))))
+    assert found == pytest.approx(formula, rel=1e-12)
+    assert published is None or found == pytest.approx(published, abs=5e-4)
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def trueskill_match(params: Facts, given: Facts) -> dict[str, Any]:
     settings["draw_probability"] = narrowed(settings["draw_probability"], given.get("weights"))
     system = TrueSkill.create(**settings)
     match = match_of(system, given, given.get("ranks") or range(len(given["teams"])))
-    answers = {"quality": system.quality(match)}
+    answers = {"quality": system.trueskill_quality(match)}
     chances = system.predict(match)
     answers |= {"wins": list(chances.wins), "draw": chances.draw}
     if len(match.teams) == 2:

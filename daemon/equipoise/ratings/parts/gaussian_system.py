@@ -116,7 +116,7 @@ class GaussianSystem(PlayerTable[P, GaussianSkill]):
         """Predict and rate the one match in `arrays`, with the kernel of the replay."""
         kernel.replay(arrays, whole, records, sides, answers, self.constants)
 
-    def quality(self, match: Match) -> float:
+    def trueskill_quality(self, match: Match) -> float:
         """How even a match of these teams and fractions would be, 0 to 1 (`team_order.quality`).
 
         As in the source, uses the skills after the last match, without the variance they would gain before this one.
@@ -129,7 +129,7 @@ class GaussianSystem(PlayerTable[P, GaussianSkill]):
                 teams.variance[team] += fraction_played * fraction_played * (held.variance + self.constants.noise)
                 noise[team] += fraction_played * fraction_played * self.constants.noise
         if 0.0 in noise:
-            raise RatingError("quality: one of the teams has no players")
+            raise RatingError("match quality: one of the teams has no players")
         return quality(teams, noise)
 
     def skill(self, player: PlayerId, context: SkillContext = ANYWHERE) -> float:

@@ -15,7 +15,7 @@ from equipoise.core.model import PlayerId, PlayerSummary, is_bot
 from equipoise.errors import RatingError
 from equipoise.ratings.parts.match_arrays import MatchArrays, one_match
 from equipoise.ratings.parts.players import PlayerTable, checked, plain, refuse_bots
-from equipoise.ratings.parts.team_order import Teams
+from equipoise.ratings.parts.team_order import Teams, quality
 from equipoise.ratings.parts.truncated_gaussian import pdf
 from equipoise.ratings.system import (
     ANYWHERE,
@@ -66,10 +66,19 @@ class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):
 
     def predict(self, match: Match) -> WinProbabilities:
         """Predict by the skills and squads of the lineup, as if all play to the end."""
-        matches, players = one_match(match)
-        sides, skills = Teams.to_predict(len(match.teams)), self._skills(players, match.mode)
-        draw = predict_match(0, matches, _facts(match, matches), skills, sides, self.row(match.mode))
+        sides, draw = self._predicted(match)
         return WinProbabilities(tuple(sides.wins), draw)
+
+    def trueskill_quality(self, match: Match) -> float:
+        """How even a match of these lineups would be, 0 to 1 (`team_order.quality`), all playing to the end.
+
+        >>> round(TrueSkill2.create(initial_variance=4.0).trueskill_quality(Match(teams=(("ann",), ("bob",)))), 4)
+        0.4472
+        """
+        if not all(match.predicted_lineup):
+            raise RatingError("match quality: one of the teams has no players")
+        sides, row = self._predicted(match)[0], self.row(match.mode)
+        return quality(sides, [len(side) * row[BETA2] for side in match.predicted_lineup])
 
     def rate(self, match: Match) -> Rated:
         """Rate a match by its order, counts and quits.  Ignores spans, points, map, sides and weight."""
@@ -186,6 +195,12 @@ class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):
 
     def _mean(self, held: Player, mode: str) -> float:
         return self.own(held, mode).mean + self.row(mode)[BASE_WEIGHT] * held.base_mean
+
+    def _predicted(self, match: Match) -> tuple[Teams, float]:
+        """The lineups' performances with their chances, and the probability of a draw."""
+        matches, players = one_match(match)
+        sides, skills = Teams.to_predict(len(match.teams)), self._skills(players, match.mode)
+        return sides, predict_match(0, matches, _facts(match, matches), skills, sides, self.row(match.mode))
 
     def _skills(self, players: Iterable[PlayerId], mode: str) -> Skills:
         """Copies of the skills as lists, in which a player's number indexes both their own part and their base."""

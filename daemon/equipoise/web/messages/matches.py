@@ -47,5 +47,10 @@ class MatchFound(Ok, frozen=True):
     """Its upper end."""
     unevenness: float
     """How far the true win probability is expected to be from a half, 0 to 0.5."""
-    quality: float
+    evenness: float
     """1 - 2 · `unevenness`: 1 for sides that are known to be even, 0 for a match that is decided."""
+    quality: Annotated[float, Meta(extra_json_schema={"deprecated": True})]
+    """Deprecated: `evenness` by its old name. It goes with the next release."""
+    trueskill_quality: float | None
+    """TrueSkill's match quality, 0 to 1: 1 only for equal sides of players whose skills are known. Null where
+    the system that makes the teams is no TrueSkill."""

@@ -72,8 +72,13 @@ class SplitFound(msgspec.Struct, frozen=True):
     """The true win probability is below it with 90 %."""
     unevenness: float
     """How far the true win probability is expected to be from a half; without an interval, the predicted one."""
-    quality: float
-    """Match quality, 1 - 2 · unevenness: 1 is known to be even, 0 is decided."""
+    evenness: float
+    """1 - 2 · unevenness: 1 is known to be even, 0 is decided."""
+    quality: Annotated[float, Meta(extra_json_schema={"deprecated": True})]
+    """Deprecated: `evenness` by its old name. It goes with the next release."""
+    trueskill_quality: float | None
+    """TrueSkill's match quality, 0 to 1: 1 only for equal sides of players whose skills are known. Null where
+    the system that makes the teams is no TrueSkill, and where ratings were sent."""
     optimal: bool
     """False: the time was over before it was proven that none is better, or the pool's system is correlated."""
     gap: SplitGap
