@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.cli import main
-from equipoise.install.configuration import write_new
+from equipoise.install.configuration import Ruleset, write_new
 from equipoise.install.servers import NewServer
 from tests import failures
 from tests.web import recorded
@@ -81,10 +81,17 @@ class RealDaemon:
     """
 
     def __init__(
-        self, folder: Path, server: str = "test-1", settings: str = "", *, forked: bool = False, game: str = "tf2"
+        self,
+        folder: Path,
+        server: str = "test-1",
+        settings: str = "",
+        *,
+        forked: bool = False,
+        game: str = "tf2",
+        rules: Ruleset = "equipoise",
     ) -> None:
         self.folder, self.server, self._forked = folder, server, forked
-        (self.secret,) = (added.secret for added in write_new(folder, [NewServer(server, game=game)]))
+        (self.secret,) = (added.secret for added in write_new(folder, [NewServer(server, game=game)], rules))
         self.token = (folder / "owner.token").read_text().strip()
         self.config = folder / "config.toml"
         self.port = 0

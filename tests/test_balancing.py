@@ -173,6 +173,21 @@ def test_a_cache_holds_every_size_and_without_a_bench_the_uneven_one(bench: bool
     assert sizes == ([[2, 2], [3, 3]] if bench else [[2, 2], [3, 3], [3, 4]])
 
 
+def test_who_must_play_is_in_every_cached_split() -> None:
+    """The counterexample of docs/solver.md: of these six the best 2 against 2 benches the first."""
+    points = (4000.0, 1010.0, 1005.0, 1003.0, 1002.0, 1000.0)
+    pool = tuple(Entry(player(number), Side.A) for number in range(6))
+    ratings = {entry.id: value for entry, value in zip(pool, points, strict=True)}
+
+    def of_two(must_play: frozenset[PlayerId]) -> float:
+        solved = answer(CacheSplits(KOTH, pool, True, must_play), system_of(ratings))
+        assert isinstance(solved, SplitsCached)
+        return abs(sum(ratings[id] for id in solved.splits[0].a) - sum(ratings[id] for id in solved.splits[0].b))
+
+    assert of_two(frozenset()) == 0
+    assert of_two(frozenset({player(0)})) == 2985
+
+
 # A finished round as rating systems read it.
 
 

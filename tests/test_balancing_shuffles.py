@@ -157,6 +157,54 @@ def test_a_shuffle_is_as_good_as_the_best_of_all(seed: int) -> None:
     assert abs(found.after.chance - 0.5) == pytest.approx(abs(chances[best] - 0.5), abs=0.001)
 
 
+# The method of the game's author.
+
+
+def test_the_greedy_method_swaps_the_best_pair_until_no_pair_helps() -> None:
+    """By the text: least |difference| after a swap, again and again; commanders keep their side, bots theirs."""
+    random = Random(5)
+    for _ in range(60):
+        count = random.randint(4, 9)
+        ratings = {number: float(random.randint(100, 4000)) for number in range(1, count + 1)}
+        here = in_chair(entries(tuple(range(1, count // 2 + 1)), tuple(range(count // 2 + 1, count + 1))), 1)
+        found = solved(ask(here, ShuffleTerms(FAIR, greedy=True)), ns2(ratings))
+
+        sides = [{n for n in ratings if n <= count // 2}, {n for n in ratings if n > count // 2}]
+        # The commander's skill is another one than that of the field, so it counts on neither side.
+        skills = {**ratings, 1: 0.0}
+
+        def off(a: set[int], b: set[int], skills: dict[int, float] = skills) -> float:
+            return abs(sum(skills[n] for n in a) - sum(skills[n] for n in b))
+
+        while True:
+            swaps = [
+                ({*sides[0]} ^ {one, other}, {*sides[1]} ^ {one, other}) for one, other in product(*sides) if one != 1
+            ]
+            best = min(swaps, key=lambda pair: off(*pair))
+            if off(*best) >= off(*sides):
+                break
+            sides = list(best)
+        assert off(*({int(id) - int(player(0)) for id in side} for side in (found.split.a, found.split.b))) == off(
+            *sides
+        )
+        assert player(1) in found.split.a
+
+
+def test_the_greedy_method_first_places_who_is_on_no_side() -> None:
+    ratings = {1: 2000.0, 2: 1000.0, 3: 1500.0, 4: 1400.0, 5: 1600.0, 6: 1450.0}
+    found = solved(ask(entries((1, 2), (3,), (4, 5, 6)), ShuffleTerms(FAIR, greedy=True)), ns2(ratings))
+    # With 4 on A 4400 against 4550; with 6 4450 against 4500, and every swap of a pair leaves more than 50.
+    assert sorted(found.split.a) == [player(n) for n in (1, 2, 6)]
+    assert not moved(found)
+
+
+@pytest.mark.parametrize("most", [0, 2, 4])
+def test_the_greedy_method_keeps_to_the_most_moves(most: int) -> None:
+    ratings = {1: 4000.0, 2: 3500.0, 3: 3000.0, 4: 2500.0, 5: 1000.0, 6: 900.0, 7: 800.0, 8: 750.0}
+    terms = ShuffleTerms(FAIR, max_moves=most, greedy=True)
+    assert len(moved(solved(ask(entries((1, 2, 3, 4), (5, 6, 7, 8)), terms), ns2(ratings)))) == most
+
+
 # The band.
 
 

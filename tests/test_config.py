@@ -462,7 +462,7 @@ def test_fewer_connections_than_two_for_each_server_are_refused(tmp_path: Path) 
 def test_what_is_printed_is_the_effective_configuration_without_secrets(tmp_path: Path) -> None:
     lines = "\n".join(printed(load(tmp_path, SMALL + "[server.arena-1.triggers]\narena = { streak = 5 }")))
     table = tomllib.loads(lines)
-    assert table["server"]["arena-1"]["arena"] == {"round_one": "duel"}
+    assert table["server"]["arena-1"]["arena"] == {"round_one": "duel", "swaps": True}
     assert table["server"]["arena-1"]["triggers"]["arena"] == {"streak": 5}
     assert table["pool"]["main"]["k_max"] == 12
     assert DIGEST not in lines

@@ -174,4 +174,5 @@ def _every_size(ask: CacheSplits, side_skills: SideSkills) -> Iterator[Split]:
     if count % 2 and not ask.bench:
         sizes.append({(count // 2 + 1, count // 2), (count // 2, count // 2 + 1)})
     for pair in sizes:
-        yield min(_splits(ask.entries, pair), key=lambda split: abs(difference(split, *side_skills)))
+        allowed = (split for split in _splits(ask.entries, pair) if ask.must_play <= {*split.a, *split.b})
+        yield min(allowed, key=lambda split: abs(difference(split, *side_skills)))

@@ -44,9 +44,9 @@ def arena(text: str, given: Rules | None = None) -> Game:
     return Game(Mode.ARENA, text, RATINGS, given)
 
 
-def after_scramble(text: str) -> Game:
+def after_scramble(text: str, given: Rules | None = None) -> Game:
     """An evening past rounds 1 and 2, which other players played."""
-    game = arena("|||h")
+    game = arena("|||h", given)
     tally = [(0.0, ended(finished(f"early{n}", winner, mode=Mode.ARENA))) for n, winner in enumerate((A, B))]
     play(game.session, tally)
     play(game.session, [(0.0, e.ScrambledAlone(0.0, split("|")))])
@@ -234,6 +234,15 @@ def test_if_the_bench_leaves_the_sides_uneven_the_fewest_players_change_side() -
     assert order.split.side_of(PlayerId("a")) is B
 
 
+def test_without_swaps_nobody_changes_side_however_uneven_the_sides_are() -> None:
+    game = after_scramble("ab|cd|e", rules(arena={"swaps": False}, scramble={"tolerance": 0.0}))
+    game.ratings |= {PlayerId("a"): 2600.0, PlayerId("b"): 2500.0, PlayerId("e"): 2400.0}
+    game.ratings |= dict.fromkeys(ids("cd"), 2000.0)
+    order = assigned(game.start())
+    assert game.stands() in ("ab|de|c", "ab|ce|d")
+    assert [order.split.side_of(player) for player in ids("ab")] == [A, A]
+
+
 def test_no_player_changes_side_when_the_sides_are_within_the_tolerance_of_the_best() -> None:
     game = after_scramble("ab|cd|e")
     game.ratings = dict(zip(ids("abcde"), (2100.0, 2000.0, 2000.0, 2000.0, 2090.0), strict=True))
@@ -344,6 +353,12 @@ def test_placed_players_are_kept_until_the_next_scramble() -> None:
     assert of(Lock, effects) == [
         Lock(player, side, None) for side, players in ((A, order.split.a), (B, order.split.b)) for player in players
     ]
+
+
+def test_with_no_minutes_to_lock_nobody_is_kept() -> None:
+    effects = after_scramble("abc|d", rules(lock={"minutes": 0.0})).start()
+    assert assigned(effects)
+    assert not of(Lock, effects)
 
 
 def test_a_duel_from_freeze_to_live_as_a_list_of_effects() -> None:

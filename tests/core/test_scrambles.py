@@ -329,6 +329,15 @@ def test_the_tolerance_of_the_configuration_goes_with_the_question() -> None:
 # The cache.
 
 
+@pytest.mark.parametrize(("always", "must"), [(True, {"a"}), (False, set())])
+def test_the_anchor_of_the_top_player_holds_for_every_cached_size(always: bool, must: set[str]) -> None:
+    given = rules(scramble={"top_player_always_plays": always})
+    session = begun(Mode.ARENA, "bc|de|a", rules=given, ratings=RATINGS)
+    (question,) = of(CacheSplits, play(session, [(100.0, ended(finished("r1", A, mode=Mode.ARENA), 100.0))]))
+    assert isinstance(question, CacheSplits)
+    assert question.must_play == must
+
+
 def test_splits_of_every_size_are_kept_strongest_player_first() -> None:
     session = begun(Mode.KOTH, "ad|ceb", ratings=RATINGS)
     (question,) = of(CacheSplits, play(session, [(100.0, ended(finished("r1", A), 100.0))]))

@@ -24,7 +24,7 @@ from equipoise.core.events import ChanceFound, MovesSolved, SideFound, SolveFail
 from equipoise.core.model import Context, Entry, Participant, PlayerId, PlayerSummary, Side, Split
 from equipoise.errors import SplitError
 from equipoise.ratings.system import Match, SkillContext, Span, System, ranks_of
-from equipoise.solver import Assignment, splits, transfer
+from equipoise.solver import Assignment, Pin, splits, transfer
 
 __all__ = ["Question", "Solved", "answer", "asked_players", "chance", "match_of", "outlook", "skills", "summaries_on"]
 
@@ -146,7 +146,8 @@ def _moves(ask: AskMoves, system: System[Any]) -> MovesSolved:
 
 def _cache(ask: CacheSplits, system: System[Any]) -> SplitsCached:
     on_a, on_b = on_both_sides(system, ask.context, [entry.id for entry in ask.entries])
-    found = splits(on_a, values_b=on_b, odd_without_bench=not ask.bench)
+    pins = {index: Pin.PLAY for index, entry in enumerate(ask.entries) if entry.id in ask.must_play}
+    found = splits(on_a, values_b=on_b, pins=pins, odd_without_bench=not ask.bench)
     every = [found[size] for size in sorted(found)]
     if found.uneven is not None:
         every.append(found.uneven)

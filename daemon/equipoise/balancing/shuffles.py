@@ -11,7 +11,7 @@ from equipoise.core.asks import AskSplit, ShuffleTerms
 from equipoise.core.model import Entry, PlayerId, Side, Split
 from equipoise.core.outlook import is_even
 from equipoise.ratings.system import System
-from equipoise.solver import Assignment, Budget, Pin, shuffle
+from equipoise.solver import Assignment, Budget, Pin, greedy_swaps, shuffle
 
 TRIES = 4
 """How often a shuffle is solved at most, each time with a narrower band, until its prediction is inside the band."""
@@ -79,6 +79,8 @@ class Shuffle:
         is tested by its prediction. Where that is outside although the difference is inside, the band is narrowed to
         where the prediction says that it ends.
         """
+        if self.terms.greedy:
+            return self._by_pairs()
         if self.system.correlated:
             return self._by_expected_square()
         fair = self.terms.fair_band
@@ -98,6 +100,22 @@ class Shuffle:
             else:
                 low = found.difference + (self._difference_at(fair[0]) - self._difference_at(after))
         return split
+
+    def _by_pairs(self) -> Split:
+        """The method of NS2's author, by one skill for a player, whatever their side: "Per Team Skills" has it so.
+
+        First who is on no side is placed, as even as that can be, and players change side only where sizes need it.
+        """
+        apart = self.commanders if self.system.commanders_apart else frozenset()
+        skills = [0.0 if entry.id in apart else self.system.skill(entry.id) for entry in self.humans]
+        self.values, self.even = (skills, skills), -self.lead
+        self.terms = replace(self.terms, groups=(), wishes={})
+        start = self._assignment(-FARTHEST, FARTHEST)
+        sides = [Side.A if index in start.a else Side.B for index in range(len(skills))]
+        stay = [index for index, entry in enumerate(self.humans) if entry.stays]
+        most = None if self.terms.max_moves is None else self.terms.max_moves // 2
+        found = greedy_swaps(skills, sides, target=self.even, stay=stay, most=most)
+        return self._split(found.a, found.b)
 
     def _by_expected_square(self) -> Split:
         # numpy is loaded where a system needs it.

@@ -11,7 +11,7 @@ from equipoise.cli import questions
 from equipoise.cli.options import FAILED, examples, new_directory, stop
 from equipoise.errors import ConfigError
 from equipoise.install import assets
-from equipoise.install.configuration import write_new
+from equipoise.install.configuration import Ruleset, write_new
 from equipoise.install.servers import NewServer
 
 EPILOG = examples(
@@ -20,6 +20,7 @@ EPILOG = examples(
     "equipoise init --server a --server b --tf a=/srv/a/tf --tf b=/srv/b/tf --yes",
     "equipoise init --systemd --server arena-1 --tf /srv/arena-1/tf",
     "equipoise init --game ns2 --server ns2-1 --ns2-config '/home/ns2/.config/Natural Selection 2'",
+    "equipoise init --rules source --server arena-1 --tf /srv/arena-1/tf",
 )
 SHARED = "With several servers NAME= says whose it is."
 
@@ -31,6 +32,13 @@ SHARED = "With several servers NAME= says whose it is."
 )
 @click.option(
     "--game", type=click.Choice(["tf2", "ns2", "other"]), default="tf2", show_default=True, help="Their game."
+)
+@click.option(
+    "--rules",
+    type=click.Choice(["equipoise", "source"]),
+    default="equipoise",
+    show_default=True,
+    help="source: by the letter of the documents that the rules come from (SynElo; with --game ns2 NS2's), key by key.",
 )
 @click.option("--tf", multiple=True, metavar="[NAME=]DIR", help=f"Install the plugin into this tf/. {SHARED}")
 @click.option(
@@ -47,6 +55,7 @@ def init(
     directory: Path,
     names: tuple[str, ...],
     game: str,
+    rules: Ruleset,
     tf: tuple[str, ...],
     ns2_config: tuple[str, ...],
     rcon: tuple[str, ...],
@@ -70,10 +79,9 @@ def init(
             return
         command = _unit_command(directory) if systemd else None
         given = {"--tf": tf, "--ns2-config": ns2_config, "--rcon": rcon, "--rcon-password-file": rcon_password_file}
-        if not command or names or any(given.values()) or not config.exists():
-            for added in write_new(
-                directory, _new_servers(names, game, given, asks=questions.on_terminal() and not yes)
-            ):
+        if not command or names or rules == "source" or any(given.values()) or not config.exists():
+            servers = _new_servers(names, game, given, asks=questions.on_terminal() and not yes)
+            for added in write_new(directory, servers, rules):
                 click.echo("\n".join([*added.lines(), *added.left()]) + "\n")
             click.echo(f"Wrote {config}, {directory / 'owner.token'} and a file for each game server.")
         if command:

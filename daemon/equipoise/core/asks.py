@@ -65,6 +65,9 @@ class ShuffleTerms:
     6. The denied wishes weigh as little as possible.
     7. The sides are as even as possible.
 
+    With `greedy` only this holds: of the players who are on no side is made what is most even. Then the pair is swapped
+    that leaves the least difference of skill, until no pair lessens it.
+
     The limit on moves comes before the band: an operator who sets one does not expect it to be broken when the sides
     are far apart. How skills are spread within a side is no term: of sums of skills that are not whole numbers one is
     the evenest. It is reported (`SplitSolved.spread_after`).
@@ -80,6 +83,7 @@ class ShuffleTerms:
     """Friends who want to play on one side, up to four in a group; no player is in two."""
     wishes: Mapping[PlayerId, Wish] = field(default_factory=dict)
     spread_evenly: frozenset[PlayerId] = frozenset()
+    greedy: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +101,7 @@ class AskSplit:
     bench_cost: Mapping[PlayerId, int]
     """Small whole numbers; of the splits within the tolerance the cheapest bench wins."""
     tolerance: float
-    """Win probability that may be given up for a better bench and fewer moves."""
+    """Win probability that may be given up for a better bench and fewer moves; infinite: however much."""
     must_play: frozenset[PlayerId] = frozenset()
     moment: Moment = Moment.FREEZE
     by: PlayerId | None = None
@@ -151,6 +155,7 @@ class CacheSplits:
     entries: tuple[Entry, ...]
     bench: bool
     """Arena: one player may sit out; elsewhere an odd number of players is split unevenly."""
+    must_play: frozenset[PlayerId] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

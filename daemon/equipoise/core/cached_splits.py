@@ -7,7 +7,7 @@ from dataclasses import replace
 from equipoise.core.asks import CacheSplits
 from equipoise.core.events import SplitsCached
 from equipoise.core.fallback import from_cache
-from equipoise.core.model import Side, Split, SplitCache
+from equipoise.core.model import PlayerId, Side, Split, SplitCache
 from equipoise.core.state import Effects, State
 
 
@@ -15,8 +15,18 @@ def ask(state: State) -> Effects:
     """Ask for a split of every size, for the time when the script gets no answer."""
     if not state.enough_players:
         return ()
-    state.asked_cache = CacheSplits(state.memory.context, state.roster.eligible(), bench=state.arena)
+    state.asked_cache = CacheSplits(
+        state.memory.context, state.roster.eligible(), bench=state.arena, must_play=always_play(state)
+    )
     return (state.asked_cache,)
+
+
+def always_play(state: State) -> frozenset[PlayerId]:
+    """Who is never benched by a split of any size: the highest rated player, by SynElo's original rules."""
+    if not state.rules.scramble.top_player_always_plays:
+        return frozenset()
+    rated = [summary for entry in state.balanced_roster().eligible() if (summary := state.summaries.get(entry.id))]
+    return frozenset(summary.id for summary in sorted(rated, key=lambda summary: -summary.balance)[:1])
 
 
 def ask_first(state: State) -> Effects:

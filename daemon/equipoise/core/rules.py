@@ -16,6 +16,9 @@ class ArenaRules:
 
     round_one: Literal["duel", "everyone"] = "duel"
     """Round 1 is a duel between the two closest ratings, or all players take part."""
+    swaps: bool = True
+    """Between scrambles, sides that are made equal also swap as few players as make them even; false, as SynElo's
+    original rules have it: players come in from the bench and give way, and all others stay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,7 @@ class ScrambleRules:
     """Win probability by which a split may be off the best one, to bench fairly and to move fewer; 0 in SynElo's
     original rules."""
     top_player_always_plays: bool = False
-    """SynElo's original rule: the player with the highest rating is never benched."""
+    """SynElo's original rule: the player with the highest rating is never benched, in cached splits neither."""
     fair_band: tuple[float, float] = (0.42, 0.58)
     """Win probabilities of side A that count as even: then no vote starts, unless a side won the last two rounds, and
     `Triggers.chance` moves nobody. NS2 has its own in `ShuffleRules`."""
@@ -83,7 +86,7 @@ class LockRules:
     """Locks: placed players have to stay on their side."""
 
     minutes: float = 3.0
-    """How long; 0 for no locks. In arena a lock lasts until the next scramble."""
+    """How long, in arena until the next scramble; 0 for no locks, in arena neither."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +116,9 @@ class ShuffleRules:
     """Shuffle before every round, when both sides have a commander."""
     fair_band: tuple[float, float] = (0.45, 0.55)
     """Win probabilities of the marines that count as even: a shuffle aims at it, and inside it no vote is taken."""
+    method: Literal["fewest", "greedy"] = "fewest"
+    """The fewest moves that make the sides even, or the method of the game's author: the pair is swapped that leaves
+    the least difference of skill, until no pair lessens it."""
     max_moves: int = 0
     """Players on a side whom one shuffle may put on the other; 0: however many."""
     vote: Literal["now", "next"] = "now"

@@ -16,7 +16,7 @@ players who sat out the last round come in. NS2 has one of its own, the shuffle 
 from __future__ import annotations
 
 from dataclasses import replace
-from math import dist, log, sqrt
+from math import dist, inf, log, sqrt
 
 from equipoise.core import cached_splits, shuffles, wishes
 from equipoise.core.asks import AskSplit, Moment, Purpose
@@ -215,7 +215,7 @@ def _question(state: State, purpose: Purpose, reason: Text) -> AskSplit:
         entries,
         sizes,
         bench_costs(roster, state.memory.benched),
-        state.rules.scramble.tolerance,
+        state.rules.scramble.tolerance if state.rules.arena.swaps or purpose is not Purpose.EQUAL_SIDES else inf,
         _must_play(state, purpose, sum(sizes) - sum(entry.stays for entry in entries)),
         terms=wishes.terms(state) if purpose is Purpose.SHUFFLE else None,
     )
@@ -227,10 +227,7 @@ def _must_play(state: State, purpose: Purpose, places: int) -> frozenset[PlayerI
         waited = waiting_players(state.balanced_roster())
         # When most players waited, not all of them can play: then the bench costs alone decide.
         return waited if len(waited) <= places else frozenset()
-    if purpose is Purpose.SCRAMBLE and places and state.rules.scramble.top_player_always_plays:
-        rated = [summary for entry in state.balanced_roster().eligible() if (summary := state.summaries.get(entry.id))]
-        return frozenset(summary.id for summary in sorted(rated, key=lambda summary: -summary.balance)[:1])
-    return frozenset()
+    return cached_splits.always_play(state) if purpose is Purpose.SCRAMBLE and places else frozenset()
 
 
 def solved(state: State, event: SplitSolved) -> Effects:

@@ -303,8 +303,8 @@ class State:
         return held if held is not None and held.holds(now) else None
 
     def lock(self, sides: Mapping[PlayerId, Side], now: float) -> Effects:
-        """Lock placed players: in arena until the next scramble, elsewhere for the minutes of the rules, 0 for none."""
-        if not self.balances or (not self.arena and self.rules.lock.minutes == 0):
+        """Lock placed players: in arena until the next scramble, elsewhere for the minutes of the rules; 0: none."""
+        if not self.balances or self.rules.lock.minutes == 0:
             return ()
         return self.lock_until(sides, None if self.arena else now + self.rules.lock.minutes * 60, now)
 

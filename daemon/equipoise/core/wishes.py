@@ -65,7 +65,11 @@ def terms(state: State) -> ShuffleTerms:
     if ballot is None or ballot.stage is Stage.OPEN:
         wanted = {player: wish.side for player, wish in state.memory.wishes.items()}
         return ShuffleTerms(
-            rules.fair_band, _most_moves(state), groups=friends.present(state), wishes=_weighed(state, wanted)
+            rules.fair_band,
+            _most_moves(state),
+            groups=friends.present(state),
+            wishes=_weighed(state, wanted),
+            greedy=rules.method == "greedy",
         )
     stated = {player: wish.side for player, wish in state.memory.wishes.items() if wish.stated}
     wanted = {player: side for player, side in stated.items() if player not in ballot.chosen} | ballot.wished()

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 from equipoise.errors import ConfigError
+from equipoise.install import source_rules
 from equipoise.install.servers import Added, NewServer, Prepared, check_name, new_secret, prepare
+
+Ruleset = Literal["equipoise", "source"]
+"""By whose rules a new configuration plays: this program's defaults, or those of the documents it follows."""
 
 URL = "http://127.0.0.1:27500"
 """The address in a new configuration."""
@@ -14,14 +19,14 @@ _CONFIG = """\
 # Equipoise. Every key with its unit and default: config.example.toml. `equipoise check-config` reads this file.
 # Game servers stand in servers.d, each in a file of its own: `equipoise server add`, `equipoise server remove`.
 
-[web]
+{keys}[web]
 host = "127.0.0.1"
 port = 27500
 
 [pool.main]
 {pool}
 
-[token.owner]
+{rules}[token.owner]
 role = "admin"
 secret_sha256 = "{digest}"
 """
@@ -37,14 +42,14 @@ system = "ns2"
 # Its parameters: docs/ratings/ns2.md."""
 
 
-def write_new(directory: Path, servers: Sequence[NewServer]) -> list[Added]:
+def write_new(directory: Path, servers: Sequence[NewServer], rules: Ruleset = "equipoise") -> list[Added]:
     """Write a configuration with these servers; ConfigError, and nothing is written, where `prepare_new` refuses."""
-    prepared = prepare_new(directory, servers)
+    prepared = prepare_new(directory, servers, rules)
     with prepared.applied():
         return prepared.servers
 
 
-def prepare_new(directory: Path, servers: Sequence[NewServer]) -> Prepared:
+def prepare_new(directory: Path, servers: Sequence[NewServer], rules: Ruleset = "equipoise") -> Prepared:
     """A configuration with these servers; nothing is written.
 
     ConfigError where one of its files exists already, or a server does not fit.
@@ -56,8 +61,8 @@ def prepare_new(directory: Path, servers: Sequence[NewServer]) -> Prepared:
         named[server.name] = config
     prepared = prepare(config, servers, URL)
     token, digest = new_secret()
-    pool = _NS2_POOL if all(server.game == "ns2" for server in servers) else _POOL
-    prepared.files.write(config, _CONFIG.format(pool=pool, digest=digest).encode())
+    text = _text(rules, digest, ns2=all(server.game == "ns2" for server in servers))
+    prepared.files.write(config, text.encode())
     prepared.files.write(directory / "owner.token", f"{token}\n".encode(), 0o600)
     for path in prepared.files.written():
         if path.exists():
@@ -66,3 +71,14 @@ def prepare_new(directory: Path, servers: Sequence[NewServer]) -> Prepared:
                 file=path,
             )
     return prepared
+
+
+def _text(rules: Ruleset, digest: str, *, ns2: bool) -> str:
+    """A configuration file without game servers, for a pool of NS2 or of any other game."""
+    keys, tables = "", ""
+    pool = _NS2_POOL if ns2 else _POOL
+    if rules == "source":
+        pool = source_rules.NS2_POOL if ns2 else source_rules.TF2_POOL
+        tables = (source_rules.NS2_RULES if ns2 else source_rules.TF2_RULES) + "\n\n"
+        keys = source_rules.NS2_KEYS if ns2 else ""
+    return _CONFIG.format(keys=keys, pool=pool, rules=tables, digest=digest)

@@ -2,7 +2,7 @@
 
 The subsets that leave each side are independent of each other: for s moves one way and t the other, the best result
 is where the bitset of the sums of s players of A and that of t players of B come nearest. The NS2 source swaps
-pairs greedily instead; `greedy_swaps` does that, for comparison.
+pairs greedily instead; `greedy_swaps` does that, where an operator wants its rules, and for comparison.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import count, product
 from typing import NamedTuple
 
 from equipoise.core.model import Side
@@ -188,18 +188,31 @@ class Trades:
 
 
 def greedy_swaps(
-    values: Sequence[float], current: Sequence[Side | None], *, values_b: Sequence[float] | None = None
+    values: Sequence[float],
+    current: Sequence[Side | None],
+    *,
+    values_b: Sequence[float] | None = None,
+    target: float = 0,
+    stay: Collection[int] = (),
+    most: int | None = None,
 ) -> Rebalance:
-    """NS2's method: swap the pair that leaves the least |Σ(A) − Σ(B)|, until no swap lessens it. Not exact.
+    """NS2's method: swap the pair that leaves the least |Σ(A) − Σ(B) − target|, until none lessens it. Not exact.
+
+    Those who `stay` are in no pair; `most` is how many swaps there are at most.
 
     >>> greedy_swaps([9, 7, 2, 1], [Side.A, Side.A, Side.B, Side.B]).moved
     (0, 2)
     """
+
+    def off(teams: Teams) -> float:
+        return abs(teams.difference - target)
+
     present = teams = Teams.of(values, current, values_b)
-    while True:
-        swaps = [teams.after(pair) for pair in product(teams.a, teams.b)]
-        best = min(swaps, key=lambda after: abs(after.difference), default=teams)
-        if abs(best.difference) >= abs(teams.difference):
-            moved = tuple(sorted(set(present.a) ^ set(teams.a)))
-            return Rebalance(teams.a, teams.b, moved, teams.difference)
+    for _ in count() if most is None else range(most):
+        pairs = ((one, other) for one, other in product(teams.a, teams.b) if one not in stay and other not in stay)
+        best = min(map(teams.after, pairs), key=off, default=teams)
+        if off(best) >= off(teams):
+            break
         teams = best
+    moved = tuple(sorted(set(present.a) ^ set(teams.a)))
+    return Rebalance(teams.a, teams.b, moved, teams.difference)
