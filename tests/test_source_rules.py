@@ -429,6 +429,30 @@ def test_all_modes_scramble_when_waiting_for_players_is_over(tmp_path: Path, fac
         assert off(ratings, game.teams()) == f7(ratings, 6)
 
 
+def test_every_scramble_is_f7s_even_if_that_moves_few_or_nobody(koth: Server) -> None:
+    """The document knows no scramble that has to move somebody."""
+    people, luck = ids(8), Random(6)
+    koth.set({id: float(luck.randint(600, 1600)) for id in people})
+    koth.begins(people)
+    for number in range(8):
+        koth.plays(number % 2, (0, 0))  # a shutout: the next round is scrambled
+        ratings = koth.ratings()
+        koth.starts()
+        assert off(ratings, koth.goes_live()) == f7(ratings, 4)
+        koth.ends(None)
+
+
+def test_uneven_teams_alone_are_no_reason_for_new_ones(koth: Server) -> None:
+    people = ids(8)
+    koth.begins(people)
+    for number in range(12):
+        if number == 10:
+            koth.set({id: 400.0 + 1800.0 * (id in koth.teams()[0]) for id in people})
+        made, teams = koth.plays(number % 2)
+        assert (made, [set(team) for team in teams]) == (None, [{*people[::2]}, {*people[1::2]}])
+    assert not {"move", "assign"} & {order["kind"] for order in koth.orders}
+
+
 def test_who_joins_equal_sides_goes_where_the_sums_are_nearest(koth: Server) -> None:
     """ "place the odd player on whichever team minimizes |Σ_A − Σ_B|", whatever they wish."""
     people = ids(9)
