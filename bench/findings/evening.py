@@ -87,7 +87,7 @@ def main() -> None:
         for title, rows in EXPERIMENTS[asked.experiment]().items()
     }
     pools = [pool.seeded(seed) for seed in seeds for rows in tables.values() for pool in rows.values()]
-    found = play(pools, asked.out, asked.processes)
+    found = play({pool.key: pool for pool in pools}, asked.out, asked.processes)
     charts = []
     for title, rows in tables.items():
         played = {name: [found[pool.seeded(seed).key] for seed in seeds] for name, pool in rows.items()}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
@@ -76,31 +76,31 @@ class Pool:
         return found  # type: ignore[no-any-return]
 
 
-def play(pools: Iterable[Pool], kept: Path, processes: int) -> dict[str, Found]:
-    """The results of all pools by key; those that `kept` has are not played again, and the others are added to it."""
-    found = _read(kept)
-    missing = {pool.key: pool for pool in pools if pool.key not in found}
+def play(pools: Mapping[str, Pool], file: Path, processes: int) -> dict[str, Found]:
+    """The results of all pools by key; those that the file has are not played again, and the others are added to it."""
+    found = kept(file)
+    missing = {key: pool for key, pool in pools.items() if key not in found}
     # One process per pool in turn: threads of the linear algebra would only get in each other's way.
     os.environ.update(dict.fromkeys(THREADS, "1"))
     workers = ProcessPoolExecutor(processes, mp_context=get_context("spawn"))
-    with progress() as bar, kept.open("a", encoding="utf-8") as file:
+    with progress() as bar, file.open("a", encoding="utf-8") as lines:
         task = bar.add_task("pools", total=len(missing))
         try:
             waiting = {workers.submit(pool.play): key for key, pool in missing.items()}
             for done in as_completed(waiting):
                 found[waiting[done]] = done.result()
-                file.write(json.dumps([waiting[done], done.result()]) + "\n")
-                file.flush()
+                lines.write(json.dumps([waiting[done], done.result()]) + "\n")
+                lines.flush()
                 bar.advance(task)
         finally:
             workers.shutdown(cancel_futures=True)
     return found
 
 
-def _read(kept: Path) -> dict[str, Found]:
+def kept(file: Path) -> dict[str, Found]:
     """What earlier runs have kept; a line that was cut off when one was killed is left out."""
     found = {}
-    for line in kept.read_text(encoding="utf-8").splitlines() if kept.exists() else ():
+    for line in file.read_text(encoding="utf-8").splitlines() if file.exists() else ():
         if line.endswith("]"):
             key, result = json.loads(line)
             found[key] = result

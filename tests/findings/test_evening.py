@@ -18,14 +18,14 @@ SMALL = Scenario(rounds=30, slots=8, people=16)
 
 def test_a_pool_is_played_once_and_found_again_in_the_file(tmp_path: Path) -> None:
     kept, pools = tmp_path / "kept.jsonl", [Pool("synelo", SMALL).seeded(seed) for seed in (1, 2)]
-    found = play(pools, kept, processes=1)
+    found = play({pool.key: pool for pool in pools}, kept, processes=1)
     summary = simulate(Scenario(rounds=30, seed=2, slots=8, people=16), Model("synelo"))
     assert found[pools[1].key]["favourite"] == summary.favourite
     assert found[pools[0].key] != found[pools[1].key]
     lines = kept.read_text().splitlines()
     changed = [json.dumps([key, {"favourite": 2.0}]) for key, _ in map(json.loads, lines)]
     kept.write_text(f"{changed[0]}\n{lines[1][:50]}")
-    again = play(pools, kept, processes=1)
+    again = play({pool.key: pool for pool in pools}, kept, processes=1)
     assert again[pools[0].key] == {"favourite": 2.0}
     assert again[pools[1].key] == found[pools[1].key]
 

@@ -9,9 +9,11 @@ import pytest
 
 from equipoise.core.model import PlayerId
 from equipoise.lab.models import Model
-from equipoise.lab.simulation.evenings import EVENING, STRANGER_STAYS, Evenings
+from equipoise.lab.simulation.evenings import STRANGER_STAYS, Evenings, Regulars
 from equipoise.lab.simulation.population import Scenario, Visits
 from equipoise.lab.simulation.run import simulate
+
+EVENING = Scenario().evening
 
 
 def evenings(count: int, seed: int = 1, **numbers: float) -> tuple[Evenings, list[list[set[PlayerId]]]]:
@@ -92,3 +94,45 @@ def test_days_pass_on_the_clock_that_ratings_see() -> None:
     other = simulate(scenario, Model("trueskill"))
     assert other.bench is not None
     assert (other.rated, other.bench.share) == (once.rated, once.bench.share)
+
+
+def here_of(population: Regulars, rounds: int) -> list[set[PlayerId]]:
+    """Who is on the server in each round."""
+    found, here = [], set[PlayerId]()
+    for number in range(1, rounds + 1):
+        if population.opens(number):
+            here = {person.id for person in population.opening()}
+        population.pass_round(number, set(here))
+        before, within = population.leaving(set(here))
+        here -= {person.id for person in before}
+        here |= {person.id for person in population.coming(set(here))}
+        found.append(set(here))
+        here -= {person.id for person in within}
+    return found
+
+
+def test_regulars_are_there_from_the_first_round_to_the_last() -> None:
+    scenario = Scenario(attendance=Visits.REGULARS, people=13, slots=13, turnover=0.0, evening=60)
+    population = Regulars(scenario, Random(1))
+    everybody = {person.id for person in population.people}
+    assert here_of(population, 180) == [everybody] * 180
+
+
+def test_strangers_take_the_places_that_regulars_leave_free() -> None:
+    population = Regulars(Scenario(attendance=Visits.REGULARS, people=12, slots=24, turnover=0.0), Random(1))
+    everybody = {person.id for person in population.people}
+    found = here_of(population, 300)
+    assert all(everybody <= here and len(here) <= 24 for here in found)
+    assert fmean(len(here) for here in found[20:100]) == pytest.approx(12 + 12 * 0.6, abs=1.5)
+    assert len(set().union(*found) - everybody) > 100
+
+
+def test_a_regular_who_goes_for_good_is_replaced_while_the_others_play() -> None:
+    population = Regulars(Scenario(attendance=Visits.REGULARS, people=20, slots=20, turnover=0.5), Random(1))
+    found = here_of(population, 100)
+    assert fmean(map(len, found)) > 18.5
+    gone = found[0] - found[-1]
+    assert len(set().union(*found)) == pytest.approx(20 + 50, abs=15)
+    assert len(gone) > 10
+    assert gone <= {person.id for person in population.everybody()}
+    assert not gone & {person.id for person in population.people}

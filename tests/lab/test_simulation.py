@@ -16,7 +16,7 @@ from equipoise.lab.simulation.closed_loop import ClosedLoop
 from equipoise.lab.simulation.game_server import Map
 from equipoise.lab.simulation.measures import Teams
 from equipoise.lab.simulation.outcome_model import MAP_NAMES, OutcomeModel
-from equipoise.lab.simulation.population import Kind, Person, Population, Scenario
+from equipoise.lab.simulation.population import Kind, Person, Population, Scenario, Visits
 from equipoise.lab.simulation.run import simulate
 from equipoise.ratings.synelo.system import SynElo, SynEloParams
 from equipoise.ratings.system import Match, Rated, System
@@ -209,7 +209,7 @@ def test_results_are_drawn_with_those_chances() -> None:
     outcomes = OutcomeModel(Scenario(stalemates=0.1), Random(1))
     everybody = {person.id: person for person in people(0.8, -0.2)}
     shares = [{PlayerId("p0"): 1.0}, {PlayerId("p1"): 0.5}]
-    won = [outcomes.winner(*shares, everybody, MAP_NAMES[0], ()) for _ in range(4000)]
+    won = [outcomes.winner(*shares, everybody, MAP_NAMES[0], (), outcomes.luck()) for _ in range(4000)]
     expected = 1 / (1 + math.exp(-(0.8 + 0.1)))
     assert won.count(None) / 4000 == pytest.approx(0.1, abs=0.015)
     assert won.count(Side.A) / (4000 - won.count(None)) == pytest.approx(expected, abs=0.025)
@@ -219,7 +219,8 @@ def test_a_thrown_round_is_mostly_lost() -> None:
     outcomes = OutcomeModel(Scenario(stalemates=0.0), Random(1))
     everybody = {person.id: person for person in people(0.0, 0.0)}
     shares = [{PlayerId("p0"): 1.0}, {PlayerId("p1"): 1.0}]
-    won = [outcomes.winner(*shares, everybody, MAP_NAMES[0], ("p0",)) for _ in range(1000)]  # type: ignore[arg-type]
+    thrown = [PlayerId("p0")]
+    won = [outcomes.winner(*shares, everybody, MAP_NAMES[0], thrown, outcomes.luck()) for _ in range(1000)]
     assert won.count(Side.A) / 1000 == pytest.approx(1 / (1 + math.exp(2.0)), abs=0.04)
 
 
@@ -315,6 +316,17 @@ GOLDEN = (
     ),
 )
 """Of `simulate synelo` before it had scores, evenings and a system for balance: the same seed is the same pool."""
+LATER = (
+    (
+        Scenario(rounds=120, attendance=Visits.EVENINGS, scores=0.35, score_offset=0.5),
+        *("trueskill", "elo", 0.6560796635609447, 0.1968040421226416, 0.07390562819783968, 0.24325302878310717),
+    ),
+    (
+        Scenario(rounds=120, mode=Mode.PAYLOAD, parties=3, stay=10.0, slots=16, people=40),
+        *("synelo", None, 0.6578833107861684, 0.20108027926540945, 0.08434547908232119, 0.23890975878456625),
+    ),
+)
+"""What was shown and what balanced, before people came inside rounds and what players notice was measured."""
 
 
 @pytest.mark.parametrize(("scenario", "favourite", "reachable", "assigned", "brier"), GOLDEN)
@@ -322,6 +334,22 @@ def test_at_the_defaults_a_seed_gives_the_pool_that_it_always_gave(
     scenario: Scenario, favourite: float, reachable: float, assigned: float, brier: float
 ) -> None:
     found = simulate(scenario, Model("synelo"))
+    assert found.quality is not None
+    seen = (found.favourite, found.reachable, found.assigned, found.quality.brier.value)
+    assert seen == pytest.approx((favourite, reachable, assigned, brier), abs=1e-12)
+
+
+@pytest.mark.parametrize(("scenario", "shown", "balance", "favourite", "reachable", "assigned", "brier"), LATER)
+def test_evenings_and_scores_give_the_pools_that_they_always_gave(
+    scenario: Scenario,
+    shown: str,
+    balance: str | None,
+    favourite: float,
+    reachable: float,
+    assigned: float,
+    brier: float,
+) -> None:
+    found = simulate(scenario, Model(shown), balance=None if balance is None else Model(balance))
     assert found.quality is not None
     seen = (found.favourite, found.reachable, found.assigned, found.quality.brier.value)
     assert seen == pytest.approx((favourite, reachable, assigned, brier), abs=1e-12)

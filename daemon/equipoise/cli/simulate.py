@@ -17,7 +17,7 @@ from equipoise.core.model import Mode
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-ATTENDANCE = ["steady", "evenings"]
+ATTENDANCE = ["steady", "evenings", "regulars"]
 MODES = [mode.value for mode in Mode if mode is not Mode.NS2]
 
 INTRODUCTION = (
@@ -55,6 +55,7 @@ INTRODUCTION = (
 @click.option(
     "--throwers", type=int, default=0, show_default=True, help="Players who lose a third of their rounds on purpose."
 )
+@click.option("--quitters", type=int, default=0, show_default=True, help="Players who leave because their side loses.")
 @click.option("--parties", type=int, default=0, show_default=True, help="Groups of three that come and go together.")
 @click.option(
     "--bond", type=float, default=0.1, show_default=True, help="What a friend on the same side adds, log-odds."
@@ -73,10 +74,20 @@ INTRODUCTION = (
     type=click.Choice(ATTENDANCE),
     default="steady",
     show_default=True,
-    help="Evenings: regulars on most of them, strangers once, days between.",
+    help="Evenings: regulars on most of them, strangers once, days between. "
+    "Regulars: all people on every evening from its first round to its last, strangers in places that they leave free.",
 )
+@click.option("--evening", type=int, default=100, show_default=True, help="Rounds of an evening.")
 @click.option(
     "--stay", type=float, default=30.0, show_default=True, help="Rounds for which a person stays, on average."
+)
+@click.option(
+    "--churn",
+    type=float,
+    default=0.0,
+    show_default=True,
+    help="Probability that a player drops out inside a round, to come back minutes later; "
+    "0: nobody comes inside a round.",
 )
 @click.option(
     "--scores",
@@ -127,7 +138,7 @@ def simulate(
             for model in models
         ]
     named = list(zip(labels(models), found, strict=True))
-    found_tables = [tables.simulated(named, balancing), tables.groups(named)]
+    found_tables = [tables.simulated(named, balancing), tables.fairness(named), tables.groups(named)]
     if plot is not None:
         draw(plot, charts.simulation(named))
     if html is not None:

@@ -10,6 +10,7 @@ from equipoise.lab.correction import Correction
 from equipoise.lab.leaderboard import Leaderboard
 from equipoise.lab.models import Model, labels
 from equipoise.lab.printable import printable
+from equipoise.lab.simulation.fairness import LIMITS, Fairness
 from equipoise.lab.simulation.measures import Between, Summary
 from equipoise.lab.simulation.population import Scenario
 from equipoise.ratings.groups import By, Group
@@ -161,6 +162,17 @@ def simulated(summaries: Sequence[tuple[str, Summary]], balance: Model | None = 
     return Table("The pool in closed loop", head, tuple(rows), note, texts=2)
 
 
+def fairness(summaries: Sequence[tuple[str, Summary]]) -> Table:
+    """What players notice of their teams, of several pools, side by side."""
+    rows = [(name, *(read(summary.fairness) for _, summary in summaries)) for name, read in _FAIRNESS]
+    note = (
+        "Of the whole run. Runs: three rounds or more on one map with the same side beyond the limit. Evenings: of "
+        "players with at least ten rounds on one; lost: they won at most a third; a coin: the same if every round were "
+        "even. Moves: changes of side that players did not ask for, per player and hour."
+    )
+    return Table("What players notice", ("what", *(label for label, _ in summaries)), tuple(rows), note)
+
+
 def groups(summaries: Sequence[tuple[str, Summary]]) -> Table:
     """The results of each kind of people."""
     rows = tuple(
@@ -210,6 +222,16 @@ def _periods(one: Summary) -> list[Row]:
     return [row(place, f"rounds {each.after + 1:,}–{each.to:,}") for place, each in enumerate(one.periods)]
 
 
+def _beyond(place: int, key: str) -> Callable[[Fairness], str]:
+    return lambda f: _percent(getattr(f.beyond[place], key)) if f.beyond else "-"
+
+
+def _moves(one: Fairness, cause: str | None = None) -> str:
+    if one.moves is None:
+        return "-"
+    return f"{one.moves.all if cause is None else one.moves.by_cause.get(cause, 0.0):.2f}"
+
+
 _ORDER: tuple[Row, ...] = (
     ("rounds rated", "whole run", lambda s: f"{s.rated:,} of {s.rounds:,}"),
     ("order found, Spearman's ρ", "last quarter", lambda s: "-" if s.found is None else f"{s.found:.2f}"),
@@ -236,6 +258,32 @@ _MEASURES: tuple[Row, ...] = (
     ("… by chance", "whole run", lambda s: "-" if s.again is None else f"{s.again.chance:.1%}"),
     ("rounds sat out", "whole run", lambda s: "-" if s.bench is None else f"{s.bench.share:.1%}"),
     ("times sat out, most minus fewest", "whole run", lambda s: "-" if s.bench is None else f"{s.bench.apart:.2f}"),
+)
+
+
+_FAIRNESS: tuple[tuple[str, Callable[[Fairness], str]], ...] = (
+    ("scrambles that were due", lambda f: "-" if f.scrambles is None else f"{f.scrambles.count:,}"),
+    ("… that moved nobody", lambda f: _percent(f.scrambles.nobody if f.scrambles else None)),
+    ("… announced beyond 45–55 %", lambda f: _percent(f.scrambles.uneven if f.scrambles else None)),
+    ("… pairs of one side, on one side again", lambda f: _percent(f.scrambles.together if f.scrambles else None)),
+    *(
+        (f"rounds {what} beyond {limit:.0%}{'' if not runs else ', in runs'}", _beyond(place, key + runs))
+        for what, key in (("stated", "stated"), ("truly", "true"))
+        for place, limit in enumerate(LIMITS)
+        for runs in ("", "_runs")
+    ),
+    ("rounds stated within 45–55 %, from round 10", lambda f: _percent(f.even)),
+    ("true chance within the stated 80 % interval", lambda f: _percent(f.covered)),
+    ("players' evenings", lambda f: "-" if f.evenings is None else f"{f.evenings.count:,}"),
+    ("… lost", lambda f: _percent(f.evenings.lost if f.evenings else None)),
+    ("… lost by a coin's throw", lambda f: _percent(f.evenings.coin if f.evenings else None)),
+    ("… spread of the mean true chance", lambda f: "-" if f.evenings is None else f"{f.evenings.spread:.3f}"),
+    ("moves per player and hour", lambda f: _moves(f)),
+    ("… by autobalance", lambda f: _moves(f, "autobalance")),
+    ("… of uneven sides", lambda f: _moves(f, "too_uneven")),
+    ("… by scrambles", lambda f: _moves(f, "scramble")),
+    ("… by arena's equal sides", lambda f: _moves(f, "equal_sides")),
+    ("most moves of a player within half an hour", lambda f: "-" if f.moves is None else f"{f.moves.most}"),
 )
 
 

@@ -29,9 +29,11 @@ from equipoise.core.effects import (
     Tell,
     Unlock,
 )
-from equipoise.core.model import Counts, PlayerId, ServerId, Side
+from equipoise.core.model import Counts, OrderId, PlayerId, ServerId, Side
+from equipoise.core.outlook import Outlook
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
+from equipoise.lab.simulation.fairness import Moved, Scrambled
 from equipoise.lab.simulation.game_server import GameServer, Map
 from equipoise.lab.simulation.measures import Teams
 from equipoise.ratings.system import Rated, System
@@ -45,7 +47,9 @@ _TEAMS: dict[str, Teams] = {
     "scramble": Teams.SCRAMBLED,
     "duel": Teams.SCRAMBLED,
     "equal_sides": Teams.EQUALISED,
+    "too_uneven": Teams.MOVED,
 }
+"""By the kind of the decision that makes them."""
 
 Solve = Callable[[AskSplit | AskMoves | AskSide | CacheSplits, System[Any]], Solved]
 """What answers the session's asks: `balancing.answer`, or another way for comparison."""
@@ -70,6 +74,15 @@ class ClosedLoop:
         """Players whom splits have put on the other side."""
         self.moved = 0
         """Players whom autobalance has moved."""
+        self.scrambles: list[Scrambled] = []
+        """Those that were due."""
+        self.moves: list[Moved] = []
+        """All changes of side that players did not ask for."""
+        self.player_seconds = 0.0
+        """How long players were on the server, all together."""
+        self._assignments: dict[OrderId, tuple[dict[PlayerId, Side], dict[PlayerId, Side]]] = {}
+        """Who stood on a side before and after, of assignments whose decision is not logged yet: it follows the order,
+        and what the session orders when it hears that the order is done comes between."""
 
     def change_map(self, map: Map) -> None:
         """Start a map; all players choose a side again."""
@@ -99,10 +112,14 @@ class ClosedLoop:
 
     def pass_time(self, seconds: float) -> None:
         """The clock goes on. Each stretch is long enough for a player who is to be moved to die in it."""
-        self.moved += len(self.game.to_be_moved())
+        moving = {player: self.game.clients[player].side for player in self.game.to_be_moved()}
+        self.moved += len(moving)
+        self.player_seconds += seconds * len(self.game.clients)
         self.game.pass_time(seconds)
         for player in self.game.to_be_moved():
             self.game.die(player)
+        changed = [player for player, side in moving.items() if self.game.clients[player].side is not side]
+        self.moves += [Moved(player, "autobalance", self.game.clock) for player in changed]
         self._sync()
         deadline = self.session.deadline()
         if deadline is not None and deadline <= self.game.clock:
@@ -121,10 +138,9 @@ class ClosedLoop:
         self._sync()
         return True
 
-    def expected_favourite(self) -> float:
-        """The win probability of the true favourite that the system which makes the teams expects."""
-        context = self.session.memory.context
-        return 0.5 + outlook(self.balancing, context, self.game.on(Side.A), self.game.on(Side.B)).unevenness
+    def outlook(self) -> Outlook:
+        """What the system which makes the teams says of the present sides."""
+        return outlook(self.balancing, self.session.memory.context, self.game.on(Side.A), self.game.on(Side.B))
 
     def end_round(
         self, winner: Side | None, captures: dict[Side, int], counts: Mapping[PlayerId, Counts] | None = None
@@ -155,18 +171,32 @@ class ClosedLoop:
                 case RecordRound():
                     self._rate(effect)
                 case LogDecision():
-                    self.teams = _TEAMS.get(effect.kind, self.teams)
+                    self._note(effect)
                 case AskChance() | OpenVote() | Say() | Tell() | LookUp() | CacheSplits() | Ignored():
                     pass  # Votes, messages, and splits for a script that loses its daemon: not simulated.
                 case _:
                     assert_never(effect)
 
     def _assign(self, order: Assign) -> None:
-        before = {player: client.side for player, client in self.game.clients.items()}
+        before = self._on_sides()
         self.game.apply(order)
-        after = {player: client.side for player, client in self.game.clients.items()}
-        self.assigned += sum(side is not None and after[player] is side.other for player, side in before.items())
+        after = self._on_sides()
+        self._assignments[order.order] = before, after
+        changed = [player for player, side in before.items() if after.get(player) is side.other]
+        self.assigned += len(changed)
+        self.moves += [Moved(player, order.purpose.value, self.game.clock) for player in changed]
         self._sync()
+
+    def _note(self, decision: LogDecision) -> None:
+        self.teams = _TEAMS.get(decision.kind, self.teams)
+        assignment = self._assignments.pop(decision.order, None) if decision.order else None
+        if decision.kind == "scramble":
+            # Without an order nobody moves.
+            before, after = assignment or (self._on_sides(), self._on_sides())
+            self.scrambles.append(Scrambled(before, after, decision.after.chance if decision.after else None))
+
+    def _on_sides(self) -> dict[PlayerId, Side]:
+        return {player: client.side for player, client in self.game.clients.items() if client.side is not None}
 
     def _load(self, players: Iterable[PlayerId]) -> None:
         summaries = [self.system.summary(player) for player in players]

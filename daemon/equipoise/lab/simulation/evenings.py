@@ -1,8 +1,10 @@
 """People who come as to a real server: regulars on most evenings, others now and then, strangers once.
 
-An evening is `EVENING` rounds long. Before it all who know the server draw whether they come, when, and for how long;
-who finds the server full waits for a place. Places that stay free are taken by strangers, most of them in the middle of
-the evening. Days pass between two evenings, and skill drifts in them too.
+An evening is `Scenario.evening` rounds long. Before it all who know the server draw whether they come, when, and for
+how long; who finds the server full waits for a place. Places that stay free are taken by strangers, most of them in the
+middle of the evening. Days pass between two evenings, and skill drifts in them too.
+
+`Regulars` is a server of people who are all there on every evening, from its first round to its last.
 
 All draws are those of the population's generator and depend on who is on the server, not on the teams.
 """
@@ -14,10 +16,18 @@ from dataclasses import dataclass
 from random import Random
 
 from equipoise.core.model import PlayerId
-from equipoise.lab.simulation.population import Person, Population, Scenario, first_parties, halves, parties_of
+from equipoise.lab.simulation.population import (
+    Kind,
+    Person,
+    Population,
+    Scenario,
+    first_parties,
+    halves,
+    parties_of,
+)
 
-EVENING = 100
-"""Rounds of an evening: four to five hours."""
+USUAL_EVENING = 100
+"""Rounds of the evening in which people arrive from `EARLIEST` to `LATEST`: four to five hours."""
 MOST_DAYS = 3
 """An evening is one to so many days after the last."""
 DAY = 20
@@ -56,7 +66,7 @@ class Evenings(Population):
 
     def opens(self, number: int) -> bool:
         """Whether an evening begins with this round."""
-        return number % EVENING == 1
+        return number % self.scenario.evening == 1
 
     def pause(self, number: int) -> int:
         """Days that pass before an evening that is not the first; skill drifts in them."""
@@ -70,7 +80,7 @@ class Evenings(Population):
 
     def pass_round(self, number: int, here: set[PlayerId]) -> None:
         """As every population's; strangers who have left do not come again."""
-        self._round = (number - 1) % EVENING
+        self._round = (number - 1) % self.scenario.evening
         for person in [one for one in self.people if one.id in self._strangers and one.id not in here]:
             self.people.remove(person)
             self.gone.append(person)
@@ -82,7 +92,8 @@ class Evenings(Population):
         for party in parties_of(person for person in self.people if person.id not in self._strangers):
             regular = self._regular.setdefault(party[0].id, self.rng.random() < REGULARS)
             if self.rng.random() < (OFTEN if regular else SELDOM):
-                arrives = self.rng.triangular(EARLIEST, LATEST, USUAL)
+                part = self.scenario.evening / USUAL_EVENING
+                arrives = self.rng.triangular(EARLIEST * part, LATEST * part, USUAL * part)
                 visit = Visit(arrives, max(arrives, 0.0) + self._length(self.scenario.stay))
                 self._visits |= dict.fromkeys((person.id for person in party), visit)
         return self._arrived(set())
@@ -91,13 +102,20 @@ class Evenings(Population):
         """Who knows the server and finds a place, then strangers."""
         known = self._arrived(here)
         free = self.scenario.slots - len(here) - len(known)
-        busy = math.sin(math.pi * (self._round + 0.5) / EVENING)
-        strangers = [self._stranger() for _ in range(free) if self.rng.random() < STRANGERS * busy]
+        strangers = [self._stranger() for _ in range(free) if self.rng.random() < STRANGERS * self._busy()]
         return [*known, *strangers]
 
     def leaving(self, here: set[PlayerId]) -> tuple[list[Person], list[Person]]:
         """Half of those whose visit ends leave before the next round, the others in its middle; parties leave whole."""
         return halves(parties_of(one for one in self.people if one.id in here and self._ended(one.id)))
+
+    def expects(self, player: PlayerId) -> bool:
+        """As every population; nobody whose visit has ended comes back on this evening."""
+        return not self._ended(player) and super().expects(player)
+
+    def _busy(self) -> float:
+        """How busy the hour is, up to 1."""
+        return math.sin(math.pi * (self._round + 0.5) / self.scenario.evening)
 
     def _ended(self, player: PlayerId) -> bool:
         visit = self._visits.get(player)
@@ -123,3 +141,32 @@ class Evenings(Population):
     def _length(self, mean: float) -> float:
         """Rounds of a visit, at least one."""
         return max(1.0, self.rng.expovariate(1 / mean))
+
+
+class Regulars(Evenings):
+    """The same people all evening, on every evening; strangers take the places that they leave free.
+
+    `turnover` replaces regulars while they play: one goes for good, and a newcomer stays instead.
+    """
+
+    def opening(self) -> list[Person]:
+        """All regulars for whom there is room."""
+        known = (person for person in self.people if person.id not in self._strangers)
+        self._round, self._visits = 0, {person.id: Visit(0.0, math.inf) for person in known}
+        return self._arrived(set())
+
+    def _busy(self) -> float:
+        return 1.0
+
+    def _may_go(self, person: Person, here: set[PlayerId]) -> bool:
+        return person.kind is Kind.REGULAR and person.party is None and person.id not in self._strangers
+
+    def _replace(self, regulars: list[Person]) -> None:
+        if not regulars:
+            return
+        # Who goes still has to leave the server; then they are forgotten as a stranger is.
+        leaver, newcomer = self.rng.choice(regulars), self._newcomer()
+        self._strangers.add(leaver.id)
+        self.people.append(newcomer)
+        self._visits[leaver.id] = Visit(0.0, self._round)
+        self._visits[newcomer.id] = Visit(self._round, math.inf)

@@ -15,6 +15,7 @@ from statistics import fmean
 import numpy as np
 
 from equipoise.core.model import PlayerId
+from equipoise.lab.simulation.fairness import Fairness
 from equipoise.lab.simulation.population import Kind, Person
 from equipoise.lab.simulation.together import Again
 from equipoise.ratings.history import Floats
@@ -35,6 +36,8 @@ class Teams(Enum):
     """They are those of the round before, but for players who left or joined a side."""
     EQUALISED = "equalised"
     """Arena: players who sat out came in, others gave way, and as few as possible changed side."""
+    MOVED = "moved"
+    """The sides were too uneven: as few players as possible changed side."""
     SCRAMBLED = "scrambled"
     """By a scramble or arena's duel."""
 
@@ -176,6 +179,8 @@ class Summary:
     """Players whom autobalance moved, per player-round."""
     bench: Bench | None
     groups: tuple[Group, ...]
+    fairness: Fairness
+    """What players notice, of the whole run."""
 
 
 @dataclass(slots=True)

@@ -40,6 +40,10 @@ class OutcomeModel:
         throwers = [person for person in people if person.kind is Kind.THROWER]
         return frozenset(person.id for person in throwers if self.rng.random() < THROWN)
 
+    def luck(self) -> float | None:
+        """Draw the luck of a round before it is played, from 0, the best for A, to 1; None: it has no winner."""
+        return None if self.rng.random() < self.scenario.stalemates else self.rng.random()
+
     def winner(
         self,
         a: Mapping[PlayerId, float],
@@ -47,12 +51,13 @@ class OutcomeModel:
         people: Mapping[PlayerId, Person],
         map: str,
         thrown: Collection[PlayerId],
+        luck: float | None,
     ) -> Side | None:
-        """Draw the winner from the fraction of the round, 0 to 1, that each player played for A and for B."""
-        if self.rng.random() < self.scenario.stalemates:
+        """Return who wins with this luck, by the fraction of the round, 0 to 1, that each player played for A and B."""
+        if luck is None:
             return None
         odds = self._advantage(map) + self._played(a, people, thrown) - self._played(b, people, thrown)
-        return Side.A if self.rng.random() < _logistic(odds) else Side.B
+        return Side.A if luck < _logistic(odds) else Side.B
 
     def _played(
         self, fractions: Mapping[PlayerId, float], people: Mapping[PlayerId, Person], thrown: Collection[PlayerId]

@@ -24,6 +24,8 @@ class Kind(Enum):
     """A new account with more skill than all others; it appears when half of the rounds are over."""
     THROWER = "thrower"
     """Loses some rounds on purpose."""
+    QUITTER = "quitter"
+    """Leaves rounds that their side is losing, and after rounds that it has lost: `lab.simulation.churn`."""
 
 
 class Visits(Enum):
@@ -33,6 +35,8 @@ class Visits(Enum):
     """At all times alike, round after round without a break."""
     EVENINGS = "evenings"
     """On evenings with days between them: `lab.simulation.evenings`."""
+    REGULARS = "regulars"
+    """All evening, on every evening; places that they leave free are taken by strangers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,7 @@ class Scenario:
     """People replaced per round: one leaves for good, a newcomer takes their place."""
     smurfs: int = 0
     throwers: int = 0
+    quitters: int = 0
     parties: int = 0
     """Groups of three that come and go together."""
     bond: float = 0.1
@@ -73,6 +78,11 @@ class Scenario:
     """Correlation, in one round, of a player's own score with skill; 0: nothing is counted."""
     score_offset: float = 0.0
     """Standard deviation of a person's lasting offset of that score, in units of `spread`."""
+    churn: float = 0.0
+    """Probability that a player drops out inside a round, to come back minutes later; 0: nobody comes inside a round,
+    and who leaves inside one leaves in its middle."""
+    evening: int = 100
+    """Rounds of an evening. Steady attendance has none, but players' evenings are measured over as many."""
 
     def __post_init__(self) -> None:
         """Raise `RatingError` for values that cannot be simulated."""
@@ -80,8 +90,9 @@ class Scenario:
             value = getattr(self, name)
             if not low <= value <= high:
                 raise RatingError(f"{name}: {value!r} is not from {low} to {high}")
-        if self.people < self.throwers + PARTY * self.parties + 4:
-            raise RatingError(f"people: {self.people} are too few for these throwers and parties, and four more")
+        if self.people < self.throwers + self.quitters + PARTY * self.parties + 4:
+            kinds = "throwers, quitters and parties" if self.quitters else "throwers and parties"
+            raise RatingError(f"people: {self.people} are too few for these {kinds}, and four more")
 
 
 _RANGES = (
@@ -93,6 +104,7 @@ _RANGES = (
     ("turnover", 0, 1),
     ("smurfs", 0, 100),
     ("throwers", 0, 100_000),
+    ("quitters", 0, 100_000),
     ("parties", 0, 10_000),
     ("bond", -5, 5),
     ("side_advantage", -5, 5),
@@ -101,6 +113,8 @@ _RANGES = (
     ("stay", 1, 10_000),
     ("scores", 0, 0.95),
     ("score_offset", 0, 10),
+    ("churn", 0, 1),
+    ("evening", 10, 1_000_000),
 )
 PARTY = 3
 OPENING = 0.75
@@ -144,8 +158,11 @@ class Population:
         for number in range(self.scenario.parties):
             for person in self.people[PARTY * number : PARTY * (number + 1)]:
                 person.party = number
-        for person in self.people[PARTY * self.scenario.parties :][: self.scenario.throwers]:
+        alone = self.people[PARTY * self.scenario.parties :]
+        for person in alone[: self.scenario.throwers]:
             person.kind = Kind.THROWER
+        for person in alone[self.scenario.throwers :][: self.scenario.quitters]:
+            person.kind = Kind.QUITTER
 
     def pause(self, number: int) -> int:
         """Days that pass before a round, after all have left; here none."""
@@ -158,6 +175,10 @@ class Population:
     def everybody(self) -> list[Person]:
         """All people, including those who have left for good."""
         return [*self.people, *self.gone]
+
+    def expects(self, player: PlayerId) -> bool:
+        """Whether a player who dropped out still means to come back."""
+        return any(person.id == player for person in self.people)
 
     def pass_round(self, number: int, here: set[PlayerId]) -> None:
         """Skills drift, people who are not on the server may be replaced, and smurfs appear at half-time."""

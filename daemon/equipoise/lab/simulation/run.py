@@ -13,9 +13,11 @@ from equipoise.core.model import PlayerId, Side
 from equipoise.core.rules import Rules
 from equipoise.errors import RatingError
 from equipoise.lab.models import Model
+from equipoise.lab.simulation.churn import Churn
 from equipoise.lab.simulation.closed_loop import ClosedLoop, Solve
 from equipoise.lab.simulation.counts_model import CountsModel
-from equipoise.lab.simulation.evenings import Evenings
+from equipoise.lab.simulation.evenings import Evenings, Regulars
+from equipoise.lab.simulation.fairness import Chances, Evening, fairness
 from equipoise.lab.simulation.game_server import Map
 from equipoise.lab.simulation.measures import (
     POINTS,
@@ -49,6 +51,9 @@ RANDOM_TEAMS = 5
 """Random teams that each round is compared with."""
 SHUTOUT = 0.3
 """Fraction of the won rounds in which the losers capture nothing."""
+NEXT_DEATH = 5.0
+"""Seconds until a player who is to be moved dies, where people come and leave inside rounds."""
+POPULATIONS = {Visits.STEADY: Population, Visits.EVENINGS: Evenings, Visits.REGULARS: Regulars}
 
 
 @dataclass(slots=True)
@@ -62,12 +67,17 @@ class _Run:
     outcomes: OutcomeModel
     counts: CountsModel
     loop: ClosedLoop
+    churn: Churn
     played: list[RatedRound] = field(default_factory=list)
+    chances: list[Chances] = field(default_factory=list)
+    """Of the same rounds."""
     points: list[Point] = field(default_factory=list)
     benches: list[BenchTurns] = field(default_factory=list)
     """One per map that was played."""
     together: Together = field(default_factory=Together)
     """Rounds whose teams were made anew."""
+    evenings: dict[tuple[int, PlayerId], Evening] = field(default_factory=dict)
+    """By the evening's number and the player."""
     covered: int = 0
     """Rated rounds that the points cover already."""
     half: int = 0
@@ -92,10 +102,10 @@ def simulate(
     """
     system, balancing = playable(model), None if balance is None else playable(balance)
     # Separate generators, so that the people and the luck of a round do not depend on the teams.
-    people, results, rest = (Random(f"{scenario.seed} {use}") for use in ("people", "luck", "ground"))
+    people, results, rest, drops = (Random(f"{scenario.seed} {use}") for use in ("people", "luck", "ground", "churn"))
     loop = ClosedLoop(Map(MAP_NAMES[0], scenario.mode), system, rules or Rules(), solve, balancing)
-    crowd = (Evenings if scenario.attendance is Visits.EVENINGS else Population)(scenario, people)
-    run = _Run(scenario, rest, crowd, OutcomeModel(scenario, results), CountsModel(scenario), loop)
+    crowd, outcomes = POPULATIONS[scenario.attendance](scenario, people), OutcomeModel(scenario, results)
+    run = _Run(scenario, rest, crowd, outcomes, CountsModel(scenario), loop, Churn(scenario, drops))
     for number in range(1, scenario.rounds + 1):
         _round(run, number)
         if number == scenario.rounds // 2:
@@ -118,6 +128,7 @@ def _round(run: _Run, number: int) -> None:
     if days := run.population.pause(number):
         for player in list(run.loop.game.clients):
             run.loop.leave(player)
+        run.churn.end_evening()
         run.loop.pass_time(days * DAY_SECONDS)
     if number % MAP_ROUNDS == 1:
         run.loop.change_map(Map(run.rng.choice(MAP_NAMES), run.scenario.mode))
@@ -130,16 +141,23 @@ def _round(run: _Run, number: int) -> None:
     before, within = run.population.leaving(here)
     for person in before:
         run.loop.leave(person.id)
-    for person in run.population.coming(here):
+    coming, late = run.churn.divided(run.population.coming(here))
+    for person in coming:
         run.loop.join(person.id)
     assigned = run.loop.assigned
     if run.loop.start_round():
-        _play(run, number, within, run.loop.assigned - assigned)
+        _play(run, number, within, late, run.loop.assigned - assigned)
+    else:
+        for person in late:
+            run.loop.join(person.id)
     run.loop.pass_time(SECONDS_BETWEEN)
 
 
-def _play(run: _Run, number: int, leaving: Sequence[Person], reassigned: int) -> None:
-    """A round that went live, to its end; `leaving` disconnect in its middle, `reassigned` changed side before it."""
+def _play(run: _Run, number: int, leaving: Sequence[Person], coming: Sequence[Person], reassigned: int) -> None:
+    """A round that went live, to its end.
+
+    `leaving` disconnect and `coming` connect inside it, `reassigned` players changed side before it.
+    """
     loop, game = run.loop, run.loop.game
     people = {person.id: person for person in run.population.people}
     a, b = ([people[player] for player in game.on(side)] for side in Side)
@@ -148,29 +166,72 @@ def _play(run: _Run, number: int, leaving: Sequence[Person], reassigned: int) ->
     run.benches[-1].count(game.clients, game.bench())
     if loop.teams is Teams.SCRAMBLED:
         run.together.count(*(game.on(side) for side in Side))
-    expected = loop.expected_favourite()
-    thrown = run.outcomes.thrown([*a, *b])
-    _pass_round(run, leaving)
+    outlook = loop.outlook()
+    thrown, luck = run.outcomes.thrown([*a, *b]), run.outcomes.luck()
+    seconds = run.rng.uniform(SHORTEST, LONGEST)
+    if run.churn.active:
+        whole_a, whole_b = (dict.fromkeys((person.id for person in side), 1.0) for side in (a, b))
+        ahead = run.outcomes.winner(whole_a, whole_b, people, game.map.name, thrown, luck)
+        losing = [] if ahead is None else b if ahead is Side.A else a
+        _pass_with_churn(run, number, seconds, leaving, coming, losing)
+    else:
+        _pass_round(run, seconds, leaving)
     fractions = {side: game.fractions_played(side) for side in Side}
-    winner = run.outcomes.winner(fractions[Side.A], fractions[Side.B], people, game.map.name, thrown)
+    winner = run.outcomes.winner(fractions[Side.A], fractions[Side.B], people, game.map.name, thrown, luck)
     counts = run.counts.drawn(number, game.seconds_played(), people)
     loop.end_round(winner, _captures(run.rng, winner), counts)
-    _count_results(fractions, people, winner, thrown)
+    _count_results(run, number, fractions, people, winner, thrown, probability)
     if loop.rated is not None:
         score = 0.5 if winner is None else float(winner is Side.A)
         predicted, moved = loop.rated.prediction.expected(0), reassigned / len([*a, *b])
-        one = RatedRound(predicted, score, probability, random, loop.teams, moved, number, expected)
-        run.played.append(one)
+        expected = 0.5 + outlook.unevenness
+        run.played.append(RatedRound(predicted, score, probability, random, loop.teams, moved, number, expected))
+        interval = None if outlook.low is None or outlook.high is None else (outlook.low, outlook.high)
+        run.chances.append(Chances(outlook.chance, probability, interval, len(run.benches), number))
+    if run.churn.active:
+        lost = {player: winner is side.other for side in Side for player in game.on(side)}
+        for player in run.churn.after(number, game.clock, lost, people):
+            loop.leave(player)
 
 
-def _pass_round(run: _Run, leaving: Sequence[Person]) -> None:
+def _pass_round(run: _Run, seconds: float, leaving: Sequence[Person]) -> None:
     """Time passes in three steps, so that the session's orders after the departures are carried out in the round."""
-    seconds = run.rng.uniform(SHORTEST, LONGEST)
     run.loop.pass_time(seconds / 2)
     for person in leaving:
         run.loop.leave(person.id)
     run.loop.pass_time(seconds / 4)
     run.loop.pass_time(seconds / 4)
+
+
+def _pass_with_churn(
+    run: _Run,
+    number: int,
+    seconds: float,
+    leaving: Sequence[Person],
+    coming: Sequence[Person],
+    losing: Sequence[Person],
+) -> None:
+    """Time passes from one who comes or leaves to the next."""
+    loop, game, passed = run.loop, run.loop.game, 0.0
+    gone, late = ([person.id for person in group] for group in (leaving, coming))
+    happenings = run.churn.happenings(number, game.clock, seconds, game.clients, gone, late, losing, run.population)
+    for happening in happenings:
+        passed = _pass_until(loop, passed, happening.at)
+        if not happening.comes and happening.player in game.clients:
+            loop.leave(happening.player)
+        elif happening.comes and happening.player not in game.clients and len(game.clients) < run.scenario.slots:
+            loop.join(happening.player)
+            game.fight()
+    _pass_until(loop, passed, seconds)
+
+
+def _pass_until(loop: ClosedLoop, passed: float, until: float) -> float:
+    """Pass the time until a moment of the round, in two steps: players who are to be moved die in the first."""
+    for end in (min(passed + NEXT_DEATH, until), until):
+        if end > passed:
+            loop.pass_time(end - passed)
+            passed = end
+    return passed
 
 
 def _captures(rng: Random, winner: Side | None) -> dict[Side, int]:
@@ -187,17 +248,23 @@ def _random_favourite(run: _Run, people: Sequence[Person], size: int) -> float:
 
 
 def _count_results(
+    run: _Run,
+    number: int,
     fractions: dict[Side, dict[PlayerId, float]],
     people: dict[PlayerId, Person],
     winner: Side | None,
     thrown: Collection[PlayerId],
+    probability: float,
 ) -> None:
-    """Add the round to the results of those who played more than half of it on one side."""
+    """Add the round to the results of those who played more than half of it on one side; A had this probability."""
+    evening = (number - 1) // run.scenario.evening
     for side, played in fractions.items():
         for player in [player for player, fraction in played.items() if fraction > 0.5]:
             person, score = people[player], 0.5 if winner is None else float(winner is side)
             person.rounds += 1
             person.won += score
+            chance = probability if side is Side.A else 1 - probability
+            run.evenings.setdefault((evening, player), Evening()).count(chance, score)
             if player in thrown:
                 person.thrown += 1
                 person.thrown_won += score
@@ -231,10 +298,13 @@ def _summary(run: _Run) -> Summary:
         expected_favourite=fmean(one.expected_favourite for one in late) if late else None,
         periods=periods(run.played, run.scenario.rounds),
         again=run.together.again(),
-        between=between_scrambles(late, Teams.KEPT, Teams.EQUALISED),
+        between=between_scrambles(late, Teams.KEPT, Teams.EQUALISED, Teams.MOVED),
         equalised=between_scrambles(late, Teams.EQUALISED),
         assigned=run.loop.assigned / max(seats, 1),
         moved=run.loop.moved / max(seats, 1),
         bench=bench_sharing(run.benches),
         groups=groups(known, [run.loop.system.skill(person.id) for person in known]) if known else (),
+        fairness=fairness(
+            run.chances, run.loop.scrambles, run.evenings.values(), run.loop.moves, run.loop.player_seconds / 3600
+        ),
     )
