@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -44,6 +45,89 @@ def test_integers_wrap_at_32_bits_within_an_expression(game: Game, script: Scrip
             PrintToServer("%d %d", -7 / 2, -7 % 2);
         }""")
     assert game.sm.console == ["-1073741824 2147483645 1", "-3 -1"]
+
+
+def cell(value: int) -> int:
+    return (value + 0x80000000 & 0xFFFFFFFF) - 0x80000000
+
+
+def expression(rng: Random, depth: int) -> str:
+    """An expression that SourcePawn and Python both read; no part of it leaves 32 bits uncut."""
+    if depth == 0:
+        return rng.choice(
+            ["a", "b", "c", "list[c & 3]", "twice(b)", str(rng.choice([0, 1, 7, 255, 65537, 2147483647]))]
+        )
+    one, other = expression(rng, depth - 1), expression(rng, rng.randrange(depth))
+    forms = ["cell({} + {})", "cell({} - {})", "cell({} * {})", "({} & {})", "({} | {})", "({} ^ {})", "({} >> 2 ^ {})"]
+    forms += [f"int({{}} {operator} {{}})" for operator in ("==", "!=", "<", "<=", ">", ">=")]
+    forms += ["pick({} > a, {}, b)", "cell(~{} - {})", "cell(-{} + {})", "cell(({} << 3) ^ {})", "pick(a == 0, {}, {})"]
+    return rng.choice(forms).format(one, other)
+
+
+def test_an_expression_is_what_32_bits_make_of_it(game: Game, script: Script) -> None:
+    rng = Random(1)
+    numbers = [0, 1, -1, 3, 1 << 30, 1 - (1 << 31)]
+    cases = [(expression(rng, 4), [rng.choice(numbers) for _ in "abc"]) for _ in range(80)]
+    functions = "".join(
+        f"""
+        int Value{number}(int a, int b, int c)
+        {{
+            int list[4];
+            for (int i = 0; i < 4; i++) list[i] = i * c;
+            return {text.replace("int(", "view_as<int>(")} + 0 * (a + b + list[c & 3]);
+        }}"""
+        for number, (text, _) in enumerate(cases)
+    )
+    calls = (f"Value{number}({', '.join(map(str, values))})" for number, (_, values) in enumerate(cases))
+    script(f"""
+        stock int cell(int value) {{ return value; }}
+        stock int pick(bool which, int one, int other) {{ return which ? one : other; }}
+        stock void Grow(int &value) {{ value += value; }}
+        stock int twice(int value) {{ Grow(value); return value; }}
+        {functions}
+        public void OnPluginStart() {{ {" ".join(f'PrintToServer("%d", {call});' for call in calls)} }}""")
+
+    known = {"cell": cell, "pick": lambda which, one, other: one if which else other, "twice": lambda v: cell(2 * v)}
+    expected = []
+    for text, (a, b, c) in cases:
+        names = known | {"a": a, "b": b, "c": c, "list": [cell(i * c) for i in range(4)]}
+        expected.append(str(eval(text, names)))
+    assert game.sm.console == expected
+    assert len(set(expected)) > 20
+
+
+def test_a_fault_names_the_line_of_each_caller(game: Game, script: Script) -> None:
+    script("""
+        public void OnPluginStart() { RegServerCmd("deep", Command_Deep); RegServerCmd("far", Command_Far); }
+        Action Command_Deep(int args) { Descend(args); return Plugin_Handled; }
+        int Descend(int level)
+        {
+            int list[64];
+            list[0] = level;
+            return Descend(level + 1) + list[0];
+        }
+        Action Command_Far(int args)
+        {
+            Write(9);
+            return Plugin_Handled;
+        }
+        void Write(int count)
+        {
+            int list[4];
+            for (int i = 0; i < count; i++)
+            {
+                list[i] = i;
+            }
+        }""")
+    game.rcon("far")
+    game.rcon("deep")
+    (_, far, far_trace), (_, deep, deep_trace) = game.sm.log.faults
+    assert far == "Array index out-of-bounds (index 4, limit 4)"
+    assert far_trace.splitlines() == ["  [0] script.sp::Write, line 24", "  [1] script.sp::Command_Far, line 16"]
+    assert deep == "Not enough space on the stack"
+    assert deep_trace.splitlines()[1] == "  [1] script.sp::Descend, line 12"
+    assert deep_trace.splitlines()[-1].endswith("script.sp::Command_Deep, line 7")
+    game.sm.log.take_faults()
 
 
 def test_text_is_utf8_and_never_cut_inside_a_character(game: Game, script: Script) -> None:

@@ -1,4 +1,4 @@
-"""pysmx's virtual machine with its faults mended and its bytecode decoded once.
+"""pysmx's virtual machine with its faults mended and its bytecode translated to Python.
 
 What pysmx 0.4.0 gets wrong, and this subclass puts right: heap scopes are entered but never recorded (live arrays
 are freed), registers are unbounded integers, `stradjust` enlarges dynamic strings sixteenfold, reads outside memory
@@ -8,17 +8,16 @@ crash Python, every executed instruction is kept for ever, and heap and stack ma
 import struct
 from collections.abc import Callable, Sequence
 from ctypes import addressof, memmove, sizeof
-from functools import partial
 from typing import NoReturn
 
 from smx.definitions import cell
-from smx.opcodes import SourcePawnInstructionParam, opcodes
 from smx.pawn import SMXInstructions
 from smx.plugin import SourcePawnPlugin
 from smx.vm import Frame, SourcePawnAbstractMachine, dump_stack
 
+from .translate import Blocks
+
 CELL = struct.Struct("<i")
-IDLE = {"break", "nop", "proc", "endproc"}
 MARGIN = 256
 """Bytes that must stay free between heap and stack, as SourceMod demands."""
 
@@ -51,21 +50,7 @@ def _bounded(name: str, register: str) -> Callable[..., None]:
 class Instructions(SMXInstructions):  # type: ignore[misc]
     """Opcodes whose results can leave 32 bits, and the few that pysmx has wrong."""
 
-    for _name in [
-        "add",
-        "add_c",
-        "sub",
-        "sub_alt",
-        "smul",
-        "smul_c",
-        "shl",
-        "shl_c_pri",
-        "shr",
-        "neg",
-        "invert",
-        "inc_pri",
-        "dec_pri",
-    ]:
+    for _name in ["shl", "shl_c_pri", "shr", "invert"]:
         locals()[_name] = _bounded(_name, "PRI")
     for _name in ["shl_c_alt", "inc_alt", "dec_alt"]:
         locals()[_name] = _bounded(_name, "ALT")
@@ -82,18 +67,14 @@ class Instructions(SMXInstructions):  # type: ignore[misc]
 
     def sysreq_c(self, amx: "Machine", native: int) -> None:
         """A native call whose arguments the caller pops."""
-        amx.PRI = amx._nativecall(native, amx.STK)
-
-
-Decoded = tuple[str, list[int], list[bool], int]
-"""An instruction: its method, its parameters, which of them are offsets from the frame, where the next one is."""
+        amx.PRI = amx.native(native, amx.STK >> 2, amx.instr_addr)
 
 
 class Image(SourcePawnPlugin):  # type: ignore[misc]
     """A compiled plugin; its type information, which pysmx misreads for typesets, is not needed to run it."""
 
-    decoded: dict[int, Decoded]
-    """By address, filled by the machines that run it."""
+    blocks: Blocks
+    """Its code in Python, translated by the machines that run it."""
 
     def rtti_from_type_id(self, type_id: int) -> None: ...
 
@@ -120,25 +101,26 @@ class Machine(SourcePawnAbstractMachine):  # type: ignore[misc]
         self.instructions = Instructions()
         self.bytes: memoryview[int] = memoryview(self.heap).cast("B")
         self.cells: memoryview[int] = self.bytes.cast("i")
-        self._decoded: dict[int, tuple[Callable[[], object], int]] = {}
         self._native_frames = [Frame(plugin, 0, 0, native, 0) for native in plugin.natives]
-        if not hasattr(plugin, "decoded"):
-            plugin.decoded = {}
+        if not hasattr(plugin, "blocks"):
+            plugin.blocks = Blocks(plugin)
 
     def run(self, code: int, arguments: Sequence[int]) -> int:
         """Call the function at `code`; registers, heap and frames are as before when it returns or fails."""
-        saved = self.PRI, self.ALT, self.STK, self.HEA, self.FRM, self._hp_scope, self.CIP, self.halted
+        saved = self.PRI, self.ALT, self.STK, self.HEA, self.FRM, self._hp_scope
         frames, at = len(self._frames), self.instr_addr
+        blocks = self.plugin.blocks
         try:
-            self.CIP = 0
             for argument in reversed(arguments):
                 self._push(argument)
             self._push(len(arguments))
-            self.instructions.call(self, code)
-            self._execute(code)
-            return to_cell(int(self.PRI))
+            self.enter(code, at, 0)
+            following = code
+            while following:
+                following = blocks[following](self)
+            return int(self.PRI)
         finally:
-            self.PRI, self.ALT, self.STK, self.HEA, self.FRM, self._hp_scope, self.CIP, self.halted = saved
+            self.PRI, self.ALT, self.STK, self.HEA, self.FRM, self._hp_scope = saved
             del self._frames[frames:]
             self.instr_addr = at
 
@@ -157,72 +139,70 @@ class Machine(SourcePawnAbstractMachine):  # type: ignore[misc]
         first = (self._frames[-2].frm + 8) // 4
         return self.cells[first + 1 : first + 1 + self.cells[first]].tolist()
 
-    def _execute(self, code_offs: int) -> int:
-        self.halted = False
-        self.CIP = code_offs
-        decoded = self._decoded
-        while not self.halted:
-            self.instr_addr = at = self.CIP
-            if at not in decoded:
-                decoded[at] = self._decode(at)
-            perform, self.CIP = decoded[at]
-            perform()
-        return self.PRI
+    # What translated code calls, with the address of its instruction `at`.
 
-    def _decode(self, at: int) -> tuple[Callable[[], object], int]:
-        """What to do at `at`, and where to go on."""
-        known = self.plugin.decoded
-        if at not in known:
-            known[at] = self._read(at)
-        method, values, on_stack, following = known[at]
-        handler = getattr(self.instructions, method)
-        if not any(on_stack):
-            return partial(handler, self, *values), following
-        if len(values) == 1:
-            offset = values[0]
-            return (lambda: handler(self, self.FRM + offset)), following
-        pairs = list(zip(values, on_stack, strict=True))
-        return (lambda: handler(self, *(v + self.FRM if s else v for v, s in pairs))), following
+    def native(self, index: int, first: int, at: int) -> int:
+        """Call a native; `first`: the index of the cell with the number of arguments, which stay on the stack.
 
-    def _read(self, at: int) -> Decoded:
-        """The instruction at `at`: those that do nothing are passed over once and for all."""
-        while (instruction := opcodes[self._readcodecell(at) & 0xFFFF]).name in IDLE:
-            at += 4
-        kinds = instruction.params
-        values = [self._readcodecell(at + 4 * (i + 1)) for i in range(len(kinds))]
-        on_stack = [kind is SourcePawnInstructionParam.STACK for kind in kinds]
-        return instruction.method, values, on_stack, at + 4 * (1 + len(kinds))
-
-    def _nativecall(self, index: int, paramoffs: int) -> int:
-        # A native leaves stack and heap as they are: its frame is there for traces and `caller_arguments` only.
-        self._frames[-1].addr = self.instr_addr
-        self._frames.append(self._native_frames[index])
+        A native leaves stack and heap as they are: its frame is there for traces and `caller_arguments` only.
+        """
+        frames, cells = self._frames, self.cells
+        self.instr_addr = frames[-1].addr = at
+        frames.append(self._native_frames[index])
         try:
-            first = paramoffs >> 2
-            return self.natives[index](self.cells[first + 1 : first + 1 + self.cells[first]].tolist())
+            result = self.natives[index](cells[first + 1 : first + 1 + cells[first]].tolist())
+            return result if -0x80000000 <= result <= 0x7FFFFFFF else to_cell(result)
         except PluginError as error:
             error.trace = error.trace or self.trace()
             raise
         finally:
-            self._frames.pop()
+            frames.pop()
 
-    def _push_frame(self, return_addr: int, *, addr: int, native: None = None) -> Frame:
-        """Save the frame and the heap's scope on the stack, and begin new ones."""
-        if self._frames:
-            self._frames[-1].addr = self.instr_addr
-        self._push(self.FRM)
-        self._push(self._enter_heap_scope())
-        self.FRM = self.STK
-        frame = Frame(self.plugin, self.FRM, addr, native, return_addr)
-        self._frames.append(frame)
-        return frame
+    def enter(self, function: int, at: int, following: int) -> None:
+        """Save the frame and the heap's scope on the stack, and begin new ones; the function returns to `following`."""
+        frames, cells, scope = self._frames, self.cells, self.HEA
+        if frames:
+            frames[-1].addr = at
+        self.instr_addr = at
+        stack = self.STK - 8
+        if scope + 4 + MARGIN > stack:
+            self.report_error("Not enough space on the stack")
+        cells[stack + 4 >> 2] = self.FRM
+        cells[stack >> 2] = scope
+        cells[scope >> 2] = self._hp_scope
+        self._hp_scope, self.HEA = scope, scope + 4
+        self.STK = self.FRM = stack
+        frames.append(Frame(self.plugin, stack, function, None, following))
 
-    def _pop_frame(self) -> Frame:
-        self.STK = self.FRM
-        self._leave_heap_scope(self._pop())
-        self.FRM = self._pop()
-        frame: Frame = self._frames.pop()
-        return frame
+    def leave(self) -> int:
+        """End the innermost function, and take its arguments from the stack; where to go on."""
+        cells, place = self.cells, self.FRM >> 2
+        self.HEA = scope = cells[place]
+        self._hp_scope = cells[scope >> 2]
+        self.FRM = cells[place + 1]
+        self.STK = place + 3 + cells[place + 2] << 2
+        following: int = self._frames.pop().return_addr
+        return following
+
+    def read(self, address: int, at: int) -> int:
+        """A cell that is not aligned, or none at all."""
+        self.instr_addr = at
+        return self._getheapcell(address)
+
+    def write(self, address: int, value: int, at: int) -> None:
+        """Likewise."""
+        self.instr_addr = at
+        self._writeheap(address, cell(value))
+
+    def overflow(self, at: int) -> NoReturn:
+        """The stack would meet the heap."""
+        self.instr_addr = at
+        self.report_error("Not enough space on the stack")
+
+    def out_of_bounds(self, index: int, limit: int, at: int) -> NoReturn:
+        """An index that its array does not have."""
+        self.instr_addr = at
+        self.report_out_of_bounds_error(index, limit)
 
     def _enter_heap_scope(self) -> int:
         scope = self._heap_alloc(4)

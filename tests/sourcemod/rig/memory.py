@@ -35,11 +35,12 @@ class Memory:
     def text(self, address: int) -> str:
         """The terminated string at `address`."""
         self.machine._check_read(address, 1)
-        raw = self.machine.bytes
-        end = address
-        while raw[end]:
-            end += 1
-        return bytes(raw[address:end]).decode("utf-8", "surrogateescape")
+        raw, size = self.machine.bytes, 32
+        while (end := (found := raw[address : address + size].tobytes()).find(0)) < 0:
+            if len(found) < size:
+                raise IndexError(f"no end of the text at {address}")
+            size *= 8
+        return found[:end].decode("utf-8", "surrogateescape")
 
     def write_text(self, address: int, size: int, text: str, *, whole: bool = True) -> int:
         """Store `text` in a buffer of `size` bytes; the bytes written. `whole` characters, or as many bytes as fit."""

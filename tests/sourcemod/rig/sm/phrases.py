@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 from ..binding import Call, Connected, native
@@ -33,12 +34,12 @@ class PhraseError(Exception):
     """A phrase file that SourceMod would not read, and where."""
 
 
-def _tokens(text: str, path: Path) -> Iterator[tuple[str, bool]]:
+def _tokens(text: str, name: str) -> Iterator[tuple[str, bool]]:
     at = 0
     while at < len(text):
         match = TOKEN.match(text, at)
         if match is None:
-            raise PhraseError(f"{path.name}:{text.count(chr(10), 0, at) + 1}: unexpected {text[at]!r}")
+            raise PhraseError(f"{name}:{text.count(chr(10), 0, at) + 1}: unexpected {text[at]!r}")
         at = match.end()
         if match[1] is not None:
             yield re.sub(r"\\(.)", lambda m: ESCAPES.get(m[1], m[1]), match[1], flags=re.DOTALL), True
@@ -48,9 +49,15 @@ def _tokens(text: str, path: Path) -> Iterator[tuple[str, bool]]:
 
 def parse_keyvalues(path: Path) -> Tree:
     """The nested sections of a key-value file."""
+    return _parse(path.read_text(encoding="utf-8-sig"), path.name)
+
+
+@lru_cache(maxsize=256)
+def _parse(text: str, name: str) -> Tree:
+    """Every server of a test reads the same files, and nobody changes what was read."""
     stack: list[Tree] = [{}]
     key: str | None = None
-    for token, quoted in _tokens(path.read_text(encoding="utf-8-sig"), path):
+    for token, quoted in _tokens(text, name):
         if quoted and key is None:
             key = token
         elif quoted and key is not None:
@@ -63,9 +70,9 @@ def parse_keyvalues(path: Path) -> Tree:
         elif token == "}" and key is None and len(stack) > 1:
             stack.pop()
         else:
-            raise PhraseError(f"{path.name}: unexpected {token!r}")
+            raise PhraseError(f"{name}: unexpected {token!r}")
     if key is not None or len(stack) > 1:
-        raise PhraseError(f"{path.name}: ends inside a section")
+        raise PhraseError(f"{name}: ends inside a section")
     return stack[0]
 
 
