@@ -6,20 +6,26 @@ import asyncio
 import resource
 import sqlite3
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 import pytest
 
 from equipoise import ratings
 from equipoise.core import effects as f
 from equipoise.core import events as e
-from equipoise.core.model import DueIf, Mode, OrderId, Roster, RoundId, Side
+from equipoise.core.model import DueIf, Mode, OrderId, PlayerId, Roster, RoundId, Side
+from equipoise.core.participation import recorded
 from equipoise.core.phrases import Phrase, Text
 from equipoise.errors import ScriptError
+from equipoise.store.port import Submission
+from equipoise.store.rated import PlayerRow, RatedRound
+from equipoise.store.sqlite import SqliteStore
 from tests.hosts import BOOT, Rig, played, player, roster, round_of
+from tests.store.failing import Then
 from tests.store.traced import Traced
 
 FOUR = roster([1, 2], [3, 4])
@@ -196,6 +202,59 @@ def test_skill_at_start_is_the_skill_that_splits_balance_and_not_the_shown_ratin
 
             assert skill_at_start == {player(n): rig.pool.system.skill(player(n)) for n in (1, 2, 3, 4)}
             assert skill_at_start[player(1)] != rig.pool.summary(player(1)).rating
+
+    asyncio.run(main())
+
+
+class LateStore(SqliteStore):
+    """It answers who the players are when the test wants it; a round is rated at once, and its disk is then full."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.asked, self.answer = asyncio.Event(), asyncio.Event()
+        self.rated, self.full = Event(), Event()
+
+    async def players(self, pool: str, ids: Sequence[PlayerId], window: int) -> Mapping[PlayerId, PlayerRow]:
+        self.asked.set()
+        await self.answer.wait()
+        return await super().players(pool, ids, window)
+
+    async def record(self, pool: str, group: Sequence[Submission], window: int) -> Sequence[RatedRound | Exception]:
+        recording = super().record(pool, [*group[:-1], Then(group[-1], self._fail)], window)
+        asyncio.get_running_loop().call_soon(self.rated.wait)  # nothing else happens before the round is rated
+        return await recording
+
+    def _fail(self) -> None:
+        self.rated.set()
+        self.full.wait()
+        raise sqlite3.OperationalError("database or disk is full")
+
+
+def test_skill_at_start_is_never_that_of_a_round_that_is_not_stored_after_all(tmp_path: Path) -> None:
+    """The players are being loaded when another server's round is rated, whose transaction then fails."""
+
+    async def main() -> None:
+        async with Rig(tmp_path) as rig:
+            await rig.hello(FOUR)
+            await rig.play("r1", FOUR, Side.A)
+            stored = {player(n): rig.pool.skill(player(n)) for n in (1, 2, 3, 4)}
+            seq = rig.seq
+        async with Rig(tmp_path, seq=seq, store_type=LateStore) as rig:
+            store = rig.store
+            assert isinstance(store, LateStore)
+            await rig.hello(roster([], []))
+            live = asyncio.create_task(rig.post(e.RoundLive(0.0, RoundId("r3"), FOUR)))
+            await store.asked.wait()
+            elsewhere = recorded(round_of("r2", FOUR, Side.B), rig.rules)
+            recording = asyncio.create_task(rig.pool.record(elsewhere, None))
+            await asyncio.sleep(0.01)
+            store.answer.set()
+            await live
+            assert store.rated.is_set()
+            store.full.set()
+
+            assert (await recording).status == "kept"
+            assert rig.host.session.state.skill_at_start == stored
 
     asyncio.run(main())
 

@@ -26,8 +26,9 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from equipoise.balancing import summaries_on
 from equipoise.core.effects import RecordRound
-from equipoise.core.model import PlayerId, PlayerSummary
+from equipoise.core.model import Context, PlayerId, PlayerSummary
 from equipoise.errors import ScriptError, SpillError, StoreError
 from equipoise.ratings.system import System
 from equipoise.service import opening
@@ -163,23 +164,29 @@ class Pool:
         """A player's skill in points, which splits sum up; unknown players and bots have a newcomer's."""
         return self.balancing.skill(player)
 
-    async def summaries(self, players: Sequence[PlayerId]) -> tuple[PlayerSummary, ...]:
+    async def summaries(self, players: Sequence[PlayerId], context: Context | None = None) -> tuple[PlayerSummary, ...]:
         """Summaries in the players' order, loaded where memory has none; from memory alone if the store fails.
 
-        What is asked of `balancing` behind it is answered by one that knows all rounds before.
+        With a context: also their skills on both sides in it, which are stored ones like the rest. What is asked of
+        `balancing` behind this is answered by one that knows all rounds before, and perhaps one that is being rated.
         """
         if self.follower is not None:
             await self.follower.keep_up()
         if self._held.unread(players) or self._held.lacks_shared:
-            return await self._uninterrupted(self._load(players))
+            return await self._uninterrupted(self._load(players, context))
         async with self._lock:  # memory is ahead of the store while rounds are rated, and goes back when they fail
-            return tuple(self.summary(player) for player in players)
+            return self._summed_up(players, context)
 
-    async def _load(self, players: Sequence[PlayerId]) -> tuple[PlayerSummary, ...]:
+    async def _load(self, players: Sequence[PlayerId], context: Context | None) -> tuple[PlayerSummary, ...]:
         async with self._lock:
             await self._reading.players(players)
             self._reading.make_room(players)
-            return tuple(self.summary(player) for player in players)
+            return self._summed_up(players, context)
+
+    def _summed_up(self, players: Sequence[PlayerId], context: Context | None) -> tuple[PlayerSummary, ...]:
+        """From memory, while the lock is held."""
+        found = tuple(self.summary(player) for player in players)
+        return found if context is None else summaries_on(self.balancing, context, found, shown=self.system)
 
     async def looked_up(self, player: PlayerId) -> PlayerSummary:
         """A player's summary, to be read by people. StoreError where `summaries` would make them a newcomer."""

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from equipoise.balancing import Question, Solved, asked_players, summaries_on
+from equipoise.balancing import Question, Solved, asked_players
 from equipoise.core import asks
 from equipoise.core import effects as f
 from equipoise.core.events import (
@@ -231,8 +231,7 @@ class Work:
         known = session.state.summaries
         if session is self.session and self.seen == self._current() and all(player in known for player in players):
             return tuple(known[player] for player in players)
-        summaries = await self.pool.summaries(players)
-        return summaries_on(self.pool.balancing, session.memory.context, summaries, shown=self.pool.system)
+        return await self.pool.summaries(players, session.memory.context)
 
     async def _record(self, record: f.RecordRound, memory: Memory) -> None:
         """Have a round rated and stored; with it the memory of the session that has counted it."""
