@@ -9,16 +9,17 @@ from random import Random
 import pytest
 
 from equipoise.balancing import answer, match_of
-from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, Purpose
+from equipoise.balancing.means import chance_at_equal_numbers
+from equipoise.core.asks import AskMoves, AskSplit, AskSwitch, CacheSplits, Purpose
 from equipoise.core.effects import RecordRound
-from equipoise.core.events import MovesSolved, SolveFailed, SplitsCached, SplitSolved
+from equipoise.core.events import MovesSolved, SolveFailed, SplitsCached, SplitSolved, SwitchJudged
 from equipoise.core.model import Context, Entry, Mode, PlayerId, Presence, Role, Side, Span, Split
 from equipoise.core.participation import participants, recorded
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
-from equipoise.ratings import create
+from equipoise.ratings import SYSTEMS, create
+from equipoise.ratings.system import Match, System
 from equipoise.ratings.system import Span as MatchSpan
-from equipoise.ratings.system import System
 from tests.core import answerer
 from tests.core.scripts import finished, ids, presence
 
@@ -159,6 +160,38 @@ def test_moves_leave_the_least_difference_and_cost_least_among_equals(seed: int)
     assert isinstance(solved, MovesSolved)
     assert isinstance(expected, MovesSolved)
     assert left(solved.players) == left(expected.players)
+
+
+def learned(name: str) -> System:  # type: ignore[type-arg]
+    """A system that has rated 40 rounds of 25 players, in which those with a lower number are better."""
+    random, system = Random(7), create(name)
+    for _ in range(40):
+        order = random.sample(range(25), 24)
+        sides = tuple(order[:12]), tuple(order[12:])
+        ahead = sum(sides[1]) - sum(sides[0]) + random.gauss(0, 60)
+        teams = (tuple(map(player, sides[0])), tuple(map(player, sides[1])))
+        system.rate(Match(teams=teams, ranks=(0, 1) if ahead > 0 else (1, 0), seconds=900.0, map=KOTH.map, mode="koth"))
+    return system
+
+
+@pytest.mark.parametrize("name", [name for name in SYSTEMS if create(name).live])
+def test_one_player_more_is_worth_nothing_to_the_chance_at_equal_numbers_and_skill_is(name: str) -> None:
+    strangers, known = create(name), learned(name)
+    a, b = tuple(map(player, range(0, 25, 2))), tuple(map(player, range(1, 25, 2)))
+
+    assert chance_at_equal_numbers(strangers, KOTH, a, b) == pytest.approx(0.5, abs=1e-6)
+    ahead = chance_at_equal_numbers(known, KOTH, a, b)
+    assert chance_at_equal_numbers(known, KOTH, b, a) == pytest.approx(1 - ahead, abs=1e-6)
+    best = answer(AskSwitch(1, KOTH, a, b, player(0)), known)
+    least = answer(AskSwitch(1, KOTH, a, b, player(24)), known)
+    back = answer(AskSwitch(1, KOTH, a[1:], (*b, player(0)), player(0)), known)
+    assert isinstance(best, SwitchJudged)
+    assert isinstance(least, SwitchJudged)
+    assert isinstance(back, SwitchJudged)
+    assert best.before == least.before == ahead
+    assert best.after < ahead - 0.005
+    assert best.after < least.after
+    assert (back.before, back.after) == pytest.approx((best.after, best.before), abs=1e-6)
 
 
 @pytest.mark.parametrize("bench", [True, False])

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, permutations
 
-from equipoise.core.asks import Ask, AskChance, AskMoves, AskSide, AskSplit, CacheSplits, LoadSummaries, Purpose
+from equipoise.core.asks import (
+    Ask,
+    AskChance,
+    AskMoves,
+    AskSide,
+    AskSplit,
+    AskSwitch,
+    CacheSplits,
+    LoadSummaries,
+    Purpose,
+)
 from equipoise.core.events import (
     Answer,
     ChanceFound,
@@ -15,6 +25,7 @@ from equipoise.core.events import (
     SplitsCached,
     SplitSolved,
     SummariesLoaded,
+    SwitchJudged,
 )
 from equipoise.core.model import Entry, PlayerId, PlayerSummary, Side, Split
 from equipoise.core.outlook import Outlook
@@ -43,14 +54,21 @@ def answer(
         case CacheSplits():
             return SplitsCached(ask, tuple(_every_size(ask, (ratings, on_b or ratings))))
         case AskChance():
-            ahead = difference(Split(ask.a, ask.b), ratings, on_b) / points_per_chance
-            return ChanceFound(ask, Outlook.alone(min(1.0, max(0.0, 0.5 + ahead))))
+            return ChanceFound(ask, Outlook.alone(_chance(Split(ask.a, ask.b), ratings, on_b, points_per_chance)))
+        case AskSwitch():
+            crossed = (tuple(set(side) ^ {ask.player}) for side in (ask.a, ask.b))
+            splits = Split(ask.a, ask.b), Split(*crossed)
+            return SwitchJudged(ask, *(_chance(each, ratings, on_b, points_per_chance) for each in splits))
 
 
 def difference(split: Split, ratings: Ratings, on_b: Ratings | None = None) -> float:
     """Sum of A less sum of B."""
     there = on_b or ratings
     return sum(ratings[player] for player in split.a) - sum(there[player] for player in split.b)
+
+
+def _chance(split: Split, ratings: Ratings, on_b: Ratings | None, points_per_chance: float) -> float:
+    return min(1.0, max(0.0, 0.5 + difference(split, ratings, on_b) / points_per_chance))
 
 
 def _solved(ask: AskSplit, side_skills: SideSkills, points_per_chance: float) -> SplitSolved | SolveFailed:

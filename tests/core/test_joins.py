@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from equipoise.core import events as e
-from equipoise.core.asks import AskSide, LoadSummaries
+from equipoise.core.asks import AskSide, AskSwitch, LoadSummaries
 from equipoise.core.effects import Effect, Lock, LogDecision, Place, Tell
 from equipoise.core.joins import answer_switch, place_joiner
 from equipoise.core.memory import HeldSide
@@ -201,10 +201,106 @@ def test_a_switch_from_the_smaller_side_is_refused() -> None:
     assert (place.side, place.reason) == (B, Text(Phrase.REFUSED_GAP, ("0", "3")))
 
 
-def test_a_switch_from_the_larger_side_is_allowed() -> None:
-    session = begun(Mode.KOTH, "ab|c")
-    place = placed(session, "a", B)
-    assert (place.side, place.reason) == (B, ALLOWED)
+# From a side that is larger by one, by skill.
+
+
+def asks_to_go(session: Session, player: str, now: float = 1.0) -> AskSwitch:
+    """The question about a player on side A who wants to go to B."""
+    (question,) = wants(session, player, B, now)
+    assert isinstance(question, AskSwitch)
+    return question
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "side", "reason"),
+    [
+        (0.50, 0.42, B, ALLOWED),
+        (0.42, 0.58, B, ALLOWED),
+        (0.70, 0.61, B, WEAKER),
+        (0.30, 0.69, B, WEAKER),
+        (0.50, 0.33, A, Text(Phrase.REFUSED_SWITCH, ("BLU", "67"))),
+        (0.41, 0.59, A, Text(Phrase.REFUSED_SWITCH, ("RED", "59"))),
+        (0.45, 0.83, A, Text(Phrase.REFUSED_SWITCH, ("RED", "83"))),
+    ],
+)
+def test_a_switch_from_a_side_that_is_larger_by_one_goes_by_the_chance_it_leaves(
+    before: float, after: float, side: Side, reason: Text
+) -> None:
+    session = begun(Mode.KOTH, "abc|de")
+    question = asks_to_go(session, "a")
+    assert (question.a, question.b, question.player) == (ids("abc"), ids("de"), PlayerId("a"))
+    place, *_ = play(session, [(1.1, e.SwitchJudged(question, before, after))])
+    assert place == Place(PlayerId("a"), side, reason)
+    assert session.memory.locks.keys() == (set(ids("a")) if side is B else set())
+
+
+def test_the_band_of_switches_comes_from_the_configuration_and_in_ns2_from_that_of_shuffles() -> None:
+    wide = begun(Mode.KOTH, "abc|de", rules=rules(scramble={"fair_band": (0.3, 0.7)}))
+    ns2 = begun(Mode.NS2, "abc|de", rules=rules(scramble={"fair_band": (0.3, 0.7)}))
+    sides = []
+    for session in (wide, ns2):
+        (place,) = of(Place, play(session, [(1.1, e.SwitchJudged(asks_to_go(session, "a"), 0.5, 0.4))]))
+        sides.append(place.side)  # type: ignore[attr-defined]
+    assert sides == [B, A]
+
+
+def test_a_switch_is_answered_by_head_count_when_the_pool_cannot_say_or_takes_longer_than_a_second() -> None:
+    for fails in (True, False):
+        session = begun(Mode.KOTH, "abc|de")
+        question = asks_to_go(session, "a")
+        assert session.deadline() == 2.0
+        assert session.tick(1.9) == ()
+        failure = e.SolveFailed(question, "MemoryError")
+        place, *_ = play(session, [(1.5, failure)]) if fails else session.tick(2.0)
+        assert place == Place(PlayerId("a"), B, ALLOWED)
+        assert (session.deadline(), session.state.pending_joins) == (None, {})
+        assert play(session, [(2.1, e.SwitchJudged(question, 0.5, 0.9))]) == []
+
+
+def test_a_switch_whose_sides_have_changed_meanwhile_is_judged_anew_but_not_for_longer_than_a_second() -> None:
+    session = begun(Mode.KOTH, "abc|de")
+    question = asks_to_go(session, "a")
+    play(session, [(1.2, e.SideChanged(1.2, PlayerId("b"), B)), (1.2, e.SideChanged(1.2, PlayerId("d"), A))])
+    (again,) = of(AskSwitch, play(session, [(1.3, e.SwitchJudged(question, 0.5, 0.5))]))
+    assert isinstance(again, AskSwitch)
+    assert set(again.a) == set(ids("acd"))
+    assert session.deadline() == 2.0
+    play(session, [(1.4, e.SideChanged(1.4, PlayerId("c"), None))])
+    (place,) = of(Place, play(session, [(1.5, e.SwitchJudged(again, 0.5, 0.5))]))
+    assert place == Place(PlayerId("a"), A, Text(Phrase.REFUSED_GAP, ("1", "3")))
+
+
+@pytest.mark.parametrize(
+    ("mode", "here", "phase"),
+    [
+        (Mode.KOTH, "abcd|ef", e.Phase.RUNNING),
+        (Mode.KOTH, "a|", e.Phase.RUNNING),
+        (Mode.ARENA, "abc|de", e.Phase.RUNNING),
+        (Mode.NS2, "abc|de", e.Phase.IDLE),
+    ],
+)
+def test_head_count_alone_decides_at_larger_gaps_against_an_empty_side_in_arena_and_before_a_shuffle(
+    mode: Mode, here: str, phase: e.Phase
+) -> None:
+    assert placed(begun(mode, here, phase=phase), "a", B).side is B
+
+
+def test_who_may_go_at_odd_counts_is_locked_where_they_went_so_that_nobody_swaps_back_and_forth() -> None:
+    """All want to go to the other side whenever they may, and inside the band they may; in a minute each goes once."""
+    session, went = begun(Mode.KOTH, "abc|de"), []
+    for second in range(1, 181):
+        for entry in session.state.roster.humans():
+            assert entry.side is not None
+            answers = wants(session, entry.id, entry.side.other, float(second))
+            if answers and isinstance(question := answers[0], AskSwitch):
+                answers = play(session, [(float(second), e.SwitchJudged(question, 0.46, 0.53))])
+            went += [place.player for place in of(Place, answers) if place.side is not entry.side]  # type: ignore[attr-defined]
+    assert sorted(went) == list(ids("abcde"))
+
+
+def test_without_locks_a_switch_starts_none() -> None:
+    session = begun(Mode.KOTH, "abc|de", rules=rules(lock={"minutes": 0.0}))
+    play(session, [(1.1, e.SwitchJudged(asks_to_go(session, "a"), 0.5, 0.5))])
     assert session.memory.locks == {}
 
 
@@ -239,7 +335,8 @@ def test_a_lock_ends_by_itself() -> None:
     session = locked("ab|c")
     changes(session, "a", None, 2.0)
     assert placed(session, "e", A, now=180.9).side is B
-    assert placed(session, "e", A, now=181.0).side is A
+    (question,) = wants(session, "e", A, now=181.0)
+    assert isinstance(question, AskSwitch)
 
 
 def test_the_length_of_a_lock_comes_from_the_configuration() -> None:

@@ -66,6 +66,13 @@ CASES = (
     Case(
         "a joiner", "side", "equipoise.balancing.side_of_joiner", (e.SideWanted(0.0, player(9), None),), system="joint"
     ),
+    Case(
+        "a switch",
+        "switch",
+        "equipoise.balancing.judged_switch",
+        (e.SideWanted(0.0, player(1), Side.B),),
+        here=roster([1, 2, 3, 4], [5, 6, 7]),
+    ),
     Case("the cache", "cache", "equipoise.balancing.splits", (e.RosterSeen(0.0, EIGHT),)),
     Case(
         "a voice",
@@ -214,6 +221,46 @@ def test_a_joiner_is_placed_by_head_count(breaks: str, tmp_path: Path, monkeypat
             for reply, id, side in ((even, player(9), Side.B), (uneven, player(10), Side.A)):
                 (place,) = [order for order in reply.orders if isinstance(order, f.Place)]
                 assert (place.player, place.side) == (id, side)
+
+    asyncio.run(main())
+
+
+@pytest.mark.questions_fail
+@pytest.mark.parametrize("system", ["synelo", "joint"])
+def test_the_best_of_an_even_13_against_12_stays_and_reads_why_while_another_may_go_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str
+) -> None:
+    """Without an answer of the pool sizes alone decide, and the best may go too."""
+    here = roster(range(1, 14), range(14, 26))
+
+    async def main() -> None:
+        async with Rig(tmp_path, system=system) as rig:
+            for number in range(1, 26):
+                known = {"deviation": 50.0} if system == "joint" else {}
+                rig.pool.system.seed(player(number), rating=3000.0 if number in (1, 14) else 1000.0, **known)
+            await rig.hello(here, Mode.KOTH)
+            await rig.post(e.RoundLive(0.0, RoundId("r1"), here))
+
+            async def wants(number: int, side: Side) -> f.Place:
+                reply = await rig.post(e.SideWanted(0.0, player(number), side))
+                (place,) = [order for order in reply.orders if isinstance(order, f.Place)]
+                return place
+
+            stays = await wants(1, Side.B)
+            goes = await wants(2, Side.B)
+            back = await wants(2, Side.A)
+            other = await wants(15, Side.A)
+            with monkeypatch.context() as broken:
+                broken.setattr("equipoise.balancing.judged_switch", raising(MemoryError()))
+                alone = await wants(1, Side.B)
+
+            assert stays.side is Side.A
+            assert (stays.reason.phrase, stays.reason.args[0]) == (Phrase.REFUSED_SWITCH, "BLU")
+            assert int(str(stays.reason.args[1])) > 60
+            assert (goes.side, goes.reason.phrase) == (Side.B, Phrase.REASON_ALLOWED)
+            assert (back.side, back.reason.phrase) == (Side.B, Phrase.REFUSED_LOCKED)
+            assert (other.side, other.reason.phrase) == (Side.A, Phrase.REASON_ALLOWED)
+            assert (alone.side, alone.reason.phrase) == (Side.B, Phrase.REASON_ALLOWED)
 
     asyncio.run(main())
 

@@ -195,9 +195,12 @@ def test_an_answer_that_comes_too_late_moves_no_player(game: Game, daemon: Daemo
     assert joiner.team == RED
     game.command(joiner, "joinclass scout")
     daemon.order("place", id=str(joiner.steamid), side="blu", reason=WHY)
+    daemon.forget()
     poll(game)
     assert joiner.team == RED
     assert joiner.suicides == 0
+    (roster,) = daemon.events("roster")
+    assert {"id": str(joiner.steamid), "side": "red"}.items() <= roster["players"][-1].items()
 
 
 def test_a_refused_switch_leaves_the_player_where_they_are_and_says_why(

@@ -13,14 +13,22 @@ from statistics import pstdev
 from typing import Any
 
 from equipoise.balancing.chances import Values, chance, field_skills, on_both_sides, on_field, outlook, skills
-from equipoise.balancing.joins import side_of_joiner
+from equipoise.balancing.joins import judged_switch, side_of_joiner
 from equipoise.balancing.means import best, who_plays
 from equipoise.balancing.shuffles import friends_decide, shuffled
 from equipoise.core import model as core
-from equipoise.core.asks import AskChance, AskMoves, AskSide, AskSplit, CacheSplits, Purpose
+from equipoise.core.asks import AskChance, AskMoves, AskSide, AskSplit, AskSwitch, CacheSplits, Purpose
 from equipoise.core.bench import duel
 from equipoise.core.effects import RecordRound
-from equipoise.core.events import ChanceFound, MovesSolved, SideFound, SolveFailed, SplitsCached, SplitSolved
+from equipoise.core.events import (
+    ChanceFound,
+    MovesSolved,
+    SideFound,
+    SolveFailed,
+    SplitsCached,
+    SplitSolved,
+    SwitchJudged,
+)
 from equipoise.core.model import Context, Entry, Participant, PlayerId, PlayerSummary, Side, Split
 from equipoise.errors import SplitError
 from equipoise.ratings.system import Match, SkillContext, Span, System, ranks_of
@@ -28,8 +36,8 @@ from equipoise.solver import Assignment, Pin, splits, transfer
 
 __all__ = ["Question", "Solved", "answer", "asked_players", "chance", "match_of", "outlook", "skills", "summaries_on"]
 
-Question = AskSplit | AskMoves | AskSide | CacheSplits | AskChance
-Solved = SplitSolved | MovesSolved | SideFound | SplitsCached | ChanceFound | SolveFailed
+Question = AskSplit | AskMoves | AskSide | AskSwitch | CacheSplits | AskChance
+Solved = SplitSolved | MovesSolved | SideFound | SwitchJudged | SplitsCached | ChanceFound | SolveFailed
 
 
 def asked_players(ask: Question) -> tuple[PlayerId, ...]:
@@ -37,7 +45,7 @@ def asked_players(ask: Question) -> tuple[PlayerId, ...]:
     match ask:
         case AskMoves():
             return (*ask.larger, *ask.smaller)
-        case AskChance():
+        case AskChance() | AskSwitch():
             return (*ask.a, *ask.b)
         case AskSide():
             return (*ask.a, *ask.b, ask.player)
@@ -51,6 +59,8 @@ def answer(ask: Question, system: System[Any]) -> Solved:
         return ChanceFound(ask, outlook(system, ask.context, ask.a, ask.b, ask.commanders))
     if isinstance(ask, AskSide):
         return SideFound(ask, side_of_joiner(ask, system))
+    if isinstance(ask, AskSwitch):
+        return SwitchJudged(ask, *judged_switch(ask, system))
     try:
         match ask:
             case AskSplit():

@@ -1,12 +1,12 @@
-"""The side of a joiner, where the two are equally large."""
+"""The side of a joiner, where the two are equally large; what a switch of a player does to the chance."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from equipoise.balancing.chances import deviation_of, field_skills
-from equipoise.balancing.means import even_difference, match_to_even
-from equipoise.core.asks import AskSide
+from equipoise.balancing.means import chance_at_equal_numbers, even_difference, match_to_even
+from equipoise.core.asks import AskSide, AskSwitch
 from equipoise.core.model import Side
 from equipoise.ratings.system import Match, System
 
@@ -21,6 +21,17 @@ def side_of_joiner(ask: AskSide, system: System[Any]) -> Side:
         return round(_cost(ask, side, system), DIGITS), side is not ask.wanted
 
     return min(Side, key=order)
+
+
+def judged_switch(ask: AskSwitch, system: System[Any]) -> tuple[float, float]:
+    """The win probability of side A at equal numbers if the player stays, and if they change side."""
+    a, b = (tuple(player for player in side if player != ask.player) for side in (ask.a, ask.b))
+    crossed = ((*a, ask.player), b) if ask.player in ask.b else (a, (*b, ask.player))
+    commanders = ask.commanders - {ask.player}
+    return (
+        chance_at_equal_numbers(system, ask.context, ask.a, ask.b, ask.commanders),
+        chance_at_equal_numbers(system, ask.context, *crossed, commanders),
+    )
 
 
 def _cost(ask: AskSide, side: Side, system: System[Any]) -> float:

@@ -40,6 +40,40 @@ def match_to_even(
     return match if context.mode is Mode.NS2 else replace(match, sides=(), map="")
 
 
+NEXT_TO_JOIN = PlayerId("bot:next")
+"""Stands for a player of whom nothing is known."""
+
+
+def chance_at_equal_numbers(
+    system: System[Any],
+    context: Context,
+    a: Sequence[PlayerId],
+    b: Sequence[PlayerId],
+    commanders: Collection[PlayerId] = NO_PLAYERS,
+) -> float:
+    """The win probability of side A by what splits make even: the players, not what TF2's sides or a map are worth.
+
+    Nor does one player more count: the next to join goes to the smaller side, and is taken as if they were there
+    already, with the skill of a newcomer. So 13 against 12 compares with 12 against 13.
+
+    >>> from equipoise.core.model import Mode
+    >>> from equipoise.ratings import create
+    >>> system, ann, bob, cid = create("synelo"), PlayerId("ann"), PlayerId("bob"), PlayerId("cid")
+    >>> context = Context(Mode.KOTH, "koth_viaduct")
+    >>> chance_at_equal_numbers(system, context, [ann, bob], [cid])
+    0.5
+    >>> system.seed(ann, rating=1400.0)
+    >>> round(chance_at_equal_numbers(system, context, [ann, bob], [cid]), 3)
+    0.542
+    """
+    first, second = tuple(a), tuple(b)
+    if len(first) - len(second) == 1:
+        second += (NEXT_TO_JOIN,)
+    elif len(second) - len(first) == 1:
+        first += (NEXT_TO_JOIN,)
+    return system.predict(match_to_even(context, first, second, commanders)).expected(0)
+
+
 def best(ask: AskSplit, values: Values, system: System[Any]) -> Assignment:
     """The best split for the ask's purpose; of very many players the best that one budget suffices to find.
 

@@ -148,6 +148,23 @@ class AskSide:
 
 
 @dataclass(frozen=True, slots=True)
+class AskSwitch:
+    """Answered by `SwitchJudged` or `SolveFailed`: how even the sides are if a player stays, and if they change side.
+
+    Asked of a player whose side is larger by one: the head counts are as far apart afterwards, so skill decides.
+    """
+
+    version: int
+    context: Context
+    a: tuple[PlayerId, ...]
+    b: tuple[PlayerId, ...]
+    player: PlayerId
+    """Stands on one of the sides and asks for the other."""
+    commanders: frozenset[PlayerId] = frozenset()
+    """NS2: those of both sides who sit in the command chair; a player who changes side leaves it."""
+
+
+@dataclass(frozen=True, slots=True)
 class CacheSplits:
     """Answered by `SplitsCached` or `SolveFailed`: a split for every team size, the script's fallback."""
 
@@ -172,4 +189,4 @@ class AskChance:
     """NS2: those of both sides who sit in the command chair."""
 
 
-Ask = LoadSummaries | AskSplit | AskMoves | AskSide | CacheSplits | AskChance
+Ask = LoadSummaries | AskSplit | AskMoves | AskSide | AskSwitch | CacheSplits | AskChance

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from equipoise.core.asks import Ask, AskChance, AskMoves, AskSide, AskSplit, CacheSplits
+from equipoise.core.asks import Ask, AskChance, AskMoves, AskSide, AskSplit, AskSwitch, CacheSplits
 from equipoise.core.model import Mode, OrderId, PlayerId, PlayerSummary, Roster, Round, RoundId, Side, Split
 from equipoise.core.outlook import Outlook
 
@@ -272,6 +272,17 @@ class SideFound:
 
 
 @dataclass(frozen=True, slots=True)
+class SwitchJudged:
+    """Answers `AskSwitch` with the win probability of side A at equal numbers, from 0 to 1."""
+
+    ask: AskSwitch
+    before: float
+    """If the player stays."""
+    after: float
+    """If they change side."""
+
+
+@dataclass(frozen=True, slots=True)
 class ChanceFound:
     """Answers `AskChance`: how even the sides are, and how sure that is."""
 
@@ -307,5 +318,7 @@ ScriptEvent = (
     | Commanded
     | Heartbeat
 )
-Answer = SummariesLoaded | SplitSolved | MovesSolved | SideFound | SplitsCached | ChanceFound | SolveFailed
+Answer = (
+    SummariesLoaded | SplitSolved | MovesSolved | SideFound | SwitchJudged | SplitsCached | ChanceFound | SolveFailed
+)
 Event = ScriptEvent | Answer

@@ -5,22 +5,36 @@ to, unless that would leave a gap of two; to the smaller side; to the side that 
 skill. Wishes only break ties: if players could pick a side freely, friends and strong players would pick the same one.
 The difference needs the ratings of all players on the sides: until their summaries are loaded, the question is kept
 in `State.pending_joins`. Where the errors of the ratings are known, the pool is asked which side becomes more even
-(`AskSide`), and the question is kept until it answers. Without ratings, or without that answer, head count decides.
+(`AskSide`), and the question is kept until it answers.
+
+A switch goes by sizes first: it may leave no gap of two, and from a side that is larger by two everybody may go. From
+one that is larger by one it leaves the same gap the other way round, so skill decides: the pool is asked for the
+chance before and after it (`AskSwitch`). It is allowed where the chance stays in the fair band or comes nearer to a
+half. At odd counts a way back is always open, so who went is locked as if they had been placed: they are back no sooner
+than a lock ends.
+
+Without ratings, without the pool's answer, or if either takes longer than a second, head count decides.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from equipoise.core import shuffles, wishes
-from equipoise.core.asks import AskSide, LoadSummaries
+from equipoise.core.asks import AskSide, AskSwitch, LoadSummaries
 from equipoise.core.effects import Ignored, LogDecision, Place, Tell
-from equipoise.core.events import Phase, SideFound, SideWanted
+from equipoise.core.events import Phase, SideFound, SideWanted, SwitchJudged
 from equipoise.core.memory import HeldSide
 from equipoise.core.model import Entry, PlayerId, Roster, Side
-from equipoise.core.phrases import Phrase, Text, not_moved
+from equipoise.core.phrases import Phrase, Text, not_moved, percent
 from equipoise.core.state import Effects, PendingJoin, State
+
+ANSWER_SECONDS = 1.0
+"""How long a player waits for an answer by skill. Scripts hold them for 1.5 or two seconds, then sizes decide."""
+
+LEAST_GAIN = 0.001
+"""Win probability by which a switch has to bring the chance nearer to a half; rounding alone brings none."""
 
 SkillsBySide = Mapping[Side, Mapping[PlayerId, float]]
 """The skill of each player on each side, in rating points."""
@@ -48,54 +62,70 @@ def side_wanted(state: State, event: SideWanted, now: float) -> Effects:
     if state.map_level.level != "balance":
         return (Ignored(event, state.phase),)
     wishes.asked(state, event)
+    pending = PendingJoin(event, now)
     missing = state.without_summary(event.id) if state.acts else ()
     if missing:
-        state.pending_joins[event.id] = PendingJoin(event)
+        state.pending_joins[event.id] = pending
         return (LoadSummaries(missing),)
-    return _answer(state, event, now)
+    return _answer(state, pending, now)
 
 
 def summaries_loaded(state: State, now: float) -> Effects:
     """Answer the players who waited for ratings."""
-    loaded = [pending.wanted for pending in state.pending_joins.values() if pending.ask is None]
-    for wanted in loaded:
-        del state.pending_joins[wanted.id]
-    return tuple(effect for wanted in loaded for effect in _answer(state, wanted, now))
+    loaded = [pending for pending in state.pending_joins.values() if pending.ask is None]
+    for pending in loaded:
+        del state.pending_joins[pending.wanted.id]
+    return tuple(effect for pending in loaded for effect in _answer(state, pending, now))
 
 
 def summaries_not_loaded(state: State, now: float) -> Effects:
     """Answer the players who waited for ratings by head count."""
-    return tuple(
-        effect
-        for pending in tuple(state.pending_joins.values())
-        if pending.ask is None
-        for effect in _by_count(state, pending, now)
-    )
+    return _by_count(state, [pending for pending in state.pending_joins.values() if pending.ask is None], now)
 
 
-def side_not_found(state: State, ask: AskSide, now: float) -> Effects:
+def no_answer(state: State, ask: AskSide | AskSwitch, now: float) -> Effects:
     """Answer the player of a question that failed by head count."""
     pending = state.pending_joins.get(ask.player)
-    return () if pending is None or pending.ask != ask else _by_count(state, pending, now)
+    return () if pending is None or pending.ask != ask else _by_count(state, [pending], now)
 
 
-def _by_count(state: State, pending: PendingJoin, now: float) -> Effects:
-    del state.pending_joins[pending.wanted.id]
-    return _answer(state, pending.wanted, now, by_count=True)
+def overdue_at(state: State) -> float | None:
+    """When the first of the players who wait has waited too long."""
+    return min((pending.since + ANSWER_SECONDS for pending in state.pending_joins.values()), default=None)
 
 
-def side_found(state: State, event: SideFound, now: float) -> Effects:
-    """Answer a player whose side the pool has chosen; if the roster has changed since the question, look again."""
+def overdue(state: State, now: float) -> Effects:
+    """Answer the players who have waited too long by head count."""
+    waited = (pending for pending in state.pending_joins.values() if now >= pending.since + ANSWER_SECONDS)
+    return _by_count(state, [*waited], now)
+
+
+def _by_count(state: State, waiting: Iterable[PendingJoin], now: float) -> Effects:
+    effects: Effects = ()
+    for pending in waiting:
+        del state.pending_joins[pending.wanted.id]
+        effects += _answer(state, pending, now, by_count=True)
+    return effects
+
+
+def answered(state: State, event: SideFound | SwitchJudged, now: float) -> Effects:
+    """Answer a player whom the pool was asked about; if the roster has changed since the question, look again."""
     pending = state.pending_joins.get(event.ask.player)
     if pending is None or pending.ask != event.ask:
         return ()
     del state.pending_joins[event.ask.player]
-    return _answer(state, pending.wanted, now, event)
+    return _answer(state, pending, now, event)
 
 
 def _answer(
-    state: State, event: SideWanted, now: float, found: SideFound | None = None, *, by_count: bool = False
+    state: State,
+    pending: PendingJoin,
+    now: float,
+    found: SideFound | SwitchJudged | None = None,
+    *,
+    by_count: bool = False,
 ) -> Effects:
+    event = pending.wanted
     entry = state.roster.get(event.id) or Entry(event.id, None)
     if not state.acts:
         sizes = state.roster.sizes()
@@ -106,25 +136,58 @@ def _answer(
     if entry.side is None and entry.held:
         return (Tell(event.id, (not_moved(entry.held, f"@{event.id}"),)),)
     held = state.held_side(event.id, now)
+    question = None if by_count else _question(state, entry, event.side, held)
+    if question is not None:
+        if found is None or found.ask != question:
+            state.pending_joins[event.id] = replace(pending, ask=question)
+            return (question,)
+        by_skill = _switch(state, entry, found) if isinstance(found, SwitchJudged) else _joins_weaker(found.side)
+        return _place(state, entry, by_skill, now)
     if entry.side is not None:
         return _place(state, entry, answer_switch(state.roster, entry, event.side, held, now), now)
-    question = None if by_count else _question(state, event, held)
-    if question is None:
-        skills = None if by_count else {side: state.skills_on(side) for side in Side}
-        return _place(state, entry, place_joiner(state.roster, event.id, event.side, held, skills), now)
-    if found is None or found.ask != question:
-        state.pending_joins[event.id] = PendingJoin(event, question)
-        return (question,)
-    return _place(state, entry, Placement(found.side, Text(Phrase.REASON_JOIN_WEAKER)), now)
+    skills = None if by_count else {side: state.skills_on(side) for side in Side}
+    return _place(state, entry, place_joiner(state.roster, event.id, event.side, held, skills), now)
 
 
-def _question(state: State, event: SideWanted, held: HeldSide | None) -> AskSide | None:
-    """What the pool is asked about a joiner; None where sizes or a lock decide, or no errors are known."""
-    a, b = (tuple(entry.id for entry in state.roster.on(side)) for side in Side)
-    summary = state.summaries.get(event.id)
-    if held is not None or len(a) != len(b) or summary is None or summary.deviation is None:
+def _question(state: State, entry: Entry, wanted: Side | None, held: HeldSide | None) -> AskSide | AskSwitch | None:
+    """What the pool is asked about a player; None where sizes or a lock decide, or no errors are known of a joiner."""
+    a, b = (tuple(one.id for one in state.roster.on(side)) for side in Side)
+    context, commanders = state.memory.context, state.roster.commanders()
+    if held is not None:
         return None
-    return AskSide(state.version, state.memory.context, a, b, event.id, event.side, state.roster.commanders())
+    if entry.side is not None:
+        here, there = (a, b) if entry.side is Side.A else (b, a)
+        larger_by_one = there and len(here) - len(there) == 1
+        if wanted is not entry.side.other or not larger_by_one or state.arena or _made_anew(state):
+            return None
+        return AskSwitch(state.version, context, a, b, entry.id, commanders)
+    summary = state.summaries.get(entry.id)
+    if len(a) != len(b) or summary is None or summary.deviation is None:
+        return None
+    return AskSide(state.version, context, a, b, entry.id, wanted, commanders)
+
+
+def _joins_weaker(side: Side) -> Placement:
+    return Placement(side, Text(Phrase.REASON_JOIN_WEAKER))
+
+
+def _switch(state: State, entry: Entry, found: SwitchJudged) -> Placement:
+    """Answer a player who asks for the other side by the chance that it would leave."""
+    assert entry.side is not None
+    rules = state.rules
+    low, high = rules.shuffle.fair_band if state.ns2 else rules.scramble.fair_band
+    if low <= found.after <= high:
+        return Placement(entry.side.other, Text(Phrase.REASON_ALLOWED))
+    if abs(found.before - 0.5) - abs(found.after - 0.5) >= LEAST_GAIN:
+        return _joins_weaker(entry.side.other)
+    favourite = Side.A if found.after > 0.5 else Side.B
+    chance = percent(max(found.after, 1.0 - found.after))
+    return Placement(entry.side, Text(Phrase.REFUSED_SWITCH, (state.side_name(favourite), chance)))
+
+
+def _made_anew(state: State) -> bool:
+    """All teams are made anew before the next round."""
+    return state.waits_for_teams or shuffles.will_follow(state)
 
 
 def _place(state: State, entry: Entry, placement: Placement, now: float) -> Effects:
@@ -147,12 +210,15 @@ def _note_kept(state: State, player: PlayerId, placement: Placement) -> Effects:
 
 
 def _lock(state: State, entry: Entry, side: Side, now: float) -> Effects:
-    """Lock a joiner to their side; a switch takes an existing lock along and starts none."""
-    if state.waits_for_teams or shuffles.will_follow(state):
-        return ()  # all teams are made anew before the next round
-    if entry.side is None:
-        return state.lock({entry.id: side}, now)
+    """Lock a player to the side that they join or change to; a switch takes an existing lock along as it is.
+
+    In arena a switch starts no lock: it would last until the next scramble.
+    """
+    if _made_anew(state):
+        return ()
     held = state.held_side(entry.id, now)
+    if entry.side is None or (held is None and not state.arena):
+        return state.lock({entry.id: side}, now)
     return () if held is None else state.lock_until({entry.id: side}, held.until, now)
 
 
@@ -188,7 +254,8 @@ def place_joiner(
 
 
 def answer_switch(roster: Roster, entry: Entry, wanted: Side | None, held: HeldSide | None, now: float) -> Placement:
-    """Answer a player on a side who asks for the other: refused while they are locked, or if it opens a gap of two.
+    """Answer a player on a side who asks for the other by head count: refused while they are locked, or if it opens a
+    gap of two.
 
     A player who asks for any side (`wanted` is None) stays, unless their side is larger by two and nothing holds them.
     Who asks for the other side has made up their mind, whatever they leave behind.

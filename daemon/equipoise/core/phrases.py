@@ -39,6 +39,7 @@ class Phrase(Enum):
     REFUSED_LOCKED_SCRAMBLE = "You were placed on this side and stay there until the next scramble."
     REFUSED_ADMIN = "Only admins may do that."
     REFUSED_GAP = "That would make it {1} against {2}."
+    REFUSED_SWITCH = "You stay: at equal numbers {1} would have a win chance of {2} %."
     REFUSED_IN_GAME = "This server takes no admin commands from the game: {1}"
     # Announcements. The last arguments are texts: why it was done, and why the teams are not even.
     SCRAMBLED = "Teams are balanced ({3}). Win chance of {1}: {2} %."
@@ -190,6 +191,7 @@ _REFUSALS = frozenset(
         Phrase.REFUSED_LOCKED_SCRAMBLE,
         Phrase.REFUSED_ADMIN,
         Phrase.REFUSED_GAP,
+        Phrase.REFUSED_SWITCH,
         Phrase.REFUSED_IN_GAME,
         Phrase.VOTE_TOO_FEW,
         Phrase.VOTE_COOLDOWN,

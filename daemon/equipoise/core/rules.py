@@ -64,8 +64,9 @@ class ScrambleRules:
     top_player_always_plays: bool = False
     """SynElo's original rule: the player with the highest rating is never benched, in cached splits neither."""
     fair_band: tuple[float, float] = (0.42, 0.58)
-    """Win probabilities of side A that count as even: then no vote starts, unless a side won the last two rounds, and
-    `Triggers.chance` moves nobody. NS2 has its own in `ShuffleRules`."""
+    """Win probabilities of side A that count as even: then no vote starts, unless a side won the last two rounds,
+    `Triggers.chance` moves nobody, and a player may change side where they stay inside. NS2 has its own in
+    `ShuffleRules`."""
 
 
 @dataclass(frozen=True, slots=True)

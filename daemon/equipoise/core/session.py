@@ -27,7 +27,7 @@ from equipoise.core import (
     votes,
 )
 from equipoise.core import events as e
-from equipoise.core.asks import AskChance, AskMoves, AskSide, AskSplit, CacheSplits, LoadSummaries, Moment
+from equipoise.core.asks import AskChance, AskMoves, AskSide, AskSplit, AskSwitch, CacheSplits, LoadSummaries, Moment
 from equipoise.core.bench import waiting_players
 from equipoise.core.effects import Ignored, LogDecision, RecordRound, Say
 from equipoise.core.memory import Memory
@@ -98,12 +98,12 @@ class Session:
 
     def deadline(self) -> float | None:
         """When `tick` must be called, on the daemon's clock; None: nothing waits for time to pass."""
-        times = tuple(module.overdue_at(self._state) for module in (autobalance, votes, choice))
+        times = tuple(module.overdue_at(self._state) for module in (autobalance, joins, votes, choice))
         return min((at for at in times if at is not None), default=None)
 
     def tick(self, now: float) -> Effects:
         """Give up what is overdue at `now`."""
-        overdue = (module.overdue(self._state, now) for module in (autobalance, votes, choice))
+        overdue = (module.overdue(self._state, now) for module in (autobalance, joins, votes, choice))
         return (*(effect for effects in overdue for effect in effects), *self._settle())
 
     def _settle(self) -> Effects:
@@ -352,8 +352,8 @@ def _not_solved(state: State, event: e.SolveFailed, now: float) -> Effects:
             return autobalance.not_solved(state, event.ask)
         case CacheSplits():
             return cached_splits.not_solved(state, event.ask)
-        case AskSide():
-            return joins.side_not_found(state, event.ask, now)
+        case AskSide() | AskSwitch():
+            return joins.no_answer(state, event.ask, now)
         case LoadSummaries():
             return joins.summaries_not_loaded(state, now)
         case AskChance():
@@ -382,7 +382,8 @@ _RECEIVE: dict[type, Callable[[State, Any, float], Effects]] = {
     e.SummariesLoaded: _summaries,
     e.SplitSolved: lambda state, event, now: scrambles.solved(state, event),
     e.MovesSolved: autobalance.solved,
-    e.SideFound: joins.side_found,
+    e.SideFound: joins.answered,
+    e.SwitchJudged: joins.answered,
     e.ChanceFound: votes.chance_found,
     e.SplitsCached: lambda state, event, now: cached_splits.keep(state, event),
     e.SolveFailed: _not_solved,

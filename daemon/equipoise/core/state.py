@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from equipoise.core.asks import AskMoves, AskSide, AskSplit, CacheSplits
+from equipoise.core.asks import AskMoves, AskSide, AskSplit, AskSwitch, CacheSplits
 from equipoise.core.ballot import Ballot, Stage
 from equipoise.core.bench import eligible_count
 from equipoise.core.effects import Effect, Lock, Move
@@ -41,7 +41,9 @@ class PendingJoin:
     """A player who asked for a side, until all ratings are known and the pool has answered."""
 
     wanted: SideWanted
-    ask: AskSide | None = None
+    since: float
+    """When they asked, on the daemon's clock."""
+    ask: AskSide | AskSwitch | None = None
     """What the pool is asked; None: ratings are missing."""
 
 

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Literal, overload
 
 from equipoise.balancing import Question, Solved, answer, asked_players
-from equipoise.core.asks import Ask, AskChance, AskMoves, AskSide, AskSplit, CacheSplits, LoadSummaries
+from equipoise.core.asks import Ask, AskChance, AskMoves, AskSide, AskSplit, AskSwitch, CacheSplits, LoadSummaries
 from equipoise.core.events import MovesSolved, SolveFailed
 from equipoise.core.model import ServerId
 from equipoise.errors import SplitError
@@ -35,12 +35,13 @@ the next question is about; when 24 players come at once there are two questions
 LONGEST_REASON = 200
 """Characters."""
 
-Kind = Literal["split", "moves", "side", "cache", "chance", "summaries", "command", "outlook"]
+Kind = Literal["split", "moves", "side", "switch", "cache", "chance", "summaries", "command", "outlook"]
 
 KINDS: dict[Kind, str] = {
     "split": "making teams",
     "moves": "choosing players to move",
     "side": "placing a joiner",
+    "switch": "judging a change of side",
     "cache": "solving splits in advance",
     "chance": "judging the teams for a vote",
     "summaries": "loading ratings",
@@ -53,6 +54,7 @@ _KIND_OF: dict[type[Ask], Kind] = {
     AskSplit: "split",
     AskMoves: "moves",
     AskSide: "side",
+    AskSwitch: "switch",
     CacheSplits: "cache",
     AskChance: "chance",
     LoadSummaries: "summaries",
@@ -88,7 +90,7 @@ class Questions:
     async def solve(self, ask: Question) -> Solved:
         """Return the answer by the pool's present skills. To be called in an `attempt`: it may fail in any way."""
         system = self._pool.balancing
-        if isinstance(ask, AskSide | AskChance) or len(asked_players(ask)) < THREAD_FROM:
+        if isinstance(ask, AskSide | AskSwitch | AskChance) or len(asked_players(ask)) < THREAD_FROM:
             solved = answer(ask, system)
         else:
             solved = await asyncio.to_thread(answer, ask, system)

@@ -230,18 +230,19 @@ void Joins_Obey(JSONObject order)
 	char id[ID_SIZE];
 	Read_Text(order, "id", id, sizeof(id));
 	int client = Players_Find(id);
-	if (client == 0 || !Session_Enforcing() || !(g_Held[client] || Players_Side(client) == TFTeam_Unassigned))
+	if (client == 0 || !Session_Enforcing())
 	{
-		return;  // gone, or placed without an answer
+		return;
 	}
 	TFTeam wanted = g_Held[client] ? g_Wanted[client] : TFTeam_Unassigned;
-	g_Held[client] = false;
 	TFTeam side = Read_Side(order, "side");
-	if (!Api_MayPlace(client, side))
+	bool late = !g_Held[client] && Players_Side(client) != TFTeam_Unassigned;  // placed without an answer: they stay
+	g_Held[client] = false;
+	if (!late && !Api_MayPlace(client, side))
 	{
 		PlaceAlone(client, wanted);
 	}
-	else
+	else if (!late)
 	{
 		Put(client, side, wanted);
 		JSONObject reason = Read_Object(order, "reason");

@@ -12,7 +12,7 @@ from typing import Any, assert_never
 
 from equipoise.balancing import Solved, answer, match_of, outlook, summaries_on
 from equipoise.core import events as e
-from equipoise.core.asks import AskChance, AskMoves, AskSide, AskSplit, CacheSplits, LoadSummaries
+from equipoise.core.asks import AskChance, AskMoves, AskSide, AskSplit, AskSwitch, CacheSplits, LoadSummaries
 from equipoise.core.effects import (
     Assign,
     Cancel,
@@ -51,7 +51,7 @@ _TEAMS: dict[str, Teams] = {
 }
 """By the kind of the decision that makes them."""
 
-Solve = Callable[[AskSplit | AskMoves | AskSide | CacheSplits, System[Any]], Solved]
+Solve = Callable[[AskSplit | AskMoves | AskSide | AskSwitch | CacheSplits, System[Any]], Solved]
 """What answers the session's asks: `balancing.answer`, or another way for comparison."""
 
 
@@ -166,7 +166,7 @@ class ClosedLoop:
                     self._sync()
                 case LoadSummaries():
                     self._load(effect.players)
-                case AskSplit() | AskMoves() | AskSide():
+                case AskSplit() | AskMoves() | AskSide() | AskSwitch():
                     self._hear(self._solve(effect, self.balancing))
                 case RecordRound():
                     self._rate(effect)

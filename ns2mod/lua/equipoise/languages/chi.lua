@@ -17,6 +17,7 @@ local texts = {
     Equipoise_RefusedLockedScramble = "你被分配到这一队，直到下次重新分队前都留在这里。",
     Equipoise_RefusedAdmin = "只有管理员可以这样做。",
     Equipoise_RefusedGap = "那样人数会变成 {1} 对 {2}。",
+    Equipoise_RefusedSwitch = "你留在原队：人数相等时 {1} 的胜率会是 {2} %。",
     Equipoise_RefusedInGame = "此服务器不接受来自游戏内的管理员命令：{1}",
     Equipoise_Scrambled = "队伍已平衡（{3}）。{1} 的胜率为 {2} %。",
     Equipoise_ScrambledUneven = "已重新分队（{3}），但仍不均衡：{4}。{1} 的胜率为 {2} %。",

@@ -17,6 +17,7 @@ local texts = {
     Equipoise_RefusedLockedScramble = "Du wurdest diesem Team zugeteilt und bleibst dort bis zur nächsten Neuverteilung.",
     Equipoise_RefusedAdmin = "Das dürfen nur Admins.",
     Equipoise_RefusedGap = "Dann stünde es {1} gegen {2}.",
+    Equipoise_RefusedSwitch = "Du bleibst: Bei gleicher Spielerzahl läge die Gewinnchance von {1} bei {2} %.",
     Equipoise_RefusedInGame = "Dieser Server nimmt keine Admin-Befehle aus dem Spiel an: {1}",
     Equipoise_Scrambled = "Die Teams sind ausgeglichen ({3}). Gewinnchance von {1}: {2} %.",
     Equipoise_ScrambledUneven = "Neue Teams ({3}), aber nicht ausgeglichen: {4}. Gewinnchance von {1}: {2} %.",

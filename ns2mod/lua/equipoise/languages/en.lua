@@ -17,6 +17,7 @@ local texts = {
     Equipoise_RefusedLockedScramble = "You were placed on this side and stay there unti\108 the next scramble.",
     Equipoise_RefusedAdmin = "Only admins may d\111 that.",
     Equipoise_RefusedGap = "That would make it {1} against {2}.",
+    Equipoise_RefusedSwitch = "You stay: at equal numbers {1} would have a win chance of {2} %.",
     Equipoise_RefusedInGame = "This server takes no admin commands from the game: {1}",
     Equipoise_Scrambled = "Teams are balanced ({3}). Win chance of {1}: {2} %.",
     Equipoise_ScrambledUneven = "New teams ({3}), but not even: {4}. Win chance of {1}: {2} %.",

@@ -17,6 +17,7 @@ local texts = {
     Equipoise_RefusedLockedScramble = "Se te asignó este equipo y te quedas en él hasta la próxima mezcla.",
     Equipoise_RefusedAdmin = "Solo los administradores pueden hacerlo.",
     Equipoise_RefusedGap = "Quedarían {1} contra {2}.",
+    Equipoise_RefusedSwitch = "Te quedas: con igual número de jugadores, {1} tendría un {2} % de probabilidad de victoria.",
     Equipoise_RefusedInGame = "Este servidor no acepta comandos de administrador desde el juego: {1}",
     Equipoise_Scrambled = "Equipos equilibrados ({3}). Probabilidad de victoria de {1}: {2} %.",
     Equipoise_ScrambledUneven = "Equipos nuevos ({3}), pero no parejos: {4}. Probabilidad de victoria de {1}: {2} %.",

@@ -17,6 +17,7 @@ local texts = {
     Equipoise_RefusedLockedScramble = "On vous a placé dans cette équipe : vous y restez jusqu'au prochain mélange.",
     Equipoise_RefusedAdmin = "Seuls les admins peuvent faire cela.",
     Equipoise_RefusedGap = "Cela ferait {1} contre {2}.",
+    Equipoise_RefusedSwitch = "Vous restez : à effectifs égaux, {1} aurait {2} % de chances de victoire.",
     Equipoise_RefusedInGame = "Ce serveur n'accepte pas de commandes d'admin depuis le jeu : {1}",
     Equipoise_Scrambled = "Les équipes sont équilibrées ({3}). Chances de victoire pour {1} : {2} %.",
     Equipoise_ScrambledUneven = "Nouvelles équipes ({3}), mais pas égales : {4}. Chances de victoire pour {1} : {2} %.",

@@ -17,6 +17,7 @@ local texts = {
     Equipoise_RefusedLockedScramble = "Przydzielono cię d\111 tej drużyny, zostajesz w niej d\111 następnego mieszania.",
     Equipoise_RefusedAdmin = "To mogą robić tylko admini.",
     Equipoise_RefusedGap = "Byłoby wtedy {1} na {2}.",
+    Equipoise_RefusedSwitch = "Zostajesz: przy równej liczbie graczy szansa na wygraną ({1}) wyniosłaby {2} %.",
     Equipoise_RefusedInGame = "Ten serwer nie przyjmuje poleceń adminów z gry: {1}",
     Equipoise_Scrambled = "Drużyny wyrównane ({3}). Szansa na wygraną ({1}): {2} %.",
     Equipoise_ScrambledUneven = "Nowe drużyny ({3}), ale nierówne: {4}. Szansa na wygraną ({1}): {2} %.",

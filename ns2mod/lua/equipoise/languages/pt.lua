@@ -17,6 +17,7 @@ local texts = {
     Equipoise_RefusedLockedScramble = "Você foi colocado nesta equipe e fica nela até a próxima mistura.",
     Equipoise_RefusedAdmin = "Só admins podem fazer isso.",
     Equipoise_RefusedGap = "Ficaria {1} contra {2}.",
+    Equipoise_RefusedSwitch = "Você fica: com números iguais, {1} teria {2} % de chance de vitória.",
     Equipoise_RefusedInGame = "Este servidor não aceita comandos de admin a partir d\111 jogo: {1}",
     Equipoise_Scrambled = "Equipes equilibradas ({3}). Chance de vitória de {1}: {2} %.",
     Equipoise_ScrambledUneven = "Equipes novas ({3}), mas não iguais: {4}. Chance de vitória de {1}: {2} %.",

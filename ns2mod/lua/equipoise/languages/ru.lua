@@ -17,6 +17,7 @@ local texts = {
     Equipoise_RefusedLockedScramble = "Вас распределили в эту команду до следующего перемешивания.",
     Equipoise_RefusedAdmin = "Это могут только администраторы.",
     Equipoise_RefusedGap = "Тогда было бы {1} против {2}.",
+    Equipoise_RefusedSwitch = "Останьтесь: при равном числе шанс победы ({1}) был бы {2} %.",
     Equipoise_RefusedInGame = "Этот сервер не принимает команды администраторов из игры: {1}",
     Equipoise_Scrambled = "Команды выровнены ({3}). Шанс победы ({1}): {2} %.",
     Equipoise_ScrambledUneven = "Новые команды ({3}), не равные: {4}. Шанс победы ({1}): {2} %.",
