@@ -20,9 +20,10 @@ $(STAMP): pyproject.toml
 demo: $(STAMP)  ## a simulated game server against a real daemon, in this terminal (about a minute)
 	$(BIN)/equipoise demo $(ARGS)
 
-# The types are checked beside the tests. Where bytecode is forbidden, as in many containers, every run would compile
-# the tests anew.
-quick: export PYTHONDONTWRITEBYTECODE :=
+# Where bytecode is forbidden, as in many containers, every run would compile all tests, and every process the daemon.
+quick test lowest newest: export PYTHONDONTWRITEBYTECODE :=
+
+# The types are checked beside the tests.
 quick: $(STAMP) lint  ## lint, types and the fast tests, up to the first failure: after every edit (about a minute)
 	@$(BIN)/mypy & types=$$!; \
 	EQUIPOISE_TESTS=quick $(BIN)/python -m pytest -q -n 2 -m "not slow" -x --ff $(ARGS); tests=$$?; \

@@ -9,7 +9,7 @@ pair, `Text` a format string with all arguments after it, `Callback` a function,
 import inspect
 import types
 import typing
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from .plugin import Plugin
     from .sourcemod import SourceMod
 
-Reader = Callable[["Call", Iterator[int]], Any]
+Reader = Callable[["Call", Sequence[int], int], Any]
+"""Reads an argument from all cells of a call, beginning with the one of this index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,39 +79,36 @@ class Text:
         return str(self)
 
 
-def _read_buffer(call: Call, cells: Iterator[int]) -> Buffer:
-    return Buffer(call.plugin.memory, next(cells), next(cells))
+def _read_buffer(call: Call, cells: Sequence[int], at: int) -> Buffer:
+    return Buffer(call.plugin.memory, cells[at], cells[at + 1])
 
 
-def _read_text(call: Call, cells: Iterator[int]) -> Text:
-    template = call.plugin.memory.text(next(cells))
-    return Text(call, template, list(cells))
+def _read_text(call: Call, cells: Sequence[int], at: int) -> Text:
+    return Text(call, call.plugin.memory.text(cells[at]), cells[at + 1 :])
 
 
-def _read_callback(call: Call, cells: Iterator[int]) -> Callback | None:
-    function = next(cells)
-    return None if function == -1 else Callback(call.plugin, function)
+def _read_callback(call: Call, cells: Sequence[int], at: int) -> Callback | None:
+    return None if cells[at] == -1 else Callback(call.plugin, cells[at])
 
 
 def _handle_of(kind: type, *, optional: bool) -> Reader:
-    def read(call: Call, cells: Iterator[int]) -> object:
-        handle = next(cells)
-        return None if optional and not handle else call.sm.handles.get(handle, kind)
+    def read(call: Call, cells: Sequence[int], at: int) -> object:
+        return None if optional and not cells[at] else call.sm.handles.get(cells[at], kind)
 
     return read
 
 
 READERS: dict[object, Reader] = {
-    int: lambda call, cells: next(cells),
-    bool: lambda call, cells: next(cells) != 0,
-    float: lambda call, cells: cell_to_float(next(cells)),
-    str: lambda call, cells: call.plugin.memory.text(next(cells)),
-    Ref: lambda call, cells: Ref(call.plugin.memory, next(cells)),
+    int: lambda call, cells, at: cells[at],
+    bool: lambda call, cells, at: cells[at] != 0,
+    float: lambda call, cells, at: cell_to_float(cells[at]),
+    str: lambda call, cells, at: call.plugin.memory.text(cells[at]),
+    Ref: lambda call, cells, at: Ref(call.plugin.memory, cells[at]),
     Buffer: _read_buffer,
     Text: _read_text,
     Callback: _read_callback,
-    InGame: lambda call, cells: call.client(next(cells), in_game=True),
-    Connected: lambda call, cells: call.client(next(cells), in_game=False),
+    InGame: lambda call, cells, at: call.client(cells[at], in_game=True),
+    Connected: lambda call, cells, at: call.client(cells[at], in_game=False),
 }
 
 
@@ -132,17 +130,20 @@ class Native:
         hints = typing.get_type_hints(function, include_extras=True)
         parameters = list(inspect.signature(function).parameters.values())[1:]
         self.rest = bool(parameters) and parameters[-1].kind is inspect.Parameter.VAR_POSITIONAL
-        self.readers = [_reader(hints[p.name]) for p in parameters[: len(parameters) - self.rest]]
+        self.readers: list[tuple[Reader, int]] = []
+        self.cells = 0
+        """How many it reads at least."""
+        for parameter in parameters[: len(parameters) - self.rest]:
+            self.readers.append((_reader(hints[parameter.name]), self.cells))
+            self.cells += 2 if hints[parameter.name] is Buffer else 1
 
     def __call__(self, call: Call, cells: Sequence[int]) -> int:
         """Read the arguments, perform, and return the result as a cell."""
-        source = iter(cells)
-        try:
-            arguments = [read(call, source) for read in self.readers]
-        except StopIteration:
-            raise NativeError(f"{self.function.__name__}: too few arguments") from None
+        if len(cells) < self.cells:
+            raise NativeError(f"{self.function.__name__}: too few arguments")
+        arguments = [read(call, cells, at) for read, at in self.readers]
         if self.rest:
-            arguments += source
+            arguments += cells[self.cells :]
         result = self.function(call, *arguments)
         return float_to_cell(result) if isinstance(result, float) else int(result or 0)
 
