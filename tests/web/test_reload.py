@@ -119,6 +119,39 @@ def test_what_was_refused_of_a_server_is_known_after_it_has_got_another_pool(edi
     assert (server["pool"], [each["kinds"] for each in server["refused_batches"]]) == ("side", [["vote_ended"]])
 
 
+@pytest.mark.questions_fail
+def test_what_is_counted_of_a_server_goes_on_after_it_has_got_another_pool(
+    edited: Edited, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def counted() -> dict[str, float]:
+        lines = edited.daemon.call("GET", "/metrics").raw.decode().splitlines()
+        found = dict(line.rsplit(" ", 1) for line in lines if "_total{" in line and 'server="arena-1"' in line)
+        return {name: float(number) for name, number in found.items() if float(number)}
+
+    def failing(*asked: object) -> None:
+        raise MemoryError
+
+    edited.daemon.post(batch(1, ARENA, ROSTER))
+    with monkeypatch.context() as patched:
+        patched.setattr("equipoise.service.host.outlook_now", failing)
+        edited.daemon.call("GET", "/v1/admin/servers/arena-1")
+    edited.daemon.post(batch(5, dropped=3))
+    edited.daemon.post(batch(5, dropped=3))
+    edited.daemon.post(posted({"kind": "vote_ended"}))
+    before = counted()
+    assert {name.partition("{")[0].removeprefix("equipoise_") for name in before} == {
+        "question_failures_total",
+        "server_dropped_rounds_total",
+        "server_refused_total",
+        "server_repeated_total",
+        "server_skipped_total",
+    }
+    edited.add("[pool.side]\n")
+    edited.edit("[server.arena-1]", '[server.arena-1]\npool = "side"')
+    edited.changes()
+    assert counted() == before
+
+
 def test_a_removed_pool_keeps_its_waiting_rounds_until_it_is_back(
     edited: Edited, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -113,7 +113,10 @@ class Host:
     async def succeed(self, before: Host) -> None:
         """Instead of `start`: close the host that this server had until now, and go on where it ended."""
         await before.close()
-        self.plugin, self.dropped_rounds, self.refused = before.plugin, before.dropped_rounds, before.refused
+        self.plugin, self.clock_ahead = before.plugin, before.clock_ahead
+        self.dropped_rounds, self.repeated, self.skipped = before.dropped_rounds, before.repeated, before.skipped
+        self.refused = before.refused
+        self.questions.go_on(before.questions)
         await self._go_on(before._remembered)
 
     async def _go_on(self, remembered: Remembered) -> None:

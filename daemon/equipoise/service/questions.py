@@ -79,6 +79,10 @@ class Questions:
         self._server, self._pool, self._journal = server, pool, journal
         self._repeats = Repeats(log, logging.ERROR)
 
+    def go_on(self, before: Questions) -> None:
+        """Count on from where the server's questions have come."""
+        self.failed, self.refused = before.failed, before.refused
+
     def attempt(self, kind: Kind) -> Attempt:
         """Return a context that ends with whatever fails in it; the code behind it answers then."""
         return Attempt(kind, self)
