@@ -7,6 +7,7 @@ import json
 import logging
 import random
 import sqlite3
+import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import replace
@@ -362,6 +363,37 @@ async def test_a_balance_system_that_fails_costs_no_round_and_leaves_the_teams_t
         assert "balance = trueskill of pool main failed, synelo makes the teams: ZeroDivisionError" in finding.what
         shown = {each.name: each.value for each in of_pools([pool]) if "balance" in each.name}
         assert shown == {"equipoise_balance_ready": False, "equipoise_balance_failures_total": 1}
+
+
+@in_loop
+async def test_a_balance_system_that_is_behind_is_said_when_it_lasts(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = threading.Event()
+
+    class Slow(type(ratings.create("trueskill"))):  # type: ignore[misc]
+        def rate(self, match: Any) -> Any:
+            go_on.wait()
+            return super().rate(match)
+
+    def said() -> list[str]:
+        return [each.getMessage() for each in caplog.records if each.levelno == logging.WARNING]
+
+    async with opened(tmp_path, ratings.create("synelo"), Slow(ratings.create("trueskill").params)) as pool:
+        assert pool.follower is not None
+        await pool.follower.caught_up()
+        await played(pool, rounds(1))
+        await pool.summaries([player(1)])
+        await pool.summaries([player(1)])
+        assert said() == []
+        monkeypatch.setattr("equipoise.service.following.BEHIND_LONG_SECONDS", 0.1)
+        await pool.summaries([player(1)])
+        assert said() == ["trueskill is behind the rounds: teams are made by what it knew before"]
+        go_on.set()
+        await pool.follower.caught_up()
+        caplog.clear()
+        await pool.summaries([player(1)])
+        assert said() == []
 
 
 @in_loop

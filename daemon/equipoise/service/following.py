@@ -29,6 +29,8 @@ BUILDING = 10
 """While it is built, a snapshot is kept after so many times as many events."""
 BEHIND_SECONDS = 0.1
 """How long an answer waits for it: a round takes a few milliseconds."""
+BEHIND_LONG_SECONDS = 5.0
+"""After this the log says that answers do without it: a busy machine takes a moment more now and then."""
 START_SECONDS = 0.3
 """How long a start waits for it: a young pool makes its first teams by it, too."""
 RETRY_SECONDS = 5.0
@@ -61,6 +63,8 @@ class Follower:
         self._due = asyncio.Event()
         self._idle = asyncio.Event()
         self._anew = False
+        self._behind_since: float | None = None
+        """When an answer first did without it, by the event loop's clock; None: the last one did not."""
         self._stopped = False
         self._task: asyncio.Task[None] | None = None
         self._repeats = Repeats(log, logging.WARNING)
@@ -99,11 +103,17 @@ class Follower:
 
     async def keep_up(self) -> None:
         """Wait a moment, while it is ready, until it has taken what was stored: then answers do not depend on time."""
-        if self.ready and not self._idle.is_set():
-            try:
-                async with asyncio.timeout(BEHIND_SECONDS):
-                    await self._idle.wait()
-            except TimeoutError:
+        if not self.ready or self._idle.is_set():
+            self._behind_since = None
+            return
+        try:
+            async with asyncio.timeout(BEHIND_SECONDS):
+                await self._idle.wait()
+            self._behind_since = None
+        except TimeoutError:
+            now = asyncio.get_running_loop().time()
+            self._behind_since = since = now if self._behind_since is None else self._behind_since
+            if now - since >= BEHIND_LONG_SECONDS:
                 message = f"{self.name} is behind the rounds: teams are made by what it knew before"
                 self._repeats.log("behind", message, pool=self.pool)
 
