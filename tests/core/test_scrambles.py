@@ -630,6 +630,15 @@ def test_where_all_stay_on_one_side_no_split_is_asked_for_and_the_scramble_stays
     assert session.memory.pending is not None
 
 
+def test_new_teams_at_once_wait_where_all_are_held_on_one_side_and_all_read_why() -> None:
+    session = begun(Mode.KOTH, "|abcd", ratings=RATINGS)
+    play(session, [(1.0, e.RosterSeen(1.0, roster("|abcd", held="abcd")))])
+    effects = play(session, [(101.0, command("scramble", "now"))])
+    waits = Text(Phrase.SCRAMBLE_PENDING, (Text(Phrase.REASON_ADMIN),))
+    assert of((AskSplit, Assign), effects) == []
+    assert of(Say, effects) == [Say(Text(Phrase.HELD_DUEL, ("4",))), Say(waits)]
+
+
 def test_a_coach_who_waits_is_no_player_of_a_split() -> None:
     coach = Entry(PlayerId("z"), None, waiting=True, held="coaching")
     assert not coach.eligible

@@ -197,7 +197,8 @@ def ask(
     """
     question = replace(_question(state, purpose, reason), moment=moment, by=by, dry=dry)
     if 0 in question.sizes:
-        return not_solved(state, question)
+        told = kept(_held(question), said=True) if moment is Moment.NOW and not dry else ()
+        return (*told, *(_no_answer(question) if dry else _waits(state, question)))
     if not dry:
         state.asked = question
     return (question,)
@@ -289,13 +290,13 @@ def _without_moves(state: State, event: SplitSolved) -> Effects:
     chance = percent(event.after.chance if event.after else None)
     text = Text(Phrase.SHUFFLE_NEEDLESS, (state.side_name(Side.A), chance, cause(state, event)))
     told = (*_tell_bench(event), Say(text), *chosen)
-    return (_logged(state, event), *told, *kept(_held(event), said=True), *in_freeze(state))
+    return (_logged(state, event), *told, *kept(_held(event.ask), said=True), *in_freeze(state))
 
 
-def _held(event: SplitSolved) -> Stayed:
-    """Who was held on their side when a scramble was solved, and why."""
-    scrambled = event.ask.purpose in _SCRAMBLES
-    return {entry.id: entry.held for entry in event.ask.entries if scrambled and entry.stays and entry.held}
+def _held(question: AskSplit) -> Stayed:
+    """Who was held on their side when a scramble was asked for, and why."""
+    scrambled = question.purpose in _SCRAMBLES
+    return {entry.id: entry.held for entry in question.entries if scrambled and entry.stays and entry.held}
 
 
 def _logged(state: State, event: SplitSolved, order: OrderId | None = None) -> LogDecision:
@@ -322,7 +323,7 @@ def humans_only(split: Split) -> Split:
 def not_solved(state: State, question: AskSplit) -> Effects:
     """There is no split: a scramble takes the cached one; without a cache it stays pending."""
     if question.dry:
-        return (Tell(question.by, (Text(Phrase.NO_ANSWER),)),)
+        return _no_answer(question)
     if question != state.asked:
         return ()
     state.asked = None
@@ -330,6 +331,10 @@ def not_solved(state: State, question: AskSplit) -> Effects:
     if split is None:
         return _waits(state, question)
     return _order(state, SplitSolved(question, split, None, None, None))
+
+
+def _no_answer(question: AskSplit) -> Effects:
+    return (Tell(question.by, (Text(Phrase.NO_ANSWER),)),)
 
 
 def done(state: State, answer: OrderDone, now: float) -> Effects:
@@ -344,7 +349,7 @@ def done(state: State, answer: OrderDone, now: float) -> Effects:
     locked = _make_teams(state, split, now)
     chosen = shuffles.done(state, event) if event.ask.purpose is Purpose.SHUFFLE else ()
     messages = (*_tell_bench(event), *(_tell_scramble(state, event) if scrambled else ()), *chosen)
-    stayed = kept({**_held(event), **answer.stayed}, answer.order, said=True)
+    stayed = kept({**_held(event.ask), **answer.stayed}, answer.order, said=True)
     return (*unlocked, *locked, *messages, *stayed, *in_freeze(state))
 
 
