@@ -81,7 +81,7 @@ CASES = (
         (e.Commanded(0.0, ("vote",), player(1), admin=False),),
         rules=Rules(vote=VoteRules(min_players=2)),
     ),
-    Case("a rating", "summaries", "equipoise.service.work.summaries_on", (e.PlayerJoined(0.0, player(9)),)),
+    Case("a rating", "summaries", "equipoise.service.pool.summaries_on", (e.PlayerJoined(0.0, player(9)),)),
     Case(
         "ratings of joiners",
         "summaries",
@@ -208,7 +208,7 @@ def test_a_gap_is_asked_about_again_by_the_next_poll(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.questions_fail
-@pytest.mark.parametrize("breaks", ["equipoise.balancing.side_of_joiner", "equipoise.service.work.summaries_on"])
+@pytest.mark.parametrize("breaks", ["equipoise.balancing.side_of_joiner", "equipoise.service.pool.summaries_on"])
 def test_a_joiner_is_placed_by_head_count(breaks: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def main() -> None:
         async with Rig(tmp_path, system="joint") as rig:

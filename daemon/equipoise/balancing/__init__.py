@@ -113,11 +113,16 @@ def _spread(sides: Values) -> tuple[float, float] | None:
 
 def summaries_on(
     system: System[Any],
-    context: Context,
+    context: Context | None,
     summaries: Sequence[PlayerSummary],
     shown: System[Any] | None = None,
 ) -> tuple[PlayerSummary, ...]:
-    """The summaries with their players' skills on both sides in a context; `shown`: what rates, if not `system`."""
+    """The summaries with their players' skills on both sides in a context, if there is one.
+
+    `shown`: what rates, if not `system`.
+    """
+    if context is None:
+        return tuple(summaries)
     players = [summary.id for summary in summaries]
     skills = zip(*on_both_sides(system, context, players), strict=True)
     found = tuple(replace(each, side_skills=on) for each, on in zip(summaries, skills, strict=True))

@@ -175,18 +175,13 @@ class Pool:
         if self._held.unread(players) or self._held.lacks_shared:
             return await self._uninterrupted(self._load(players, context))
         async with self._lock:  # memory is ahead of the store while rounds are rated, and goes back when they fail
-            return self._summed_up(players, context)
+            return summaries_on(self.balancing, context, tuple(map(self.summary, players)), shown=self.system)
 
     async def _load(self, players: Sequence[PlayerId], context: Context | None) -> tuple[PlayerSummary, ...]:
         async with self._lock:
             await self._reading.players(players)
             self._reading.make_room(players)
-            return self._summed_up(players, context)
-
-    def _summed_up(self, players: Sequence[PlayerId], context: Context | None) -> tuple[PlayerSummary, ...]:
-        """From memory, while the lock is held."""
-        found = tuple(self.summary(player) for player in players)
-        return found if context is None else summaries_on(self.balancing, context, found, shown=self.system)
+            return summaries_on(self.balancing, context, tuple(map(self.summary, players)), shown=self.system)
 
     async def looked_up(self, player: PlayerId) -> PlayerSummary:
         """A player's summary, to be read by people. StoreError where `summaries` would make them a newcomer."""
