@@ -494,6 +494,25 @@ def test_a_gap_of_two_is_closed_by_f11(koth: Server, gone: int) -> None:
     assert abs(sum(ratings[order["id"]] for order in moves) - t) == nearest
 
 
+def test_f11_spares_nobody_who_was_moved_just_now(koth: Server) -> None:
+    people = ids(8)
+    koth.set(dict(zip(people, (600.0, 900.0, 1000.0, 900.0, 1400.0, 900.0, 1200.0, 900.0), strict=True)))
+    koth.begins(people)
+    koth.starts()
+    koth.goes_live()
+    koth.orders.clear()
+    # T is 1200 both times: (4200 - 1800) / 2 with two of BLU gone, then (3000 - 600) / 2 with two of RED gone.
+    for gone in ((people[5], people[7]), (people[2], people[4])):
+        for id in gone:
+            del koth.people[id]
+        koth.post(koth.roster())
+        koth.post()
+    assert [(o["id"], o["side"]) for o in koth.orders if o["kind"] == "move"] == [
+        (people[6], "blu"),
+        (people[6], "red"),
+    ]
+
+
 def test_f11_is_mended_where_the_larger_side_is_the_weaker_one(koth: Server) -> None:
     """The printed T has no sign and would move the strongest here; every move of r costs 2r, so the weakest goes."""
     people = ids(8)
