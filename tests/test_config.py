@@ -86,7 +86,8 @@ def test_the_example_has_every_key_with_its_default() -> None:
     assert example == {k: v for k, v in rules.items() if v is not None}
     assert "# sides = " in EXAMPLE.read_text()
     params = dataclasses.asdict(ratings.create("synelo").params)
-    assert pool["main"] == {"system": "synelo", **{k: v for k, v in params.items() if v is not None}}
+    own = {"system": "synelo", "balance": "joint"}
+    assert pool["main"] == {**own, **{k: v for k, v in params.items() if v is not None}}
     assert "# theta = " in EXAMPLE.read_text()
     unset = {"secret_sha256", "rcon", "rcon_password_file", "query"}
     assert server["arena-1"].keys() == set(config.ServerKeys.__struct_fields__) - unset
@@ -170,7 +171,6 @@ WRONG = (
     ("[pool.main]\nbalance = 'trueskil'", "$.pool.main.balance"),
     ("[pool.main]\nbalance = 3", "$.pool.main.balance"),
     ("[pool.main]\nbalance = 'fifa_men'", "$.pool.main.balance"),
-    ("[pool.main]\nbalance = 'synelo'", "$.pool.main.balance"),
     ("[pool.main]\nbalance = 'elo'\nbalance_params = 3", "$.pool.main.balance_params"),
     ("[pool.main]\nbalance = 'elo'\nbalance_params.kk = 3", "$.pool.main.balance_params.kk"),
     ("[pool.main]\nbalance_params.k = 3", "$.pool.main.balance_params"),
@@ -491,6 +491,17 @@ def test_a_balance_system_has_its_own_parameters(tmp_path: Path) -> None:
     read = load(tmp_path / "itself", "\n".join(pool_table(itself))).pools["main"]
     assert read == Pool("main", "trueskill", {"sigma": 7.0}), "the pool's own system is no other one"
     assert "pool.main.balance_params.sigma = 7.0" in [*printed(load(tmp_path, text))]
+
+
+def test_without_the_key_the_pools_of_synelo_are_balanced_by_joint_and_others_by_themselves(tmp_path: Path) -> None:
+    new = load(tmp_path, "[pool.main]\n[pool.elo]\nsystem = 'elo'\n[pool.old]\nbalance = 'synelo'\nk_max = 9\n").pools
+    assert {name: (pool.balance, pool.balance_left_open) for name, pool in new.items()} == {
+        "main": ("joint", True),
+        "elo": (None, False),
+        "old": (None, False),
+    }
+    (tmp_path / "again").mkdir()
+    assert load(tmp_path / "again", "\n".join(pool_table(new["old"]))).pools["old"] == new["old"]
 
 
 def test_a_change_of_the_balance_system_needs_a_restart_and_is_named(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import click
 
 from equipoise.cli import main
 from tests.game.query_server import SIMPLE, info
-from tests.web.daemon import CONFIG, running
+from tests.web.daemon import ALONE, CONFIG, running
 from tests.web.test_events import ROSTER, batch, ended
 from tests.wire.samples import HELLO
 
@@ -48,7 +48,7 @@ def metrics_of_a_server_with_rcon_and_a2s(folder: Path) -> str:
         game_server.settimeout(60)
         query = f"query = '127.0.0.1:{game_server.getsockname()[1]}'"
         keys = f"rcon = '127.0.0.1:1'\nrcon_password_file = 'rcon'\n{query}\n[server.ns2-1]"
-        balanced = CONFIG.replace("[pool.main]", "[pool.main]\nbalance = 'trueskill'")
+        balanced = CONFIG.replace(ALONE, "balance = 'trueskill'")
         with running(folder, balanced.replace("[server.ns2-1]", keys)) as daemon:
             daemon.post(batch(1, HELLO, ROSTER, ended(1)))
             daemon.post(batch(2, {"kind": "of another version"}))

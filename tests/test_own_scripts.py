@@ -21,6 +21,7 @@ port = 0
 [store]
 directory = "{state}"
 [pool.main]
+balance = "synelo"
 [server.dust]
 secret_file = "arena-1"
 game = "other"

@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import Any
 
+from equipoise import config as configuration
 from equipoise import ratings
 from equipoise.config import Config, Server
 from equipoise.config.sources import located
@@ -75,11 +76,21 @@ class Fleet:
 
     async def _opened(self, config: Config, name: str, undo: AsyncExitStack) -> Pool:
         ring = Ring(config.directory / f"{name}.ring")
-        pool = Pool(name, _system(config, name), self._store, ring, self._clock, balance=_balance(config, name))
+        balance = await self._balance(config.pools[name])
+        pool = Pool(name, _system(config, name), self._store, ring, self._clock, balance=balance)
         undo.push_async_callback(pool.close)
         with located(config.path):
             await pool.open()
         return pool
+
+    async def _balance(self, pool: configuration.Pool) -> System[Any] | None:
+        """The system that makes the teams; None: the pool's own.
+
+        Where the file does not say, a pool of an older version goes on by what its last rounds were predicted by.
+        """
+        if pool.balance is None or (pool.balance_left_open and await self._store.plays_alone(pool.name)):
+            return None
+        return ratings.create(pool.balance, **pool.balance_params)
 
     async def _host(self, server: Server, pools: Mapping[str, Pool], undo: AsyncExitStack) -> Host:
         """The server's host: the present one, else a new one, which succeeds the present one if there is one.
@@ -111,11 +122,6 @@ class Fleet:
 def _system(config: Config, name: str) -> System[Any]:
     pool = config.pools[name]
     return ratings.create(pool.system, **pool.params)
-
-
-def _balance(config: Config, name: str) -> System[Any] | None:
-    pool = config.pools[name]
-    return ratings.create(pool.balance, **pool.balance_params) if pool.balance else None
 
 
 async def _close(hosts: Iterable[Host], pools: Iterable[Pool]) -> None:

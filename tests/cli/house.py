@@ -18,11 +18,8 @@ from urllib.request import Request, urlopen
 from tests.daemons import Forked, Running, address_of
 
 EQUIPOISE = Path(sys.executable).with_name("equipoise")
-BALANCE = """\
-# Teams are made by what is known best; without this line by the ratings that players see.
-balance = "joint"
-# `equipoise pool fit-spread` says how far skills differ here, as soon as there are rounds enough to know."""
-"""What `init` writes of the system that makes the teams."""
+ALONE = 'balance = "synelo"'
+"""In place of what `init` writes: the pool's own system makes the teams."""
 UNPRIVILEGED = Path(__file__).parents[1] / "chaos" / "unprivileged.py"
 
 
@@ -55,7 +52,7 @@ class House:
         assert secret
         found = cls(folder, secret[1])
         # Most tests are about a pool whose own system makes the teams.
-        found.edit(f"{BALANCE}\n", "")
+        found.edit('balance = "joint"', ALONE)
         found.edit("port = 27500", f'port = 0\n\n[store]\ndirectory = "{folder}/state"')
         return found
 

@@ -16,12 +16,13 @@ import pytest
 
 import equipoise
 from equipoise.cli.examining import of_files, of_store
+from equipoise.cli.setup import keep_as_before
 from equipoise.config import load
 from equipoise.service.diagnosis import of_disk
-from tests.cli.house import House, ask, post, run, serving
+from tests.cli.house import ALONE, House, ask, post, run, serving
 from tests.game.rcon_servers import free_port, wait_for
 from tests.store.disk import NOBODY, small_disk
-from tests.wire.samples import HELLO, posted
+from tests.wire.samples import HELLO, ROUND, posted
 
 
 def findings(house: House, *options: str) -> list[dict[str, Any]]:
@@ -44,6 +45,7 @@ def on_a_free_port(house: House) -> int:
 
 def test_where_all_is_right_it_says_so_and_its_exit_code_is_0(house: House) -> None:
     on_a_free_port(house)
+    house.edit(ALONE, 'balance = "joint"')
     with serving(house) as (_, address):
         post(address, house.secret, posted({**HELLO, "plugin": equipoise.__version__}, seq=1))
         done = run("doctor", "--config", house.config)
@@ -128,6 +130,27 @@ def test_a_key_of_the_version_before_is_said_with_the_line_to_write_wherever_the
         assert ask(house, address, "reload").returncode == 0
     assert found == {"bad": False, "about": "daemon", "what": what, "advice": advice}
     assert (house.folder / "daemon.log").read_text().count(f"{what}; {advice}") == 2, "at the start and at the reload"
+
+
+def test_a_pool_of_an_older_version_keeps_what_makes_its_teams_and_is_offered_what_new_ones_have(house: House) -> None:
+    on_a_free_port(house)
+    offer = "pool main: synelo makes the teams, those of new pools are made by joint"
+    without = house.config.read_text().replace(f"{ALONE}\n", "")
+    house.config.write_text(without)
+    with serving(house):
+        assert offer not in said(house), "a new pool without the line is balanced by joint"
+        assert list(keep_as_before(load(house.config, {}))) == []
+    house.config.write_text(without.replace("k_max = 12", f"k_max = 12\n{ALONE}"))
+    with serving(house) as (_, address):
+        assert post(address, house.secret, posted(HELLO, ROUND, seq=1))["rounds"]
+    house.config.write_text(without)
+    with serving(house):
+        assert offer in said(house)
+        (line,) = keep_as_before(load(house.config, {}))
+    assert line.startswith('Wrote balance = "synelo" in [pool.main]')
+    assert load(house.config, {}).pools["main"].balance is None
+    assert list(keep_as_before(load(house.config, {}))) == []
+    assert house.config.read_text().count("\n") == without.count("\n") + 2, "nothing else is rewritten"
 
 
 def test_files_that_others_can_read_and_those_that_the_daemons_user_cannot(house: House) -> None:

@@ -17,7 +17,7 @@ from equipoise.ratings import create
 from equipoise.ratings.system import Match
 from equipoise.service.pool import Pool
 from equipoise.service.ring import Ring
-from tests.cli.house import House, ask, post, run, serving
+from tests.cli.house import ALONE, House, ask, post, run, serving
 from tests.hosts import GivenClock
 from tests.ratings.joint.test_own_scores import PEOPLE, matches
 from tests.store.samples import a_round, opened, player
@@ -92,7 +92,7 @@ def test_quality_shows_calibration_by_group_and_the_k_max_of_the_teams(house: Ho
 
 
 def test_quality_compares_the_system_that_makes_the_teams_with_the_one_that_is_shown(house: House) -> None:
-    house.edit("[pool.main]", '[pool.main]\nbalance = "joint"')
+    house.edit(ALONE, 'balance = "joint"')
     with played(house, 30, red=9, blu=1) as address:
         until = time.monotonic() + 60  # its predictions are stored behind the rounds
         while not (line := re.search(r"^balance .*over 30 rounds$", text := quality(house, address), re.MULTILINE)):
@@ -111,7 +111,7 @@ def test_quality_compares_the_system_that_makes_the_teams_with_the_one_that_is_s
 @pytest.mark.slow
 def test_quality_says_what_own_scores_count_for_once_they_predict_results(house: House) -> None:
     asyncio.run(recorded(house, matches(300, told=1.0)[0]))
-    house.edit("[pool.main]", '[pool.main]\nbalance = "joint"\nbalance_params = { spread = 0.5 }')
+    house.edit(ALONE, 'balance = "joint"\nbalance_params = { spread = 0.5 }')
     with serving(house) as (_, address):
         until = time.monotonic() + 60
         while "own scores" not in (text := quality(house, address)):

@@ -12,7 +12,7 @@ from tests.wire.samples import HELLO, RED, ROUND, posted
 
 @pytest.mark.slow
 def test_a_pool_is_fitted_by_hand_and_a_dry_run_changes_nothing(house: House) -> None:
-    house.edit('system = "synelo"', 'system = "ns2"')
+    house.edit("synelo", "ns2")
     house.edit("k_max = 12", "")
     with serving(house, forked=False) as (_, address):
         for number in range(3):

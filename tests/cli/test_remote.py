@@ -96,7 +96,7 @@ def test_players_are_shown_set_reset_and_ranked(house: House, daemon: str) -> No
 
 
 def test_intervals_records_and_evenness_are_shown(house: House) -> None:
-    house.edit('system = "synelo"', 'system = "glicko"')
+    house.edit("synelo", "glicko")
     house.edit("k_max = 12", "")
     with serving(house) as (_, address):
         post(address, house.secret, posted({**HELLO, "map": "koth_nucleus"}, {**ROUND, "map": "koth_nucleus"}, seq=1))

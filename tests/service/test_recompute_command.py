@@ -124,7 +124,7 @@ def test_the_daemon_starts_again_only_with_the_lines_that_were_printed(house: Ho
     assert "$.pool.main: the stored ratings were made with elo, not with synelo" in line
     assert "equipoise pool recompute --pool main" in line
 
-    house.edit('system = "synelo"', 'system = "elo"')
+    house.edit("synelo", "elo")
     house.edit("k_max = 12", "")
     with serving(house) as (_, address):
         top = ask(house, address, "player", "show", player(1))
@@ -295,7 +295,7 @@ def test_a_scale_that_is_hardly_another_one_is_shown_and_not_proposed(house: Hou
 
 def test_a_system_without_a_scale_says_so(house: House) -> None:
     assert recompute(house, "--system", "ns2", "--yes").returncode == 0
-    house.edit('system = "synelo"', 'system = "ns2"')
+    house.edit("synelo", "ns2")
     house.edit("k_max = 12", "")
     with serving(house) as (_, address):
         shown = ask(house, address, "pool", "fit-theta")

@@ -16,12 +16,15 @@ from typing import Any
 from equipoise import app, config
 
 SECRETS = {"arena-1": "arena secret", "ns2-1": "ns2 secret", "owner": "owner token", "guest": "guest token"}
+ALONE = 'balance = "synelo"'
+"""The pool's own system makes the teams."""
 CONFIG = """
 [web]
 port = 0
 [store]
 directory = "{state}"
 [pool.main]
+balance = "synelo"
 shadow_rounds = 2
 [server.arena-1]
 secret_file = "arena-1"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.web.daemon import CONFIG, Daemon, running
+from tests.web.daemon import ALONE, CONFIG, Daemon, running
 from tests.web.test_admin import KOTH, SIX, joined
 from tests.wire.samples import BLU, HELLO, RED, ROUND, posted
 
@@ -18,7 +18,7 @@ MATCH = "/v1/admin/pools/main/match"
 
 @pytest.fixture
 def glicko(tmp_path: Path) -> Iterator[Daemon]:
-    with running(tmp_path, CONFIG.replace("[pool.main]", '[pool.main]\nsystem = "glicko"')) as started:
+    with running(tmp_path, CONFIG.replace(ALONE, 'system = "glicko"')) as started:
         yield started
 
 
@@ -92,7 +92,7 @@ def test_the_name_of_before_has_its_old_meaning_and_is_called_deprecated(glicko:
 @pytest.mark.parametrize("system", ["trueskill", "trueskill_through_time", "trueskill2"])
 def test_a_trueskill_pool_answers_the_match_quality_of_its_source_too(tmp_path: Path, system: str) -> None:
     """√(2nβ² / (2nβ² + Σσ²)): newcomers with σ = 2β have 0.447, the published figure for one against one."""
-    config = CONFIG.replace("[pool.main]", f'[pool.main]\nsystem = "{system}"')
+    config = CONFIG.replace(ALONE, f'system = "{system}"')
     if system == "trueskill2":
         config = config.replace(f'system = "{system}"', f'system = "{system}"\ninitial_variance = 4.0')
     with running(tmp_path, config) as daemon:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.web.daemon import CONFIG, SECRETS, Daemon, running
+from tests.web.daemon import ALONE, CONFIG, SECRETS, Daemon, running
 from tests.web.made_up import MADE_UP
 from tests.wire.samples import BLU, RED
 
@@ -81,7 +81,7 @@ def test_the_win_probability_is_that_of_the_pool(daemon: Daemon) -> None:
 
 def test_a_system_that_predicts_by_players_alone_goes_by_ratings_that_are_sent(tmp_path: Path) -> None:
     asked: dict[str, Any] = {"ratings": [1800, 1500, 1400, 1000], "pinned": {"0": "a", "1": "a"}, "size": 2}
-    with running(tmp_path, CONFIG.replace("[pool.main]", '[pool.main]\nbalance = "joint"')) as daemon:
+    with running(tmp_path, CONFIG.replace(ALONE, 'balance = "joint"')) as daemon:
         (split,) = solve(daemon, **asked)
         (far,) = solve(daemon, **(asked | {"ratings": [1e9, 1e9, 0, 0]}))
     assert split["win_probability"] == pytest.approx(1 / (1 + exp(-900 / 2400)))
@@ -99,7 +99,7 @@ def test_ratings_have_no_interval_and_their_evenness_is_that_of_the_chance(daemo
 @pytest.mark.parametrize("preferring", [False, True])
 def test_a_pool_of_correlated_errors_says_how_even_its_splits_are_known_to_be(tmp_path: Path, preferring: bool) -> None:
     ids = [str(int(RED) + n) for n in range(4)]
-    with running(tmp_path, CONFIG.replace("[pool.main]", '[pool.main]\nsystem = "joint"')) as daemon:
+    with running(tmp_path, CONFIG.replace(ALONE, 'system = "joint"')) as daemon:
         for id, rating in zip(ids, (2000, 1000, 1900, 1100), strict=True):
             daemon.call("PUT", f"/v1/admin/players/{id}", {"rating": rating, "new": True})
         more: dict[str, Any] = {"current": {"a": ids[:2], "b": ids[2:]}, "tolerance": 0.01} if preferring else {}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +14,9 @@ from equipoise.errors import ConfigError
 from equipoise.install import assets
 from equipoise.install.configuration import Ruleset, write_new
 from equipoise.install.servers import NewServer
+
+if TYPE_CHECKING:
+    from equipoise.config import Config
 
 EPILOG = examples(
     "equipoise init",
@@ -105,6 +109,8 @@ def _start_unit(config: Path, command: str) -> None:
     from equipoise.install import unit
 
     read = load(config, {})
+    for line in keep_as_before(read):
+        click.echo(line)
     unit.write(command, read.web.port, read.web.max_connections)
     click.echo(f"Wrote {unit.UNIT}. Starting the daemon …")
     if read.web.allow_remote:
@@ -114,6 +120,28 @@ def _start_unit(config: Path, command: str) -> None:
     except unit.StartFailed as error:
         stop(error, FAILED)
     click.echo("The daemon runs, and is ready. `equipoise status` shows the game servers.")
+
+
+def keep_as_before(config: Config) -> Iterator[str]:
+    """Write how teams are made into the tables of pools that have played before there was a default; what was done."""
+    from equipoise.config import STORE
+    from equipoise.install.changes import Changes
+    from equipoise.install.configuration import with_balance
+    from equipoise.store.sqlite.rounds import plays_alone_in
+
+    for pool in config.pools.values():
+        if not pool.balance_left_open or not plays_alone_in(config.directory / STORE, pool.name):
+            continue
+        line = f'balance = "{pool.system}" in [pool.{pool.name}]'
+        text = with_balance(config.path.read_text("utf-8"), pool.name, pool.system)
+        if text is None:
+            yield f"Write {line} of {config.path}: its teams are made as before, by the ratings that players see."
+            continue
+        changes = Changes(config.path.parent)
+        changes.write(config.path, text.encode(), config.path.stat().st_mode & 0o777)
+        with changes.applied():
+            pass
+        yield f"Wrote {line}: its teams are made as before. `equipoise doctor` says what new pools have."
 
 
 def _remove_unit(directory: Path) -> None:

@@ -51,6 +51,8 @@ class Pool:
     balance: str | None = None
     """The system that teams are made by; None: `system`."""
     balance_params: Mapping[str, object] = field(default_factory=dict)
+    balance_left_open: bool = False
+    """The file does not say: `balance` is the default of new pools, and one that has played without goes on so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,13 +212,14 @@ def _pool(name: str, keys: Raw) -> Pool:
     if balance is None:
         if balance_params is not None:
             raise ConfigError("its system is missing: give `balance` too", path=f"{path}.balance_params")
-        return Pool(name, system, params)
+        default = ratings.BALANCED_BY.get(made.name)
+        return Pool(name, system, params, default, balance_left_open=default is not None)
     inner = f"{path}.balance_params"
     if not isinstance(balance_params, dict | None):
         raise ConfigError(f"expected a table, not {balance_params!r}", path=inner)
     other = _rating_system(balance, balance_params or {}, f"{path}.balance", inner)
-    if (other.name, other.params) == (made.name, made.params):
-        raise ConfigError("that is `system` itself: leave it out", path=f"{path}.balance")
+    if other.name == made.name and (balance_params is None or other.params == made.params):
+        return Pool(name, system, params)
     return Pool(name, system, params, balance, balance_params or {})
 
 

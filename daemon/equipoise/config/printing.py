@@ -40,7 +40,7 @@ def pool_keys(pool: Pool) -> dict[str, object]:
     """All keys of a pool's table, defaults included."""
     keys = {"system": pool.system, **dataclasses.asdict(ratings.create(pool.system, **pool.params).params)}
     if pool.balance is None:
-        return keys
+        return {**keys, "balance": pool.system} if pool.system in ratings.BALANCED_BY else keys
     params = dataclasses.asdict(ratings.create(pool.balance, **pool.balance_params).params)
     return {**keys, "balance": pool.balance, "balance_params": params}
 
@@ -52,13 +52,12 @@ def _peer(server: Server) -> dict[str, object]:
 
 
 def pool_table(pool: Pool) -> Iterator[str]:
-    """The lines of a pool in a file: its systems, and the parameters that are given.
-
-    Without a balance system that is the pool's own: the file would be refused.
-    """
+    """The lines of a pool in a file: its systems, and the parameters that are given."""
     table, balance = f"pool.{pool.name}", pool.balance
     if balance == pool.system and _made(balance, pool.balance_params) == _made(balance, pool.params):
         balance = None
+    if balance is None and pool.system in ratings.BALANCED_BY:
+        balance = pool.system
     yield f"[{table}]"
     keys = {"system": pool.system, **pool.params, "balance": balance}
     yield from (line.removeprefix(".") for line in _lines("", keys))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -13,6 +14,7 @@ from equipoise.install.servers import Added, NewServer, Prepared, check_name, ne
 Ruleset = Literal["equipoise", "source"]
 """By whose rules a new configuration plays: this program's defaults, or those of the documents it follows."""
 
+_AS_BEFORE = 'Teams are made by the ratings that players see, as before; "joint", as in new pools, makes fairer ones.'
 URL = "http://127.0.0.1:27500"
 """The address in a new configuration."""
 _CONFIG = """\
@@ -34,7 +36,8 @@ _POOL = """\
 system = "synelo"
 # The largest team size; over several servers the median of theirs.
 k_max = 12
-# Teams are made by what is known best; without this line by the ratings that players see.
+# Teams are made by what is known best, also by what players do in a round as far as that has predicted results (off:
+# scores = false in [pool.main.balance_params]). balance = "synelo" makes them by the ratings that players see.
 balance = "joint"
 # `equipoise pool fit-spread` says how far skills differ here, as soon as there are rounds enough to know."""
 _NS2_POOL = """\
@@ -71,6 +74,21 @@ def prepare_new(directory: Path, servers: Sequence[NewServer], rules: Ruleset = 
                 file=path,
             )
     return prepared
+
+
+def with_balance(text: str, pool: str, system: str) -> str | None:
+    """The text of a configuration with a line `balance` for a pool; None where the pool has no table of its own there.
+
+    >>> print(with_balance("[pool.main]\\nk_max = 9\\n", "main", "synelo"))
+    [pool.main]
+    # Teams are made by the ratings that players see, as before; "joint", as in new pools, makes fairer ones.
+    balance = "synelo"
+    k_max = 9
+    <BLANKLINE>
+    """
+    line = f'# {_AS_BEFORE}\nbalance = "{system}"\n'
+    changed, count = re.subn(rf"(?m)^\[ *pool *\. *{re.escape(pool)} *\][^\n]*\n", lambda found: found[0] + line, text)
+    return changed if count == 1 else None
 
 
 def _text(rules: Ruleset, digest: str, *, ns2: bool) -> str:

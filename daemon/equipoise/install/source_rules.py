@@ -27,11 +27,12 @@ window = 500
 velocity_weight = 0.25
 excess_weight = 0.25
 volatility_weight = 0.5
-# F4: sigma.
-compression = 400.0
 # F2: "All updates should use Banker's rounding."
 rounding = "bankers"
-# No line `balance`: the ratings that players see make the teams, as GPE reads no others."""
+# The ratings that players see make the teams, as GPE reads no others.
+balance = "synelo"
+# F4: sigma.
+compression = 400.0"""
 
 TF2_RULES = """\
 [arena]

@@ -51,6 +51,12 @@ SYSTEMS: Final[Mapping[str, Place]] = {
 }
 """By the name in configuration.  A process imports only the systems that it uses."""
 
+BALANCED_BY: Final[Mapping[str, str]] = {"synelo": "joint"}
+"""The system that makes the teams of a new pool whose configuration does not say, by the system that rates it.
+
+SynElo's source reads wins alone, and players follow its points.  Others are chosen for the teams they make.
+"""
+
 
 def create(name: str, /, **params: object) -> System[Any]:
     """Make a system without players; raises `RatingError` for an unknown system or a refused parameter.

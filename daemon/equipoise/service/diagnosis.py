@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from equipoise.game.port import Inspection, PeerStatus, one_line
+from equipoise.ratings import BALANCED_BY
 from equipoise.service.pool import Pool
 from equipoise.service.scheduler import JobStatus
 from equipoise.service.status import ServerStatus
@@ -59,6 +60,7 @@ def of_daemon(health: StoreHealth, pools: Iterable[Pool], jobs: Iterable[JobStat
             yield Finding(True, DAEMON, what, "the log says why the store did not take them; they are tried again")
     for pool in pools:
         yield from of_balance(pool)
+        yield from of_default(pool)
     for directory in {pool.ring.path.parent for pool in pools}:
         yield from of_disk(directory)
     for job in jobs:
@@ -89,6 +91,18 @@ def of_balance(pool: Pool) -> Iterator[Finding]:
     else:
         what = f"balance = {follower.name} of pool {pool.name} is being built, {pool.system.name} makes the teams"
         yield Finding(False, DAEMON, what, "it takes a second for a thousand rounds")
+
+
+def of_default(pool: Pool) -> Iterator[Finding]:
+    """The system that makes the teams of new pools like this one."""
+    better = BALANCED_BY.get(pool.system.name)
+    if pool.follower is None and better is not None:
+        what = f"pool {pool.name}: {pool.system.name} makes the teams, those of new pools are made by {better}"
+        advice = (
+            f'balance = "{better}" in [pool.{pool.name}] and a restart: fairer teams from then on, by all stored '
+            "rounds; the ratings that players see stay"
+        )
+        yield Finding(False, DAEMON, what, advice)
 
 
 def of_spread(pool: str, found: SpreadFound | None) -> Iterator[Finding]:

@@ -269,6 +269,9 @@ class Store(Listings, Protocol):
     async def measured(self, pool: str, limit: int) -> Sequence[MeasuredRound]:
         """The last rated rounds of a pool that are whole, with their participants, oldest first."""
 
+    async def plays_alone(self, pool: str) -> bool:
+        """Whether a pool has rated rounds, and no balance system predicted any of the last."""
+
     async def team_sizes(self, pool: str, limit: int) -> Sequence[TeamSize]:
         """How large the sides of these rounds were."""
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
+from urllib.parse import quote
 
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import Participant, Round, RoundId, ServerId
@@ -94,6 +97,29 @@ def predictions(db: sqlite3.Connection, pool: str, limit: int | None) -> list[Pr
     ).fetchall()
     score = {"a": 1.0, None: 0.5, "b": 0.0}
     return [Prediction(at, predicted, score[winner], known) for at, predicted, winner, known in reversed(found)]
+
+
+LATELY = 20
+"""Rounds by which a pool is known to have a balance system or none: it may have failed at some of them."""
+
+
+def plays_alone(db: sqlite3.Connection, pool: str) -> bool:
+    """Whether a pool has rated rounds, and no balance system predicted any of the last."""
+    found = db.execute(
+        "SELECT balance_prediction IS NULL FROM rounds "
+        "WHERE pool = ? AND prediction IS NOT NULL ORDER BY number DESC LIMIT ?",
+        (pool, LATELY),
+    ).fetchall()
+    return bool(found) and all(alone for (alone,) in found)
+
+
+def plays_alone_in(file: Path, pool: str) -> bool:
+    """The same of a store's file, which a daemon may have open; False where it cannot be told."""
+    try:
+        with closing(sqlite3.connect(f"file:{quote(str(file))}?mode=ro", uri=True)) as db:
+            return plays_alone(db, pool)
+    except sqlite3.Error:  # no store yet, or one that the daemon has to bring up to date or to complain of
+        return False
 
 
 def remember_if_newer(db: sqlite3.Connection, server: ServerId, memory: bytes, at: float) -> None:

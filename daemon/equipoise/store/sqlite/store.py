@@ -197,6 +197,9 @@ class SqliteStore(SqliteListings):
             found += await self._read(partial(measured.measured, page=page))
         return found
 
+    async def plays_alone(self, pool: str) -> bool:
+        return await self._read(lambda db: rounds.plays_alone(db, pool))
+
     async def team_sizes(self, pool: str, limit: int) -> Sequence[TeamSize]:
         return await self._read(lambda db: measured.team_sizes(db, pool, limit))
 
