@@ -56,10 +56,8 @@ def read_sources(path: Path) -> Sources:
             raise ConfigError(f"it stands in {files[name]} too: remove one of them", path=_key(name), file=file)
         try:
             own = _only_server(file)
-        except ConfigError:
-            if not os.path.lexists(file):
-                continue  # removed since the folder was listed
-            raise
+        except _Gone:
+            continue  # removed since the folder was listed
         files[name], together[name] = file, own
     return Sources({**tables, "server": together}, files)
 
@@ -148,12 +146,18 @@ def _table(server: str) -> str:
     return f"[server.{written(server)}]"
 
 
+class _Gone(ConfigError):
+    """There is no such file, nor a link to one that is missing."""
+
+
 def _parsed(file: Path) -> Raw:
     try:
         text = read_small(file).decode()
         tables = tomllib.loads(text)
     except OSError as error:
-        raise ConfigError(f"{error.strerror}{_ADVICE.get(type(error), '')}", file=file) from None
+        gone = isinstance(error, FileNotFoundError) and not file.is_symlink()
+        said = f"{error.strerror}{_ADVICE.get(type(error), '')}"
+        raise (_Gone if gone else ConfigError)(said, file=file) from None
     except ValueError as error:
         advice = "; is the file being written?" if "end of document" in str(error) else ""
         raise ConfigError(f"this is no TOML: {error}{advice}", file=file) from None
