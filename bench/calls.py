@@ -31,6 +31,7 @@ port = 0
 [store]
 directory = "{folder}/state"
 [pool.main]
+balance = "synelo"
 [server.bench]
 secret_file = "secret"
 """

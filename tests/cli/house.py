@@ -18,7 +18,7 @@ from urllib.request import Request, urlopen
 from tests.daemons import Forked, Running, address_of
 
 EQUIPOISE = Path(sys.executable).with_name("equipoise")
-ALONE = 'balance = "synelo"'
+ALONE = '\nbalance = "synelo"\n'
 """In place of what `init` writes: the pool's own system makes the teams."""
 UNPRIVILEGED = Path(__file__).parents[1] / "chaos" / "unprivileged.py"
 
@@ -52,7 +52,7 @@ class House:
         assert secret
         found = cls(folder, secret[1])
         # Most tests are about a pool whose own system makes the teams.
-        found.edit('balance = "joint"', ALONE)
+        found.edit('\nbalance = "joint"\n', ALONE)
         found.edit("port = 27500", f'port = 0\n\n[store]\ndirectory = "{folder}/state"')
         return found
 

@@ -45,7 +45,7 @@ def on_a_free_port(house: House) -> int:
 
 def test_where_all_is_right_it_says_so_and_its_exit_code_is_0(house: House) -> None:
     on_a_free_port(house)
-    house.edit(ALONE, 'balance = "joint"')
+    house.edit(ALONE, '\nbalance = "joint"\n')
     with serving(house) as (_, address):
         post(address, house.secret, posted({**HELLO, "plugin": equipoise.__version__}, seq=1))
         done = run("doctor", "--config", house.config)
@@ -135,12 +135,12 @@ def test_a_key_of_the_version_before_is_said_with_the_line_to_write_wherever_the
 def test_a_pool_of_an_older_version_keeps_what_makes_its_teams_and_is_offered_what_new_ones_have(house: House) -> None:
     on_a_free_port(house)
     offer = "pool main: synelo makes the teams, those of new pools are made by joint"
-    without = house.config.read_text().replace(f"{ALONE}\n", "")
+    without = house.config.read_text().replace(ALONE, "\n")
     house.config.write_text(without)
     with serving(house):
         assert offer not in said(house), "a new pool without the line is balanced by joint"
         assert list(keep_as_before(load(house.config, {}))) == []
-    house.config.write_text(without.replace("k_max = 12", f"k_max = 12\n{ALONE}"))
+    house.config.write_text(without.replace("k_max = 12", f"k_max = 12{ALONE}"))
     with serving(house) as (_, address):
         assert post(address, house.secret, posted(HELLO, ROUND, seq=1))["rounds"]
     house.config.write_text(without)

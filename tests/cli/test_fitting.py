@@ -51,7 +51,7 @@ def filled(house: House, rounds: int, spread: float = 0.8) -> None:
 
 def test_a_spread_that_the_rounds_exclude_is_proposed_with_the_line_to_write(house: House) -> None:
     filled(house, 300)
-    house.edit(ALONE, 'balance = "joint"')
+    house.edit(ALONE, '\nbalance = "joint"\n')
     house.config.write_text(house.config.read_text() + JOINT)
     alone = run("pool", "fit-spread", "--config", house.config)
     assert alone.returncode == 0, alone.stderr
@@ -75,7 +75,7 @@ def test_a_spread_that_the_rounds_exclude_is_proposed_with_the_line_to_write(hou
 def test_a_spread_that_the_rounds_allow_is_not_proposed(house: House) -> None:
     filled(house, 150)
     found = json.loads(run("pool", "fit-spread", "--json", "--config", house.config).stdout)["fit"]
-    house.edit(ALONE, 'balance = "joint"')
+    house.edit(ALONE, '\nbalance = "joint"\n')
     house.config.write_text(house.config.read_text() + JOINT.replace("0.05", f"{found['spread']:.3g}"))
     again = run("pool", "fit-spread", "--config", house.config)
     assert again.returncode == 1

@@ -92,7 +92,7 @@ def test_quality_shows_calibration_by_group_and_the_k_max_of_the_teams(house: Ho
 
 
 def test_quality_compares_the_system_that_makes_the_teams_with_the_one_that_is_shown(house: House) -> None:
-    house.edit(ALONE, 'balance = "joint"')
+    house.edit(ALONE, '\nbalance = "joint"\n')
     with played(house, 30, red=9, blu=1) as address:
         until = time.monotonic() + 60  # its predictions are stored behind the rounds
         while not (line := re.search(r"^balance .*over 30 rounds$", text := quality(house, address), re.MULTILINE)):
@@ -111,7 +111,7 @@ def test_quality_compares_the_system_that_makes_the_teams_with_the_one_that_is_s
 @pytest.mark.slow
 def test_quality_says_what_own_scores_count_for_once_they_predict_results(house: House) -> None:
     asyncio.run(recorded(house, matches(300, told=1.0)[0]))
-    house.edit(ALONE, 'balance = "joint"\nbalance_params = { spread = 0.5 }')
+    house.edit(ALONE, '\nbalance = "joint"\nbalance_params = { spread = 0.5 }\n')
     with serving(house) as (_, address):
         until = time.monotonic() + 60
         while "own scores" not in (text := quality(house, address)):

@@ -87,7 +87,7 @@ def test_a_rating_is_answered_with_all_that_a_look_at_the_player_shows(tmp_path:
     live = [name for name in ratings.SYSTEMS if ratings.create(name).live]
     known = {name for name in live if ratings.create(name).deviation(PlayerId(RED)) is not None}
     followed = {f"{name}-joint" for name in live if name != "joint"}
-    pools = "".join(f"[pool.{name}]\nsystem = '{name}'\n" for name in live)
+    pools = "".join(f"[pool.{name}]\nsystem = '{name}'\nbalance = '{name}'\n" for name in live)
     pools += "".join(f"[pool.{name}]\nsystem = '{name[:-6]}'\nbalance = 'joint'\n" for name in followed)
     assert {"joint", "trueskill", "glicko2"} <= known
     with running(tmp_path, CONFIG + pools) as daemon:
