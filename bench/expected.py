@@ -1,4 +1,4 @@
-"""Splits by expected square: what they cost, and what the search loses against trying everything and long annealing.
+"""Splits by mean and variance: what they cost, and what the search loses against trying everything and long annealing.
 
 `python -m bench expected` prints the tables; so does running this module. One thread for numpy's products.
 """
@@ -83,9 +83,17 @@ def problem(family: Family, rng: np.random.Generator, count: int) -> Problem:
 
 
 def solved(asked: Problem) -> tuple[Search, Numbers]:
-    """As a scramble is: the fewest moves within 0.01 of win probability."""
+    """As equal sides are: the fewest moves within 0.01 of win probability."""
     search = Search(asked, ())
     return search, search.cheapest(limit_of(search, 0.01, POINTS), asked.moves)
+
+
+def moving(asked: Problem) -> tuple[Search, Numbers]:
+    """As a scramble is: two players at least change side each way, and two at least stay."""
+    search = Search(asked, ())
+    found = search.moving(2)
+    assert found is not None
+    return search, found
 
 
 def milliseconds(asked: Problem, solve: Callable[[Problem], object]) -> float:
@@ -101,7 +109,7 @@ def speed() -> Iterator[str]:
     for count, target in ((24, "3 ms"), (32, ""), (64, "10 ms"), (100, "")):
         rng = np.random.default_rng(count)
         asked = [problem(family, rng, count) for family in FAMILIES for _ in range(5)]
-        for what, solve in (("least", lambda each: Search(each, ())), ("fewest moves", solved)):
+        for what, solve in (("least", lambda each: Search(each, ())), ("fewest moves", solved), ("due", moving)):
             times = [milliseconds(each, solve) for each in asked]
             yield f"| {what}, N = {count} | {statistics.median(times):.2f} | {max(times):.2f} | {target} |"
 
@@ -117,7 +125,7 @@ def tried() -> Iterator[str]:
         ways = -np.ones((len(chosen), count))
         np.put_along_axis(ways, chosen, 1.0, 1)
         for family in FAMILIES:
-            rng, missed, moved, lost = np.random.default_rng(count), 0, 0, [0.0]
+            rng, missed, moved, lost, due = np.random.default_rng(count), 0, 0, [0.0], [0.0]
             for _ in range(HARD // len(FAMILIES)):
                 asked = problem(family, rng, count)
                 search, found = solved(asked)
@@ -126,10 +134,14 @@ def tried() -> Iterator[str]:
                     missed += 1
                     lost.append(uneven(search, search.least) - uneven(search, ways[cost.argmin()]))
                 moves = (ways * np.array(asked.current) < 0).sum(1)[cost <= limit_of(search, 0.01, POINTS)]
+                crossing = ((ways < 0) & (np.array(asked.current) > 0)).sum(1)
+                right = (crossing >= 2) & (crossing <= count // 2 - 2)
+                best = ways[right][cost[right].argmin()]
+                due.append(uneven(search, moving(asked)[1]) - uneven(search, best))
                 moved += (found * np.array(asked.current) < 0).sum() > moves.min()
             yield (
                 f"| {family.what}, N = {count} | {missed} of {HARD // len(FAMILIES)} | {max(lost):.4f} |"
-                f" {moved} of {HARD // len(FAMILIES)} |"
+                f" {moved} of {HARD // len(FAMILIES)} | {sum(one > 1e-9 for one in due)}, {max(due):.4f} |"
             )
 
 
@@ -167,7 +179,7 @@ def long_annealing() -> Iterator[str]:
 def main() -> None:
     print("milliseconds | median | worst | target")
     print(*speed(), sep="\n")
-    print("against trying everything | missed | unevenness lost, worst | more moves than needed")
+    print("against trying everything | missed | unevenness lost, worst | more moves than needed | due: missed, worst")
     print(*tried(), sep="\n")
     print(f"against annealing of {STEPS} steps, as win probability | median | worst")
     print(*long_annealing(), sep="\n")

@@ -1,4 +1,4 @@
-"""A system whose errors are correlated, as one Gaussian that the test gives: what splits by expected square ask for."""
+"""A system whose errors are correlated, as one Gaussian that the test gives: what splits by mean and variance need."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from equipoise.balancing import answer, match_of
-from equipoise.balancing.means import chance_at_equal_numbers
+from equipoise.balancing.means import FEW_WHO_CAME, chance_at_equal_numbers
 from equipoise.core.asks import AskMoves, AskSplit, AskSwitch, CacheSplits, Purpose
 from equipoise.core.effects import RecordRound
 from equipoise.core.events import MovesSolved, SolveFailed, SplitsCached, SplitSolved, SwitchJudged
@@ -51,7 +51,7 @@ def random_ask(random: Random) -> tuple[AskSplit, dict[PlayerId, float]]:
         Entry(PlayerId(f"bot:{number}"), random.choice(tuple(Side))) for number in range(random.choice((0, 0, 0, 1, 2)))
     ]
     pool = tuple(humans + bots)
-    bench = random.random() < 0.5
+    bench, few_came = random.random() < 0.5, sum(entry.waiting for entry in humans) <= FEW_WHO_CAME
     half = len(pool) // 2
     purpose = random.choice((Purpose.SCRAMBLE, Purpose.EQUAL_SIDES))
     ratings = {entry.id: float(random.choice((1000, random.randint(500, 2500)))) for entry in humans}
@@ -65,6 +65,7 @@ def random_ask(random: Random) -> tuple[AskSplit, dict[PlayerId, float]]:
         {entry.id: random.randint(0, 2) for entry in humans},
         random.choice((0.0, 0.01, 0.05)),
         frozenset(random.sample([entry.id for entry in humans], random.choice((0, 0, 1)))),
+        each_way=random.choice((0, 1, 2)) if purpose is Purpose.SCRAMBLE and few_came else 0,
     )
     return ask, ratings | {entry.id: 1000.0 for entry in bots}
 

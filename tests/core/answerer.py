@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, permutations
 
@@ -30,6 +32,8 @@ from equipoise.core.events import (
 from equipoise.core.model import Entry, PlayerId, PlayerSummary, Side, Split
 from equipoise.core.outlook import Outlook
 
+GIVEN_UP = 0.02
+"""Unevenness that a scramble may give up to move people."""
 POINTS_PER_CHANCE = 4 * 2400
 """Slope of the logistic at even sides, for Θ = 2400: 0.01 of win probability is 96 points."""
 
@@ -126,7 +130,8 @@ def _duel(entries: Sequence[Entry], side_skills: SideSkills) -> Split:
 def _preferred(ask: AskSplit, side_skills: SideSkills, points_per_chance: float) -> Split | None:
     """Within the tolerance of the optimum: the cheapest bench, then the fewest moves, then the least difference.
 
-    Equal sides choose the bench first, without a tolerance, and are then as balanced as that bench allows.
+    Equal sides choose the bench first, without a tolerance, and are then as balanced as that bench allows. A scramble
+    has the least difference with its bench, or of those with more moves one that is about as even.
     """
     allowed = [split for split in _splits(ask.entries, {ask.sizes, ask.sizes[::-1]}) if _meets(ask, split)]
     if not allowed:
@@ -140,7 +145,31 @@ def _preferred(ask: AskSplit, side_skills: SideSkills, points_per_chance: float)
         allowed = [split for split in allowed if set(split.bench) == bench]
     least = min(abs(difference(split, *side_skills)) for split in allowed)
     limit = least + ask.tolerance * points_per_chance
-    return min((split for split in allowed if abs(difference(split, *side_skills)) <= limit), key=order)
+    within = [split for split in allowed if abs(difference(split, *side_skills)) <= limit]
+    if ask.purpose is not Purpose.SCRAMBLE:
+        return min(within, key=order)
+
+    def off(split: Split) -> tuple[float, int]:
+        return abs(difference(split, *side_skills)), _moved(ask, split)
+
+    def uneven(split: Split) -> float:
+        return abs(math.tanh(difference(split, *side_skills) / points_per_chance * 2) / 2)
+
+    best = min(within, key=lambda split: (_bench_cost(ask, split), *off(split)))
+    same = [split for split in allowed if set(split.bench) == set(best.bench)]
+    for each_way in range(ask.each_way, 0, -1):
+        moving = [split for split in same if least_leaving(ask, split) >= each_way]
+        if moving and uneven(other := min(moving, key=off)) <= uneven(best) + GIVEN_UP + 1e-9:
+            return other
+    return best
+
+
+def least_leaving(ask: AskSplit, split: Split) -> int:
+    """Of those who stand on a side now and play: how many leave or do not leave it, where these are fewest."""
+    counts = Counter(
+        (entry.side, there is entry.side) for entry in ask.entries if entry.side and (there := split.side_of(entry.id))
+    )
+    return min(counts[side, stays] for side in Side for stays in (True, False))
 
 
 def _splits(entries: Sequence[Entry], sizes: set[tuple[int, int]]) -> Iterator[Split]:

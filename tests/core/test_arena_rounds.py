@@ -364,7 +364,9 @@ def test_who_sits_out_by_a_scramble_that_moves_nobody_reads_so_and_no_other_team
     session = evening("ab|cd|e")
     play(session, [(0.0, command("scramble", "next"))])
     asked = question(play(session, [(1.0, started("ab|cd|e"))]))
-    effects = play(session, [(1.0, answer(asked, RATINGS | {PlayerId("e"): 500.0}))])
+    effects = play(
+        session, [(1.0, answer(asked, dict(zip(ids("abcde"), (2000.0, 500.0, 1850.0, 650.0, 100.0), strict=True))))]
+    )
     assert [each.text.phrase for each in of(Say, effects)] == [Phrase.SHUFFLE_NEEDLESS]
     assert of(Tell, effects) == [Tell(PlayerId("e"), (Text(Phrase.BENCHED),))]
     assert of(AskSplit, effects) == []

@@ -12,6 +12,7 @@ from equipoise.core.effects import Assign, Effect, Lock, LogDecision, Say, Tell,
 from equipoise.core.model import Entry, Mode, OrderId, PlayerId, Split, SplitCache
 from equipoise.core.outlook import Outlook
 from equipoise.core.phrases import Phrase, Text
+from equipoise.core.rules import Rules, ScrambleRules
 from equipoise.core.session import Session
 from equipoise.core.triggers import Tally
 from tests.core.answerer import answer, difference
@@ -79,6 +80,7 @@ def test_a_due_scramble_is_carried_out_in_the_freeze_time_of_the_next_round() ->
         (2, 2),
         dict.fromkeys("abcd", 0),
         0.01,
+        each_way=1,
     )
     teams = split("ad|bc")
     script: list[tuple[float, e.Event]] = [
@@ -489,18 +491,35 @@ def test_a_scramble_unlocks_the_players_it_does_not_place() -> None:
 # The answerer, which these tests use instead of the solver, is right.
 
 
-def test_the_split_within_the_tolerance_moves_fewest() -> None:
+def test_equal_sides_move_fewest_within_the_tolerance_and_a_scramble_has_the_least_difference() -> None:
     pool = roster("ab|cd").entries
     ratings = dict(zip(ids("abcd"), (2050.0, 2040.0, 2000.0, 2020.0), strict=True))
 
-    def best(tolerance: float) -> Split:
-        question = AskSplit(Purpose.SCRAMBLE, 0, SHUTOUT, KOTH, pool, (2, 2), dict.fromkeys(ids("abcd"), 0), tolerance)
-        found = answer(question, ratings)
+    def best(purpose: Purpose) -> Split:
+        found = answer(AskSplit(purpose, 0, SHUTOUT, KOTH, pool, (2, 2), dict.fromkeys(ids("abcd"), 0), 0.01), ratings)
         assert isinstance(found, e.SplitSolved)
         return found.split
 
-    assert best(0.01) == split("ab|cd")
-    assert abs(difference(best(0.0), ratings)) < abs(difference(best(0.01), ratings))
+    assert best(Purpose.EQUAL_SIDES) == split("ab|cd")
+    assert abs(difference(best(Purpose.SCRAMBLE), ratings)) == 10.0
+
+
+@pytest.mark.parametrize(
+    ("sides", "tolerance", "each_way"),
+    [("ab|cd", 0.01, 1), ("abcde|fghijk", 0.01, 1), ("abcdef|ghijkl", 0.01, 2), ("abcdef|ghijkl", 0.0, 0)],
+)
+def test_a_scramble_moves_two_each_way_from_six_a_side_on_and_nobody_by_the_sources_rules(
+    sides: str, tolerance: float, each_way: int
+) -> None:
+    assert asked_of(sides, tolerance).each_way == each_way
+
+
+def asked_of(sides: str, tolerance: float) -> AskSplit:
+    """What the session asks when a scramble is due."""
+    game = Game(Mode.KOTH, sides, dict.fromkeys(sides, 1000.0), Rules(scramble=ScrambleRules(tolerance=tolerance)))
+    game.happens(started(game.stands()), went_live("r1", game.stands()))
+    (asked,) = (each for each in game.happens(command("scramble", "now", by=None)) if isinstance(each, AskSplit))
+    return asked
 
 
 # Who is held.

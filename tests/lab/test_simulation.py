@@ -305,28 +305,28 @@ def test_overconfidence_is_given_over_time_and_for_the_second_half() -> None:
 
 
 GOLDEN = (
-    (Scenario(rounds=100), 0.720144217543992, 0.21251983946804104, 0.059708509637987774, 0.24291031418168035),
+    (Scenario(rounds=100), 0.6805667173662908, 0.2108068686663438, 0.06676069581570286, 0.24819277546146143),
     (
         Scenario(rounds=60, smurfs=1, throwers=2, parties=2, slots=13, side_advantage=0.1, map_spread=0.2),
-        *(0.6433758883580754, 0.23699590939558743, 0.08134642356241234, 0.23713008998395033),
+        *(0.6084297672516088, 0.22484430119179213, 0.10518934081346423, 0.23830651941280256),
     ),
     (
         Scenario(rounds=60, mode=Mode.KOTH),
-        *(0.6716241363628609, 0.20770633794324905, 0.040444091990483745, 0.22003979330942783),
+        *(0.6899299455921764, 0.2184757849575189, 0.08564631245043616, 0.24804402420774754),
     ),
 )
-"""Of `simulate synelo` before it had scores, evenings and a system for balance: the same seed is the same pool."""
+"""Of `simulate synelo` since due scrambles move people: the same seed is the same pool."""
 LATER = (
     (
         Scenario(rounds=120, attendance=Visits.EVENINGS, scores=0.35, score_offset=0.5),
-        *("trueskill", "elo", 0.6560796635609447, 0.1968040421226416, 0.07390562819783968, 0.24325302878310717),
+        *("trueskill", "elo", 0.6564061570367115, 0.19433484694602293, 0.09721432632177374, 0.24032702019364977),
     ),
     (
         Scenario(rounds=120, mode=Mode.PAYLOAD, parties=3, stay=10.0, slots=16, people=40),
-        *("synelo", None, 0.6578833107861684, 0.20108027926540945, 0.08434547908232119, 0.23890975878456625),
+        *("synelo", None, 0.6430279059997414, 0.21481474518309665, 0.19298245614035087, 0.23470949904060445),
     ),
 )
-"""What was shown and what balanced, before people came inside rounds and what players notice was measured."""
+"""What was shown and what balanced, since due scrambles move people."""
 
 
 @pytest.mark.parametrize(("scenario", "favourite", "reachable", "assigned", "brier"), GOLDEN)

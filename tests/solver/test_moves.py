@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 from itertools import combinations
 
 import pytest
 
 from equipoise.core.model import Side
 from equipoise.errors import SplitError
-from equipoise.solver import fewest_moves, greedy_swaps
+from equipoise.solver import fewest_moves, greedy_swaps, new_teams
 
 A, B = Side.A, Side.B
 
@@ -113,3 +114,33 @@ def test_teams_without_players_and_lists_of_wrong_length_are_refused() -> None:
         greedy_swaps([1, 2], [A])
     with pytest.raises(SplitError, match="2 values on side A, but 1 on side B"):
         fewest_moves([1, 2], [A, B], values_b=[1])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_new_teams_are_the_nearest_in_which_so_many_leave_each_side_and_as_many_stay(seed: int) -> None:
+    rng = random.Random(seed)
+    for _ in range(60):
+        n, each_way, target = rng.randint(4, 10), rng.choice((1, 2)), rng.choice((0, 7))
+        values = [rng.randint(0, 40) for _ in range(n)]
+        present = [rng.choice((A, B)) for _ in range(n)]
+        came = rng.sample(range(n), rng.choice((0, 1)))
+        movable = [i for i in range(n) if rng.random() < 0.9]
+        possible: list[tuple[int, int]] = []
+        for on_a in combinations(range(n), n // 2):
+            moved = [i for i in range(n) if (present[i] is A) is not (i in on_a)]
+            counts = [
+                sum(present[i] is side and i not in came and (i in moved) is leaves for i in range(n))
+                for side in (A, B)
+                for leaves in (True, False)
+            ]
+            if min(counts) >= each_way and {*moved} <= {*movable} - {*came}:
+                difference = sum(value if i in on_a else -value for i, value in enumerate(values))
+                possible.append((abs(difference - target), len(moved)))
+
+        asked = partial(new_teams, values, present, each_way, size_a=n // 2, target=target, movable=movable, came=came)
+        if not possible:
+            with pytest.raises(SplitError):
+                asked()
+            continue
+        teams = asked()
+        assert (abs(teams.difference - target), teams.moves) == min(possible)

@@ -18,6 +18,13 @@ QUANTILES = tuple(NormalDist().inv_cdf((n + 0.5) / 200) for n in range(200))
 CERTAIN = 1e-9
 """Predictions nearer to 0 or 1 are cut to this: their log-odds would be infinite."""
 
+MEAN_WEIGHT = 10.0
+"""Even first, then surest: the square of the mean difference weighs this much more than its variance.
+
+At 1 the cost of sides is the expected square of their true difference. That prefers sides that are known to be 60 : 40
+to unknown ones that are 50 : 50, and the present sides are always the best known (docs/findings.md).
+"""
+
 NO_PLAYERS: frozenset[PlayerId] = frozenset()
 
 Values = tuple[list[float], list[float]]

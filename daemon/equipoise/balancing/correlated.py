@@ -11,8 +11,8 @@ from typing import Any
 
 from equipoise.balancing.chances import NO_PLAYERS, Values, on_both_sides, on_field
 from equipoise.balancing.expected import Problem, Search, Sides, Toll, all_evened, limit_of
-from equipoise.balancing.means import even_difference, match_to_even
-from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, ShuffleTerms
+from equipoise.balancing.means import EQUAL, can_leave, even_difference, leave, match_to_even, renewed, unevenness
+from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, Purpose, ShuffleTerms
 from equipoise.core.model import Context, Entry, Mode, PlayerId, Side, Split
 from equipoise.ratings.system import Covariance, SkillContext, System
 from equipoise.solver import Assignment, Pin
@@ -24,6 +24,8 @@ A tolerance of the predicted chance costs little in truth while ratings are unsu
 given up, and a hundredth is half of what the choice of a split can gain at all.
 """
 
+Named = tuple[tuple[PlayerId, ...], tuple[PlayerId, ...]]
+"""The players of both sides."""
 STANDS: dict[Side | None, int] = {Side.A: 1, Side.B: -1, None: 0}
 PINS = {Side.A: Pin.A, Side.B: Pin.B}
 
@@ -76,7 +78,10 @@ class Known:
 
 
 def playing(ask: AskSplit, found: Assignment, values: Values, system: System[Any]) -> Split:
-    """The sides of those whom an assignment lets play: the fewest moves within the tolerance of the best."""
+    """The sides of those whom an assignment lets play.
+
+    A due scramble has the least cost, and moves whom people expect it to; else the fewest move within the tolerance.
+    """
     order = sorted((*found.a, *found.b))
     entries = [ask.entries[index] for index in order]
     players, known = [entry.id for entry in entries], Known(system, ask.context)
@@ -91,9 +96,29 @@ def playing(ask: AskSplit, found: Assignment, values: Values, system: System[Any
         current=[STANDS[entry.side] for entry in entries],
     )
     search = Search(problem, [[1 if index in found.a else -1 for index in order]])
-    limit = known.limit(search, _named(players, search.sides(search.least)), ask.tolerance)
-    a, b = _named(players, search.sides(search.cheapest(limit, problem.moves)))
+    if ask.purpose is Purpose.SCRAMBLE:
+        limit = known.limit(search, _named(players, search.sides(search.least)), EQUAL / OF_TOLERANCE)
+        a, b = _scrambled(ask, search, limit, entries, system)
+    else:
+        limit = known.limit(search, _named(players, search.sides(search.least)), ask.tolerance)
+        a, b = _named(players, search.sides(search.cheapest(limit, problem.moves)))
     return Split(a, b, tuple(ask.entries[index].id for index in sorted(found.bench)))
+
+
+def _scrambled(ask: AskSplit, search: Search, limit: float, entries: Sequence[Entry], system: System[Any]) -> Named:
+    """The sides of a due scramble, with the fewest moves of those that cost as little; `limit`: what that is."""
+    players = [entry.id for entry in entries]
+    found = _named(players, search.sides(search.cheapest(limit, search.problem.moves)))
+
+    def attempt(each_way: int) -> Named | None:
+        if leave(entries, found[0], each_way):
+            return found
+        row = search.moving(each_way)
+        return None if row is None else _named(players, search.sides(row))
+
+    return renewed(
+        found, can_leave(entries, ask.each_way), attempt, lambda sides: unevenness(system, ask.context, *sides)
+    )
 
 
 def crossing(ask: AskMoves, moved: Sequence[int], system: System[Any]) -> tuple[PlayerId, ...]:
@@ -233,6 +258,6 @@ def _of(values: Values, order: Sequence[int]) -> Values:
     return [on_a[index] for index in order], [on_b[index] for index in order]
 
 
-def _named(players: Sequence[PlayerId], sides: Sequence[int]) -> tuple[tuple[PlayerId, ...], tuple[PlayerId, ...]]:
+def _named(players: Sequence[PlayerId], sides: Sequence[int]) -> Named:
     a, b = (tuple(one for one, side in zip(players, sides, strict=True) if side == stand) for stand in (1, -1))
     return a, b

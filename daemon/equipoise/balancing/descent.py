@@ -6,6 +6,7 @@ operations on arrays.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -57,6 +58,32 @@ class Form:
 
 
 @dataclass(frozen=True)
+class Leaving:
+    """How many players leave a side: at least so many, and of those who stand there as many stay."""
+
+    stand: Numbers
+    """Of each unit, the players who stand there now."""
+    side: int
+    least: int
+
+    def of(self, rows: Rows) -> Numbers:
+        """How many leave, for every row."""
+        return np.asarray((self.side * rows < 0) @ self.stand)
+
+    @property
+    def most(self) -> float:
+        """How many may leave."""
+        return float(self.stand.sum()) - self.least
+
+    def close(self, changes: Numbers, rows: Rows) -> None:
+        """Forbid the swaps after which too few leave, or too many; `changes` is what `Form.swaps` gives."""
+        left, more = self.of(rows), self.side * (self.stand[:, None] - self.stand)
+        for at_end, wrong in ((left <= self.least, more < 0), (left >= self.most, more > 0)):
+            ended = np.flatnonzero(at_end)
+            changes[ended] = np.where(wrong, np.inf, changes[ended])
+
+
+@dataclass(frozen=True)
 class Descent:
     """Best-improvement swaps: first `toll` falls, then `cost`, which never rises above the limit of its row.
 
@@ -71,6 +98,8 @@ class Descent:
     toll: Form | None = None
     capped: Form | None = None
     cap: float = np.inf
+    leaving: Sequence[Leaving] = ()
+    """Of the rows that it is given all must be `left`."""
 
     def run(self, starts: Rows, *, limit: float = np.inf, until: float = -np.inf) -> Rows:
         """Every start after its swaps: a row is done when none helps, or when its cost is at most `until`.
@@ -98,9 +127,18 @@ class Descent:
         if self.capped is not None:
             left = self.cap - self.capped.of(rows) + 0.5
             changes[self.capped.swaps(rows, self._room(rows)) > left[:, None, None]] = np.inf
+        for count in self.leaving:
+            count.close(changes, rows)
         return changes
 
-    def _best(self, rows: Rows, slack: Numbers, into: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+    def left(self, rows: Rows) -> Rows:
+        """The rows in which as many leave each side as have to."""
+        for count in self.leaving:
+            left = count.of(rows)
+            rows = rows[(left >= count.least) & (left <= count.most)]
+        return rows
+
+    def _best(self, rows: Rows, slack: Numbers, into: Numbers) -> tuple[NDArray[Any], Numbers, Numbers]:
         """Of every row the best swap, by what it changes the cost, and by what it is better."""
         rank = changes = self.swaps(rows, into)
         if self.toll is not None:

@@ -1,8 +1,9 @@
-"""Sides by expected square: players who all play, placed so that the true difference is expected to be small; numpy.
+"""Sides that are even, and known to be: players who all play, placed by mean and variance of the difference; numpy.
 
-Skills are known with errors that depend on each other. So the least difference of what is known is not the best, but
-the least E[D²]: the square of the expected difference, and its variance. That is a quadratic problem. It is solved by
-swaps from many starts: the answer is good and not proven (docs/solver.md has the loss that was measured).
+Skills are known with errors that depend on each other. So of sides whose known difference is small those are better
+whose true one is, too: the cost is `MEAN_WEIGHT` times the square of the mean difference, and its variance. That is a
+quadratic problem. It is solved by swaps from many starts: the answer is good and not proven (docs/solver.md has the
+loss that was measured).
 
 Who plays is decided before, by the exact solver and what is known alone: a newcomer's variance benches no player.
 """
@@ -17,7 +18,8 @@ from zlib import crc32
 
 import numpy as np
 
-from equipoise.balancing.descent import Descent, Form, Numbers, Rows
+from equipoise.balancing.chances import MEAN_WEIGHT
+from equipoise.balancing.descent import Descent, Form, Leaving, Numbers, Rows
 from equipoise.balancing.starts import Placing, distinct
 from equipoise.ratings.system import Covariance
 from equipoise.solver import Budget, Pin
@@ -27,7 +29,7 @@ WORK = 1 << 16
 FEWEST, MOST = 16, 64
 """Starts."""
 HASTY = 8
-"""Starts for each of many sides."""
+"""Starts for each of many sides, and where much is known already."""
 KICKED = 2
 """How often the best sides are disturbed and improved again; once where there are as many starts as there may be."""
 QUANTILES = np.array([NormalDist().inv_cdf((n + 0.5) / 100) for n in range(100)])
@@ -50,13 +52,13 @@ def unevenness(lead: float, variance: float) -> float:
 def cost_at(uneven: float, lead: float, variance: float) -> float:
     """The cost of sides that are so uneven because their mean difference is larger than this lead; in log-odds.
 
-    >>> round(cost_at(0.231, 0.0, 0.0), 2), cost_at(0.5, 0.0, 1.0)
-    (1.0, inf)
+    >>> round(cost_at(0.231, 0.0, 0.0), 1), cost_at(0.5, 0.0, 1.0)
+    (10.0, inf)
     """
     leads = abs(lead) + STEPS
     spread = math.sqrt(max(variance, 0.0)) * QUANTILES
     found = np.abs(np.tanh((leads[:, None] + spread) / 2)).mean(1) / 2
-    return float(np.interp(uneven, found, leads, right=np.inf)) ** 2 + variance
+    return MEAN_WEIGHT * float(np.interp(uneven, found, leads, right=np.inf)) ** 2 + variance
 
 
 @dataclass(frozen=True)
@@ -171,6 +173,27 @@ class Search:
         rows[np.arange(len(rows)), one], rows[np.arange(len(rows)), other] = -1, 1
         return np.concatenate([self.present, rows])
 
+    def moving(self, each_way: int) -> Rows | None:
+        """The units' sides with the least cost of those in which so many players at least leave each side, or None.
+
+        As many at least do not leave it. Of sides with equal cost those with the fewest moves.
+        """
+        stand = [np.array([side == here for side in self.problem.current], dtype=float) for here in (1, -1)]
+        counts = [Leaving(self.member @ each, side, each_way) for each, side in zip(stand, (1, -1), strict=True)]
+        descent = replace(self.descent, leaving=counts)
+        minima = descent.left(self.minima)  # they are minima here, too
+        starts = [self.placing.kicked(row, HASTY) for row in (self.least, self.present[0])]
+        starts.append(self.placing.random(HASTY if len(minima) else self.count))
+        rows = np.concatenate([minima, descent.run(descent.left(np.concatenate(starts)))])
+        if not len(rows):
+            return None
+        best = rows[self.cost.of(rows).argmin()]
+        rows = np.concatenate([rows, descent.run(descent.left(self.placing.kicked(best, HASTY)))])
+        rows = np.concatenate([rows, -rows]) if self.placing.mirrors else rows
+        cost = self.cost.of(rows)
+        rows = rows[cost <= cost.min() + self.cost.grain]
+        return np.asarray(rows[self.toll(self.problem.moves).of(rows).argmin()])
+
     def toll(self, toll: Toll) -> Form:
         """A toll as a form of the units' sides."""
         on_a, on_b = np.array(toll.per_side, dtype=float).T
@@ -205,7 +228,7 @@ class Search:
         return np.asarray(np.sign(self.member @ fixed))
 
     def _cost(self, weights: Numbers, lacking: int) -> Form:
-        """E[D²]; values are taken from their mean, so that the squares of large numbers do not hide small ones."""
+        """Values are taken from their mean, so that the squares of large numbers do not hide small ones."""
         problem, (size_a, size_b) = self.problem, self.problem.sizes
         on_a, on_b = np.array(problem.values, dtype=float)
         worth = self.member @ (on_a + on_b) / 2
@@ -217,7 +240,8 @@ class Search:
         self.worth = worth - mean * weights
         self.ahead = (on_a - on_b).sum() / 2 - target + (0.0 if lacking else mean * (size_a - size_b))
         self.covariance = self.member @ np.array(problem.covariance, dtype=float) @ self.member.T
-        return Form(self.covariance + np.outer(self.worth, self.worth), -self.ahead * self.worth, self.ahead**2)
+        mean_square = MEAN_WEIGHT * np.outer(self.worth, self.worth)
+        return Form(self.covariance + mean_square, -MEAN_WEIGHT * self.ahead * self.worth, MEAN_WEIGHT * self.ahead**2)
 
 
 def limit_of(
@@ -244,7 +268,7 @@ def all_evened(
     if not given:
         return []
     worth, known = np.array(values, dtype=float) - np.mean(values), np.array(covariance, dtype=float)
-    cost = Form(known + np.outer(worth, worth), np.zeros_like(worth), 0.0)
+    cost = Form(known + MEAN_WEIGHT * np.outer(worth, worth), np.zeros_like(worth), 0.0)
     draw = np.random.default_rng(crc32(cost.matrix.tobytes()))
     more = max(1, min(HASTY, WORK // len(worth) ** 2 // len(given)) - 1)
     starts = np.repeat(np.array(given, dtype=float)[:, None], 1 + more, axis=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from equipoise.balancing.chances import deviation_of, field_skills
+from equipoise.balancing.chances import MEAN_WEIGHT, deviation_of, field_skills
 from equipoise.balancing.means import chance_at_equal_numbers, even_difference, match_to_even
 from equipoise.core.asks import AskSide, AskSwitch
 from equipoise.core.model import Side
@@ -15,7 +15,7 @@ DIGITS = 3
 
 
 def side_of_joiner(ask: AskSide, system: System[Any]) -> Side:
-    """The side on which they leave the least expected square of the difference; of equal ones the one they want."""
+    """The side on which they leave the least cost; of equal ones the one they want."""
 
     def order(side: Side) -> tuple[float, bool]:
         return round(_cost(ask, side, system), DIGITS), side is not ask.wanted
@@ -39,7 +39,9 @@ def _cost(ask: AskSide, side: Side, system: System[Any]) -> float:
     on_a, on_b = field_skills(system, ask.context, a, b, ask.commanders)
     lead = sum(on_a) - sum(on_b) - even_difference(system, ask.context, a, b, ask.commanders)
     # Independent errors add as much on either side.
-    return lead**2 + (_variance(match_to_even(ask.context, a, b, ask.commanders), system) if system.correlated else 0.0)
+    return MEAN_WEIGHT * lead**2 + (
+        _variance(match_to_even(ask.context, a, b, ask.commanders), system) if system.correlated else 0.0
+    )
 
 
 def _variance(match: Match, system: System[Any]) -> float:

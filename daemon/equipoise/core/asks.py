@@ -108,6 +108,8 @@ class AskSplit:
     """The player who asked for a dry run; None: the console."""
     dry: bool = False
     """Only shown: no order follows."""
+    each_way: int = 0
+    """Players who at least change side, each way, and as many who at least stay, while that is about as even."""
     terms: ShuffleTerms | None = None
     """What a shuffle chooses by; None for the other purposes."""
 

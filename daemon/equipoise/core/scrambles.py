@@ -38,6 +38,9 @@ from equipoise.core.state import Effects, State
 MAX_ATTEMPTS = 3
 """Assignments per freeze: players may come and leave while a split is solved, but teams must not change for ever."""
 
+LARGE_SIDE = 6
+"""Players on a side from which on a due scramble moves two each way at least, below it one."""
+
 _KINDS: dict[Purpose, DecisionKind] = {
     Purpose.DUEL: "duel",
     Purpose.SCRAMBLE: "scramble",
@@ -218,8 +221,16 @@ def _question(state: State, purpose: Purpose, reason: Text) -> AskSplit:
         bench_costs(roster, state.memory.benched),
         state.rules.scramble.tolerance if state.rules.arena.swaps or purpose is not Purpose.EQUAL_SIDES else inf,
         _must_play(state, purpose, sum(sizes) - sum(entry.stays for entry in entries)),
+        each_way=_each_way(state, sizes) if purpose is Purpose.SCRAMBLE else 0,
         terms=wishes.terms(state) if purpose is Purpose.SHUFFLE else None,
     )
+
+
+def _each_way(state: State, sizes: tuple[int, int]) -> int:
+    """How many players a due scramble moves at least, each way: people expect new teams. SynElo's rules do not."""
+    if not state.rules.scramble.tolerance:
+        return 0
+    return 2 if min(sizes) >= LARGE_SIDE else 1
 
 
 def _must_play(state: State, purpose: Purpose, places: int) -> frozenset[PlayerId]:

@@ -17,7 +17,7 @@ good assignment, and a `Gap` that bounds what is missing.
 
 from equipoise.solver.budget import Budget
 from equipoise.solver.model import Assignment, Gap, Pin, Rebalance, Splits, Transfer
-from equipoise.solver.moves import Frontier, fewest_moves, greedy_swaps
+from equipoise.solver.moves import Frontier, fewest_moves, greedy_swaps, new_teams
 from equipoise.solver.shuffle import shuffle
 from equipoise.solver.splits import best_split, preferred_splits, splits
 from equipoise.solver.transfer import transfer
@@ -34,6 +34,7 @@ __all__ = [
     "best_split",
     "fewest_moves",
     "greedy_swaps",
+    "new_teams",
     "preferred_splits",
     "shuffle",
     "splits",

@@ -101,13 +101,53 @@ def fewest_moves(
     return Trades(teams, target, movable, resolution, budget or Budget()).frontier()
 
 
+def new_teams(
+    values: Sequence[float],
+    current: Sequence[Side | None],
+    each_way: int,
+    *,
+    size_a: int,
+    values_b: Sequence[float] | None = None,
+    target: float = 0,
+    movable: Collection[int] | None = None,
+    came: Collection[int] = (),
+    budget: Budget | None = None,
+) -> Rebalance:
+    """The teams nearest to the target that at least `each_way` players leave on each side, and as many do not leave.
+
+    So neither the present teams nor their mirror image come out. Of those that are as near the fewest players move.
+    Side A has `size_a` players then. Those who `came` stay where they are now, and nobody counts them as moved or as
+    staying. `SplitError` when there are no such teams.
+
+    >>> new_teams([9, 7, 2, 1], [Side.A, Side.B, Side.B, Side.A], 1, size_a=2).moved
+    (0, 1)
+    """
+    teams = Teams.of(values, current, values_b)
+    movable = {*range(len(values))} if movable is None else movable
+    stand = tuple(sum(i not in came for i in side) for side in (teams.a, teams.b))
+    leave = range(each_way, stand[0] - each_way + 1), range(each_way, stand[1] - each_way + 1)
+    movable = [i for i in movable if i not in came]
+    return Trades(teams, target, movable, None, budget or Budget(), leave, [size_a]).frontier().steps[-1]
+
+
 class Trades:
     """The subsets of each side that may move, by their size."""
 
     def __init__(
-        self, teams: Teams, target: float, movable: Collection[int], resolution: float | None, budget: Budget
+        self,
+        teams: Teams,
+        target: float,
+        movable: Collection[int],
+        resolution: float | None,
+        budget: Budget,
+        leave: tuple[range, range] | None = None,
+        sizes_a: Collection[int] | None = None,
     ) -> None:
         self.teams, self.aim, self.budget = teams, target, budget
+        self.leave = leave
+        """How many may leave A and B; None: however many."""
+        players = len(teams.a) + len(teams.b)
+        self.sizes_a = (players // 2, players - players // 2) if sizes_a is None else sizes_a
         self.from_a = [i for i in teams.a if i in movable]
         self.from_b = [i for i in teams.b if i in movable]
         self.allowed = self._by_moves()
@@ -165,11 +205,11 @@ class Trades:
         return self._rebalance(leaving, coming)
 
     def _by_moves(self) -> list[list[tuple[int, int]]]:
-        """The numbers of players who may leave A and B so that the sizes differ by at most one, fewest moves first."""
-        present, players = len(self.teams.a), len(self.teams.a) + len(self.teams.b)
+        """The numbers of players who may leave A and B so that the sizes are right, fewest moves first."""
         allowed: dict[int, list[tuple[int, int]]] = {}
         for out, back in product(range(len(self.from_a) + 1), range(len(self.from_b) + 1)):
-            if present - out + back in (players // 2, players - players // 2):
+            leave = self.leave is None or (out in self.leave[0] and back in self.leave[1])
+            if leave and len(self.teams.a) - out + back in self.sizes_a:
                 allowed.setdefault(out + back, []).append((out, back))
         if not allowed:
             raise SplitError("too few players are movable to even out the sides")

@@ -15,7 +15,7 @@ from equipoise.solver import Assignment, Budget, Gap, Pin, Splits, preferred_spl
 LENGTH_BYTES = 4
 EXACT_SHARE = 0.5
 """Of the time, for the exact answer that a search by expected square starts from."""
-SEARCHING = "swaps by expected square"
+SEARCHING = "swaps"
 STANDS: dict[Side | None, int] = {Side.A: 1, Side.B: -1, None: 0}
 
 
@@ -31,7 +31,7 @@ class SplitQuestion(msgspec.Struct, frozen=True, kw_only=True):
     tolerances: dict[int, float] = {}
     """By team size, in points; empty where there are no preferences."""
     covariance: tuple[tuple[float, ...], ...] | None = None
-    """Of the values, in points squared: then the expected square of the true difference is least."""
+    """Of the values, in points squared: then sides are made that are known to be even."""
     log_odds: dict[int, float] = {}
     """By team size, the points that are one log-odds; needed with a covariance."""
 
@@ -82,7 +82,7 @@ def _exact(asked: SplitQuestion, clock: Callable[[], float], until: float) -> Sp
 
 
 def _expected(asked: SplitQuestion, covariance: Sequence[Sequence[float]], exact: Assignment) -> Assignment:
-    """The sides of those whom the exact answer lets play that have the least expected square."""
+    """The sides of those whom the exact answer lets play that have the least cost."""
     # numpy is loaded where a question needs it.
     from equipoise.balancing.expected import Problem, Search, limit_of
 
