@@ -10,7 +10,7 @@ import pytest
 
 from equipoise.balancing import answer, match_of
 from equipoise.balancing.means import FEW_WHO_CAME, chance_at_equal_numbers
-from equipoise.core.asks import AskMoves, AskSplit, AskSwitch, CacheSplits, Purpose
+from equipoise.core.asks import AskMoves, AskSplit, AskSwitch, CacheSplits, Purpose, SwapTerms
 from equipoise.core.effects import RecordRound
 from equipoise.core.events import MovesSolved, SolveFailed, SplitsCached, SplitSolved, SwitchJudged
 from equipoise.core.model import Context, Entry, Mode, PlayerId, Presence, Role, Side, Span, Split
@@ -90,6 +90,35 @@ def test_a_split_is_as_good_as_the_best_of_all(seed: int) -> None:
     if isinstance(solved, SplitSolved) and isinstance(expected, SplitSolved):
         assert quality(ask, solved.split, ratings) == quality(ask, expected.split, ratings)
         assert solved.difference == answerer.difference(solved.split, ratings)
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_swaps_of_sides_that_are_too_uneven_are_as_good_as_the_best_of_all(seed: int) -> None:
+    random = Random(seed)
+    count = random.choice((4, 6, 7, 10, 12))
+    entries = tuple(Entry(player(number), tuple(Side)[number % 2]) for number in range(count))
+    ratings = {entry.id: float(random.randint(500, 2500)) for entry in entries}
+    stay = frozenset(random.sample([entry.id for entry in entries], random.choice((0, 0, 2))))
+    cost = dict.fromkeys(random.sample([entry.id for entry in entries], random.choice((0, 0, 3))), 2)
+    terms = SwapTerms((0.42, 0.58), (0.45, 0.55), stay, cost)
+    ask = AskSplit(Purpose.TOO_UNEVEN, 1, REASON, KOTH, entries, (count // 2, count - count // 2), {}, 0.0, swaps=terms)
+    # The next to join is a newcomer, and goes to the smaller side.
+    newcomer = Entry(player(99), Side.B) if count % 2 else None
+    whole = (
+        replace(ask, entries=(*entries, newcomer), swaps=replace(terms, stay=stay | {player(99)})) if newcomer else ask
+    )
+
+    solved, expected = answer(ask, system_of(ratings)), answerer.answer(whole, ratings | {player(99): 1000.0})
+
+    assert isinstance(solved, SplitSolved)
+    assert isinstance(expected, SplitSolved)
+    assert solved.before is not None
+    assert solved.after is not None
+    assert expected.after is not None
+    moved = [one for one in solved.moved() if one in ratings]
+    assert stay.isdisjoint(moved)
+    assert sum(cost.get(one, 1) for one in moved) == sum(cost.get(one, 1) for one in expected.moved())
+    assert abs(solved.after.chance - 0.5) == pytest.approx(abs(expected.after.chance - 0.5))
 
 
 def test_where_bots_stand_in_the_way_of_one_side_the_other_is_the_larger() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
 
 from equipoise.core.asks import (
     Ask,
@@ -17,6 +17,7 @@ from equipoise.core.asks import (
     CacheSplits,
     LoadSummaries,
     Purpose,
+    SwapTerms,
 )
 from equipoise.core.events import (
     Answer,
@@ -78,6 +79,8 @@ def _chance(split: Split, ratings: Ratings, on_b: Ratings | None, points_per_cha
 def _solved(ask: AskSplit, side_skills: SideSkills, points_per_chance: float) -> SplitSolved | SolveFailed:
     if ask.purpose is Purpose.SHUFFLE:
         return _shuffled(ask, side_skills, points_per_chance)
+    if ask.swaps is not None:
+        return _swapped(ask, ask.swaps, side_skills, points_per_chance)
     duels = ask.purpose is Purpose.DUEL
     best = _duel(ask.entries, side_skills) if duels else _preferred(ask, side_skills, points_per_chance)
     if best is None:
@@ -118,6 +121,41 @@ def _shuffled(ask: AskSplit, side_skills: SideSkills, points_per_chance: float) 
     best = min(allowed or possible, key=order)
     now = Split(*(tuple(entry.id for entry in ask.entries if entry.side is side) for side in Side))
     return SplitSolved(ask, best, difference(best, *side_skills), *map(Outlook.alone, (chance(now), chance(best))))
+
+
+def _swapped(ask: AskSplit, terms: SwapTerms, side_skills: SideSkills, points_per_chance: float) -> SplitSolved:
+    """One or two pairs change places: the cheapest that reach the even chances, else each with three points."""
+    here = tuple(tuple(entry.id for entry in ask.entries if entry.side is side) for side in Side)
+    rest = tuple(entry.id for entry in ask.entries if entry.side is None)
+
+    def chance(split: Split) -> float:
+        return 1 / (1 + math.exp(-4 * difference(split, *side_skills) / points_per_chance))
+
+    def swaps(pairs: int) -> Iterator[tuple[int, Split]]:
+        free = [[player for player in side if player not in terms.stay] for side in here]
+        for one, other in product(*(combinations(side, pairs) for side in free)):
+            a = tuple(player for player in here[0] if player not in one) + other
+            b = tuple(player for player in here[1] if player not in other) + one
+            yield sum(terms.cost.get(player, 1) for player in one + other), Split(a, b, rest)
+
+    def off(split: Split) -> float:
+        return abs(chance(split) - 0.5)
+
+    def solved(split: Split) -> SplitSolved:
+        outlooks = map(Outlook.alone, (chance(now), chance(split)))
+        return SplitSolved(ask, split, difference(split, *side_skills), *outlooks)
+
+    now, best = Split(*here, rest), Split(*here, rest)
+    if terms.fair_band[0] <= chance(now) <= terms.fair_band[1]:
+        return solved(now)
+    for pairs in (1, 2):
+        found = [*swaps(pairs)]
+        if reaching := [each for each in found if terms.even[0] <= chance(each[1]) <= terms.even[1]]:
+            return solved(min(reaching, key=lambda each: (each[0], off(each[1])))[1])
+        nearest = min((split for _, split in found), key=off, default=now)
+        if off(best) - off(nearest) >= 0.03:
+            best = nearest
+    return solved(best)
 
 
 def _duel(entries: Sequence[Entry], side_skills: SideSkills) -> Split:

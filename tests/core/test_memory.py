@@ -7,7 +7,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.core.memory import MOST_REMEMBERED, Benched, HeldSide, Memory
+from equipoise.core.memory import MOST_REMEMBERED, MOVED_SECONDS, Benched, HeldSide, Memory
 from equipoise.core.model import Mode, PlayerId, RoundId, Side
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import AutobalanceRules, LockRules, Rules, VoteRules
@@ -66,7 +66,7 @@ def test_whatever_was_stored_nothing_holds_longer_than_its_rule_says(
         assert held.holds(lock_end) == until_scramble
         assert held.side is locks[player].side
     spare = rules.autobalance.spare_minutes * 60
-    assert memory.without_expired(now + spare + 1e-3, spare).moved == {}
+    assert memory.without_expired(now + max(spare, MOVED_SECONDS) + 1e-3, spare).moved == {}
     assert not now + rules.vote.cooldown_minutes * 60 < memory.no_vote_before
     assert memory.restored(now, rules) == memory
 
@@ -82,9 +82,17 @@ def test_what_was_stored_by_a_right_clock_stays_as_it_was() -> None:
 
 
 def test_expired_locks_and_old_moves_are_dropped() -> None:
-    memory = Memory(locks={ANN: HeldSide(A, 60.0), BOB: HeldSide(B, 61.0)}, moved={ANN: 0.0, BOB: 1.0})
+    moved = {ANN: 0.0, BOB: 1.0}
+    memory = Memory(locks={ANN: HeldSide(A, 60.0), BOB: HeldSide(B, 61.0)}, moved=moved, moved_before=moved)
     kept = memory.without_expired(60.0, spare_seconds=60.0)
-    assert (kept.locks.keys(), kept.moved) == ({BOB}, {BOB: 1.0})
+    assert (kept.locks.keys(), kept.moved) == ({BOB}, moved), "moves count for half an hour"
+    kept = memory.without_expired(MOVED_SECONDS, spare_seconds=60.0)
+    assert (kept.moved, kept.moved_before) == ({BOB: 1.0}, {BOB: 1.0})
+
+
+def test_the_last_two_moves_of_a_player_are_known() -> None:
+    memory = Memory().move(ANN, 1.0).move(ANN, 2.0).move(BOB, 3.0).move(ANN, 4.0)
+    assert (memory.moved, memory.moved_before) == ({BOB: 3.0, ANN: 4.0}, {ANN: 2.0})
 
 
 def test_when_sides_are_switched_locks_and_streak_follow_the_players() -> None:

@@ -46,7 +46,7 @@ REMEMBERED = Memory(
     pending=DUE,
     locks={PlayerId("a"): HeldSide(A, 500.0), PlayerId("b"): HeldSide(B, None), PlayerId("c"): HeldSide(B, 40.0)},
     benched={PlayerId("a"): Benched(2, 6)},
-    moved={PlayerId("d"): 30.0, PlayerId("e"): -900.0},
+    moved={PlayerId("d"): 30.0, PlayerId("e"): -1900.0},
     orders=12,
 )
 

@@ -312,21 +312,21 @@ GOLDEN = (
     ),
     (
         Scenario(rounds=60, mode=Mode.KOTH),
-        *(0.6899299455921764, 0.2184757849575189, 0.08564631245043616, 0.24804402420774754),
+        *(0.6471261519543845, 0.2554226045919951, 0.09357652656621729, 0.2466217233606507),
     ),
 )
-"""Of `simulate synelo` since due scrambles move people: the same seed is the same pool."""
+"""Of `simulate synelo` since due scrambles move people and sides are evened between rounds: the same seed is the same pool."""
 LATER = (
     (
         Scenario(rounds=120, attendance=Visits.EVENINGS, scores=0.35, score_offset=0.5),
-        *("trueskill", "elo", 0.6564061570367115, 0.19433484694602293, 0.09721432632177374, 0.24032702019364977),
+        *("trueskill", "elo", 0.6659247465265173, 0.18754048806118817, 0.10119386014781126, 0.24194578686180487),
     ),
     (
         Scenario(rounds=120, mode=Mode.PAYLOAD, parties=3, stay=10.0, slots=16, people=40),
-        *("synelo", None, 0.6430279059997414, 0.21481474518309665, 0.19298245614035087, 0.23470949904060445),
+        *("synelo", None, 0.6966174433202329, 0.19318309122078475, 0.21862348178137653, 0.236106305353559),
     ),
 )
-"""What was shown and what balanced, since due scrambles move people."""
+"""What was shown and what balanced, since due scrambles move people and sides are evened between rounds."""
 
 
 @pytest.mark.parametrize(("scenario", "favourite", "reachable", "assigned", "brier"), GOLDEN)

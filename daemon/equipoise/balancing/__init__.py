@@ -16,8 +16,9 @@ from equipoise.balancing.chances import Values, chance, field_skills, on_both_si
 from equipoise.balancing.joins import judged_switch, side_of_joiner
 from equipoise.balancing.means import best, who_plays
 from equipoise.balancing.shuffles import friends_decide, shuffled
+from equipoise.balancing.swaps import evened
 from equipoise.core import model as core
-from equipoise.core.asks import AskChance, AskMoves, AskSide, AskSplit, AskSwitch, CacheSplits, Purpose
+from equipoise.core.asks import AskChance, AskMoves, AskSide, AskSplit, AskSwitch, CacheSplits, Purpose, SwapTerms
 from equipoise.core.bench import duel
 from equipoise.core.effects import RecordRound
 from equipoise.core.events import (
@@ -74,6 +75,8 @@ def answer(ask: Question, system: System[Any]) -> Solved:
 
 
 def _split(ask: AskSplit, system: System[Any]) -> SplitSolved:
+    if ask.swaps is not None:
+        return _swapped(ask, ask.swaps, system)
     players = [entry.id for entry in ask.entries]
     a, b = (tuple(entry.id for entry in ask.entries if entry.side is side) for side in Side)
     commanders = frozenset(entry.id for entry in ask.entries if entry.commander)
@@ -95,6 +98,12 @@ def _split(ask: AskSplit, system: System[Any]) -> SplitSolved:
         spread_after=_spread(there),
         friends=ask.purpose is Purpose.SHUFFLE and friends_decide(ask, split, commanders, system),
     )
+
+
+def _swapped(ask: AskSplit, terms: SwapTerms, system: System[Any]) -> SplitSolved:
+    split, before, after = evened(ask, terms, system)
+    there = field_skills(system, ask.context, split.a, split.b, frozenset())
+    return SplitSolved(ask, split, sum(there[0]) - sum(there[1]), before, after, spread_after=_spread(there))
 
 
 def _evened(ask: AskSplit, system: System[Any]) -> Split:

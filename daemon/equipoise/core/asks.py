@@ -40,6 +40,8 @@ class Purpose(Enum):
     EQUAL_SIDES = "equal_sides"
     """Arena between scrambles: the bench is chosen first, by its cost and as if no other player moved; then the fewest
     moves that bring the difference within the tolerance of the least that this bench allows."""
+    TOO_UNEVEN = "too_uneven"
+    """As few swaps of two players as bring the win probability back (`SwapTerms`)."""
     SHUFFLE = "shuffle"
     """NS2: all play, commanders keep their side, and the fewest moves make the sides even (`ShuffleTerms`)."""
 
@@ -87,6 +89,22 @@ class ShuffleTerms:
 
 
 @dataclass(frozen=True, slots=True)
+class SwapTerms:
+    """What sides that are too uneven choose by; chances are those of the players alone, at equal numbers.
+
+    Inside `fair_band` nobody moves. Else those one or two pairs change places that cost least of the ones that reach
+    `even`; where none does, each pair has to gain three points.
+    """
+
+    fair_band: tuple[float, float]
+    even: tuple[float, float]
+    stay: frozenset[PlayerId] = frozenset()
+    """Players who may not change side."""
+    cost: Mapping[PlayerId, int] = field(default_factory=dict)
+    """Of a player's move, where it is not 1."""
+
+
+@dataclass(frozen=True, slots=True)
 class AskSplit:
     """Answered by `SplitSolved` or `SolveFailed`. `entries` holds bots too, who stay on their side."""
 
@@ -112,6 +130,8 @@ class AskSplit:
     """Players who at least change side, each way, and as many who at least stay, while that is about as even."""
     terms: ShuffleTerms | None = None
     """What a shuffle chooses by; None for the other purposes."""
+    swaps: SwapTerms | None = None
+    """What sides that are too uneven choose by; None for the other purposes."""
 
 
 @dataclass(frozen=True, slots=True)

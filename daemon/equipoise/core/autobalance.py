@@ -66,7 +66,7 @@ def movable(
     """The players who may be moved, from the first tiers that have as many as are needed.
 
     Tier 0 is free to move, tier 1 would lose a building or a charged medigun, tier 2 was moved recently
-    (`recently`). `never` could not be moved when it was tried.
+    (`recently`). `never` could not be moved when it was tried, or was moved often enough.
 
     >>> ann, bob = Entry(PlayerId("ann"), Side.A, building=True), Entry(PlayerId("bob"), Side.A)
     >>> [[entry.id for entry in movable((ann, bob), n, frozenset(), frozenset())] for n in (1, 2)]
@@ -221,9 +221,8 @@ def drop(state: State) -> Effects:
 
 
 def _candidates(state: State, gap: Gap, now: float) -> tuple[Entry, ...]:
-    spare = state.rules.autobalance.spare_minutes * 60
-    recently = frozenset(player for player, at in state.memory.moved.items() if now - at < spare)
-    return movable(state.roster.on(gap.larger), gap.count, recently, state.unmovable)
+    never = state.unmovable | state.moved_twice(now)
+    return movable(state.roster.on(gap.larger), gap.count, state.lately_moved(now), never)
 
 
 def _question(state: State, gap: Gap, candidates: tuple[Entry, ...]) -> AskMoves:

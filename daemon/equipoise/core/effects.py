@@ -125,6 +125,7 @@ DecisionKind = Literal[
     "scramble",
     "duel",
     "equal_sides",
+    "too_uneven",
     "shuffle",
     "alone",
     "pending",

@@ -26,6 +26,9 @@ written with every round, and a map may last for weeks."""
 HEAVIEST_WISH = 8
 """How much more than a new wish one may weigh that was denied again and again."""
 
+MOVED_SECONDS = 1800.0
+"""Nobody is moved three times within so long, but by new teams."""
+
 COUNTED_ROUNDS = 32
 """How many ids of counted rounds are kept: far more than a script's ring of unsent rounds holds."""
 
@@ -76,7 +79,9 @@ class Memory:
     locks: Mapping[PlayerId, HeldSide] = field(default_factory=dict)
     benched: Mapping[PlayerId, Benched] = field(default_factory=dict)
     moved: Mapping[PlayerId, float] = field(default_factory=dict)
-    """When autobalance last moved a player; kept across maps."""
+    """When a player was last moved by autobalance, or because sides were too uneven; kept across maps."""
+    moved_before: Mapping[PlayerId, float] = field(default_factory=dict)
+    """When they were moved the time before that."""
     orders: int = 0
     """Orders given so far, which makes their ids unique."""
     enabled: bool = True
@@ -106,6 +111,7 @@ class Memory:
             map,
             mode,
             moved=self.moved,
+            moved_before=self.moved_before,
             orders=self.orders,
             enabled=self.enabled,
             wishes=self.wishes,
@@ -136,9 +142,12 @@ class Memory:
         return replace(self, locks=_newest(locks))
 
     def move(self, player: PlayerId, now: float) -> Memory:
-        """Note that autobalance has moved a player."""
+        """Note that a player was moved, not by new teams."""
         moved = {other: at for other, at in self.moved.items() if other != player}
-        return replace(self, moved=_newest({**moved, player: now}))
+        before = {other: at for other, at in self.moved_before.items() if other != player}
+        if player in self.moved:
+            before[player] = self.moved[player]
+        return replace(self, moved=_newest({**moved, player: now}), moved_before=_newest(before))
 
     def want(self, player: PlayerId, wanted: WantedSide | None) -> Memory:
         """Note a player's wish; None: they have none any more."""
@@ -175,9 +184,11 @@ class Memory:
         """
         lock_end, vote = now + rules.lock.minutes * 60, now + rules.vote.cooldown_minutes * 60
         locks = {player: self._held_until(lock_end, held) for player, held in self.locks.items()}
-        moved = {player: at if at < now else now for player, at in self.moved.items()}
+        moved, before = (
+            {player: at if at < now else now for player, at in each.items()} for each in (self.moved, self.moved_before)
+        )
         no_vote_before = self.no_vote_before if self.no_vote_before < vote else vote
-        remembered = replace(self, locks=locks, moved=moved, no_vote_before=no_vote_before)
+        remembered = replace(self, locks=locks, moved=moved, moved_before=before, no_vote_before=no_vote_before)
         return remembered._within_bounds()
 
     def _within_bounds(self) -> Memory:
@@ -193,10 +204,13 @@ class Memory:
         return held if held.until is not None and held.until < latest else replace(held, until=latest)
 
     def without_expired(self, now: float, spare_seconds: float) -> Memory:
-        """Drop expired locks, and moves that are longer ago than `spare_seconds`."""
+        """Drop expired locks, and moves that are longer ago than `spare_seconds` and half an hour."""
+        least = now - max(spare_seconds, MOVED_SECONDS)
         locks = {player: held for player, held in self.locks.items() if held.holds(now)}
-        moved = {player: at for player, at in self.moved.items() if now - at < spare_seconds}
-        return replace(self, locks=locks, moved=moved)
+        moved, before = (
+            {player: at for player, at in each.items() if at > least} for each in (self.moved, self.moved_before)
+        )
+        return replace(self, locks=locks, moved=moved, moved_before=before)
 
 
 def _newest(noted: Mapping[PlayerId, Value]) -> dict[PlayerId, Value]:

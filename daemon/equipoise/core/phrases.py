@@ -28,6 +28,7 @@ class Phrase(Enum):
     # Why a player plays, waits or is moved.
     REASON_DUEL = "round 1 is a duel between the two closest ratings"
     REASON_EQUAL_SIDES = "players who waited come in, and the sides are made equal"
+    REASON_TOO_UNEVEN = "the sides were too uneven"
     REASON_GAP = "{1} against {2}: this move leaves the sides closest in skill"
     REASON_JOIN_SMALLER = "that side has fewer players"
     REASON_JOIN_WEAKER = "that leaves the sides closest in skill"
@@ -49,6 +50,8 @@ class Phrase(Enum):
     SHUFFLED_UNEVEN = "Teams are shuffled ({4}), but not even: {5}. Players moved: {1}. Win chance of {2}: {3} %."
     SHUFFLE_NEEDLESS = "Teams stay as they are: {3}. Win chance of {1}: {2} %."
     SHUFFLE_RESTARTS = "Teams are shuffled: the round starts again."
+    TOO_UNEVEN_TWO = "{1} had {2} %: {3} and {4} change sides."
+    TOO_UNEVEN_FOUR = "{1} had {2} %: {3}, {4}, {5} and {6} change sides."
     SCRAMBLE_PENDING = "New teams at the next round start: {1}."
     SCRAMBLE_WAITS = "New teams as soon as {2} players are here: {1}."
     # Why teams are as even, or as uneven, as they are.

@@ -9,8 +9,9 @@ In arena a freeze has *candidates*: the players who were eligible when it began.
 who come later wait. Only if teams have to be made again, because a candidate left or a side is empty, the late players
 take part too. All others who stand on a side, because they are late or have no class, go to the bench.
 
-Three purposes, in this order: arena's opening duel, a scramble that is due, and in arena sides of equal size, so that
-players who sat out the last round come in. NS2 has one of its own, the shuffle (`core.shuffles`).
+Four purposes, in this order: arena's opening duel, a scramble that is due, in arena sides of equal size, so that
+players who sat out the last round come in, and the swaps of sides that are too uneven (`core.too_uneven`). NS2 has one
+of its own, the shuffle (`core.shuffles`).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import dist, inf, log, sqrt
 
-from equipoise.core import cached_splits, shuffles, wishes
+from equipoise.core import cached_splits, shuffles, too_uneven, wishes
 from equipoise.core.asks import AskSplit, Moment, Purpose
 from equipoise.core.bench import (
     bench_costs,
@@ -45,6 +46,7 @@ _KINDS: dict[Purpose, DecisionKind] = {
     Purpose.DUEL: "duel",
     Purpose.SCRAMBLE: "scramble",
     Purpose.EQUAL_SIDES: "equal_sides",
+    Purpose.TOO_UNEVEN: "too_uneven",
     Purpose.SHUFFLE: "shuffle",
 }
 
@@ -163,7 +165,7 @@ def _needed(state: State) -> tuple[Purpose, Text] | None:
         return Purpose.SCRAMBLE, state.memory.pending
     if state.arena and not _sides_are_equal(state):
         return Purpose.EQUAL_SIDES, Text(Phrase.REASON_EQUAL_SIDES)
-    return None
+    return (Purpose.TOO_UNEVEN, Text(Phrase.REASON_TOO_UNEVEN)) if too_uneven.needed(state) else None
 
 
 def _duels(state: State) -> bool:
@@ -223,6 +225,7 @@ def _question(state: State, purpose: Purpose, reason: Text) -> AskSplit:
         _must_play(state, purpose, sum(sizes) - sum(entry.stays for entry in entries)),
         each_way=_each_way(state, sizes) if purpose is Purpose.SCRAMBLE else 0,
         terms=wishes.terms(state) if purpose is Purpose.SHUFFLE else None,
+        swaps=too_uneven.terms(state) if purpose is Purpose.TOO_UNEVEN else None,
     )
 
 
@@ -275,6 +278,9 @@ def _ask_again(state: State, question: AskSplit) -> Effects:
 def _order(state: State, event: SplitSolved) -> Effects:
     if event.ask.purpose in _SCRAMBLES and not event.moved():
         return _without_moves(state, event)
+    if event.ask.purpose is Purpose.TOO_UNEVEN and not event.moved():
+        state.even_version = state.version
+        return in_freeze(state)
     first = shuffles.first(state, event.ask.moment) if state.ns2 else ()
     order = state.next_order()
     state.attempts += 1
@@ -356,6 +362,8 @@ def done(state: State, answer: OrderDone, now: float) -> Effects:
         event = replace(event, split=_with_stayed(state, event.split, answer.stayed), after=None)
         state.hold(answer.stayed)
     split = event.split
+    if event.ask.purpose is Purpose.TOO_UNEVEN:
+        return (*too_uneven.carried_out(state, event, split, now), *kept(answer.stayed, answer.order, said=True))
     unlocked = _scrambled(state, split) if scrambled else ()
     locked = _make_teams(state, split, now)
     chosen = shuffles.done(state, event) if event.ask.purpose is Purpose.SHUFFLE else ()

@@ -15,7 +15,7 @@ from equipoise.core.bench import eligible_count
 from equipoise.core.effects import Effect, Lock, Move
 from equipoise.core.events import Phase, SideWanted, SplitSolved, Stayed
 from equipoise.core.maps import MapLevel, level_of
-from equipoise.core.memory import HeldSide, Memory
+from equipoise.core.memory import MOVED_SECONDS, HeldSide, Memory
 from equipoise.core.model import (
     MOST_PLAYERS,
     Entry,
@@ -94,7 +94,8 @@ class State:
     teams_made: bool = False
     """A split was carried out in this freeze: the players who wait now are its bench and have not sat out yet."""
     even_version: int | None = None
-    """NS2: the roster version of this freeze at which a shuffle found that no player has to move."""
+    """The roster version of this freeze at which it was found that no player has to move: for a shuffle, or because
+    the sides are too uneven."""
     moves: dict[OrderId, Move] = field(default_factory=dict)
     """Moves that the script has not confirmed yet."""
     asked_moves: AskMoves | None = None
@@ -303,6 +304,15 @@ class State:
         """The player's lock, unless it has expired."""
         held = self.memory.locks.get(player)
         return held if held is not None and held.holds(now) else None
+
+    def lately_moved(self, now: float) -> frozenset[PlayerId]:
+        """Players who were moved a short time ago: others come first."""
+        spare = self.rules.autobalance.spare_minutes * 60
+        return frozenset(player for player, at in self.memory.moved.items() if now - at < spare)
+
+    def moved_twice(self, now: float) -> frozenset[PlayerId]:
+        """Players who were moved twice in the last half hour: they are not moved a third time."""
+        return frozenset(player for player, at in self.memory.moved_before.items() if now - at < MOVED_SECONDS)
 
     def lock(self, sides: Mapping[PlayerId, Side], now: float) -> Effects:
         """Lock placed players: in arena until the next scramble, elsewhere for the minutes of the rules; 0: none."""

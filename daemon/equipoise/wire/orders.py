@@ -40,7 +40,7 @@ class Assign(Order, frozen=True, tag="assign"):
     """Who goes to side B."""
     bench: tuple[str, ...]
     moment: Literal["freeze", "now"]
-    purpose: Literal["duel", "scramble", "equal_sides", "shuffle"]
+    purpose: Literal["duel", "scramble", "equal_sides", "too_uneven", "shuffle"]
     """Of a scramble or shuffle all players read the reason when it is done; of the others, only those who are moved."""
 
 

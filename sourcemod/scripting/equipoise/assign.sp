@@ -71,7 +71,8 @@ void Assign_Obey(JSONObject order)
 		}
 		else
 		{
-			JSONObject reason = Read_Object(order, "reason");
+			// Where the sides were too uneven, one line for all says who changes side, and why.
+			JSONObject reason = StrEqual(purpose, "too_uneven") ? null : Read_Object(order, "reason");
 			Apply(plan, reason, stayed);
 			delete reason;
 		}

@@ -1,0 +1,155 @@
+"""Sides that have run away are evened between two rounds: whom the session lets change sides, and what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from equipoise.core import events as e
+from equipoise.core.asks import AskSplit, Purpose
+from equipoise.core.effects import Assign, Effect, Lock, LogDecision, Say
+from equipoise.core.model import Mode, PlayerId, PlayerSummary
+from equipoise.core.phrases import Phrase, Text
+from equipoise.core.rules import ArenaRules, Rules, ScrambleRules, Triggers
+from tests.core.answerer import POINTS_PER_CHANCE
+from tests.core.game import Game
+from tests.core.scripts import A, assigned, command, ids, of, roster
+
+FAR = dict(zip("abcdefgh", (1900.0, 1800.0, 1300.0, 1200.0, 1100.0, 1000.0, 900.0, 800.0), strict=True))
+"""A is ahead by 2,400 points, 73 %; with a and h in each other's place by 200, 52 %."""
+
+
+def evening(
+    text: str = "abcd|efgh",
+    ratings: Mapping[str, float] = FAR,
+    *,
+    rounds: int = 50,
+    mode: Mode = Mode.KOTH,
+    rules: Rules | None = None,
+) -> Game:
+    """A first round was played, with captures on both sides; all players have so many rated rounds."""
+    only_chance = rules or Rules(triggers={mode.value: Triggers(chance=True)})
+    game = Game(mode, text, ratings, only_chance)
+    game.happens(known(ratings, rounds))
+    game.round(A)
+    return game
+
+
+def known(ratings: Mapping[str, float], rounds: int) -> e.SummariesLoaded:
+    return e.SummariesLoaded(tuple(PlayerSummary(PlayerId(one), rating, rounds) for one, rating in ratings.items()))
+
+
+def said(effects: list[Effect]) -> list[Text]:
+    return [effect.text for effect in effects if isinstance(effect, Say)]
+
+
+def test_the_fewest_swaps_that_make_the_sides_even_are_ordered_and_said_in_one_line() -> None:
+    game = evening()
+    effects = game.start()
+
+    order = assigned(effects)
+    assert (order.purpose, order.reason) == (Purpose.TOO_UNEVEN, Text(Phrase.REASON_TOO_UNEVEN))
+    moved = [one for one in ids("abcdefgh") if order.split.side_of(one) is not roster("abcd|efgh").get(one).side]  # type: ignore[union-attr]
+    assert len(moved) in (2, 4)
+    phrase = Phrase.TOO_UNEVEN_TWO if len(moved) == 2 else Phrase.TOO_UNEVEN_FOUR
+    assert said(effects) == [Text(phrase, ("RED", "73", *(f"@{one}" for one in said_names(effects))))]
+    assert {f"@{one}" for one in moved} == set(said(effects)[0].args[2:])
+    assert {lock.player for lock in effects if isinstance(lock, Lock)} == set(moved)
+    (logged,) = (each for each in effects if isinstance(each, LogDecision))
+    assert (logged.kind, logged.players) == ("too_uneven", tuple(moved))
+    after = sum(FAR[one] if order.split.side_of(PlayerId(one)) is A else -FAR[one] for one in FAR)
+    assert abs(after) / POINTS_PER_CHANCE <= 0.05 + 1e-9
+    assert game.session.memory.tally.streak == 1, "it is no scramble"
+    assert game.session.memory.moved.keys() == set(moved)
+
+
+def said_names(effects: list[Effect]) -> list[str]:
+    return [str(arg).removeprefix("@") for arg in said(effects)[0].args[2:]]
+
+
+def test_nothing_happens_inside_the_band_and_before_a_round_was_counted() -> None:
+    even = dict.fromkeys("abcdefgh", 1000.0) | {"a": 1500.0}
+    assert of((Assign, Say), evening(ratings=even).start()) == []
+    game = Game(Mode.KOTH, "abcd|efgh", FAR, Rules(triggers={"koth": Triggers(chance=True)}))
+    game.happens(known(FAR, 50))
+    assert of((Assign, Say), game.start()) == []
+
+
+@pytest.mark.parametrize(("who", "armed"), [("abc", False), ("abcd", True)])
+def test_it_is_armed_when_half_of_those_on_the_sides_have_ten_rounds(who: str, armed: bool) -> None:
+    game = evening(rounds=9)
+    game.happens(known({one: FAR[one] for one in who}, 10))
+    assert bool(of(Assign, game.start())) is armed
+
+
+def test_who_is_immune_or_held_stays_and_out_of_reach_every_pair_gains_three_points() -> None:
+    game = evening()
+    game.roster = roster("abcd|efgh", immune="abc", held="h")
+    game.look()
+    moved = {*assigned(game.start()).split.a} ^ set(ids("abcd"))
+    assert moved == set(ids("dg")), "61 % with them is not even, and gains more than three points"
+    nobody = evening()
+    nobody.roster = roster("abcd|efgh", immune="abcd")
+    nobody.look()
+    assert of((Assign, Say), nobody.start()) == []
+
+
+def test_a_scramble_that_is_due_takes_its_place() -> None:
+    game = evening()
+    game.happens(command("scramble", "next", by=None))
+    assert [order.purpose for order in of(Assign, game.start())] == [Purpose.SCRAMBLE]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        Rules(triggers={"koth": Triggers()}),
+        Rules(triggers={"koth": Triggers(chance=True)}, scramble=ScrambleRules(min_players=10)),
+        Rules(triggers={"koth": Triggers(chance=True)}, scramble=ScrambleRules(fair_band=(0.2, 0.8))),
+    ],
+)
+def test_the_configuration_can_forbid_it(rules: Rules) -> None:
+    assert of((Assign, Say), evening(rules=rules).start()) == []
+
+
+def test_in_arena_equal_sides_are_evened_and_those_that_were_just_made_are_left_alone() -> None:
+    everyone = Rules(arena=ArenaRules(round_one="everyone"), triggers={"arena": Triggers(chance=True)})
+    game = evening(mode=Mode.ARENA, rules=everyone)
+    assert assigned(game.start()).purpose is Purpose.TOO_UNEVEN
+    other = evening(mode=Mode.ARENA, rules=everyone)
+    other.roster = roster("abcd|efg|h")
+    other.look()
+    assert [order.purpose for order in of(Assign, other.start())] == [Purpose.EQUAL_SIDES]  # type: ignore[union-attr]
+
+
+def test_a_lately_moved_player_counts_twice_and_one_who_was_moved_twice_in_half_an_hour_stays() -> None:
+    game = evening()
+    first = {*assigned(game.start()).split.a} ^ set(ids("abcd"))
+    game.open()
+    game.end(A)
+    game.happens(e.RosterSeen(game.now, roster("abcd|efgh")))
+    game.roster = roster("abcd|efgh")
+    second = {*assigned(game.start()).split.a} ^ set(ids("abcd"))
+    assert second != first, "others come first"
+    game.open()
+    game.end(A)
+    memory = game.session.memory
+    assert len(memory.moved) > len(first)
+    for player in ids("abcdefgh"):
+        memory = memory.move(player, game.now - 10).move(player, game.now)
+    game.session.state.memory = memory
+    game.roster = roster("abcd|efgh")
+    game.look()
+    assert of(Assign, game.start()) == []
+    game.session.state.memory = replace(memory, moved_before=dict.fromkeys(memory.moved_before, game.now - 1801.0))
+    game.open()
+    game.end(A)
+    assert of(Assign, game.start()) != []
+
+
+def test_the_question_is_asked_once_for_the_same_players() -> None:
+    game = evening(ratings=dict.fromkeys("abcdefgh", 1000.0))
+    assert len(of(AskSplit, game.start())) == 1
+    assert of(AskSplit, game.happens(e.Heartbeat(game.now))) == []
