@@ -139,7 +139,7 @@ def write_history(matches: Path, participants: Path) -> None:
             here = sorted(population.people, key=lambda person: attendance(rng, person))[: 2 * SIDE]
             rng.shuffle(here)
             teams = [{person.id: 1.0 for person in here[team::2]} for team in (0, 1)]
-            winner = outcomes.winner(*teams, everybody, "granary", ())
+            winner = outcomes.winner(*teams, everybody, "granary", (), outcomes.luck())
             rounds.writerow((number, 1_700_000_000 + 240 * number, 1 if winner and winner.value == "a" else 0))
             players.writerows((number, team, player) for team, ids in enumerate(teams, 1) for player in ids)
 

@@ -97,7 +97,7 @@ def test_the_plugin_is_loaded_by_rcon_and_an_order_reaches_it_at_once(house: Hou
         assert ask(house, address, "server", "scramble", "dustbowl").returncode == 0
         game.wait_for("equipoise_poll")
         orders = post(address, secret, posted(seq=2, server="dustbowl"))["orders"]
-        assert [order["text"]["phrase"] for order in orders] == ["Equipoise_ShuffleNeedless"]  # all are equal
+        assert [order["kind"] for order in orders] == ["assign"]
         assert ask(house, address, "rcon", "dustbowl", "status").stdout == "status: done\n"
         assert game.server.most_at_once == 1
 
