@@ -330,12 +330,12 @@ def test_a_lock_ends_with_its_time() -> None:
     assert policy.joins("a", 2, silent=True) == ("pass",)
 
 
-def test_a_held_player_is_asked_for_once_and_let_go_after_a_second_and_a_half() -> None:
+def test_a_held_player_is_asked_for_once_and_let_go_after_a_second() -> None:
     policy = Policy()
     policy.stands("a", 0)
     assert policy.joins("a", 1) == ("hold", True)
     assert policy.joins("a", 2) == ("hold", False)
-    policy.now += 1.4
+    policy.now += 0.9
     assert len(policy.raw.Expired(policy.raw, policy.now)) == 0
     policy.now += 0.2
     assert [dict(one) for one in policy.raw.Expired(policy.raw, policy.now).values()] == [{"id": "a", "team": 2}]

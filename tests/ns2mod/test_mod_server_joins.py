@@ -54,10 +54,20 @@ def test_without_an_answer_the_player_goes_where_they_asked(scene: Start, shine:
     client = one.game.connect(301, "Ann")
     one.game.run(1)
     client.joins(1)
-    one.game.run(1)
+    one.game.run(0.9)
     assert client.team == 0
-    one.game.run(1)
+    one.game.run(0.2)
     assert client.team == 1
+
+
+def test_a_switch_without_an_answer_is_decided_by_sizes_after_a_second(scene: Start) -> None:
+    one = scene(switches={"switches_sides_directly": True})
+    (first, *_), _ = one.people(3, 2)
+    first.joins(2)
+    one.game.run(0.9)
+    assert first.team == 1
+    one.game.run(0.2)
+    assert first.team == 2
 
 
 def test_of_two_who_wait_for_one_place_without_an_answer_the_games_own_rule_lets_one_in(scene: Start) -> None:

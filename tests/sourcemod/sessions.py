@@ -68,7 +68,7 @@ class Evening:
             self.game.command(player, "joinclass soldier")
 
     def seat_alone(self, name: str, side: str = "auto") -> Player:
-        """A player joins while the daemon does not answer: held for two seconds, placed, then asked for a class."""
+        """A player joins while the daemon does not answer: held for a second, placed, then asked for a class."""
         player = self.game.connect(name)
         self.game.join(player, side)
         self.game.advance(2.5)

@@ -159,13 +159,29 @@ def test_no_player_is_placed_after_the_last_round_of_a_map(game: Game, daemon: D
     assert not daemon.events("side_wanted")
 
 
-def test_no_player_is_held_longer_than_two_seconds(game: Game, daemon: Daemon, live: Sides) -> None:
+def test_no_player_is_held_longer_than_a_second(game: Game, daemon: Daemon, live: Sides) -> None:
     joiner = game.connect("New")
     game.join(joiner, "red")
-    seconds_of_play(game, 1.9)
+    seconds_of_play(game, 0.9)
     assert joiner.team == UNASSIGNED
-    game.advance(0.3)
+    game.advance(0.2)
     assert joiner.team == RED
+
+
+def test_a_switch_without_an_answer_is_decided_by_sizes_after_a_second(game: Game, daemon: Daemon, live: Sides) -> None:
+    red, _ = live
+    seat(game, "Third", "red")
+    seconds_of_play(game, 2)
+    game.join(red[0], "blue")
+    seconds_of_play(game, 0.9)
+    assert red[0].team == RED
+    game.advance(0.2)
+    assert red[0].team == BLU
+    game.join(red[1], "blue")
+    game.advance(1.1)
+    assert red[1].team == RED
+    assert "4 against 1" in red[1].chat[-1]
+    assert len(daemon.events("side_wanted")) == 3
 
 
 def test_without_an_answer_a_player_goes_to_the_smaller_side(game: Game, daemon: Daemon, live: Sides) -> None:

@@ -13,7 +13,8 @@ chance before and after it (`AskSwitch`). It is allowed where the chance stays i
 half. At odd counts a way back is always open, so who went is locked as if they had been placed: they are back no sooner
 than a lock ends.
 
-Without ratings, without the pool's answer, or if either takes longer than a second, head count decides.
+Without ratings, without the pool's answer, or if either takes too long for the script, which holds players for a
+second at most, head count decides.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ from equipoise.core.model import Entry, PlayerId, Roster, Side
 from equipoise.core.phrases import Phrase, Text, not_moved, percent
 from equipoise.core.state import Effects, PendingJoin, State
 
-ANSWER_SECONDS = 1.0
-"""How long a player waits for an answer by skill. Scripts hold them for 1.5 or two seconds, then sizes decide."""
+ANSWER_SECONDS = 0.75
+"""How long a player waits for an answer by skill. Scripts hold them for a second: an answer by sizes still reaches them
+within it, with its reason and the lock that belongs to it."""
 
 LEAST_GAIN = 0.001
 """Win probability by which a switch has to bring the chance nearer to a half; rounding alone brings none."""

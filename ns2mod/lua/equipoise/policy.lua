@@ -20,7 +20,7 @@ local kWinners = { Team1Won = kMarines, Team2Won = kAliens, Draw = 0 }
 local kOutcomes = { [0] = "none", [kMarines] = "red", [kAliens] = "blu" }
 
 -- How long a player who asks for a side waits for the daemon.
-local kHoldSeconds = 1.5
+local kHoldSeconds = 1
 -- How much of the countdown the daemon's answer may take.
 local kPatienceSeconds = 2
 

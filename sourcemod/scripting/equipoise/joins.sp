@@ -5,7 +5,7 @@
 // A request that is handled here never reaches the game. What the game looks at before it obeys is therefore looked at
 // here (tf_player.cpp: CTFPlayer::ClientCommand and HandleCommand_JoinTeam).
 
-#define HOLD_SECONDS 2.0
+#define HOLD_SECONDS 1.0
 // The game obeys one `jointeam` within this time and forgets the others: a bind makes thirty in a second.
 #define JOINTEAM_SECONDS 2.0
 // Its limit for `autoteam` and `closedwelcomemenu` (ShouldRunRateLimitedCommand).
