@@ -185,6 +185,9 @@ WRONG = (
     ("[scramble]\nfair_band = [0.4]", "$.scramble.fair_band"),
     ("[scramble]\nfair_band = [-0.1, 0.5]", "$.scramble.fair_band[0]"),
     ("[scramble]\nfair_band = [0.6, 0.4]", "$.scramble.fair_band"),
+    ("[scramble]\nfair_band = [0.6, 0.7]", "$.scramble.fair_band"),
+    ("[scramble]\nfair_band = [0, 0.4]", "$.scramble.fair_band"),
+    ("[shuffle]\nfair_band = [0.2, 0.3]", "$.shuffle.fair_band"),
     ("[vote]\nfair_band = [0.4]", "$.vote.fair_band"),
     ("[vote]\nfair_band = [0.5, 1.5]", "$.vote.fair_band[1]"),
     ("[vote]\nfair_band = [0.6, 0.4]", "$.vote.fair_band"),
@@ -258,10 +261,16 @@ def test_what_is_wrong_is_named_by_its_path(tmp_path: Path) -> None:
         ("[vote]\nenabled = 1", "$.vote.enabled: expected true or false, got a whole number"),
         ("[vote]\nmin_players = 1", "$.vote.min_players: expected a whole number >= 2"),
         ("[scramble]\nfair_band = 0.5", "$.scramble.fair_band: expected an array, got a number"),
+        ("[scramble]\nfair_band = [0.4, 1.5]", "$.scramble.fair_band[1]: expected a number <= 1.0"),
+        ("[scramble]\nfair_band = [0.6, 0.4]", "$.scramble.fair_band: 0.6 is above 0.4: the lower end comes first"),
+        (
+            "[scramble]\nfair_band = [0.6, 0.9]",
+            "$.scramble.fair_band: 0.5, equal chances, is not in it; [0, 0] means that no teams count as even",
+        ),
         ("vote = 'off'", "$.vote: expected a table, got a string"),
     ],
 )
-def test_types_are_called_what_operators_call_them(tmp_path: Path, text: str, said: str) -> None:
+def test_a_wrong_value_is_answered_with_what_is_expected(tmp_path: Path, text: str, said: str) -> None:
     assert message(tmp_path, text) == said
 
 

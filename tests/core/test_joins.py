@@ -234,6 +234,16 @@ def test_a_switch_from_a_side_that_is_larger_by_one_goes_by_the_chance_it_leaves
     assert session.memory.locks.keys() == (set(ids("a")) if side is B else set())
 
 
+@pytest.mark.parametrize(("after", "more_even"), [(0.5, True), (0.9, False)])
+@pytest.mark.parametrize(("band", "allows_all"), [((0.0, 0.0), False), ((0.0, 1.0), True)])
+def test_a_band_may_leave_switches_to_sizes_or_allow_those_alone_that_make_the_teams_more_even(
+    band: tuple[float, float], allows_all: bool, after: float, more_even: bool
+) -> None:
+    session = begun(Mode.KOTH, "abc|de", rules=rules(scramble={"fair_band": band}))
+    (place,) = of(Place, play(session, [(1.1, e.SwitchJudged(asks_to_go(session, "a"), 0.6, after))]))
+    assert (place.side is B) is (allows_all or more_even)  # type: ignore[attr-defined]
+
+
 def test_the_band_of_switches_comes_from_the_configuration_and_in_ns2_from_that_of_shuffles() -> None:
     wide = begun(Mode.KOTH, "abc|de", rules=rules(scramble={"fair_band": (0.3, 0.7)}))
     ns2 = begun(Mode.NS2, "abc|de", rules=rules(scramble={"fair_band": (0.3, 0.7)}))

@@ -208,6 +208,13 @@ def test_after_two_rounds_won_by_one_side_teams_do_not_count_as_even() -> None:
     assert of(Tell, wish(session, "b", 6.0, chance=0.5))
 
 
+@pytest.mark.parametrize("chance", [0.03, 0.5, 0.97])
+@pytest.mark.parametrize(("band", "even"), [((0.0, 0.0), False), ((0.0, 1.0), True)])
+def test_a_band_may_take_no_teams_for_even_or_all(band: tuple[float, float], even: bool, chance: float) -> None:
+    asked = wish(begun(Mode.KOTH, TEN, rules=rules(scramble={"fair_band": band})), "a", chance=chance, unevenness=0.3)
+    assert (asked == [Say(voice("a", 1, 3))]) is not even
+
+
 def test_sides_of_which_one_is_empty_are_not_even() -> None:
     assert wish(begun(Mode.KOTH, "abcdef|"), "a", chance=0.5) == [Say(voice("a", 1, 2))]
 

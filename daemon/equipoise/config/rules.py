@@ -77,10 +77,16 @@ def read_rules(raw: Raw, path: str, siblings: Iterable[str]) -> Raw:
 
 
 def check_band(band: tuple[float, float], path: str) -> None:
-    """ConfigError: the ends of a band stand in the wrong order."""
+    """Refuse a band by which uneven teams would count as even.
+
+    ConfigError: its ends stand in the wrong order, or a half is outside it. [0, 0] may be written: no teams count as
+    even.
+    """
     low, high = band
     if low > high:
         raise ConfigError(f"{low:g} is above {high:g}: the lower end comes first", path=path)
+    if not low <= 0.5 <= high and high > 0:
+        raise ConfigError("0.5, equal chances, is not in it; [0, 0] means that no teams count as even", path=path)
 
 
 def _check_sides(names: tuple[str, str] | None, path: str) -> None:
