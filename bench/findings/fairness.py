@@ -311,6 +311,7 @@ MEASURES: dict[str, tuple[str, Callable[[Found], float | None]]] = {
     "most moves within half an hour": (".1f", inside("fairness", "moves", "most")),
     "throwers won": (".1%", lambda found: _thrower(found, "won")),
     "… of rounds not thrown": (".1%", lambda found: _thrower(found, "won_honestly")),
+    "… of rounds thrown": (".1%", lambda found: _thrower(found, "won_thrown")),
     "… rank by rating": (".2f", lambda found: _thrower(found, "rated")),
     "… true rank": (".2f", lambda found: _thrower(found, "true")),
 }
