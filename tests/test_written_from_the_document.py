@@ -44,6 +44,10 @@ class Evening(Script):
             play()
             self.end_round(None, (1, 1))
 
+    def goes_live(self) -> None:
+        super().goes_live()
+        assert abs(self.gap()) < 2
+
     def gone(self, count: int) -> None:
         for each in self.on(self.sides[self.number % 2])[-count:]:
             self.leave(each)
