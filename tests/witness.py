@@ -26,7 +26,7 @@ STREAK, ROUNDS = 3, 2
 """The triggers of arena, and of payload."""
 LOCK_SECONDS = 180.0
 FEW = 6
-"""So many players have few splits to choose from."""
+"""So many players have few splits to choose from; of so many a side a due scramble moves two each way."""
 FEWEST = 4
 """`scramble.min_players`."""
 
@@ -55,8 +55,9 @@ def method(key: str) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", key.removeprefix("Equipoise_")).lower()
 
 
-def percent(chance: float) -> str:
-    return f"{100 * chance:.0f}"
+def percent(chance: float | None) -> str:
+    """As players read it; it is not known while a side is empty."""
+    return "?" if chance is None else f"{100 * chance:.0f}"
 
 
 def part(fraction: float, whole: int) -> int:
@@ -82,6 +83,15 @@ class Teams:
     def moved(self) -> set[str]:
         """The same with those who came from the bench or went there."""
         return {id for id, side in self.before.items() if self.after[id] != side}
+
+    @property
+    def mixed(self) -> bool:
+        """From six a side on two players at least went each way, and not all did; of fewer nothing is asked."""
+        stood = [side for id, side in self.before.items() if side != "none" != self.after[id]]
+        ways = Counter(self.after[id] for id in self.crossed)
+        return min(stood.count(side) for side in ("red", "blu")) < FEW or (
+            min(ways["red"], ways["blu"]) >= 2 and ways.total() < len(stood)
+        )
 
     def sizes(self) -> Counter[str]:
         return Counter(self.after.values())
@@ -176,10 +186,8 @@ class Witness(Script):
         assert reason == self.promised
         sizes = teams.sizes()
         assert abs(sizes["red"] - sizes["blu"]) < 2
-        if "a due scramble moves two each way" not in NOT_YET:
-            least = 2 if min(sizes["red"], sizes["blu"]) >= 6 else 1
-            ways = Counter(teams.after[id] for id in teams.crossed)
-            assert min(ways["red"], ways["blu"]) >= least, ways
+        if "a due scramble moves two each way" not in NOT_YET and not self.held():
+            assert teams.mixed, teams
         if self.preview is not None:
             was, then, _ = self.preview
             assert was != teams.before or then == {id: teams.after[id] for id in teams.moved}
@@ -248,7 +256,7 @@ class Witness(Script):
         self.causes(cause["phrase"], outlook["chance"])
         self.teams = Teams({"purpose": "scramble"}, self.where(), self.where())
         self.chance_said = chance, self.teams.after
-        assert "a due scramble moves two each way" in NOT_YET or self.few()
+        assert "a due scramble moves two each way" in NOT_YET or self.few() or self.held()
         self.scrambled()
 
     def few(self) -> bool:
