@@ -208,3 +208,57 @@ def test_what_players_read_is_what_happens(tmp_path: Path, seed: int) -> None:
             raise fault
     heard = {mode: {line for one in scripts if one.mode == mode for line in one.heard} for mode in REQUIRED}
     assert {mode: REQUIRED[mode] - lines for mode, lines in heard.items() if REQUIRED[mode] - lines} == {}
+
+
+class Odd(Witness):
+    """Thirteen against twelve in a running round: nobody was placed by the daemon, so nobody is locked."""
+
+    def begins(self, skills: dict[str, list[float]]) -> None:
+        """Sides of players whom an admin has given these ratings, strongest first."""
+        self.begins_map(waiting=False)
+        for side, ratings in skills.items():
+            for rating in ratings:
+                one = Player(id=str(next(self._numbers)), strength=0, joined=0, side=side)
+                self.players[one.id] = one
+                self.happens("player_joined", id=one.id, name=f"player {one.id[-4:]}")
+                self.admin(f"players/{one.id}?pool={self.server}", {"rating": rating, "new": True}, "PUT")
+        self.roster()
+        self.start_round()
+
+    def goes_over(self, player: Player) -> bool:
+        """Whether a player who asks for the other side goes there."""
+        here = player.side
+        (other,) = {*self.sides} - {here}
+        answer = self.asks(player, other)
+        assert (player.side == answer["side"] == other) is not answer["reason"]["phrase"].startswith("Equipoise_Refus")
+        return player.side == other
+
+
+@contextmanager
+def thirteen_against_twelve(folder: Path, skills: dict[str, list[float]]) -> Iterator[Odd]:
+    with servers(folder, ["koth"]) as (daemon, secrets):
+        odd = Odd(daemon, "koth", secrets["koth"], "koth", 13)
+        try:
+            odd.begins(skills)
+            yield odd
+        finally:
+            odd.close()
+
+
+def test_the_best_of_thirteen_may_not_leave_even_teams_for_the_twelve(tmp_path: Path) -> None:
+    """They would make it 83 to 17, and read so; somebody ordinary may go."""
+    skills = {"red": [3400.0] + [800.0] * 12, "blu": [1000.0] * 12}
+    with thirteen_against_twelve(tmp_path, skills) as odd:
+        best, *_, ordinary = odd.on("red")
+        assert not odd.goes_over(best)
+        assert odd.answers[best.id]["reason"] == {"phrase": "Equipoise_RefusedSwitch", "args": ["BLU", "83"]}
+        assert odd.goes_over(ordinary)
+
+
+def test_at_odd_counts_players_do_not_swap_back_and_forth(tmp_path: Path) -> None:
+    """Each goes once until their lock ends, however often they ask."""
+    with thirteen_against_twelve(tmp_path, {"red": [1000.0] * 13, "blu": [1000.0] * 12}) as odd:
+        one, other = odd.on("red")[0], odd.on("blu")[0]
+        went = [odd.goes_over(player) for player in (one, other) * 10]
+        assert went == [True, True] + [False] * 18
+        assert "Equipoise_RefusedLocked" in odd.heard

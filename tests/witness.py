@@ -27,6 +27,9 @@ STREAK, ROUNDS = 3, 2
 LOCK_SECONDS = 180.0
 FEW = 6
 """So many players have few splits to choose from; of so many a side a due scramble moves two each way."""
+GIVEN_UP = 0.02
+"""Unevenness that a due scramble gives up to move two each way."""
+TRIED = 40
 FEWEST = 4
 """`scramble.min_players`."""
 
@@ -187,10 +190,25 @@ class Witness(Script):
         sizes = teams.sizes()
         assert abs(sizes["red"] - sizes["blu"]) < 2
         if "a due scramble moves two each way" not in NOT_YET and not self.held():
-            assert teams.mixed, teams
+            assert teams.mixed or not self.mixes_as_well(teams), (sizes, teams.crossed)
         if self.preview is not None:
             was, then, _ = self.preview
             assert was != teams.before or then == {id: teams.after[id] for id in teams.moved}
+
+    def mixes_as_well(self, teams: Teams) -> bool:
+        """Of some splits that move two each way from where all stood one is about as even."""
+        stood = [[id for id, where in teams.before.items() if where == side] for side in self.sides]
+        least = self.evenness(*(set(teams.order[side]) for side in self.sides)) - 2 * GIVEN_UP
+        for _ in range(TRIED):
+            red, blu = (set(self._luck.sample(ids, 2)) for ids in stood)
+            if self.evenness({*stood[0]} - red | blu, {*stood[1]} - blu | red) >= least:
+                return True
+        return False
+
+    def evenness(self, red: set[str], blu: set[str]) -> float:
+        """How even these sides are known to be, from 0 to 1."""
+        sides = {"a": sorted(red), "b": sorted(blu)}
+        return float(self.admin(f"pools/{self.server}/match", sides)["evenness"])
 
     def made_duel(self, teams: Teams, reason: str) -> None:
         """Of the two closest ratings; all others wait."""
@@ -256,7 +274,8 @@ class Witness(Script):
         self.causes(cause["phrase"], outlook["chance"])
         self.teams = Teams({"purpose": "scramble"}, self.where(), self.where())
         self.chance_said = chance, self.teams.after
-        assert "a due scramble moves two each way" in NOT_YET or self.few() or self.held()
+        small = min(len(self.on(one)) for one in self.sides) < FEW
+        assert "a due scramble moves two each way" in NOT_YET or small or self.held()
         self.scrambled()
 
     def few(self) -> bool:
@@ -505,14 +524,14 @@ class Witness(Script):
             self.benched.update(each.id for each in self.eligible() if each.side == "none")
         super().goes_live()
 
-    def begins_map(self) -> None:
+    def begins_map(self, *, waiting: bool = True) -> None:
         """The next map: a new session, with Waiting For Players where the game has it."""
         dropped = self.promised is not None
         self.forget_map()
         self.maps += 1
         self.session, self.phase, self.teams, self.preview = f"{self.boot}-{self.maps}", "idle", None, None
         self.map = f"{MAPS[self.mode][0]}_{self.maps}"
-        self.hello(waiting=self.mode != "arena")
+        self.hello(waiting=waiting and self.mode != "arena")
         self.roster()
         self.post()
         if dropped:
