@@ -34,7 +34,7 @@ ALL = {
 }  # fmt: skip
 FIELD = {
     "Equipoise_ReasonWaitingEnded", "Equipoise_ReasonNoCapture", "Equipoise_ReasonGap", "Equipoise_RefusedLocked",
-    "Equipoise_ReasonReturn", "Equipoise_ScrambleWaits", "Equipoise_HeldDuel",
+    "Equipoise_ReasonReturn", "Equipoise_ScrambleWaits", "Equipoise_HeldDuel", "Equipoise_TooUnevenTwo",
 }  # fmt: skip
 REQUIRED = {
     "koth": ALL | FIELD,

@@ -35,7 +35,6 @@ FEWEST = 4
 
 NOT_YET = frozenset(
     {
-        "a due scramble moves two each way",
         "a stored round has the chance that was said",
         "sums beside a chance are those that it was made of",
     }
@@ -189,7 +188,7 @@ class Witness(Script):
         assert reason == self.promised
         sizes = teams.sizes()
         assert abs(sizes["red"] - sizes["blu"]) < 2
-        if "a due scramble moves two each way" not in NOT_YET and not self.held():
+        if not self.held():
             assert teams.mixed or not self.mixes_as_well(teams), (sizes, teams.crossed)
         if self.preview is not None:
             was, then, _ = self.preview
@@ -233,6 +232,33 @@ class Witness(Script):
         assert before["none"] or before["red"] != before["blu"], "nobody waited, and the sides were equal"
         assert (sizes["red"], sizes["blu"], sizes["none"]) == (len(teams.after) // 2,) * 2 + (len(teams.after) % 2,)
 
+    def made_too_uneven(self, teams: Teams, reason: str) -> None:
+        """One or two pairs change places, of sides that stay as large; no scramble is due that could be carried out."""
+        assert reason == PHRASES["Equipoise_ReasonTooUneven"]
+        assert self.completed > 0
+        assert self.promised is None or len(self.eligible()) < FEWEST
+        ways = Counter(teams.after[id] for id in teams.crossed)
+        assert teams.moved == teams.crossed
+        assert ways["red"] == ways["blu"] in (1, 2)
+
+    def said_too_uneven_two(self, side: str, chance: str, *names: str) -> None:
+        """Who was ahead, and who changed side, for a gain that is worth it; they alone are locked."""
+        teams = self.teams
+        assert teams is not None
+        assert teams.order["purpose"] == "too_uneven"
+        assert self.where() == teams.after, "these are not the teams that were ordered"
+        assert {name.removeprefix("@") for name in names} == teams.crossed
+        line = self.decision("too_uneven", teams.order["order"])
+        before, after = line["detail"]["before"], line["detail"]["after"]
+        assert (side, chance) == (("RED", percent(before)) if before > 0.5 else ("BLU", percent(1 - before)))
+        assert not FAIR[0] <= before <= FAIR[1]
+        gained = abs(before - 0.5) - abs(after - 0.5)
+        assert EVEN[0] <= after <= EVEN[1] or gained >= 0.03 * len(names) / 2
+        held = {one["id"]: one["side"] for one in self.reply["orders"] if one["kind"] == "lock"}
+        assert held == {id: teams.after[id] for id in teams.crossed}
+
+    said_too_uneven_four = said_too_uneven_two
+
     def said_scrambled(self, side: str, chance: str, reason: Json) -> None:
         self.new_teams(side, chance, reason, None)
 
@@ -275,7 +301,7 @@ class Witness(Script):
         self.teams = Teams({"purpose": "scramble"}, self.where(), self.where())
         self.chance_said = chance, self.teams.after
         small = min(len(self.on(one)) for one in self.sides) < FEW
-        assert "a due scramble moves two each way" in NOT_YET or small or self.held()
+        assert small or self.held()
         self.scrambled()
 
     def few(self) -> bool:

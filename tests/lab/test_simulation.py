@@ -315,7 +315,7 @@ GOLDEN = (
         *(0.6471261519543845, 0.2554226045919951, 0.09357652656621729, 0.2466217233606507),
     ),
 )
-"""Of `simulate synelo` since due scrambles move people and sides are evened between rounds: the same seed is the same pool."""
+"""Of `simulate synelo` since due scrambles move people, and sides are evened: the same seed is the same pool."""
 LATER = (
     (
         Scenario(rounds=120, attendance=Visits.EVENINGS, scores=0.35, score_offset=0.5),
