@@ -31,6 +31,7 @@ NOT_IN_NS2 = frozenset(
         "ReasonTooUneven",
         "TooUnevenTwo",
         "TooUnevenFour",
+        "OfTheMap",
         "Benched",
         "DuelWait",
         "Held",

@@ -33,14 +33,6 @@ TRIED = 40
 FEWEST = 4
 """`scramble.min_players`."""
 
-NOT_YET = frozenset(
-    {
-        "a stored round has the chance that was said",
-        "sums beside a chance are those that it was made of",
-    }
-)
-"""Promises of the rules that are not kept yet: a line taken away here switches its check on."""
-
 Where = dict[str, str]
 
 
@@ -171,7 +163,21 @@ class Witness(Script):
     def checked(self, how: str, text: Json, *more: Any) -> None:
         name = f"{how}_{method(text['phrase'])}"
         assert hasattr(self, name), f"nobody compares this line with what happened: {english(text)}"
-        getattr(self, name)(*more, *text["args"])
+        getattr(self, name)(*more, *(self.without_part(how, arg) for arg in text["args"]))
+
+    def without_part(self, how: str, arg: Any) -> Any:
+        """A chance alone, where a line says its part of the map, too: that can be seen, and the rest is the teams'."""
+        if not isinstance(arg, dict) or arg["phrase"] != "Equipoise_OfTheMap":
+            return arg
+        chance, of_map = arg["args"]
+        if how == "told":  # perhaps of sides that are only proposed
+            return chance
+        outlook = self.status()["outlook"]
+        assert chance == percent(outlook["chance"])
+        assert int(of_map) == round(100 * (outlook["chance"] - outlook["of_teams"]))
+        assert abs(int(of_map)) >= 2
+        self.heard.append("a part of the map")
+        return chance
 
     # New teams.
 
@@ -273,9 +279,9 @@ class Witness(Script):
         assert self.where() == teams.after, "these are not the teams that were ordered"
         assert english(reason) == english(teams.order["reason"]) == self.promised
         assert (side, chance) == ("RED", percent(outlook["chance"]))
-        assert (cause is None) == (EVEN[0] <= outlook["chance"] <= EVEN[1])
+        assert (cause is None) == (EVEN[0] <= outlook["of_teams"] <= EVEN[1])
         if cause is not None:
-            self.causes(cause["phrase"], outlook["chance"])
+            self.causes(cause["phrase"], outlook["of_teams"])
         line = self.decision("scramble", teams.order["order"])
         assert (line["reason"], percent(line["detail"]["after"])) == (self.promised, chance)
         assert line["detail"].get("cause") == (cause and english(cause))
@@ -297,7 +303,7 @@ class Witness(Script):
         assert "lock" not in [order["kind"] for order in self.reply["orders"]]
         outlook = self.status()["outlook"]
         assert (side, chance) == ("RED", percent(outlook["chance"]))
-        self.causes(cause["phrase"], outlook["chance"])
+        self.causes(cause["phrase"], outlook["of_teams"])
         self.teams = Teams({"purpose": "scramble"}, self.where(), self.where())
         self.chance_said = chance, self.teams.after
         small = min(len(self.on(one)) for one in self.sides) < FEW
@@ -412,8 +418,7 @@ class Witness(Script):
             chance, where = self.chance_said
             if {id: side for id, side in where.items() if side != "none"} == lineup:
                 self.heard.append("a round of the teams that were announced")
-                if "a stored round has the chance that was said" not in NOT_YET:
-                    assert percent(stored["round"]["win_probability"]) == chance
+                assert percent(stored["round"]["win_probability"]) == chance
         self.chance_said = None
 
     def said_scramble_cancelled(self) -> None:
@@ -449,8 +454,8 @@ class Witness(Script):
     def told_vote_even_interval(self, id: str, side: str, *chances: str) -> None:
         outlook = self.status()["outlook"]
         assert (side, chances) == ("RED", _interval(outlook))
-        assert FAIR[0] <= outlook["chance"] <= FAIR[1]
-        assert outlook["unevenness"] <= (FAIR[1] - FAIR[0]) / 2
+        assert FAIR[0] <= outlook["of_teams"] <= FAIR[1]
+        assert outlook["unevenness_of_teams"] <= (FAIR[1] - FAIR[0]) / 2
         assert self.streak < 2
 
     def told_vote_cooldown(self, id: str) -> None:
@@ -505,7 +510,7 @@ class Witness(Script):
     def dry_run(self, lines: list[Json]) -> None:
         """Who would move, and the chance before and after: as the admin interface says it, and as it is then done."""
         first, *moves = lines
-        count, side, before, after, *_ = first["args"]
+        count, side, before, after, *_ = (arg["args"][0] if isinstance(arg, dict) else arg for arg in first["args"])
         then = {player.removeprefix("@"): where for player, where in (line["args"] for line in moves)}
         assert (int(count), side, before) == (len(then), "RED", self.chance())
         assert all(NAMES[self.players[id].side] != where for id, where in then.items())
@@ -528,8 +533,7 @@ class Witness(Script):
         assert (red, blu) == ("RED", "BLU")
         skills = {one["id"]: one["skill"] for one in self.known()}
         sums = [sum(skills[each.id] for each in self.on(side)) for side in self.sides]
-        if "sums beside a chance are those that it was made of" not in NOT_YET:
-            assert (sum_red, sum_blu) == (f"{sums[0]:.0f}", f"{sums[1]:.0f}")
+        assert (sum_red, sum_blu) == (f"{sums[0]:.0f}", f"{sums[1]:.0f}")
 
     def told_status(self, id: str, mode: str, number: str, streak: str, pending: str, last: str) -> None:
         assert (mode, int(streak), pending) == (self.mode, self.streak, self.promised or "-")

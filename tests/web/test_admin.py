@@ -64,6 +64,7 @@ def test_a_player_who_only_joined_is_shown_as_a_newcomer(daemon: Daemon) -> None
             "stale": False,
             "last_played": None,
             "skill": 1000.0,
+            "skill_by": None,
             "deviation": None,
             "interval": None,
             "record": {"wins": 0, "draws": 0, "losses": 0, "leaves": 0},
@@ -262,7 +263,8 @@ def test_the_quality_of_the_system_that_makes_the_teams_stands_beside_that_of_th
     assert (found["quality"]["rounds"], found["balance"]["quality"]["rounds"]) == (3, 2)
     assert found["balance"]["quality"]["brier"]["value"] == pytest.approx((0.25 + 0.09) / 2)
     rounds = [daemon.call("GET", f"/v1/admin/rounds/arena-1/1-{number}").body["round"] for number in (2, 3)]
-    briers = [(1 - each["win_probability"]) ** 2 for each in rounds]
+    assert [each["win_probability"] for each in rounds] == [0.5, 0.7], "as players heard it"
+    briers = [(1 - each["rating_probability"]) ** 2 for each in rounds]
     # Of the first the prediction is all that is known, and that is of two against three.
     assert (found["quality"]["even"]["value"], found["balance"]["quality"]["even"]["value"]) == (1 / 3, 0.5)
     less = found["balance"]["difference"]["brier"]["value"]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from operator import mul
 from statistics import NormalDist, fmean
 from typing import Any
 
-from equipoise.core.model import Context, PlayerId, Role, Side
+from equipoise.core.model import Context, Mode, PlayerId, Role, Side
 from equipoise.core.outlook import Outlook, interval
 from equipoise.ratings.system import Covariance, Match, SkillContext, Span, System
 
@@ -68,6 +69,17 @@ def match_to_come(
     return Match(teams, lineup=lineup, spans=spans, map=context.map, mode=context.mode.value, sides=context.mode.sides)
 
 
+def match_to_even(
+    context: Context, a: Iterable[PlayerId], b: Iterable[PlayerId], commanders: Collection[PlayerId] = NO_PLAYERS
+) -> Match:
+    """The match that sides are made even for.
+
+    In TF2 the sides change places in the course of a map, so what a side is worth is not made up for.
+    """
+    match = match_to_come(context, a, b, commanders)
+    return match if context.mode is Mode.NS2 else replace(match, sides=(), map="")
+
+
 def outlook(
     system: System[Any],
     context: Context,
@@ -86,7 +98,11 @@ def outlook(
     >>> outlook(create("synelo"), context, players[:2], players[2:])
     Outlook(chance=0.5, low=None, high=None, unevenness=0.0)
     """
-    return outlook_of(system, match_to_come(context, a, b, commanders))
+    whole = outlook_of(system, match_to_come(context, a, b, commanders))
+    if context.mode is Mode.NS2 or not system.correlated:
+        return whole
+    teams = outlook_of(system, match_to_even(context, a, b, commanders))
+    return replace(whole, of_teams=teams.chance, unevenness_of_teams=teams.unevenness)
 
 
 def outlook_of(system: System[Any], match: Match) -> Outlook:

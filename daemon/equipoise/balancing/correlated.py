@@ -9,9 +9,9 @@ from collections.abc import Collection, Sequence
 from itertools import combinations
 from typing import Any
 
-from equipoise.balancing.chances import NO_PLAYERS, Values, on_both_sides, on_field
+from equipoise.balancing.chances import NO_PLAYERS, Values, match_to_even, on_both_sides, on_field
 from equipoise.balancing.expected import Problem, Search, Sides, Toll, all_evened, limit_of
-from equipoise.balancing.means import EQUAL, can_leave, even_difference, leave, match_to_even, renewed, unevenness
+from equipoise.balancing.means import EQUAL, can_leave, even_difference, leave, renewed, unevenness
 from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, Purpose, ShuffleTerms
 from equipoise.core.model import Context, Entry, Mode, PlayerId, Side, Split
 from equipoise.ratings.system import Covariance, SkillContext, System

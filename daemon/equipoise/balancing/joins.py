@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from equipoise.balancing.chances import MEAN_WEIGHT, deviation_of, field_skills
-from equipoise.balancing.means import chance_at_equal_numbers, even_difference, match_to_even
+from equipoise.balancing.chances import MEAN_WEIGHT, deviation_of, field_skills, match_to_even
+from equipoise.balancing.means import chance_at_equal_numbers, even_difference
 from equipoise.core.asks import AskSide, AskSwitch
 from equipoise.core.model import Side
 from equipoise.ratings.system import Match, System

@@ -9,11 +9,11 @@ from dataclasses import replace
 from itertools import product
 from typing import Any, TypeVar
 
-from equipoise.balancing.chances import NO_PLAYERS, Values, match_to_come, outlook_of
+from equipoise.balancing.chances import NO_PLAYERS, Values, match_to_even, outlook_of
 from equipoise.core.asks import AskSplit, Purpose
-from equipoise.core.model import Context, Entry, Mode, PlayerId, Side
+from equipoise.core.model import Context, Entry, PlayerId, Side
 from equipoise.errors import SplitError
-from equipoise.ratings.system import Match, System
+from equipoise.ratings.system import System
 from equipoise.solver import Assignment, Budget, Pin, best_split, new_teams
 
 T = TypeVar("T")
@@ -31,17 +31,6 @@ def even_difference(
 ) -> float:
     """The difference Σ(A) − Σ(B) at which sides as large as these are even."""
     return system.difference_at(0.5, match_to_even(context, a, b, commanders))
-
-
-def match_to_even(
-    context: Context, a: Iterable[PlayerId], b: Iterable[PlayerId], commanders: Collection[PlayerId] = NO_PLAYERS
-) -> Match:
-    """The match that sides are made even for.
-
-    In TF2 the sides change places in the course of a map, so what a side is worth is not made up for.
-    """
-    match = match_to_come(context, a, b, commanders)
-    return match if context.mode is Mode.NS2 else replace(match, sides=(), map="")
 
 
 NEXT_TO_JOIN = PlayerId("bot:next")

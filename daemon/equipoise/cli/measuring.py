@@ -29,14 +29,13 @@ def quality(client: Client, name: str, as_json: bool) -> None:
     if print_json(answer, as_json):
         return
     crowd, measured = answer["players"], answer["quality"]
+    _show_typical(answer["typical"])
     click.echo(f"{crowd['count']} players: {crowd['visible']} shown, {crowd['shadow']} shadow, {crowd['stale']} stale.")
     if measured is None:
         click.echo("No rounds have been rated yet.")
         return
     for measure in ("brier", "log_loss"):
         _say(measure.replace("_", " "), f"{measured[measure]['value']:.4f}")
-    meant = "unevenness at most 0.05; where unknown, predicted within 45–55 %"
-    _say("even", f"{measured['even']['value']:.4f} of the rounds ({meant})")
     off = f"{measured['calibration_error']:.4f} off on average, over {measured['rounds']} rounds"
     _say("calibration", off)
     if answer["balance"] is not None:
@@ -57,6 +56,14 @@ def quality(client: Client, name: str, as_json: bool) -> None:
         _show_scores(each)
     if answer["groups"]:
         _show_groups(answer["groups"])
+
+
+def _show_typical(typical: dict[str, Any] | None) -> None:
+    """How even rounds are, in sentences."""
+    if typical is not None:
+        random = "" if typical["random"] is None else f" Random teams: {100 * typical['random']:.0f} %."
+        click.echo(f"A typical round: the stronger side has {100 * typical['favourite']:.0f} %.{random}")
+        click.echo(f"Within 45 to 55 %: {100 * typical['even']:.0f} % of the rounds.\n")
 
 
 def _say(what: str, text: str) -> None:

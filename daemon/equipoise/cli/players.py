@@ -12,7 +12,7 @@ from equipoise.cli.client import Client
 from equipoise.cli.lists import csv_option, limited, one_format, pages
 from equipoise.cli.options import examples
 from equipoise.cli.remote import json_option, one_pool, pool_option, print_json, remote
-from equipoise.cli.tables import Column, print_items
+from equipoise.cli.tables import Column, print_items, print_note
 from equipoise.cli.words import counted, iso_time, local_minute, local_time, percent, side_word
 from equipoise.lab.printable import printable
 
@@ -63,11 +63,17 @@ def player_history(client: Client, id: str, as_json: bool, as_csv: bool, **asked
     if print_json(answer, as_json):
         return
     who = answer["name"] or answer["player"]
-    rounds = [each["round"] | each["played"] | {"mine": each["played"]["prediction"]} for each in answer["rounds"]]
+    rounds = [each["round"] | each["played"] | {"mine": _mine(each)} for each in answer["rounds"]]
     items = sorted([*rounds, *map(_as_round, answer["edits"])], key=lambda each: each["at"], reverse=True)
     since = f" since {local_time(asked['since'])}" if asked["since"] else ""
     empty = f"No rated round of {who}{since}."
     print_items(items, HISTORY, as_csv=as_csv, empty=empty)
+
+
+def _mine(each: dict[str, Any]) -> float:
+    """The win probability of the player's side, as players heard it."""
+    of_a: float = each["round"]["win_probability"]
+    return of_a if each["played"]["side"] == "a" else 1.0 - of_a
 
 
 def _as_round(edit: dict[str, Any]) -> dict[str, Any]:
@@ -110,9 +116,17 @@ player.add_command(editing.undo_edit)
 def _player(answer: dict[str, Any], as_json: bool) -> None:
     if not print_json(answer, as_json):
         _print_players([answer["player"]], as_csv=False, empty="")
+        if by := answer["player"]["skill_by"]:
+            _print_skill(answer["player"], by)
         if skills := answer["player"]["skills"]:
             click.echo()
             print_items(list(_by_side(skills)), SKILLS, as_csv=False, empty="")
+
+
+def _print_skill(player: dict[str, Any], by: str) -> None:
+    """What the system that makes the teams knows, apart from the ladder: its points are others."""
+    ends = "" if player["interval"] is None else f", with 80 % within {_interval(player)}"
+    print_note(f"Teams are made by {by}, with points of its own: {player['skill']:.0f}{ends}.")
 
 
 def _by_side(skills: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -174,6 +188,11 @@ def _interval(each: dict[str, Any]) -> str:
     return "-" if found is None else f"{found['low']:.0f} to {found['high']:.0f}"
 
 
+def _own(each: dict[str, Any], key: str) -> Any:
+    """What is known of the rating itself: nothing, where the skill is another system's, in points of its own."""
+    return None if each["skill_by"] else each[key]
+
+
 def _record(each: dict[str, Any]) -> str:
     found = each["record"]
     return "-" if found is None else f"{found['wins']}-{found['draws']}-{found['losses']}"
@@ -187,7 +206,7 @@ SKILLS = (
 _PLAYER = (
     Column("PLAYER", lambda each: each["id"]),
     Column("NAME", lambda each: each["name"] or "-", lambda each: each["name"]),
-    Column("RATING", lambda each: f"{each['rating']:g}", lambda each: each["rating"], right=True),
+    Column("LADDER POINTS", lambda each: f"{each['rating']:g}", lambda each: each["rating"], right=True),
 )
 _PLAYED = (
     Column("SHOWN", _shown),
@@ -206,11 +225,17 @@ def _value(key: str, inner: str) -> Callable[[dict[str, Any]], object]:
     return lambda each: each[key] and each[key][inner]
 
 
+def _end(which: str) -> Callable[[dict[str, Any]], object]:
+    """An end of the rating's interval."""
+    return lambda each: _own(each, "interval") and each["interval"][which]
+
+
 _FOR_PROGRAMS = (
-    *_PLAYER,
-    Column("DEVIATION", lambda each: each["deviation"]),
-    Column("LOW", _value("interval", "low")),
-    Column("HIGH", _value("interval", "high")),
+    *_PLAYER[:2],
+    Column("RATING", lambda each: each["rating"]),
+    Column("DEVIATION", lambda each: _own(each, "deviation")),
+    Column("LOW", _end("low")),
+    Column("HIGH", _end("high")),
     _ROUNDS,
     *(Column(key.upper(), _value("record", key)) for key in ("wins", "draws", "losses", "leaves")),
     *_PLAYED,
@@ -218,6 +243,6 @@ _FOR_PROGRAMS = (
 
 
 def _print_players(players: Sequence[dict[str, Any]], *, as_csv: bool, empty: str) -> None:
-    known = [_INTERVAL] if any(each["interval"] for each in players) else []
+    known = [_INTERVAL] if any(_own(each, "interval") for each in players) else []
     columns = _FOR_PROGRAMS if as_csv else (*_PLAYER, *known, _ROUNDS, *_RECORD, *_PLAYED)
     print_items(players, columns, as_csv=as_csv, empty=empty)

@@ -47,6 +47,16 @@ class Outlook:
     unevenness: float
     """How far the true win probability is expected to be from a half, E|p - 1/2|; without an interval that of
     `chance`."""
+    of_teams: float | None = None
+    """`chance` without what the map and its sides are worth, which splits do not make up for; None: they are worth
+    nothing."""
+    unevenness_of_teams: float | None = None
+    """The same of `unevenness`."""
+
+    @property
+    def teams(self) -> float:
+        """The win probability by the players alone, by which teams are called even."""
+        return self.chance if self.of_teams is None else self.of_teams
 
     @classmethod
     def alone(cls, chance: float) -> Outlook:
@@ -59,7 +69,7 @@ class Outlook:
         return 1.0 - 2.0 * self.unevenness
 
     def is_even(self, band: tuple[float, float]) -> bool:
-        """The sides are known to be even: the chance is in the band, and the unevenness at most half its width.
+        """The teams are known to be even: their chance is in the band, and the unevenness at most half its width.
 
         The second counts where an interval is known: the mean prediction of strangers is always near a half.
 
@@ -67,6 +77,7 @@ class Outlook:
         (True, False)
         """
         least, most = band
-        if not least <= self.chance <= most:
+        if not least <= self.teams <= most:
             return False
-        return self.low is None or self.unevenness <= (most - least) / 2
+        known = self.unevenness if self.unevenness_of_teams is None else self.unevenness_of_teams
+        return self.low is None or known <= (most - least) / 2

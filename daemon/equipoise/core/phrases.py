@@ -54,6 +54,7 @@ class Phrase(Enum):
     TOO_UNEVEN_FOUR = "{1} had {2} %: {3}, {4}, {5} and {6} change sides."
     SCRAMBLE_PENDING = "New teams at the next round start: {1}."
     SCRAMBLE_WAITS = "New teams as soon as {2} players are here: {1}."
+    OF_THE_MAP = "{1} (of it the map {2})"
     # Why teams are as even, or as uneven, as they are.
     CAUSE_EVEN = "they are even"
     CAUSE_HEAD_COUNT = "one side has more players"
@@ -262,7 +263,7 @@ _WITH_INTERVAL = {
 }
 
 
-def with_chance(phrase: Phrase, args: tuple[str, ...], outlook: Outlook | None) -> Text:
+def with_chance(phrase: Phrase, args: tuple[str | Text, ...], outlook: Outlook | None) -> Text:
     """The phrase with these arguments and the chance of side A behind them; with its interval, where that is known.
 
     >>> with_chance(Phrase.TEAMS_CHANCE, ("RED",), Outlook(0.52, 0.3, 0.73, 0.14)).english
@@ -271,9 +272,8 @@ def with_chance(phrase: Phrase, args: tuple[str, ...], outlook: Outlook | None) 
     'Win chance of RED: 52 %.'
     """
     if outlook is None or outlook.low is None:
-        return Text(phrase, (*args, percent(outlook.chance if outlook else None)))
-    told = (percent(each) for each in (outlook.chance, outlook.low, outlook.high))
-    return Text(_WITH_INTERVAL[phrase], (*args, *told))
+        return Text(phrase, (*args, told(outlook)))
+    return Text(_WITH_INTERVAL[phrase], (*args, told(outlook), percent(outlook.low), percent(outlook.high)))
 
 
 _HELD = {
@@ -306,6 +306,24 @@ def no_moves(why: str) -> Text:
     'No player is moved in overtime.'
     """
     return Text(_NO_MOVES.get(why, Phrase.NO_MOVES))
+
+
+LEAST_PART = 2
+"""Per cent; a map that is worth less is not mentioned."""
+
+
+def told(outlook: Outlook | None) -> str | Text:
+    """The chance of side A as all players read it, with the part of the map and its sides where that can be seen.
+
+    >>> told(Outlook.alone(0.52)), told(None)
+    ('52', '?')
+    >>> told(Outlook(0.58, None, None, 0.08, of_teams=0.52)).english
+    '58 (of it the map +6)'
+    """
+    if outlook is None:
+        return "?"
+    whole, part = percent(outlook.chance), round(100 * (outlook.chance - outlook.teams))
+    return Text(Phrase.OF_THE_MAP, (whole, f"{part:+}")) if abs(part) >= LEAST_PART else whole
 
 
 def percent(probability: float | None) -> str:

@@ -33,7 +33,7 @@ from equipoise.core.effects import Assign, DecisionKind, LogDecision, Say, Tell,
 from equipoise.core.events import OrderDone, OrderFailed, Phase, ScrambledAlone, SplitSolved, Stayed
 from equipoise.core.model import Mode, OrderId, PlayerId, Side, Split, is_bot
 from equipoise.core.outlook import EVEN_CHANCES, is_even
-from equipoise.core.phrases import Phrase, Text, not_moved, percent, with_chance
+from equipoise.core.phrases import Phrase, Text, not_moved, percent, told, with_chance
 from equipoise.core.state import Effects, State
 
 MAX_ATTEMPTS = 3
@@ -304,10 +304,9 @@ def _without_moves(state: State, event: SplitSolved) -> Effects:
         return ()
     state.memory = replace(state.memory, pending=None, tally=state.memory.tally.scrambled())
     state.teams_made = state.teams_made or state.arena
-    chance = percent(event.after.chance if event.after else None)
-    text = Text(Phrase.SHUFFLE_NEEDLESS, (state.side_name(Side.A), chance, cause(state, event)))
-    told = (*_tell_bench(event), Say(text), *chosen)
-    return (_logged(state, event), *told, *kept(_held(event.ask), said=True), *in_freeze(state))
+    text = Text(Phrase.SHUFFLE_NEEDLESS, (state.side_name(Side.A), told(event.after), cause(state, event)))
+    messages = (*_tell_bench(event), Say(text), *chosen)
+    return (_logged(state, event), *messages, *kept(_held(event.ask), said=True), *in_freeze(state))
 
 
 def _held(question: AskSplit) -> Stayed:
@@ -317,7 +316,7 @@ def _held(question: AskSplit) -> Stayed:
 
 
 def _logged(state: State, event: SplitSolved, order: OrderId | None = None) -> LogDecision:
-    expected = event.after is None or (event.moved() and is_even(event.after.chance))
+    expected = event.after is None or (event.moved() and is_even(event.after.teams))
     return LogDecision(
         _KINDS[event.ask.purpose],
         event.ask.reason,
@@ -398,11 +397,11 @@ def _tell_scramble(state: State, event: SplitSolved) -> Effects:
     reason = event.ask.reason
     if event.after is None:
         return (Say(Text(Phrase.SCRAMBLED_UNKNOWN, (reason,))),)
-    shuffle, even = event.ask.purpose is Purpose.SHUFFLE, is_even(event.after.chance)
+    shuffle, even = event.ask.purpose is Purpose.SHUFFLE, is_even(event.after.teams)
     phrase = _ANNOUNCED[shuffle, even]
     moved = (str(shuffles.changed_side(event)),) if shuffle else ()
     why = (reason,) if even else (reason, cause(state, event))
-    return (Say(Text(phrase, (*moved, state.side_name(Side.A), percent(event.after.chance), *why))),)
+    return (Say(Text(phrase, (*moved, state.side_name(Side.A), told(event.after), *why))),)
 
 
 _ANNOUNCED = {
@@ -425,9 +424,9 @@ def cause(state: State, event: SplitSolved) -> Text:
 def _cause(state: State, event: SplitSolved) -> Phrase:
     if event.after is None:
         return Phrase.CAUSE_RULES
-    if is_even(event.after.chance):
+    if is_even(event.after.teams):
         return Phrase.CAUSE_EVEN
-    likely = Side.A if event.after.chance > 0.5 else Side.B
+    likely = Side.A if event.after.teams > 0.5 else Side.B
     if len(_players_on(likely, event)) > len(_players_on(likely.other, event)):
         return Phrase.CAUSE_HEAD_COUNT
     if event.friends:
@@ -461,7 +460,7 @@ def _star_decides(state: State, event: SplitSolved, likely: Side) -> bool:
     others = [skill for id, skill in skills.items() if id != star]
     deviation = dist(others, [sum(others) / len(others)] * len(others)) / sqrt(len(others))
     # The log odds are proportional to the difference in every system, or nearly so.
-    even_part = _log_odds(EVEN_CHANCES[1]) / abs(_log_odds(event.after.chance))
+    even_part = _log_odds(EVEN_CHANCES[1]) / abs(_log_odds(event.after.teams))
     decides = lead >= abs(event.difference) * (1 - even_part)
     return star in players[likely] and decides and lead > deviation
 
@@ -544,8 +543,13 @@ def proposal(state: State, event: SplitSolved) -> list[Text]:
         for entry in state.roster.eligible()
         if (side := event.split.side_of(entry.id)) is not entry.side
     ]
-    before = percent(event.before.chance if event.before else None)
-    lines = [with_chance(Phrase.DRY_RUN, (str(len(moves)), state.side_name(Side.A), before), event.after)]
+    lines = [
+        with_chance(
+            Phrase.DRY_RUN,
+            (str(len(moves)), state.side_name(Side.A), percent(event.before.chance if event.before else None)),
+            event.after,
+        )
+    ]
     return lines + [dry_line(state, player, side) for player, side in moves]
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterable
 
+from equipoise.balancing import skills
 from equipoise.core.commands import left_alone
 from equipoise.core.effects import Tell
 from equipoise.core.events import Commanded
@@ -146,7 +147,11 @@ class Lookups:
         hidden = any(sum(summary.visible for summary in side) < VISIBLE_ENOUGH for side in summaries)
         if hidden and not admin:
             return (fair,)
-        sum_a, sum_b = (f"{sum(summary.rating for summary in side):.0f}" for side in summaries)
+        # By the system that makes the teams, as the chance is: others' points would name another favourite.
+        sums = (
+            sum(skills(self._pool.balancing, context, side, there)) for side, there in zip(Side, sides, strict=True)
+        )
+        sum_a, sum_b = (f"{each:.0f}" for each in sums)
         return (Text(Phrase.TEAMS, (a, sum_a, b, sum_b)), fair)
 
     async def _status(self, session: Session) -> Lines:

@@ -88,5 +88,6 @@ def _seen(services: Services, row: StoredRound) -> RoundSeen:
         players_a=len(row.lineup_a),
         players_b=len(row.lineup_b),
         win_probability=row.prediction,
+        rating_probability=row.rating_prediction,
         unrated=row.unrated,
     )

@@ -5,10 +5,15 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Iterator, Sequence
+from random import Random
+from statistics import fmean
 from typing import Any
 
 import msgspec
 
+from equipoise.balancing import chance
+from equipoise.core.model import Context
+from equipoise.core.outlook import is_even
 from equipoise.ratings.groups import Seat, groups
 from equipoise.ratings.quality import Pair, assess, difference, fit_scale, rounds_missing
 from equipoise.service.pool import Pool
@@ -23,10 +28,14 @@ from equipoise.web.messages.pools import (
     QualityFound,
     ScoreMap,
     ScoreWeight,
+    TypicalRound,
 )
 from equipoise.web.routes import Asked
+from equipoise.web.services import Services
 from equipoise.web.theta import LEAST, theta_of
 
+RANDOM = 100
+"""Rounds whose players are put on random sides."""
 ROUNDS = LEAST
 """As many are looked at, and as many are needed before a scale is proposed."""
 
@@ -44,7 +53,30 @@ async def show_quality(asked: Asked) -> QualityFound:
     rounds, sizes = await store.measured(pool.name, ROUNDS), await store.team_sizes(pool.name, ROUNDS)
     crowd = await store.crowd(pool.name, since=pool.active_since())
     found = await asyncio.to_thread(_found, pool, predictions, rounds, sizes, crowd)
-    return msgspec.structs.replace(found, spread=asked.services.spreads.found(pool))
+    typical = await _typical(asked.services, pool, rounds)
+    return msgspec.structs.replace(found, typical=typical, spread=asked.services.spreads.found(pool))
+
+
+async def _typical(services: Services, pool: Pool, rounds: Sequence[MeasuredRound]) -> TypicalRound | None:
+    chances = [round.predicted if round.balance is None else round.balance for round in rounds]
+    if not chances:
+        return None
+    even = fmean(is_even(chance) for chance in chances)
+    stored = await services.store.rounds(None, None, RANDOM)
+    drawn = [one for one in stored if one.pool == pool.name and one.prediction is not None and one.lineup_a]
+    await pool.summaries(list({player for one in drawn for player in (*one.lineup_a, *one.lineup_b)}))
+    likely = []
+    for one in drawn:
+        players = sorted((*one.lineup_a, *one.lineup_b))
+        Random(one.number).shuffle(players)
+        cut = len(one.lineup_a)
+        likely.append(chance(pool.balancing, Context(one.mode, one.map), players[:cut], players[cut:]))
+        await asyncio.sleep(0)  # others are let in
+    return TypicalRound(_favourite(chances), even, _favourite(likely) if likely else None)
+
+
+def _favourite(chances: Sequence[float]) -> float:
+    return fmean(max(chance, 1.0 - chance) for chance in chances)
 
 
 def _found(
@@ -57,6 +89,7 @@ def _found(
     pairs = [(each.predicted, each.score) for each in predictions]
     return QualityFound(
         pool=pool.name,
+        typical=None,
         quality=assess(pairs, [each.unevenness for each in predictions]),
         players=Crowd(
             count=crowd.count,

@@ -193,7 +193,7 @@ class ClosedLoop:
         if decision.kind == "scramble":
             # Without an order nobody moves.
             before, after = assignment or (self._on_sides(), self._on_sides())
-            self.scrambles.append(Scrambled(before, after, decision.after.chance if decision.after else None))
+            self.scrambles.append(Scrambled(before, after, decision.after.teams if decision.after else None))
 
     def _on_sides(self) -> dict[PlayerId, Side]:
         return {player: client.side for player, client in self.game.clients.items() if client.side is not None}

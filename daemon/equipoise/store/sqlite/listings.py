@@ -23,9 +23,10 @@ CASE WHEN voided IS NULL THEN unrated ELSE (
     FROM edits WHERE number = voided
 ) END
 """
+_EXPECTED = "iif(rounds.prediction IS NULL, NULL, coalesce(rounds.balance_prediction, rounds.prediction))"
 _ROUND_COLUMNS = (
     *("rounds.number", "id", "server", "rounds.pool", "map", "mode", "recorded_at", "started_at", "rounds.seconds"),
-    *("winner", "captures_a", "captures_b", "lineup", "rounds.prediction", _WHY_UNRATED, "pruned"),
+    *("winner", "captures_a", "captures_b", "lineup", _EXPECTED, "rounds.prediction", _WHY_UNRATED, "pruned"),
 )
 _ROUND = ", ".join(_ROUND_COLUMNS)
 _PLAYED = """
@@ -185,7 +186,7 @@ def _plain(text: str) -> str:
 
 def _round(row: Sequence[Any]) -> StoredRound:
     number, id, server, pool, map, mode, at, started_at, seconds, winner, a, b, lineup, prediction, *rest = row
-    unrated, pruned = rest
+    rating_prediction, unrated, pruned = rest
     players = msgspec.json.decode(lineup, type=tuple[LineupPlayer, ...])
     on_a, on_b = (tuple(one.id for one in players if one.side is side) for side in Side)
     return StoredRound(
@@ -204,6 +205,7 @@ def _round(row: Sequence[Any]) -> StoredRound:
         lineup_a=on_a,
         lineup_b=on_b,
         prediction=prediction,
+        rating_prediction=rating_prediction,
         unrated=unrated,
         pruned=bool(pruned),
     )

@@ -50,7 +50,10 @@ class RoundSeen(msgspec.Struct, frozen=True, kw_only=True):
     players_b: int
     """On the sides when it went live; 0 where its participants were deleted for their age."""
     win_probability: float | None
-    """Of side A, as predicted; null when it was not rated."""
+    """Of side A, as players heard it: by the system that makes the teams, for rounds from before there was one by that
+    of the ratings; null when it was not rated."""
+    rating_probability: float | None
+    """By the system of the ratings, which they changed by."""
     unrated: str | None
     """Why it was not rated."""
 

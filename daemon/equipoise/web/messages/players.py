@@ -50,6 +50,9 @@ class PlayerSeen(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds since the epoch."""
     skill: float
     """The number that splits balance."""
+    skill_by: str | None
+    """The system that makes the teams, which `skill`, `deviation` and `interval` are of; null where that is the one of
+    `rating`."""
     deviation: float | None
     """The standard deviation of `skill`; null where the rating system knows none."""
     interval: Interval | None

@@ -82,10 +82,24 @@ class PoolsFound(Ok, frozen=True):
     """One or more."""
 
 
+class TypicalRound(msgspec.Struct, frozen=True):
+    """How even the last rounds were, by the system that makes the teams."""
+
+    favourite: float
+    """Mean win probability of the side that was likely to win."""
+    even: float
+    """Fraction of the rounds in which that was at most 55 %."""
+    random: float | None
+    """The favourite's with the players of the last 100 of these rounds on random sides, by what is known of them now;
+    null where none of those is known any more."""
+
+
 class QualityFound(Ok, frozen=True):
     """How well a pool predicts, over its last 500 rounds."""
 
     pool: str
+    typical: TypicalRound | None
+    """Null before the first rated round."""
     quality: Quality | None
     """Null before the first rated round."""
     players: Crowd
