@@ -46,7 +46,7 @@ T = TypeVar("T")
 @click.option(
     "--players",
     type=click.IntRange(LEAST_PLAYERS, MOST),
-    help="How many players take part.  [default: 11; for NS2 12]",
+    help="How many players take part.  [default: 12]",
 )
 @click.option(
     "--keep",

@@ -71,7 +71,11 @@ class ArenaEvening(Evening):
                 self._report_move(order)
             case Place():
                 self._report_place(order, changed=changed)
-            case Say(text) if text.phrase is Phrase.SHUFFLE_NEEDLESS:
+            case Say(text) if text.phrase in (
+                Phrase.SHUFFLE_NEEDLESS,
+                Phrase.TOO_UNEVEN_TWO,
+                Phrase.TOO_UNEVEN_FOUR,
+            ):
                 self.report("scramble", self.english(text))
 
     def _report_assignment(self, order: Assign, before: words.Teams) -> None:
@@ -79,7 +83,7 @@ class ArenaEvening(Evening):
         if order.reason.phrase is Phrase.REASON_DUEL:
             pair = words.listed((*after.a, *after.b), self._names)
             self.report("scramble", f"{pair} play, everybody else waits: {reason}")
-        elif order.reason.phrase is not Phrase.REASON_EQUAL_SIDES:
+        elif order.reason.phrase not in (Phrase.REASON_EQUAL_SIDES, Phrase.REASON_TOO_UNEVEN):
             self._report_scramble(reason, before, after)
         self.record.benched += len(after.bench)
 

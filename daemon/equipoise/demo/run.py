@@ -30,7 +30,7 @@ class Usual(NamedTuple):
     players: int
 
 
-USUAL: dict[GameName, Usual] = {"tf2": Usual(100, 11), "ns2": Usual(200, 12)}
+USUAL: dict[GameName, Usual] = {"tf2": Usual(100, 12), "ns2": Usual(200, 12)}
 
 
 @dataclass(frozen=True, slots=True)

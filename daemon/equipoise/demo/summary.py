@@ -50,18 +50,17 @@ class EveningSummary(Summary):
         by_ratings, random = percent(self.by_ratings_alone), percent(self.random_teams)
         late, alone = self.rounds_delivered_late, self.scrambled_alone
         return [
+            (
+                "stronger side, truly",
+                percent(self.stronger_side),
+                f"chance to win; in random teams {random}, by ratings alone {by_ratings}",
+            ),
             ("rounds", f"{self.rounds}", f"{self.stored} stored and rated"),
             ("scrambles", f"{self.scrambles}", f"favourite's chance {before} before, {after} after"),
             ("moved by scrambles", f"{self.moved}", "players who changed sides"),
             ("moved in a round", f"{self.moved_in_rounds}", f"switches refused: {self.refused_switches}"),
             ("ratings and true skill", f"{self.rank_correlation:.2f}", "Spearman's ρ; 1 is the true order"),
-            (
-                "stronger side, truly",
-                percent(self.stronger_side),
-                f"chance to win; by ratings alone {by_ratings}, in random teams {random}",
-            ),
             ("favourites won", f"{self.favourites_won}", f"{self.favourites_expected:.1f} predicted"),
-            ("Brier score", f"{self.brier:.3f}", "of the daemon; a coin has 0.25"),
             (
                 "restarts survived",
                 f"{self.restarts_survived}",

@@ -69,6 +69,11 @@ class NS2Summary(Summary):
         begun = f"{self.stored} stored; {self.drawn} drawn, {self.restarted} begun again"
         chosen = f"of {self.wishes}; of {self.choices} secret choices {percent(self.choices_honoured)}"
         return [
+            (
+                "stronger side, truly",
+                percent(self.stronger_side),
+                f"chance to win; in random teams {percent(self.random_teams)}",
+            ),
             ("rounds", f"{self.rounds}", begun),
             ("shuffles", f"{self.shuffles}", f"favourite's chance {before} before, {after} after"),
             ("moves per shuffle", f"{self.moves_per_shuffle:.1f}", f"{self.moved} players changed side"),
@@ -80,13 +85,7 @@ class NS2Summary(Summary):
                 f"Spearman's ρ, 1 is true; commanders {self.commander_correlation:.2f}",
             ),
             ("predictions, off by", f"{100 * self.prediction_error:.1f} %", "from the true chance, on average"),
-            (
-                "stronger side, truly",
-                percent(self.stronger_side),
-                f"chance to win; {percent(self.random_teams)} in random teams",
-            ),
             ("favourites won", f"{self.favourites_won:g}", f"{self.favourites_expected:.1f} predicted"),
-            ("Brier score", f"{self.brier:.3f}", "of the daemon; a coin has 0.25"),
             (
                 "restarts survived",
                 f"{self.restarts_survived}",
