@@ -17,7 +17,7 @@ import pytest
 from hypothesis import settings
 
 from tests.daemons import RealDaemon
-from tests.document_client import Player
+from tests.document_client import Json, Player
 from tests.witness import Witness, part
 
 SEEDS = range(max(1, settings.default.max_examples // 100))
@@ -30,7 +30,7 @@ ALL = {
     "Equipoise_VoteVoice", "Equipoise_VotePassed", "Equipoise_VoteFailed", "Equipoise_VoteCooldown",
     "Equipoise_VoteAlreadyDue", "Equipoise_ReasonVote", "Equipoise_DryRunInterval", "Equipoise_DryRunLine",
     "Equipoise_TeamsChanceInterval", "Equipoise_Status", "Equipoise_WhyLine", "Equipoise_ReasonJoinSmaller",
-    "a preview that came true", "a round of the teams that were announced",
+    "a preview that came true", "an order that failed", "a round of the teams that were announced",
 }  # fmt: skip
 FIELD = {
     "Equipoise_ReasonWaitingEnded", "Equipoise_ReasonNoCapture", "Equipoise_ReasonGap", "Equipoise_RefusedLocked",
@@ -49,6 +49,9 @@ REQUIRED = {
 
 class Evening(Witness):
     """People who come and go, ask for sides, vote, and win by what they are worth."""
+
+    late_for = 0
+    """The last round whose teams came too late for somebody."""
 
     def evening(self) -> None:
         strengths = [self._luck.gauss(0, SPREAD) for _ in range(self.size)]
@@ -81,9 +84,10 @@ class Evening(Witness):
         if self.promised is not None and number % 3 == 1:
             self.asks_for_a_vote()
         if number == 4:
-            self.admin_asked = True
-            self.commands("scramble", "next")
-            self.commands("scramble", "cancel")
+            for words in ("cancel", "next", "cancel"):
+                self.admin_asked = True
+                if words == "next" or self.promised is not None:
+                    self.commands("scramble", words)
 
     def inside_round(self, number: int) -> None:
         for one in self.players.values():
@@ -144,11 +148,10 @@ class Evening(Witness):
 
     def admin_scrambles(self) -> None:
         self.admin_asked, self.promised = True, self.promised or "ordered by an admin"
+        read = self.heard.count("Equipoise_ScramblePending")
         self.commands("scramble", "now")
-        for _ in self.polls():
-            if self.promised is None:
-                break
-        assert self.promised is None
+        self.post()
+        assert self.promised is None or self.heard.count("Equipoise_ScramblePending") > read
 
     def somebody_locked_wants_to_go(self) -> None:
         locked = [one for one in self.players.values() if self.locks.get(one.id) == one.side]
@@ -163,6 +166,13 @@ class Evening(Witness):
         captures = [self._luck.randrange(2), self._luck.randrange(2)]
         captures[winner] = 1
         self.end_round(winner, (captures[0], captures[1]))
+
+    def do_assign(self, order: Json) -> None:
+        """Now and then somebody has left when an order comes: then another follows."""
+        if self.number % 3 == 2 and self.late_for != self.number and len(self.players) > self.size - 3:
+            self.late_for = self.number
+            self.leave(self._luck.choice(self.eligible()))
+        super().do_assign(order)
 
     def after_round(self) -> None:
         if self.mode == "payload":
