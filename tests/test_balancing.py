@@ -121,6 +121,22 @@ def test_swaps_of_sides_that_are_too_uneven_are_as_good_as_the_best_of_all(seed:
     assert abs(solved.after.chance - 0.5) == pytest.approx(abs(expected.after.chance - 0.5))
 
 
+@pytest.mark.parametrize(("ahead", "moved"), [(1740.0, 0), (1200.0, 4)])
+def test_where_no_swap_makes_sides_even_each_pair_has_to_gain_three_points(ahead: float, moved: int) -> None:
+    """Two pairs that gain five points together are not worth their moves; two that gain ten are."""
+    entries = tuple(Entry(player(number), tuple(Side)[number % 2]) for number in range(12))
+    ratings = {entry.id: 1000.0 + ahead * (entry.side is Side.A) for entry in entries}
+    free = [player(number) for number in range(4)]
+    ratings |= {id: 1600.0 if number % 2 == 0 else 1000.0 for number, id in enumerate(free)}
+    terms = SwapTerms((0.42, 0.58), (0.45, 0.55), frozenset(ratings) - {*free}, {})
+    ask = AskSplit(Purpose.TOO_UNEVEN, 1, REASON, KOTH, entries, (6, 6), {}, 0.0, swaps=terms)
+
+    solved = answer(ask, system_of(ratings))
+
+    assert isinstance(solved, SplitSolved)
+    assert len(solved.moved()) == moved
+
+
 def test_where_bots_stand_in_the_way_of_one_side_the_other_is_the_larger() -> None:
     bots = tuple(Entry(PlayerId(f"bot:{number}"), Side.B) for number in range(3))
     pool = (Entry(player(1), Side.B), Entry(player(2), Side.A), *bots)

@@ -145,7 +145,7 @@ def _swapped(ask: AskSplit, terms: SwapTerms, side_skills: SideSkills, points_pe
         outlooks = map(Outlook.alone, (chance(now), chance(split)))
         return SplitSolved(ask, split, difference(split, *side_skills), *outlooks)
 
-    now, best = Split(*here, rest), Split(*here, rest)
+    now, best, moving = Split(*here, rest), Split(*here, rest), 0
     if terms.fair_band[0] <= chance(now) <= terms.fair_band[1]:
         return solved(now)
     for pairs in (1, 2):
@@ -153,8 +153,8 @@ def _swapped(ask: AskSplit, terms: SwapTerms, side_skills: SideSkills, points_pe
         if reaching := [each for each in found if terms.even[0] <= chance(each[1]) <= terms.even[1]]:
             return solved(min(reaching, key=lambda each: (each[0], off(each[1])))[1])
         nearest = min((split for _, split in found), key=off, default=now)
-        if off(best) - off(nearest) >= 0.03:
-            best = nearest
+        if off(best) - off(nearest) >= 0.03 * (pairs - moving):
+            best, moving = nearest, pairs
     return solved(best)
 
 

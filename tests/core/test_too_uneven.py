@@ -96,6 +96,13 @@ def test_who_is_immune_or_held_stays_and_out_of_reach_every_pair_gains_three_poi
     assert of((Assign, Say), nobody.start()) == []
 
 
+def test_a_gap_of_two_is_closed_first() -> None:
+    """A side that is larger by two is ahead by its numbers, which no swap changes and autobalance does."""
+    game = evening("abcde|fgh")
+    assert of(Assign, game.start()) == []
+    assert of(Assign, evening("abcd|fgh").start())
+
+
 def test_a_scramble_that_is_due_takes_its_place() -> None:
     game = evening()
     game.happens(command("scramble", "next", by=None))

@@ -59,7 +59,7 @@ class Swaps:
         return Split(a, b, rest), Outlook.alone(before), Outlook.alone(self._chance(chosen))
 
     def _chosen(self, before: float) -> Swap | None:
-        nearest: list[tuple[float, Swap]] = []
+        off, chosen, paid = abs(before - 0.5), None, 0
         for swaps in (1, 2):
             found = [(cost, swap) for cost, near in self._by_cost(swaps) for swap in near]
             for cost in sorted({cost for cost, _ in found}):
@@ -69,11 +69,9 @@ class Swaps:
                     return min(reaching, key=self._cost)
             if found:
                 best = min((swap for _, swap in found), key=lambda swap: abs(self.off + swap.shift))
-                nearest.append((abs(self._chance(best) - 0.5), best))
-        gained, chosen = abs(before - 0.5), None
-        for left, swap in nearest:
-            if gained - left >= LEAST_GAIN:
-                gained, chosen = left, swap
+                left = abs(self._chance(best) - 0.5)
+                if off - left >= LEAST_GAIN * (swaps - paid):
+                    off, chosen, paid = left, best, swaps
         return chosen
 
     def _by_cost(self, swaps: int) -> Iterator[tuple[int, list[Swap]]]:

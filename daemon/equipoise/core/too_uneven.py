@@ -22,7 +22,13 @@ AGAIN = 2
 
 
 def needed(state: State) -> bool:
-    """A round was played on this map, the players are known, and nobody has looked at these sides in this freeze."""
+    """A round was played on this map, the players are known, and nobody has looked at these sides in this freeze.
+
+    Sides that differ by two are uneven by their numbers: autobalance closes that gap when the round is live.
+    """
+    sizes = state.roster.sizes()
+    if abs(sizes[Side.A] - sizes[Side.B]) > 1:
+        return False
     played = state.memory.tally.completed > 0 and not state.teams_made and state.even_version != state.version
     return state.triggers.chance and played and state.enough_players and _known(state)
 
