@@ -124,6 +124,7 @@ EXAMPLES: Mapping[Any, Any] = {
             "stale": False,
             "last_played": 1763622135.0,
             "skill": 1500.0,
+            "skill_by": None,
             "deviation": 78.0,
             "interval": {"low": 1400.0, "high": 1600.0},
             "record": {"wins": 109, "draws": 4, "losses": 99, "leaves": 6},
@@ -167,6 +168,7 @@ EXAMPLES: Mapping[Any, Any] = {
     QualityFound: {
         "ok": True,
         "pool": "main",
+        "typical": {"favourite": 0.55, "even": 0.71, "random": 0.67},
         "quality": {
             "rounds": 500,
             "brier": {"value": 0.243, "error": 0.004},
