@@ -205,7 +205,11 @@ class Witness(Script):
 
     def mixes_as_well(self, teams: Teams) -> bool:
         """Of some splits that move two each way from where all stood one is about as even."""
-        stood = [[id for id, where in teams.before.items() if where == side] for side in self.sides]
+        playing = {id for id, side in teams.after.items() if side != "none"}
+        begin = {id: teams.before[id] if teams.before[id] != "none" else teams.after[id] for id in playing}
+        stood = [[id for id, where in begin.items() if where == side] for side in self.sides]
+        if abs(len(stood[0]) - len(stood[1])) > 1:
+            return False
         least = self.evenness(*(set(teams.order[side]) for side in self.sides)) - 2 * GIVEN_UP
         for _ in range(TRIED):
             red, blu = (set(self._luck.sample(ids, 2)) for ids in stood)
@@ -248,6 +252,7 @@ class Witness(Script):
         assert self.promised is None or len(self.eligible()) < FEWEST
         ways = Counter(teams.after[id] for id in teams.crossed)
         assert teams.moved == teams.crossed
+        assert abs(teams.sizes()["red"] - teams.sizes()["blu"]) < 2
         assert ways["red"] == ways["blu"] in (1, 2)
 
     def said_too_uneven_two(self, side: str, chance: str, *names: str) -> None:
@@ -262,7 +267,7 @@ class Witness(Script):
         assert (side, chance) == (("RED", percent(before)) if before > 0.5 else ("BLU", percent(1 - before)))
         assert not FAIR[0] <= before <= FAIR[1]
         gained = abs(before - 0.5) - abs(after - 0.5)
-        assert EVEN[0] <= after <= EVEN[1] or gained >= 0.03 * len(names) / 2
+        assert EVEN[0] <= after <= EVEN[1] or gained >= 0.03 * len(names) / 2, (before, after, teams.sizes())
         held = {one["id"]: one["side"] for one in self.reply["orders"] if one["kind"] == "lock"}
         assert held == {id: teams.after[id] for id in teams.crossed}
 

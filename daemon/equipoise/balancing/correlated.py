@@ -5,11 +5,11 @@ The exact solver, by what is known alone, says who plays; its sides are a start 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
 from typing import Any
 
-from equipoise.balancing.chances import NO_PLAYERS, Values, match_to_even, on_both_sides, on_field
+from equipoise.balancing.chances import MEAN_WEIGHT, NO_PLAYERS, Values, match_to_even, on_both_sides, on_field
 from equipoise.balancing.expected import Problem, Search, Sides, Toll, all_evened, limit_of
 from equipoise.balancing.means import EQUAL, can_leave, even_difference, leave, renewed, unevenness
 from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, Purpose, ShuffleTerms
@@ -110,14 +110,18 @@ def _scrambled(ask: AskSplit, search: Search, limit: float, entries: Sequence[En
     players = [entry.id for entry in entries]
     found = _named(players, search.sides(search.cheapest(limit, search.problem.moves)))
 
-    def attempt(each_way: int) -> Named | None:
+    def attempts(each_way: int) -> Iterator[Named]:
         if leave(entries, found[0], each_way):
-            return found
-        row = search.moving(each_way)
-        return None if row is None else _named(players, search.sides(row))
+            yield found
+            return
+        # Those with the least cost may be too uneven where others, whose means differ more, are not.
+        for weight in (MEAN_WEIGHT, 1.0):
+            if (row := search.moving(each_way, weight)) is None:
+                return
+            yield _named(players, search.sides(row))
 
     return renewed(
-        found, can_leave(entries, ask.each_way), attempt, lambda sides: unevenness(system, ask.context, *sides)
+        found, can_leave(entries, ask.each_way), attempts, lambda sides: unevenness(system, ask.context, *sides)
     )
 
 

@@ -173,25 +173,29 @@ class Search:
         rows[np.arange(len(rows)), one], rows[np.arange(len(rows)), other] = -1, 1
         return np.concatenate([self.present, rows])
 
-    def moving(self, each_way: int) -> Rows | None:
+    def moving(self, each_way: int, mean_weight: float = MEAN_WEIGHT) -> Rows | None:
         """The units' sides with the least cost of those in which so many players at least leave each side, or None.
 
-        As many at least do not leave it. Of sides with equal cost those with the fewest moves.
+        As many at least do not leave it. Of sides with equal cost those with the fewest moves. With another weight of
+        the mean the least cost by that one: with 1, of the expected square, sides are hardly more uneven than any.
         """
+        form = self._form(mean_weight)
         stand = [np.array([side == here for side in self.problem.current], dtype=float) for here in (1, -1)]
         counts = [Leaving(self.member @ each, side, each_way) for each, side in zip(stand, (1, -1), strict=True)]
-        descent = replace(self.descent, leaving=counts)
+        descent = replace(self.descent, cost=form, leaving=counts)
         minima = descent.left(self.minima)  # they are minima here, too
+        if mean_weight != MEAN_WEIGHT:
+            minima = descent.run(minima)
         starts = [self.placing.kicked(row, HASTY) for row in (self.least, self.present[0])]
         starts.append(self.placing.random(HASTY if len(minima) else self.count))
         rows = np.concatenate([minima, descent.run(descent.left(np.concatenate(starts)))])
         if not len(rows):
             return None
-        best = rows[self.cost.of(rows).argmin()]
+        best = rows[form.of(rows).argmin()]
         rows = np.concatenate([rows, descent.run(descent.left(self.placing.kicked(best, HASTY)))])
         rows = np.concatenate([rows, -rows]) if self.placing.mirrors else rows
-        cost = self.cost.of(rows)
-        rows = rows[cost <= cost.min() + self.cost.grain]
+        cost = form.of(rows)
+        rows = rows[cost <= cost.min() + form.grain]
         return np.asarray(rows[self.toll(self.problem.moves).of(rows).argmin()])
 
     def toll(self, toll: Toll) -> Form:
@@ -240,8 +244,12 @@ class Search:
         self.worth = worth - mean * weights
         self.ahead = (on_a - on_b).sum() / 2 - target + (0.0 if lacking else mean * (size_a - size_b))
         self.covariance = self.member @ np.array(problem.covariance, dtype=float) @ self.member.T
-        mean_square = MEAN_WEIGHT * np.outer(self.worth, self.worth)
-        return Form(self.covariance + mean_square, -MEAN_WEIGHT * self.ahead * self.worth, MEAN_WEIGHT * self.ahead**2)
+        return self._form(MEAN_WEIGHT)
+
+    def _form(self, weight: float) -> Form:
+        """The cost with this weight of the mean difference's square."""
+        mean_square = weight * np.outer(self.worth, self.worth)
+        return Form(self.covariance + mean_square, -weight * self.ahead * self.worth, weight * self.ahead**2)
 
 
 def limit_of(

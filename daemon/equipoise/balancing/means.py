@@ -92,16 +92,17 @@ GIVEN_UP = 0.02
 """Unevenness that a due scramble may give up so that people notice it."""
 
 
-def renewed(found: T, each_way: int, attempt: Callable[[int], T | None], uneven: Callable[[T], float]) -> T:
+def renewed(found: T, each_way: int, attempts: Callable[[int], Iterable[T]], uneven: Callable[[T], float]) -> T:
     """Of a due scramble: teams in which so many players change side each way, or as many as is about as even.
 
-    `attempt` finds the best of those in which at least so many do; `found` is the best of all.
+    `attempts` finds the best of those in which at least so many do, and others if that is too uneven; `found` is the
+    best of all.
     """
     limit = uneven(found) + GIVEN_UP
     for least in range(each_way, 0, -1):
-        other = attempt(least)
-        if other is not None and uneven(other) <= limit:
-            return other
+        for other in attempts(least):
+            if uneven(other) <= limit:
+                return other
     return found
 
 
@@ -160,12 +161,12 @@ class Means:
             a, b = ([self.ask.entries[index].id for index in side] for side in (found.a, found.b))
             return unevenness(self.system, self.ask.context, a, b)
 
-        def attempt(each_way: int) -> Assignment | None:
+        def attempts(each_way: int) -> Iterable[Assignment]:
             if leave(there, {self.ask.entries[index].id for index in found.a}, each_way):
-                return found
-            return self._moving(found, each_way)
+                return [found]
+            return filter(None, [self._moving(found, each_way)])
 
-        return renewed(found, can_leave(there, self.ask.each_way), attempt, uneven)
+        return renewed(found, can_leave(there, self.ask.each_way), attempts, uneven)
 
     def in_turn(self) -> Assignment:
         """Within the tolerance the fair bench, with it the least difference, and in that the fewest moves."""
