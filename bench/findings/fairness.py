@@ -1,9 +1,9 @@
 """How fair teams are to those who play: what they notice, in worlds that differ in who comes and what is played.
 
-`python -m bench.findings.fairness [--seeds 301-332] [--worlds koth arena] [--ways joint] [--json FILE] [--before FILE]`
-plays whole pools through the real session. All ways of a world have the same seeds. What was played is kept in FILE: an
-experiment that was ended, or is asked for more seeds, goes on where it was. Its results belong to the code that made
-them: with `--before` the figures of an earlier tree, kept in another file, stand beside them.
+`python -m bench.findings.fairness [--seeds 301-332] [--worlds koth arena] [--ways joint] [--json FILE] [--before FILE]
+[--plot FILE]` plays whole pools through the real session. All ways of a world have the same seeds. What was played is
+kept in FILE: an experiment that was ended, or is asked for more seeds, goes on where it was. Its results belong to the
+code that made them: with `--before` the figures of an earlier tree, kept in another file, stand beside them.
 
 The first table holds the figures that a default is decided by, the others all measures of each world.
 """
@@ -18,8 +18,11 @@ from typing import Any
 
 from bench.findings.pools import Found, Pool, kept, play
 from bench.findings.table import estimate, figure, show
+from equipoise.balancing.chances import MEAN_WEIGHT
 from equipoise.core.model import Mode
 from equipoise.lab.simulation.population import Scenario, Visits
+from equipoise.lab.svg import Axis, Chart, picture
+from equipoise.ratings.quality import mean
 
 SEEDS = "301-332"
 KOTH = Scenario(rounds=600, mode=Mode.KOTH, attendance=Visits.EVENINGS)
@@ -49,6 +52,9 @@ WORLDS = {
 Churn: one player in 25 drops out of a round, and a fifth of the people leave when they lose. Arena: the pool of finding
 11, people come and go all the time."""
 
+DRAWN = ("koth", "koth, 24", "arena, 24")
+"""Worlds of which it is drawn what cannot be had together."""
+
 
 @dataclass(frozen=True, slots=True)
 class Way:
@@ -58,12 +64,14 @@ class Way:
     scores: float = 0.0
     offset: float = 0.0
     solve: str = "best"
+    chance: bool = True
+    weight: float = MEAN_WEIGHT
     worlds: tuple[str, ...] = tuple(WORLDS)
 
     def pool(self, scenario: Scenario) -> Pool:
         """The pool that is played; players are shown SynElo's rating."""
         scored = replace(scenario, scores=self.scores, score_offset=self.offset)
-        return Pool("synelo", scored, self.solve, self.balance)
+        return Pool("synelo", scored, self.solve, self.balance, self.chance, self.weight)
 
 
 WAYS = {
@@ -71,8 +79,12 @@ WAYS = {
     "joint": Way("joint"),
     "joint, scores": Way("joint", scores=0.35, worlds=("koth", "payload", "koth, strangers", "arena", "arena, 24")),
     "joint, scores, offset": Way("joint", scores=0.35, offset=1.0, worlds=("koth",)),
+    "joint, no chance": Way("joint", chance=False, worlds=DRAWN),
+    "synelo, no chance": Way(chance=False, worlds=DRAWN),
+    **{f"joint, w = {weight}": Way("joint", weight=weight, worlds=DRAWN) for weight in (1, 4, 30)},
     "synelo, bench alone": Way(solve="bench alone", worlds=("arena",)),
 }
+"""No chance: sides that are too uneven stay. w: the weight of the mean difference; 1 is the expected square."""
 
 Read = Callable[[Mapping[str, Found]], float | None]
 """A figure of one seed, from the pools of a world by way; None: the run was too short for it."""
@@ -100,6 +112,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--json", type=Path, default=Path("fairness.jsonl"), metavar="FILE")
     parser.add_argument("--before", type=Path, metavar="FILE")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="what cannot be had together, as SVG")
     asked = parser.parse_args()
     worlds = {
         world: replace(WORLDS[world], rounds=asked.rounds) if asked.rounds else WORLDS[world] for world in asked.worlds
@@ -120,6 +133,9 @@ def main() -> None:
         rows = [(name, *cells) for name, cells in now.measures(world, ways).items()]
         if rows:
             show(f"{world}, {scenario.rounds:,} rounds, {len(asked.seeds)} seeds", ("what", *ways), rows)
+    if asked.plot:
+        drawn = [now.trade_off(world, asked.ways) for world in DRAWN if world in worlds]
+        asked.plot.write_text(picture(drawn), encoding="utf-8")
 
 
 def _seeds(text: str) -> range:
@@ -167,6 +183,21 @@ class Results:
         }
         return {name: cells for name, cells in rows.items() if set(cells) - {"-"}}
 
+    def trade_off(self, world: str, ways: Sequence[str]) -> Chart:
+        """What each way of making teams asks of people, and what they have of it."""
+        found = {}
+        for way in ways:
+            seeds = [[MEASURES[name][1](pools[way]) for name in TRADED] for pools in self.seeds_of(world, [way])]
+            if seeds:
+                found[way] = [mean([value or 0.0 for value in values]) for values in zip(*seeds, strict=True)]
+        x = Axis.around(TRADED[0], [0.0, *(moves.value + 0.3 for moves, _ in found.values())])
+        y = Axis.around(TRADED[1], [share.value for _, share in found.values()], percent=True)
+        chart = Chart(world, x, y, height=420)
+        for series, (way, (moves, share)) in enumerate(found.items()):
+            chart.dot(moves.value, share.value, series, share.error, f"{way}: {moves.value:.2f}, {share.value:.1%}")
+            chart.label(moves.value, share.value, way)
+        return chart
+
 
 def figures(now: Results, before: Results | None) -> tuple[list[str], list[list[str]]]:
     """The head and the rows of the table of figures that were played."""
@@ -193,7 +224,8 @@ def inside(*path: str | int) -> Callable[[Found], float | None]:
         for step in path:
             if value is None:
                 return None
-            value = value[step]
+            # A file of an earlier tree may lack what is measured since.
+            value = value.get(step) if isinstance(step, str) else value[step]
         return None if value is None else float(value)
 
     return read
@@ -242,6 +274,7 @@ FIGURES = [
     _joint("pairs together over a due scramble", "koth, 24", ("scrambles", "together"), "91 %", "≤ 82 %"),
     Figure("… SynElo", "koth, 24", ("synelo",), _of("synelo", "fairness", "scrambles", "together"), "78 %", ""),
     _joint("rounds stated beyond 60 %", "koth", ("beyond", 0, "stated"), "17 %", "≤ 1 %"),
+    _joint("… by the players alone", "koth", ("beyond", 0, "teams"), "", "≤ 1 %"),
     _joint("rounds truly beyond 65 %, in runs of three", "koth", ("beyond", 1, "true_runs"), "34 %", "≤ 28 %"),
     _joint("evenings lost", "koth, strangers", ("evenings", "lost"), "16.7 %", "≤ 13.5 %"),
     _joint("… by a coin's throw", "koth, strangers", ("evenings", "coin"), "11 %", ""),
@@ -266,6 +299,7 @@ FIGURES = [
         for (after, to), seen in zip(PERIODS, line.split(), strict=True)
     ),
     _joint("stated within 45–55 %, from round 10", "arena, 13", ("even",), "40 %", "≥ 95 %"),
+    _joint("… by the players alone", "arena, 13", ("even_teams",), "", "≥ 95 %"),
     _joint("moves per player and hour", "koth", ("moves", "all"), "0.93", "≤ 1.5", ".2f"),
     _joint("moves per player and hour", "koth, churn", ("moves", "all"), "", "≤ 1.5", ".2f"),
     *(
@@ -281,9 +315,10 @@ FIGURES = [
     ),
 ]
 
+SETTLED = "favourite's true chance from round 251 on"
 MEASURES: dict[str, tuple[str, Callable[[Found], float | None]]] = {
     "favourite's true chance, rounds 1–100": (".1%", lambda found: _favourite(found, 0, 100)),
-    "… 251 to the end": (".1%", lambda found: _favourite(found, 250, 1000)),
+    SETTLED: (".1%", lambda found: _favourite(found, 250, 1000)),
     "… in random teams": (".1%", inside("random")),
     "due scrambles": (".0f", inside("fairness", "scrambles", "count")),
     "… that moved nobody": (".1%", inside("fairness", "scrambles", "nobody")),
@@ -298,7 +333,9 @@ MEASURES: dict[str, tuple[str, Callable[[Found], float | None]]] = {
         for place, limit in enumerate((60, 65, 70))
         for runs in ("", "_runs")
     },
+    "rounds stated beyond 60 % by the players alone": (".1%", inside("fairness", "beyond", 0, "teams")),
     "stated within 45–55 %, from round 10": (".1%", inside("fairness", "even")),
+    "stated within it by the players alone": (".1%", inside("fairness", "even_teams")),
     "true chance within the 80 % interval": (".1%", inside("fairness", "covered")),
     "evenings lost": (".1%", inside("fairness", "evenings", "lost")),
     "… by a coin's throw": (".1%", inside("fairness", "evenings", "coin")),
@@ -316,6 +353,8 @@ MEASURES: dict[str, tuple[str, Callable[[Found], float | None]]] = {
     "… true rank": (".2f", lambda found: _thrower(found, "true")),
 }
 """Means over the seeds in which there is such a thing."""
+
+TRADED = "moves per player and hour", SETTLED
 
 
 def _thrower(found: Found, measure: str) -> float | None:

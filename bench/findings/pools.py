@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 from bench.findings.between import without_swaps
-from equipoise.balancing import Solved, answer
+from equipoise.balancing import Solved, answer, correlated, expected, joins, swaps
+from equipoise.balancing.chances import MEAN_WEIGHT
 from equipoise.cli.output import progress
 from equipoise.core.asks import AskMoves, AskSplit, CacheSplits
+from equipoise.core.rules import DEFAULT_TRIGGERS, Rules
 from equipoise.lab import json_output
 from equipoise.lab.models import Model
 from equipoise.lab.simulation.closed_loop import Solve
@@ -47,6 +50,19 @@ def by_means(ask: AskSplit | AskMoves | CacheSplits, system: System[Any]) -> Sol
     return answer(ask, means)
 
 
+@contextmanager
+def weighing(weight: float) -> Iterator[None]:
+    """Teams are made with this weight of the mean difference, in this process."""
+    readers = (correlated, expected, joins, swaps)
+    try:
+        for module in readers:
+            vars(module)["MEAN_WEIGHT"] = weight
+        yield
+    finally:
+        for module in readers:
+            vars(module)["MEAN_WEIGHT"] = MEAN_WEIGHT
+
+
 SOLVES: dict[str, Solve] = {"best": answer, "bench alone": without_swaps, "means": by_means}
 
 
@@ -58,6 +74,9 @@ class Pool:
     scenario: Scenario = field(default_factory=Scenario)
     solve: str = "best"
     balance: str | None = None
+    chance: bool = True
+    """Sides that are too uneven are evened between rounds."""
+    weight: float = MEAN_WEIGHT
 
     def seeded(self, seed: int) -> Pool:
         """The same with this seed."""
@@ -66,12 +85,16 @@ class Pool:
     @property
     def key(self) -> str:
         """What its result is found by."""
-        return repr((self.model, self.balance, self.solve, self.scenario))
+        return repr((self.model, self.balance, self.solve, self.scenario, self.chance, self.weight))
 
     def play(self) -> Found:
         """The pool's summary as JSON values."""
         model, balance = Model.of(self.model), None if self.balance is None else Model.of(self.balance)
-        summary = simulate(self.scenario, model, solve=SOLVES[self.solve], balance=balance)
+        triggers = {mode: replace(each, chance=each.chance and self.chance) for mode, each in DEFAULT_TRIGGERS.items()}
+        with weighing(self.weight):
+            summary = simulate(
+                self.scenario, model, Rules(triggers=triggers), solve=SOLVES[self.solve], balance=balance
+            )
         (found,) = json.loads(json.dumps(json_output.simulated(self.scenario, [(model, summary)])["pools"]))  # type: ignore[misc]
         return found  # type: ignore[no-any-return]
 

@@ -104,6 +104,13 @@ def test_coverage_and_even_rounds_are_fractions_of_the_rounds_that_have_them() -
     assert fairness(rounds[2:], [], [], [], 0.0).covered is None
 
 
+def test_what_the_players_alone_say_is_counted_beside_what_was_stated() -> None:
+    rounds = [Chances(stated, 0.5, number=10, teams=teams) for stated, teams in ((0.63, 0.54), (0.5, 0.39))]
+    found = fairness(rounds, [], [], [], 0.0)
+    assert [(one.stated, one.teams) for one in found.beyond] == [(0.5, 0.5), (0.0, 0.0), (0.0, 0.0)]
+    assert (found.even, found.even_teams) == (0.5, 0.5)
+
+
 def test_moves_are_counted_by_cause_and_hour_and_those_of_one_player_within_half_an_hour() -> None:
     ann, bob = PlayerId("ann"), PlayerId("bob")
     moves = [

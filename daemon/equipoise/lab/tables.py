@@ -168,7 +168,8 @@ def fairness(summaries: Sequence[tuple[str, Summary]]) -> Table:
     note = (
         "Of the whole run. Runs: three rounds or more on one map with the same side beyond the limit. Evenings: of "
         "players with at least ten rounds on one; lost: they won at most a third; a coin: the same if every round were "
-        "even. Moves: changes of side that players did not ask for, per player and hour."
+        "even. The players alone: at equal numbers, without map and sides. Moves: changes of side that players did not "
+        "ask for, per player and hour."
     )
     return Table("What players notice", ("what", *(label for label, _ in summaries)), tuple(rows), note)
 
@@ -272,7 +273,12 @@ _FAIRNESS: tuple[tuple[str, Callable[[Fairness], str]], ...] = (
         for place, limit in enumerate(LIMITS)
         for runs in ("", "_runs")
     ),
+    *(
+        (f"rounds stated beyond {limit:.0%} by the players alone", _beyond(place, "teams"))
+        for place, limit in enumerate(LIMITS)
+    ),
     ("rounds stated within 45–55 %, from round 10", lambda f: _percent(f.even)),
+    ("… by the players alone", lambda f: _percent(f.even_teams)),
     ("true chance within the stated 80 % interval", lambda f: _percent(f.covered)),
     ("players' evenings", lambda f: "-" if f.evenings is None else f"{f.evenings.count:,}"),
     ("… lost", lambda f: _percent(f.evenings.lost if f.evenings else None)),

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, assert_never
 
 from equipoise.balancing import Solved, answer, match_of, outlook, summaries_on
+from equipoise.balancing.means import chance_at_equal_numbers
 from equipoise.core import events as e
 from equipoise.core.asks import AskChance, AskMoves, AskSide, AskSplit, AskSwitch, CacheSplits, LoadSummaries
 from equipoise.core.effects import (
@@ -141,6 +142,12 @@ class ClosedLoop:
     def outlook(self) -> Outlook:
         """What the system which makes the teams says of the present sides."""
         return outlook(self.balancing, self.session.memory.context, self.game.on(Side.A), self.game.on(Side.B))
+
+    def chance_of_teams(self) -> float:
+        """What it says of the players alone, at equal numbers: the chance by which sides are too uneven."""
+        return chance_at_equal_numbers(
+            self.balancing, self.session.memory.context, self.game.on(Side.A), self.game.on(Side.B)
+        )
 
     def end_round(
         self, winner: Side | None, captures: dict[Side, int], counts: Mapping[PlayerId, Counts] | None = None

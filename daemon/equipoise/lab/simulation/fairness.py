@@ -46,6 +46,8 @@ class Chances(NamedTuple):
     """Number of the map in the run."""
     number: int = 1
     """Of the round in the run."""
+    teams: float = 0.5
+    """What was said of the players alone, at equal numbers: a split makes up for neither map nor head count."""
 
 
 class Moved(NamedTuple):
@@ -137,6 +139,8 @@ class Beyond:
     stated_runs: float
     """Those in runs of three or more, on one map and with the same side beyond the limit."""
     true_runs: float
+    teams: float
+    """Those stated beyond it by the players alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +166,8 @@ class Fairness:
     """Fraction of rounds whose true chance lies within the 80 % interval that was stated; None: none was."""
     even: float | None
     """Fraction of rounds stated within 45 to 55 %, from round 10 on."""
+    even_teams: float | None
+    """The same by the players alone."""
 
 
 def fairness(
@@ -173,14 +179,15 @@ def fairness(
 ) -> Fairness:
     """The measures of a run; `hours` that players were on the server, all together."""
     said = [one.interval[0] <= one.true <= one.interval[1] for one in played if one.interval is not None]
-    late = [is_even(one.stated) for one in played if one.number >= KNOWN_FROM]
+    late = [one for one in played if one.number >= KNOWN_FROM]
     return Fairness(
         _scrambles(scrambled),
         _evenings(evenings),
         tuple(beyond(played, limit) for limit in LIMITS) if played else (),
         _moves(moved, hours) if hours else None,
         fmean(said) if said else None,
-        fmean(late) if late else None,
+        fmean(is_even(one.stated) for one in late) if late else None,
+        fmean(is_even(one.teams) for one in late) if late else None,
     )
 
 
@@ -228,7 +235,8 @@ def beyond(played: Sequence[Chances], limit: float) -> Beyond:
     (0.8, 0.6)
     """
     stated, true = (_in_runs(played, read, limit) for read in (lambda one: one.stated, lambda one: one.true))
-    return Beyond(limit, stated[0], true[0], stated[1], true[1])
+    teams = fmean(max(one.teams, 1 - one.teams) > limit for one in played)
+    return Beyond(limit, stated[0], true[0], stated[1], true[1], teams)
 
 
 def _in_runs(played: Sequence[Chances], read: Callable[[Chances], float], limit: float) -> tuple[float, float]:

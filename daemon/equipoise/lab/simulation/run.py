@@ -166,7 +166,7 @@ def _play(run: _Run, number: int, leaving: Sequence[Person], coming: Sequence[Pe
     run.benches[-1].count(game.clients, game.bench())
     if loop.teams is Teams.SCRAMBLED:
         run.together.count(*(game.on(side) for side in Side))
-    outlook = loop.outlook()
+    outlook, teams = loop.outlook(), loop.chance_of_teams()
     thrown, luck = run.outcomes.thrown([*a, *b]), run.outcomes.luck()
     seconds = run.rng.uniform(SHORTEST, LONGEST)
     if run.churn.active:
@@ -187,7 +187,7 @@ def _play(run: _Run, number: int, leaving: Sequence[Person], coming: Sequence[Pe
         expected = 0.5 + outlook.unevenness
         run.played.append(RatedRound(predicted, score, probability, random, loop.teams, moved, number, expected))
         interval = None if outlook.low is None or outlook.high is None else (outlook.low, outlook.high)
-        run.chances.append(Chances(outlook.chance, probability, interval, len(run.benches), number))
+        run.chances.append(Chances(outlook.chance, probability, interval, len(run.benches), number, teams))
     if run.churn.active:
         lost = {player: winner is side.other for side in Side for player in game.on(side)}
         for player in run.churn.after(number, game.clock, lost, people):
