@@ -134,7 +134,8 @@ def main() -> None:
         if rows:
             show(f"{world}, {scenario.rounds:,} rounds, {len(asked.seeds)} seeds", ("what", *ways), rows)
     if asked.plot:
-        drawn = [now.trade_off(world, asked.ways) for world in DRAWN if world in worlds]
+        ways = [way for way in asked.ways if not WAYS[way].offset]
+        drawn = [now.trade_off(world, ways) for world in DRAWN if world in worlds]
         asked.plot.write_text(picture(drawn), encoding="utf-8")
 
 
@@ -188,14 +189,15 @@ class Results:
         found = {}
         for way in ways:
             seeds = [[MEASURES[name][1](pools[way]) for name in TRADED] for pools in self.seeds_of(world, [way])]
-            if seeds:
-                found[way] = [mean([value or 0.0 for value in values]) for values in zip(*seeds, strict=True)]
-        x = Axis.around(TRADED[0], [0.0, *(moves.value + 0.3 for moves, _ in found.values())])
+            known = [[value for value in values if value is not None] for values in zip(*seeds, strict=True)]
+            if known and all(known):
+                found[way] = [mean(values) for values in known]
+        x = Axis.around(TRADED[0], [moves.value for moves, _ in found.values()])
         y = Axis.around(TRADED[1], [share.value for _, share in found.values()], percent=True)
-        chart = Chart(world, x, y, height=420)
+        chart = Chart(world, x, y, height=380)
         for series, (way, (moves, share)) in enumerate(found.items()):
             chart.dot(moves.value, share.value, series, share.error, f"{way}: {moves.value:.2f}, {share.value:.1%}")
-            chart.label(moves.value, share.value, way)
+            chart.legend(way, series)
         return chart
 
 
