@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -79,7 +79,5 @@ def rated_alone(*records: RecordRound, system: str = "synelo", **params: object)
 
 def stored_rounds(directory: Path) -> list[str]:
     """Ids in the order of being applied."""
-    database = sqlite3.connect(directory / "s.db")
-    found = [id for (id,) in database.execute("SELECT id FROM rounds ORDER BY number")]
-    database.close()
-    return found
+    with closing(sqlite3.connect(directory / "s.db")) as database:
+        return [id for (id,) in database.execute("SELECT id FROM rounds ORDER BY number")]

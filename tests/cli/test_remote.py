@@ -6,6 +6,7 @@ import json
 import re
 import socket
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from urllib.error import HTTPError
 
@@ -31,12 +32,11 @@ def test_status_is_a_table_or_json(house: House, daemon: str) -> None:
 @pytest.mark.slow
 def test_status_says_that_the_store_is_in_trouble_and_nothing_when_it_is_not(house: House, daemon: str) -> None:
     assert "store" not in ask(house, daemon, "status").stdout
-    with sqlite3.connect(house.state / "equipoise.db", isolation_level=None) as other:
+    with closing(sqlite3.connect(house.state / "equipoise.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         post(daemon, house.secret, posted({**ROUND, "round": "1-5"}, seq=2))
         _, _, _, blank, line, *_ = ask(house, daemon, "status").stdout.splitlines()
         found = json.loads(ask(house, daemon, "status", "--json").stdout)
-    other.close()
     assert blank == ""
     assert re.fullmatch(
         r"The store is locked since 20..-..-.. ..:..:.., 1 round waits: end the other program .*\.", line

@@ -10,6 +10,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -134,9 +135,8 @@ def test_a_store_newer_than_the_program_is_refused(house: House) -> None:
     with serving(house) as (process, _):
         process.send_signal(signal.SIGTERM)
         process.wait(60)
-    with sqlite3.connect(house.state / "equipoise.db") as db:
+    with closing(sqlite3.connect(house.state / "equipoise.db", isolation_level=None)) as db:
         db.execute("PRAGMA user_version = 9999")
-    db.close()
     assert "newer" in refused(house.config)
 
 

@@ -6,6 +6,7 @@ import asyncio
 import re
 import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -137,12 +138,11 @@ async def test_a_round_that_waited_in_its_script_says_nothing_of_the_clock(tmp_p
 async def test_rounds_that_wait_for_a_store_in_trouble(tmp_path: Path) -> None:
     with daemon_beside(tmp_path, "") as daemon:
         await greet(daemon)
-        with sqlite3.connect(daemon.state / "equipoise.db", isolation_level=None) as other:
+        with closing(sqlite3.connect(daemon.state / "equipoise.db", isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             await asyncio.to_thread(daemon.post, batch(2, ended(1)))
             found = await said(daemon, "daemon")
             other.execute("ROLLBACK")
-        other.close()
         assert "the store is locked" in found
         assert "1 rounds of pool main wait for the store" in found
 

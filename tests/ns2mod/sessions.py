@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -118,7 +119,7 @@ class Evening:
     def stored(self) -> list[StoredRound]:
         """All rounds of the store, in the order they were applied."""
         path = self.daemon.folder / "state" / "equipoise.db"
-        with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
             db.row_factory = sqlite3.Row
             rows = db.execute("SELECT * FROM rounds ORDER BY number").fetchall()
             return [self._round(row, db) for row in rows]

@@ -6,7 +6,7 @@ import asyncio
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -72,13 +72,12 @@ async def kept_then_stored(folder: Path, clock_set: timedelta = timedelta()) -> 
     await pool.open()
     (event,) = decode_batch(body(ROUND)).events
     assert isinstance(event, RoundEnded)
-    with sqlite3.connect(folder / "equipoise.db", isolation_level=None) as other:
+    with closing(sqlite3.connect(folder / "equipoise.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         done = await pool.record(recorded(event.round, Rules()), None)
         assert done.status == "kept"
         before = pool.summary(RED).rounds
         other.execute("ROLLBACK")
-    other.close()
     async with scheduled(partial(retry, {"main": pool})) as scheduler, asyncio.timeout(60):
         for job in scheduler._timer.get_jobs():
             job.modify(next_run_time=job.next_run_time - clock_set)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 
 import pytest
@@ -43,7 +44,8 @@ class PlayedRound:
 
 def stored_rounds(evening: Evening, names: dict[str, str]) -> list[StoredRound]:
     """All rounds, in the order they were applied. `names` are by SteamID."""
-    with sqlite3.connect(f"file:{evening.daemon.folder / 'state' / 'equipoise.db'}?mode=ro", uri=True) as db:
+    store = evening.daemon.folder / "state" / "equipoise.db"
+    with closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True)) as db:
         db.row_factory = sqlite3.Row
         played: dict[int, dict[str, int]] = {}
         for row in db.execute("SELECT round, player, side FROM participants"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 
 import pytest
 
@@ -32,7 +33,8 @@ def arena(new_evening: NewEvening, players: int = 4) -> Evening:
 
 def stored_rounds(evening: Evening) -> list[str]:
     """Ids of the stored rounds, in the order they were applied."""
-    with sqlite3.connect(f"file:{evening.daemon.folder / 'state' / 'equipoise.db'}?mode=ro", uri=True) as db:
+    store = evening.daemon.folder / "state" / "equipoise.db"
+    with closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True)) as db:
         return [row[0] for row in db.execute("SELECT id FROM rounds ORDER BY number")]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,9 +17,8 @@ from tests.store.samples import SERVER, a_round, in_loop, player
 
 
 def changed(directory: Path, statement: str, *values: object) -> None:
-    with sqlite3.connect(directory / "s.db") as db:
+    with closing(sqlite3.connect(directory / "s.db", isolation_level=None)) as db:
         db.execute(statement, values)
-    db.close()
 
 
 @in_loop

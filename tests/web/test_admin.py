@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from itertools import pairwise
 from math import exp
 from pathlib import Path
@@ -253,12 +254,11 @@ def test_the_quality_of_the_system_that_makes_the_teams_stands_beside_that_of_th
 ) -> None:
     for number in range(1, 4):
         daemon.post(batch(number, HELLO, ROSTER, ended(number)))
-    with sqlite3.connect(daemon.state / "equipoise.db") as db:
+    with closing(sqlite3.connect(daemon.state / "equipoise.db", isolation_level=None)) as db:
         db.execute(
             "UPDATE rounds SET balance_prediction = 0.5 + 0.2 * (id = '1-3'), unevenness = 0.04 + 0.2 * (id = '1-2') "
             "WHERE id IN ('1-2', '1-3')"
         )
-    db.close()
     found = daemon.call("GET", "/v1/admin/pools/main/quality").body
     assert (found["quality"]["rounds"], found["balance"]["quality"]["rounds"]) == (3, 2)
     assert found["balance"]["quality"]["brier"]["value"] == pytest.approx((0.25 + 0.09) / 2)

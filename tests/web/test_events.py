@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -99,14 +100,13 @@ def test_a_player_who_joins_is_answered_for(daemon: Daemon) -> None:
 
 def test_a_locked_store_keeps_the_round_and_the_script_keeps_its_copy(daemon: Daemon) -> None:
     daemon.post(batch(1, HELLO, ROSTER))
-    with sqlite3.connect(daemon.state / "equipoise.db", isolation_level=None) as other:
+    with closing(sqlite3.connect(daemon.state / "equipoise.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         assert daemon.post(batch(2, ended(1))).body["rounds"] == {"1-1": "kept"}
         assert daemon.call("GET", "/healthz").body["waiting_rounds"] == 1
         answer = daemon.call("PUT", f"/v1/admin/players/{RED}", {"rating": 1500, "new": True})
         assert (answer.status, answer.code) == (503, "unavailable")
         other.execute("ROLLBACK")
-    other.close()
     assert daemon.post(batch(3, ended(1))).body["rounds"] == {"1-1": "stored"}
     assert rating(daemon, RED)[1] == 1
     assert daemon.call("GET", "/healthz").body["waiting_rounds"] == 0

@@ -6,7 +6,7 @@ import asyncio
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -74,7 +74,7 @@ def test_a_lock_is_no_alarm_unless_it_lasts_and_ends_with_the_next_round(
     with running(tmp_path) as daemon:
         daemon.post(batch(1, HELLO, ROSTER))
         assert healthz(daemon) == (200, True, "ok", 0)
-        with sqlite3.connect(daemon.state / "equipoise.db", isolation_level=None) as other:
+        with closing(sqlite3.connect(daemon.state / "equipoise.db", isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             daemon.post(batch(2, ended(1)))
             assert healthz(daemon) == (200, True, "locked", 1)
@@ -85,7 +85,6 @@ def test_a_lock_is_no_alarm_unless_it_lasts_and_ends_with_the_next_round(
             assert measured(daemon, "equipoise_store_damaged") == 0
             assert measured(daemon, "equipoise_store_trouble_seconds") > 0
             other.execute("ROLLBACK")
-        other.close()
         assert daemon.post(batch(3, ended(1))).body["rounds"] == {"1-1": "stored"}
         assert healthz(daemon) == (200, True, "ok", 0)
         assert measured(daemon, "equipoise_store_trouble_seconds") == 0

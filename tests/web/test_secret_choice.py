@@ -6,6 +6,7 @@ import json
 import logging
 import re
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -51,7 +52,7 @@ def held(folder: Path, chosen: dict[int, str], caplog: pytest.LogCaptureFixture)
         seen += [daemon.call("GET", f"/v1/admin/{what}").body for what in READ]
         *exported, _checksum = daemon.call("GET", "/v1/admin/pools/main/export").raw.decode().splitlines()
         seen += [exported, daemon.call("GET", "/metrics").raw.decode()]
-    with sqlite3.connect(folder / "state" / "equipoise.db") as store:
+    with closing(sqlite3.connect(folder / "state" / "equipoise.db")) as store:
         seen.append(list(store.iterdump()))
     seen.append([each.getMessage() for each in caplog.records if each.name.startswith("equipoise")])
     # Times, and the folder's number, differ from one daemon to the next.
