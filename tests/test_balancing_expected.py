@@ -185,12 +185,14 @@ def test_a_descent_without_a_budget_leaves_the_sides_as_they_are() -> None:
     assert (form.of(descent.run(starts)) == 0.0).all()
 
 
-def cost_of(system: Gaussian, split: Split, apart: frozenset[PlayerId] = frozenset()) -> float:
+def cost_of(
+    system: Gaussian, split: Split, apart: frozenset[PlayerId] = frozenset(), weight: float = MEAN_WEIGHT
+) -> float:
     """The cost of a split, in squared points."""
     a, b = ([one for one in side if one not in apart] for side in (split.a, split.b))
     lead = sum(map(system.skill, a)) - sum(map(system.skill, b)) - system.even(len(split.a), len(split.b))
     signs = np.array([1.0] * len(a) + [-1.0] * len(b))
-    return float(MEAN_WEIGHT * lead**2 + signs @ np.array(system.covariance((*a, *b))) @ signs)
+    return float(weight * lead**2 + signs @ np.array(system.covariance((*a, *b))) @ signs)
 
 
 def limit_of(system: Gaussian, splits: Sequence[Split], tolerance: float) -> float:
@@ -248,10 +250,13 @@ def scrambled(ask: AskSplit, possible: Sequence[Split], system: Gaussian) -> Spl
 
     best = min(possible, key=lambda split: cost_of(system, split))
     for each_way in range(ask.each_way, 0, -1):
-        moving = [split for split in possible if least_leaving(ask, split) >= each_way]
-        other = min(moving, key=lambda split: cost_of(system, split), default=best)
-        if moving and uneven(other) <= uneven(best) + GIVEN_UP:
-            return other
+        even = [
+            split
+            for split in possible
+            if least_leaving(ask, split) >= each_way and uneven(split) <= uneven(best) + GIVEN_UP
+        ]
+        if even:
+            return min(even, key=lambda split: cost_of(system, split))
     return best
 
 
