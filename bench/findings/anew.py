@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from bench.findings.people import PEOPLE, SPREAD, chance, crowd, player
-from bench.findings.pools import by_means
+from bench.findings.pools import by_means, weighing
 from bench.findings.table import estimate, show
 from equipoise.balancing import answer
+from equipoise.balancing.chances import MEAN_WEIGHT
 from equipoise.core.asks import AskSplit, Purpose
 from equipoise.core.events import SplitSolved
 from equipoise.core.model import Context, Entry, Mode, PlayerId, Side
@@ -40,13 +41,16 @@ class Row:
     system: str
     means: bool = False
     scores: float = 0.0
+    weight: float = MEAN_WEIGHT
 
 
 ROWS = {
     "elo, means": Row("elo"),
     "joint, means": Row("joint", means=True),
-    "joint, expected square": Row("joint"),
-    "joint, expected square, own score r = 0.35": Row("joint", scores=0.35),
+    "joint, expected square": Row("joint", weight=1.0),
+    "joint, expected square, own score r = 0.35": Row("joint", scores=0.35, weight=1.0),
+    "joint, even first, then surest": Row("joint"),
+    "joint, even first, then surest, own score r = 0.35": Row("joint", scores=0.35),
 }
 
 
@@ -108,7 +112,8 @@ def _split(row: Row, system: System[Any], sides: dict[PlayerId, Side | None]) ->
     entries = tuple(Entry(each, side, waiting=side is None) for each, side in sides.items())
     sizes = (PLACES // 2, PLACES // 2)
     asked = AskSplit(Purpose.SCRAMBLE, 0, Text(Phrase.REASON_ROUND_TWO), ARENA, entries, sizes, {}, 0.0)
-    solved = by_means(asked, system) if row.means else answer(asked, system)
+    with weighing(row.weight):
+        solved = by_means(asked, system) if row.means else answer(asked, system)
     assert isinstance(solved, SplitSolved)
     split = solved.split
     return {each: Side.A if each in split.a else Side.B for each in sides}

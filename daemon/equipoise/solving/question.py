@@ -14,7 +14,7 @@ from equipoise.solver import Assignment, Budget, Gap, Pin, Splits, preferred_spl
 
 LENGTH_BYTES = 4
 EXACT_SHARE = 0.5
-"""Of the time, for the exact answer that a search by expected square starts from."""
+"""Of the time, for the exact answer that a search by mean and variance starts from."""
 SEARCHING = "swaps"
 STANDS: dict[Side | None, int] = {Side.A: 1, Side.B: -1, None: 0}
 
