@@ -670,6 +670,17 @@ def test_an_ns2_vote_swaps_the_best_pair_until_no_pair_helps(tmp_path: Path, see
         assert not {"lock", "move"} & {order["kind"] for order in game.orders}
 
 
+def test_an_ns2_vote_is_taken_however_even_the_teams_are(tmp_path: Path) -> None:
+    people = ids(8)
+    with server(tmp_path, "ns2_veil", "ns2") as game:
+        game.begins(people)
+        for id in people:
+            game.post({"kind": "command", "words": ["vote"], "by": id})
+        game.post()
+        said = [order["text"]["phrase"] for order in game.orders if order["kind"] == "say"]
+        assert "Equipoise_VotePassed" in said
+
+
 # The command.
 
 

@@ -95,13 +95,20 @@ def test_quality_compares_the_system_that_makes_the_teams_with_the_one_that_is_s
     house.edit(ALONE, '\nbalance = "joint"\n')
     with played(house, 30, red=9, blu=1) as address:
         until = time.monotonic() + 60  # its predictions are stored behind the rounds
-        while not (line := re.search(r"^balance .*over 30 rounds$", text := quality(house, address), re.MULTILINE)):
+        shown = r"^as shown +log loss 0\.\d{4}, [+-]0\.\d{4} ± 0\.\d{4} against the system that makes the teams, over "
+        while "average, over 30 rounds" not in (text := quality(house, address)) or not re.search(shown, text, re.M):
             assert time.monotonic() < until, text
             time.sleep(0.2)
-        assert re.fullmatch(
-            r"balance +log loss 0\.\d{4}, [+-]0\.\d{4} ± 0\.\d{4} against the system shown, over 30 rounds", line[0]
-        )
         found = json.loads(quality(house, address, "--json"))
+        made = found["balance"]["quality"]
+        assert f"\nlog loss    {made['log_loss']['value']:.4f}\n" in text
+        typical = found["typical"]
+        assert text.startswith(
+            f"A typical round: the stronger side has {100 * typical['favourite']:.0f} %. "
+            f"Random teams: {100 * typical['random']:.0f} %.\n"
+            f"Within 45 to 55 %: {100 * typical['even']:.0f} % of the rounds.\n"
+        )
+        assert "\nBy the ratings that are shown:\nBY " in text
         (scores,) = found["scores"]
         assert (scores["mode"], found["spread"]) == ("arena", None)
         used = r"are used \(" if scores["used"] else "are not used: "

@@ -74,7 +74,7 @@ def test_a_round_is_shown_with_its_sides_names_and_ratings(house: House, evening
     assert shown[0] == "Round r-2 on arena-1: koth_nucleus (koth), pool main."
     assert re.fullmatch(rf"Live at {TIME} for 1:35 min\. RED won\.", shown[1])
     assert re.fullmatch(r"Expected: RED wins with 5\d %\.", shown[2])
-    assert cells(shown[4]) == ["SIDE", "PLAYER", "NAME", "MINUTES", "K/D/A", "RATING"]
+    assert cells(shown[4]) == ["SIDE", "PLAYER", "NAME", "MINUTES", "K/D/A", "LADDER POINTS"]
     assert [cells(line)[:5] for line in shown[5:]] == [
         [side, id, NAMES[id], "1:35", "7/4/2" if id == IDS[0] else "-"]
         for side, ids in (("RED", IDS[::2]), ("BLU", IDS[1::2]))

@@ -225,10 +225,10 @@ def test_players_read_the_names_that_the_configuration_gives_the_sides() -> None
     assert told.lines == (Text(Phrase.VOTE_EVEN, ("Allies", "50")),)
 
 
-def test_players_read_the_interval_where_it_is_known() -> None:
+def test_players_read_the_chance_alone_also_where_its_interval_is_known() -> None:
     (told,) = wish(begun(Mode.KOTH, TEN), "a", chance=0.5, unevenness=0.05)
     assert isinstance(told, Tell)
-    assert told.lines == (Text(Phrase.VOTE_EVEN_INTERVAL, ("RED", "50", "20", "80")),)
+    assert told.lines == (Text(Phrase.VOTE_EVEN, ("RED", "50")),)
     assert told.lines[0].phrase.refusal
 
 

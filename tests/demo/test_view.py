@@ -30,7 +30,6 @@ def board(size: int) -> Board:
         rounds=100,
         a=rows("Ann", size),
         b=rows("Bob", size, shadow=True),
-        figures=("Σ 1000", "Σ 1000"),
         bench=rows("Cid", 1),
         predicted=0.57,
         winner=Side.A,

@@ -70,6 +70,14 @@ def test_a_switch_without_an_answer_is_decided_by_sizes_after_a_second(scene: St
     assert first.team == 2
 
 
+def test_a_switch_without_an_answer_that_would_leave_a_gap_of_two_is_refused(scene: Start) -> None:
+    one = scene(switches={"switches_sides_directly": True})
+    (first, *_), _ = one.people(2, 2)
+    first.joins(2)
+    one.game.run(1.1)
+    assert first.team == 1
+
+
 def test_of_two_who_wait_for_one_place_without_an_answer_the_games_own_rule_lets_one_in(scene: Start) -> None:
     one = scene()
     one.people(2, 2)

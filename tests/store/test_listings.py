@@ -21,6 +21,8 @@ async def test_rounds_come_newest_first_in_pages_of_a_server_and_of_a_player(tmp
         older = await store.rounds(None, newest[-1].number, 10)
         assert [each.number for each in (*newest, *older)] == [5, 4, 3, 2, 1]
         assert [each.number for each in await store.rounds(THERE, None, 10)] == [4, 2]
+        assert [each.number for each in await store.rounds(None, None, 2, POOL)] == [5, 4]
+        assert await store.rounds(None, None, 2, "another") == []
         mine = await store.played(POOL, player(1), HERE, 5, 10)
         assert [(round.number, one.id) for round, one in mine] == [(3, player(1)), (1, player(1))]
         assert [round.number for round, _ in await store.played(POOL, player(3), None, None, 10)] == [2]

@@ -39,6 +39,7 @@ READS: Mapping[str, Call] = {
     "rounds": lambda store: store.rounds(None, None, 10),
     "rounds of a server": lambda store: store.rounds(QUIET, 300, 10),
     "rounds of a server without any": lambda store: store.rounds(NEVER_HEARD_OF, None, 10),
+    "rated rounds of a pool": lambda store: store.rounds(None, None, 10, POOL),
     "a round": lambda store: store.round(QUIET, RoundId("1")),
     "edits of a player": lambda store: store.edits_of(POOL, player(5), 300, 10),
     "rounds of a player": lambda store: store.played(POOL, player(5), None, 300, 10),

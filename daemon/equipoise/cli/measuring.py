@@ -34,12 +34,13 @@ def quality(client: Client, name: str, as_json: bool) -> None:
     if measured is None:
         click.echo("No rounds have been rated yet.")
         return
+    balance = answer["balance"]
+    made = measured if balance is None else balance["quality"]
     for measure in ("brier", "log_loss"):
-        _say(measure.replace("_", " "), f"{measured[measure]['value']:.4f}")
-    off = f"{measured['calibration_error']:.4f} off on average, over {measured['rounds']} rounds"
-    _say("calibration", off)
-    if answer["balance"] is not None:
-        _show_balance(answer["balance"])
+        _say(measure.replace("_", " "), f"{made[measure]['value']:.4f}")
+    _say("calibration", f"{made['calibration_error']:.4f} off on average, over {made['rounds']} rounds")
+    if balance is not None:
+        _show_shown(measured, balance["difference"]["log_loss"])
     if answer["suggested_theta"] is not None:
         _say("theta", f"{answer['suggested_theta']:.0f} would have predicted best")
     sizes = answer["team_sizes"]
@@ -55,6 +56,7 @@ def quality(client: Client, name: str, as_json: bool) -> None:
     for each in answer["scores"]:
         _show_scores(each)
     if answer["groups"]:
+        click.echo("" if balance is None else "\nBy the ratings that are shown:")
         _show_groups(answer["groups"])
 
 
@@ -70,12 +72,11 @@ def _say(what: str, text: str) -> None:
     click.echo(f"{what:<12}{text}")
 
 
-def _show_balance(balance: dict[str, Any]) -> None:
-    """The system that makes the teams, beside the one that is shown."""
-    measured, less = balance["quality"], balance["difference"]["log_loss"]
+def _show_shown(measured: dict[str, Any], less: dict[str, Any]) -> None:
+    """The system that is shown, beside the one that makes the teams; `less`: how much less this one's log loss is."""
     error = "" if less["error"] is None else f" ± {less['error']:.4f}"
-    compared = f"log loss {measured['log_loss']['value']:.4f}, {less['value']:+.4f}{error} against the system shown"
-    _say("balance", f"{compared}, over {measured['rounds']} rounds")
+    worse = f"{-less['value']:+.4f}{error} against the system that makes the teams"
+    _say("as shown", f"log loss {measured['log_loss']['value']:.4f}, {worse}, over {measured['rounds']} rounds")
 
 
 def _show_scores(found: dict[str, Any]) -> None:
@@ -98,5 +99,4 @@ def _show_groups(groups: list[dict[str, Any]]) -> None:
         error = "" if less["error"] is None else f" ± {less['error']:.1%}"
         means = f"{each['predicted']:.1%}", f"{each['scored']:.1%}", f"{less['value']:+.1%}{error}"
         rows.append((_BY[each["by"]], each["name"], f"{each['rounds']:,}", f"{each['players']:,}", *means))
-    click.echo()
     print_table(("BY", "GROUP", "ROUNDS", "PLAYERS", "PREDICTED", "SCORED", "DIFFERENCE"), rows, texts=2)

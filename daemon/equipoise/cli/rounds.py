@@ -148,7 +148,7 @@ PLAYERS = (
     Column("NAME", lambda one: one["name"] or "-"),
     Column("MINUTES", _played_minutes),
     Column("K/D/A", _done),
-    Column("RATING", lambda one: "not rated" if one["before"] is None else ratings(one), whole=True),
+    Column("LADDER POINTS", lambda one: "not rated" if one["before"] is None else ratings(one), whole=True),
 )
 COLUMNS = (
     Column("TIME", lambda each: local_time(each["started_at"]), lambda each: iso_time(each["started_at"]), whole=True),

@@ -18,9 +18,9 @@ from equipoise.cli.tables import Column, print_items, print_note, print_table
 from equipoise.cli.words import chance, change, counted, local_time, side_word
 
 LEGEND = (
-    "PLAYERS: on each side, and those who wait. FAVOURITE: the side that the ratings expect to win, and the 80 % "
-    "interval of its chance where that is known. STREAK: rounds that a side has won in a row. NEXT: what is due at the "
-    "next round start."
+    "PLAYERS: on each side, and those who wait. FAVOURITE: the side that is likely to win, by the system that makes "
+    "the teams, and the 80 % interval of its chance where that is known. STREAK: rounds that a side has won in a row. "
+    "NEXT: what is due at the next round start."
 )
 
 

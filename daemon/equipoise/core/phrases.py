@@ -54,7 +54,7 @@ class Phrase(Enum):
     TOO_UNEVEN_FOUR = "{1} had {2} %: {3}, {4}, {5} and {6} change sides."
     SCRAMBLE_PENDING = "New teams at the next round start: {1}."
     SCRAMBLE_WAITS = "New teams as soon as {2} players are here: {1}."
-    OF_THE_MAP = "{1} (of it the map {2})"
+    OF_THE_MAP = "{1} %, of it the map {2}"
     # Why teams are as even, or as uneven, as they are.
     CAUSE_EVEN = "they are even"
     CAUSE_HEAD_COUNT = "one side has more players"
@@ -88,7 +88,6 @@ class Phrase(Enum):
     VOTE_TOO_FEW = "There are too few players for a vote."
     VOTE_COOLDOWN = "The last vote was a short while ago. Try again later."
     VOTE_EVEN = "Teams are even. Win chance of {1}: {2} %."
-    VOTE_EVEN_INTERVAL = "Teams are even. Win chance of {1}: {2} % ({3} to {4})."
     VOTE_ROUND_ENDS = "The round ends soon. Ask for a vote in the next one."
     VOTE_TOO_LATE = "No vote is taken later than {1} min into a round. Ask again after it."
     VOTE_RUNNING = "A vote is running already."
@@ -200,7 +199,6 @@ _REFUSALS = frozenset(
         Phrase.VOTE_TOO_FEW,
         Phrase.VOTE_COOLDOWN,
         Phrase.VOTE_EVEN,
-        Phrase.VOTE_EVEN_INTERVAL,
         Phrase.VOTE_ROUND_ENDS,
         Phrase.VOTE_TOO_LATE,
         Phrase.VOTE_RUNNING,
@@ -254,12 +252,8 @@ class Text:
 
 
 _WITH_INTERVAL = {
-    plain: Phrase[f"{plain.name}_INTERVAL"]
-    for plain in (
-        Phrase.VOTE_EVEN,
-        Phrase.TEAMS_CHANCE,
-        Phrase.DRY_RUN,
-    )
+    Phrase.TEAMS_CHANCE: Phrase.TEAMS_CHANCE_INTERVAL,
+    Phrase.DRY_RUN: Phrase.DRY_RUN_INTERVAL,
 }
 
 
@@ -318,7 +312,7 @@ def told(outlook: Outlook | None) -> str | Text:
     >>> told(Outlook.alone(0.52)), told(None)
     ('52', '?')
     >>> told(Outlook(0.58, None, None, 0.08, of_teams=0.52)).english
-    '58 (of it the map +6)'
+    '58 %, of it the map +6'
     """
     if outlook is None:
         return "?"

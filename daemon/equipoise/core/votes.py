@@ -23,7 +23,7 @@ from equipoise.core.bench import eligible_count
 from equipoise.core.effects import Cancel, LogDecision, OpenVote, Say, Tell
 from equipoise.core.events import ChanceFound, Phase, VoteEnded
 from equipoise.core.model import OrderId, PlayerId, Side
-from equipoise.core.phrases import Phrase, Text, with_chance
+from equipoise.core.phrases import Phrase, Text, told
 from equipoise.core.scrambles import at_once, in_freeze, make_due, may_be_at_once
 from equipoise.core.state import Effects, State
 from equipoise.core.voices import Voices
@@ -102,7 +102,7 @@ def chance_found(state: State, event: ChanceFound, now: float) -> Effects:
     if (refusal := _refusal(state, ask.by, now)) is not None:
         return (Tell(ask.by, (refusal,)),)
     if _is_fair(state, event):
-        return (Tell(ask.by, (with_chance(Phrase.VOTE_EVEN, (state.side_name(Side.A),), event.outlook),)),)
+        return (Tell(ask.by, (Text(Phrase.VOTE_EVEN, (state.side_name(Side.A), told(event.outlook))),)),)
     return _count(state, ask.by, now)
 
 

@@ -190,9 +190,5 @@ class ArenaEvening(Evening):
             chance = win_probability(map(self.rating, red), map(self.rating, blu), self.theta)
         return words.Teams(red, blu, self.game.bench(), chance)
 
-    def _figures(self, teams: words.Teams) -> tuple[str, str]:
-        red, blu = (f"Σ {sum(map(self.rating, side)):.0f}" for side in (teams.a, teams.b))
-        return red, blu
-
     def _due(self) -> str:
         return words.due(self.script.due_if, pending=self.script.pending)

@@ -65,11 +65,9 @@ class Board:
     """How many there will be."""
     a: tuple[Row, ...]
     b: tuple[Row, ...]
-    figures: tuple[str, str]
-    """What the ratings of each side make: their sum, or their mean."""
     bench: tuple[Row, ...]
     predicted: float
-    """Side A's win probability by the ratings."""
+    """Side A's win probability as the daemon says it."""
     winner: Side | None
     due: str
     """What would make a scramble due, by the daemon's word; empty: nothing."""

@@ -170,10 +170,6 @@ class Evening(ABC):
         """The players on each side and on none, and side A's win probability by the ratings."""
 
     @abstractmethod
-    def _figures(self, teams: words.Teams) -> tuple[str, str]:
-        """What the ratings of each side make."""
-
-    @abstractmethod
     def _due(self) -> str:
         """What would make a scramble due."""
 
@@ -188,7 +184,6 @@ class Evening(ABC):
                 rounds=self.rounds,
                 a=self._rows(teams.a),
                 b=self._rows(teams.b),
-                figures=self._figures(teams),
                 bench=self._rows(teams.bench),
                 predicted=0.5 if teams.chance is None else teams.chance,
                 winner=self._winner,

@@ -74,9 +74,9 @@ def _middle(board: Board, *, wide: bool) -> Table:
 def _side(board: Board, side: Side, *, wide: bool) -> Panel:
     place = int(side is Side.B)
     rows, name, colour = (board.a, board.b)[place], board.look.sides[place], board.look.colours[place]
-    title = Text.assemble((f" {name} ", f"bold reverse {colour}"), (f" {board.figures[place]} ", colour))
+    title = Text(f" {name} ", f"bold reverse {colour}")
     if board.winner is side:
-        title.append("won ", f"bold {colour}")
+        title.append(" won ", f"bold not reverse {colour}")
     return Panel(_players(rows, wide=wide), title=title, title_align="left", border_style=colour, padding=(0, 1))
 
 

@@ -115,7 +115,7 @@ at_round_start = false
 method = "greedy"
 max_moves = 0
 # However even the teams are, a vote is taken.
-fair_band = [0.5, 0.5]
+fair_band = [0.0, 0.0]
 
 [autobalance]
 # The document says nothing of players who join, leave and change side while a round runs.

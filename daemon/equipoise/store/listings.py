@@ -99,8 +99,10 @@ class Record:
 class Listings(Protocol):
     """Reads that people ask for. Each is one range of an index that ends at a limit, or a piece of one at a time."""
 
-    async def rounds(self, server: ServerId | None, before: int | None, limit: int) -> Sequence[StoredRound]:
-        """The newest rounds of a server, or of all."""
+    async def rounds(
+        self, server: ServerId | None, before: int | None, limit: int, rated_in: str | None = None
+    ) -> Sequence[StoredRound]:
+        """The newest rounds of a server, or of all; or the rated ones alone of a pool."""
 
     async def round(self, server: ServerId, id: RoundId) -> tuple[StoredRound, Sequence[Played]] | None:
         """A round and its participants in the order of its answer; None when it is not stored."""

@@ -62,8 +62,8 @@ async def _typical(services: Services, pool: Pool, rounds: Sequence[MeasuredRoun
     if not chances:
         return None
     even = fmean(is_even(chance) for chance in chances)
-    stored = await services.store.rounds(None, None, RANDOM)
-    drawn = [one for one in stored if one.pool == pool.name and one.prediction is not None and one.lineup_a]
+    stored = await services.store.rounds(None, None, RANDOM, pool.name)
+    drawn = [one for one in stored if one.lineup_a]
     await pool.summaries(list({player for one in drawn for player in (*one.lineup_a, *one.lineup_b)}))
     likely = []
     for one in drawn:

@@ -277,14 +277,6 @@ class NS2Evening(Evening):
         difference = fmean(map(self.rating, a)) - fmean(map(self.rating, b))
         return 1.0 / (1.0 + math.exp(-difference / 2 / POINTS))
 
-    def _figures(self, teams: common.Teams) -> tuple[str, str]:
-        a, b = (self._mean([id for id in side if not self.game.clients[id].commander]) for side in (teams.a, teams.b))
-        return a, b
-
-    def _mean(self, field: Sequence[PlayerId]) -> str:
-        """Of the players on a side's field: the commander plays against the other one."""
-        return f"Ø {fmean(self._skill(id, self._part(id)) for id in field):.0f}" if field else ""
-
     def _row(self, id: PlayerId) -> Row:
         """A player is shown with their skill in the part that they have: as marine, as alien or as commander."""
         person, part = self.people[id], self._part(id)

@@ -46,8 +46,10 @@ class SqliteListings(StoreThread):
 
     # ruff: noqa: D102 (the port documents these methods)
 
-    async def rounds(self, server: ServerId | None, before: int | None, limit: int) -> Sequence[StoredRound]:
-        return await self._read_noted(lambda db: rounds(db, server, before, limit))
+    async def rounds(
+        self, server: ServerId | None, before: int | None, limit: int, rated_in: str | None = None
+    ) -> Sequence[StoredRound]:
+        return await self._read_noted(lambda db: rounds(db, server, before, limit, rated_in))
 
     async def round(self, server: ServerId, id: RoundId) -> tuple[StoredRound, Sequence[Played]] | None:
         return await self._read_noted(lambda db: round_(db, server, id))
@@ -106,12 +108,15 @@ class SqliteListings(StoreThread):
         return await self._read_noted(lambda db: seen(db, pool, player))
 
 
-def rounds(db: sqlite3.Connection, server: ServerId | None, before: int | None, limit: int) -> list[StoredRound]:
-    """The newest rounds of a server, or of all."""
+def rounds(
+    db: sqlite3.Connection, server: ServerId | None, before: int | None, limit: int, rated_in: str | None
+) -> list[StoredRound]:
+    """The newest rounds of a server, or of all; or the rated ones alone of a pool."""
     wheres = ["server = :server"] * (server is not None) + ["number < :before"] * (before is not None)
+    wheres += ["pool = :pool AND prediction IS NOT NULL"] * (rated_in is not None)
     found = db.execute(
         f"SELECT {_ROUND} FROM rounds {_where(wheres)} ORDER BY number DESC LIMIT :limit",
-        {"server": server, "before": before, "limit": limit},
+        {"server": server, "before": before, "limit": limit, "pool": rated_in},
     )
     return [_round(each) for each in found]
 

@@ -101,7 +101,8 @@ class QualityFound(Ok, frozen=True):
     typical: TypicalRound | None
     """Null before the first rated round."""
     quality: Quality | None
-    """Null before the first rated round."""
+    """Of the system that is shown; `balance` has those of the one that makes the teams. Null before the first rated
+    round."""
     players: Crowd
     """The players of the pool, in numbers."""
     suggested_theta: float | None

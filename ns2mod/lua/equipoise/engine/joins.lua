@@ -96,7 +96,7 @@ function Joins:Expire()
     end
 end
 
--- Without the daemon's word: a lock and the game's own rule decide.
+-- Without the daemon's word: a lock and sizes decide. The game's own rule counts them before somebody changes side.
 function Joins:Alone(person, team)
     local mod = self.mod
     local player, rules = person.client:GetControllingPlayer(), GetGamerules()
@@ -106,9 +106,13 @@ function Joins:Alone(person, team)
     local snapshot = mod.people:Snapshot()
     local text = mod:Enforcing()
         and mod.policy:LockText(person.id, player:GetTeamNumber(), team, snapshot, mod:Now()) or nil
-    if not text and rules:GetCanJoinTeamNumber(player, team) == false then
-        local sizes = Equipoise.Plan.Sizes(snapshot, person.id)
+    local sizes, switches = Equipoise.Plan.Sizes(snapshot, person.id), Equipoise.Plan.IsSide(player:GetTeamNumber())
+    local uneven = false
+    if Equipoise.Plan.IsSide(team) then
         sizes[team] = sizes[team] + 1
+        uneven = switches and 2 * sizes[team] - sizes[1] - sizes[2] > 1
+    end
+    if not text and (uneven or rules:GetCanJoinTeamNumber(player, team) == false) then
         text = { phrase = "Equipoise_RefusedGap",
             args = { tostring(math.max(sizes[1], sizes[2])), tostring(math.min(sizes[1], sizes[2])) } }
     end

@@ -44,7 +44,6 @@ local texts = {
     Equipoise_VoteTooFew = "玩家太少，无法投票。",
     Equipoise_VoteCooldown = "上次投票刚结束不久，请稍后再试。",
     Equipoise_VoteEven = "队伍实力相当。{1} 的胜率为 {2} %。",
-    Equipoise_VoteEvenInterval = "队伍实力相当。{1} 的胜率为 {2} %（{3} 至 {4}）。",
     Equipoise_VoteRoundEnds = "本回合即将结束，请在下一回合发起投票。",
     Equipoise_VoteTooLate = "回合开始 {1} 分钟后不再投票。请在本回合结束后再试。",
     Equipoise_VoteRunning = "投票正在进行中。",

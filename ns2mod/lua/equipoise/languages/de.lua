@@ -44,7 +44,6 @@ local texts = {
     Equipoise_VoteTooFew = "Für eine Abstimmung sind zu wenige Spieler da.",
     Equipoise_VoteCooldown = "Die letzte Abstimmung war erst vor Kurzem. Versuche es später.",
     Equipoise_VoteEven = "Die Teams sind ausgeglichen. Gewinnchance von {1}: {2} %.",
-    Equipoise_VoteEvenInterval = "Die Teams sind ausgeglichen. Gewinnchance von {1}: {2} % ({3} bis {4}).",
     Equipoise_VoteRoundEnds = "Die Runde endet bald. Frage in der nächsten nach einer Abstimmung.",
     Equipoise_VoteTooLate = "Später als {1} min nach Rundenbeginn gibt es keine Abstimmung. Frag nach der Runde wieder.",
     Equipoise_VoteRunning = "Es läuft schon eine Abstimmung.",

@@ -44,7 +44,6 @@ local texts = {
     Equipoise_VoteTooFew = "There are too few players fo\114 a vote.",
     Equipoise_VoteCooldown = "The last vote was a short whil\101 ago. Try again later.",
     Equipoise_VoteEven = "Teams are even. Win chance of {1}: {2} %.",
-    Equipoise_VoteEvenInterval = "Teams are even. Win chance of {1}: {2} % ({3} to {4}).",
     Equipoise_VoteRoundEnds = "The round ends soon. Ask fo\114 a vote in the next one.",
     Equipoise_VoteTooLate = "No vote is taken later than {1} min into a round. Ask again after it.",
     Equipoise_VoteRunning = "A vote is running already.",

@@ -44,7 +44,6 @@ local texts = {
     Equipoise_VoteTooFew = "Hay muy pocos jugadores para una votación.",
     Equipoise_VoteCooldown = "La última votación fue hace poco. Inténtalo más tarde.",
     Equipoise_VoteEven = "Los equipos están equilibrados. Probabilidad de victoria de {1}: {2} %.",
-    Equipoise_VoteEvenInterval = "Los equipos están equilibrados. Probabilidad de victoria de {1}: {2} % ({3} a {4}).",
     Equipoise_VoteRoundEnds = "La ronda termina pronto. Pide una votación en la siguiente.",
     Equipoise_VoteTooLate = "No se vota después de {1} minutos de ronda. Pídelo cuando acabe.",
     Equipoise_VoteRunning = "Ya hay una votación en curso.",

@@ -44,7 +44,6 @@ local texts = {
     Equipoise_VoteTooFew = "Il y a trop peu de joueurs pour un vote.",
     Equipoise_VoteCooldown = "Le dernier vote est trop récent. Réessayez plus tard.",
     Equipoise_VoteEven = "Les équipes sont équilibrées. Chances de victoire pour {1} : {2} %.",
-    Equipoise_VoteEvenInterval = "Les équipes sont équilibrées. Chances de victoire pour {1} : {2} % ({3} à {4}).",
     Equipoise_VoteRoundEnds = "La manche se termine bientôt. Demandez un vote dans la prochaine.",
     Equipoise_VoteTooLate = "Pas de vote après {1} minutes de manche. Redemandez après celle-ci.",
     Equipoise_VoteRunning = "Un vote est déjà en cours.",

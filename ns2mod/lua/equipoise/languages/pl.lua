@@ -44,7 +44,6 @@ local texts = {
     Equipoise_VoteTooFew = "Za mało graczy na głosowanie.",
     Equipoise_VoteCooldown = "Ostatnie głosowanie było niedawno. Spróbuj później.",
     Equipoise_VoteEven = "Drużyny są wyrównane. Szansa na wygraną ({1}): {2} %.",
-    Equipoise_VoteEvenInterval = "Drużyny są wyrównane. Szansa na wygraną ({1}): {2} % (od {3} d\111 {4}).",
     Equipoise_VoteRoundEnds = "Runda wkrótce się skończy. Poproś o głosowanie w następnej.",
     Equipoise_VoteTooLate = "Po {1} min rundy nie ma głosowania. Poproś ponownie po rundzie.",
     Equipoise_VoteRunning = "Głosowanie już trwa.",

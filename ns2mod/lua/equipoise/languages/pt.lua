@@ -44,7 +44,6 @@ local texts = {
     Equipoise_VoteTooFew = "Há poucos jogadores para uma votação.",
     Equipoise_VoteCooldown = "A última votação foi há pouco. Tente mais tarde.",
     Equipoise_VoteEven = "As equipes estão equilibradas. Chance de vitória de {1}: {2} %.",
-    Equipoise_VoteEvenInterval = "As equipes estão equilibradas. Chance de vitória de {1}: {2} % ({3} a {4}).",
     Equipoise_VoteRoundEnds = "A rodada termina em breve. Peça uma votação na próxima.",
     Equipoise_VoteTooLate = "Não há votação depois de {1} minutos de rodada. Peça de novo após ela.",
     Equipoise_VoteRunning = "Já há uma votação em andamento.",

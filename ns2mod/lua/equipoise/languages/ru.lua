@@ -44,7 +44,6 @@ local texts = {
     Equipoise_VoteTooFew = "Слишком мало игроков для голосования.",
     Equipoise_VoteCooldown = "Последнее голосование было недавно. Попробуйте позже.",
     Equipoise_VoteEven = "Команды равны. Шанс победы ({1}): {2} %.",
-    Equipoise_VoteEvenInterval = "Команды равны. Шанс победы ({1}): {2} % ({3}–{4}).",
     Equipoise_VoteRoundEnds = "Раунд скоро закончится. Попросите о голосовании в следующем.",
     Equipoise_VoteTooLate = "После {1} мин раунда голосования нет. Попробуйте после раунда.",
     Equipoise_VoteRunning = "Голосование уже идёт.",
