@@ -21,10 +21,11 @@ from equipoise.core.model import DueIf, Mode, OrderId, PlayerId, Roster, RoundId
 from equipoise.core.participation import recorded
 from equipoise.core.phrases import Phrase, Text
 from equipoise.errors import ScriptError
+from equipoise.service.host import Host
 from equipoise.store.port import Submission
 from equipoise.store.rated import PlayerRow, RatedRound
 from equipoise.store.sqlite import SqliteStore
-from tests.hosts import BOOT, Rig, played, player, roster, round_of
+from tests.hosts import BOOT, SERVER, Rig, played, player, roster, round_of
 from tests.store.failing import Then
 from tests.store.traced import Traced
 
@@ -291,6 +292,19 @@ def test_the_last_batch_before_a_restart_may_come_again_and_counts_once(tmp_path
             assert (await rig.pool.summaries((player(1),)))[0].rounds == 1
 
     asyncio.run(main())
+
+
+@played
+async def test_a_host_that_is_succeeded_in_the_moment_in_which_its_work_ends_goes_on(rig: Rig) -> None:
+    """Since Python 3.12 `asyncio.gather` lets nobody else in when all that it waits for is done."""
+    await rig.hello(FOUR)
+    posted = asyncio.create_task(rig.play("r1", FOUR, Side.A))
+    while not (rig.host._tasks and all(task.done() for task in rig.host._tasks)):  # noqa: ASYNC110 (one of the loop's steps)
+        await asyncio.sleep(0)
+    before, rig.host = rig.host, Host(SERVER, rig.pool, rig.store, rig.rules, rig.clock, rig.answer_seconds)
+    await rig.host.succeed(before)
+    assert (await posted).rounds == {"r1": "stored"}
+    assert (await rig.play("r2", FOUR, Side.B)).rounds == {"r2": "stored"}
 
 
 @played

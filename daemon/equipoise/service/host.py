@@ -134,8 +134,10 @@ class Host:
         async with self._lock:
             if self._timer is not None:
                 self._timer.cancel()
-        while self._tasks:
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+        while ended := tuple(self._tasks):
+            await asyncio.gather(*ended, return_exceptions=True)
+            # Where all were done already, Python 3.12 and later let nobody else in: no callback has taken them out.
+            self._tasks.difference_update(ended)
         self._release()
         self._refusals.close()
         self.questions.close()
