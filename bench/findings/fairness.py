@@ -195,7 +195,8 @@ class Results:
         x = Axis.around(TRADED[0], [moves.value for moves, _ in found.values()])
         y = Axis.around(TRADED[1], [share.value for _, share in found.values()], percent=True)
         chart = Chart(world, x, y, height=380)
-        for series, (way, (moves, share)) in enumerate(found.items()):
+        for way, (moves, share) in found.items():
+            series = ways.index(way)
             chart.dot(moves.value, share.value, series, share.error, f"{way}: {moves.value:.2f}, {share.value:.1%}")
             chart.legend(way, series)
         return chart
