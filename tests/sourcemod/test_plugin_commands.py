@@ -319,7 +319,6 @@ def test_players_read_how_sure_a_chance_is_in_every_language(
     ann.language = language
     known = Outlook(0.52, 0.3, 0.73, 0.14)
     texts = [
-        with_chance(Phrase.VOTE_EVEN, ("RED",), known),
         with_chance(Phrase.TEAMS_CHANCE, ("RED",), known),
         with_chance(Phrase.DRY_RUN, ("2", "RED", "61"), known),
     ]
