@@ -144,7 +144,7 @@ async def _serving(
     watch = stack.enter_context(closing(LoopWatch(metrics)))
     watch.start()
     refits, backups = Refits(fleet.pools, clock), Backups(store, store.path.parent / FOLDER, clock, config.backup.keep)
-    scheduler, spreads = Scheduler(metrics), Spreads(fleet.pools)
+    scheduler, spreads = Scheduler(metrics), Spreads(fleet.pools, clock)
     await jobs.add_jobs(scheduler, fleet.pools, retention, refits, spreads, clock)
     scheduler.add("game server query", Every(QUERY_SECONDS), peers.ask_all)
     solving = Worker(config.splits.seconds)

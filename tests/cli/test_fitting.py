@@ -60,10 +60,13 @@ def test_a_spread_that_the_rounds_exclude_is_proposed_with_the_line_to_write(hou
     assert found
     spread, error, low, high = map(float, found.groups())
     assert low < 0.8 < high
-    assert second.split() == ["0.05", "is", "the", "present", "value"]
+    assert second.split() == ["0.05", "is", "the", "configured", "value"]
     assert third.startswith("log likelihood  -")
     assert rest[:3] == ["", "[pool.main.balance_params]", f"spread = {spread:g}"]
-    assert rest[-1] == "Teams depend on it, ratings do not: the daemon takes it when it starts again."
+    assert rest[-2:] == [
+        "Without this line the daemon learns it by itself, once a week at most: see `equipoise pool quality`.",
+        "With it the teams begin there when the daemon starts again; ratings do not depend on it.",
+    ]
     with serving(house):
         beside = json.loads(run("pool", "fit-spread", "main", "--json", "--config", house.config).stdout)
     assert (beside["pool"], beside["rounds"], beside["spread"], beside["missing"]) == ("main", 300, 0.05, 0)

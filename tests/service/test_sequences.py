@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from equipoise import ratings
@@ -31,13 +31,15 @@ from equipoise.service.fingerprint import fingerprint_of
 from equipoise.service.place import begun
 from equipoise.service.pool import Pool
 from equipoise.service.readings import of_pools
-from equipoise.service.replayed import Replayed
+from equipoise.service.replayed import Replayed, begin
 from equipoise.service.retention import Retention, RetentionDays
 from equipoise.service.ring import Ring
+from equipoise.service.spreads import Spreads
 from equipoise.store.notes import Audit
 from equipoise.store.rated import Fingerprint, Snapshot
 from equipoise.store.sequence import RoundStrike
 from equipoise.store.sqlite import SqliteStore
+from equipoise.store.upkeep import SpreadFound
 from tests.hosts import BOOT, GivenClock, Rig, roster
 from tests.hosts import player as host_player
 from tests.pools import an_import
@@ -91,7 +93,9 @@ async def replayed(pool: Pool, system: System[Any]) -> System[Any]:
     """What the whole sequence makes of a system, from its first event on."""
     recorded = await pool.store.fingerprint("main")
     assert recorded is not None
-    anew = Replayed(type(system)(system.params), recorded)
+    like = type(system)(system.params)
+    begin(like, await pool.store.learnt_spread("main"))
+    anew = Replayed(like, recorded)
     for event in await _events(pool):
         if hasattr(event, "record"):
             with suppress(RatingError):
@@ -138,7 +142,7 @@ async def assert_as_replayed(pool: Pool) -> None:
 
 
 STEPS = st.lists(
-    st.sampled_from(["rounds", "set", "reset", "import", "void", "put back", "undo", "restart", "kill"]),
+    st.sampled_from(["rounds", "set", "reset", "import", "void", "put back", "undo", "spread", "restart", "kill"]),
     min_size=2,
     max_size=8,
 )
@@ -150,6 +154,7 @@ STEPS = st.lists(
     max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )
 @given(steps=STEPS, seed=st.integers(0, 1000))
+@example(steps=["spread", "rounds", "void", "spread", "put back", "kill"], seed=1)
 def test_whatever_happens_to_a_pool_a_replay_makes_the_same_of_it(
     tmp_path_factory: pytest.TempPathFactory, own: str, steps: list[str], seed: int
 ) -> None:
@@ -162,6 +167,12 @@ def test_whatever_happens_to_a_pool_a_replay_makes_the_same_of_it(
         await life.end()
 
     asyncio.run(lived())
+
+
+async def learn(pool: Pool, spread: float) -> None:
+    """Have a pool adopt a spread of skill, as its nightly fit does."""
+    found = SpreadFound(rounds=200, present=0.25, spread=spread, error=0.01, missing=0)
+    await Spreads({}, GivenClock(1_800_000_000.0)).adopt(pool, found)
 
 
 class Life:
@@ -211,6 +222,8 @@ class Life:
                     await self.pool.undo(one, "owner")
             case "void" | "put back":
                 await self.strike(back=name == "put back")
+            case "spread":
+                await learn(self.pool, self.draw.choice([0.1, 0.4, 1.0]))
             case _:
                 await self.end(killed=name == "kill")
                 await self.begin()

@@ -27,6 +27,8 @@ NOTHING = 1e-12
 MOST = 100_000
 """More rounds than that no pool waits for."""
 
+_LEARNS = "Without this line the daemon learns it by itself, once a week at most: see `equipoise pool quality`.\n"
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
@@ -39,8 +41,9 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 def fit_spread(history: History | None, pool: Pool | None, as_json: bool) -> None:
     """Fit the spread of skill that `joint` starts newcomers with to a pool's stored rounds, or to a history in files.
 
-    The most likely spread is proposed if it is at least two standard errors from the present one. The daemon may run
-    meanwhile. Exit code 1: none is proposed.
+    The most likely spread is proposed if it is at least two standard errors from the configured one. A daemon does the
+    same every night and learns it; `pool quality` says what it has learnt. It may run meanwhile. Exit code 1: none is
+    proposed.
     """
     from equipoise.ratings.joint.spread import LEAST
 
@@ -92,7 +95,7 @@ def _show_spread(fit: SpreadFit, params: JointParams, rounds: int) -> None:
     click.echo(
         f"spread          {fit.spread:.3g} ± {fit.error:.2g} fits {rounds:,} rounds best, {low:.2g} to {high:.2g}"
     )
-    click.echo(f"                {params.spread:.3g} is the present value")
+    click.echo(f"                {params.spread:.3g} is the configured value")
     click.echo(f"log likelihood  {fit.log_likelihood_before:.2f} → {fit.log_likelihood:.2f}")
 
 
@@ -109,11 +112,11 @@ def _propose_spread(pool: Pool | None, spread: float) -> None:
         return
     if pool.system == "joint":
         click.echo(f"\n[pool.{pool.name}]\nspread = {spread:.3g}\n")
-        click.echo(f"Ratings depend on it: `equipoise pool recompute --pool {pool.name}` computes them again.")
+        click.echo(f"{_LEARNS}With it `equipoise pool recompute --pool {pool.name}` has to compute all ratings again.")
         return
     click.echo(f"\n[pool.{pool.name}.balance_params]\nspread = {spread:.3g}\n")
     if pool.balance == "joint":
-        click.echo("Teams depend on it, ratings do not: the daemon takes it when it starts again.")
+        click.echo(f"{_LEARNS}With it the teams begin there when the daemon starts again; ratings do not depend on it.")
     else:
         click.echo(f'It is for `balance = "joint"` in [pool.{pool.name}], which makes no teams there yet.')
 

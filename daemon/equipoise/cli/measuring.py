@@ -10,7 +10,7 @@ from equipoise.cli.client import Client
 from equipoise.cli.options import examples
 from equipoise.cli.remote import json_option, pool_options, print_json, remote
 from equipoise.cli.tables import print_table
-from equipoise.cli.words import counted
+from equipoise.cli.words import counted, local_time
 
 _BY = {"squad": "squad", "experience": "rounds before", "last": "last outcome"}
 
@@ -49,15 +49,22 @@ def quality(client: Client, name: str, as_json: bool) -> None:
             "k_max",
             f"{better} suits the teams; it is {sizes['k_max']}. `pool recompute --set k_max={better}` shows more",
         )
-    spread = answer["spread"]
-    if spread is not None and not spread["missing"]:
-        fits = f"{spread['spread']:.3g} ± {spread['error']:.2g} fits best; it is {spread['present']:.3g}"
-        _say("spread", f"{fits}. `pool fit-spread` says more")
+    _show_spread(answer["learnt_spread"], answer["spread"])
     for each in answer["scores"]:
         _show_scores(each)
     if answer["groups"]:
         click.echo("" if balance is None else "\nBy the ratings that are shown:")
         _show_groups(answer["groups"])
+
+
+def _show_spread(learnt: dict[str, Any] | None, found: dict[str, Any] | None) -> None:
+    """What the rounds have taught of how far skills differ, and what they say now."""
+    if learnt is not None:
+        taught = f"{learnt['spread']:.3g} ± {learnt['error']:.2g}, learnt on {local_time(learnt['at'])[:10]}"
+        _say("spread", f"{taught} by {learnt['rounds']:,} rounds; it began at {learnt['configured']:.3g}")
+    if found is not None and not found["missing"]:
+        fits = f"{found['spread']:.3g} ± {found['error']:.2g} fits best; it is {found['present']:.3g}"
+        _say("spread", f"{fits}. `pool fit-spread` says more")
 
 
 def _show_typical(typical: dict[str, Any] | None) -> None:

@@ -32,10 +32,11 @@ from equipoise.ratings.system import System
 from equipoise.service.fingerprint import described, fingerprint_of
 from equipoise.service.pool import Pool
 from equipoise.service.recompute import Comparison, Mover, Predicted, Trial
-from equipoise.service.replayed import Replayed
+from equipoise.service.replayed import Replayed, begin
 from equipoise.service.ring import Ring
 from equipoise.store.notes import Audit
 from equipoise.store.rated import Fingerprint
+from equipoise.store.sequence import LearntSpread
 from equipoise.store.sqlite import SqliteStore
 
 
@@ -120,7 +121,8 @@ class Recomputing:
                 "with the rounds that are left; --without-pruned-rounds says that this is meant"
             )
         rounds = len(await store.predictions(name, None))
-        with self._replayed(f"rating by {self.wanted.system}", old, rounds) as replayed:
+        learnt = await store.learnt_spread(name)
+        with self._replayed(f"rating by {self.wanted.system}", old, learnt, rounds) as replayed:
             trial = Trial(replayed)
             await self._to_the_end(store.events(name, trial.see))
         board = await store.top(name, None, since=None)
@@ -148,11 +150,12 @@ class Recomputing:
         name, rounds = self.wanted.name, found.comparison.before.quality.rounds if found.comparison else 0
         before, after = described(found.old), described(found.new)
         entry = Audit(SystemClock().epoch(), "console", "recompute", f"pool {name}", before, after)
-        with self._replayed("writing", found.old, rounds) as replayed:
+        learnt = await store.learnt_spread(name)
+        with self._replayed("writing", found.old, learnt, rounds) as replayed:
             await self._to_the_end(store.recompute(name, replayed, entry))
 
     @contextmanager
-    def _replayed(self, title: str, old: Fingerprint, rounds: int) -> Iterator[Replayed]:
+    def _replayed(self, title: str, old: Fingerprint, learnt: LearntSpread | None, rounds: int) -> Iterator[Replayed]:
         """The new system before its first round, with a progress bar."""
         with progress() as bar:
             task = bar.add_task(title, total=rounds)
@@ -162,7 +165,9 @@ class Recomputing:
                     raise StoreError("interrupted; nothing was changed")
                 bar.advance(task)
 
-            yield Replayed(_made(self.wanted), old, advance)
+            system = _made(self.wanted)
+            begin(system, learnt)
+            yield Replayed(system, old, advance)
 
     async def _to_the_end(self, work: Coroutine[Any, Any, None]) -> None:
         """Run to the end. Ctrl-C stops the store at the next round, with StoreError unless everything was committed."""

@@ -362,6 +362,15 @@ class System(ABC, Generic[P]):
         """Set a part that `shared` returned; None removes it.  If it is refused (`RatingError`), nothing changes."""
         raise RatingError(f"{self.name} keeps nothing but its players: {key}")
 
+    @property
+    def spread(self) -> float | None:
+        """Standard deviation of newcomers' skill, in the system's own units, if a pool's rounds can teach another."""
+        return None
+
+    def begin(self, spread: float) -> None:
+        """Hold nobody, and take newcomers for spread by this much, whatever the parameters say."""
+        raise RatingError(f"{self.name} learns no spread of skill")
+
     def snapshot(self) -> bytes:
         """All that a `sequential` system holds; `restore_snapshot` of a system with the same parameters reads it."""
         raise RatingError(f"{self.name} keeps its state by players and parts")

@@ -15,8 +15,8 @@ from equipoise import ratings
 from equipoise.balancing import match_of
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError, ScriptError, StoreError
-from equipoise.service.replayed import Replayed
-from equipoise.store.sequence import Edit, Event, NumberedRound, Revised, Shift, Strike
+from equipoise.service.replayed import Replayed, begin
+from equipoise.store.sequence import RESULTS, Edit, Event, NumberedRound, Revised, Shift, Strike
 from equipoise.store.sqlite import past
 from equipoise.store.sqlite.outcome import Outcome, written
 from equipoise.store.sqlite.past import Past
@@ -32,6 +32,7 @@ class Revision:
         self._struck = past.struck(strike)
         recorded = past.fingerprint()
         system = ratings.create(recorded.system, **recorded.params)
+        begin(system, past.learnt_spread())
         self._replayed = Replayed(system, recorded, advance)
         self._system = system
         self._all = system.shares or system.sequential
@@ -135,7 +136,7 @@ class Revision:
         if not event.touched and event.shared is None:
             return
         done = self._replayed.edit(event)
-        if done.action in ("undo", "void"):
+        if done.action in RESULTS:
             return
         self._outcome.edit(done)
         self._affected.update(each.id for each in done.touched)

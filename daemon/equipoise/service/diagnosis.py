@@ -13,9 +13,10 @@ from equipoise.game.port import Inspection, PeerStatus, one_line
 from equipoise.ratings import BALANCED_BY
 from equipoise.service.pool import Pool
 from equipoise.service.scheduler import JobStatus
+from equipoise.service.spreads import SpreadStatus
 from equipoise.service.status import ServerStatus
 from equipoise.service.team_sizes import TeamSizes
-from equipoise.store.upkeep import SpreadFound, StoreHealth
+from equipoise.store.upkeep import StoreHealth
 
 DAEMON = "daemon"
 """What findings are about that concern no single server."""
@@ -105,8 +106,9 @@ def of_default(pool: Pool) -> Iterator[Finding]:
         yield Finding(False, DAEMON, what, advice)
 
 
-def of_spread(pool: str, found: SpreadFound | None) -> Iterator[Finding]:
-    """A spread of skill that a pool's rounds exclude."""
+def of_spread(pool: str, status: SpreadStatus | None) -> Iterator[Finding]:
+    """A spread of skill that a pool's rounds exclude, and that it cannot learn."""
+    found = None if status is None or not status.fixed else status.found
     if found is not None and not found.missing:
         what = f"pool {pool}: spread is {found.present:.3g}, but its rounds say {found.spread:.3g} ± {found.error:.2g}"
         yield Finding(False, DAEMON, what, f"the line for the configuration: equipoise pool fit-spread {pool}")

@@ -53,8 +53,8 @@ class Follower:
         """Why it cannot be used; None: it is ready, or being built."""
         self.failures = 0
         """Since the start."""
-        self._like = system
-        """Has no players."""
+        self.like = system
+        """As `system` was before the first event."""
         self._store = store
         self._changed = changed
         """Called on the event loop when skills have changed."""
@@ -78,7 +78,7 @@ class Follower:
     @property
     def params(self) -> Any:
         """The parameters of `system`, also while that is being built."""
-        return self._like.params
+        return self.like.params
 
     async def start(self, recorded: Fingerprint) -> None:
         """Begin; the pool's ratings were made by `recorded`. Waits a moment, which is enough from a snapshot on."""
@@ -132,7 +132,7 @@ class Follower:
     async def keep_base(self, before: float) -> None:
         """Have a snapshot that leads on when the rounds are deleted that were stored before a time."""
         assert self._recorded is not None
-        await keep_base(self._store, self.pool, "balance", self._like, self._recorded, before)
+        await keep_base(self._store, self.pool, "balance", self.like, self._recorded, before)
 
     async def _run(self) -> None:
         while True:
@@ -154,11 +154,7 @@ class Follower:
                 await self._pause(wait)
 
     async def _follow(self) -> None:
-        if self._anew:
-            self._place, self._anew = None, False
-        assert self._recorded is not None
-        place = self._place or await begun(self._store, self.pool, "balance", self._like, self._recorded)
-        place.at_end = False
+        place = await self._to_go_on()
         while not place.at_end:
             predictions = await place.go_on()
             if self._anew or self._stopped:
@@ -167,16 +163,32 @@ class Follower:
                 self._store.note([BalancePredictions(predictions)])
             if place is self._place:
                 self._changed()
+            if place.left:  # the one that it leaves makes the teams until the other is there
+                place = await self._begun()
             if place.since >= SNAPSHOT_EVERY * BUILDING:
                 await place.keep("balance")
-        if not self.ready:
-            self._place, self.ready, self.failure = place, True, None
-            self._changed()
-            log.info("%s makes the teams", self.name, extra={"pool": self.pool, "event_number": place.number})
+        if place is not self._place:
+            self._take_over(place)
         if not self._due.is_set():
             self._idle.set()  # before the snapshot, for which no answer has to wait
         if place.since >= SNAPSHOT_EVERY:
             await place.keep("balance")
+
+    async def _to_go_on(self) -> Place:
+        if self._anew:
+            self._place, self._anew = None, False
+        place = self._place or await self._begun()
+        place.at_end = False
+        return place
+
+    def _take_over(self, place: Place) -> None:
+        self._place, self.ready, self.failure = place, True, None
+        self._changed()
+        log.info("%s makes the teams", self.name, extra={"pool": self.pool, "event_number": place.number})
+
+    async def _begun(self) -> Place:
+        assert self._recorded is not None
+        return await begun(self._store, self.pool, "balance", self.like, self._recorded)
 
     def _fail(self, error: Exception) -> None:
         self.failures += 1

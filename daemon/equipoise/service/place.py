@@ -8,10 +8,10 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from equipoise.errors import RatingError
+from equipoise.errors import RatingError, StoreError
 from equipoise.ratings.system import System
 from equipoise.service.fingerprint import made_by
-from equipoise.service.replayed import Replayed
+from equipoise.service.replayed import Replayed, begin
 from equipoise.store.notes import BalancePrediction
 from equipoise.store.port import Store
 from equipoise.store.rated import Fingerprint, Purpose
@@ -35,6 +35,10 @@ class Place:
         """There were no more events when it asked last."""
         self.based = False
         """It began from a base, and has not gone on."""
+        self.left = False
+        """The next event is another spread of skill, which the pool's rounds have taught it: this goes no further."""
+        self.struck = False
+        """An event was struck since this began: it may have seen it."""
         self._store = store
         self._pool = pool
         self._seen = seen
@@ -47,7 +51,7 @@ class Place:
         """
         events = await self._store.events_after(self._pool, self.number, most)
         predictions = await asyncio.to_thread(self._take, events) if events else {}
-        self.at_end = len(events) < AT_ONCE
+        self.at_end = len(events) < AT_ONCE or self.left
         return predictions
 
     async def go_to_end(self, most: int = sys.maxsize) -> None:
@@ -66,6 +70,10 @@ class Place:
         predictions = {}
         for event in events:
             if isinstance(event, Edit):
+                self.left = event.number > self._seen and event.action == "spread" and self._is_other(event)
+                if self.left:
+                    break
+                self.struck |= event.number > self._seen and event.action in ("undo", "void")
                 self.replayed.edit(event)
             else:
                 try:
@@ -79,6 +87,27 @@ class Place:
             self.since += 1
         return predictions
 
+    def _is_other(self, event: Edit) -> bool:
+        """Whether the spread that was learnt is not the one that this began with."""
+        system = self.replayed.system
+        began = None if system.spread is None else system.params.spread
+        return event.detail["configured"] == began and event.detail["spread"] != system.spread
+
+
+async def before_first(
+    store: Store, pool: str, system: System[Any], recorded: Fingerprint, spread: float | None = None
+) -> Place:
+    """A system like this one before the pool's first event, of the spread of skill that its rounds taught it last.
+
+    `recorded` made the pool's ratings. With a `spread`: of that one.
+    """
+    seen, learnt, anew = await store.last_number(pool), await store.learnt_spread(pool), type(system)(system.params)
+    if spread is None:
+        begin(anew, learnt)
+    else:
+        anew.begin(spread)
+    return Place(store, pool, Replayed(anew, recorded), seen)
+
 
 async def begun(
     store: Store, pool: str, purpose: Purpose, system: System[Any], recorded: Fingerprint, most: int = sys.maxsize
@@ -87,7 +116,7 @@ async def begun(
 
     `recorded` made the pool's ratings. A snapshot that is damaged, or of another system, is passed over.
     """
-    place = Place(store, pool, Replayed(type(system)(system.params), recorded), await store.last_number(pool))
+    place = await before_first(store, pool, system, recorded)
     while system.sequential and (found := await store.snapshot(pool, purpose, most)) is not None:
         if made_by(found.fingerprint, system):
             try:
@@ -113,5 +142,7 @@ async def keep_base(
         return
     place = await begun(store, pool, purpose, system, recorded, last)
     await place.go_to_end(last)
+    if place.left:
+        raise StoreError(f"pool {pool}: another spread of skill was learnt meanwhile")
     if place.number and not place.based:
         await place.keep(purpose, base=True)

@@ -8,7 +8,7 @@ from a newcomer's as shifts the win probability of an even round by as much as i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from equipoise.ratings.system import System
 from equipoise.service.fingerprint import FREE, fingerprint_of, made_by
 from equipoise.service.rating import rated_round
 from equipoise.store.rated import Fingerprint, PlayerRow, Purpose, RatedRound, Snapshot
-from equipoise.store.sequence import Edit, Touched
+from equipoise.store.sequence import Edit, LearntSpread, Touched
 
 NEWCOMER = PlayerId("")
 """A player whom no system holds."""
@@ -82,7 +82,7 @@ class Replayed:
                 return self._each(edit, self._adopt if self.same else self._import)
             case "refit":
                 return self._refit(edit)
-            case "undo" | "void":
+            case "undo" | "void" | "spread":
                 return edit
 
     def player(self, player: PlayerId) -> PlayerRow:
@@ -92,6 +92,10 @@ class Replayed:
         if played is None and self.system.sequential:  # they played before the snapshot that it went on from
             played = summary.last_played
         return PlayerRow(player, 0, summary.rating, summary.rounds, summary.visible, played, state, ())
+
+    def players(self) -> Iterable[PlayerId]:
+        """Those in the events so far."""
+        return self._last_played.keys()
 
     def bring(self, player: PlayerId, row: PlayerRow | None) -> None:
         """Begin with a player as they were at this place of the sequence; None: a newcomer."""
@@ -203,6 +207,12 @@ class Replayed:
     def _edited(self, player: PlayerId, how: str) -> None:
         self._last_played[player] = self.system.summary(player).last_played
         self.edits[how] += 1
+
+
+def begin(system: System[Any], learnt: LearntSpread | None) -> None:
+    """Let a system that holds nobody begin with the spread of skill that the pool's rounds have taught it."""
+    if learnt is not None and system.spread == learnt.configured:
+        system.begin(learnt.spread)
 
 
 def snapshot_of(

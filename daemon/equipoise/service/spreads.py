@@ -1,53 +1,154 @@
-"""The spread of skill is fitted every night for pools that `joint` rates or makes the teams of. It is only said."""
+"""The spread of skill is fitted every night for pools that `joint` rates or makes the teams of, and learnt.
+
+What the rounds say is adopted as an event of the pool's sequence: from it on, all that is known is what the events
+before it say by the new spread. Nothing waits for that: the system is brought there beside the one that goes on, and
+the event is stored with its snapshot when it has seen the last round.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import math
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from equipoise.errors import StoreError
+from equipoise.errors import PoolMoved, StoreError
+from equipoise.ratings.system import System
+from equipoise.service.fingerprint import fingerprint_of
+from equipoise.service.place import Place, before_first
 from equipoise.service.pool import Pool
+from equipoise.store.port import Clock
+from equipoise.store.rated import PlayerRow, Purpose
+from equipoise.store.sequence import BulkEdit, LearntSpread
 from equipoise.store.upkeep import SpreadFound
 
-SYSTEM = "joint"
+FARTHER = 0.15
+"""Of the logarithm: a spread that is as close to the present one makes hardly any other teams."""
+OFTEN = 7 * 86_400.0
+"""Seconds between two: ratings that people see should not jump every day."""
+TRIES = 20
+"""Rounds may come while a system is brought to the last one."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadStatus:
+    """What is known of a pool's spread of skill."""
+
+    configured: float
+    """Where it began; log-odds."""
+    learnt: LearntSpread | None
+    """What the rounds have taught; None: nothing yet, from there."""
+    found: SpreadFound | None
+    """What the last fit says of the present one; None: it was not fitted, or no spread fits."""
+    fixed: bool
+    """It stays as it is: old rounds were deleted, and those that are left cannot teach another one."""
 
 
 class Spreads:
     """One fit at a time: each is a process."""
 
-    def __init__(self, pools: Mapping[str, Pool]) -> None:
-        self._pools = pools
-        self._found: dict[str, SpreadFound | None] = {}
+    def __init__(self, pools: Mapping[str, Pool], clock: Clock) -> None:
+        self._pools, self._clock = pools, clock
+        self._status: dict[str, SpreadStatus] = {}
         self._seen: dict[str, tuple[int, Mapping[str, Any]]] = {}
         """Rounds that a pool had stored when it was fitted last, and the parameters then."""
 
     async def run(self) -> None:
-        """Fit every such pool that has new rounds. StoreError names those that could not be."""
+        """Fit every such pool that has new rounds, and adopt what they say. StoreError names those that cannot."""
         failed = []
         for pool in list(self._pools.values()):
-            if (params := joint_params(pool)) is None:
-                self._found.pop(pool.name, None)
+            if (system := learning(pool)) is None:
+                self._status.pop(pool.name, None)
                 continue
+            params = asdict(system.params)
             if self._seen.get(pool.name) == (seen := (pool.applied, params)):
                 continue
             try:
-                self._found[pool.name] = await pool.store.spread(pool.name, params)
+                await self._fit(pool, params)
                 self._seen[pool.name] = seen
             except StoreError as error:
                 failed.append(str(error))
         if failed:
             raise StoreError("; ".join(failed))
 
-    def found(self, pool: Pool) -> SpreadFound | None:
-        """What the last fit said of the pool's present spread; None where that says nothing."""
-        params, found = joint_params(pool), self._found.get(pool.name)
-        return found if params is not None and found is not None and found.present == params["spread"] else None
+    async def status(self, pool: Pool) -> SpreadStatus | None:
+        """What is known of a pool's spread; None: neither its ratings nor its teams are made by one."""
+        if (system := learning(pool)) is None:
+            return None
+        configured, last = system.params.spread, self._status.get(pool.name)
+        learnt = await pool.store.learnt_spread(pool.name)
+        learnt = learnt if learnt is not None and learnt.configured == configured else None
+        present = configured if learnt is None else learnt.spread
+        found = last.found if last is not None and last.found is not None and last.found.present == present else None
+        return SpreadStatus(configured, learnt, found, bool(await pool.store.pruned_rounds(pool.name)))
+
+    async def _fit(self, pool: Pool, params: Mapping[str, Any]) -> None:
+        before = await self.status(pool)
+        assert before is not None
+        present = before.configured if before.learnt is None else before.learnt.spread
+        found = await pool.store.spread(pool.name, {**params, "spread": present})
+        self._status[pool.name] = SpreadStatus(before.configured, before.learnt, found, before.fixed)
+        if found is not None and is_due(found, before, self._clock.epoch()):
+            await self.adopt(pool, found)
+
+    async def adopt(self, pool: Pool, found: SpreadFound) -> None:
+        """Have a pool that learns go on with this spread. StoreError: it goes on as it did."""
+        system = learning(pool)
+        assert system is not None
+        purpose: Purpose = "system" if pool.system.spread is not None else "balance"
+        place = await before_first(pool.store, pool.name, system, fingerprint_of(pool.system), found.spread)
+        for _ in range(TRIES):
+            place.at_end = False
+            await place.go_to_end()
+            if place.struck or place.left:
+                raise StoreError(f"pool {pool.name}: its past has changed while its spread of skill was fitted")
+            try:
+                await pool.adopt(await asyncio.to_thread(self._event, place, purpose, found))
+            except PoolMoved:
+                continue
+            said = "the spread of skill is %.3g ± %.2g by %d rounds; it was %.3g"
+            log.info(said, found.spread, found.error, found.rounds, found.present, extra={"pool": pool.name})
+            return
+        raise StoreError(f"pool {pool.name}: rounds come too fast to adopt a spread of skill")
+
+    def _event(self, place: Place, purpose: Purpose, found: SpreadFound) -> BulkEdit:
+        learnt = {
+            "spread": found.spread,
+            "error": found.error,
+            "rounds": found.rounds,
+            "before": found.present,
+            "configured": place.replayed.system.params.spread,
+        }
+        return BulkEdit(
+            action="spread",
+            at=self._clock.epoch(),
+            who="job",
+            rows=_rows(place) if purpose == "system" else (),
+            before=f"{found.present:.3g}",
+            after=f"{found.spread:.3g} ± {found.error:.2g} by {found.rounds} rounds",
+            detail=learnt,
+            last=place.number,
+            snapshot=place.replayed.snapshot(place.number, purpose),
+        )
 
 
-def joint_params(pool: Pool) -> Mapping[str, Any] | None:
-    """The parameters of the pool's system that is `joint`; None where none is."""
-    if pool.system.name == SYSTEM:
-        return asdict(pool.system.params)
-    follower = pool.follower
-    return asdict(follower.params) if follower is not None and follower.name == SYSTEM else None
+def is_due(found: SpreadFound, before: SpreadStatus, now: float) -> bool:
+    """Whether a fit is adopted: the rounds exclude the present spread, by enough for teams to be others."""
+    last = -math.inf if before.learnt is None else before.learnt.at
+    apart = abs(math.log(found.spread / found.present))
+    return not (before.fixed or found.missing) and apart > FARTHER and now - last >= OFTEN
+
+
+def learning(pool: Pool) -> System[Any] | None:
+    """A system like the pool's that learns the spread of skill from its rounds; None where none does."""
+    if pool.system.spread is not None:
+        return pool.system
+    return None if pool.follower is None or pool.follower.like.spread is None else pool.follower.like
+
+
+def _rows(place: Place) -> list[PlayerRow]:
+    return [place.replayed.player(player) for player in place.replayed.players()]

@@ -78,7 +78,7 @@ class EditOf:
     """Seconds since the epoch."""
     who: str
     action: str
-    """`set`, `reset`, `undo`, `import`, `refit`, `void`."""
+    """`set`, `reset`, `undo`, `import`, `refit`, `void`, `spread`."""
     undone: bool
     before: float | None
     """The rating; None: they had none."""

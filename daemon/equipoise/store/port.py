@@ -13,7 +13,7 @@ from equipoise.core.model import PlayerId, RoundId, ServerId
 from equipoise.store.listings import Listings
 from equipoise.store.notes import Audit, Decision, Log, Note
 from equipoise.store.rated import Fingerprint, HeldVersions, PlayerRow, Purpose, RatedRound, SharedParts, Snapshot
-from equipoise.store.sequence import BulkEdit, Edit, Event, Revised, Strike
+from equipoise.store.sequence import BulkEdit, Edit, Event, LearntSpread, Revised, Strike
 from equipoise.store.upkeep import (
     Backup,
     CaughtUp,
@@ -214,6 +214,9 @@ class Store(Listings, Protocol):
 
     async def refitted_at(self, pool: str) -> float | None:
         """When a pool's last refit was adopted, seconds since the epoch; None: never."""
+
+    async def learnt_spread(self, pool: str) -> LearntSpread | None:
+        """The spread of skill that a pool's rounds have taught it, by its last such event; None: none did."""
 
     async def recompute(self, pool: str, replay: Replay, entry: Audit) -> None:
         """Replace every number that a rating system made by those of `replay`, in one transaction.

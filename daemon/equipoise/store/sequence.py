@@ -12,12 +12,12 @@ from typing import Literal
 
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId, RoundId, ServerId
-from equipoise.store.rated import PlayerRow
+from equipoise.store.rated import PlayerRow, Snapshot
 
 AT_ONCE = 200
 """Events that are read at once: where fewer come there are no more."""
 
-EditAction = Literal["set", "reset", "undo", "import", "refit", "void"]
+EditAction = Literal["set", "reset", "undo", "import", "refit", "void", "spread"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +59,15 @@ class NumberedRound:
 
 Event = NumberedRound | Edit
 
+RESULTS = ("undo", "void", "spread")
+"""Edits that follow from the rounds: a replay of these has nothing to do for them."""
+
 
 @dataclass(frozen=True, slots=True)
 class BulkEdit:
     """New ratings of many players at once."""
 
-    action: Literal["import", "refit"]
+    action: Literal["import", "refit", "spread"]
     at: float
     """Seconds since the epoch."""
     who: str
@@ -79,6 +82,28 @@ class BulkEdit:
     """Plain data about where the ratings come from."""
     last: int | None = None
     """The pool's last event that they take into account; None: any."""
+    snapshot: Snapshot | None = None
+    """Of a sequential system, with which it goes on; those from before go."""
+
+
+@dataclass(frozen=True, slots=True)
+class LearntSpread:
+    """The spread of skill that a pool's rounds have taught `joint`: of all that it knows, from the event on."""
+
+    number: int
+    """Of the event; 0 before it is stored."""
+    at: float
+    """Seconds since the epoch."""
+    spread: float
+    """Log-odds, as all of these."""
+    error: float
+    """Its standard error."""
+    rounds: int
+    """That it was fitted to."""
+    before: float
+    """In use until then."""
+    configured: float
+    """Where it began: once the configuration says another one, what was learnt from there counts no more."""
 
 
 @dataclass(frozen=True, slots=True)

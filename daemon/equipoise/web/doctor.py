@@ -43,8 +43,8 @@ async def show_findings(asked: Asked) -> Findings:
 async def _of_parameters(services: Services) -> list[Finding]:
     found = list[Finding]()
     for pool in services.pools.values():
-        found += diagnosis.of_spread(pool.name, services.spreads.found(pool))
         with suppress(StoreError):  # said by the store's own finding
+            found += diagnosis.of_spread(pool.name, await services.spreads.status(pool))
             sizes = team_sizes(pool, await services.store.team_sizes(pool.name, ROUNDS))
             found += diagnosis.of_team_sizes(pool.name, sizes)
     return found

@@ -206,7 +206,16 @@ EXAMPLES: Mapping[Any, Any] = {
                 "correlation": 0.33,
             }
         ],
-        "spread": {"rounds": 1240, "present": 0.25, "spread": 0.31, "error": 0.03, "missing": 0},
+        "spread": {"rounds": 1240, "present": 0.31, "spread": 0.33, "error": 0.03, "missing": 2100},
+        "learnt_spread": {
+            "number": 913,
+            "at": 1763355000.0,
+            "spread": 0.31,
+            "error": 0.04,
+            "rounds": 880,
+            "before": 0.25,
+            "configured": 0.25,
+        },
     },
     ReloadAsked: {"dry_run": True},
     Health: {

@@ -54,7 +54,10 @@ async def show_quality(asked: Asked) -> QualityFound:
     crowd = await store.crowd(pool.name, since=pool.active_since())
     found = await asyncio.to_thread(_found, pool, predictions, rounds, sizes, crowd)
     typical = await _typical(asked.services, pool, rounds)
-    return msgspec.structs.replace(found, typical=typical, spread=asked.services.spreads.found(pool))
+    spread = await asked.services.spreads.status(pool)
+    if spread is not None:
+        found = msgspec.structs.replace(found, spread=spread.found, learnt_spread=spread.learnt)
+    return msgspec.structs.replace(found, typical=typical)
 
 
 async def _typical(services: Services, pool: Pool, rounds: Sequence[MeasuredRound]) -> TypicalRound | None:
@@ -105,6 +108,7 @@ def _found(
         team_sizes=team_sizes(pool, sizes),
         scores=_scores(pool),
         spread=None,
+        learnt_spread=None,
     )
 
 

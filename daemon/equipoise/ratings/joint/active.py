@@ -37,6 +37,8 @@ class Active:
 
     def __init__(self, params: JointParams) -> None:
         self.params = params
+        """Those of the system, with the spread of skill that a pool's rounds have shown in place of the first one."""
+        self.constants = params.constants()
         self.numbers: dict[PlayerId, int] = {}
         self.places: dict[Place, int] = {}
         self.free: list[int] = []
@@ -114,7 +116,7 @@ class Active:
         last = float(state.people.last_played[number])
         if last <= NEVER:
             return found
-        away = max(0.0, float(state.time[0]) - max(last, -FARTHEST)) * self.params.constants().drift2_second
+        away = max(0.0, float(state.time[0]) - max(last, -FARTHEST)) * self.constants.drift2_second
         return found + min(max(prior - found, 0.0), away)
 
     def moments(self, players: Sequence[PlayerId]) -> tuple[Floats, Floats]:
@@ -179,7 +181,7 @@ class Active:
 
     def _away(self, numbers: Ints, variance: Floats) -> Floats:
         """What players' variances gained since they last played."""
-        last, per_second = self.state.people.last_played[numbers], self.params.constants().drift2_second
+        last, per_second = self.state.people.last_played[numbers], self.constants.drift2_second
         # Without a known time there is none to have passed.
         seconds = np.where(last > NEVER, self.state.time[0] - np.maximum(last, -FARTHEST), 0.0)
         gained: Floats = np.clip(self.params.spread**2 - variance, 0.0, np.maximum(seconds, 0.0) * per_second)

@@ -46,7 +46,7 @@ def _replayed(system: Joint, history: History, replay: Replay) -> Answers:
     answers = Answers(np.empty(len(history)), np.empty(len(history)), np.empty(len(history.members)))
     terms = Terms(np.empty(most + 3, np.int64), np.empty(most + 3))
     system.active.make_room(min(len(system.active.numbers), system.params.active) + most + PLACES + 2)
-    replay(fixtures, terms, answers, system.active.state, system.constants)
+    replay(fixtures, terms, answers, system.active.state, system.active.constants)
     return answers
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ def write(active: Active, digest: str) -> bytes:
     rows = int(dense.counts[FREE])
     header = {
         "parameters": digest,
+        "spread": active.params.spread,
         "rows": rows,
         "players": sorted(active.numbers, key=active.numbers.__getitem__),
         "free": active.free,
@@ -60,9 +62,9 @@ def _read(body: bytes, params: JointParams) -> Active:
     header: dict[str, Any] = json.loads(body[start:end])
     if header["parameters"] != params.digest():
         raise RatingError("joint: the snapshot was made with other parameters")
-    active = Active(params)
+    active = Active(replace(params, spread=float(header.get("spread", params.spread))))
     _name(active, header)
-    active.own = OwnScores.unpack(params.spread, header["own"])
+    active.own = OwnScores.unpack(active.params.spread, header["own"])
     return _filled(active, header["rows"], body[end:])
 
 

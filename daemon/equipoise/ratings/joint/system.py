@@ -6,6 +6,7 @@ Its formulas and decisions are in docs/ratings/joint.md.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import chain
 from threading import RLock
 from typing import Any
@@ -62,7 +63,6 @@ class Joint(System[JointParams]):
 
     def __init__(self, params: JointParams) -> None:
         super().__init__(params)
-        self.constants = params.constants()
         self.active = Active(params)
         self.lock = RLock()
 
@@ -87,7 +87,7 @@ class Joint(System[JointParams]):
         lineup = lineup_sides(match, self.active.number)
         fixtures = one_fixture(match, self.active, lineup, lineup, 0.5)
         terms = _terms(len(lineup.members))
-        mean, variance = kernel.foresee(0, fixtures, lineup, terms, self.active.state, self.constants)
+        mean, variance = kernel.foresee(0, fixtures, lineup, terms, self.active.state, self.active.constants)
         # A place where no match was played is not held; its prior is.
         places, _ = places_of(match)
         strange = [place for place in places if self.active.find_place(place) == NOWHERE]
@@ -110,9 +110,9 @@ class Joint(System[JointParams]):
         terms = _terms(max(len(players), len(fixtures.lineup.members)))
         did = played_in(match, players) if self.params.scores else None
         if did or self.active.own.modes:
-            rate_observed(self.active.own, did, 0, fixtures, terms, answers, self.active.state, self.constants)
+            rate_observed(self.active.own, did, 0, fixtures, terms, answers, self.active.state, self.active.constants)
         else:
-            kernel.rate_match(0, fixtures, terms, answers, self.active.state, self.constants)
+            kernel.rate_match(0, fixtures, terms, answers, self.active.state, self.active.constants)
         kernel.note_rounds(0, fixtures, answers, self.active.state)
         wins = float(answers.wins[0]), 1.0 - float(answers.wins[0])
         changes, rounds = [], self.active.state.people.rounds
@@ -204,7 +204,7 @@ class Joint(System[JointParams]):
         """What the player was after their own last event: `rating` and `deviation` in points, rounds, last_played."""
         number, people = self.active.number(player), self.active.state.people
         if number == STRANGER:
-            points = self.params.scale * self.params.spread
+            points = self.params.scale * self.active.params.spread
             return {"rating": self._points(0.0), "deviation": points, "rounds": 0, "last_played": None}
         return {
             "rating": self._points(people.shown[number]),
@@ -249,6 +249,15 @@ class Joint(System[JointParams]):
     def needs(self, match: Match) -> frozenset[PlayerId]:
         """None: all players are held."""
         return frozenset()
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation of a newcomer's skill, log-odds: the parameter, or what was learnt in its place."""
+        return self.active.params.spread
+
+    def begin(self, spread: float) -> None:
+        """Hold nobody, and take newcomers for spread by this much, in log-odds."""
+        self.active = Active(replace(self.params, spread=spread))
 
     def snapshot(self) -> bytes:
         """All that is held, as bytes."""

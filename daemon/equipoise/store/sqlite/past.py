@@ -17,7 +17,7 @@ import msgspec
 from equipoise.core.model import PlayerId
 from equipoise.errors import ScriptError, StoreError
 from equipoise.store.rated import Fingerprint, PlayerRow, Snapshot
-from equipoise.store.sequence import Edit, EditStrike, Event, NumberedRound, RoundStrike, Strike, Undone
+from equipoise.store.sequence import Edit, EditStrike, Event, LearntSpread, NumberedRound, RoundStrike, Strike, Undone
 from equipoise.store.sqlite import players, pools, replays, retention, sequence, snapshots
 from equipoise.store.sqlite.connection import store_errors
 
@@ -106,6 +106,10 @@ class Past:
     def snapshot(self, most: int) -> Snapshot | None:
         """The newest of the pool's own system, of those after at most event `most`."""
         return snapshots.newest(self._db, self._pool, "system", most)
+
+    def learnt_spread(self) -> LearntSpread | None:
+        """The spread of skill that was adopted last."""
+        return sequence.learnt_spread(self._db, self._pool)
 
     def refitted(self, after: int) -> bool:
         """Whether a refit came after a number: it made every rating, unless they were made by another system since."""

@@ -10,12 +10,12 @@ from typing import Any
 import msgspec
 
 from equipoise.core.model import PlayerId
-from equipoise.errors import PoolMoved
+from equipoise.errors import PoolMoved, StoreError
 from equipoise.store.notes import Audit
 from equipoise.store.port import EditRow
 from equipoise.store.rated import PlayerRow
-from equipoise.store.sequence import BulkEdit, Edit, EditAction, Touched
-from equipoise.store.sqlite import crowds, journal, pools
+from equipoise.store.sequence import RESULTS, BulkEdit, Edit, EditAction, LearntSpread, Touched
+from equipoise.store.sqlite import crowds, journal, pools, retention, snapshots
 from equipoise.store.sqlite.players import encoded, load, write
 
 _TOUCH = """
@@ -41,9 +41,6 @@ SELECT count(*) FROM audit WHERE action IN ('set', 'reset') AND at >= :since
     AND EXISTS (SELECT 1 FROM players WHERE pool = :pool AND id = target)
     AND NOT EXISTS (SELECT 1 FROM edits WHERE edits.at = audit.at AND edits.action = audit.action)
 """
-
-RESULTS = ("undo", "void")
-"""Edits whose players were changed by the replay that they caused: a later replay has nothing to do for them."""
 
 PAGE = 50
 """Edits read at once."""
@@ -96,6 +93,8 @@ def adopt(db: sqlite3.Connection, pool: str, edit: BulkEdit) -> int:
     """New ratings of many players, as one edit; returns its number. PoolMoved: something came since `edit.last`."""
     if edit.last is not None and last_number(db, pool) != edit.last:
         raise PoolMoved(f"pool {pool}: rounds came meanwhile")
+    if edit.action == "spread" and retention.pruned_rounds(db, pool):
+        raise StoreError(f"pool {pool}: old rounds were deleted (retention.rounds_days): its spread of skill stays")
     if edit.action == "refit":
         forget_refits(db, pool)
     entry = Audit(edit.at, edit.who, edit.action, f"pool {pool}", edit.before, edit.after)
@@ -105,6 +104,8 @@ def adopt(db: sqlite3.Connection, pool: str, edit: BulkEdit) -> int:
         _adopt_players(db, pool, number, rows[start : start + AT_ONCE], whole=edit.action == "refit")
     if edit.shared is not None:
         pools.replace_shared(db, pool, edit.shared)
+    if edit.snapshot is not None:
+        snapshots.replace(db, pool, edit.snapshot)
     return number
 
 
@@ -122,6 +123,15 @@ def forget_refits(db: sqlite3.Connection, pool: str) -> None:
     refits = "SELECT number FROM edits WHERE pool = :pool AND action = 'refit'"
     db.execute(f"DELETE FROM edited WHERE edit IN ({refits})", {"pool": pool})
     db.execute("UPDATE edits SET shared = NULL WHERE pool = :pool AND action = 'refit'", {"pool": pool})
+
+
+def learnt_spread(db: sqlite3.Connection, pool: str) -> LearntSpread | None:
+    """The spread of skill that was adopted last."""
+    last = "SELECT number, at, detail FROM edits WHERE pool = ? AND action = 'spread' ORDER BY number DESC LIMIT 1"
+    if (found := db.execute(last, (pool,)).fetchone()) is None:
+        return None
+    number, at, detail = found
+    return msgspec.convert({**_plain(detail), "number": number, "at": at}, LearntSpread)
 
 
 def refitted_at(db: sqlite3.Connection, pool: str) -> float | None:
@@ -179,7 +189,7 @@ def forget_units(db: sqlite3.Connection, pool: str) -> None:
     """Delete what only the system that made it can read: refits, results of replays, and edits that were undone."""
     db.execute(
         "DELETE FROM edited WHERE pool = :pool AND (struck OR edit IN ("
-        "SELECT number FROM edits WHERE pool = :pool AND action IN ('refit', 'undo', 'void')))",
+        "SELECT number FROM edits WHERE pool = :pool AND action IN ('refit', 'undo', 'void', 'spread')))",
         {"pool": pool},
     )
     db.execute("UPDATE edits SET shared = NULL WHERE pool = ?", (pool,))

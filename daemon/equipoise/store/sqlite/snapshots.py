@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
+import sys
 from hashlib import sha256
 
 import msgspec
@@ -26,7 +27,7 @@ DELETE FROM snapshots WHERE pool = :pool AND purpose = :purpose AND NOT base AND
     SELECT number FROM snapshots WHERE pool = :pool AND purpose = :purpose AND NOT base ORDER BY number DESC LIMIT :kept
 )
 """
-_STRUCK_SINCE = "SELECT 1 FROM edits WHERE pool = ? AND number > ? AND action IN ('undo', 'void') LIMIT 1"
+_STRUCK_SINCE = "SELECT 1 FROM edits WHERE pool = ? AND number > ? AND action IN ('undo', 'void', 'spread') LIMIT 1"
 
 log = logging.getLogger(__name__)
 
@@ -63,6 +64,12 @@ def keep(db: sqlite3.Connection, pool: str, snapshot: Snapshot, seen: int) -> No
         (*row, snapshot.data),
     )
     db.execute(_DROP_OLDER, here)
+
+
+def replace(db: sqlite3.Connection, pool: str, snapshot: Snapshot) -> None:
+    """This one leads on: those from before it are of a state that was left."""
+    db.execute("DELETE FROM snapshots WHERE pool = ? AND purpose = ?", (pool, snapshot.purpose))
+    keep(db, pool, snapshot, sys.maxsize)
 
 
 def outdate(db: sqlite3.Connection, pool: str, number: int) -> None:

@@ -16,7 +16,7 @@ from equipoise.store.moved import AnyLine
 from equipoise.store.notes import Audit, Decision, Log, Note
 from equipoise.store.port import EditRow, Fitting, Replay, SeeEvent, SeeRound, Submission
 from equipoise.store.rated import Fingerprint, PlayerRow, Purpose, RatedRound, SharedParts, Snapshot
-from equipoise.store.sequence import BulkEdit, Event, Revised, Strike
+from equipoise.store.sequence import BulkEdit, Event, LearntSpread, Revised, Strike
 from equipoise.store.sqlite import (
     backups,
     crowds,
@@ -171,6 +171,9 @@ class SqliteStore(SqliteListings):
 
     async def refitted_at(self, pool: str) -> float | None:
         return await self._read(lambda db: sequence.refitted_at(db, pool))
+
+    async def learnt_spread(self, pool: str) -> LearntSpread | None:
+        return await self._read(lambda db: sequence.learnt_spread(db, pool))
 
     async def recompute(self, pool: str, replay: Replay, entry: Audit) -> None:
         await self._write(lambda db: replays.recompute(db, pool, replay, entry))

@@ -8,6 +8,7 @@ from equipoise.ratings.groups import Group
 from equipoise.ratings.quality import Difference, Quality
 from equipoise.service.refits import RefitStatus
 from equipoise.service.team_sizes import TeamSizes
+from equipoise.store.sequence import LearntSpread
 from equipoise.store.upkeep import SpreadFound
 from equipoise.web.messages import Ask, Ok
 
@@ -120,6 +121,9 @@ class QualityFound(Ok, frozen=True):
     spread: SpreadFound | None
     """What the nightly fit says of the spread of skill. Null before it, for pools that `joint` neither rates nor makes
     the teams of, with too few rounds, and where no spread fits."""
+    learnt_spread: LearntSpread | None
+    """The spread that the pool's rounds have taught it: the last fit that was adopted. Null while the configuration's
+    is in use."""
 
 
 class ThetaFit(msgspec.Struct, frozen=True):
