@@ -99,7 +99,8 @@ def test_the_example_has_every_key_with_its_default() -> None:
 def test_every_number_of_the_rules_has_a_range() -> None:
     def numbers(rules: Any) -> set[tuple[type, str]]:
         fields = [(field.name, getattr(rules, field.name)) for field in dataclasses.fields(rules)]
-        own = {(type(rules), name) for name, value in fields if type(value) in (int, float, tuple)}
+        hints = get_type_hints(type(rules))
+        own = {(type(rules), n) for n, value in fields if type(value) in (int, float, tuple) or hints[n] == int | None}
         return own.union(*(numbers(value) for _, value in fields if dataclasses.is_dataclass(value)))
 
     assert numbers(Rules()) | numbers(Triggers()) == set(RANGES)

@@ -77,6 +77,8 @@ class Pool:
     chance: bool = True
     """Sides that are too uneven are evened between rounds."""
     weight: float = MEAN_WEIGHT
+    learns: bool = False
+    """`joint` learns the spread of skill."""
 
     def seeded(self, seed: int) -> Pool:
         """The same with this seed."""
@@ -85,16 +87,15 @@ class Pool:
     @property
     def key(self) -> str:
         """What its result is found by."""
-        return repr((self.model, self.balance, self.solve, self.scenario, self.chance, self.weight))
+        return repr((self.model, self.balance, self.solve, self.scenario, self.chance, self.weight, self.learns))
 
     def play(self) -> Found:
         """The pool's summary as JSON values."""
         model, balance = Model.of(self.model), None if self.balance is None else Model.of(self.balance)
         triggers = {mode: replace(each, chance=each.chance and self.chance) for mode, each in DEFAULT_TRIGGERS.items()}
         with weighing(self.weight):
-            summary = simulate(
-                self.scenario, model, Rules(triggers=triggers), solve=SOLVES[self.solve], balance=balance
-            )
+            rules, solve = Rules(triggers=triggers), SOLVES[self.solve]
+            summary = simulate(self.scenario, model, rules, solve=solve, balance=balance, learns=self.learns)
         (found,) = json.loads(json.dumps(json_output.simulated(self.scenario, [(model, summary)])["pools"]))  # type: ignore[misc]
         return found  # type: ignore[no-any-return]
 

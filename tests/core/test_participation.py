@@ -29,7 +29,7 @@ def side_of(round: Round, player: str) -> Side:
 
 
 def unrated(round: Round, rules: Rules | None = None) -> str | None:
-    record = recorded(round, rules or Rules())
+    record = recorded(round, rules or Rules(min_rated_humans=2))
     assert (record.participants == ()) == (record.unrated is not None)
     return record.unrated
 
@@ -146,8 +146,23 @@ def test_a_partial_round_and_one_inside_waiting_for_players_are_not_rated() -> N
 def test_an_ns2_round_is_rated_from_sixty_seconds_on() -> None:
     assert unrated(played(Mode.NS2, seconds=59.9)) == "shorter than 60 s"
     assert unrated(played(Mode.NS2, seconds=60.0)) is None
-    assert unrated(played(Mode.NS2, seconds=30.0), Rules(ns2_min_seconds=30.0)) is None
+    assert unrated(played(Mode.NS2, seconds=30.0), Rules(ns2_min_seconds=30.0, min_rated_humans=2)) is None
     assert unrated(played(Mode.KOTH, seconds=1.0)) is None
+
+
+@pytest.mark.parametrize(("mode", "least"), [(Mode.NS2, 6), (Mode.KOTH, 2), (Mode.ARENA, 2)])
+def test_a_round_of_fewer_humans_than_a_match_has_is_not_rated(mode: Mode, least: int) -> None:
+    def whole(players: int) -> Round:
+        ids = "abcdefgh"[:players]
+        there = [presence(id, A if place % 2 else B, 60.0) for place, id in enumerate(ids)]
+        bots = [presence(f"bot:{n}", side, 60.0) for n, side in enumerate(Side)]
+        lineup = f"{ids[1::2]}|{ids[::2]}"
+        return replace(finished("r1", A, lineup, mode=mode), presences=(*there, *bots), seconds=60.0)
+
+    assert unrated(whole(least), Rules()) is None
+    for players in range(2, least):
+        assert unrated(whole(players), Rules()) == f"{players} participants, fewer than {least}"
+    assert unrated(whole(4), Rules(min_rated_humans=5)) == "4 participants, fewer than 5"
 
 
 @pytest.mark.parametrize(("winner", "score"), [(A, 1.0), (B, 0.0), (None, 0.5)])

@@ -160,7 +160,7 @@ def test_an_answer_to_the_console_is_in_the_servers_log(scene: Start) -> None:
     text = {"phrase": "Equipoise_SetDone", "args": ["@" + steam(102), "1500", "1700"]}
     one.daemon.orders = [{"kind": "tell", "id": "", "lines": [text]}]
     one.game.run(2)
-    assert "[Equipoise] M2: rating changed from 1500 to 1700." in one.game.messages
+    assert "[Equipoise] M2: ladder points changed from 1500 to 1700." in one.game.messages
     assert not any("1700" in line for line in ann.chat)
 
 

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from equipoise.core.model import Side
+from equipoise.service.diagnosis import of_gained
 from equipoise.store.sqlite import measured
-from equipoise.store.upkeep import TeamSize
+from equipoise.store.upkeep import Gained, TeamSize
 from tests.opened_pool import opened
 from tests.store.samples import SERVER, a_round, in_loop, player
 
@@ -38,6 +39,26 @@ async def test_a_round_has_its_players_with_their_rounds_and_outcome_before(tmp_
     assert [seat.score for seat in third.seats] == [0.0, 1.0]
     one, other = third.seats
     assert (one.predicted, other.predicted) == (third.predicted, pytest.approx(1 - third.predicted))
+
+
+@in_loop
+async def test_what_the_best_owe_to_rounds_of_a_few_is_theirs_alone(tmp_path: Path) -> None:
+    async with opened(tmp_path, shadow_rounds=1) as pool:
+        for number in range(3):
+            await pool.record(a_round(number, a=(1,), b=(2,), winner=Side.A), None)
+        alone = pool.system.summary(player(1)).rating
+        await pool.record(a_round(3, a=(1, 2, 3), b=(4, 5, 6), winner=Side.A), None)
+        after = pool.system.summary(player(1)).rating
+        assert alone is not None
+        assert after is not None
+        found = await pool.store.gained("main", 1, 6)
+        assert (found.players, found.by_few, found.points) == (1, alone - 1000, after - 1000)
+        assert (await pool.store.gained("main", 10, 2)).by_few == 0
+        (finding,) = of_gained("main", found)
+    share = round(100 * found.by_few / found.points)
+    assert finding.what == f"pool main: the 1 best won {share} % of their points in rounds of less than 6 players"
+    assert list(of_gained("main", replace(found, by_few=found.points / 3 - 1))) == []
+    assert list(of_gained("main", Gained(0, 0.0, 0.0))) == []
 
 
 @in_loop

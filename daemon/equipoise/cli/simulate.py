@@ -104,6 +104,7 @@ INTRODUCTION = (
     help="Standard deviation of what lasts in a person's own score and is not skill, in units of --spread.",
 )
 @click.option("--balance", metavar="SYSTEM", help="The system that makes the teams; SYSTEMS are shown beside it.")
+@click.option("--learn", is_flag=True, help="`joint` learns the spread of skill between evenings, as in the daemon.")
 @json_option
 @plot_option
 @html_option
@@ -112,6 +113,7 @@ def simulate(
     mode: str,
     attendance: str,
     balance: str | None,
+    learn: bool,
     as_json: bool,
     plot: Path | None,
     html: Path | None,
@@ -134,7 +136,7 @@ def simulate(
         playable(model)
     with progress() as bar:
         found = [
-            run(scenario, model, progress=_advance(bar, model.name, scenario.rounds), balance=balancing)
+            run(scenario, model, progress=_advance(bar, model.name, scenario.rounds), balance=balancing, learns=learn)
             for model in models
         ]
     named = list(zip(labels(models), found, strict=True))

@@ -32,6 +32,7 @@ _PLAIN = {
     "`array`": "an array",
     "`str`": "a string",
     "`int`": "a whole number",
+    "`int | null`": "a whole number",
     "`float`": "a number",
     "`bool`": "true or false",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from types import NoneType
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -51,6 +52,7 @@ RANGES: Mapping[tuple[type, str], tuple[float, float]] = {
     (Triggers, "streak"): (0, 100),
     (Triggers, "rounds"): (0, 100),
     (Rules, "ns2_min_seconds"): (0, 86400),
+    (Rules, "min_rated_humans"): (2, 100),
     (Rules, "silence_seconds"): (10, 86400),
     (Rules, "poll_seconds"): (0.5, 60),
 }
@@ -144,7 +146,9 @@ def _ranged(hint: Any, limits: tuple[float, float] | None) -> Any:
     number = Annotated[float, Meta(ge=limits[0], le=limits[1])]
     if get_origin(hint) is tuple:
         return tuple[number, number]
-    return Annotated[hint, Meta(ge=limits[0], le=limits[1])]
+    numbers = [each for each in get_args(hint) if each is not NoneType]  # of one that need not be given
+    ranged: Any = Annotated[numbers[0] if numbers else hint, Meta(ge=limits[0], le=limits[1])]
+    return ranged | None if numbers else ranged
 
 
 _RULES, _LINE = _section(Rules), _section(Triggers)

@@ -96,4 +96,6 @@ def _why_unrated(round: Round, rated: tuple[Participant, ...], rules: Rules) -> 
             return f"no human in the lineup of side {side.value}"
         if not any(participant.side is side for participant in rated):
             return f"no participant on side {side.value}"
+    if len(rated) < (least := rules.least_humans(round.mode)):
+        return f"{len(rated)} participants, fewer than {least}"
     return None

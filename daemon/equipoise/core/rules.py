@@ -130,6 +130,10 @@ class ShuffleRules:
     """How long players may choose in a secret team choice."""
 
 
+NS2_HUMANS = 6
+"""Fewer are no match there: they wait for others, and one of them decides it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rules:
     """The rules of one server."""
@@ -150,10 +154,22 @@ class Rules:
     """Admins may change ratings and teams by commands in the game, where the script vouches for them."""
     ns2_min_seconds: float = 60.0
     """NS2: a shorter round is not rated."""
+    min_rated_humans: int | None = None
+    """A round of fewer participants is not rated; None: 6 in NS2, 2 in other games."""
     silence_seconds: float = 90.0
     """A script that has been silent this long is shown as lost."""
     poll_seconds: float = 5.0
     """How often a script calls when nothing happens."""
+
+    def least_humans(self, mode: Mode) -> int:
+        """The participants that a round must have to be rated.
+
+        >>> Rules().least_humans(Mode.NS2), Rules().least_humans(Mode.ARENA)
+        (6, 2)
+        """
+        if self.min_rated_humans is not None:
+            return self.min_rated_humans
+        return NS2_HUMANS if mode is Mode.NS2 else 2
 
     def triggers_of(self, mode: Mode) -> Triggers:
         """What makes a scramble due in this mode.

@@ -36,7 +36,7 @@ def english(text: Text, names: Names) -> str:
     >>> from equipoise.core.phrases import Phrase
     >>> ann = PlayerId("76561197960265729")
     >>> english(Text(Phrase.RANK, (f"@{ann}", "2", "11", "1204", "7-0-5")), {ann: "Ann"})
-    'Ann: rank 2 of 11, rating 1204, won-drawn-lost 7-0-5.'
+    'Ann: rank 2 of 11, ladder points 1204, won-drawn-lost 7-0-5.'
     """
 
     def argument(arg: str | Text) -> str:

@@ -29,6 +29,8 @@ excess_weight = 0.25
 volatility_weight = 0.5
 # F2: "All updates should use Banker's rounding."
 rounding = "bankers"
+# F2 asks who played, not how long.
+late = "full"
 # The ratings that players see make the teams, as GPE reads no others.
 balance = "synelo"
 # F4: sigma.
@@ -84,6 +86,8 @@ enabled = false"""
 NS2_KEYS = """\
 # The document knows no round that is too short to count.
 ns2_min_seconds = 0.0
+# Nor one of too few players.
+min_rated_humans = 2
 
 """
 

@@ -280,6 +280,7 @@ _FAIRNESS: tuple[tuple[str, Callable[[Fairness], str]], ...] = (
     ("rounds stated within 45–55 %, from round 10", lambda f: _percent(f.even)),
     ("… by the players alone", lambda f: _percent(f.even_teams)),
     ("true chance within the stated 80 % interval", lambda f: _percent(f.covered)),
+    ("… in the second half", lambda f: _percent(f.covered_late)),
     ("players' evenings", lambda f: "-" if f.evenings is None else f"{f.evenings.count:,}"),
     ("… lost", lambda f: _percent(f.evenings.lost if f.evenings else None)),
     ("… lost by a coin's throw", lambda f: _percent(f.evenings.coin if f.evenings else None)),

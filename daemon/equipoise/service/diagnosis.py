@@ -16,10 +16,14 @@ from equipoise.service.scheduler import JobStatus
 from equipoise.service.spreads import SpreadStatus
 from equipoise.service.status import ServerStatus
 from equipoise.service.team_sizes import TeamSizes
-from equipoise.store.upkeep import StoreHealth
+from equipoise.store.upkeep import Gained, StoreHealth
 
 DAEMON = "daemon"
 """What findings are about that concern no single server."""
+FEW = 6
+"""Players: so few wait for others."""
+BEST = 10
+"""Players at the top of a pool."""
 LEAST_FREE_BYTES = 100 << 20
 FIRST_SECOND = 1735689600
 """Of 2025: a clock that shows an earlier time was not set since the machine was started."""
@@ -77,6 +81,17 @@ def of_team_sizes(pool: str, sizes: TeamSizes | None) -> Iterator[Finding]:
     if sizes is not None and sizes.suggested_k_max is not None:
         what = f"pool {pool}: k_max is {sizes.k_max}, but a side of its rounds has up to {sizes.usual} players"
         advice = f"see what another would change: equipoise pool recompute {pool} --set k_max={sizes.suggested_k_max}"
+        yield Finding(False, DAEMON, what, advice)
+
+
+def of_gained(pool: str, gained: Gained) -> Iterator[Finding]:
+    """The highest ratings, if they come from rounds of a few players: these are quick to play, and alike."""
+    if gained.points > 0.0 and gained.by_few >= gained.points / 3.0:
+        share = round(100.0 * min(1.0, gained.by_few / gained.points))
+        what = (
+            f"pool {pool}: the {gained.players} best won {share} % of their points in rounds of less than {FEW} players"
+        )
+        advice = f"min_rated_humans = {FEW}, at the top or in a server's table: from then on those are not rated"
         yield Finding(False, DAEMON, what, advice)
 
 

@@ -24,10 +24,6 @@ from equipoise.store.rated import PlayerRow, Purpose
 from equipoise.store.sequence import BulkEdit, LearntSpread
 from equipoise.store.upkeep import SpreadFound
 
-FARTHER = 0.15
-"""Of the logarithm: a spread that is as close to the present one makes hardly any other teams."""
-OFTEN = 7 * 86_400.0
-"""Seconds between two: ratings that people see should not jump every day."""
 TRIES = 20
 """Rounds may come while a system is brought to the last one."""
 
@@ -138,9 +134,10 @@ class Spreads:
 
 def is_due(found: SpreadFound, before: SpreadStatus, now: float) -> bool:
     """Whether a fit is adopted: the rounds exclude the present spread, by enough for teams to be others."""
-    last = -math.inf if before.learnt is None else before.learnt.at
-    apart = abs(math.log(found.spread / found.present))
-    return not (before.fixed or found.missing) and apart > FARTHER and now - last >= OFTEN
+    from equipoise.ratings.joint import spread  # numpy: a daemon without `joint` does not load it
+
+    since = math.inf if before.learnt is None else now - before.learnt.at
+    return not before.fixed and spread.is_due(found.spread, found.present, found.missing, since)
 
 
 def learning(pool: Pool) -> System[Any] | None:

@@ -20,6 +20,7 @@ from equipoise.store.upkeep import (
     Crowd,
     Extent,
     Fitted,
+    Gained,
     MeasuredRound,
     Prediction,
     QualityPoint,
@@ -277,6 +278,9 @@ class Store(Listings, Protocol):
 
     async def team_sizes(self, pool: str, limit: int) -> Sequence[TeamSize]:
         """How large the sides of these rounds were."""
+
+    async def gained(self, pool: str, most: int, few: int) -> Gained:
+        """What the `most` highest visible ratings owe to rounds of less than `few` participants."""
 
     async def keep_quality(self, pool: str, point: QualityPoint) -> None:
         """Add a point to the time series of how well a pool predicts."""

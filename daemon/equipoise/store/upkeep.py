@@ -117,6 +117,16 @@ class MeasuredRound:
 
 
 @dataclass(frozen=True, slots=True)
+class Gained:
+    """What the players at the top of a pool gained in their last thousand rounds, all together."""
+
+    players: int
+    points: float
+    by_few: float
+    """Of that in rounds of few participants."""
+
+
+@dataclass(frozen=True, slots=True)
 class TeamSize:
     """How many stood on the larger side as a round went live, bots counted."""
 

@@ -45,6 +45,9 @@ async def _of_parameters(services: Services) -> list[Finding]:
     for pool in services.pools.values():
         with suppress(StoreError):  # said by the store's own finding
             found += diagnosis.of_spread(pool.name, await services.spreads.status(pool))
+            found += diagnosis.of_gained(
+                pool.name, await services.store.gained(pool.name, diagnosis.BEST, diagnosis.FEW)
+            )
             sizes = team_sizes(pool, await services.store.team_sizes(pool.name, ROUNDS))
             found += diagnosis.of_team_sizes(pool.name, sizes)
     return found

@@ -148,6 +148,13 @@ def test_unrounded_ratings_keep_their_half_points():
     assert [change.after for change in system.rate(duel("ann", "bob")).changes] == [1000.5, 999.5]
 
 
+def test_who_played_a_part_of_a_round_moves_as_all_others_or_by_that_part_of_k():
+    match = replace(duel("ann", "bob"), fraction_played={ANN: 5 / 200, BOB: 1.0})
+    for late, ann in (("full", 36.0), ("share", 36.0 * 5 / 200)):
+        system = synelo(late=late, rounding="none")
+        assert [change.after - change.before for change in system.rate(match).changes] == pytest.approx([ann, -36.0])
+
+
 def test_no_rating_falls_below_the_floor():
     system = seeded(steady(72), ann=110, bob=110)
     assert system.rate(duel("ann", "bob")).changes[1].after == 100

@@ -6,6 +6,7 @@ to the session, every order is carried out, and every question is answered, befo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, assert_never
@@ -37,7 +38,9 @@ from equipoise.core.session import Session
 from equipoise.lab.simulation.fairness import Moved, Scrambled
 from equipoise.lab.simulation.game_server import GameServer, Map
 from equipoise.lab.simulation.measures import Teams
-from equipoise.ratings.system import Rated, System
+from equipoise.ratings.history import History
+from equipoise.ratings.joint import spread
+from equipoise.ratings.system import Match, Rated, System
 
 BOOT = 1_700_000_000_000
 """When the simulation begins, milliseconds since the epoch."""
@@ -60,7 +63,14 @@ class ClosedLoop:
     """One pool's only server: the game, its session, and the systems that rate its rounds."""
 
     def __init__(
-        self, map: Map, system: System[Any], rules: Rules, solve: Solve = answer, balance: System[Any] | None = None
+        self,
+        map: Map,
+        system: System[Any],
+        rules: Rules,
+        solve: Solve = answer,
+        balance: System[Any] | None = None,
+        *,
+        learns: bool = False,
     ) -> None:
         self.system, self._solve = system, solve
         self.balancing: System[Any] = balance or system
@@ -81,6 +91,10 @@ class ClosedLoop:
         """All changes of side that players did not ask for."""
         self.player_seconds = 0.0
         """How long players were on the server, all together."""
+        self._learns = learns and self.balancing.spread is not None
+        self._learnt_at = -math.inf
+        self._rated: list[Match] = []
+        """All that a system which learns its spread begins anew with."""
         self._assignments: dict[OrderId, tuple[dict[PlayerId, Side], dict[PlayerId, Side]]] = {}
         """Who stood on a side before and after, of assignments whose decision is not logged yet: it follows the order,
         and what the session orders when it hears that the order is done comes between."""
@@ -155,6 +169,23 @@ class ClosedLoop:
         """End the round; the session has it rated."""
         self._hear(self.game.end_round(winner, captures, counts))
 
+    def learn(self) -> None:
+        """As the daemon does every night: fit the spread of skill, and begin anew with it where it is another one."""
+        if not self._learns or len(self._rated) < spread.LEAST:
+            return
+        system = self.balancing
+        params, since = replace(system.params, spread=system.spread), self.game.clock - self._learnt_at
+        fit = spread.fit_spread(params, History.of(self._rated))
+        if fit is None or not spread.is_due(fit.spread, params.spread, fit.missing, since):
+            return
+        anew = type(system)(system.params)
+        anew.begin(fit.spread)
+        for match in self._rated:
+            anew.rate(match)
+        system.go_back(anew.checkpoint())
+        self._learnt_at = self.game.clock
+        self._load(self.game.clients)
+
     def _sync(self) -> None:
         """Pass the game's new events to the session and carry out its answers."""
         self._hear(*self.game.take())
@@ -220,4 +251,6 @@ class ClosedLoop:
             match = replace(match, skill_at_start={})
             self.system.rate(match)
             self.rated = self.balancing.rate(match)
+        if self._learns:
+            self._rated.append(match)
         self._load(change.player for change in self.rated.changes)

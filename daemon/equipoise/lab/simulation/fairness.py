@@ -164,6 +164,8 @@ class Fairness:
     moves: Moves | None
     covered: float | None
     """Fraction of rounds whose true chance lies within the 80 % interval that was stated; None: none was."""
+    covered_late: float | None
+    """The same over the second half of them."""
     even: float | None
     """Fraction of rounds stated within 45 to 55 %, from round 10 on."""
     even_teams: float | None
@@ -186,6 +188,7 @@ def fairness(
         tuple(beyond(played, limit) for limit in LIMITS) if played else (),
         _moves(moved, hours) if hours else None,
         fmean(said) if said else None,
+        fmean(said[len(said) // 2 :]) if said else None,
         fmean(is_even(one.stated) for one in late) if late else None,
         fmean(is_even(one.teams) for one in late) if late else None,
     )

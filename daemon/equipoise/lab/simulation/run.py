@@ -91,11 +91,13 @@ def simulate(
     progress: Callable[[int], None] = lambda rounds: None,
     solve: Solve = answer,
     balance: Model | None = None,
+    *,
+    learns: bool = False,
 ) -> Summary:
     """Play a scenario; the same seed, systems and rules give the same result.
 
-    `model` is shown and ranks people; `balance` makes the teams and predicts, where it is another one. RatingError for
-    a system that no pool can use.
+    `model` is shown and ranks people; `balance` makes the teams and predicts, where it is another one. `learns`: a
+    system that can learns the spread of skill between evenings. RatingError for a system that no pool can use.
 
     >>> simulate(Scenario(rounds=20, people=12, slots=8), Model("synelo")).rounds
     20
@@ -103,7 +105,7 @@ def simulate(
     system, balancing = playable(model), None if balance is None else playable(balance)
     # Separate generators, so that the people and the luck of a round do not depend on the teams.
     people, results, rest, drops = (Random(f"{scenario.seed} {use}") for use in ("people", "luck", "ground", "churn"))
-    loop = ClosedLoop(Map(MAP_NAMES[0], scenario.mode), system, rules or Rules(), solve, balancing)
+    loop = ClosedLoop(Map(MAP_NAMES[0], scenario.mode), system, rules or Rules(), solve, balancing, learns=learns)
     crowd, outcomes = POPULATIONS[scenario.attendance](scenario, people), OutcomeModel(scenario, results)
     run = _Run(scenario, rest, crowd, outcomes, CountsModel(scenario), loop, Churn(scenario, drops))
     for number in range(1, scenario.rounds + 1):
@@ -125,11 +127,8 @@ def playable(model: Model) -> System[Any]:
 
 
 def _round(run: _Run, number: int) -> None:
-    if days := run.population.pause(number):
-        for player in list(run.loop.game.clients):
-            run.loop.leave(player)
-        run.churn.end_evening()
-        run.loop.pass_time(days * DAY_SECONDS)
+    if number > 1 and number % run.scenario.evening == 1:
+        _pass_night(run, number)
     if number % MAP_ROUNDS == 1:
         run.loop.change_map(Map(run.rng.choice(MAP_NAMES), run.scenario.mode))
         run.benches.append(BenchTurns())
@@ -151,6 +150,15 @@ def _round(run: _Run, number: int) -> None:
         for person in late:
             run.loop.join(person.id)
     run.loop.pass_time(SECONDS_BETWEEN)
+
+
+def _pass_night(run: _Run, number: int) -> None:
+    run.loop.learn()
+    if days := run.population.pause(number):
+        for player in list(run.loop.game.clients):
+            run.loop.leave(player)
+        run.churn.end_evening()
+        run.loop.pass_time(days * DAY_SECONDS)
 
 
 def _play(run: _Run, number: int, leaving: Sequence[Person], coming: Sequence[Person], reassigned: int) -> None:

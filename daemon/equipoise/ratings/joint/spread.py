@@ -27,6 +27,10 @@ SECTIONS = 7
 GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 STEP = 0.1
 """The first step for the curvature, in the logarithm of the spread."""
+FARTHER = 0.15
+"""Of the logarithm: a spread that is as close to the present one makes hardly any other teams."""
+OFTEN = 7 * 86_400.0
+"""Seconds between two that a pool learns: ratings that people see should not jump every day."""
 WIDEST = 0.5
 """The largest step for it, and the standard error of the logarithm above which the spread counts as unknown."""
 RUNS = len(GRID) + SECTIONS + 6
@@ -51,6 +55,14 @@ class SpreadFit:
     """Whether the standard error is small enough for the spread to mean anything."""
     missing: int
     """About how many more rounds until it could be told from the spread of the parameters; 0: these suffice."""
+
+
+def is_due(spread: float, present: float, missing: int, since: float) -> bool:
+    """Whether a pool learns a spread that was fitted, `since` seconds after it learnt the present one.
+
+    The rounds exclude the present one (`missing` is 0), by enough for teams to be others.
+    """
+    return not missing and abs(math.log(spread / present)) > FARTHER and since >= OFTEN
 
 
 def log_likelihood(params: JointParams, history: History) -> float:

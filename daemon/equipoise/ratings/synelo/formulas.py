@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from equipoise.ratings.parts.match_arrays import Lineup, MatchArrays
 from equipoise.ratings.parts.points import Record
-from equipoise.ratings.parts.two_teams import lineup_sums, result
+from equipoise.ratings.parts.two_teams import fraction_played_at, lineup_sums, result
 
 if TYPE_CHECKING:
     import numpy as np
@@ -85,6 +85,8 @@ class SynEloConstants(NamedTuple):
     volatility: float
     compression: float
     whole: bool
+    by_share: bool
+    """K counts for the part of the match that a participant played."""
 
 
 def win_probability(difference: float, theta: float) -> float:
@@ -184,13 +186,14 @@ def move(
     surprise: float,
     error: int,
     at: float,
+    share: float,
     c: SynEloConstants,
 ) -> None:
     """Rate one participant of a match at time `at`, NaN where unknown; the arrays as for `remember`.
 
-    `surprise` is score - expected, and `error` the same in fixed point.
+    `surprise` is score - expected, `error` the same in fixed point, and `share` the part of K that counts.
     """
-    k = k_factor(p, c)
+    k = k_factor(p, c) * share
     p.rounds += 1
     if at > p.last_played:
         p.last_played = at
@@ -251,7 +254,8 @@ def rate_match(
             number = matches.members[place]
             p = players.records[number]
             ring, errors, base = window_of(number, players)
-            move(p, ring, errors, base, surprise, error, at, c)
+            share = fraction_played_at(place, matches.fraction_played) if c.by_share else 1.0
+            move(p, ring, errors, base, surprise, error, at, share, c)
             after[place] = p.rating
 
 

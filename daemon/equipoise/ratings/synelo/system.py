@@ -61,6 +61,8 @@ class SynEloParams(Params):
     """σ, points: width of the Gaussian that shrinks K away from R_0 (F4)."""
     rounding: Literal["bankers", "none"] = one_of("bankers", "none")
     """New ratings are rounded half to even to whole points, or kept as they are."""
+    late: Literal["full", "share"] = one_of("full", "share")
+    """Who played a part of a round moves as all others (the source), or K counts for that part of it."""
 
     def __post_init__(self) -> None:
         """Refuse values out of range or at odds with each other."""
@@ -95,6 +97,7 @@ class SynEloParams(Params):
             volatility=self.volatility_weight,
             compression=self.compression,
             whole=self.rounding == "bankers",
+            by_share=self.late == "share",
         )
 
 

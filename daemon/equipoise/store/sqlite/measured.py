@@ -11,10 +11,13 @@ import msgspec
 
 from equipoise.core.model import LineupPlayer, PlayerId, ServerId, Side
 from equipoise.store.sqlite.players import encoded
-from equipoise.store.upkeep import MeasuredRound, MeasuredSeat, TeamSize
+from equipoise.store.upkeep import Gained, MeasuredRound, MeasuredSeat, TeamSize
 
 PAGE = 100
 """Rounds read at once: others wait for the store's thread meanwhile."""
+
+GAINED_ROUNDS = 1000
+"""Of a player, the last ones."""
 
 _NUMBERS = """
 SELECT number FROM rounds WHERE pool = ? AND prediction IS NOT NULL ORDER BY number DESC LIMIT ?
@@ -39,6 +42,16 @@ _LINEUPS = """
 SELECT server, lineup FROM json_each(?) AS wanted CROSS JOIN rounds ON number = wanted.value
 WHERE NOT pruned ORDER BY wanted.key
 """
+# By the order of the table the rounds of one player, by the index of rounds who else played in each of them.
+_BEST = "SELECT id FROM players WHERE pool = ? AND visible ORDER BY rating DESC, id LIMIT ?"
+_GAINED = """
+SELECT total(after - before), total((after - before) * (few < :few)) FROM (
+    SELECT before, after, (
+        SELECT count(*) FROM participants AS others INDEXED BY participants_by_round WHERE others.round = own.round
+    ) AS few
+    FROM participants AS own WHERE pool = :pool AND player = :player ORDER BY round DESC LIMIT :rounds
+)
+"""
 _SCORE = {"a": 1.0, None: 0.5, "b": 0.0}
 
 _squads = msgspec.json.Decoder(tuple[tuple[PlayerId, ...], ...])
@@ -50,6 +63,14 @@ _Seat = tuple[int, PlayerId, str, float, float, int, float | None]
 def numbers(db: sqlite3.Connection, pool: str, limit: int) -> list[int]:
     """The last rated rounds, oldest first."""
     return [number for (number,) in reversed(db.execute(_NUMBERS, (pool, limit)).fetchall())]
+
+
+def gained(db: sqlite3.Connection, pool: str, most: int, few: int) -> Gained:
+    """What the highest ratings owe to rounds of less than `few` participants."""
+    best = [player for (player,) in db.execute(_BEST, (pool, most))]
+    asked = [{"pool": pool, "player": player, "few": few, "rounds": GAINED_ROUNDS} for player in best]
+    found = [db.execute(_GAINED, each).fetchone() for each in asked]
+    return Gained(len(best), sum(whole for whole, _ in found), sum(by_few for _, by_few in found))
 
 
 def measured(db: sqlite3.Connection, page: Sequence[int]) -> list[MeasuredRound]:

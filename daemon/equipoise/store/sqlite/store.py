@@ -42,7 +42,17 @@ from equipoise.store.sqlite.connection import (
 )
 from equipoise.store.sqlite.listings import SqliteListings
 from equipoise.store.sqlite.sequence import NOTHING
-from equipoise.store.upkeep import Backup, Crowd, Extent, MeasuredRound, Prediction, QualityPoint, SpreadFound, TeamSize
+from equipoise.store.upkeep import (
+    Backup,
+    Crowd,
+    Extent,
+    Gained,
+    MeasuredRound,
+    Prediction,
+    QualityPoint,
+    SpreadFound,
+    TeamSize,
+)
 
 LARGE = 1_000
 """Rounds that are rewritten at once: it holds the store's thread for a fifth of a second."""
@@ -205,6 +215,9 @@ class SqliteStore(SqliteListings):
 
     async def team_sizes(self, pool: str, limit: int) -> Sequence[TeamSize]:
         return await self._read(lambda db: measured.team_sizes(db, pool, limit))
+
+    async def gained(self, pool: str, most: int, few: int) -> Gained:
+        return await self._read(lambda db: measured.gained(db, pool, most, few))
 
     async def keep_quality(self, pool: str, point: QualityPoint) -> None:
         await self._write(lambda db: pools.keep_quality(db, pool, point))
