@@ -31,6 +31,7 @@ secret_file = "arena-1"
 [server.ns2-1]
 secret_file = "ns2-1"
 game = "ns2"
+min_rated_humans = 2
 [token.owner]
 secret_file = "owner"
 role = "admin"

@@ -59,7 +59,7 @@ class NS2Server:
     def __init__(self, folder: Path) -> None:
         self.daemon = RealDaemon(folder)
         (file,) = (folder / "servers.d").glob("*.toml")
-        file.write_text(file.read_text().replace('game = "tf2"', 'game = "ns2"'))
+        file.write_text(file.read_text().replace('game = "tf2"', 'game = "ns2"\nmin_rated_humans = 2'))
         config = self.daemon.config.read_text()
         self.daemon.config.write_text(config.replace('"synelo"', '"ns2"').replace("k_max = 12\n", ""))
         self._seq = 0

@@ -16,7 +16,7 @@ from equipoise.ratings.ns2.arrays import NS2Arrays, NS2Constants, Player, Worksp
 from equipoise.ratings.ns2.environment import UNKNOWN, Environment, no_rounds
 from equipoise.ratings.ns2.formulas import POINTS, forecast, intercept, is_large, predict_match, rate_match
 from equipoise.ratings.ns2.time_weights import fill_time_weights, median_length
-from equipoise.ratings.ns2.uncertainty import constant_rate_variance, online_variance
+from equipoise.ratings.ns2.uncertainty import constant_rate_variance, gamma_variance, online_variance
 from equipoise.ratings.parameters import Params, ranged
 from equipoise.ratings.parts.match_arrays import MatchArrays, one_match
 from equipoise.ratings.parts.players import PlayerTable, refuse_bots
@@ -182,7 +182,7 @@ class NS2(PlayerTable[NS2Params, Player]):
     def uncertainty(self, player: PlayerId) -> float:
         """Points: the standard deviation of s."""
         p = self.held(player)
-        return POINTS * math.sqrt(self._variance(p.squares, p.fitted))
+        return POINTS * math.sqrt(self._variance(p.skill, p.squares, p.fitted))
 
     def skills(self, player: PlayerId) -> Skills:
         """s, o, s ± o by side and χ, with standard deviations, in points.
@@ -192,8 +192,8 @@ class NS2(PlayerTable[NS2Params, Player]):
         """
         p, plus = self.held(player), self.params.plus_side
         average, commander = (
-            self._variance(p.squares, p.fitted),
-            self._variance(p.commander_squares, p.commander_fitted),
+            self._variance(p.skill, p.squares, p.fitted),
+            self._variance(p.commander, p.commander_squares, p.commander_fitted),
         )
         prior = self.params.offset_deviation**2
         offset = constant_rate_variance(prior, p.squares, p.fitted, self.constants.constant)
@@ -208,11 +208,14 @@ class NS2(PlayerTable[NS2Params, Player]):
             commander=_estimate(p.commander, commander),
         )
 
-    def _variance(self, squares: float, fitted: float) -> float:
+    def _variance(self, skill: float, squares: float, fitted: float) -> float:
         """Of s or χ, log-odds squared."""
         c = self.constants
         rate = c.constant + c.adagrad / math.sqrt(squares + c.epsilon)
-        return online_variance(self.params.shape * self.params.scale**2, squares, fitted, rate)
+        shape, scale = self.params.shape, self.params.scale
+        # Steps from a newcomer's skill are no mode of the posterior, and as unsure below as above.
+        prior = gamma_variance(skill, shape, scale) if fitted > 0.0 else shape * scale**2
+        return online_variance(prior, squares, fitted, rate)
 
     @property
     def median_seconds(self) -> float:

@@ -2,8 +2,9 @@
 
 Squared gradients add up to the information that the rounds gave about a skill: each is expected to be p·(1 - p) times
 the squared coefficient of the skill, which is the curvature of the log likelihood.  So 1/(1/v + g) is the variance of
-the posterior, v being that of the prior, if the other players' skills were known.  That they are not matters little:
-in simulations the errors of a fit are 0.94 to 1.05 of these deviations (docs/ratings/ns2.md).
+the posterior, 1/v being the curvature of the prior, if the other players' skills were known.  That they are not matters
+little: docs/ratings/ns2.md has the errors of fits in these deviations.  A Gamma prior is no parabola: its curvature at a
+skill s is (k - 1)/s², so that after a fit a low skill is known better than a high one of as many rounds.
 
 Estimates that go round by round are worse.  Steps of a rate η follow each surprise and never settle; they leave a
 variance of η/2, of which η/2·(1 - exp(-2·η·g)) has come with the information g since the last fit.
@@ -14,8 +15,17 @@ from __future__ import annotations
 import math
 
 
+def gamma_variance(skill: float, shape: float, scale: float) -> float:
+    """v at a skill, log-odds squared; below the prior's scale what it is there, which no skill comes to by rounds alone.
+
+    >>> gamma_variance(2.5, shape=6.0, scale=0.5), gamma_variance(-1.0, shape=6.0, scale=0.5)
+    (1.25, 0.05)
+    """
+    return max(skill, scale) ** 2 / (shape - 1.0)
+
+
 def posterior_variance(prior: float, squares: float) -> float:
-    """Of an estimate that is the most probable one; `prior` is the variance before any round.
+    """Of an estimate that is the most probable one; `prior` is the variance that the prior leaves there.
 
     >>> posterior_variance(0.5, squares=2.0)
     0.25
