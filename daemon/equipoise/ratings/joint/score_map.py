@@ -29,8 +29,12 @@ from equipoise.ratings.joint.scores import FEATURES, NUMBER
 if TYPE_CHECKING:
     from equipoise.ratings.history import Floats
 
-MOST_EXPLAINED = 0.98
-"""Part of the variance of skill that scores can tell at most: there is always an offset."""
+MOST_EXPLAINED = 0.7
+"""Part of the variance of skill that scores can tell at most: there is always an offset, and results cannot say how large.
+
+What scores leave is a difference of two numbers that are nearly alike. Nearer to 1 it is smaller than the error of either,
+and teams are called even that are not (docs/findings.md 13).
+"""
 GUESS = np.array([1.0, -1.0, 1.0, 1.0])
 """In what proportion rates count before any result: a start for the search, which has to predict results as any map."""
 GUESSED = 0.7
