@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.findings import evening
+from bench.findings import coverage, evening
 from bench.findings.pools import Pool, play
 from equipoise.lab.models import Model
 from equipoise.lab.simulation.population import Scenario
@@ -67,3 +67,25 @@ def test_every_experiment_compares_pools_whose_people_are_the_same(experiment: s
         }
         assert len(people) == 1
         assert len({pool.key for pool in rows.values()}) == len(rows)
+
+
+def test_the_coverage_of_a_world_is_the_mean_of_its_seeds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept, world = tmp_path / "kept.jsonl", coverage.WORLDS["spread 0.5"]
+    with kept.open("w") as file:
+        for seed in (1, 2):
+            for way, covered in (("fixed", 0.5), ("learnt", 0.7)):
+                found = {
+                    "fairness": {"covered": covered + 0.01 * seed, "covered_late": covered},
+                    "favourite": 0.6,
+                    "expected_favourite": 0.6,
+                    "quality": {"calibration_error": 0.02},
+                }
+                file.write(json.dumps([coverage.pool(world, way).seeded(seed).key, found]) + "\n")
+    asked = ["coverage", "--seeds", "1-2", "--worlds", "spread 0.5", "--ways", "fixed", "learnt", "--out", str(kept)]
+    monkeypatch.setattr("sys.argv", asked)
+    coverage.main()
+    printed = capsys.readouterr().out
+    assert "| spread 0.5 | fixed | 52 % ± 1 | 50 % ± 0 | 60.0 % ± 0.0 |" in printed
+    assert "| spread 0.5 | learnt | 72 % ± 1 | 70 % ± 0 |" in printed

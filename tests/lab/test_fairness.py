@@ -283,3 +283,16 @@ def test_a_person_who_is_no_quitter_stays_after_a_lost_round() -> None:
     ann = Person(PlayerId("ann"), 0.0)
     churn = Churn(Scenario(churn=0.5), Random(1))
     assert all(churn.after(number, 0.0, {ann.id: True}, {ann.id: ann}) == [] for number in range(20))
+
+
+def test_a_pool_that_learns_the_spread_of_skill_knows_better_how_sure_it_is() -> None:
+    """The truth is 1, and `joint` begins with 0.25. A week passes in two or three evenings."""
+    world = Scenario(
+        rounds=400, people=16, slots=12, spread=1.0, attendance=Visits.EVENINGS, evening=40, mode=Mode.KOTH, seed=5
+    )
+    fixed, learnt = (simulate(world, Model("joint", {}), learns=learns) for learns in (False, True))
+    assert fixed.fairness.covered_late is not None
+    assert learnt.fairness.covered_late is not None
+    assert learnt.fairness.covered_late > fixed.fairness.covered_late + 0.15
+    assert simulate(world, Model("joint", {})) == fixed, "nothing is learnt unless it is asked for"
+    assert simulate(world, SYNELO, learns=True) == simulate(world, SYNELO), "it has none to learn"

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from equipoise.ratings.history import Floats
 
 MOST_EXPLAINED = 0.7
-"""Part of the variance of skill that scores can tell at most: there is always an offset, and results cannot say how large.
+"""Part of the variance of skill that scores can tell at most: there is always an offset, which results hardly tell.
 
-What scores leave is a difference of two numbers that are nearly alike. Nearer to 1 it is smaller than the error of either,
+What scores leave is a difference of two numbers. Where these are nearly alike it is smaller than the error of either,
 and teams are called even that are not (docs/findings.md 13).
 """
 GUESS = np.array([1.0, -1.0, 1.0, 1.0])
