@@ -123,11 +123,14 @@ def test_files_are_fitted_like_a_pool(league: tuple[str | Path, ...]) -> None:
     assert float(found[1]) == pytest.approx(1.0, abs=0.35)
 
 
-def test_estimates_are_lines_for_the_configuration(league: tuple[str | Path, ...], house: House) -> None:
+def test_estimates_are_lines_for_the_configuration(tmp_path: Path, house: House) -> None:
+    league = "--matches", sets.league(tmp_path, 4000, teams=10, home=0.0), "--teams"
     text = run("pool", "estimate", *league, "--sweeps", "30")
     assert text.returncode == 0, text.stderr
-    loss, blank, *lines = text.stdout.splitlines()
-    assert re.fullmatch(r"log loss  0\.\d{4} → 0\.\d{4}, over the last 80 % of 600 rounds", loss)
+    loss, gain, blank, *lines = text.stdout.splitlines()
+    unseen = "over the last 1,200 of 4,000 rounds, which it has not seen"
+    assert re.fullmatch(rf"log loss  0\.\d{{4}} → 0\.\d{{4}}, {unseen}", loss)
+    assert re.fullmatch(r" {10}0\.\d{4} ± 0\.\d{4} better than the present parameters; a coin: 0\.6931", gain)
     assert blank == ""
     assert lines[:2] == ["[pool.main]", 'system = "trueskill2"']
     values = json.loads(run("pool", "estimate", *league, "--sweeps", "30", "--json").stdout)

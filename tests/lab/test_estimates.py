@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from equipoise.core.model import Counts, PlayerId
-from equipoise.lab.estimates import climbs, estimates, log_loss
+from equipoise.lab.estimates import climbs, estimates, is_better, losses, unseen
 from equipoise.ratings.history import History
 from equipoise.ratings.system import Match, ranks_of
 from equipoise.ratings.trueskill2.guess import guess
@@ -65,7 +65,11 @@ def test_counts_that_say_nothing_of_winning_are_left_out_and_squads_that_do_are_
     best, other = estimates(DEFAULTS, history, 40, lambda: seen.append(None))
     assert (best.counted, other.counted) == (False, True)
     assert len(seen) == 40 * climbs(DEFAULTS, history) == 80
-    assert best.log_loss < log_loss(DEFAULTS, history) < other.log_loss
+    present = losses(DEFAULTS, history)
+    assert len(present) == unseen(history) == 240
+    assert best.log_loss < present.mean() < other.log_loss
+    assert is_better(best, present)
+    assert not is_better(other, present)
     assert best.values()["squad_offset"] == pytest.approx((0.72,), abs=0.25)  # half of 1 log-odds at six players
     assert not any(name.startswith(("kill", "death")) for name in best.values())
 
@@ -75,4 +79,12 @@ def test_counts_that_are_configured_and_mislead_are_switched_off() -> None:
     best, _ = estimates(own, drawn(800, by_skill=0.0), 40)
     assert best.values()["kill_own"] == 0.0
     assert best.params.modes["koth"]["kill_own"] == 0.0
-    assert log_loss(best.params, drawn(800, by_skill=0.0)) == best.log_loss
+    assert losses(best.params, drawn(800, by_skill=0.0)).mean() == best.log_loss
+
+
+def test_an_estimate_that_is_better_by_luck_is_not_proposed() -> None:
+    """Nobody differs in skill: all that an estimate finds in the rounds that it sees is luck."""
+    history = drawn(800, by_skill=0.0)
+    flipped = replace(history, ranks=np.random.default_rng(5).permuted(history.ranks.reshape(-1, 2), axis=1).ravel())
+    best, *_ = estimates(DEFAULTS, flipped, 20)
+    assert not is_better(best, losses(DEFAULTS, flipped))

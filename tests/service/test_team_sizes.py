@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from equipoise.core.model import ServerId
-from equipoise.service.diagnosis import of_team_sizes
+from equipoise.service.diagnosis import of_team_sizes, of_weights
 from equipoise.service.team_sizes import team_sizes
 from equipoise.store.sqlite import SqliteStore
 from equipoise.store.upkeep import TeamSize
@@ -62,3 +62,13 @@ def test_doctor_says_what_to_do(tmp_path: Path) -> None:
     assert (
         list(of_team_sizes("main", team_sizes(a_pool(tmp_path, SqliteStore(tmp_path / "s.db")), sizes((12, 80))))) == []
     )
+
+
+def test_a_pool_of_trueskill2_that_reads_no_counts_is_told_so_until_it_has_weights(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "s.db")
+    (finding,) = of_weights(a_pool(tmp_path, store, "trueskill2"))
+    assert finding.what == "pool main: its trueskill2 reads neither kills nor deaths, as TrueSkill does"
+    assert finding.advice.startswith("equipoise pool estimate main")
+    for weights in ({"death_own": -0.1}, {"modes": {"koth": {"kill_own": 0.2}}}):
+        assert list(of_weights(a_pool(tmp_path, store, "trueskill2", **weights))) == []
+    assert list(of_weights(a_pool(tmp_path, store, "trueskill"))) == []

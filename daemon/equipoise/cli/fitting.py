@@ -130,15 +130,24 @@ def estimate(history: History | None, pool: Pool | None, sweeps: int, as_json: b
     """Estimate TrueSkill 2's parameters from a pool's stored rounds, or from a history in files.
 
     By maximum likelihood, with the steps of Rprop, from quits and squads where there are any, and from kills and deaths
-    where these help to predict results. Prints the lines for the configuration. The daemon may run meanwhile. Exit code
-    1: there are too few rounds, or the present parameters predict their results as well.
+    where these help to predict results. They are estimated from the first 70 % of the rounds, and proposed if they
+    predict the others better than the present parameters and than a coin, by two standard errors. Prints the lines for
+    the configuration. The daemon may run meanwhile. Exit code 1: there are too few rounds, or they do not.
     """
     rounds = 0 if history is None else len(history)
     if history is None or rounds < LEAST_FOR_ESTIMATES:
         missing = LEAST_FOR_ESTIMATES - rounds
         if not as_json:
             stop(_too_few(rounds, missing), REFUSED)
-        none = {"estimated": None, "log_loss_before": None, "log_loss": None, "better": False, "counts": False}
+        none = {
+            "estimated": None,
+            "log_loss_before": None,
+            "log_loss": None,
+            "gain": None,
+            "unseen": 0,
+            "better": False,
+            "counts": False,
+        }
         click.echo(json_text({"pool": pool and pool.name, "rounds": rounds, "missing": missing, **none}))
         return
     from equipoise.lab import estimates
@@ -147,20 +156,28 @@ def estimate(history: History | None, pool: Pool | None, sweeps: int, as_json: b
     with progress() as bar:
         task = bar.add_task("estimating", total=sweeps * estimates.climbs(params, history))
         best, *others = estimates.estimates(params, history, sweeps, lambda: bar.advance(task))
-    before, values = estimates.log_loss(params, history), _rounded(best.values())
-    better = best.log_loss < before
+    present, values = estimates.losses(params, history), _rounded(best.values())
+    before, gain, better = (
+        float(present.mean()),
+        estimates.gain(best.losses, present),
+        estimates.is_better(best, present),
+    )
     if as_json:
-        losses = {"log_loss_before": before, "log_loss": best.log_loss, "better": better, "counts": best.counted}
+        measured = {"gain": asdict(gain), "unseen": len(present), "better": better, "counts": best.counted}
+        losses = {"log_loss_before": before, "log_loss": best.log_loss, **measured}
         click.echo(
             json_text({"pool": pool and pool.name, "rounds": rounds, "missing": 0, "estimated": values, **losses})
         )
         return
-    click.echo(f"log loss  {before:.4f} → {best.log_loss:.4f}, over the last 80 % of {counted(rounds, 'round')}")
+    unseen = f"over the last {len(present):,} of {counted(rounds, 'round')}, which it has not seen"
+    click.echo(f"log loss  {before:.4f} → {best.log_loss:.4f}, {unseen}")
+    better_by = f"{gain.value:.4f} ± {gain.error or 0.0:.4f} better than the present parameters"
+    click.echo(f"          {better_by}; a coin: {estimates.COIN:.4f}")
     for other in others:
         which = "without counts" if best.counted else "with counts, which are left out"
         click.echo(f"          {other.log_loss:.4f} {which}")
     if not better:
-        stop("not proposed: the present parameters predict these results as well", REFUSED)
+        stop("not proposed: not better by two standard errors than the present parameters, and than a coin", REFUSED)
     _propose_estimates(pool, values)
 
 

@@ -1,28 +1,33 @@
 """TrueSkill 2's parameters estimated from a history, with counts where these help to predict results.
 
 The likelihood is that of counts and results together, and there are many more counts.  So the most likely parameters
-may explain kills well and predict winners badly.  What is proposed is chosen by the results alone, each predicted
-before it was rated.
+may explain kills well and predict winners badly.  What is proposed is estimated from the first part of the history, and
+chosen by the results of the rest, each predicted before it was rated: a coin and the present parameters have to be
+worse there by two standard errors.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from equipoise import ratings
-from equipoise.lab.backtest import BURN_IN, surprises
-from equipoise.lab.histories import scores
-from equipoise.ratings.history import History
+from equipoise.lab.backtest import surprises
+from equipoise.lab.histories import head, scores
+from equipoise.ratings.history import Floats, History
+from equipoise.ratings.quality import SURE, Estimate, mean
 from equipoise.ratings.trueskill2.estimate import estimate
 from equipoise.ratings.trueskill2.guess import guess
-from equipoise.ratings.trueskill2.params import TrueSkill2Params
+from equipoise.ratings.trueskill2.params import WEIGHTS, TrueSkill2Params
 from equipoise.ratings.trueskill2.system import TrueSkill2
 
+SEEN = 0.7
+"""Part of a history that estimates are made from."""
+COIN = math.log(2.0)
+"""Nats: what a prediction of ½ loses, whatever happens."""
 COUNTS = ("kill", "death")
 """How the names of parameters of counts begin."""
-WEIGHTS = tuple(f"{kind}_{whose}" for kind in COUNTS for whose in ("own", "opponent"))
-"""All 0: counts are ignored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +37,13 @@ class Estimated:
     params: TrueSkill2Params
     names: tuple[str, ...]
     """Those that the history says something about; the others are as they were."""
-    log_loss: float
-    """Of the results after the burn-in, in nats."""
+    losses: Floats
+    """Of the results that the estimate has not seen, in nats."""
+
+    @property
+    def log_loss(self) -> float:
+        """Their mean."""
+        return float(self.losses.mean())
 
     @property
     def counted(self) -> bool:
@@ -49,7 +59,7 @@ class Estimated:
 def estimates(
     params: TrueSkill2Params, history: History, sweeps: int, advance: Callable[[], None] = lambda: None
 ) -> tuple[Estimated, ...]:
-    """The estimates from all that the history holds, and from all but its counts if it holds any; the best first.
+    """The estimates from the history's first part, and from all but its counts if it holds any; the best first.
 
     `advance` is called after each sweep, for a progress bar.
     """
@@ -67,11 +77,27 @@ def climbs(params: TrueSkill2Params, history: History) -> int:
     return 1 + any(name.startswith(COUNTS) for name in guess(params, history)[1])
 
 
-def log_loss(params: TrueSkill2Params, history: History) -> float:
-    """Of the results after the burn-in, each predicted before it was rated, in nats."""
-    replayed, first = ratings.replay(TrueSkill2(params), history), round(BURN_IN * len(history))
+def unseen(history: History) -> int:
+    """How many matches estimates do not see."""
+    return len(history) - round(SEEN * len(history))
+
+
+def losses(params: TrueSkill2Params, history: History) -> Floats:
+    """Of the results that estimates have not seen, each predicted before it was rated, in nats."""
+    replayed = ratings.replay(TrueSkill2(params), history)
     predicted = replayed.wins[0::2] + replayed.draws / 2
-    return float(surprises(predicted, scores(history))[first:].mean())
+    return surprises(predicted, scores(history))[-unseen(history) :]
+
+
+def gain(better: Floats, worse: Floats | float) -> Estimate:
+    """The mean of what the first losses are below the second ones, with its standard error."""
+    return mean((worse - better).tolist())
+
+
+def is_better(estimated: Estimated, present: Floats) -> bool:
+    """Whether results that it has not seen are predicted better than by the present parameters and by a coin."""
+    gains = [gain(estimated.losses, present), gain(estimated.losses, COIN)]
+    return all(each.error is not None and each.value > SURE * each.error for each in gains)
 
 
 def _without_counts(params: TrueSkill2Params) -> TrueSkill2Params:
@@ -84,5 +110,6 @@ def _without_counts(params: TrueSkill2Params) -> TrueSkill2Params:
 
 def _estimated(params: TrueSkill2Params, history: History, sweeps: int, advance: Callable[[], None]) -> Estimated:
     start, names = guess(params, history)
-    found = estimate(TrueSkill2(start), history, names, sweeps, advance=advance)
-    return Estimated(found, names, log_loss(found, history))
+    seen = head(history, len(history) - unseen(history))
+    found = estimate(TrueSkill2(start), seen, names, sweeps, advance=advance)
+    return Estimated(found, names, losses(found, history))

@@ -198,10 +198,13 @@ def fit_scale(pairs: Sequence[Pair], scale: float) -> ScaleFit | None:
 def rounds_missing(fit: ScaleFit, scale: float, rounds: int) -> int:
     """About how many more rounds are needed to show that `scale` differs from `fit.scale`; 0 if these rounds suffice.
 
-    They differ if the factor scale / fit.scale is `SURE` standard errors from 1.  Its error falls with the root of the
-    number of rounds.
+    They differ if the two scales are `SURE` standard errors apart, and so is their quotient from 1: where the error is
+    large, one of these holds and the other does not.  The error falls with the root of the number of rounds.
+
+    >>> rounds_missing(ScaleFit(5214.0, 2985.0, 0.0, 0.0), 2400.0, 500) > 0  # less than one error apart
+    True
     """
-    apart = abs(fit.scale - scale) / scale / (fit.error / fit.scale)
+    apart = abs(fit.scale - scale) / max(scale, fit.scale) / (fit.error / fit.scale)
     return max(0, math.ceil(rounds * min((SURE / max(apart, 1e-9)) ** 2, 1e9)) - rounds)
 
 

@@ -66,6 +66,7 @@ def of_daemon(health: StoreHealth, pools: Iterable[Pool], jobs: Iterable[JobStat
     for pool in pools:
         yield from of_balance(pool)
         yield from of_default(pool)
+        yield from of_weights(pool)
     for directory in {pool.ring.path.parent for pool in pools}:
         yield from of_disk(directory)
     for job in jobs:
@@ -81,6 +82,14 @@ def of_team_sizes(pool: str, sizes: TeamSizes | None) -> Iterator[Finding]:
     if sizes is not None and sizes.suggested_k_max is not None:
         what = f"pool {pool}: k_max is {sizes.k_max}, but a side of its rounds has up to {sizes.usual} players"
         advice = f"see what another would change: equipoise pool recompute {pool} --set k_max={sizes.suggested_k_max}"
+        yield Finding(False, DAEMON, what, advice)
+
+
+def of_weights(pool: Pool) -> Iterator[Finding]:
+    """Whether `trueskill2` reads what players did: without weights of counts it is TrueSkill."""
+    if pool.system.name == "trueskill2" and not pool.system.params.reads_counts:
+        what = f"pool {pool.name}: its trueskill2 reads neither kills nor deaths, as TrueSkill does"
+        advice = f"equipoise pool estimate {pool.name} estimates what they count, from 500 rounds on"
         yield Finding(False, DAEMON, what, advice)
 
 

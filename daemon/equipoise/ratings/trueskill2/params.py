@@ -38,6 +38,8 @@ MATCHES: Final = 200
 
 WIDTH: Final = EXPERIENCE + MATCHES + 1
 
+WEIGHTS: Final = ("kill_own", "kill_opponent", "death_own", "death_opponent")
+"""All 0: counts are ignored."""
 COLUMNS: Final[tuple[str, ...]] = (
     "initial",
     "initial_variance",
@@ -131,6 +133,11 @@ class TrueSkill2Params(Params):
         for name, most in (("squad_offset", SQUADS - 1), ("experience_offset", MATCHES + 1)):
             object.__setattr__(self, name, _offsets(name, getattr(self, name), most))
         object.__setattr__(self, "modes", {mode: _of_one_mode(mode, own) for mode, own in self.modes.items()})
+
+    @property
+    def reads_counts(self) -> bool:
+        """Whether kills or deaths count for anything, in one mode at least."""
+        return any(getattr(self.of_mode(mode), name) for mode in ("", *self.modes) for name in WEIGHTS)
 
     def of_mode(self, mode: str) -> TrueSkill2Params:
         """The parameters that apply in a mode."""
