@@ -17,6 +17,8 @@ from equipoise.ratings import create
 from equipoise.ratings.system import Match
 from equipoise.service.pool import Pool
 from equipoise.service.ring import Ring
+from equipoise.service.spreads import Spreads
+from equipoise.store.upkeep import SpreadFound
 from tests.cli.house import ALONE, House, ask, post, run, serving
 from tests.hosts import GivenClock
 from tests.ratings.joint.test_own_scores import PEOPLE, matches
@@ -129,6 +131,29 @@ def test_quality_says_what_own_scores_count_for_once_they_predict_results(house:
     assert weights
     assert float(weights[1]) > 2 * float(weights[2])
     assert re.search(r"^ {12}one round's score correlates 0\.\d\d with skill, lasting offsets \d", text, re.MULTILINE)
+
+
+@pytest.mark.slow
+def test_quality_says_which_spread_of_skill_the_rounds_have_taught_the_pool_and_when(house: House) -> None:
+    async def taught() -> None:
+        async with opened(house.state / "equipoise.db") as store:
+            ring = Ring(house.state / "main.ring")
+            pool = Pool("main", create("synelo"), store, ring, GivenClock(), balance=create("joint"))
+            await pool.open()
+            found = SpreadFound(rounds=1234, present=0.25, spread=0.8, error=0.1, missing=0)
+            await Spreads({}, GivenClock(1_763_700_000.0)).adopt(pool, found)
+            await pool.close()
+
+    asyncio.run(recorded(house, matches(40, told=1.0)[0]))
+    asyncio.run(taught())
+    house.edit(ALONE, '\nbalance = "joint"\n')
+    with serving(house) as (_, address):
+        text, found = quality(house, address), json.loads(quality(house, address, "--json"))
+        audit = ask(house, address, "audit").stdout
+    said = r"^spread +0\.8 ± 0\.1, learnt on 2025-11-2\d by 1,234 rounds; it began at 0\.25$"
+    assert re.search(said, text, re.MULTILINE), text
+    assert (found["learnt_spread"]["spread"], found["learnt_spread"]["before"], found["spread"]) == (0.8, 0.25, None)
+    assert "0.8 ± 0.1 by 1234 rounds" in audit
 
 
 async def recorded(house: House, played: list[Match]) -> None:
