@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import combinations
 from random import Random
 from statistics import fmean, pstdev
@@ -22,6 +23,9 @@ from equipoise.lab.simulation.game_server import Map
 from equipoise.lab.simulation.outcome_model import MAP_NAMES
 from equipoise.lab.simulation.population import Kind, Person, Population, Scenario, Visits
 from equipoise.lab.simulation.run import simulate
+from equipoise.ratings.history import History
+from equipoise.ratings.joint.params import JointParams
+from equipoise.ratings.joint.spread import fit_spread
 from equipoise.ratings.synelo.system import SynElo, SynEloParams
 from equipoise.ratings.system import Match, Rated, System
 
@@ -296,3 +300,18 @@ def test_a_pool_that_learns_the_spread_of_skill_knows_better_how_sure_it_is() ->
     assert learnt.fairness.covered_late > fixed.fairness.covered_late + 0.15
     assert simulate(world, Model("joint", {})) == fixed, "nothing is learnt unless it is asked for"
     assert simulate(world, SYNELO, learns=True) == simulate(world, SYNELO), "it has none to learn"
+
+
+@pytest.mark.slow
+def test_teams_that_own_scores_made_even_do_not_hide_how_far_skills_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such results alone seem to be decided by luck: a fit has to know what the teams were made by."""
+    nights: list[ClosedLoop] = []
+    monkeypatch.setattr(ClosedLoop, "learn", lambda self: nights.append(self))
+    world = Scenario(rounds=201, people=20, slots=12, mode=Mode.KOTH, evening=200, spread=1.0, scores=0.5, seed=2)
+    simulate(world, Model("joint", {"spread": 1.0}), learns=True)
+    history = History.of(nights[-1]._rated)
+    whole = fit_spread(JointParams(), history)
+    alone = fit_spread(JointParams(scores=False), history)
+    assert whole is not None
+    assert abs(math.log(whole.spread)) < 3.0 * whole.relative_error
+    assert alone is None or alone.spread < 0.7 * whole.spread

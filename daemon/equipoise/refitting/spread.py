@@ -19,6 +19,8 @@ from equipoise.store.upkeep import SpreadFound
 
 MOST = 20_000
 """Rounds that are read, the last ones: some twenty replays of them take minutes where many people play."""
+MOST_SCORED = 5_000
+"""Where own scores are read, which takes ten times as long."""
 
 
 def main() -> None:
@@ -42,8 +44,11 @@ def _found(asked: Question) -> SpreadFound | None:
         bare = (replace(event.record, skill_at_start=None) for event in found.rounds())
         matches = deque((match for record in bare if (match := match_of(record)) is not None), maxlen=MOST)
     params = ratings.create("joint", **asked.params).params
-    fit = fit_spread(params, History.of(matches)) if len(matches) >= LEAST else None
-    return None if fit is None else SpreadFound(len(matches), params.spread, fit.spread, fit.error, fit.missing)
+    history = History.of(matches)
+    if params.scores and history.kills is not None and len(matches) > MOST_SCORED:
+        history = History.of(list(matches)[-MOST_SCORED:])
+    fit = fit_spread(params, history) if len(history) >= LEAST else None
+    return None if fit is None else SpreadFound(len(history), params.spread, fit.spread, fit.error, fit.missing)
 
 
 if __name__ == "__main__":

@@ -171,10 +171,11 @@ class ClosedLoop:
 
     def learn(self) -> None:
         """As the daemon does every night: fit the spread of skill, and begin anew with it where it is another one."""
-        if not self._learns or len(self._rated) < spread.LEAST:
+        since = self.game.clock - self._learnt_at
+        if not self._learns or since < spread.OFTEN or len(self._rated) < spread.LEAST:
             return
         system = self.balancing
-        params, since = replace(system.params, spread=system.spread), self.game.clock - self._learnt_at
+        params = replace(system.params, spread=system.spread)
         fit = spread.fit_spread(params, History.of(self._rated))
         if fit is None or not spread.is_due(fit.spread, params.spread, fit.missing, since):
             return

@@ -26,17 +26,17 @@ Replay: TypeAlias = Callable[[Fixtures, Terms, Answers, State, Constants], None]
 
 def replay(system: Joint, history: History) -> Replayed:
     """Rate a history; raises `RatingError` for a match of more than two teams."""
-    # Own scores are read by numpy, match by match.
-    scores = system.params.scores and (history.kills is not None or system.active.own.modes)
-    answers = _replayed(system, history, _observe(system, history) if scores else _compiled())
+    answers = answered(system, history)
     wins = np.column_stack((answers.wins, 1.0 - answers.wins)).ravel()
     after = system.params.initial + system.params.scale * answers.after
     return Replayed(wins, np.zeros(len(history)), after)
 
 
 def answered(system: Joint, history: History) -> Answers:
-    """Rate a history by the compiled filter, without own scores; what it found of each match."""
-    return _replayed(system, history, _compiled())
+    """Rate a history; what the filter found of each match."""
+    # Own scores are read by numpy, match by match.
+    scores = system.params.scores and (history.kills is not None or system.active.own.modes)
+    return _replayed(system, history, _observe(system, history) if scores else _compiled())
 
 
 def _replayed(system: Joint, history: History, replay: Replay) -> Answers:

@@ -2,8 +2,8 @@
 
 Its likelihood is the product of the likelihoods of all results, each given those before it: the skills are integrated
 out.  It is found on a grid, then by golden section, on the logarithm of the spread, where it is close to a parabola;
-the standard error comes from the parabola's curvature.  Results alone are read, no own scores: a map from scores to
-skill is fitted for one spread, and would pull towards it.
+the standard error comes from the parabola's curvature.  Where teams were made by own scores these are read too: results
+of sides that are even by what scores say show less skill than there is.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def is_due(spread: float, present: float, missing: int, since: float) -> bool:
 
 
 def log_likelihood(params: JointParams, history: History) -> float:
-    """The logarithm of the likelihood of all results, each given those before it."""
-    return float(answered(Joint(replace(params, scores=False)), history).evidence.sum())
+    """The logarithm of the likelihood of all results, each given those before it, and the scores before it."""
+    return float(answered(Joint(params), history).evidence.sum())
 
 
 def fit_spread(params: JointParams, history: History, advance: Callable[[], None] = lambda: None) -> SpreadFit | None:
