@@ -207,7 +207,7 @@ def test_players_who_know_a_mode_better_are_split_by_that_mode() -> None:
 
 @pytest.mark.parametrize("context", CONTEXTS, ids=lambda context: context.mode.value)
 def test_a_finished_round_names_its_sides_as_the_game_does(context: Context) -> None:
-    match = match_of(recorded(round_of("r1", roster((1, 2), (3, 4)), Side.A, context.mode), Rules()))
+    match = match_of(recorded(round_of("r1", roster((1, 2), (3, 4)), Side.A, context.mode), Rules(min_rated_humans=2)))
 
     assert match is not None
     assert match.sides == SIDE_NAMES[context.mode]
