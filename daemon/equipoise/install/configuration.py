@@ -39,7 +39,7 @@ k_max = 12
 # Teams are made by what is known best, also by what players do in a round as far as that has predicted results (off:
 # scores = false in [pool.main.balance_params]). balance = "synelo" makes them by the ratings that players see.
 balance = "joint"
-# `equipoise pool fit-spread` says how far skills differ here, as soon as there are rounds enough to know."""
+# How far skills differ here is learnt from the rounds: `equipoise pool quality` says what was, and when."""
 _NS2_POOL = """\
 system = "ns2"
 # Its parameters: docs/ratings/ns2.md."""
