@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from bench.findings.pools import Found, Pool, play
+from bench.findings.evening import DRIFT, Measures
+from bench.findings.pools import Found, Pool, play, seed_range
 from bench.findings.table import estimate, show
 from equipoise.core.model import Mode
 from equipoise.lab.simulation.population import Scenario, Visits
@@ -21,8 +22,6 @@ SEEDS = "1-8"
 ROUNDS = 1000
 KOTH = Scenario(rounds=ROUNDS, mode=Mode.KOTH, attendance=Visits.EVENINGS, evening=30)
 OTHER = replace(KOTH, parties=6, smurfs=3, quitters=12, churn=0.04, map_spread=0.3, side_advantage=0.1)
-DRIFT = 0.08
-"""Drift of skill in 100 rounds, in standard deviations of skill: the ratio of the defaults of `equipoise simulate`."""
 WORLDS = {
     **{f"spread {spread:g}": replace(KOTH, spread=spread, drift=DRIFT * spread) for spread in (0.1, 0.25, 0.5, 1.0)},
     "arena, steady, spread 0.5": Scenario(rounds=ROUNDS, evening=100, spread=0.5, drift=0.04),
@@ -31,11 +30,12 @@ WORLDS = {
     "NS2": replace(KOTH, mode=Mode.NS2, slots=20),
 }
 WAYS = {
-    "fixed": {},
-    "learnt": {"learns": True},
-    "learnt, own scores": {"learns": True, "scores": 0.35, "score_offset": 0.5},
+    "fixed": Pool("joint"),
+    "learnt": Pool("joint", learns=True),
+    "learnt, own scores": Pool("joint", Scenario(scores=0.35, score_offset=0.5), learns=True),
 }
-MEASURES = {
+"""Of their scenarios the own scores count."""
+MEASURES: Measures = {
     "covered": (".0%", lambda found: found["fairness"]["covered"]),
     "second half": (".0%", lambda found: found["fairness"]["covered_late"]),
     "favourite": (".1%", lambda found: found["favourite"]),
@@ -46,29 +46,28 @@ MEASURES = {
 
 def main() -> None:
     parser = ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", default=SEEDS, metavar="FROM-TO")
+    parser.add_argument("--seeds", type=seed_range, default=SEEDS, metavar="FROM-TO")
     parser.add_argument("--worlds", nargs="*", choices=WORLDS, default=list(WORLDS), metavar="WORLD")
     parser.add_argument("--ways", nargs="*", choices=WAYS, default=list(WAYS), metavar="WAY")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--out", type=Path, default=Path("coverage.jsonl"), metavar="FILE")
     asked = parser.parse_args()
-    first, _, last = asked.seeds.partition("-")
-    seeds = range(int(first), int(last or first) + 1)
-    pools = [pool(WORLDS[world], way).seeded(seed) for seed in seeds for world in asked.worlds for way in asked.ways]
+    pools = [
+        pool(WORLDS[world], way).seeded(seed) for seed in asked.seeds for world in asked.worlds for way in asked.ways
+    ]
     found = play({each.key: each for each in pools}, asked.out, asked.jobs)
     rows = [
-        (world, way, *row([found[pool(WORLDS[world], way).seeded(seed).key] for seed in seeds]))
+        (world, way, *row([found[pool(WORLDS[world], way).seeded(seed).key] for seed in asked.seeds]))
         for world in asked.worlds
         for way in asked.ways
     ]
-    show(f"80 % intervals, {ROUNDS:,} rounds, {len(seeds)} seeds", ("world", "spread", *MEASURES), rows)
+    show(f"80 % intervals, {ROUNDS:,} rounds, {len(asked.seeds)} seeds", ("world", "spread", *MEASURES), rows)
 
 
 def pool(scenario: Scenario, way: str) -> Pool:
     """A pool of `joint` in a world."""
-    options = dict(WAYS[way])
-    learns = bool(options.pop("learns", False))
-    return Pool("joint", replace(scenario, **options), learns=learns)  # type: ignore[arg-type]
+    made, told = WAYS[way], WAYS[way].scenario
+    return replace(made, scenario=replace(scenario, scores=told.scores, score_offset=told.score_offset))
 
 
 def row(found: Sequence[Found]) -> list[str]:

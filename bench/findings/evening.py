@@ -14,7 +14,7 @@ from itertools import product
 from pathlib import Path
 from statistics import fmean
 
-from bench.findings.pools import Found, Pool, play
+from bench.findings.pools import Found, Pool, play, seed_range
 from bench.findings.table import against, estimate, show
 from equipoise.lab.charts import LINES
 from equipoise.lab.simulation.population import Scenario, Visits
@@ -73,26 +73,26 @@ DEFAULTS = {
 def main() -> None:
     parser = ArgumentParser(description=__doc__)
     parser.add_argument("experiment", nargs="?", choices=EXPERIMENTS, default="periods")
-    parser.add_argument("--seeds", default=SEEDS, metavar="FROM-TO")
+    parser.add_argument("--seeds", type=seed_range, default=SEEDS, metavar="FROM-TO")
     parser.add_argument("--rounds", type=int, default=1000)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--only", nargs="*", metavar="ROW", help="rows to play, beside each table's first")
     parser.add_argument("--plot", type=Path, metavar="FILE")
     parser.add_argument("--out", type=Path, default=Path("evening.jsonl"), metavar="FILE")
     asked = parser.parse_args()
-    first, _, last = asked.seeds.partition("-")
-    seeds = range(int(first), int(last or first) + 1)
     tables = {
         title: {name: _sized(pool, asked.rounds) for name, pool in rows.items() if _wanted(name, rows, asked.only)}
         for title, rows in EXPERIMENTS[asked.experiment]().items()
     }
-    pools = [pool.seeded(seed) for seed in seeds for rows in tables.values() for pool in rows.values()]
+    pools = [pool.seeded(seed) for seed in asked.seeds for rows in tables.values() for pool in rows.values()]
     found = play({pool.key: pool for pool in pools}, asked.out, asked.processes)
     charts = []
     for title, rows in tables.items():
-        played = {name: [found[pool.seeded(seed).key] for seed in seeds] for name, pool in rows.items()}
+        played = {name: [found[pool.seeded(seed).key] for seed in asked.seeds] for name, pool in rows.items()}
         charts.append(curves(title, played, asked.rounds))
-        about = f"{title}; arena, {asked.rounds:,} rounds, {len(seeds)} seeds; below the first row differences to it"
+        about = (
+            f"{title}; arena, {asked.rounds:,} rounds, {len(asked.seeds)} seeds; below the first row differences to it"
+        )
         if asked.experiment in ("periods", "evenings"):
             show(about, ("pool", *PERIODS, *ABSOLUTE), [_row(name, played, PERIODS, ABSOLUTE) for name in played])
         else:

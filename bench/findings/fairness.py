@@ -10,13 +10,13 @@ The first table holds the figures that a default is decided by, the others all m
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import ArgumentParser
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bench.findings.pools import Found, Pool, kept, play
+from bench.findings.pools import Found, Pool, kept, play, seed_range
 from bench.findings.table import estimate, figure, show
 from equipoise.balancing.chances import MEAN_WEIGHT
 from equipoise.core.model import Mode
@@ -105,7 +105,7 @@ class Figure:
 
 def main() -> None:
     parser = ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=_seeds, default=SEEDS, metavar="FROM-TO")
+    parser.add_argument("--seeds", type=seed_range, default=SEEDS, metavar="FROM-TO")
     parser.add_argument("--worlds", nargs="*", choices=WORLDS, default=list(WORLDS), metavar="WORLD")
     parser.add_argument("--ways", nargs="*", choices=WAYS, default=list(WAYS), metavar="WAY")
     parser.add_argument("--rounds", type=int, help="of every world, for a first look")
@@ -137,14 +137,6 @@ def main() -> None:
         ways = [way for way in asked.ways if not WAYS[way].offset]
         drawn = [now.trade_off(world, ways) for world in DRAWN if world in worlds]
         asked.plot.write_text(picture(drawn), encoding="utf-8")
-
-
-def _seeds(text: str) -> range:
-    first, _, last = text.partition("-")
-    try:
-        return range(int(first), int(last or first) + 1)
-    except ValueError:
-        raise ArgumentTypeError(f"{text!r} is not FROM-TO") from None
 
 
 def key(world: str, way: str, rounds: int, seed: int) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from argparse import ArgumentTypeError
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -98,6 +99,15 @@ class Pool:
             summary = simulate(self.scenario, model, rules, solve=solve, balance=balance, learns=self.learns)
         (found,) = json.loads(json.dumps(json_output.simulated(self.scenario, [(model, summary)])["pools"]))  # type: ignore[misc]
         return found  # type: ignore[no-any-return]
+
+
+def seed_range(text: str) -> range:
+    """Read `--seeds FROM-TO`, or one seed."""
+    first, _, last = text.partition("-")
+    try:
+        return range(int(first), int(last or first) + 1)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is not FROM-TO") from None
 
 
 def play(pools: Mapping[str, Pool], file: Path, processes: int) -> dict[str, Found]:

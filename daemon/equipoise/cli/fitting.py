@@ -156,12 +156,9 @@ def estimate(history: History | None, pool: Pool | None, sweeps: int, as_json: b
     with progress() as bar:
         task = bar.add_task("estimating", total=sweeps * estimates.climbs(params, history))
         best, *others = estimates.estimates(params, history, sweeps, lambda: bar.advance(task))
-    present, values = estimates.losses(params, history), _rounded(best.values())
-    before, gain, better = (
-        float(present.mean()),
-        estimates.gain(best.losses, present),
-        estimates.is_better(best, present),
-    )
+    values, present = _rounded(best.values()), estimates.losses(params, history)
+    gain, better = estimates.gain(best.losses, present), estimates.is_better(best, present)
+    before = float(present.mean())
     if as_json:
         measured = {"gain": asdict(gain), "unseen": len(present), "better": better, "counts": best.counted}
         losses = {"log_loss_before": before, "log_loss": best.log_loss, **measured}
@@ -177,7 +174,9 @@ def estimate(history: History | None, pool: Pool | None, sweeps: int, as_json: b
         which = "without counts" if best.counted else "with counts, which are left out"
         click.echo(f"          {other.log_loss:.4f} {which}")
     if not better:
-        stop("not proposed: not better by two standard errors than the present parameters, and than a coin", REFUSED)
+        stop(
+            "not proposed: it is not better than the present parameters and than a coin by two standard errors", REFUSED
+        )
     _propose_estimates(pool, values)
 
 

@@ -58,7 +58,7 @@ def quality(client: Client, name: str, as_json: bool) -> None:
 
 
 def _show_spread(learnt: dict[str, Any] | None, found: dict[str, Any] | None) -> None:
-    """What the rounds have taught of how far skills differ, and what they say now."""
+    """Print what the rounds have taught of how far skills differ, and what they say now."""
     if learnt is not None:
         taught = f"{learnt['spread']:.3g} ± {learnt['error']:.2g}, learnt on {local_time(learnt['at'])[:10]}"
         _say("spread", f"{taught} by {learnt['rounds']:,} rounds; it began at {learnt['configured']:.3g}")

@@ -130,8 +130,8 @@ class ShuffleRules:
     """How long players may choose in a secret team choice."""
 
 
-NS2_HUMANS = 6
-"""Fewer are no match there: they wait for others, and one of them decides it."""
+MATCH_HUMANS = 6
+"""Fewer are no match: they wait for others, and one of them decides it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ class Rules:
         """
         if self.min_rated_humans is not None:
             return self.min_rated_humans
-        return NS2_HUMANS if mode is Mode.NS2 else 2
+        return MATCH_HUMANS if mode is Mode.NS2 else 2
 
     def triggers_of(self, mode: Mode) -> Triggers:
         """What makes a scramble due in this mode.

@@ -42,7 +42,7 @@ class Estimated:
 
     @property
     def log_loss(self) -> float:
-        """Their mean."""
+        """The mean of `losses`, by which estimates are compared."""
         return float(self.losses.mean())
 
     @property

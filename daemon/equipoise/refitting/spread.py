@@ -44,9 +44,8 @@ def _found(asked: Question) -> SpreadFound | None:
         bare = (replace(event.record, skill_at_start=None) for event in found.rounds())
         matches = deque((match for record in bare if (match := match_of(record)) is not None), maxlen=MOST)
     params = ratings.create("joint", **asked.params).params
-    history = History.of(matches)
-    if params.scores and history.kills is not None and len(matches) > MOST_SCORED:
-        history = History.of(list(matches)[-MOST_SCORED:])
+    scored = params.scores and any(match.counts for match in matches)
+    history = History.of(list(matches)[-MOST_SCORED if scored else -MOST :])
     fit = fit_spread(params, history) if len(history) >= LEAST else None
     return None if fit is None else SpreadFound(len(history), params.spread, fit.spread, fit.error, fit.missing)
 

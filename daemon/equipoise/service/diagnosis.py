@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from equipoise.core.rules import MATCH_HUMANS
 from equipoise.game.port import Inspection, PeerStatus, one_line
 from equipoise.ratings import BALANCED_BY
 from equipoise.service.pool import Pool
@@ -20,8 +21,6 @@ from equipoise.store.upkeep import Gained, StoreHealth
 
 DAEMON = "daemon"
 """What findings are about that concern no single server."""
-FEW = 6
-"""Players: so few wait for others."""
 BEST = 10
 """Players at the top of a pool."""
 LEAST_FREE_BYTES = 100 << 20
@@ -97,10 +96,10 @@ def of_gained(pool: str, gained: Gained) -> Iterator[Finding]:
     """The highest ratings, if they come from rounds of a few players: these are quick to play, and alike."""
     if gained.points > 0.0 and gained.by_few >= gained.points / 3.0:
         share = round(100.0 * min(1.0, gained.by_few / gained.points))
-        what = (
-            f"pool {pool}: the {gained.players} best won {share} % of their points in rounds of less than {FEW} players"
-        )
-        advice = f"min_rated_humans = {FEW}, at the top or in a server's table: from then on those are not rated"
+        few = f"rounds of less than {MATCH_HUMANS} players"
+        what = f"pool {pool}: the {gained.players} best won {share} % of their points in {few}"
+        key = f"min_rated_humans = {MATCH_HUMANS}"
+        advice = f"{key}, at the top or in a server's table: from then on those are not rated"
         yield Finding(False, DAEMON, what, advice)
 
 

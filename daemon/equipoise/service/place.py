@@ -70,10 +70,11 @@ class Place:
         predictions = {}
         for event in events:
             if isinstance(event, Edit):
-                self.left = event.number > self._seen and event.action == "spread" and self._is_other(event)
+                new = event.number > self._seen
+                self.left = new and event.action == "spread" and self._is_other(event)
                 if self.left:
                     break
-                self.struck |= event.number > self._seen and event.action in ("undo", "void")
+                self.struck |= new and event.action in ("undo", "void")
                 self.replayed.edit(event)
             else:
                 try:
@@ -88,10 +89,9 @@ class Place:
         return predictions
 
     def _is_other(self, event: Edit) -> bool:
-        """Whether the spread that was learnt is not the one that this began with."""
-        system = self.replayed.system
-        began = None if system.spread is None else system.params.spread
-        return event.detail["configured"] == began and event.detail["spread"] != system.spread
+        """Tell whether the spread that was learnt is not the one that this began with."""
+        system, learnt = self.replayed.system, event.detail
+        return system.spread not in (None, learnt["spread"]) and learnt["configured"] == system.params.spread
 
 
 async def before_first(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeGuard
 
 from equipoise import ratings
 from equipoise.balancing import match_of
@@ -211,8 +211,13 @@ class Replayed:
 
 def begin(system: System[Any], learnt: LearntSpread | None) -> None:
     """Let a system that holds nobody begin with the spread of skill that the pool's rounds have taught it."""
-    if learnt is not None and system.spread == learnt.configured:
+    if is_of(learnt, system):
         system.begin(learnt.spread)
+
+
+def is_of(learnt: LearntSpread | None, system: System[Any]) -> TypeGuard[LearntSpread]:
+    """Whether this is of a system with these parameters: what was learnt from another beginning counts no more."""
+    return learnt is not None and system.spread is not None and learnt.configured == system.params.spread
 
 
 def snapshot_of(

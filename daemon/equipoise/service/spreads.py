@@ -11,7 +11,7 @@ import asyncio
 import logging
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from equipoise.errors import PoolMoved, StoreError
@@ -19,6 +19,7 @@ from equipoise.ratings.system import System
 from equipoise.service.fingerprint import fingerprint_of
 from equipoise.service.place import Place, before_first
 from equipoise.service.pool import Pool
+from equipoise.service.replayed import is_of
 from equipoise.store.port import Clock
 from equipoise.store.rated import PlayerRow, Purpose
 from equipoise.store.sequence import BulkEdit, LearntSpread
@@ -43,13 +44,18 @@ class SpreadStatus:
     fixed: bool
     """It stays as it is: old rounds were deleted, and those that are left cannot teach another one."""
 
+    @property
+    def present(self) -> float:
+        """The spread in use."""
+        return self.configured if self.learnt is None else self.learnt.spread
+
 
 class Spreads:
     """One fit at a time: each is a process."""
 
     def __init__(self, pools: Mapping[str, Pool], clock: Clock) -> None:
         self._pools, self._clock = pools, clock
-        self._status: dict[str, SpreadStatus] = {}
+        self._found: dict[str, SpreadFound | None] = {}
         self._seen: dict[str, tuple[int, Mapping[str, Any]]] = {}
         """Rounds that a pool had stored when it was fitted last, and the parameters then."""
 
@@ -58,7 +64,7 @@ class Spreads:
         failed = []
         for pool in list(self._pools.values()):
             if (system := learning(pool)) is None:
-                self._status.pop(pool.name, None)
+                self._found.pop(pool.name, None)
                 continue
             params = asdict(system.params)
             if self._seen.get(pool.name) == (seen := (pool.applied, params)):
@@ -72,22 +78,23 @@ class Spreads:
             raise StoreError("; ".join(failed))
 
     async def status(self, pool: Pool) -> SpreadStatus | None:
-        """What is known of a pool's spread; None: neither its ratings nor its teams are made by one."""
+        """Say what is known of a pool's spread; None: neither its ratings nor its teams are made by one."""
         if (system := learning(pool)) is None:
             return None
-        configured, last = system.params.spread, self._status.get(pool.name)
-        learnt = await pool.store.learnt_spread(pool.name)
-        learnt = learnt if learnt is not None and learnt.configured == configured else None
-        present = configured if learnt is None else learnt.spread
-        found = last.found if last is not None and last.found is not None and last.found.present == present else None
-        return SpreadStatus(configured, learnt, found, bool(await pool.store.pruned_rounds(pool.name)))
+        learnt, found = await pool.store.learnt_spread(pool.name), self._found.get(pool.name)
+        status = SpreadStatus(
+            system.params.spread,
+            learnt if is_of(learnt, system) else None,
+            None,
+            bool(await pool.store.pruned_rounds(pool.name)),
+        )
+        return replace(status, found=found) if found is not None and found.present == status.present else status
 
     async def _fit(self, pool: Pool, params: Mapping[str, Any]) -> None:
         before = await self.status(pool)
         assert before is not None
-        present = before.configured if before.learnt is None else before.learnt.spread
-        found = await pool.store.spread(pool.name, {**params, "spread": present})
-        self._status[pool.name] = SpreadStatus(before.configured, before.learnt, found, before.fixed)
+        found = await pool.store.spread(pool.name, {**params, "spread": before.present})
+        self._found[pool.name] = found
         if found is not None and is_due(found, before, self._clock.epoch()):
             await self.adopt(pool, found)
 
@@ -95,7 +102,7 @@ class Spreads:
         """Have a pool that learns go on with this spread. StoreError: it goes on as it did."""
         system = learning(pool)
         assert system is not None
-        purpose: Purpose = "system" if pool.system.spread is not None else "balance"
+        purpose: Purpose = "system" if system is pool.system else "balance"
         place = await before_first(pool.store, pool.name, system, fingerprint_of(pool.system), found.spread)
         for _ in range(TRIES):
             place.at_end = False

@@ -8,6 +8,7 @@ from contextlib import suppress
 
 import equipoise
 from equipoise.core.model import ServerId
+from equipoise.core.rules import MATCH_HUMANS
 from equipoise.errors import PeerError, StoreError
 from equipoise.game.port import GameServers, Inspection
 from equipoise.service import diagnosis
@@ -46,7 +47,7 @@ async def _of_parameters(services: Services) -> list[Finding]:
         with suppress(StoreError):  # said by the store's own finding
             found += diagnosis.of_spread(pool.name, await services.spreads.status(pool))
             found += diagnosis.of_gained(
-                pool.name, await services.store.gained(pool.name, diagnosis.BEST, diagnosis.FEW)
+                pool.name, await services.store.gained(pool.name, diagnosis.BEST, MATCH_HUMANS)
             )
             sizes = team_sizes(pool, await services.store.team_sizes(pool.name, ROUNDS))
             found += diagnosis.of_team_sizes(pool.name, sizes)
