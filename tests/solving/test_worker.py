@@ -60,7 +60,7 @@ def alive(pid: int) -> bool:
     """There is such a process, and it is not one that has ended and only waits to be looked at."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # the second when it goes while its file is read
         return False
 
 

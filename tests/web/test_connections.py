@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import resource
@@ -11,10 +12,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
+from aiohttp import web
 
+from equipoise.service.metrics import Metrics
 from equipoise.web import connections, guards
+from equipoise.web.refusals import Refusals
 from tests.daemons import RealDaemon
 from tests.web.daemon import CONFIG, SECRETS, Daemon, running
 from tests.wire.samples import body
@@ -229,6 +234,32 @@ def test_out_of_open_files_is_logged_once_and_clients_are_still_answered(tmp_pat
     log = (tmp_path / "daemon.log").read_text()
     assert log.count("cannot accept a connection: Too many open files") == 1
     assert "Traceback" not in log
+
+
+async def nobody(request: web.BaseRequest) -> web.StreamResponse:
+    raise AssertionError(f"{request.path} is asked for, and nobody asks here")
+
+
+def test_a_client_who_comes_in_the_moment_of_a_stop_is_no_error() -> None:
+    errors = list[dict[str, Any]]()
+
+    async def stop() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: errors.append(context))
+        metrics = Metrics()
+        accepting = connections.Connections(web.Server(nobody), MOST, Refusals(metrics), metrics)
+        listener = socket.create_server(("127.0.0.1", 0))
+        task = asyncio.create_task(accepting.accept(listener))
+        await asyncio.sleep(0.01)
+        with socket.create_connection(listener.getsockname()):
+            await asyncio.sleep(0)  # the loop has seen the client, and not accepted it yet
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        assert listener.fileno() == -1
+
+    asyncio.run(stop())
+    assert errors == []
 
 
 @pytest.mark.parametrize(("soft", "hard", "fitting"), [(128, 128, 64), (128, 4096, 256)])

@@ -139,7 +139,7 @@ class Connections:
         with listener, closing(self._failures), closing(self._crowded):
             while True:
                 try:
-                    client, _ = await loop.sock_accept(listener)
+                    client = await _accepted(listener)
                     await loop.connect_accepted_socket(self._connection, client)
                 except (OSError, MemoryError) as error:  # anything that ended this loop would leave the daemon deaf
                     await self._accept_failed(error)
@@ -200,6 +200,20 @@ class Connections:
             await asyncio.sleep(0)  # the socket is closed in the loop's next turn
         else:
             await asyncio.sleep(PAUSE_SECONDS)
+
+
+async def _accepted(listener: socket.socket) -> socket.socket:
+    """The next client; `loop.sock_accept` logs a traceback when it is cancelled while one comes (Python 3.11)."""
+    loop = asyncio.get_running_loop()
+    while True:
+        with suppress(BlockingIOError):
+            return listener.accept()[0]
+        readable = asyncio.Event()
+        loop.add_reader(listener, readable.set)
+        try:
+            await readable.wait()
+        finally:
+            loop.remove_reader(listener)
 
 
 def _oldest_of_most(groups: _Groups) -> Connection:
