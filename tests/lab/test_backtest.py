@@ -77,7 +77,6 @@ def test_a_correction_improves_predictions_that_know_no_home(correct: str, tmp_p
     plain, corrected = backtest(SYNELO, history), backtest(SYNELO, history, correct=correct)  # type: ignore[arg-type]
     assert difference(corrected, plain).log_loss.value < -0.05
     assert corrected.correction is not None
-    assert corrected.correction.sides is not None
     home = corrected.correction.sides["home"] - corrected.correction.sides["away"]
     assert home == pytest.approx(1.0, abs=0.25)
 

@@ -9,7 +9,7 @@ import pytest
 
 from equipoise.core.model import PlayerId, Role
 from equipoise.errors import RatingError
-from equipoise.lab.histories import head, orientation, scores
+from equipoise.lab.histories import head, scores
 from equipoise.lab.reading import read_history
 from equipoise.ratings.history import History
 from equipoise.ratings.system import Match, Span
@@ -61,7 +61,3 @@ def test_the_head_keeps_seats_and_spans() -> None:
     assert cut.lineup_members.tolist() == alone.lineup_members.tolist()
     assert cut.spans is not None
     assert cut.spans.commander.tolist() == [True]
-
-
-def test_orientation_says_where_the_first_named_side_stands(tmp_path: Path) -> None:
-    assert orientation(read_history(*sets.write(tmp_path))).tolist() == [1, 0, 0]

@@ -10,11 +10,11 @@ import pytest
 
 from equipoise.errors import RatingError
 from equipoise.lab.backtest import backtest, warm_up
-from equipoise.lab.correction import fit
 from equipoise.lab.histories import head, scores
 from equipoise.lab.models import Model, forecast
 from equipoise.lab.reading import read_history
 from equipoise.lab.tune import SearchAxis, axes, log_loss, tune
+from equipoise.ratings.calibrating import apply, fit
 from equipoise.ratings.history import History
 from tests.lab import sets
 from tests.lab.test_backtest import turned
@@ -47,7 +47,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> History:
 def measured(model: Model, part: History, start: int) -> float:
     """Log loss behind the start, corrected."""
     predicted = forecast(model, part).predicted
-    corrected = fit(predicted, part, scores(part), start).apply(predicted, part)
+    corrected = apply(fit(predicted, part, scores(part), start), predicted, part)
     return log_loss(corrected[start:], scores(part)[start:])
 
 

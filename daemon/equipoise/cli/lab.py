@@ -36,9 +36,11 @@ burn_in_option = click.option(
 )
 correct_option = click.option(
     "--correct",
-    type=click.Choice(["burn-in", "running"]),
-    help="Fit temperature, sides and maps: once, to the burn-in, or repeatedly, to the last matches before.",
+    type=click.Choice(["burn-in", "running", "live"]),
+    help="Fit temperature, sides and maps: once, to the burn-in; repeatedly, to the last matches before; or live, as a "
+    "daemon does, which calibrates once a week and keeps what is better.",
 )
+live_option = click.option("--live", "correct", flag_value="live", help="Predict as a daemon does: --correct live.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
@@ -68,6 +70,7 @@ html_option = click.option("--html", type=FILE, callback=_writable, help="Write 
 @burn_in_option
 @click.option("--against", help="A second system: NAME or NAME:key=value,key=value.")
 @correct_option
+@live_option
 @json_option
 @plot_option
 @html_option
@@ -109,6 +112,7 @@ def backtest(
 @history_options
 @burn_in_option
 @correct_option
+@live_option
 @json_option
 @plot_option
 @html_option

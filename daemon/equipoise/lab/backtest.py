@@ -5,25 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
 from equipoise.errors import RatingError
-from equipoise.lab.correction import Correction, fit, running
 from equipoise.lab.histories import head, scores
 from equipoise.lab.models import Forecast, Model, forecast
 from equipoise.lab.seats import seats
 from equipoise.ratings import quality
+from equipoise.ratings.calibrating import apply, fit, live, running
+from equipoise.ratings.calibration import Calibration
 from equipoise.ratings.groups import Group, groups
 from equipoise.ratings.history import Floats, History
-from equipoise.ratings.quality import CERTAIN, Difference, Estimate, Pair, Quality
+from equipoise.ratings.quality import Difference, Estimate, Pair, Quality
 
 BURN_IN = 0.2
 WARM_UP = 0.25
 """Fraction of the burn-in that is not used for fits, because the system knows no player there."""
 
 
-Correct = Literal["burn-in", "running"]
-"""Whether a correction is fitted once, to the burn-in, or repeatedly, each time to the last matches before."""
+Correct = Literal["burn-in", "running", "live"]
+"""Whether a correction is fitted once, to the burn-in; repeatedly, each time to the last matches before; or as a daemon
+does, once a week and only where the matches before are predicted better by it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +36,7 @@ class Backtest:
     quality: Quality
     accuracy: Estimate | None
     """Fraction of decisive matches that the favourite won; an even prediction is half right. None: all were drawn."""
-    correction: Correction | None
+    correction: Calibration | None
     """The last correction that was fitted; None if none was requested."""
     predicted: Floats
     """Shape (measured,): the predictions that were measured, with the correction if there is one."""
@@ -66,9 +66,11 @@ def backtest(model: Model, history: History, *, burn_in: float = BURN_IN, correc
     predicted, correction = made.predicted, None
     if correct == "burn-in":
         correction = fit(predicted[:count], head(history, count), actual[:count], warm_up(count))
-        predicted = correction.apply(predicted, history)
+        predicted = apply(correction, predicted, history)
     elif correct == "running":
         predicted, correction = running(predicted, history, actual, count, warm_up(count))
+    elif correct == "live":
+        predicted, correction = live(predicted, history, actual)
     return _measured(model, count, correction, predicted[count:], actual[count:], made)
 
 
@@ -78,19 +80,12 @@ def warm_up(burn_in: int) -> int:
 
 
 def _measured(
-    model: Model, count: int, correction: Correction | None, predicted: Floats, actual: Floats, made: Forecast
+    model: Model, count: int, correction: Calibration | None, predicted: Floats, actual: Floats, made: Forecast
 ) -> Backtest:
     pairs = list(zip(predicted.tolist(), actual.tolist(), strict=True))
     found = quality.assess(pairs)
     assert found is not None, "some matches are left after the burn-in"
     return Backtest(model, count, found, quality.accuracy(pairs), correction, predicted, actual, made)
-
-
-def surprises(predicted: Floats, scores: Floats) -> Floats:
-    """Shape (m,): the log loss of each match, nats; `quality.surprise` over arrays."""
-    inside = np.clip(predicted, CERTAIN, 1 - CERTAIN)
-    losses: Floats = -scores * np.log(inside) - (1 - scores) * np.log1p(-inside)
-    return losses
 
 
 def difference(one: Backtest, other: Backtest) -> Difference:

@@ -7,11 +7,12 @@ from statistics import fmean
 
 import numpy as np
 
-from equipoise.lab.backtest import Backtest, surprises
+from equipoise.lab.backtest import Backtest
 from equipoise.lab.models import labels
 from equipoise.lab.simulation.measures import Summary
 from equipoise.lab.svg import LEFT, LETTER, RIGHT, WIDTH, Axis, Chart
 from equipoise.lab.tables import DIVISIONS
+from equipoise.ratings.calibrating import surprises
 from equipoise.ratings.groups import Group
 from equipoise.ratings.history import History
 from equipoise.ratings.quality import BINS, Quality

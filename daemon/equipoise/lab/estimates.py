@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from equipoise import ratings
-from equipoise.lab.backtest import surprises
 from equipoise.lab.histories import head, scores
+from equipoise.ratings.calibrating import surprises
 from equipoise.ratings.history import Floats, History
 from equipoise.ratings.quality import SURE, Estimate, mean
 from equipoise.ratings.trueskill2.estimate import estimate

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from equipoise.errors import RatingError
-from equipoise.ratings.history import Floats, History, Numbers, Spans
+from equipoise.ratings.history import Floats, History, Spans
 
 _PER_MATCH = ("started_at", "seconds", "weight", "map", "mode", "lineup_known")
 _PER_TEAM = ("ranks", "points", "side")
@@ -53,14 +53,3 @@ def _spans_head(spans: Spans, people: int) -> Spans:
     return Spans(
         spans.starts[: people + 1], spans.team[:end], spans.start[:end], spans.end[:end], spans.commander[:end]
     )
-
-
-def orientation(history: History) -> Numbers:
-    """Shape (m,): 1 where the first team plays the side that comes first in `history.sides`, -1 where the second does.
-
-    0 where the sides are the same or unknown.
-    """
-    if history.side is None:
-        return np.zeros(len(history), np.int32)
-    signs: Numbers = np.sign(history.side[1::2] - history.side[0::2]).astype(np.int32)
-    return signs

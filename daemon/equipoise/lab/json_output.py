@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from equipoise.lab.backtest import Backtest, difference
-from equipoise.lab.correction import Correction
 from equipoise.lab.leaderboard import Leaderboard
 from equipoise.lab.models import Model
 from equipoise.lab.simulation.measures import Summary
 from equipoise.lab.simulation.population import Scenario
 from equipoise.lab.tune import Tuned
+from equipoise.ratings.calibration import Calibration
 from equipoise.ratings.groups import Group
 from equipoise.ratings.system import Convergence
 
@@ -44,9 +44,9 @@ def divisions(groups: Sequence[Group]) -> list[Json]:
     return [asdict(each) for each in groups]
 
 
-def correction(one: Correction) -> Json:
+def correction(one: Calibration) -> Json:
     """The correction that was fitted to the predictions."""
-    return {"temperature": one.temperature, "sides": dict(one.sides or {}), "maps": dict(one.maps or {})}
+    return {"temperature": one.temperature, "sides": dict(one.sides), "maps": dict(one.maps)}
 
 
 def tuned(found: Tuned) -> Json:

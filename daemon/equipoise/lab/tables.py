@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
 from equipoise.lab.backtest import Backtest, difference
-from equipoise.lab.correction import Correction
 from equipoise.lab.leaderboard import Leaderboard
 from equipoise.lab.models import Model, labels
 from equipoise.lab.printable import printable
 from equipoise.lab.simulation.fairness import LIMITS, Fairness
 from equipoise.lab.simulation.measures import Between, Summary
 from equipoise.lab.simulation.population import Scenario
+from equipoise.ratings.calibration import Calibration
 from equipoise.ratings.groups import By, Group
 from equipoise.ratings.quality import Estimate, Quality
 from equipoise.ratings.system import Convergence
@@ -100,13 +100,11 @@ def divisions(groups: Sequence[Group], label: str) -> Table:
     return Table(f"Calibration of {label} by group of players", head, rows, note, texts=2)
 
 
-def corrected(correction: Correction, label: str) -> Table:
+def corrected(correction: Calibration, label: str) -> Table:
     """The correction that was fitted to one system's predictions."""
-    maps = sorted((correction.maps or {}).items(), key=lambda one: -abs(one[1]))
+    maps = sorted(correction.maps.items(), key=lambda one: -abs(one[1]))
     rows = [("temperature", f"{correction.temperature:.3f}")]
-    rows += [
-        (f"side {printable(name, NAME)}", f"{advantage:+.3f}") for name, advantage in (correction.sides or {}).items()
-    ]
+    rows += [(f"side {printable(name, NAME)}", f"{advantage:+.3f}") for name, advantage in correction.sides.items()]
     rows += [(f"map {printable(name, NAME)}", f"{advantage:+.3f}") for name, advantage in maps[:MAPS]]
     note = f"{len(maps) - MAPS} maps with a smaller advantage are left out." if len(maps) > MAPS else ""
     return Table(f"Correction of {label}, in log-odds", ("what", "value"), tuple(rows), note)

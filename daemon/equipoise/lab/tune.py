@@ -16,10 +16,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 
 from equipoise.errors import RatingError
-from equipoise.lab.backtest import BURN_IN, burn_in_of, surprises, warm_up
-from equipoise.lab.correction import Correction, fit
+from equipoise.lab.backtest import BURN_IN, burn_in_of, warm_up
 from equipoise.lab.histories import head, scores
 from equipoise.lab.models import Model, forecast
+from equipoise.ratings.calibrating import apply, fit, surprises
+from equipoise.ratings.calibration import Calibration
 from equipoise.ratings.history import Floats, History
 from equipoise.ratings.parameters import among
 from equipoise.ratings.validation import is_count
@@ -91,7 +92,7 @@ class Tuned:
     """The best settings that a search found, and what they gain on the burn-in."""
 
     model: Model
-    correction: Correction
+    correction: Calibration
     before: float
     """Log loss with the settings at the start, temperature and sides fitted; on the burn-in after its warm-up."""
     after: float
@@ -299,11 +300,11 @@ class _Search:
                 found[axis.name] = value
         return Model(self.model.name, found)
 
-    def _fitted(self, model: Model, history: History) -> tuple[Correction, float]:
+    def _fitted(self, model: Model, history: History) -> tuple[Calibration, float]:
         """The correction, and the log loss on the matches it is fitted to, those after the warm-up."""
         predicted = forecast(model, history).predicted
         correction = fit(predicted, history, self.scores, self.start)
-        corrected = correction.apply(predicted, history)
+        corrected = apply(correction, predicted, history)
         return correction, log_loss(corrected[self.start :], self.scores[self.start :])
 
 

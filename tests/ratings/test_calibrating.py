@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from equipoise.core.model import PlayerId
-from equipoise.lab.correction import Correction, fit, running
 from equipoise.lab.histories import scores
+from equipoise.ratings.calibrating import LEAST, apply, fit, live, orientation, propose, running, surprises
+from equipoise.ratings.calibration import NONE
 from equipoise.ratings.history import Floats, History
 from equipoise.ratings.system import Match, ranks_of
 
@@ -38,12 +39,10 @@ def planted(count: int) -> tuple[Floats, History]:
 def test_a_fit_recovers_the_planted_temperature_side_and_map() -> None:
     predicted, history = planted(6000)
     found = fit(predicted, history, scores(history))
-    assert found.sides is not None
-    assert found.maps is not None
     assert found.temperature == pytest.approx(2.0, abs=0.1)
-    assert found.maps["tram"] - found.maps["veil"] == pytest.approx(0.5, abs=0.15)
+    assert found.maps["veil"] - found.maps["tram"] == pytest.approx(0.5, abs=0.15)  # the aliens' advantage
     marines = found.sides["marines"] - found.sides["aliens"]
-    assert marines + found.maps["veil"] == pytest.approx(0.6, abs=0.1)
+    assert marines - found.maps["veil"] == pytest.approx(0.6, abs=0.1)
 
 
 def test_the_fit_is_where_the_penalised_likelihood_is_flat() -> None:
@@ -51,8 +50,6 @@ def test_the_fit_is_where_the_penalised_likelihood_is_flat() -> None:
     predicted, history = planted(400)
     y = scores(history)
     found = fit(predicted, history, y)
-    assert found.sides is not None
-    assert found.maps is not None
     assert history.side is not None
     start = np.array([found.temperature, *found.sides.values(), *found.maps.values()])
     sign = np.where(history.side[0::2] == 0, 1, -1)
@@ -60,7 +57,7 @@ def test_the_fit_is_where_the_penalised_likelihood_is_flat() -> None:
 
     def loss(w: Floats) -> float:
         place = np.array([w[3 + names.index(history.maps[m])] for m in history.map])
-        odds = w[0] * np.log(predicted / (1 - predicted)) + sign * (w[1] - w[2] + place)
+        odds = w[0] * np.log(predicted / (1 - predicted)) + sign * (w[1] - w[2] - place)
         p = logistic(odds)
         prior = (w[0] - 1) ** 2 + (w[1] ** 2 + w[2] ** 2) + (w[3] ** 2 + w[4] ** 2) / 0.3**2
         return float(-np.sum(y * np.log(p) + (1 - y) * np.log(1 - p)) + prior / 2)
@@ -74,14 +71,14 @@ def test_a_map_that_one_side_always_won_is_worth_a_finite_number() -> None:
     won = Match(((ANN,), (BOB,)), ranks_of(1.0), sides=("marines", "aliens"), map="veil")
     history = History.of([won] * 200)
     found = fit(np.full(200, 0.5), history, scores(history))
-    corrected = found.apply(np.full(200, 0.5), history)
+    corrected = apply(found, np.full(200, 0.5), history)
     assert 0.9 < corrected[0] < 1
 
 
 def test_certain_predictions_stay_finite() -> None:
     history = History.of([Match(((ANN,), (BOB,)), ranks_of(score)) for score in (1.0, 0.0) * 50])
     predicted = np.tile([1.0, 1.0], 50)
-    corrected = fit(predicted, history, scores(history)).apply(predicted, history)
+    corrected = apply(fit(predicted, history, scores(history)), predicted, history)
     assert np.isfinite(corrected).all()
 
 
@@ -89,12 +86,12 @@ def test_without_sides_and_maps_only_the_temperature_is_fitted() -> None:
     _, history = planted(50)
     bare = replace(history, side=None, sides=(), map=None, maps=())
     found = fit(np.full(50, 0.5), bare, scores(bare))
-    assert found == Correction(1.0, None, None)
+    assert found == NONE
 
 
 def test_a_correction_without_known_sides_and_maps_changes_no_prediction() -> None:
     predicted, history = planted(50)
-    np.testing.assert_allclose(Correction(1.0).apply(predicted, history), predicted, atol=1e-12)
+    np.testing.assert_allclose(apply(NONE, predicted, history), predicted, atol=1e-12)
 
 
 def test_matches_before_the_start_are_not_looked_at() -> None:
@@ -114,3 +111,69 @@ def test_a_running_correction_looks_back_as_far_as_the_first_fit() -> None:
     np.testing.assert_array_equal(then[:100], predicted[:100])
     np.testing.assert_array_equal(then[200:], now[200:])
     assert np.all(then[100:150] != now[100:150])
+
+
+def test_matches_one_by_one_are_said_as_all_together() -> None:
+    predicted, history = planted(60)
+    found = fit(predicted, history, scores(history))
+    assert history.side is not None
+    assert history.map is not None
+    sides = [[history.sides[name] for name in pair] for pair in history.side.reshape(-1, 2).tolist()]
+    maps = [history.maps[name] for name in history.map.tolist()]
+    said = [found.said(p, side, map) for p, side, map in zip(predicted.tolist(), sides, maps, strict=True)]
+    np.testing.assert_allclose(said, apply(found, predicted, history), atol=1e-12)
+    back = [found.predicted(p, side, map) for p, side, map in zip(said, sides, maps, strict=True)]
+    np.testing.assert_allclose(back, predicted, atol=1e-12)
+
+
+def test_the_side_that_comes_first_in_the_alphabet_has_a_maps_advantage() -> None:
+    teams = ((ANN,), (BOB,))
+    rows = [Match(teams, (0, 1), sides=sides) for sides in (("marines", "aliens"), ("aliens", "marines"), ("", ""))]
+    assert orientation(History.of(rows)).tolist() == [-1, 1, 0]
+    assert orientation(History.of(rows[2:])).tolist() == [0]
+
+
+def test_what_is_proposed_is_judged_by_matches_that_it_was_not_fitted_to() -> None:
+    predicted, history = planted(1000)
+    good = propose(predicted, history, scores(history))
+    assert good is not None
+    assert good.is_better
+    assert good.calibration.temperature == pytest.approx(2.0, abs=0.3)
+    again = propose(predicted, history, scores(history), good.calibration)
+    assert again is not None
+    assert not again.is_better  # than what is there already
+    turned = scores(history)
+    turned[700:] = 1 - turned[700:]  # what the first ones say does not hold for the rest
+    worse = propose(predicted, history, turned)
+    assert worse is not None
+    assert not worse.is_better
+
+
+def test_a_pool_with_few_matches_or_predictions_the_wrong_way_round_is_left_alone() -> None:
+    predicted, history = planted(LEAST - 1)
+    assert propose(predicted, history, scores(history)) is None
+    predicted, history = planted(1000)
+    assert propose(1 - predicted, history, scores(history)) is None
+
+
+def test_a_daemon_calibrates_once_a_week_by_the_matches_before() -> None:
+    predicted, history = planted(2000)
+    days = replace(history, started_at=np.arange(2000) * 86_400.0 / 50)  # 350 matches a week
+    said, last = live(predicted, days, scores(history))
+    assert last.temperature == pytest.approx(2.0, abs=0.25)
+    week = int(np.flatnonzero(said != predicted)[0])
+    assert week in (350, 700, 1050)
+    losses = [surprises(each, scores(history))[week:].mean() for each in (said, predicted)]
+    assert losses[0] < losses[1] - 0.03
+    turned = scores(history)
+    turned[1750:] = 1 - turned[1750:]
+    np.testing.assert_array_equal(live(predicted, days, turned)[0][:1750], said[:1750])
+
+
+def test_predictions_that_are_right_are_left_as_they_are() -> None:
+    rng = np.random.default_rng(8)
+    _, history = planted(3000)
+    predicted = logistic(rng.normal(0, 0.5, 3000))
+    said, last = live(predicted, replace(history, side=None, map=None), (rng.random(3000) < predicted).astype(float))
+    assert last == NONE
+    np.testing.assert_array_equal(said, predicted)

@@ -1,0 +1,226 @@
+"""Calibrations fitted to matches that were predicted before they were rated, as arrays.
+
+By penalised maximum likelihood. The penalties are Gaussian priors: they keep an advantage near zero if few matches
+support it, and finite on a map that one side always won. The loss is convex, so Newton's method finds its only minimum.
+
+The design matrix has a row per match and a column per weight: log-odds, sides, maps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from equipoise.ratings.calibration import CERTAIN, NONE, Calibration
+from equipoise.ratings.history import UNKNOWN, Floats, History
+from equipoise.ratings.quality import SURE, Estimate, mean
+
+SIDE_SPREAD = 1.0
+MAP_SPREAD = 0.3
+"""Standard deviations of the priors, in log-odds; 0.3 is 57 % against 43 %."""
+TEMPERATURE_SPREAD = 1.0
+REFITS = 40
+"""How often a running calibration is fitted."""
+STEPS = 60
+SMALL = 1e-10
+
+LEAST = 300
+"""Matches below which a pool fits none: of the last 90 hardly anything could be told."""
+MOST = 5_000
+"""The last ones, to which a pool fits."""
+SEEN = 0.7
+"""Part of them that the fit sees; the rest judges it."""
+OFTEN = 7 * 86_400.0
+"""Seconds between two fits of a pool."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A calibration, and what it is worth on matches that it was not fitted to."""
+
+    calibration: Calibration
+    """Fitted to all of the matches."""
+    matches: int
+    gain: Estimate
+    """How much less the log loss of the last ones is than without any, nats per match, fitted to those before."""
+    gain_on_present: Estimate
+    """The same against the present one."""
+
+    @property
+    def is_better(self) -> bool:
+        """Whether both gains are more than two standard errors."""
+        return all(
+            each.error is not None and each.value > SURE * each.error for each in (self.gain, self.gain_on_present)
+        )
+
+
+def apply(calibration: Calibration, predicted: Floats, history: History) -> Floats:
+    """Shape (m,): what is said for these predictions; as `Calibration.said`, match by match.
+
+    >>> from equipoise.core.model import PlayerId
+    >>> from equipoise.ratings.system import Match
+    >>> history = History.of([Match(((PlayerId("ann"),), (PlayerId("bob"),)), ranks=(0, 1))])
+    >>> apply(Calibration(temperature=0.5), np.array([0.8]), history).round(3).tolist()  # log-odds 1.386 → 0.693
+    [0.667]
+    """
+    return _logistic(_design(predicted, history) @ _weights(calibration, history))
+
+
+def propose(predicted: Floats, history: History, scores: Floats, present: Calibration = NONE) -> Proposal | None:
+    """The calibration that a pool's last matches say; None where they are too few, or it would turn predictions round.
+
+    `predicted` is what the system says by itself, shape (m,).
+    """
+    return _proposal(_design(predicted, history), scores, history, present)
+
+
+def live(predicted: Floats, history: History, scores: Floats) -> tuple[Floats, Calibration]:
+    """What a daemon would have said, shape (m,), and its last calibration.
+
+    It fits once a week, to the matches before, and takes what is better. Without times a week is `LEAST` matches.
+    """
+    design, said, present = _design(predicted, history), predicted.copy(), NONE
+    known = history.started_at
+    at = np.arange(len(scores)) * (OFTEN / LEAST) if known is None else np.maximum.accumulate(np.nan_to_num(known))
+    weeks = np.floor((at - at[0]) / OFTEN).astype(int)
+    for now, end in pairwise([*(np.flatnonzero(np.diff(weeks)) + 1).tolist(), len(scores)]):
+        found = _proposal(design[:now], scores[:now], history, present)
+        if found is not None and found.is_better:
+            present = found.calibration
+        if present != NONE:
+            said[now:end] = _logistic(design[now:end] @ _weights(present, history))
+    return said, present
+
+
+def _proposal(design: Floats, scores: Floats, history: History, present: Calibration) -> Proposal | None:
+    design, scores = design[-MOST:], scores[-MOST:]
+    if len(scores) < LEAST:
+        return None
+    seen = round(SEEN * len(scores))
+    tried, whole = _fitted(design[:seen], scores[:seen], history), _fitted(design, scores, history)
+    if min(tried[0], whole[0]) <= SMALL:
+        return None
+    less = surprises(_logistic(design[seen:] @ tried), scores[seen:])
+    gains = [
+        mean((surprises(_logistic(design[seen:] @ _weights(other, history)), scores[seen:]) - less).tolist())
+        for other in (NONE, present)
+    ]
+    return Proposal(_named(whole, history), len(scores), *gains)
+
+
+def fit(predicted: Floats, history: History, scores: Floats, start: int = 0) -> Calibration:
+    """Fit to these matches from `start` on; `predicted` and `scores` have shape (m,)."""
+    return _named(_fitted(_design(predicted, history)[start:], scores[start:], history), history)
+
+
+def running(predicted: Floats, history: History, scores: Floats, count: int, start: int) -> tuple[Floats, Calibration]:
+    """Correct from match `count` on, each time fitted to the last matches before; and the last of these corrections.
+
+    The window is as long as that of the first fit, from `start` to `count`, and moves `REFITS` times: new maps get an
+    advantage, and changing advantages are followed. Matches before `count` stay as they are.
+    """
+    design, corrected = _design(predicted, history), predicted.copy()
+    ends = np.unique(np.linspace(count, len(scores), REFITS + 1).astype(int)).tolist()
+    for now, end in pairwise(ends):
+        window = slice(now - (count - start), now)
+        weights = _fitted(design[window], scores[window], history)
+        corrected[now:end] = _logistic(design[now:end] @ weights)
+    return corrected, _named(weights, history)
+
+
+def surprises(predicted: Floats, scores: Floats) -> Floats:
+    """Shape (m,): the log loss of each match, nats; `quality.surprise` over arrays."""
+    inside = np.clip(predicted, CERTAIN, 1 - CERTAIN)
+    losses: Floats = -scores * np.log(inside) - (1 - scores) * np.log1p(-inside)
+    return losses
+
+
+def _weights(calibration: Calibration, history: History) -> Floats:
+    """Shape (columns,): the weights of a calibration; 0 for a side or a map that it does not know."""
+    sides = [calibration.sides.get(name, 0.0) for name in history.sides]
+    maps = [calibration.maps.get(name, 0.0) for name in history.maps]
+    return np.array([calibration.temperature, *sides, *maps])
+
+
+def _named(weights: Floats, history: History) -> Calibration:
+    """The calibration of these weights, without those that are 0."""
+    sides, maps = np.split(weights[1:], [len(history.sides)])
+    return Calibration(float(weights[0]), _not_zero(history.sides, sides), _not_zero(history.maps, maps))
+
+
+def _not_zero(names: Sequence[str], weights: Floats) -> Mapping[str, float]:
+    return {name: weight for name, weight in zip(names, weights.tolist(), strict=True) if weight}
+
+
+def _fitted(design: Floats, scores: Floats, history: History) -> Floats:
+    """Shape (columns,): the weights. One whose column is all zero stays at its prior mean."""
+    used = np.flatnonzero(design.any(axis=0))
+    means, precisions = _priors(history)
+    weights = means.copy()
+    weights[used] = _maximum(design[:, used], scores, means[used], precisions[used])
+    return weights
+
+
+def _design(predicted: Floats, history: History) -> Floats:
+    """Shape (m, 1 + sides + maps)."""
+    rows = np.arange(len(history))
+    inside = np.clip(predicted, CERTAIN, 1 - CERTAIN)
+    sides, maps = np.zeros((len(rows), len(history.sides))), np.zeros((len(rows), len(history.maps)))
+    if history.side is not None:
+        for team, sign in ((0, 1.0), (1, -1.0)):
+            side = history.side[team::2]
+            sides[rows[side >= 0], side[side >= 0]] += sign
+    if history.map is not None:
+        known = history.map >= 0
+        maps[rows[known], history.map[known]] = orientation(history)[known]
+    return np.column_stack((np.log(inside) - np.log1p(-inside), sides, maps))
+
+
+def orientation(history: History) -> Floats:
+    """Shape (m,): 1 where the first team has the side that comes first in the alphabet, -1 where the second has it.
+
+    0 where the sides are the same or unknown.
+    """
+    if history.side is None:
+        return np.zeros(len(history))
+    order = np.array([UNKNOWN, *np.argsort(np.argsort(history.sides))])[history.side + 1]
+    both = (history.side[0::2] >= 0) & (history.side[1::2] >= 0)
+    signs: Floats = np.sign(order[1::2] - order[0::2]) * both
+    return signs.astype(float)
+
+
+def _priors(history: History) -> tuple[Floats, Floats]:
+    """Means and precisions of the priors, shape (columns,) each."""
+    sides, maps = len(history.sides), len(history.maps)
+    spreads = [TEMPERATURE_SPREAD, *[SIDE_SPREAD] * sides, *[MAP_SPREAD] * maps]
+    return np.array([1.0] + [0.0] * (sides + maps)), np.array(spreads) ** -2.0
+
+
+def _maximum(design: Floats, scores: Floats, means: Floats, precisions: Floats) -> Floats:
+    """The weights of the least loss, by Newton's method; a step that does not lower the loss is halved."""
+    weights, step = means.copy(), 1.0
+    loss = _loss(design, scores, weights, means, precisions)
+    for _ in range(STEPS):
+        chances = _logistic(design @ weights)
+        slope = design.T @ (chances - scores) + precisions * (weights - means)
+        curve = (design.T * (chances * (1 - chances))) @ design + np.diag(precisions)
+        direction = np.linalg.solve(curve, slope)
+        step = min(1.0, 2 * step)
+        while (tried := _loss(design, scores, weights - step * direction, means, precisions)) > loss and step > SMALL:
+            step /= 2
+        gained, loss, weights = loss - tried, tried, weights - step * direction
+        if gained < SMALL * abs(loss):
+            break
+    return weights
+
+
+def _loss(design: Floats, scores: Floats, weights: Floats, means: Floats, precisions: Floats) -> float:
+    odds = design @ weights
+    return float(np.sum(np.logaddexp(0, odds) - scores * odds) + precisions @ (weights - means) ** 2 / 2)
+
+
+def _logistic(odds: Floats) -> Floats:
+    return 0.5 + 0.5 * np.tanh(odds / 2)
