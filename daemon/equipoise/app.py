@@ -25,6 +25,7 @@ from equipoise.fleet import Fleet
 from equipoise.game.servers import QUERY_SECONDS, PeerServers
 from equipoise.service import jobs, readings, systemd
 from equipoise.service.backups import FOLDER, Backups
+from equipoise.service.calibrations import Calibrations
 from equipoise.service.exporting import Exports
 from equipoise.service.log import set_level
 from equipoise.service.loop_watch import LoopWatch
@@ -145,7 +146,8 @@ async def _serving(
     watch.start()
     refits, backups = Refits(fleet.pools, clock), Backups(store, store.path.parent / FOLDER, clock, config.backup.keep)
     scheduler, spreads = Scheduler(metrics), Spreads(fleet.pools, clock)
-    await jobs.add_jobs(scheduler, fleet.pools, retention, refits, spreads, clock)
+    calibrations = Calibrations(fleet.pools, clock)
+    await jobs.add_jobs(scheduler, fleet.pools, retention, refits, spreads, calibrations, clock)
     scheduler.add("game server query", Every(QUERY_SECONDS), peers.ask_all)
     solving = Worker(config.splits.seconds)
     stack.push_async_callback(solving.close)
@@ -162,6 +164,7 @@ async def _serving(
         game_servers=peers,
         refits=refits,
         spreads=spreads,
+        calibrations=calibrations,
     )
     configured = Configured(config, environ, fleet, services, listener.getsockname()[1])
     _follow(configured, retention, solving, peers, scheduler, backups)

@@ -38,6 +38,15 @@ def test_a_job_that_failed_is_named_with_the_reason_and_all_are_in_the_json(
         assert "The job quality failed at " in text
         assert ": store: no such table: qualities. Next run: " in text
         found = {each["name"]: each for each in json.loads(status(daemon, "--json"))["jobs"]}
-    assert set(found) == {"ring retry", "retention", "quality", "refit", "spread", "backup", "game server query"}
+    assert set(found) == {
+        "ring retry",
+        "retention",
+        "quality",
+        "refit",
+        "spread",
+        "calibration",
+        "backup",
+        "game server query",
+    }
     assert {name for name, each in found.items() if each["last_error"] is not None} == {"quality"}
     assert all(each["next_run"] is not None for each in found.values())

@@ -22,6 +22,7 @@ from equipoise.store.upkeep import SpreadFound
 from tests.cli.house import ALONE, House, ask, post, run, serving
 from tests.hosts import GivenClock
 from tests.ratings.joint.test_own_scores import PEOPLE, matches
+from tests.service.test_calibrations import one
 from tests.store.samples import a_round, opened, player
 from tests.wire.samples import HELLO, RED, ROUND, posted
 
@@ -97,7 +98,7 @@ def test_quality_compares_the_system_that_makes_the_teams_with_the_one_that_is_s
     house.edit(ALONE, '\nbalance = "joint"\n')
     with played(house, 30, red=9, blu=1) as address:
         until = time.monotonic() + 60  # its predictions are stored behind the rounds
-        shown = r"^as shown +log loss 0\.\d{4}, [+-]0\.\d{4} ± 0\.\d{4} against the system that makes the teams, over "
+        shown = r"^as shown +log loss 0\.\d{4}, [+-]0\.\d{4} ± 0\.\d{4} against what was said, over "
         while "average, over 30 rounds" not in (text := quality(house, address)) or not re.search(shown, text, re.M):
             assert time.monotonic() < until, text
             time.sleep(0.2)
@@ -173,3 +174,44 @@ async def recorded(house: House, played: list[Match]) -> None:
 
 def quality(house: House, address: str, *options: str) -> str:
     return ask(house, address, "pool", "quality", *options).stdout
+
+
+@pytest.mark.slow
+def test_chances_are_calibrated_by_hand_once_the_results_say_what_they_are_worth(house: House) -> None:
+    with serving(house) as (_, address):
+        few = ask(house, address, "pool", "calibrate")
+        said = "equipoise: too few rounds, or favourites lose: 300 rounds are needed\n"
+        assert (few.returncode, few.stderr, few.stdout) == (1, said, "")
+
+    async def play() -> None:
+        async with opened(house.state / "equipoise.db") as store:
+            pool = Pool("main", create("synelo"), store, Ring(house.state / "main.ring"), GivenClock())
+            await pool.open()
+            for number in range(1, 401):
+                await pool.record(one(number), None)
+            await pool.close()
+
+    asyncio.run(play())
+    with serving(house) as (_, address):
+        tried = ask(house, address, "pool", "calibrate", "--dry-run")
+        number = r"[+-]0\.\d\d"
+        first = rf"calibrated  temperature (\d\.\d\d), blu {number}, red {number}, 1 map, by 400 rounds"
+        shown = re.match(
+            rf"{first}\n {{12}}arena_well {number}\nlog loss    -0\.\d{{4}} ± 0\.\d{{4}} against none, ", tried.stdout
+        )
+        assert shown, tried.stdout
+        assert float(shown[1]) > 1.3
+        assert tried.stdout.endswith("\n\nA dry run: nothing was changed.\n")
+        assert "calibrated" not in quality(house, address)
+        done = ask(house, address, "pool", "calibrate")
+        assert (done.returncode, done.stdout.endswith("\n\nThis is said from now on.\n")) == (0, True)
+        assert re.search(
+            rf"^calibrated  temperature {shown[1]}, blu .*, on \d{{4}}-\d\d-\d\d by 400 rounds$",
+            quality(house, address),
+            re.M,
+        )
+        again = ask(house, address, "pool", "calibrate", "--json")
+        found = json.loads(again.stdout)
+        assert (again.returncode, found["adopted"], found["found"]["better"]) == (1, False, False)
+        assert f"{found['present']['temperature']:.2f}" == shown[1]
+        assert again.stderr == "equipoise: it is not better by two standard errors: what is said stays as it is\n"

@@ -96,7 +96,7 @@ def old(tmp_path_factory: pytest.TempPathFactory) -> House:
         Audit(3.0, "token:owner", "command", "arena-1", "", "scramble"),
         Audit(4.0, "token:owner", "command", "another-pools-server", "", "scramble"),
     ]
-    predicted = BalancePredictions({3: BalancePrediction(0.4, 0.125), 4: BalancePrediction(0.625, None)})
+    predicted = BalancePredictions({3: BalancePrediction(0.4, 0.375, 0.125), 4: BalancePrediction(0.625, None, None)})
     asyncio.run(_noted(house, *names, *lines, predicted))
     return house
 

@@ -77,7 +77,7 @@ async def test_the_prediction_of_the_balance_system_comes_with_the_rounds_that_h
         for number in (1, 2):
             await pool.record(a_round(number), None)
         changed(tmp_path, "UPDATE rounds SET balance_prediction = 0.25 WHERE id LIKE '%-2'")
-        assert [each.balance for each in await pool.store.measured("main", 500)] == [None, 0.25]
+        assert [each.said for each in await pool.store.measured("main", 500)] == [None, 0.25]
 
 
 @in_loop

@@ -111,7 +111,7 @@ async def test_predictions_are_written_before_the_snapshot_after_which_no_start_
     store = SqliteStore(tmp_path / "s.db", notes_after=3600.0)
     await store.open()
     await submit(store, Submitted(a_round()))
-    store.note([BalancePredictions({1: BalancePrediction(0.625, 0.125)})])
+    store.note([BalancePredictions({1: BalancePrediction(0.625, None, 0.125)})])
     await store.keep_snapshot(POOL, Snapshot("balance", 1, Fingerprint("joint", {}), b"data"), 1)
     with closing(sqlite3.connect(tmp_path / "s.db")) as database:
         assert database.execute("SELECT balance_prediction, unevenness FROM rounds").fetchall() == [(0.625, 0.125)]

@@ -158,6 +158,7 @@ async def test_every_fact_of_a_round_is_in_the_database(tmp_path: Path) -> None:
         "voided": None,
         "squads": None,
         "balance_prediction": None,
+        "said": None,
         "unevenness": None,
     }
     assert [

@@ -11,6 +11,7 @@ from typing import Any
 
 from equipoise.core.model import Context, Mode, PlayerId, Role, Side
 from equipoise.core.outlook import Outlook, interval
+from equipoise.ratings.calibration import Calibrated
 from equipoise.ratings.system import Covariance, Match, SkillContext, Span, System
 
 QUANTILES = tuple(NormalDist().inv_cdf((n + 0.5) / 200) for n in range(200))
@@ -99,7 +100,7 @@ def outlook(
     True
     """
     whole = outlook_of(system, match_to_come(context, a, b, commanders))
-    if context.mode is Mode.NS2 or not system.correlated:
+    if context.mode is Mode.NS2 or not (system.correlated or isinstance(system, Calibrated)):
         return whole
     teams = outlook_of(system, match_to_even(context, a, b, commanders))
     return replace(whole, of_teams=teams.chance, unevenness_of_teams=teams.unevenness)

@@ -35,7 +35,7 @@ _COMMANDS = {
     "player": ("players", "Players: show, find, set, reset, undo, top, history."),
     "pool": (
         "pools",
-        "Rating populations: quality, fit-theta, fit-spread, estimate, refit, recompute, export, import.",
+        "Rating populations: quality, calibrate, fit-theta, fit-spread, estimate, refit, recompute, export, import.",
     ),
     "match": ("matches", "Matches that may be played: evenness."),
     "round": ("rounds", "Rounds: list, show, void."),

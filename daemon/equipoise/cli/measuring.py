@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from equipoise.cli.client import Client
-from equipoise.cli.options import examples
+from equipoise.cli.client import REFUSED, Client
+from equipoise.cli.options import dry_run_option, examples, stop
 from equipoise.cli.remote import json_option, pool_options, print_json, remote
 from equipoise.cli.tables import print_table
 from equipoise.cli.words import counted, local_time
@@ -50,11 +50,57 @@ def quality(client: Client, name: str, as_json: bool) -> None:
             f"{better} suits the teams; it is {sizes['k_max']}. `pool recompute --set k_max={better}` shows more",
         )
     _show_spread(answer["learnt_spread"], answer["spread"])
+    if (calibration := answer["calibration"]) is not None:
+        taught = (
+            f"{_described(calibration)}, on {local_time(calibration['at'])[:10]} by {calibration['rounds']:,} rounds"
+        )
+        _say("calibrated", taught)
     for each in answer["scores"]:
         _show_scores(each)
     if answer["groups"]:
         click.echo("" if balance is None else "\nBy the ratings that are shown:")
         _show_groups(answer["groups"])
+
+
+@click.command(epilog=examples("equipoise pool calibrate --dry-run", "equipoise pool calibrate --pool main --json"))
+@remote
+@json_option
+@pool_options
+@dry_run_option
+def calibrate(client: Client, name: str, dry_run: bool, as_json: bool) -> None:
+    """Calibrate what is said of chances by a pool's own results.
+
+    Fitted to the last 5,000 rounds: a factor of the log-odds, and what sides and maps are worth. It is used if the last
+    30 % of them are predicted better by a fit to those before, by two standard errors: better than without one, and
+    than by the present one. The daemon does it once a week. Ratings do not change. Exit code 1: it is not better.
+    """
+    answer = client.send("POST", "pools", name, "calibrate", body={"dry_run": dry_run})
+    found = answer["found"]
+    if not print_json(answer, as_json):
+        if found is None:
+            stop("too few rounds, or favourites lose: 300 rounds are needed", REFUSED)
+        _show_calibration(found, answer["present"])
+    if found is None or not found["better"]:
+        stop("it is not better by two standard errors: what is said stays as it is", REFUSED)
+    if not as_json:
+        click.echo("\nA dry run: nothing was changed." if dry_run else "\nThis is said from now on.")
+
+
+def _show_calibration(found: dict[str, Any], present: dict[str, Any] | None) -> None:
+    _say("calibrated", f"{_described(found)}, by {found['rounds']:,} rounds")
+    for map, worth in sorted(found["maps"].items(), key=lambda one: -abs(one[1])):
+        _say("", f"{map} {worth:+.2f}")
+    unseen = "of rounds that it had not seen"
+    _say("log loss", f"{-found['gain']:+.4f} ± {found['error']:.4f} against none, {unseen}")
+    if present is not None:
+        _say("", f"{-found['gain_on_present']:+.4f} ± {found['error_on_present']:.4f} against the present one")
+
+
+def _described(calibration: dict[str, Any]) -> str:
+    """The factor of log-odds, what sides are worth, and how many maps."""
+    sides = ", ".join(f"{side} {worth:+.2f}" for side, worth in sorted(calibration["sides"].items()))
+    maps = f", {counted(len(calibration['maps']), 'map')}" if calibration["maps"] else ""
+    return f"temperature {calibration['temperature']:.2f}{', ' if sides else ''}{sides}{maps}"
 
 
 def _show_spread(learnt: dict[str, Any] | None, found: dict[str, Any] | None) -> None:
@@ -80,9 +126,9 @@ def _say(what: str, text: str) -> None:
 
 
 def _show_shown(measured: dict[str, Any], less: dict[str, Any]) -> None:
-    """The system that is shown, beside the one that makes the teams; `less`: how much less this one's log loss is."""
+    """The system that is shown, beside what was said of the rounds; `less`: how much less this one's log loss is."""
     error = "" if less["error"] is None else f" ± {less['error']:.4f}"
-    worse = f"{-less['value']:+.4f}{error} against the system that makes the teams"
+    worse = f"{-less['value']:+.4f}{error} against what was said"
     _say("as shown", f"log loss {measured['log_loss']['value']:.4f}, {worse}, over {measured['rounds']} rounds")
 
 

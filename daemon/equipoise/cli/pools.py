@@ -10,7 +10,7 @@ import click
 
 from equipoise.cli.client import REFUSED, Client
 from equipoise.cli.fitting import estimate, fit_spread
-from equipoise.cli.measuring import quality
+from equipoise.cli.measuring import calibrate, quality
 from equipoise.cli.moving import export_pool, import_pool
 from equipoise.cli.options import PRIVATE, config_option, examples, stop, yes_option
 from equipoise.cli.refitting import refit
@@ -24,6 +24,7 @@ def pool() -> None:
 
 
 pool.add_command(quality)
+pool.add_command(calibrate)
 pool.add_command(fit_spread)
 pool.add_command(estimate)
 pool.add_command(export_pool)

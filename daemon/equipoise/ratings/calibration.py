@@ -2,7 +2,8 @@
 
     log-odds' = temperature · log-odds + side(first team) - side(second team) ± map
 
-`equipoise.ratings.calibrating` fits it to matches that were predicted before they were rated.
+`equipoise.ratings.calibrating` fits it to matches that were predicted before they were rated. It is no state of the
+system: nothing that is rated depends on it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, cast
+
+from equipoise.core.model import PlayerId
+from equipoise.ratings.system import Match, System, WinProbabilities
 
 CERTAIN = 1e-12
 """Predictions nearer to 0 or 1 are cut to this: their log-odds would be infinite."""
@@ -58,6 +63,49 @@ class Calibration:
 
 NONE = Calibration()
 """What is predicted is said."""
+
+
+class Calibrated:
+    """A system of two teams that is asked about chances: its answers are calibrated, all else is its own."""
+
+    def __init__(self, system: System[Any], calibration: Calibration) -> None:
+        self._system, self._calibration = system, calibration
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._system, name)
+
+    def __contains__(self, player: PlayerId) -> bool:
+        return player in self._system
+
+    def predict(self, match: Match) -> WinProbabilities:
+        """What is said of the match; a draw counts as half a win."""
+        first = self._calibration.said(self._system.predict(match).expected(0), match.sides, match.map)
+        return WinProbabilities((first, 1.0 - first))
+
+    def gap(self, probability: float, size: int) -> float:
+        """See `System.gap`."""
+        return self._system.gap(probability / self._calibration.temperature, size)
+
+    def difference_at(self, probability: float, match: Match) -> float:
+        """See `System.difference_at`."""
+        return self._system.difference_at(self._calibration.predicted(probability, match.sides, match.map), match)
+
+    def variance(self, match: Match) -> float | None:
+        """See `System.variance`."""
+        found = self._system.variance(match)
+        return None if found is None else self._calibration.temperature**2 * found
+
+
+def calibrated(system: System[Any], calibration: Calibration) -> System[Any]:
+    """The system as what it says is calibrated; itself where that changes nothing.
+
+    >>> from equipoise.core.model import PlayerId
+    >>> from equipoise.ratings import create
+    >>> match = Match(((PlayerId("ann"),), (PlayerId("bob"),)), sides=("red", "blu"))
+    >>> round(calibrated(create("elo"), Calibration(sides={"red": 0.2})).predict(match).expected(0), 3)
+    0.55
+    """
+    return system if calibration == NONE else cast(System[Any], Calibrated(system, calibration))
 
 
 def _log_odds(probability: float) -> float:

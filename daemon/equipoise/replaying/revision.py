@@ -75,6 +75,8 @@ class Revision:
                 "cannot rate again without them",
                 status=409,
             )
+        before = self._from if self._all else self._struck.number - 1
+        self._replayed.calibrate(self._past.calibrations(), before)
         if not self._all:
             for player in self._struck.players:
                 self._bring(player, self._struck.number)
@@ -133,7 +135,7 @@ class Revision:
     def _edit(self, event: Edit) -> None:
         if not self._all:
             event = replace(event, touched=tuple(each for each in event.touched if each.id in self._affected))
-        if not event.touched and event.shared is None:
+        if not event.touched and event.shared is None and event.action not in RESULTS:
             return
         done = self._replayed.edit(event)
         if done.action in RESULTS:

@@ -18,6 +18,7 @@ from contextlib import suppress
 from typing import Any
 
 from equipoise.errors import StoreError
+from equipoise.ratings.calibration import Calibration
 from equipoise.ratings.system import System
 from equipoise.service.place import SNAPSHOT_EVERY, Place, begun, keep_base
 from equipoise.service.repeats import Repeats
@@ -74,6 +75,12 @@ class Follower:
         """To be asked while it is `ready`."""
         assert self._place is not None
         return self._place.replayed.system
+
+    @property
+    def calibration(self) -> Calibration:
+        """Of what `system` says."""
+        assert self._place is not None
+        return self._place.replayed.calibration
 
     @property
     def params(self) -> Any:

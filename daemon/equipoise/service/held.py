@@ -16,7 +16,9 @@ from itertools import islice
 from typing import Any
 
 from equipoise.core.model import PlayerId, is_bot
+from equipoise.ratings.calibration import NONE
 from equipoise.ratings.system import Match, Parts, State, System
+from equipoise.service.calibration import calibration_at
 from equipoise.store.port import Store
 from equipoise.store.rated import HeldVersions, PlayerRow, RatedRound, SharedParts
 
@@ -40,6 +42,10 @@ class Held:
 
     def __init__(self, system: System[Any], most: int = MOST_HELD) -> None:
         self.system = system
+        self.calibration = NONE
+        """Of what the system says, where it makes the teams."""
+        self._calibrated = False
+        """Whether that is what is stored."""
         self._most = most
         self.version = 0
         """Grows after every event that may have changed a summary."""
@@ -60,7 +66,10 @@ class Held:
         """
 
     async def read(self, store: Store, pool: str) -> None:
-        """See to it that a system that is held as a whole is what is stored. StoreError: nothing has changed."""
+        """See to it that what is held as a whole is what is stored. StoreError: nothing has changed."""
+        if not self._calibrated:
+            self.calibration = calibration_at(await store.calibrations(pool), self.system)
+            self._calibrated = True
 
     def changed(self) -> None:
         """Skills have changed that memory does not hold."""
@@ -144,6 +153,7 @@ class Held:
         self._players.clear()
         self._absent.clear()
         self._shared = 0
+        self._calibrated = False
         self.version += 1
 
     def stored(self, rated: Sequence[RatedRound]) -> None:

@@ -49,6 +49,7 @@ class HeldSequence(Held):
         place = await begun(store, pool, "system", self.system, fingerprint_of(self.system))
         await place.go_to_end()
         self.system.go_back(place.replayed.system.checkpoint())
+        self.calibration = place.replayed.calibration
         self._number, self._since, self._current = place.number, place.since, True
         self._settle()
         self.version += 1

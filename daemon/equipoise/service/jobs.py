@@ -10,6 +10,7 @@ from functools import partial
 
 from equipoise.errors import StoreError
 from equipoise.service.backups import Backups
+from equipoise.service.calibrations import Calibrations
 from equipoise.service.pool import Pool
 from equipoise.service.quality import QualitySnapshots
 from equipoise.service.refits import Refits
@@ -26,6 +27,9 @@ REFIT_AT = "05:00"
 SPREAD_AT = "05:30"
 """What it finds is not stored: it also runs soon after each start."""
 
+CALIBRATION_AT = "06:00"
+"""After another spread of skill, with which it begins anew."""
+
 log = logging.getLogger(__name__)
 
 
@@ -35,6 +39,7 @@ async def add_jobs(
     retention: Retention,
     refits: Refits,
     spreads: Spreads,
+    calibrations: Calibrations,
     clock: Clock,
 ) -> None:
     """Add the jobs of every daemon; pools that are added later to the mapping are served too."""
@@ -46,6 +51,7 @@ async def add_jobs(
         last = await refits.last_run()
     scheduler.add("refit", Daily(REFIT_AT), refits.run, last_run=last)
     scheduler.add("spread", Daily(SPREAD_AT), spreads.run)
+    scheduler.add("calibration", Daily(CALIBRATION_AT), calibrations.run)
 
 
 def schedule_backups(scheduler: Scheduler, backups: Backups, keep: int, at: str) -> None:

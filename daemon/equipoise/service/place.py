@@ -83,7 +83,7 @@ class Place:
                     log.info("%s cannot rate it: %s", self.replayed.system.name, error, extra={"pool": self._pool})
                 else:
                     assert rated.prediction is not None
-                    predictions[event.number] = BalancePrediction(rated.prediction, rated.unevenness)
+                    predictions[event.number] = BalancePrediction(rated.prediction, rated.said, rated.unevenness)
             self.number, self.based = event.number, False
             self.since += 1
         return predictions
@@ -125,6 +125,7 @@ async def begun(
                 log.warning("the snapshot after event %d is not read: %s", found.number, error, extra={"pool": pool})
             else:
                 place.number, place.based = found.number, found.base
+                place.replayed.calibrate(await store.calibrations(pool), found.number)
                 return place
         most = found.number - 1
     if pruned := await store.pruned_rounds(pool):

@@ -30,6 +30,7 @@ from equipoise.balancing import summaries_on
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import Context, PlayerId, PlayerSummary
 from equipoise.errors import ScriptError, SpillError, StoreError
+from equipoise.ratings.calibration import calibrated
 from equipoise.ratings.system import System
 from equipoise.service import opening
 from equipoise.service.editing import Edited, Editing
@@ -131,9 +132,11 @@ class Pool:
 
     @property
     def balancing(self) -> System[Any]:
-        """The system that teams are made and chances are predicted by; `system` makes the ratings that are shown."""
+        """The system that teams are made and chances are predicted by, calibrated; `system` makes the ratings shown."""
         follower = self.follower
-        return follower.system if follower is not None and follower.ready else self.system
+        if follower is not None and follower.ready:
+            return calibrated(follower.system, follower.calibration)
+        return calibrated(self.system, self._held.calibration)
 
     @property
     def version(self) -> int:

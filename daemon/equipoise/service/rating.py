@@ -11,6 +11,7 @@ from equipoise.balancing.chances import deviation_of, uncertain
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import Side
 from equipoise.errors import RatingError
+from equipoise.ratings.calibration import NONE, Calibration, calibrated
 from equipoise.ratings.system import Match, System
 from equipoise.service.held import Before, Held
 from equipoise.service.ring import UnstoredRound
@@ -49,7 +50,8 @@ class RoundRating:
             if match is None:
                 return unrated
             self._before = self._held.before((each.id for each in self.record.participants), match)
-            rated, after = rated_round(system, self.record, match), system.shared(match)
+            rated = rated_round(system, self.record, match, self._held.calibration)
+            after = system.shared(match)
         except RatingError as error:
             return replace(unrated, unrated=str(error))
         before = self._before.shared
@@ -64,13 +66,16 @@ class RoundRating:
             self._before = None
 
 
-def rated_round(system: System[Any], record: RecordRound, match: Match | None) -> RatedRound:
-    """Have a system learn from a round, and what is stored of it."""
+def rated_round(
+    system: System[Any], record: RecordRound, match: Match | None, calibration: Calibration = NONE
+) -> RatedRound:
+    """Have a system learn from a round, and what is stored of it; the calibration is of what was said before it."""
     if match is None:
         return RatedRound(record.round.id, None, ())
-    deviation = deviation_of(system, match)
+    deviation = deviation_of(calibrated(system, calibration), match)
     rated = system.rate(match)
     predicted = rated.prediction.expected(0)
+    said = calibration.said(predicted, match.sides, match.map)
     changes = tuple(
         Change(
             id=change.player,
@@ -85,5 +90,7 @@ def rated_round(system: System[Any], record: RecordRound, match: Match | None) -
         )
         for change in rated.changes
     )
-    unevenness = None if deviation is None else uncertain(predicted, deviation).unevenness
-    return RatedRound(record.round.id, predicted, changes, unevenness=unevenness)
+    unevenness = None if deviation is None else uncertain(said, deviation).unevenness
+    return RatedRound(
+        record.round.id, predicted, changes, said=None if calibration == NONE else said, unevenness=unevenness
+    )

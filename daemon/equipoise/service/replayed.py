@@ -17,7 +17,9 @@ from equipoise.balancing import match_of
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
+from equipoise.ratings.calibration import NONE
 from equipoise.ratings.system import System
+from equipoise.service.calibration import calibration_at, calibration_of
 from equipoise.service.fingerprint import FREE, fingerprint_of, made_by
 from equipoise.service.rating import rated_round
 from equipoise.store.rated import Fingerprint, PlayerRow, Purpose, RatedRound, Snapshot
@@ -37,6 +39,8 @@ class Replayed:
     def __init__(self, system: System[Any], recorded: Fingerprint, advance: Callable[[], None] = lambda: None) -> None:
         self.system = system
         self.same = made_by(recorded, system)
+        self.calibration = NONE
+        """Of what it says, at this place of the sequence."""
         self.edits: Counter[str] = Counter()
         """What became of the players in edits: `kept`, `carried` over to another system, `dropped`."""
         self._old = None if self.same else ratings.create(recorded.system, **recorded.params)
@@ -52,6 +56,10 @@ class Replayed:
         """The fingerprint of the new system and its parameters."""
         return fingerprint_of(self.system)
 
+    def calibrate(self, edits: Iterable[Edit], number: int) -> None:
+        """Say from now on what holds after event `number`, by all edits that are about calibrations."""
+        self.calibration = calibration_at(edits, self.system, number)
+
     def rate(self, record: RecordRound) -> RatedRound:
         """Rate the next round. Stored skills at its start are read if they are in the system's own units.
 
@@ -60,7 +68,7 @@ class Replayed:
         if not self.same:
             record = replace(record, skill_at_start=None)
         try:
-            rated = rated_round(self.system, record, match_of(record))
+            rated = rated_round(self.system, record, match_of(record), self.calibration)
         except RatingError as error:
             raise RatingError(f"round {record.round.id} of {record.round.server}: {error}") from None
         started_at = record.round.started_at
@@ -82,7 +90,11 @@ class Replayed:
                 return self._each(edit, self._adopt if self.same else self._import)
             case "refit":
                 return self._refit(edit)
-            case "undo" | "void" | "spread":
+            case "calibration" | "spread":
+                if (found := calibration_of(edit, self.system)) is not None:
+                    self.calibration = found
+                return edit
+            case "undo" | "void":
                 return edit
 
     def player(self, player: PlayerId) -> PlayerRow:

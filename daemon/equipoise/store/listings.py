@@ -34,8 +34,8 @@ class StoredRound:
     """Who was on a side when it went live; empty when it is pruned."""
     lineup_b: tuple[PlayerId, ...]
     prediction: float | None
-    """Win probability of side A by the system that made the teams, where it predicted the round, else by the one that
-    rated it; None when it was not rated."""
+    """Win probability of side A as it was said: calibrated, by the system that made the teams, where it predicted the
+    round, else by the one that rated it; None when it was not rated."""
     rating_prediction: float | None
     """By the system that rated it."""
     unrated: str | None

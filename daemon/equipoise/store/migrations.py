@@ -335,6 +335,9 @@ SELECT pool, player, sum(score = 1.0), sum(score = 0.5), sum(score = 0.0), sum(q
 GROUP BY pool, player
 """
 
+# The prediction as it was said, where a calibration made it another number.
+ROUNDS_SAID = "ALTER TABLE rounds ADD COLUMN said REAL"
+
 MIGRATIONS = (
     Migration(
         "0001-first",
@@ -385,5 +388,6 @@ MIGRATIONS = (
             RECORDS_OF_ALL,
         ),
     ),
+    Migration("0011-said", sqlite=(ROUNDS_SAID,)),
 )
 """Every step, oldest first."""

@@ -184,6 +184,8 @@ class Round(Line, frozen=True, omit_defaults=True, tag="round"):
     """Friends who played together."""
     balance_prediction: Probability | None = None
     """By the system that made the teams, where that is another one."""
+    said: Probability | None = None
+    """The prediction of the system that made the teams, where a calibration made it another number."""
     unevenness: Probability | None = None
     """As the system that made the teams expected it; None where that knows no deviations."""
 

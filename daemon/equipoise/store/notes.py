@@ -49,7 +49,9 @@ class BalancePrediction(NamedTuple):
     """What a pool's balance system said before a round."""
 
     chance: float
-    """Win probability of side A."""
+    """Win probability of side A, as predicted."""
+    said: float | None
+    """Calibrated; None where that is the same."""
     unevenness: float | None
     """None where it knows no deviations."""
 

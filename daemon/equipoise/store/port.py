@@ -16,6 +16,8 @@ from equipoise.store.rated import Fingerprint, HeldVersions, PlayerRow, Purpose,
 from equipoise.store.sequence import BulkEdit, Edit, Event, LearntSpread, Revised, Strike
 from equipoise.store.upkeep import (
     Backup,
+    CalibrationFit,
+    CalibrationFound,
     CaughtUp,
     Crowd,
     Extent,
@@ -213,8 +215,14 @@ class Store(Listings, Protocol):
         None where there are too few rounds, or none fits.
         """
 
+    async def calibration(self, pool: str, wanted: CalibrationFit) -> CalibrationFound | None:
+        """The calibration that a pool's last rounds fit best, fitted in a process; None: too few, or none fits."""
+
     async def refitted_at(self, pool: str) -> float | None:
         """When a pool's last refit was adopted, seconds since the epoch; None: never."""
+
+    async def calibrations(self, pool: str) -> Sequence[Edit]:
+        """The edits that change what is said of a pool's predictions, or end it, in order."""
 
     async def learnt_spread(self, pool: str) -> LearntSpread | None:
         """The spread of skill that a pool's rounds have taught it, by its last such event; None: none did."""

@@ -63,6 +63,9 @@ class RatedRound:
     """Why it was not rated, by the rules or by the rating system."""
     number: int = field(default=0, compare=False)
     """Its place in the store's sequence; 0 where it was stored before. Not in the answer."""
+    said: float | None = field(default=None, compare=False)
+    """The win probability of side A that was said, if this system made the teams and is calibrated; None: the
+    prediction. Not in the answer."""
     unevenness: float | None = field(default=None, compare=False)
     """How far the chance of side A truly was from a half, as expected before it; None: the system knows no deviations.
     Not in the answer."""

@@ -17,7 +17,7 @@ from equipoise.store.rated import PlayerRow, Snapshot
 AT_ONCE = 200
 """Events that are read at once: where fewer come there are no more."""
 
-EditAction = Literal["set", "reset", "undo", "import", "refit", "void", "spread"]
+EditAction = Literal["set", "reset", "undo", "import", "refit", "void", "spread", "calibration"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +59,15 @@ class NumberedRound:
 
 Event = NumberedRound | Edit
 
-RESULTS = ("undo", "void", "spread")
-"""Edits that follow from the rounds: a replay of these has nothing to do for them."""
+RESULTS = ("undo", "void", "spread", "calibration")
+"""Edits that follow from the rounds, and change no rating of their own."""
 
 
 @dataclass(frozen=True, slots=True)
 class BulkEdit:
     """New ratings of many players at once."""
 
-    action: Literal["import", "refit", "spread"]
+    action: Literal["import", "refit", "spread", "calibration"]
     at: float
     """Seconds since the epoch."""
     who: str

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from equipoise.core.model import ServerId
+from equipoise.core.model import Mode, ServerId
 from equipoise.store.sequence import Shift
 
 
@@ -62,6 +62,57 @@ class SpreadFound:
 
 
 @dataclass(frozen=True, slots=True)
+class CalibrationFit:
+    """What a calibration is fitted to, and compared with."""
+
+    followed: bool
+    """The predictions are those of the system that makes the teams, which is not the one that is shown."""
+    since: int
+    """Rounds after this event alone: before it the system predicted otherwise."""
+    temperature: float
+    """The present calibration; a factor of log-odds."""
+    sides: Mapping[str, float]
+    """Log-odds by the side's name."""
+    maps: Mapping[str, float]
+    """Log-odds by the map's name, of the side whose name comes first in the alphabet."""
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationFound:
+    """The calibration that a pool's last rounds fit best, and what it is worth."""
+
+    rounds: int
+    temperature: float
+    """A factor of log-odds: above 1 favourites win more often than predicted."""
+    sides: Mapping[str, float]
+    """Log-odds by the side's name."""
+    maps: Mapping[str, float]
+    """Log-odds by the map's name, of the side whose name comes first in the alphabet."""
+    gain: float
+    """How much less the log loss of the last 30 % is than without any, fitted to those before; nats per round."""
+    error: float
+    """Its standard error."""
+    gain_on_present: float
+    """The same against the present one."""
+    error_on_present: float
+    """Its standard error."""
+    better: bool
+    """Both gains are more than two standard errors."""
+
+
+@dataclass(frozen=True, slots=True)
+class PredictedRound:
+    """A stored, rated round as it was predicted by itself, for a calibration."""
+
+    mode: Mode
+    map: str
+    predicted: float
+    """Win probability of side A."""
+    score: float
+    """1, 0.5 or 0."""
+
+
+@dataclass(frozen=True, slots=True)
 class CaughtUp:
     """What a fit, and the rounds that came while it ran, make of the ratings."""
 
@@ -108,8 +159,8 @@ class MeasuredRound:
     """A stored, rated round: what was predicted for side A, what happened, and for whom."""
 
     predicted: float
-    balance: float | None
-    """By the system that makes the teams; None where that is no other one, or has not predicted it."""
+    said: float | None
+    """By the system that makes the teams, calibrated; None where that is the same, or has not predicted it."""
     unevenness: float | None
     """As that system expected it; None where it knows no deviations."""
     score: float

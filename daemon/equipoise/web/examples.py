@@ -9,7 +9,7 @@ from equipoise.web.messages.editing import RatingSet, RoundVoid, Undo
 from equipoise.web.messages.health import Health
 from equipoise.web.messages.matches import MatchAsked, MatchFound
 from equipoise.web.messages.players import PlayerFound
-from equipoise.web.messages.pools import QualityFound, RefitAsked
+from equipoise.web.messages.pools import CalibrateAsked, QualityFound, RefitAsked
 from equipoise.web.messages.rcon import ConsoleCommand
 from equipoise.web.messages.reloading import ReloadAsked
 from equipoise.web.messages.rounds import RoundSent, RoundTaken
@@ -165,6 +165,7 @@ EXAMPLES: Mapping[Any, Any] = {
     },
     ConsoleCommand: {"command": "status"},
     RefitAsked: {"dry_run": True},
+    CalibrateAsked: {"dry_run": True},
     QualityFound: {
         "ok": True,
         "pool": "main",
@@ -216,6 +217,7 @@ EXAMPLES: Mapping[Any, Any] = {
             "before": 0.25,
             "configured": 0.25,
         },
+        "calibration": None,
     },
     ReloadAsked: {"dry_run": True},
     Health: {

@@ -58,7 +58,7 @@ def _seen(
         stale=pool.system.stale(summary.last_played, services.clock.epoch()),
         last_played=summary.last_played,
         skill=summary.balance,
-        skill_by=pool.balancing.name if pool.balancing is not pool.system else None,
+        skill_by=pool.balancing.name if pool.follower is not None and pool.follower.ready else None,
         deviation=summary.deviation,
         interval=None if summary.deviation is None else Interval(low, high),
         record=None if record is None else RecordSeen(record.wins, record.draws, record.losses, record.leaves),

@@ -19,9 +19,12 @@ from equipoise.ratings.quality import Pair, assess, difference, fit_scale, round
 from equipoise.service.pool import Pool
 from equipoise.service.team_sizes import team_sizes
 from equipoise.store import upkeep
+from equipoise.store.sequence import Edit
 from equipoise.store.upkeep import MeasuredRound, Prediction, TeamSize
 from equipoise.web.messages.pools import (
     BalanceQuality,
+    Calibrated,
+    CalibrateFound,
     Crowd,
     PoolSeen,
     PoolsFound,
@@ -57,11 +60,26 @@ async def show_quality(asked: Asked) -> QualityFound:
     spread = await asked.services.spreads.status(pool)
     if spread is not None:
         found = msgspec.structs.replace(found, spread=spread.found, learnt_spread=spread.learnt)
-    return msgspec.structs.replace(found, typical=typical)
+    adopted = (await asked.services.calibrations.status(pool)).adopted
+    return msgspec.structs.replace(found, typical=typical, calibration=_calibrated(adopted))
+
+
+async def calibrate(asked: Asked) -> CalibrateFound:
+    """What the pool's results say of its predictions; from now on it is said, if it is better."""
+    services, dry_run = asked.services, asked.body.dry_run
+    pool = services.pool(asked.path["pool"])
+    before = (await services.calibrations.status(pool)).adopted
+    found = await services.calibrations.calibrate(pool, asked.caller.who, dry_run=dry_run)
+    adopted = found is not None and found.better and not dry_run
+    return CalibrateFound(pool=pool.name, present=_calibrated(before), found=found, adopted=adopted)
+
+
+def _calibrated(adopted: Edit | None) -> Calibrated | None:
+    return None if adopted is None else msgspec.convert({**adopted.detail, "at": adopted.at}, Calibrated)
 
 
 async def _typical(services: Services, pool: Pool, rounds: Sequence[MeasuredRound]) -> TypicalRound | None:
-    chances = [round.predicted if round.balance is None else round.balance for round in rounds]
+    chances = [round.predicted if round.said is None else round.said for round in rounds]
     if not chances:
         return None
     even = fmean(is_even(chance) for chance in chances)
@@ -109,6 +127,7 @@ def _found(
         scores=_scores(pool),
         spread=None,
         learnt_spread=None,
+        calibration=None,
     )
 
 
@@ -119,8 +138,8 @@ def _seats(rounds: Sequence[MeasuredRound]) -> Iterator[Seat]:
 
 
 def _balance(rounds: Sequence[MeasuredRound]) -> BalanceQuality | None:
-    both = [(round, round.balance) for round in rounds if round.balance is not None]
-    made = [(balance, round.score) for round, balance in both]
+    both = [(round, round.said) for round in rounds if round.said is not None]
+    made = [(said, round.score) for round, said in both]
     found = assess(made, [round.unevenness for round, _ in both])
     shown = [(round.predicted, round.score) for round, _ in both]
     return None if found is None else BalanceQuality(found, difference(made, shown))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from equipoise.core.model import ServerId
 from equipoise.errors import ScriptError
 from equipoise.game.port import GameServers
+from equipoise.service.calibrations import Calibrations
 from equipoise.service.exporting import Exports
 from equipoise.service.host import Host
 from equipoise.service.metrics import Metrics
@@ -44,6 +45,7 @@ class Services:
     """By RCON and A2S."""
     refits: Refits
     spreads: Spreads
+    calibrations: Calibrations
     hosts: Mapping[ServerId, Host] = field(default_factory=dict)
     games: Mapping[ServerId, Game] = field(default_factory=dict)
     pools: Mapping[str, Pool] = field(default_factory=dict)

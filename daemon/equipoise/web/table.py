@@ -34,7 +34,15 @@ from equipoise.web.messages.logs import Audits, Decisions, Reasons
 from equipoise.web.messages.matches import MatchAsked, MatchFound
 from equipoise.web.messages.past import History, OfPlayer, OfRounds, RoundFound, Rounds
 from equipoise.web.messages.players import InPool, PlayerFound, PlayersFound, Sought, Top
-from equipoise.web.messages.pools import PoolsFound, QualityFound, RefitAsked, RefitSeen, ThetaFound
+from equipoise.web.messages.pools import (
+    CalibrateAsked,
+    CalibrateFound,
+    PoolsFound,
+    QualityFound,
+    RefitAsked,
+    RefitSeen,
+    ThetaFound,
+)
 from equipoise.web.messages.rcon import ConsoleCommand, ConsoleOutput
 from equipoise.web.messages.reloading import ReloadAsked, ReloadDone
 from equipoise.web.messages.rounds import RoundSent, RoundTaken
@@ -163,6 +171,15 @@ TABLE: tuple[Route, ...] = (
         refits.start_refit,
         RefitSeen,
         body=RefitAsked,
+    ),
+    Route(
+        "POST",
+        "/v1/admin/pools/{pool}/calibrate",
+        "Calibrate what is said of chances by a pool's results",
+        ADMINS,
+        quality.calibrate,
+        CalibrateFound,
+        body=CalibrateAsked,
     ),
     Route("GET", "/v1/admin/pools/{pool}/refit", "How that goes", READERS, refits.show_refit, RefitSeen),
     Route("GET", "/v1/admin/pools/{pool}/top", "The leaderboard", READERS, players.show_top, Top, query=Limited),

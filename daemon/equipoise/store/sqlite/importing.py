@@ -40,8 +40,8 @@ _ROUND = """
 INSERT INTO rounds (
     number, server, id, pool, session, map, mode, started_at, seconds, winner, captures_a, captures_b, partial, waiting,
     lineup, skill_at_start, unrated, prediction, recorded_at, pruned, voided, squads,
-    balance_prediction, unevenness
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    balance_prediction, said, unevenness
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _PARTICIPANT = """
 INSERT INTO participants (
@@ -160,6 +160,7 @@ class _Into:
                 None if line.voided is None else self.before + line.voided,
                 encoded(line.squads) if line.squads else None,
                 line.balance_prediction,
+                line.said,
                 line.unevenness,
             ),
         )

@@ -23,7 +23,7 @@ CASE WHEN voided IS NULL THEN unrated ELSE (
     FROM edits WHERE number = voided
 ) END
 """
-_EXPECTED = "iif(rounds.prediction IS NULL, NULL, coalesce(rounds.balance_prediction, rounds.prediction))"
+_EXPECTED = "iif(rounds.prediction IS NULL, NULL, coalesce(rounds.said, rounds.balance_prediction, rounds.prediction))"
 _ROUND_COLUMNS = (
     *("rounds.number", "id", "server", "rounds.pool", "map", "mode", "recorded_at", "started_at", "rounds.seconds"),
     *("winner", "captures_a", "captures_b", "lineup", _EXPECTED, "rounds.prediction", _WHY_UNRATED, "pruned"),

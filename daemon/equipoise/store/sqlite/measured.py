@@ -24,7 +24,7 @@ SELECT number FROM rounds WHERE pool = ? AND prediction IS NOT NULL ORDER BY num
 """
 # Round by round: in a range of numbers lie all rounds of the other pools.
 _ROUNDS = """
-SELECT number, prediction, balance_prediction, unevenness, winner, squads
+SELECT number, prediction, coalesce(said, balance_prediction), unevenness, winner, squads
 FROM json_each(?) AS wanted CROSS JOIN rounds ON number = wanted.value
 WHERE prediction IS NOT NULL AND NOT pruned ORDER BY wanted.key
 """
@@ -78,8 +78,8 @@ def measured(db: sqlite3.Connection, page: Sequence[int]) -> list[MeasuredRound]
     wanted = (encoded(page),)
     seats = {number: list(found) for number, found in groupby(db.execute(_SEATS, wanted), key=lambda row: row[0])}
     return [
-        MeasuredRound(predicted, balance, known, _SCORE[winner], _seats(seats.get(number, []), squads))
-        for number, predicted, balance, known, winner, squads in db.execute(_ROUNDS, wanted)
+        MeasuredRound(predicted, said, known, _SCORE[winner], _seats(seats.get(number, []), squads))
+        for number, predicted, said, known, winner, squads in db.execute(_ROUNDS, wanted)
     ]
 
 

@@ -39,7 +39,7 @@ def _write(db: sqlite3.Connection, note: Note) -> None:
             )
         case BalancePredictions(rounds):
             rows = [(*said, number) for number, said in rounds.items()]
-            db.executemany("UPDATE rounds SET balance_prediction = ?, unevenness = ? WHERE number = ?", rows)
+            db.executemany("UPDATE rounds SET balance_prediction = ?, said = ?, unevenness = ? WHERE number = ?", rows)
         case Name():
             db.execute(
                 "INSERT OR REPLACE INTO names (pool, player, name) VALUES (?, ?, ?)",

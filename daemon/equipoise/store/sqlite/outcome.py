@@ -28,7 +28,7 @@ NAMED = ".outcome-"
 """In the name of the file, between those of the store and the pool."""
 
 _SCHEMA = """
-CREATE TABLE rounds (number, prediction, unevenness, skill_at_start);
+CREATE TABLE rounds (number, prediction, said, unevenness, skill_at_start);
 CREATE TABLE participants (round, player, before, after, prediction, rounds, visible, state);
 CREATE TABLE edited (
     edit, player, before_rating, before_rounds, before_visible, before_played, before_state,
@@ -44,6 +44,7 @@ CREATE TABLE snapshots (system, params, data);
 _TAKE_OVER = (
     """
     UPDATE rounds SET prediction = new.prediction, skill_at_start = new.skill_at_start,
+        said = iif(balance_prediction IS NULL, new.said, rounds.said),
         unevenness = iif(balance_prediction IS NULL, new.unevenness, rounds.unevenness)
     FROM outcome.rounds AS new WHERE rounds.number = new.number
     """,
@@ -84,7 +85,8 @@ class Outcome:
     def round(self, number: int, rated: RatedRound, skill_at_start: Mapping[PlayerId, float] | None) -> None:
         """A round that was rated anew."""
         skills = None if skill_at_start is None else encoded(skill_at_start)
-        self._add("rounds VALUES (?, ?, ?, ?)", ((number, rated.prediction, rated.unevenness, skills),))
+        row = number, rated.prediction, rated.said, rated.unevenness, skills
+        self._add("rounds VALUES (?, ?, ?, ?, ?)", (row,))
         self._add(
             "participants VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             ((number, change.id, *effect(change)) for change in rated.changes),

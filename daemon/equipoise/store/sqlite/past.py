@@ -14,12 +14,13 @@ from urllib.parse import quote
 
 import msgspec
 
-from equipoise.core.model import PlayerId
+from equipoise.core.model import Mode, PlayerId
 from equipoise.errors import ScriptError, StoreError
 from equipoise.store.rated import Fingerprint, PlayerRow, Snapshot
 from equipoise.store.sequence import Edit, EditStrike, Event, LearntSpread, NumberedRound, RoundStrike, Strike, Undone
 from equipoise.store.sqlite import players, pools, replays, retention, sequence, snapshots
 from equipoise.store.sqlite.connection import store_errors
+from equipoise.store.upkeep import PredictedRound
 
 # Undone edits, and the results of replays, are no events of their own: the rows of rounds and edits have them.
 _ROUND_AFTER = """
@@ -110,6 +111,22 @@ class Past:
     def learnt_spread(self) -> LearntSpread | None:
         """The spread of skill that was adopted last."""
         return sequence.learnt_spread(self._db, self._pool)
+
+    def calibrations(self) -> list[Edit]:
+        """The edits that change what is said of predictions, or end it."""
+        return sequence.calibrations(self._db, self._pool)
+
+    def predictions(self, most: int, after: int, *, followed: bool) -> list[PredictedRound]:
+        """The last rated rounds after event `after`, oldest first; those of the system that makes the teams, which
+        `followed` says is another one."""
+        column = "balance_prediction" if followed else "prediction"
+        found = self._db.execute(
+            f"SELECT mode, map, {column}, winner FROM rounds WHERE pool = ? AND number > ? "
+            f"AND prediction IS NOT NULL AND {column} IS NOT NULL ORDER BY number DESC LIMIT ?",
+            (self._pool, after, most),
+        ).fetchall()
+        score = {"a": 1.0, None: 0.5, "b": 0.0}
+        return [PredictedRound(Mode(mode), map, said, score[winner]) for mode, map, said, winner in reversed(found)]
 
     def refitted(self, after: int) -> bool:
         """Whether a refit came after a number: it made every rating, unless they were made by another system since."""

@@ -151,13 +151,13 @@ def _presence(part: _Part) -> Presence:
 def rewrite(db: sqlite3.Connection, pool: str, number: int, rated: RatedRound, *, same: bool) -> None:
     """The new numbers of a round. Skills at its start in another system's units are dropped.
 
-    Its unevenness stays where it is of the system that made the teams, if that was another one.
+    What was said of it stays as it is by the system that made the teams, if that was another one.
     """
     skills = "" if same else ", skill_at_start = NULL"
     db.execute(
-        f"UPDATE rounds SET prediction = ?, unevenness = iif(balance_prediction IS NULL, ?, unevenness){skills} "
-        "WHERE number = ?",
-        (rated.prediction, rated.unevenness, number),
+        f"UPDATE rounds SET prediction = ?, said = iif(balance_prediction IS NULL, ?, said), "
+        f"unevenness = iif(balance_prediction IS NULL, ?, unevenness){skills} WHERE number = ?",
+        (rated.prediction, rated.said, rated.unevenness, number),
     )
     db.executemany(
         "UPDATE participants SET before = ?, after = ?, prediction = ?, rounds = ?, visible = ?, state = ? "

@@ -61,12 +61,13 @@ def insert(db: sqlite3.Connection, pool: str, record: RecordRound, rated: RatedR
         """
         INSERT INTO rounds (
             number, server, id, pool, session, map, mode, started_at, seconds, winner, captures_a, captures_b,
-            partial, waiting, lineup, squads, skill_at_start, unrated, prediction, unevenness, recorded_at
-        ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            partial, waiting, lineup, squads, skill_at_start, unrated, prediction, said, unevenness,
+            recorded_at
+        ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
         (
             *(next_number(db), *_facts(pool, round), _skill_at_start(record)),
-            *(rated.unrated, rated.prediction, rated.unevenness, at),
+            *(rated.unrated, rated.prediction, rated.said, rated.unevenness, at),
         ),
     ).lastrowid
     assert number is not None

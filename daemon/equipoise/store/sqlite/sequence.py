@@ -134,6 +134,16 @@ def learnt_spread(db: sqlite3.Connection, pool: str) -> LearntSpread | None:
     return msgspec.convert({**_plain(detail), "number": number, "at": at}, LearntSpread)
 
 
+def calibrations(db: sqlite3.Connection, pool: str) -> list[Edit]:
+    """The edits that change what is said of predictions, or end it, in order."""
+    found = db.execute(
+        "SELECT number, at, who, action, detail FROM edits WHERE pool = ? AND action IN ('calibration', 'spread') "
+        "ORDER BY number",
+        (pool,),
+    )
+    return [Edit(number, at, who, action, _plain(detail)) for number, at, who, action, detail in found]
+
+
 def refitted_at(db: sqlite3.Connection, pool: str) -> float | None:
     """When a pool was last refitted."""
     at: float | None = db.execute("SELECT max(at) FROM edits WHERE pool = ? AND action = 'refit'", (pool,)).fetchone()[
@@ -189,7 +199,7 @@ def forget_units(db: sqlite3.Connection, pool: str) -> None:
     """Delete what only the system that made it can read: refits, results of replays, and edits that were undone."""
     db.execute(
         "DELETE FROM edited WHERE pool = :pool AND (struck OR edit IN ("
-        "SELECT number FROM edits WHERE pool = :pool AND action IN ('refit', 'undo', 'void', 'spread')))",
+        "SELECT number FROM edits WHERE pool = :pool AND action NOT IN ('set', 'reset', 'import')))",
         {"pool": pool},
     )
     db.execute("UPDATE edits SET shared = NULL WHERE pool = ?", (pool,))

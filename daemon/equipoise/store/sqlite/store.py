@@ -16,10 +16,11 @@ from equipoise.store.moved import AnyLine
 from equipoise.store.notes import Audit, Decision, Log, Note
 from equipoise.store.port import EditRow, Fitting, Replay, SeeEvent, SeeRound, Submission
 from equipoise.store.rated import Fingerprint, PlayerRow, Purpose, RatedRound, SharedParts, Snapshot
-from equipoise.store.sequence import BulkEdit, Event, LearntSpread, Revised, Strike
+from equipoise.store.sequence import BulkEdit, Edit, Event, LearntSpread, Revised, Strike
 from equipoise.store.sqlite import (
     backups,
     crowds,
+    fits,
     importing,
     journal,
     measured,
@@ -33,7 +34,6 @@ from equipoise.store.sqlite import (
     rounds,
     sequence,
     snapshots,
-    spreads,
     strikes,
 )
 from equipoise.store.sqlite.connection import (
@@ -44,6 +44,8 @@ from equipoise.store.sqlite.listings import SqliteListings
 from equipoise.store.sqlite.sequence import NOTHING
 from equipoise.store.upkeep import (
     Backup,
+    CalibrationFit,
+    CalibrationFound,
     Crowd,
     Extent,
     Gained,
@@ -177,10 +179,16 @@ class SqliteStore(SqliteListings):
         return refits.fitting(self.path, pool, self._taken_over, self._transaction)
 
     async def spread(self, pool: str, params: Mapping[str, object]) -> SpreadFound | None:
-        return await spreads.spread(self.path, pool, params)
+        return await fits.spread(self.path, pool, params)
+
+    async def calibration(self, pool: str, wanted: CalibrationFit) -> CalibrationFound | None:
+        return await fits.calibration(self.path, pool, wanted)
 
     async def refitted_at(self, pool: str) -> float | None:
         return await self._read(lambda db: sequence.refitted_at(db, pool))
+
+    async def calibrations(self, pool: str) -> Sequence[Edit]:
+        return await self._read(lambda db: sequence.calibrations(db, pool))
 
     async def learnt_spread(self, pool: str) -> LearntSpread | None:
         return await self._read(lambda db: sequence.learnt_spread(db, pool))

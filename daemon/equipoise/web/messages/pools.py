@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from equipoise.ratings.groups import Group
@@ -9,7 +11,7 @@ from equipoise.ratings.quality import Difference, Quality
 from equipoise.service.refits import RefitStatus
 from equipoise.service.team_sizes import TeamSizes
 from equipoise.store.sequence import LearntSpread
-from equipoise.store.upkeep import SpreadFound
+from equipoise.store.upkeep import CalibrationFound, SpreadFound
 from equipoise.web.messages import Ask, Ok
 
 
@@ -113,7 +115,8 @@ class QualityFound(Ok, frozen=True):
     """Predictions and scores of these rounds' players, by the size of their squad, the rounds that they had been rated
     for before, and their last outcome. A division of which all are in one group is left out."""
     balance: BalanceQuality | None
-    """Null where no other system makes the teams, and until it has predicted a round."""
+    """Of what was said of these rounds, where that is not what the shown system predicted: by another system that makes
+    the teams, or calibrated. Null: there was none."""
     team_sizes: TeamSizes | None
     """Null before the first rated round."""
     scores: tuple[ScoreMap, ...]
@@ -124,6 +127,47 @@ class QualityFound(Ok, frozen=True):
     learnt_spread: LearntSpread | None
     """The spread that the pool's rounds have taught it: the last fit that was adopted. Null while the configuration's
     is in use."""
+    calibration: Calibrated | None
+    """What is said of its predictions. Null: they are said as they are."""
+
+
+class Calibrated(msgspec.Struct, frozen=True):
+    """What is said of the predictions of the system that makes the teams: log-odds' = temperature · log-odds + what
+    side and map are worth."""
+
+    at: float
+    """When it was adopted, in seconds since the epoch."""
+    temperature: float
+    """The factor of log-odds."""
+    sides: Mapping[str, float]
+    """What a side is worth, in log-odds, by its name."""
+    maps: Mapping[str, float]
+    """What a map is worth to the side whose name comes first in the alphabet, in log-odds."""
+    rounds: int
+    """That it was fitted to."""
+    gain: float
+    """How much less the log loss of rounds was that it had not seen, in nats."""
+    error: float
+    """Its standard error."""
+
+
+class CalibrateAsked(Ask, frozen=True):
+    """Options of a calibration."""
+
+    dry_run: bool = False
+    """Only say what would change."""
+
+
+class CalibrateFound(Ok, frozen=True):
+    """What a pool's results say of its predictions."""
+
+    pool: str
+    present: Calibrated | None
+    """Before; null: what is predicted is said."""
+    found: CalibrationFound | None
+    """Null with less than 300 rounds, and where predictions are the wrong way round."""
+    adopted: bool
+    """From now on this is said."""
 
 
 class ThetaFit(msgspec.Struct, frozen=True):
