@@ -59,8 +59,22 @@ def test_kills_deaths_assists_and_points_are_those_of_the_scoreboard(game: Game,
         (2, 0, 0, 2),
         (0, 0, 2, 1),
         (0, 2, 0, 0),
-        (0, 1, 0, 0),
+        (0, 0, 0, 0),
     ]
+
+
+def test_a_death_by_ones_own_hand_is_counted_apart(game: Game, daemon: Daemon, live: Sides) -> None:
+    (ann, _), (bob, cid) = live
+    game.command(cid, "kill")
+    play.kill(game, ann, bob)
+    game.teams.force_respawn(bob)
+    play.kill(game, bob, bob)  # by a rocket of their own
+    game.teams.force_respawn(bob)
+    play.kill(game, None, bob)  # by a fall
+    game.advance(1)
+    won(game)
+    counts = told(daemon, ann, bob, cid)
+    assert [(each["deaths"], each["suicides"]) for each in counts] == [(0, 0), (2, 1), (0, 1)]
 
 
 def test_a_round_counts_from_the_moment_it_went_live(game: Game, daemon: Daemon, live: Sides) -> None:

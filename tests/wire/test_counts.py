@@ -13,7 +13,7 @@ from equipoise.wire import decode_batch
 from equipoise.wire.people import MOST_COUNTED
 from tests.wire.samples import BLU, BOT, RED, ROUND, body
 
-DONE = {"kills": 7, "deaths": 4, "assists": 2, "points": 15, "classes": {"soldier": 20.5, "medic": 9.5}}
+DONE = {"kills": 7, "deaths": 4, "assists": 2, "points": 15, "suicides": 3, "classes": {"soldier": 20.5, "medic": 9.5}}
 
 
 def ended(counts: object, **fields: Any) -> Round:
@@ -27,7 +27,7 @@ def ended(counts: object, **fields: Any) -> Round:
 def test_counts_say_what_a_player_did_and_how_long_they_played_which_class() -> None:
     nobody, counted = (presence.counts for presence in ended(DONE).presences)
     assert nobody is None
-    assert counted == Counts(7, 4, 2, 15, {"soldier": 20.5, "medic": 9.5})
+    assert counted == Counts(7, 4, 2, 15, {"soldier": 20.5, "medic": 9.5}, 3)
     assert ended({}).presences[1].counts == Counts()
 
 
@@ -36,6 +36,7 @@ def test_counts_say_what_a_player_did_and_how_long_they_played_which_class() -> 
     [
         {"kills": MOST_COUNTED + 1},
         {"points": 2**53},
+        {"suicides": MOST_COUNTED + 1},
         {"classes": {"soldier": 31.1}},
         {"classes": {"soldier": 20, "medic": 20}},
     ],
@@ -48,7 +49,7 @@ def test_counts_that_cannot_be_are_not_known_and_the_round_stays(impossible: dic
 
 def test_a_class_that_this_version_does_not_know_is_ignored_as_any_field() -> None:
     round = ended({**DONE, "classes": {"civilian": 10, "spy": 20}})
-    assert round.presences[1].counts == Counts(7, 4, 2, 15, {"spy": 20.0})
+    assert round.presences[1].counts == Counts(7, 4, 2, 15, {"spy": 20.0}, 3)
 
 
 def test_squads_are_of_those_who_played() -> None:

@@ -37,11 +37,18 @@ RANGES: dict[str, tuple[float, float]] = {
     "charge": (0.0, 1.0),
     "from": SECONDS,
     "to": SECONDS,
-    **dict.fromkeys(("kills", "deaths", "assists", "points"), COUNT),
+    **dict.fromkeys(("kills", "deaths", "assists", "points", "suicides"), COUNT),
     **dict.fromkeys(ClassSeconds.__struct_fields__, SECONDS),
 }
 SPAN = {"side": "marines", "from": 0, "to": 1}
-DONE = {"kills": 1, "deaths": 1, "assists": 1, "points": 1, "classes": dict.fromkeys(ClassSeconds.__struct_fields__, 1)}
+DONE = {
+    "kills": 1,
+    "deaths": 1,
+    "assists": 1,
+    "points": 1,
+    "suicides": 1,
+    "classes": dict.fromkeys(ClassSeconds.__struct_fields__, 1),
+}
 NINTH = {"id": "9", "side": "marines", "spans": [SPAN], "counts": DONE}
 COMMANDED = {**ROUND, "game": "ns2", "players": [*ROUND["players"], NINTH]}
 BATCH = posted(

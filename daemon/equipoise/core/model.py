@@ -211,11 +211,14 @@ class Counts:
 
     kills: int = 0
     deaths: int = 0
+    """By others, or by the world."""
     assists: int = 0
     points: int = 0
     """The scoreboard's points."""
     classes: Mapping[str, float] = field(default_factory=dict)
     """Seconds as each class, in the game's words; classes that were not played are left out."""
+    suicides: int = 0
+    """Deaths by their own hand, beside `deaths`: who wants to seem weak can have as many as they like."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,6 +125,7 @@ class Counts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     assists: Count
     points: Count
     classes: dict[Text, Duration]
+    suicides: Count = 0
 
 
 class Participant(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):

@@ -36,7 +36,7 @@ _ROUND = {
             "side": "red",
             "seconds": {"red": 95.0},
             "fought": True,
-            "counts": {"kills": 2, "deaths": 0, "assists": 1, "points": 4, "classes": {"soldier": 95.0}},
+            "counts": {"kills": 2, "deaths": 0, "assists": 1, "points": 4, "classes": {"soldier": 95.0}, "suicides": 1},
         },
         {"id": BOB, "side": "blu", "seconds": {"blu": 95.0}, "fought": True},
     ],

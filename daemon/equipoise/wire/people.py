@@ -170,14 +170,15 @@ class CountsLine(msgspec.Struct, frozen=True):
     """The scoreboard's points."""
     classes: ClassSeconds = field(default_factory=ClassSeconds)
     """How long they played each class, dead or alive."""
+    suicides: Count = field(default_factory=Count)
 
     def counts(self) -> Counts:
         done = int(self.kills), int(self.deaths), int(self.assists), int(self.points)
-        return Counts(*done, self.classes.played())
+        return Counts(*done, self.classes.played(), int(self.suicides))
 
     def fault(self, seconds: float) -> str | None:
         """What cannot be of a player who was on a side for so long; None: nothing."""
-        for name in ("kills", "deaths", "assists", "points"):
+        for name in ("kills", "deaths", "assists", "points", "suicides"):
             if (number := getattr(self, name)) > MOST_COUNTED:
                 return f"{name} of one round are at most {MOST_COUNTED:,}, not {number:,}"
         played = sum(self.classes.played().values())

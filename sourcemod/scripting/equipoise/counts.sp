@@ -10,12 +10,13 @@ enum
 	Count_Deaths,
 	Count_Assists,
 	Count_Points,
+	Count_Suicides,
 	COUNTS
 };
 
 // As m_ScoreData (CTFPlayerScoringDataExclusive, tf_player_shared.cpp) and the protocol name them.
-static const char g_Props[][] = {"m_iKills", "m_iDeaths", "m_iKillAssists", "m_iPoints"};
-static const char g_Keys[][] = {"kills", "deaths", "assists", "points"};
+static const char g_Props[][] = {"m_iKills", "m_iDeaths", "m_iKillAssists", "m_iPoints", "m_iSuicides"};
+static const char g_Keys[][] = {"kills", "deaths", "assists", "points", "suicides"};
 
 // By TFClassType; the first is no class.
 #define CLASSES 10
@@ -85,7 +86,9 @@ JSONObject Counts_Object(const int counts[COUNTS], const float classes[CLASSES])
 	JSONObject json = new JSONObject();
 	for (int i = 0; i < COUNTS; i++)
 	{
-		json.SetInt(g_Keys[i], counts[i]);
+		// The game counts a death by one's own hand among both (CBasePlayer::Event_KilledOther, player.cpp).
+		int own = i == Count_Deaths ? counts[Count_Suicides] : 0;
+		json.SetInt(g_Keys[i], counts[i] > own ? counts[i] - own : 0);
 	}
 	JSONObject seconds = new JSONObject();
 	for (int i = 1; i < CLASSES; i++)

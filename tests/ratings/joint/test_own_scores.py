@@ -205,3 +205,29 @@ def test_an_offset_that_is_integrated_out_is_one_that_has_a_coordinate(rounds: i
     mean = cov @ both * scores.sum() / shown.noise**2
     variance = 1 / (1 / SPREAD**2 + precision[0])
     assert (variance, variance * shift[0]) == (pytest.approx(cov[0, 0], rel=1e-9), pytest.approx(mean[0], rel=1e-9))
+
+
+def test_who_hides_what_they_can_do_hardly_gets_better_mates() -> None:
+    """Three players do nothing that counts in their last 35 rounds, and win as often as before."""
+    played, _ = matches(300, told=0.5)
+    honest, lowered = rated(played), []
+    for player in PEOPLE[:3]:
+        hidden = list(played)
+        for number in [number for number, match in enumerate(played) if player in match.counts][-35:]:
+            match = played[number]
+            did = replace(match.counts[player], kills=0, assists=0, points=0)
+            hidden[number] = replace(match, counts={**match.counts, player: did})
+        lowered.append((honest.skill(player) - rated(hidden).skill(player)) / honest.params.scale / SPREAD)
+    assert sum(lowered) / 3 < 0.35  # 1.17 where scores count whatever results say
+    assert max(lowered) < 0.7
+
+
+def test_scores_that_say_less_than_results_do_lose_weight_and_those_that_say_more_do_not() -> None:
+    learnt = Learnt(SPREAD**2)
+    learnt.between[0, 0], learnt.within[0, 0], learnt.weights[0] = 0.25, 0.8, 0.4
+    total = np.array([[50.0 * rate, 0.0, 0.0, 0.0] for rate in (-3, -0.8, -0.6, 0, 3)])
+    told = learnt.lasting_rates(np.full(5, 50.0), total)
+    wins = np.full(5, 0.1), np.eye(5) * SPREAD**2 / 2
+    kept = learnt.believed(*told, wins)
+    assert kept[0] == 0
+    assert 0 < kept[1] < kept[2] <= kept[3] == kept[4] == 1

@@ -175,15 +175,16 @@ class OwnScores:
         precision = np.minimum(old, MOST_ABSORBED / np.diagonal(before.cov))
         shift = self.shift[numbers] * np.divide(precision, old, out=np.zeros(len(old)), where=old > 0)
         lasting, explained = mode.lasting_rates(numbers)
+        wins = before.without(precision, shift)
         if lasting.any():
-            mode.learnt.learn(before, (precision, shift), (lasting, explained), result)
+            mode.learnt.learn(before, wins, (lasting, explained), result)
         mode.take(numbers, played, before.row > 0)
         mode.refit()
-        self.precision[numbers], self.shift[numbers] = self._factors(numbers)
+        self.precision[numbers], self.shift[numbers] = self._factors(numbers, wins)
         return self.precision[numbers] - precision, self.shift[numbers] - shift
 
-    def _factors(self, numbers: Ints) -> tuple[Floats, Floats]:
-        """The factors of players' scores by the present maps.
+    def _factors(self, numbers: Ints, wins: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+        """The factors of players' scores by the present maps, as far as they are believed beside what `wins` say.
 
         Each player's is that of the mode that says most of them. The offset may be the same in all modes, so the sum
         would count it for noise that averages out.
@@ -192,9 +193,11 @@ class OwnScores:
         for name in sorted(self.modes):
             mode = self.modes[name]
             if mode.learnt.used:
-                found, towards = mode.learnt.factors(*mode.lasting_rates(numbers))
+                told = mode.lasting_rates(numbers)
+                found, towards = mode.learnt.factors(*told)
                 more = found > precision
-                precision[more], shift[more] = found[more], towards[more]
+                part = mode.learnt.believed(*told, wins)[more]
+                precision[more], shift[more] = part * found[more], part * towards[more]
         return precision, shift
 
     def forget(self, number: int) -> None:

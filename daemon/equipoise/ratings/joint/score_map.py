@@ -35,6 +35,8 @@ MOST_EXPLAINED = 0.7
 What scores leave is a difference of two numbers. Where these are nearly alike it is smaller than the error of either,
 and teams are called even that are not (docs/findings.md 13).
 """
+DOUBTED, REFUSED = 1.0, 2.5
+"""Standard deviations that scores say less than wins do, from which they lose weight, and where none is left."""
 GUESS = np.array([1.0, -1.0, 1.0, 1.0])
 """In what proportion rates count before any result: a start for the search, which has to predict results as any map."""
 GUESSED = 0.7
@@ -180,6 +182,19 @@ class Learnt:
         left = self._left(explained)
         return 1.0 / left - 1.0 / self.spread2, (lasting @ self.weights) / left
 
+    def believed(self, lasting: Floats, explained: Floats, wins: tuple[Floats, Floats]) -> Floats:
+        """Shape (n,): the part that scores weigh beside `wins`, means and covariance of what results alone say.
+
+        1, and less where they say much less of a player: who hides what they can do has better mates.
+        """
+        by_scores = 1.0 - self._left(explained) / self.spread2
+        by_wins = np.clip(1.0 - np.diagonal(wins[1]) / self.spread2, 0.0, 1.0)
+        # Of the difference of two estimates whose errors are independent but for the prior.
+        apart = np.sqrt(self.spread2 * (by_scores + by_wins - 2.0 * by_scores * by_wins))
+        less = np.divide(wins[0] - lasting @ self.weights, apart, out=np.zeros(len(apart)), where=apart > 0)
+        doubt = np.clip((less - DOUBTED) / (REFUSED - DOUBTED), 0.0, 1.0)
+        return np.asarray((1.0 - doubt**2) ** 2)
+
     def _left(self, explained: Floats) -> Floats:
         """Shape (n,): the variance of skill that scores leave."""
         found: Floats = self.spread2 - np.einsum("i,nij,j->n", self.weights, explained, self.weights)
@@ -202,12 +217,10 @@ class Learnt:
         own = np.maximum(0.0, self.shared / self.sides - 1.0)
         return np.asarray(own / (own + 1.0))
 
-    def learn(
-        self, before: Before, absorbed: tuple[Floats, Floats], told: tuple[Floats, Floats], result: Result
-    ) -> None:
-        """Learn from a result, with players' b̂ and `explained` before the round, and their absorbed factors."""
+    def learn(self, before: Before, wins: tuple[Floats, Floats], told: tuple[Floats, Floats], result: Result) -> None:
+        """Learn from a result, with what `wins` alone say of the players, and their b̂ and `explained` before it."""
         n = len(before.row)
-        alone, alone_cov = before.without(*absorbed)
+        alone, alone_cov = wins
         along = alone_cov @ before.row
         variance = float(before.row @ along)
         if not variance > 1e-12:

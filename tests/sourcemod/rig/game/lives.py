@@ -140,3 +140,5 @@ class Lives:
         if attacker is not None and attacker is not victim:
             attacker.props["m_iFrags"] = attacker.frags + 1
             self.game.teams.scoreboard.count(attacker, "m_iKills")
+        elif attacker is victim:  # CBasePlayer::Event_KilledOther (player.cpp); not a fall, whose attacker is the world
+            self.game.teams.scoreboard.count(victim, "m_iSuicides")
