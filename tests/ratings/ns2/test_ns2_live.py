@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
+import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +19,8 @@ from equipoise.ratings import fit
 from equipoise.ratings.ns2.formulas import POINTS
 from equipoise.ratings.ns2.system import NS2
 from equipoise.ratings.system import Match, Span
-from tests.daemons import EQUIPOISE
+from tests.daemons import EQUIPOISE, RealDaemon
+from tests.ratings.ns2.dense import most_probable
 from tests.ratings.ns2.posted import NS2Server, recovered, rounds_of
 from tests.ratings.ns2.simulated import World, simulated
 
@@ -179,3 +183,48 @@ def test_a_round_with_spans_that_cannot_have_been_played_is_refused_whole_and_th
     assert refused["error"]["path"] == "$.events[0].players[1].spans[1].from"
     server.play([good])
     assert [each["round"] for each in server.daemon.ask("rounds")["rounds"]] == [good["round"]]
+
+
+def at_this_time(hour: int, minute: int, second: int) -> str:
+    """A time zone, as POSIX writes it, in which it is this time of day now."""
+    now = time.gmtime()
+    behind = ((now.tm_hour - hour) * 60 + now.tm_min - minute) * 60 + now.tm_sec - second
+    minutes, seconds = divmod(abs(behind), 60)
+    return f"HERE{'-' if behind < 0 else '+'}{minutes // 60:02}:{minutes % 60:02}:{seconds:02}"
+
+
+def test_at_five_in_the_morning_a_pool_has_the_most_probable_skills_of_all_its_rounds(
+    server: NS2Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a dense Newton on the formulas of docs/ratings/ns2.md, which shares nothing with the daemon."""
+    rng = np.random.default_rng(5)
+    history = simulated(rng, World.drawn(rng, 12, NS2.create().params), 60, 3)
+    rounds = [each for each in rounds_of(history) if both_sides_play_it_from_start_to_end(each)]
+    server.play(rounds[:30])
+    command(server, "pool", "refit")  # so that the night's is not one that was missed
+    server.play(rounds[30:])
+    daemon = server.daemon
+    before = states(daemon)
+    daemon.stop()
+    monkeypatch.setenv("TZ", at_this_time(4, 59, 45))
+    daemon.start()
+    assert states(daemon) == before
+    until = time.monotonic() + 120
+    while (refit := daemon.ask("pools/main/refit")["refit"])["ended_at"] is None:
+        assert time.monotonic() < until
+        time.sleep(0.2)
+    assert refit["error"] is None
+    (line,) = daemon.ask("audit?limit=1")["audit"]
+    assert (line["who"], line["action"], line["after"]) == ("job", "refit", f"fit of {len(rounds)} rounds")
+    dense = most_probable([match_of(each) for each in rounds], NS2.create().params)
+    found = states(daemon)
+    assert found != before
+    for player, state in found.items():
+        expected = [dense.values[name, player] for name in "sox"]
+        assert [state[name] for name in ("skill", "offset", "commander")] == pytest.approx(expected, abs=1e-6)
+
+
+def states(daemon: RealDaemon) -> dict[str, Any]:
+    """What is stored of each player."""
+    with closing(sqlite3.connect(daemon.folder / "state" / "equipoise.db")) as db:
+        return {player: json.loads(state) for player, state in db.execute("SELECT id, state FROM players")}
