@@ -9,7 +9,7 @@ import pytest
 
 from equipoise.balancing import match_of
 from equipoise.core.effects import RecordRound
-from equipoise.core.model import Counts, PlayerId, Round, Side
+from equipoise.core.model import Counts, Mode, PlayerId, Role, Round, Side, Span
 from equipoise.core.participation import participants
 from equipoise.ratings import create
 from equipoise.ratings.system import System
@@ -76,3 +76,18 @@ def test_joint_standardises_the_rates_of_a_round_by_mode_and_class() -> None:
     assert standards.players == 3
     off: Any = rated(create("joint", scores=False), a_round(COUNTS))
     assert off.score_map() == ()
+
+
+def test_in_ns2_the_classes_are_the_roles_in_which_somebody_played() -> None:
+    spans = (
+        Span(Side.A, 0.0, 60.0, Role.COMMANDER),
+        Span(Side.A, 60.0, 70.0, Role.FIELD),
+        Span(Side.B, 80.0, 100.0, Role.FIELD),
+    )
+    ann = replace(presence(ANN, Side.A, 100.0), counts=Counts(3, 1, 0, 8), spans=spans)
+    cid = replace(presence(CID, Side.B, 100.0), spans=(Span(Side.B, 0.0, 100.0, Role.FIELD),))
+    round = finished("r1", Side.A, presences=(ann, cid), mode=Mode.NS2)
+    match = match_of(RecordRound(round, participants(round)))
+    assert match is not None
+    played = {"commander": 60.0, "marines": 10.0, "aliens": 20.0}
+    assert match.counts == {ANN: Counts(3, 1, 0, 8, played)}, "of Cid nothing is known"

@@ -41,6 +41,8 @@ class StoredRound:
     lineup: dict[str, str]
     spans: dict[str, list[Span]]
     """Of each participant."""
+    counts: dict[str, dict[str, int]]
+    """What they did."""
 
 
 class Evening:
@@ -125,7 +127,8 @@ class Evening:
             return [self._round(row, db) for row in rows]
 
     def _round(self, row: sqlite3.Row, db: sqlite3.Connection) -> StoredRound:
-        played = db.execute("SELECT player, spans FROM participants WHERE round = ?", (row["number"],))
+        played = db.execute("SELECT player, spans, counts FROM participants WHERE round = ?", (row["number"],))
+        played = played.fetchall()
         return StoredRound(
             SIDES[row["winner"]],
             row["seconds"],
@@ -133,6 +136,7 @@ class Evening:
             row["unrated"],
             {self.names.get(seat["id"], seat["id"]): SIDES[seat["side"]] for seat in json.loads(row["lineup"])},
             {self.names[one["player"]]: _spans(one["spans"]) for one in played},
+            {self.names[one["player"]]: json.loads(one["counts"]) for one in played},
         )
 
     def decisions(self, *kinds: str) -> list[Json]:

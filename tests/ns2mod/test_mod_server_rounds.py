@@ -50,6 +50,66 @@ def test_a_normal_start_is_reported_once_and_a_won_round_with_all_spans(scene: S
     assert len(event["lineup"]) == len(marines) + len(aliens)
 
 
+def counts(event: dict[str, Any]) -> dict[str, tuple[int, ...]]:
+    """By player: kills, deaths, assists and points."""
+    names = ("kills", "deaths", "assists", "points")
+    return {line["id"]: tuple(line["counts"][name] for name in names) for line in event["players"]}
+
+
+@pytest.mark.parametrize("reset", [True, False])
+def test_a_round_tells_what_its_players_did_in_it_whatever_the_game_does_to_its_scores(
+    scene: Start, reset: bool
+) -> None:
+    one = scene(switches={"scores_reset": reset})
+    marines, aliens = one.people()
+    marines[1].scores(kills=4, assists=2, points=9)  # in the warm-up nothing counts
+    one.commanded(marines, aliens)
+    one.game.start_round()
+    one.game.run(5)
+    marines[1].scores(kills=2, points=5)
+    marines[2].scores(assists=1, points=1)
+    aliens[1].dies()
+    one.game.run(8)
+    aliens[1].respawns()
+    aliens[1].becomes("Gorge")
+    marines[1].scores(kills=1, points=2)
+    aliens[1].dies()
+    one.game.run(3)
+    marines[2].disconnects()
+    one.game.run(3)
+    marines[2].reconnects()
+    one.game.run(1)
+    marines[2].moves()
+    one.game.join(marines[2], 1, force=True)
+    one.game.run(2)
+    marines[2].scores(kills=1, points=3)
+    late = one.game.connect(301, "late")
+    late.moves()
+    one.game.join(late, 2, force=True)
+    one.game.run(2)
+    late.scores(kills=1, points=1)
+    one.game.end_game(1)
+    one.game.run(12)
+    found = counts(one.daemon.last("round_ended"))
+    assert found["102"] == (3, 0, 0, 7)
+    assert found["103"] == (1, 0, 1, 4)
+    assert found["202"] == (0, 2, 0, 0)
+    assert found["301"] == (1, 0, 0, 1)
+    assert found["101"] == found["201"] == (0, 0, 0, 0)
+
+    for side, team in ((marines, 1), (aliens, 2)):
+        for client in side:
+            one.game.join(client, team, force=True)
+    one.commanded(marines, aliens)
+    one.game.start_round()
+    one.game.run(5)
+    marines[1].scores(kills=1, points=2)
+    one.game.end_game(2)
+    one.game.run(2)
+    found = counts(one.daemon.last("round_ended"))
+    assert (found["102"], found["202"]) == ((1, 0, 0, 2), (0, 0, 0, 0))
+
+
 def test_the_next_round_on_the_map_is_another_round(scene: Start) -> None:
     one = scene()
     marines, aliens = one.round()

@@ -176,3 +176,24 @@ def test_fields_that_a_script_sets_live_as_long_as_the_object(tmp_path: Path) ->
     assert game.execute("return Mine()") == ("client", "player", "userdata")
     ann.joins(1)
     assert game.execute("return Mine()") == ("client", None, "userdata")
+
+
+@pytest.mark.parametrize("reset", [True, False])
+def test_what_a_player_did_goes_with_them_from_entity_to_entity(reset: bool) -> None:
+    """ScoringMixin of SM20: nil before the first, nothing but deaths in the warm-up, and whether a start resets it."""
+    game = Game(switches={"scores_reset": reset}).boot()
+    ann, bob = game.connect(7, "Ann"), game.connect(8, "Bob")
+    ask = """local player = Server.GetClientById(1):GetControllingPlayer()
+        return player:GetKills(), player:GetAssistKills(), player:GetDeaths(), player:GetScore()"""
+    assert game.execute(ask) == (None, None, None, 0)
+    ann.joins(1)
+    bob.joins(2)
+    ann.scores(kills=1, assists=1, points=5)
+    ann.dies()
+    game.run(1)
+    assert game.execute(ask) == (0, 0, 1, 0)
+    game.start_without_pregame()
+    game.start_round()
+    ann.scores(kills=1, assists=1, points=5)
+    ann.becomes("Exo")
+    assert game.execute(ask) == (1, 1, 0 if reset else 1, 5)

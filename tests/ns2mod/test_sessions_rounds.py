@@ -52,10 +52,13 @@ def test_a_round_with_a_late_joiner_a_switch_a_leaver_a_reconnect_another_comman
     people["a"].leaves_chair()
     until(220)
     people["g"].commands()
+    people["b"].scores(kills=3, assists=1, points=12)
     until(300)
     evening.end(MARINES)
 
     (stored,) = evening.stored()
+    done = {"kills": 3, "deaths": 0, "assists": 1, "points": 12}
+    assert {name: stored.counts["b"][name] for name in done} == done
     assert (stored.winner, stored.partial, stored.unrated) == ("marines", False, None)
     assert abs(stored.seconds - 300) < 1
     assert stored.lineup == {

@@ -30,7 +30,18 @@ from equipoise.core.events import (
     SplitSolved,
     SwitchJudged,
 )
-from equipoise.core.model import Context, Entry, Participant, PlayerId, PlayerSummary, Side, Split
+from equipoise.core.model import (
+    NS2_SIDES,
+    Context,
+    Counts,
+    Entry,
+    Participant,
+    PlayerId,
+    PlayerSummary,
+    Role,
+    Side,
+    Split,
+)
 from equipoise.errors import SplitError
 from equipoise.ratings.system import Match, SkillContext, Span, System, ranks_of
 from equipoise.solver import Assignment, Pin, splits, transfer
@@ -201,7 +212,7 @@ def match_of(record: RecordRound) -> Match | None:
         fraction_played={each.id: _fraction_played(each, round.seconds) for each in record.participants},
         spans={each.id: tuple(map(_span, each.spans)) for each in record.participants if each.spans},
         squads=round.squads,
-        counts={each.id: each.counts for each in record.participants if each.counts},
+        counts={each.id: _counts(each) for each in record.participants if each.counts},
         quits=frozenset(presence.id for presence in round.presences if presence.left),
         map=round.map,
         mode=round.mode.value,
@@ -216,6 +227,18 @@ def _team(participants: Sequence[Participant], side: Side) -> tuple[PlayerId, ..
 def _span(span: core.Span) -> Span:
     """A span by its place among the match's teams, which are the sides in their order."""
     return Span(int(span.side is Side.B), span.start, span.end, span.role)
+
+
+def _counts(participant: Participant) -> Counts:
+    """What they did; in NS2 with the seconds in each role for classes: nobody kills from a commander's chair."""
+    counts = participant.counts or Counts()
+    if not participant.spans or counts.classes:
+        return counts
+    seconds: dict[str, float] = {}
+    for span in participant.spans:
+        name = NS2_SIDES[span.side is Side.B] if span.role is Role.FIELD else span.role.value
+        seconds[name] = seconds.get(name, 0.0) + span.end - span.start
+    return replace(counts, classes=seconds)
 
 
 def _fraction_played(participant: Participant, seconds: float) -> float:

@@ -41,7 +41,7 @@ local function LineupOf(players)
     return lineup
 end
 
--- The round `id` goes live at `clock` with `players`: id -> {team, role}, everybody who is connected.
+-- The round `id` goes live at `clock` with `players`: id -> {team, role, counts}, everybody who is connected.
 function Record.New(options)
     local record = setmetatable({
         id = options.id,
@@ -69,6 +69,16 @@ local function Close(person, time)
     end
 end
 
+-- What they did since they were looked at last. Fewer than then: the game began at 0 again, or they are here anew.
+local function Count(person, now)
+    local before = person.counted or now
+    for name, number in pairs(now) do
+        local last = before[name] or 0
+        person.done[name] = (person.done[name] or 0) + number - (number < last and 0 or last)
+    end
+    person.counted = now
+end
+
 -- `id` is on `team` in `role` ("field" by default, or as before on the same team) from now on. On any team but 1 and 2
 -- they play on no side.
 function Record:Enter(id, team, role, clock)
@@ -82,7 +92,7 @@ function Record:Enter(id, team, role, clock)
         if not side then
             return
         end
-        person = { id = id, spans = {} }
+        person = { id = id, spans = {}, done = {} }
         self.people[id] = person
     end
     person.left = false
@@ -120,10 +130,13 @@ function Record:Disconnect(id, clock)
     end
 end
 
--- Everybody who is connected: id -> {team, role}.
+-- Everybody who is connected: id -> {team, role, counts}. `counts` are those of the scoreboard.
 function Record:Look(snapshot, clock)
     for id, player in pairs(snapshot) do
         self:Enter(id, player.team, player.role or "field", clock)
+        if self.people[id] and player.counts then
+            Count(self.people[id], player.counts)
+        end
     end
     for id, person in pairs(self.people) do
         if not snapshot[id] and not person.left then
@@ -191,7 +204,8 @@ function Record:Finish(clock)
             table.remove(spans, Shortest(spans))
         end
         if #spans > 0 then
-            table.insert(players, { id = id, side = person.side, left = person.left, spans = spans })
+            table.insert(players, { id = id, side = person.side, left = person.left, spans = spans,
+                counts = next(person.done) and person.done or nil })
         end
         if open then
             person.open = { side = open.side, role = open.role, from = time }

@@ -127,6 +127,14 @@ class Client:
         """Killed: dead at once, a waiting spectator of the own team in the next frame."""
         self.game.machine.call("Slay", self.player)
 
+    def scores(self, kills: int = 0, assists: int = 0, points: int = 0) -> None:
+        """What the game credits this player with."""
+        for _ in range(kills):
+            self.game.machine.call("Credit", self.player, "AddKill")
+        for _ in range(assists):
+            self.game.machine.call("Credit", self.player, "AddAssistKill")
+        self.game.machine.call("Credit", self.player, "AddScore", points)
+
     def respawns(self) -> None:
         self.game.machine.call("RespawnNow", self.player)
 

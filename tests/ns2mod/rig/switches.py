@@ -33,6 +33,8 @@ class Switches:
     """Team2Won when team 1 won, as build 266 had it (2.7)."""
     draw_calls_endgame: bool = True
     """Two lost sides end by EndGame(nil); build 266 set the state without it (2.7)."""
+    scores_reset: bool = True
+    """Everybody's scores begin at 0 when a round starts (S15's SetGameState), or go on from round to round (2.6)."""
     pregame_seconds: float = 3.0
     """Length of PreGame; 3 and 5 were seen (11 #1)."""
     round_trip: float = 0.1

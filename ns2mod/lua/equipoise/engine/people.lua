@@ -8,6 +8,8 @@ People.__index = People
 
 local kSides = { "marines", "aliens" }
 local kAfkSeconds = 60
+-- What the scoreboard counts (ScoringMixin), by the protocol's names. Nil before the first.
+local kCounted = { kills = "GetKills", deaths = "GetDeaths", assists = "GetAssistKills", points = "GetScore" }
 
 -- `mod` is server.lua's.
 function People.New(mod)
@@ -92,6 +94,15 @@ function People:OfPlayer(player)
     return self:OfClient(player and Server.GetOwner(player))
 end
 
+local function Counts(player)
+    local counts = {}
+    for name, getter in pairs(kCounted) do
+        local number = player[getter] and player[getter](player) or 0
+        counts[name] = type(number) == "number" and math.max(0, math.floor(number)) or 0
+    end
+    return counts
+end
+
 -- In the middle of a replacement a client has no player: then what was seen last still holds.
 local function Read(person)
     local player = person.client:GetControllingPlayer()
@@ -103,6 +114,7 @@ local function Read(person)
     person.commander = player:isa("Commander")
     person.alive = player:GetIsAlive()
     person.name = player:GetName()
+    person.counts = not person.bot and Counts(player) or nil
     -- The game sets the time at any input. A client that still loads has none, and an AFK time of 0.
     local away = player:GetAFKTime()
     person.lived = person.lived or person.team ~= 0 or away > 0 or person.client.timeLastNotAFK ~= nil
@@ -121,7 +133,8 @@ function People:Snapshot()
                 self.mod.boundary:Report("reading a player", fault)
             end
             snapshot[person.id] = { team = person.team, human = not person.bot, commander = person.commander,
-                alive = person.alive, waiting = person.waiting, role = person.commander and "commander" or "field" }
+                alive = person.alive, waiting = person.waiting, role = person.commander and "commander" or "field",
+                counts = person.counts }
         end
     end
     return snapshot

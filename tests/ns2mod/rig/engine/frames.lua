@@ -94,6 +94,7 @@ CreateServerAdminCommand("Console_sv_switchteam", function(_, name, number)
 end, "moves a player")
 
 function Rig.Slay(player) player:Kill() end
+function Rig.Credit(player, method, ...) player[method](player, ...) end
 function Rig.RespawnNow(player) return Rig.Respawn(player:GetTeam(), player) end
 
 Rig.LinkClasses("Entity")

@@ -111,7 +111,7 @@ HookCommands()
 Event.Hook("ClientConnect", function(client)
     local fields = Rig.Fields(client)
     local player = Rig.CreateEntity("ReadyRoomPlayer",
-        { name = fields.name, alive = true, resources = 0, teamNumber = kTeamReadyRoom, score = 0, kills = 0 })
+        { name = fields.name, alive = true, resources = 0, teamNumber = kTeamReadyRoom, score = 0 })
     GetGamerules():OnEntityCreate(player)
     client:SetControllingPlayer(player)
     Rig.UpdateBots()

@@ -37,7 +37,26 @@ end
 function Player:OnProcessMove() end
 function Player:OnCommanderStructureLogin() end
 function Player:OnCommanderStructureLogout() end
-function Player:ResetScores() Rig.Fields(self).score = 0 end
+
+-- ns2_game.md SM20 (ScoringMixin): nil before the first of each; nothing but deaths counts in the warm-up.
+local kNoted = { "kills", "assistkills", "deaths" }
+function Player:GetKills() return Rig.Fields(self).kills end
+function Player:GetAssistKills() return Rig.Fields(self).assistkills end
+function Player:GetDeaths() return Rig.Fields(self).deaths end
+function Player:GetScore() return Rig.Fields(self).score end
+local function Add(player, name, number)
+    Rig.Fields(player)[name] = (Rig.Fields(player)[name] or 0) + number
+end
+local function IsWarmUp() return kGameState[GetGamerules():GetGameState()] == "WarmUp" end
+function Player:AddKill() if not IsWarmUp() then Add(self, "kills", 1) end end
+function Player:AddAssistKill() if not IsWarmUp() then Add(self, "assistkills", 1) end end
+function Player:AddScore(points) if not IsWarmUp() then Add(self, "score", points) end end
+function Player:AddDeaths() Add(self, "deaths", 1) end
+function Player:ResetScores()
+    local fields = Rig.Fields(self)
+    fields.score = 0
+    for _, name in ipairs(kNoted) do fields[name] = 0 end
+end
 function Player:Reset() end
 
 -- ns2_game.md 3.4 (S15, SWS): the new entity is created on the new team first, data is copied, the old entity is
@@ -47,7 +66,8 @@ function Player:Replace(className, teamNumber)
     local rules = GetGamerules()
     local client = Rig.OwnerOf(self)
     local fresh = Rig.CreateEntity(className, { name = old.name, alive = true, resources = old.resources,
-        teamNumber = teamNumber or old.teamNumber, score = old.score, kills = old.kills })
+        teamNumber = teamNumber or old.teamNumber, score = old.score or 0, kills = old.kills or 0,
+        assistkills = old.assistkills or 0, deaths = old.deaths or 0 })
     rules:OnEntityCreate(fresh)
     Rig.DestroyPlayer(self)
     if client then client:SetControllingPlayer(fresh) end
@@ -64,6 +84,7 @@ function Player:Kill()
     local fields = Rig.Fields(self)
     if not fields.alive then return end
     fields.alive = false
+    self:AddDeaths()
     GetGamerules():OnEntityKilled(self)
 end
 

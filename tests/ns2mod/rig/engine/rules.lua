@@ -81,6 +81,7 @@ function NS2Gamerules:SetGameState(state)
     if state == kGameState.Started then
         self.gameStartTime = Shared.GetTime()
         Rig.Fields(Rig.info).started_at = self.gameStartTime
+        if Rig.switches.scores_reset then Rig.EachPlayer(function(player) player:ResetScores() end) end
     end
     local won = state == kGameState.Team1Won or state == kGameState.Team2Won
     if won and Shared.GetTime() >= Rig.settings.map_minutes * 60 then
