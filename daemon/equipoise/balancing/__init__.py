@@ -144,16 +144,19 @@ def summaries_on(
     if context is None:
         return tuple(summaries)
     players = [summary.id for summary in summaries]
-    skills = zip(*on_both_sides(system, context, players), strict=True)
-    found = tuple(replace(each, side_skills=on) for each, on in zip(summaries, skills, strict=True))
+    skills = list(zip(*on_both_sides(system, context, players), strict=True))
+    rated: Sequence[tuple[float, float] | None] = [None] * len(players)
+    if shown is not None and shown is not system:
+        rated = list(zip(*on_both_sides(shown, context, players), strict=True))
+    deviations = [summary.deviation for summary in summaries]
     if system.correlated:
         # With it known, the session asks which side of a joiner becomes more even.
         asked = SkillContext(context.mode.value, context.map)
-        found = tuple(replace(each, deviation=system.deviation(each.id, asked)) for each in found)
-    if shown is None or shown is system:
-        return found
-    rated = zip(*on_both_sides(shown, context, players), strict=True)
-    return tuple(replace(each, rated_skills=on) for each, on in zip(found, rated, strict=True))
+        deviations = [system.deviation(player, asked) for player in players]
+    return tuple(
+        replace(each, side_skills=on, deviation=deviation, rated_skills=by_shown)
+        for each, on, deviation, by_shown in zip(summaries, skills, deviations, rated, strict=True)
+    )
 
 
 def _named(assignment: Assignment, entries: Sequence[Entry]) -> Split:
