@@ -208,6 +208,23 @@ async def test_another_spread_of_skill_ends_a_calibration(tmp_path: Path, made_u
 
 
 @in_loop
+async def test_a_fit_during_which_another_spread_was_learnt_is_not_adopted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fit(*_: object) -> CalibrationFound:
+        with closing(sqlite3.connect(tmp_path / "s.db", isolation_level=None)) as db:
+            db.execute("INSERT INTO edits VALUES (99, 'main', 1.0, 'job', 'spread', '{}', NULL)")
+        return FOUND
+
+    monkeypatch.setattr(fits, "calibration", fit)
+    async with opened(tmp_path, "joint") as pool:
+        await play(pool, 1)
+        with pytest.raises(StoreError, match="another spread of skill was learnt meanwhile"):
+            await Calibrations({"main": pool}, GivenClock()).calibrate(pool, "ann")
+        assert [edit.action for edit in await pool.store.calibrations("main")] == ["spread"]
+
+
+@in_loop
 async def test_a_pool_is_calibrated_once_a_week_and_one_that_cannot_be_stops_no_other(
     tmp_path: Path, made_up: list[CalibrationFit], monkeypatch: pytest.MonkeyPatch
 ) -> None:

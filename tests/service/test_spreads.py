@@ -191,7 +191,7 @@ async def test_a_process_that_dies_fails_the_job_and_nothing_else(
     monkeypatch.setattr(fits, "COMMAND", (sys.executable, "-c", ""))
     async with opened(tmp_path, "joint") as pool:
         job = Spreads({"main": pool}, GivenClock())
-        with pytest.raises(StoreError, match="pool main: the process that fits the spread of skill has died"):
+        with pytest.raises(StoreError, match="pool main: the process that learns from its rounds has died"):
             await job.run()
         assert await job.status(pool) == SpreadStatus(0.25, None, None, fixed=False)
 

@@ -135,7 +135,8 @@ def test_who_changes_side_or_comes_back_keeps_what_they_did(game: Game, daemon: 
     won(game)
     lines = {line["id"]: line for line in daemon.events("round_ended")[-1]["players"]}
     assert done(lines[str(gone.steamid)]["counts"]) == (2, 1, 0, 2)
-    assert done(lines[str(eve.steamid)]["counts"]) == (0, 1, 0, 0)
+    assert done(lines[str(eve.steamid)]["counts"]) == (0, 0, 0, 0)
+    assert lines[str(eve.steamid)]["counts"]["suicides"] == 1
     assert (lines[leaver]["left"], done(lines[leaver]["counts"])) == (True, (0, 2, 0, 0))
 
 

@@ -83,7 +83,6 @@ class Lives:
             return
         player.next_suicide = self.game.now + SUICIDE_PAUSE
         player.suicides += 1
-        self.game.teams.scoreboard.count(player, "m_iSuicides")
         self.kill(player, player, customkill=SUICIDE)
 
     def feign(self, spy: Player, attacker: Player) -> None:
