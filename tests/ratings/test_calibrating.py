@@ -10,7 +10,7 @@ import pytest
 from equipoise.core.model import PlayerId
 from equipoise.lab.histories import scores
 from equipoise.ratings.calibrating import LEAST, apply, fit, live, orientation, propose, running, surprises
-from equipoise.ratings.calibration import NONE
+from equipoise.ratings.calibration import NONE, Calibration
 from equipoise.ratings.history import Floats, History
 from equipoise.ratings.system import Match, ranks_of
 
@@ -147,6 +147,23 @@ def test_what_is_proposed_is_judged_by_matches_that_it_was_not_fitted_to() -> No
     worse = propose(predicted, history, turned)
     assert worse is not None
     assert not worse.is_better
+
+
+def test_none_is_proposed_where_the_present_one_is_worse_and_no_other_is_better() -> None:
+    predicted, history = planted(1000)
+    rng = np.random.default_rng(5)
+    as_predicted = (rng.random(1000) < predicted).astype(float)
+    once_right = Calibration(temperature=2.5)
+    off = propose(predicted, history, as_predicted, once_right)
+    assert off is not None
+    assert off.calibration == NONE
+    assert off.is_better
+    as_it_is = propose(predicted, history, as_predicted)
+    assert as_it_is is not None
+    assert not as_it_is.is_better
+    turned = propose(1 - predicted, history, as_predicted, Calibration(temperature=3.0))
+    assert turned is not None
+    assert turned.calibration == NONE
 
 
 def test_a_pool_with_few_matches_or_predictions_the_wrong_way_round_is_left_alone() -> None:

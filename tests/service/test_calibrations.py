@@ -208,6 +208,28 @@ async def test_another_spread_of_skill_ends_a_calibration(tmp_path: Path, made_u
 
 
 @in_loop
+async def test_a_calibration_that_has_become_worse_than_none_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = [FOUND, CalibrationFound(500, 1.0, {}, {}, 0.0, 0.0, 0.01, 0.004, True)]
+
+    async def fit(*_: object) -> CalibrationFound:
+        return answers.pop(0)
+
+    monkeypatch.setattr(fits, "calibration", fit)
+    async with opened(tmp_path) as pool:
+        job = Calibrations({"main": pool}, GivenClock(1_800_000_000.0))
+        await play(pool, 2)
+        await job.calibrate(pool, "ann")
+        assert (await job.status(pool)).present.temperature == 1.5
+        assert pool.balancing is not pool.system
+        await job.calibrate(pool, "ann")
+        assert (await job.status(pool)).adopted is None
+        assert pool.balancing is pool.system, "what it predicts is said as it is"
+        assert calibration_at(await pool.store.calibrations("main"), pool.system) == NONE
+
+
+@in_loop
 async def test_a_fit_during_which_another_spread_was_learnt_is_not_adopted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -72,7 +72,8 @@ def calibrate(client: Client, name: str, dry_run: bool, as_json: bool) -> None:
 
     Fitted to the last 5,000 rounds: a factor of the log-odds, and what sides and maps are worth. It is used if the last
     30 % of them are predicted better by a fit to those before, by two standard errors: better than without one, and
-    than by the present one. The daemon does it once a week. Ratings do not change. Exit code 1: it is not better.
+    than by the present one. The present one ends if predictions as they are have become better than it. The daemon
+    does it once a week. Ratings do not change. Exit code 1: it is not better.
     """
     answer = client.send("POST", "pools", name, "calibrate", body={"dry_run": dry_run})
     found = answer["found"]
@@ -87,11 +88,14 @@ def calibrate(client: Client, name: str, dry_run: bool, as_json: bool) -> None:
 
 
 def _show_calibration(found: dict[str, Any], present: dict[str, Any] | None) -> None:
-    _say("calibrated", f"{_described(found)}, by {found['rounds']:,} rounds")
-    for map, worth in sorted(found["maps"].items(), key=lambda one: -abs(one[1])):
-        _say("", f"{map} {worth:+.2f}")
     unseen = "of rounds that it had not seen"
-    _say("log loss", f"{-found['gain']:+.4f} ± {found['error']:.4f} against none, {unseen}")
+    if found["better"] and not found["error"]:
+        _say("calibrated", f"no longer: predictions as they are fit the last of {found['rounds']:,} rounds better")
+    else:
+        _say("calibrated", f"{_described(found)}, by {found['rounds']:,} rounds")
+        for map, worth in sorted(found["maps"].items(), key=lambda one: -abs(one[1])):
+            _say("", f"{map} {worth:+.2f}")
+        _say("log loss", f"{-found['gain']:+.4f} ± {found['error']:.4f} against none, {unseen}")
     if present is not None:
         _say("", f"{-found['gain_on_present']:+.4f} ± {found['error_on_present']:.4f} against the present one")
 

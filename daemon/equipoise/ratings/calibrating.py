@@ -42,7 +42,7 @@ class Proposal:
     """A calibration, and what it is worth on matches that it was not fitted to."""
 
     calibration: Calibration
-    """Fitted to all of the matches."""
+    """Fitted to all of the matches; `NONE` where predictions by themselves are better than what is said at present."""
     matches: int
     gain: Estimate
     """How much less the log loss of the last ones is than without any, nats per match, fitted to those before."""
@@ -51,10 +51,8 @@ class Proposal:
 
     @property
     def is_better(self) -> bool:
-        """Whether both gains are more than two standard errors."""
-        return all(
-            each.error is not None and each.value > SURE * each.error for each in (self.gain, self.gain_on_present)
-        )
+        """Whether it is better than the present one and, unless it is none, than none: by two standard errors each."""
+        return _is_sure(self.gain_on_present) and (self.calibration == NONE or _is_sure(self.gain))
 
 
 def apply(calibration: Calibration, predicted: Floats, history: History) -> Floats:
@@ -72,7 +70,8 @@ def apply(calibration: Calibration, predicted: Floats, history: History) -> Floa
 def propose(predicted: Floats, history: History, scores: Floats, present: Calibration = NONE) -> Proposal | None:
     """The calibration that a pool's last matches say; None where they are too few, or it would turn predictions round.
 
-    `predicted` is what the system says by itself, shape (m,).
+    It is `NONE` where the fit is no better and the present one, on the last matches, is surely worse than none: what
+    was true of a pool need not stay true. `predicted` is what the system says by itself, shape (m,).
     """
     return _proposal(_design(predicted, history), scores, history, present)
 
@@ -100,15 +99,23 @@ def _proposal(design: Floats, scores: Floats, history: History, present: Calibra
     if len(scores) < LEAST:
         return None
     seen = round(SEEN * len(scores))
+    bare, now = (
+        surprises(_logistic(design[seen:] @ _weights(each, history)), scores[seen:]) for each in (NONE, present)
+    )
     tried, whole = _fitted(design[:seen], scores[:seen], history), _fitted(design, scores, history)
-    if min(tried[0], whole[0]) <= SMALL:
-        return None
-    less = surprises(_logistic(design[seen:] @ tried), scores[seen:])
-    gains = [
-        mean((surprises(_logistic(design[seen:] @ _weights(other, history)), scores[seen:]) - less).tolist())
-        for other in (NONE, present)
-    ]
-    return Proposal(_named(whole, history), len(scores), *gains)
+    proposal = None
+    if min(tried[0], whole[0]) > SMALL:
+        fitted = surprises(_logistic(design[seen:] @ tried), scores[seen:])
+        gains = [mean((other - fitted).tolist()) for other in (bare, now)]
+        proposal = Proposal(_named(whole, history), len(scores), *gains)
+    if proposal is None or not proposal.is_better:
+        none = Proposal(NONE, len(scores), Estimate(0.0, 0.0), mean((now - bare).tolist()))
+        return none if none.is_better else proposal
+    return proposal
+
+
+def _is_sure(gain: Estimate) -> bool:
+    return gain.error is not None and gain.value > SURE * gain.error
 
 
 def fit(predicted: Floats, history: History, scores: Floats, start: int = 0) -> Calibration:

@@ -97,7 +97,8 @@ class CalibrationFound:
     error_on_present: float
     """Its standard error."""
     better: bool
-    """Both gains are more than two standard errors."""
+    """Both gains are more than two standard errors. Of no calibration (temperature 1, no sides, no maps), by which the
+    present one ends: the gain on the present one is, and the other gain is 0."""
 
 
 @dataclass(frozen=True, slots=True)
