@@ -13,8 +13,7 @@ import pytest
 from equipoise.balancing import answer, outlook
 from equipoise.core.asks import AskChance
 from equipoise.core.events import ChanceFound
-from equipoise.core.model import Context, Mode, PlayerId
-from equipoise.core.outlook import Outlook
+from equipoise.core.model import Context, Mode, Outlook, PlayerId
 from equipoise.core.rules import ScrambleRules
 from equipoise.ratings import SYSTEMS, create
 from equipoise.ratings.synelo.system import SynElo

@@ -11,8 +11,7 @@ import pytest
 
 from equipoise.balancing import outlook
 from equipoise.balancing.chances import match_to_come
-from equipoise.core.model import Context, Mode, PlayerId
-from equipoise.core.outlook import Outlook
+from equipoise.core.model import Context, Mode, Outlook, PlayerId
 from equipoise.ratings import create
 from equipoise.ratings.system import Match
 from tests.ratings.joint.reference import Reference

@@ -30,8 +30,7 @@ from equipoise.core.events import (
     SummariesLoaded,
     SwitchJudged,
 )
-from equipoise.core.model import Entry, PlayerId, PlayerSummary, Side, Split
-from equipoise.core.outlook import Outlook
+from equipoise.core.model import Entry, Outlook, PlayerId, PlayerSummary, Side, Split
 
 GIVEN_UP = 0.02
 """Unevenness that a scramble may give up to move people."""

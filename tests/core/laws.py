@@ -8,7 +8,6 @@ from dataclasses import replace
 from equipoise.core import events as e
 from equipoise.core.asks import Ask, AskMoves, Moment, Purpose
 from equipoise.core.autobalance import NO_DEADLINE, can_move
-from equipoise.core.ballot import Stage
 from equipoise.core.effects import (
     Assign,
     Cancel,
@@ -27,7 +26,7 @@ from equipoise.core.model import Mode, OrderId, PlayerId, Roster, Side, Split
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
-from equipoise.core.state import State
+from equipoise.core.state import Stage, State
 from tests.core.answerer import answer
 from tests.core.scripts import ids, roster_text
 

@@ -10,15 +10,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from equipoise.core import events as e
-from equipoise.core.ballot import Stage
 from equipoise.core.effects import Tell
 from equipoise.core.friends import present
-from equipoise.core.groups import groups
-from equipoise.core.memory import HEAVIEST_WISH, MOST_REMEMBERED
+from equipoise.core.memory import HEAVIEST_WISH, MOST_REMEMBERED, groups
 from equipoise.core.model import Mode, PlayerId
 from equipoise.core.rules import Rules, ScrambleRules, ShuffleRules, VoteRules
 from equipoise.core.session import Session
-from equipoise.core.wishes import terms
+from equipoise.core.shuffles import terms
+from equipoise.core.state import Stage
 from tests.core.scripts import command, hello, roster
 from tests.core.test_any_order import AnyServer, humans
 

@@ -10,8 +10,7 @@ from equipoise.core import events as e
 from equipoise.core.asks import AskSplit, Moment, Purpose
 from equipoise.core.bench import duel
 from equipoise.core.effects import Assign, Lock, LogDecision, Tell
-from equipoise.core.model import Context, Mode, PlayerId
-from equipoise.core.outlook import Outlook
+from equipoise.core.model import Context, Mode, Outlook, PlayerId
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from tests.core.game import Game

@@ -7,8 +7,7 @@ import pytest
 from equipoise.core import events as e
 from equipoise.core.asks import AskSplit, Moment
 from equipoise.core.effects import Assign, Effect, LogDecision, Say, Tell
-from equipoise.core.model import Mode, PlayerId
-from equipoise.core.outlook import Outlook
+from equipoise.core.model import Mode, Outlook, PlayerId
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session

@@ -9,8 +9,7 @@ import pytest
 from equipoise.core import events as e
 from equipoise.core.asks import AskMoves, AskSplit, Moment, Purpose
 from equipoise.core.effects import Assign, Cancel, LogDecision, LookUp, Move, Say, Tell
-from equipoise.core.model import Mode, OrderId
-from equipoise.core.outlook import Outlook
+from equipoise.core.model import Mode, OrderId, Outlook
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.session import Session
 from tests.core.answerer import answer

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from equipoise.core.effects import Effect, RecordRound, Tell
 from equipoise.core.friends import INVITATION_MINUTES, present
-from equipoise.core.groups import LARGEST_GROUP, groups, lawful
-from equipoise.core.memory import MOST_REMEMBERED, Memory
+from equipoise.core.memory import LARGEST_GROUP, MOST_REMEMBERED, Memory, groups, lawful
 from equipoise.core.model import STEAM_ID_BASE, Entry, Mode, PlayerId, Roster, Side
 from equipoise.core.phrases import Phrase, Text
 from tests.core.game import Game

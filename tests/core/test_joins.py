@@ -11,8 +11,7 @@ from equipoise.core.asks import AskSide, AskSwitch, LoadSummaries
 from equipoise.core.effects import Effect, Lock, LogDecision, Place, Tell
 from equipoise.core.joins import answer_switch, place_joiner
 from equipoise.core.memory import HeldSide
-from equipoise.core.model import MOST_PLAYERS, Entry, Mode, OrderId, PlayerId, PlayerSummary, Roster, Side
-from equipoise.core.outlook import Outlook
+from equipoise.core.model import MOST_PLAYERS, Entry, Mode, OrderId, Outlook, PlayerId, PlayerSummary, Roster, Side
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Triggers
 from equipoise.core.session import Session

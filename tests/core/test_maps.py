@@ -8,10 +8,9 @@ import pytest
 
 from equipoise.core import events as e
 from equipoise.core.effects import Assign, Lock, LookUp, Move, OpenVote, Place, RecordRound, Tell
-from equipoise.core.maps import DEFAULT_LEVELS, Level, MapLevel, level_of
 from equipoise.core.model import Mode, PlayerId
 from equipoise.core.phrases import Phrase, Text
-from equipoise.core.rules import Rules
+from equipoise.core.rules import DEFAULT_LEVELS, Level, MapLevel, Rules, level_of
 from equipoise.core.session import Session
 from tests.core.scripts import (
     A,

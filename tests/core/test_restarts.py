@@ -10,8 +10,7 @@ from equipoise.core import events as e
 from equipoise.core.asks import AskSplit, LoadSummaries
 from equipoise.core.effects import Assign, Ignored, Lock, LogDecision, RecordRound, Say
 from equipoise.core.memory import Benched, HeldSide, Memory
-from equipoise.core.model import Mode, OrderId, PlayerId, PlayerSummary
-from equipoise.core.outlook import Outlook
+from equipoise.core.model import Mode, OrderId, Outlook, PlayerId, PlayerSummary
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session

@@ -9,8 +9,7 @@ import pytest
 from equipoise.core import events as e
 from equipoise.core.asks import AskSplit, CacheSplits, Moment, Purpose
 from equipoise.core.effects import Assign, Effect, Lock, LogDecision, Say, Tell, Unlock
-from equipoise.core.model import Entry, Mode, OrderId, PlayerId, Split, SplitCache
-from equipoise.core.outlook import Outlook
+from equipoise.core.model import Entry, Mode, OrderId, Outlook, PlayerId, Split, SplitCache
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules, ScrambleRules
 from equipoise.core.session import Session

@@ -9,8 +9,7 @@ import pytest
 from equipoise.core import events as e
 from equipoise.core.asks import AskChance, AskSplit, Moment, Purpose
 from equipoise.core.effects import Assign, Effect, LogDecision, Say, Tell
-from equipoise.core.model import Mode, OrderId, Split
-from equipoise.core.outlook import Outlook
+from equipoise.core.model import Mode, OrderId, Outlook, Split
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session

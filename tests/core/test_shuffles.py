@@ -7,8 +7,7 @@ from dataclasses import replace
 from equipoise.core import events as e
 from equipoise.core.asks import AskSplit, CacheSplits, Moment, Purpose, ShuffleTerms
 from equipoise.core.effects import Assign, Effect, Lock, LogDecision, RecordRound, Say
-from equipoise.core.model import DueIf, Mode, OrderId, Roster, Split
-from equipoise.core.outlook import Outlook
+from equipoise.core.model import DueIf, Mode, OrderId, Outlook, Roster, Split
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session

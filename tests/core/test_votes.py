@@ -7,8 +7,7 @@ import pytest
 from equipoise.core import events as e
 from equipoise.core.asks import AskChance, AskSplit, Purpose
 from equipoise.core.effects import Cancel, Effect, Ignored, LogDecision, OpenVote, Say, Tell
-from equipoise.core.model import Mode, OrderId
-from equipoise.core.outlook import Outlook
+from equipoise.core.model import Mode, OrderId, Outlook
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules, Triggers
 from equipoise.core.session import Session

@@ -16,7 +16,7 @@ from equipoise.core.model import Mode, PlayerId, Roster, Side
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
-from equipoise.core.wishes import terms
+from equipoise.core.shuffles import terms
 from equipoise.wire.memory import Remembered, decode_memory, encode_memory
 from tests.core.game import Game
 from tests.core.scripts import A, B, begun, command, hello, ids, of, play, rules, seen, split

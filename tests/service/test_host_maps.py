@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from equipoise.core import events as e
-from equipoise.core.maps import Level
 from equipoise.core.model import Mode, RoundId
 from equipoise.core.phrases import Phrase, Text
-from equipoise.core.rules import Rules
+from equipoise.core.rules import Level, Rules
 from tests.hosts import SESSION, Rig, player, roster, round_of
 
 HERE = roster([1, 2, 3], [4, 5, 6])

@@ -9,7 +9,7 @@ from equipoise.core import events as e
 from equipoise.core.effects import OpenVote, Say, Tell
 from equipoise.core.model import Mode, OrderId, RoundId, Side
 from equipoise.core.phrases import Phrase, Text
-from equipoise.core.voices import VOICE_SECONDS
+from equipoise.core.state import VOICE_SECONDS
 from tests.hosts import Rig, played, player, roster
 
 HERE = roster([1, 2, 3], [4, 5, 6])

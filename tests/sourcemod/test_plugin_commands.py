@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.core.outlook import Outlook
+from equipoise.core.model import Outlook
 from equipoise.core.phrases import Phrase, with_chance
 from tests.sourcemod.answerer import Daemon, crowd, ids, obliging, seat, settle
 from tests.sourcemod.conftest import SCRIPTING

@@ -9,8 +9,7 @@ from operator import mul
 from statistics import NormalDist, fmean
 from typing import Any
 
-from equipoise.core.model import Context, Mode, PlayerId, Role, Side
-from equipoise.core.outlook import Outlook, interval
+from equipoise.core.model import Context, Mode, Outlook, PlayerId, Role, Side, interval
 from equipoise.ratings.calibration import Calibrated
 from equipoise.ratings.system import Covariance, Match, SkillContext, Span, System
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from equipoise.balancing.chances import chance, match_to_come, on_field, skills
 from equipoise.core.asks import AskSplit, ShuffleTerms
-from equipoise.core.model import Entry, PlayerId, Side, Split
-from equipoise.core.outlook import is_even
+from equipoise.core.model import Entry, PlayerId, Side, Split, is_even
 from equipoise.ratings.system import System
 from equipoise.solver import Assignment, Budget, Pin, greedy_swaps, shuffle
 

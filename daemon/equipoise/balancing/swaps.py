@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 from equipoise.balancing.chances import MEAN_WEIGHT, on_both_sides, variance
 from equipoise.balancing.means import NEXT_TO_JOIN, chance_at_equal_numbers, even_difference
 from equipoise.core.asks import AskSplit, SwapTerms
-from equipoise.core.model import PlayerId, Side, Split
-from equipoise.core.outlook import Outlook
+from equipoise.core.model import Outlook, PlayerId, Side, Split
 from equipoise.ratings.system import SkillContext, System
 
 LEAST_GAIN = 0.03

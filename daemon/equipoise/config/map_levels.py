@@ -6,7 +6,7 @@ import re
 from typing import get_args
 
 from equipoise.config.keys import written
-from equipoise.core.maps import Level
+from equipoise.core.rules import Level
 from equipoise.errors import ConfigError
 
 LONGEST_MAP = 128

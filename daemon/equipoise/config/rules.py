@@ -13,8 +13,8 @@ from equipoise.config.map_levels import read_levels
 from equipoise.config.reading import convert
 from equipoise.config.tables import Raw, Section
 from equipoise.config.triggers import line_of, read_triggers
-from equipoise.core.maps import DEFAULT_LEVELS
 from equipoise.core.rules import (
+    DEFAULT_LEVELS,
     DEFAULT_TRIGGERS,
     ArenaRules,
     AutobalanceRules,

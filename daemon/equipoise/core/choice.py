@@ -2,7 +2,7 @@
 
 An admin opens it, or enough players who ask for it. While it is open the choices are in `State.choice` alone: effects
 other than the answer to the player who chose depend on who has chosen at most, never on what. When the time is up, or
-all have chosen, a shuffle by `wishes.terms` is due at once: like any other it stays pending until it is carried out.
+all have chosen, a shuffle by `shuffles.terms` is due at once: like any other it stays pending until it is carried out.
 The choices are not remembered, so a restart of the daemon ends an open choice; `Memory.choosing` says that there was
 one.
 """
@@ -11,16 +11,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from equipoise.core import wishes
-from equipoise.core.ballot import Ballot, Stage
+from equipoise.core import shuffles
 from equipoise.core.bench import eligible_count
 from equipoise.core.effects import LogDecision, Say, Tell
 from equipoise.core.events import Commanded, Phase
 from equipoise.core.model import NS2_SIDES, PlayerId, Side
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.scrambles import at_once
-from equipoise.core.state import Effects, State
-from equipoise.core.voices import Voices
+from equipoise.core.state import Ballot, Effects, Stage, State, Voices
 from equipoise.core.votes import close, part
 
 RANDOM = "random"
@@ -116,8 +114,8 @@ def choose(state: State, event: Commanded, now: float) -> Effects:
         return (Tell(by, (Text(Phrase.CHOICE_NONE),)),)
     if by is None or not _plays(state, by):
         return (Tell(by, (Text(Phrase.PLAYING_ONLY),)),)
-    if len(words) == 1 and (words[0] in wishes.SIDES or words[0] == RANDOM):
-        state.choice = ballot.with_choice(by, wishes.SIDES.get(words[0]))
+    if len(words) == 1 and (words[0] in shuffles.SIDES or words[0] == RANDOM):
+        state.choice = ballot.with_choice(by, shuffles.SIDES.get(words[0]))
         return (Tell(by, (Text(Phrase.CHOICE_CHOSEN, words),)),)
     if words or by not in ballot.chosen:
         return (Tell(by, (Text(Phrase.CHOICE_USAGE),)),)

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from equipoise.core import autobalance, choice, friends, scrambles, votes, wishes
+from equipoise.core import autobalance, choice, friends, scrambles, shuffles, votes
 from equipoise.core.bench import eligible_count
 from equipoise.core.effects import LogDecision, LookUp, Say, Tell
 from equipoise.core.events import Commanded
 from equipoise.core.phrases import Phrase, Text, no_moves
-from equipoise.core.state import Effects, State
-from equipoise.core.voices import Voices
+from equipoise.core.state import Effects, State, Voices
 
 LOOK_UPS_FOR_ALL = frozenset(("rating", "rank", "top", "teams"))
 LOOK_UPS = LOOK_UPS_FOR_ALL | {"status", "why", "set", "reset"}
-_NS2 = {"prefer": wishes.obey, "friend": friends.obey, "choice": choice.obey, "choose": choice.choose}
+_NS2 = {"prefer": shuffles.prefer, "friend": friends.obey, "choice": choice.obey, "choose": choice.choose}
 PLAYERS_MAY = LOOK_UPS_FOR_ALL | _NS2.keys() | {"vote"}
 CHANGES = frozenset(("set", "reset", "scramble", "balance", "on", "off"))
 """Commands that `admin_commands = false` takes from admins in the game: the script's secret is then worth none of

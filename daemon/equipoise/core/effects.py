@@ -12,8 +12,7 @@ from typing import Literal
 
 from equipoise.core.asks import Ask, Moment, Purpose
 from equipoise.core.events import Commanded, Event, Phase
-from equipoise.core.model import OrderId, Participant, PlayerId, Round, Side, Split
-from equipoise.core.outlook import Outlook
+from equipoise.core.model import OrderId, Outlook, Participant, PlayerId, Round, Side, Split
 from equipoise.core.phrases import Text
 
 # Orders to the script.

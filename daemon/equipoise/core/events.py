@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from equipoise.core.asks import Ask, AskChance, AskMoves, AskSide, AskSplit, AskSwitch, CacheSplits
-from equipoise.core.model import Mode, OrderId, PlayerId, PlayerSummary, Roster, Round, RoundId, Side, Split
-from equipoise.core.outlook import Outlook
+from equipoise.core.model import Mode, OrderId, Outlook, PlayerId, PlayerSummary, Roster, Round, RoundId, Side, Split
 
 Stayed = Mapping[PlayerId, str]
 """Players whom an order names and who could not be moved, and why: a word as `Entry.held`."""

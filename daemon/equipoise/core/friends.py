@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from equipoise.core.effects import Tell
 from equipoise.core.events import Commanded
-from equipoise.core.groups import LARGEST_GROUP, groups
+from equipoise.core.memory import LARGEST_GROUP, groups
 from equipoise.core.model import STEAM_ID_BASE, PlayerId, Round
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.state import Effects, State

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from equipoise.core import shuffles, wishes
+from equipoise.core import shuffles
 from equipoise.core.asks import AskSide, AskSwitch, LoadSummaries
 from equipoise.core.effects import Ignored, LogDecision, Place, Tell
 from equipoise.core.events import Phase, SideFound, SideWanted, SwitchJudged
@@ -63,7 +63,7 @@ def side_wanted(state: State, event: SideWanted, now: float) -> Effects:
     """
     if state.map_level.level != "balance":
         return (Ignored(event, state.phase),)
-    wishes.asked(state, event)
+    shuffles.note_wish(state, event)
     pending = PendingJoin(event, now)
     missing = state.without_summary(event.id) if state.acts else ()
     if missing:

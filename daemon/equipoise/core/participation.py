@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from equipoise.core.effects import RecordRound
-from equipoise.core.maps import level_of
 from equipoise.core.model import MOST_PLAYERS, Mode, Participant, PlayerId, Presence, Round, Side, is_bot
 from equipoise.core.phrases import Phrase
-from equipoise.core.rules import Rules
+from equipoise.core.rules import Rules, level_of
 
 END_SECONDS = 0.5
 """Who played until so shortly before a round's end was there: NS2 ends it 0.75 s after a side lost its last player."""

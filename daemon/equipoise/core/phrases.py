@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from equipoise.core.outlook import Outlook
+from equipoise.core.model import Outlook
 
 
 class Phrase(Enum):

@@ -10,8 +10,13 @@ who come later wait. Only if teams have to be made again, because a candidate le
 take part too. All others who stand on a side, because they are late or have no class, go to the bench.
 
 Four purposes, in this order: arena's opening duel, a scramble that is due, in arena sides of equal size, so that
-players who sat out the last round come in, and the swaps of sides that are too uneven (`core.too_uneven`). NS2 has one
-of its own, the shuffle (`core.shuffles`).
+players who sat out the last round come in, and the swaps of sides that are too uneven. NS2 has one of its own, the
+shuffle (`core.shuffles`).
+
+Sides are too uneven where the win probability has run away between two rounds: as few players as possible change
+sides then. That is no scramble: streak, round count, voices, other players' locks and what is pending stay. It is
+decided at a round's start, when it is known who is here, so never after a map's last round; and never by the script
+alone.
 """
 
 from __future__ import annotations
@@ -19,8 +24,8 @@ from __future__ import annotations
 from dataclasses import replace
 from math import dist, inf, log, sqrt
 
-from equipoise.core import cached_splits, shuffles, too_uneven, wishes
-from equipoise.core.asks import AskSplit, Moment, Purpose
+from equipoise.core import fallback, shuffles
+from equipoise.core.asks import AskSplit, Moment, Purpose, SwapTerms
 from equipoise.core.bench import (
     bench_costs,
     eligible_count,
@@ -31,8 +36,7 @@ from equipoise.core.bench import (
 )
 from equipoise.core.effects import Assign, DecisionKind, LogDecision, Say, Tell, Unlock
 from equipoise.core.events import OrderDone, OrderFailed, Phase, ScrambledAlone, SplitSolved, Stayed
-from equipoise.core.model import Mode, OrderId, PlayerId, Side, Split, is_bot
-from equipoise.core.outlook import EVEN_CHANCES, is_even
+from equipoise.core.model import EVEN_CHANCES, Mode, OrderId, PlayerId, Side, Split, is_bot, is_even
 from equipoise.core.phrases import Phrase, Text, not_moved, percent, told, with_chance
 from equipoise.core.state import Effects, State
 
@@ -41,6 +45,12 @@ MAX_ATTEMPTS = 3
 
 LARGE_SIDE = 6
 """Players on a side from which on a due scramble moves two each way at least, below it one."""
+
+KNOWN_ROUNDS = 10
+"""Rated rounds after which a player is known: half of those on the sides have to be."""
+
+AGAIN = 2
+"""What it costs to move a player who was moved lately; another costs 1."""
 
 _KINDS: dict[Purpose, DecisionKind] = {
     Purpose.DUEL: "duel",
@@ -165,7 +175,7 @@ def _needed(state: State) -> tuple[Purpose, Text] | None:
         return Purpose.SCRAMBLE, state.memory.pending
     if state.arena and not _sides_are_equal(state):
         return Purpose.EQUAL_SIDES, Text(Phrase.REASON_EQUAL_SIDES)
-    return (Purpose.TOO_UNEVEN, Text(Phrase.REASON_TOO_UNEVEN)) if too_uneven.needed(state) else None
+    return (Purpose.TOO_UNEVEN, Text(Phrase.REASON_TOO_UNEVEN)) if _too_uneven(state) else None
 
 
 def _duels(state: State) -> bool:
@@ -185,6 +195,24 @@ def _sides_are_equal(state: State) -> bool:
     """The sides have their largest sizes, and no player sat out the last round and should come in."""
     roster = state.balanced_roster()
     return (state.teams_made or not waiting_players(roster)) and has_largest_sizes(roster)
+
+
+def _too_uneven(state: State) -> bool:
+    """Whether sides may be too uneven: nobody has looked at them in this freeze, and the players are known.
+
+    Sides that differ by two are uneven by their numbers: autobalance closes that gap when the round is live.
+    """
+    sizes = state.roster.sizes()
+    if abs(sizes[Side.A] - sizes[Side.B]) > 1:
+        return False
+    played = state.memory.tally.completed > 0 and not state.teams_made and state.even_version != state.version
+    return state.triggers.chance and played and state.enough_players and _known(state)
+
+
+def _known(state: State) -> bool:
+    there = [entry.id for side in Side for entry in state.roster.on(side) if not entry.bot]
+    rounds = [state.summaries[player].rounds for player in there if player in state.summaries]
+    return 2 * sum(each >= KNOWN_ROUNDS for each in rounds) >= len(there) > 0
 
 
 def ask(
@@ -224,9 +252,18 @@ def _question(state: State, purpose: Purpose, reason: Text) -> AskSplit:
         state.rules.scramble.tolerance if state.rules.arena.swaps or purpose is not Purpose.EQUAL_SIDES else inf,
         _must_play(state, purpose, sum(sizes) - sum(entry.stays for entry in entries)),
         each_way=_each_way(state, sizes) if purpose is Purpose.SCRAMBLE else 0,
-        terms=wishes.terms(state) if purpose is Purpose.SHUFFLE else None,
-        swaps=too_uneven.terms(state) if purpose is Purpose.TOO_UNEVEN else None,
+        terms=shuffles.terms(state) if purpose is Purpose.SHUFFLE else None,
+        swaps=_swap_terms(state) if purpose is Purpose.TOO_UNEVEN else None,
     )
+
+
+def _swap_terms(state: State) -> SwapTerms:
+    """Who may change side, what that costs, and which win probabilities are wanted."""
+    now, (low, high) = state.heard_at or 0.0, state.rules.scramble.fair_band
+    stay = {entry.id for entry in state.roster.entries if entry.stays or entry.immune}
+    costs = dict.fromkeys(state.lately_moved(now), AGAIN)
+    even = max(low, EVEN_CHANCES[0]), min(high, EVEN_CHANCES[1])
+    return SwapTerms((low, high), even, frozenset(stay | state.moved_twice(now)), costs)
 
 
 def _each_way(state: State, sizes: tuple[int, int]) -> int:
@@ -242,7 +279,7 @@ def _must_play(state: State, purpose: Purpose, places: int) -> frozenset[PlayerI
         waited = waiting_players(state.balanced_roster())
         # When most players waited, not all of them can play: then the bench costs alone decide.
         return waited if len(waited) <= places else frozenset()
-    return cached_splits.always_play(state) if purpose is Purpose.SCRAMBLE and places else frozenset()
+    return fallback.always_play(state) if purpose is Purpose.SCRAMBLE and places else frozenset()
 
 
 def solved(state: State, event: SplitSolved) -> Effects:
@@ -343,7 +380,7 @@ def not_solved(state: State, question: AskSplit) -> Effects:
     if question != state.asked:
         return ()
     state.asked = None
-    split = cached_splits.adapted(state) if question.purpose in _SCRAMBLES and _still_holds(state, question) else None
+    split = fallback.adapted(state) if question.purpose in _SCRAMBLES and _still_holds(state, question) else None
     if split is None:
         return _waits(state, question)
     return _order(state, SplitSolved(question, split, None, None, None))
@@ -362,13 +399,38 @@ def done(state: State, answer: OrderDone, now: float) -> Effects:
         state.hold(answer.stayed)
     split = event.split
     if event.ask.purpose is Purpose.TOO_UNEVEN:
-        return (*too_uneven.carried_out(state, event, split, now), *kept(answer.stayed, answer.order, said=True))
+        return (*_swapped(state, event, split, now), *kept(answer.stayed, answer.order, said=True))
     unlocked = _scrambled(state, split) if scrambled else ()
     locked = _make_teams(state, split, now)
     chosen = shuffles.done(state, event) if event.ask.purpose is Purpose.SHUFFLE else ()
     messages = (*_tell_bench(event), *(_tell_scramble(state, event) if scrambled else ()), *chosen)
     stayed = kept({**_held(event.ask), **answer.stayed}, answer.order, said=True)
     return (*unlocked, *locked, *messages, *stayed, *in_freeze(state))
+
+
+def _swapped(state: State, event: SplitSolved, split: Split, now: float) -> Effects:
+    """Those who changed side are locked there, as after a scramble, and count as moved; all players read who."""
+    before = {entry.id: entry.side for entry in event.ask.entries}
+    sides = {player: side for side in Side for player in (split.a if side is Side.A else split.b)}
+    moved = {player: side for player, side in sides.items() if before.get(player) is side.other}
+    for player in moved:
+        state.memory = state.memory.move(player, now)
+    state.place_split(split)
+    state.even_version = state.version
+    return (*state.lock(moved, now), *_said(state, event, tuple(moved)))
+
+
+_CHANGED = {2: Phrase.TOO_UNEVEN_TWO, 4: Phrase.TOO_UNEVEN_FOUR}
+
+
+def _said(state: State, event: SplitSolved, moved: tuple[PlayerId, ...]) -> Effects:
+    # Where somebody could not be moved, another line says who.
+    if event.before is None or len(moved) not in _CHANGED:
+        return ()
+    likely = Side.A if event.before.chance > 0.5 else Side.B
+    chance = event.before.chance if likely is Side.A else 1 - event.before.chance
+    names = (f"@{player}" for player in moved)
+    return (Say(Text(_CHANGED[len(moved)], (state.side_name(likely), percent(chance), *names))),)
 
 
 def _with_stayed(state: State, split: Split, stayed: Stayed) -> Split:
@@ -533,7 +595,7 @@ def alone(state: State, event: ScrambledAlone, now: float) -> Effects:
     unasked = Text(_ALONE.get(state.memory.mode, Phrase.REASON_WAITING_ENDED))
     log = LogDecision("alone", state.memory.pending or unasked, split=event.split)
     unlocked, locked = _scrambled(state, event.split), _make_teams(state, event.split, now)
-    return (log, *unlocked, *locked, *(wishes.shuffled(state, event.split) if state.ns2 else ()))
+    return (log, *unlocked, *locked, *(shuffles.shuffled(state, event.split) if state.ns2 else ()))
 
 
 def proposal(state: State, event: SplitSolved) -> list[Text]:

@@ -16,11 +16,10 @@ from typing import Any
 
 from equipoise.core import (
     autobalance,
-    cached_splits,
     choice,
     commands,
+    fallback,
     friends,
-    introductions,
     joins,
     scrambles,
     shuffles,
@@ -29,14 +28,18 @@ from equipoise.core import (
 from equipoise.core import events as e
 from equipoise.core.asks import AskChance, AskMoves, AskSide, AskSplit, AskSwitch, CacheSplits, LoadSummaries, Moment
 from equipoise.core.bench import waiting_players
-from equipoise.core.effects import Ignored, LogDecision, RecordRound, Say
+from equipoise.core.effects import Ignored, Lock, LogDecision, RecordRound, Say
 from equipoise.core.memory import Memory
 from equipoise.core.model import DueIf, Entry, Mode, Roster, Round, Side, SplitCache
 from equipoise.core.participation import recorded, spoiled, winners
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
-from equipoise.core.state import Effects, State
-from equipoise.core.triggers import Outcome, due, due_if
+from equipoise.core.state import Effects, State, Voices
+from equipoise.core.triggers import Outcome, Tally, due, due_if
+
+LATE_ROUNDS = 2
+"""Rounds taken as played when a script is loaded in the middle of an unknown map: it goes on with round 3's rules, so
+that the opening duel and round 2's scramble do not hit a running game."""
 
 
 class Session:
@@ -115,6 +118,60 @@ def _ignore(state: State, event: e.Event) -> Effects:
     return (Ignored(event, state.phase),)
 
 
+def _hello(state: State, event: e.Hello, now: float) -> Effects:
+    """Go by what the script says of its map, send it the locks that still hold, and ask for its roster."""
+    dropped = _enter_map(state, event)
+    spare = state.rules.autobalance.spare_minutes * 60
+    state.memory = state.memory.without_expired(now, spare)
+    state.known = True
+    state.enter(event.phase, event.at)
+    too_late = () if event.phase is e.Phase.FREEZE else scrambles.give_up(state, Moment.FREEZE)
+    state.waiting, state.inactive_reason = event.waiting, event.inactive_reason
+    state.wants = frozenset(("roster",)) if state.has_roster else frozenset()
+    # A script that was loaded anew knows no locks.
+    locks = tuple(
+        Lock(player, held.side, None if held.until is None else held.until - now)
+        for player, held in state.memory.locks.items()
+        if state.balances
+    )
+    return (*dropped, *too_late, *locks, *(scrambles.due_after_waiting(state) if event.due else ()))
+
+
+def _enter_map(state: State, event: e.Hello) -> Effects:
+    """Continue the remembered session, or begin a new one."""
+    old = state.memory
+    if event.session == old.session:
+        state.memory = replace(old, mode=event.mode)
+        return ()
+    if event.late and event.map == old.map:
+        state.memory = replace(old, session=event.session, mode=event.mode)
+        _forget_orders(state)
+        return ()
+    state.memory = old.next_map(event.session, event.map, event.mode)
+    if event.late:
+        state.memory = replace(state.memory, tally=Tally(completed=LATE_ROUNDS))
+    _forget_map(state)
+    return (LogDecision("dropped", old.pending),) if old.pending is not None else ()
+
+
+def _forget_map(state: State) -> None:
+    state.version += 1
+    state.roster, state.cache, state.asked_cache = Roster(), None, None
+    state.teams_made = False
+    state.close_round()
+    state.summaries.clear()
+    _forget_orders(state)
+
+
+def _forget_orders(state: State) -> None:
+    """Forget orders and questions: the script that had them was loaded anew."""
+    state.asked = state.asked_moves = state.gap_since = None
+    state.voices = state.choice_voices = Voices()
+    state.choice = None
+    for outstanding in (state.assigned, state.moves, state.pending_joins):
+        outstanding.clear()
+
+
 def _roster(state: State, event: e.RosterSeen, now: float) -> Effects:
     if not state.known:
         return _ignore(state, event)
@@ -123,7 +180,7 @@ def _roster(state: State, event: e.RosterSeen, now: float) -> Effects:
     state.no_moves, state.no_moves_logged = event.no_moves, state.no_moves_logged and event.no_moves == state.no_moves
     state.accept_roster(event.roster)
     empty = _last_human_left(state)
-    return (*empty, *scrambles.announce(state), *_seen(state, now), *cached_splits.ask_first(state))
+    return (*empty, *scrambles.announce(state), *_seen(state, now), *fallback.ask_first(state))
 
 
 def _last_human_left(state: State) -> Effects:
@@ -263,7 +320,7 @@ def _ended(state: State, event: e.RoundEnded, now: float) -> Effects:
         if state.waiting and not round.waiting:
             # A script that never says that waiting ended would get no order on this map.
             stopped = (*stopped, *_end_waiting(state))
-    return (record, *stopped, *_count(state, event), *cached_splits.ask(state), *scrambles.in_freeze(state))
+    return (record, *stopped, *_count(state, event), *fallback.ask(state), *scrambles.in_freeze(state))
 
 
 def _is_running(state: State, event: e.RoundEnded) -> bool:
@@ -351,7 +408,7 @@ def _not_solved(state: State, event: e.SolveFailed, now: float) -> Effects:
         case AskMoves():
             return autobalance.not_solved(state, event.ask)
         case CacheSplits():
-            return cached_splits.not_solved(state, event.ask)
+            return fallback.not_solved(state, event.ask)
         case AskSide() | AskSwitch():
             return joins.no_answer(state, event.ask, now)
         case LoadSummaries():
@@ -361,7 +418,7 @@ def _not_solved(state: State, event: e.SolveFailed, now: float) -> Effects:
 
 
 _RECEIVE: dict[type, Callable[[State, Any, float], Effects]] = {
-    e.Hello: introductions.hello,
+    e.Hello: _hello,
     e.RosterSeen: _roster,
     e.PlayerJoined: _joined,
     e.PlayerLeft: _left,
@@ -385,6 +442,6 @@ _RECEIVE: dict[type, Callable[[State, Any, float], Effects]] = {
     e.SideFound: joins.answered,
     e.SwitchJudged: joins.answered,
     e.ChanceFound: votes.chance_found,
-    e.SplitsCached: lambda state, event, now: cached_splits.keep(state, event),
+    e.SplitsCached: lambda state, event, now: fallback.keep(state, event),
     e.SolveFailed: _not_solved,
 }

@@ -4,17 +4,26 @@ A shuffle goes the way of a scramble (`core.scrambles`): it is asked for, ordere
 module holds what is different. A round start needs one even if none is due (`shuffle.at_round_start`). One that finds
 no player to move is over without an order. One that is carried out in a running round starts the round again, and all
 players read so first.
+
+A player's *wish* is the side that they last asked to join, or stated with a command. It weighs 1. A round that begins
+with the player on the other side, because a shuffle put them there, doubles the weight; a round on the wanted side sets
+it back. So the same players are not denied again and again. Several shuffles before one round count once, by the last
+of them.
 """
 
 from __future__ import annotations
 
-from equipoise.core import wishes
-from equipoise.core.asks import Moment, Purpose
-from equipoise.core.effects import Say
-from equipoise.core.events import Phase, SplitSolved
-from equipoise.core.model import DueIf, Side
+from collections.abc import Mapping
+from dataclasses import replace
+
+from equipoise.core import friends
+from equipoise.core.asks import Moment, Purpose, ShuffleTerms, Wish
+from equipoise.core.effects import Say, Tell
+from equipoise.core.events import Commanded, Phase, SideWanted, SplitSolved
+from equipoise.core.memory import HEAVIEST_WISH, WantedSide
+from equipoise.core.model import NS2_SIDES, DueIf, PlayerId, Side, Split
 from equipoise.core.phrases import Phrase, Text
-from equipoise.core.state import Effects, State
+from equipoise.core.state import Effects, Stage, State
 
 
 def needed(state: State) -> tuple[Purpose, Text] | None:
@@ -50,7 +59,7 @@ def in_time(state: State, moment: Moment) -> bool:
 def without_moves(state: State, event: SplitSolved) -> Effects:
     """No player has to move: this freeze needs no other shuffle of the same players, and wishes are weighed anew."""
     state.even_version = state.version
-    return wishes.shuffled(state, event.split)
+    return shuffled(state, event.split)
 
 
 def first(state: State, moment: Moment) -> Effects:
@@ -62,10 +71,123 @@ def first(state: State, moment: Moment) -> Effects:
 def done(state: State, event: SplitSolved) -> Effects:
     """A shuffle was carried out: count its moves, and weigh the wishes anew."""
     state.shuffle_moves += changed_side(event)
-    return wishes.shuffled(state, event.split)
+    return shuffled(state, event.split)
 
 
 def changed_side(event: SplitSolved) -> int:
     """The number of players who changed side; joiners who were placed did not."""
     placed = {entry.id for entry in event.ask.entries if entry.side is None}
     return sum(player not in placed for player in event.moved())
+
+
+SIDES = dict(zip(NS2_SIDES, Side, strict=True))
+"""The words for sides in commands."""
+
+
+def note_wish(state: State, event: SideWanted) -> None:
+    """Note the side that a player asks to join, unless a round runs: there they go where there is room.
+
+    What they stated stays.
+    """
+    known = state.memory.wishes.get(event.id)
+    if not state.ns2 or state.phase is Phase.RUNNING or (known is not None and known.stated):
+        return
+    wanted = None if event.side is None else WantedSide(event.side, stated=False)
+    if wanted != known:
+        state.memory = state.memory.want(event.id, wanted)
+
+
+def prefer(state: State, event: Commanded, now: float) -> Effects:
+    """`prefer`: show the wish; `prefer none`: forget it; `prefer marines` or `prefer aliens`: note it."""
+    by, words = event.by, tuple(word.casefold() for word in event.words[1:])
+    if by is None:
+        return (Tell(by, (Text(Phrase.PLAYING_ONLY),)),)
+    if words == ("none",):
+        state.memory = state.memory.want(by, None)
+    elif len(words) == 1 and words[0] in SIDES:
+        state.memory = state.memory.want(by, WantedSide(SIDES[words[0]], stated=True))
+    elif words:
+        return (Tell(by, (Text(Phrase.WISH_USAGE),)),)
+    return (Tell(by, (_shown(state, by), Text(Phrase.WISH_USAGE))[: 1 if words else 2]),)
+
+
+def _shown(state: State, player: PlayerId) -> Text:
+    wanted = state.memory.wishes.get(player)
+    if wanted is None:
+        return Text(Phrase.WISH_NONE)
+    phrase = Phrase.WISH_STATED if wanted.stated else Phrase.WISH_ASKED
+    return Text(phrase, (state.side_name(wanted.side), str(state.memory.weights.get(player, 1))))
+
+
+def terms(state: State) -> ShuffleTerms:
+    """What a shuffle of the players who are here is chosen by."""
+    rules, ballot = state.rules.shuffle, state.choice
+    if ballot is None or ballot.stage is Stage.OPEN:
+        wanted = {player: wish.side for player, wish in state.memory.wishes.items()}
+        return ShuffleTerms(
+            rules.fair_band,
+            _most_moves(state),
+            groups=friends.present(state),
+            wishes=_weighed(state, wanted),
+            greedy=rules.method == "greedy",
+        )
+    stated = {player: wish.side for player, wish in state.memory.wishes.items() if wish.stated}
+    wanted = {player: side for player, side in stated.items() if player not in ballot.chosen} | ballot.wished()
+    eligible = frozenset(entry.id for entry in state.balanced_roster().eligible())
+    first = ballot.stage is Stage.CLOSED
+    return ShuffleTerms(
+        rules.fair_band,
+        # Where all players say anew what they want, staying is worth nothing.
+        None if first else _most_moves(state),
+        moves_count=not first,
+        groups=friends.present(state),
+        wishes=_weighed(state, wanted),
+        spread_evenly=eligible.intersection(state.memory.winners),
+    )
+
+
+def _most_moves(state: State) -> int | None:
+    """The most players who may change side; None: however many.
+
+    After a shuffle that was asked for, the one before the round may only add what the first left over: together they
+    move no more players than one. Each that is asked for has the whole number.
+    """
+    most = state.rules.shuffle.max_moves
+    if not most:
+        return None
+    unasked = state.phase is Phase.FREEZE and state.memory.pending is None
+    return max(0, most - state.shuffle_moves) if unasked else most
+
+
+def _weighed(state: State, wanted: Mapping[PlayerId, Side]) -> dict[PlayerId, Wish]:
+    """The wishes that a split can grant. A commander keeps their side whatever they want, and is denied nothing."""
+    weights = _weights(state)
+    eligible = (entry.id for entry in state.balanced_roster().eligible() if not entry.commander)
+    return {player: Wish(wanted[player], weights.get(player, 1)) for player in eligible if player in wanted}
+
+
+def _weights(state: State) -> Mapping[PlayerId, int]:
+    """What wishes weigh in the shuffles before one round."""
+    return state.memory.weights if state.weights_before is None else state.weights_before
+
+
+def shuffled(state: State, split: Split) -> Effects:
+    """A shuffle was carried out, or moved no player: weigh the wishes anew, and announce how a team choice went."""
+    wishes, weights = terms(state).wishes, dict(_weights(state))
+    state.weights_before = _weights(state)
+    for player, wish in wishes.items():
+        weight = weights.pop(player, 1)
+        if split.side_of(player) is wish.side.other:
+            weights[player] = min(HEAVIEST_WISH, 2 * weight)
+    state.memory = state.memory.weigh(weights)
+    return _announce(state, split)
+
+
+def _announce(state: State, split: Split) -> Effects:
+    ballot = state.choice
+    if ballot is None or ballot.stage is not Stage.CLOSED:
+        return ()
+    state.choice = replace(ballot, stage=Stage.APPLIED)
+    wished = {player: side for player, side in ballot.wished().items() if split.side_of(player) is not None}
+    granted = sum(split.side_of(player) is side for player, side in wished.items())
+    return (Say(Text(Phrase.CHOICE_RESULT, (str(granted), str(len(wished))))),) if wished else ()

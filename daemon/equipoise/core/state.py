@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from typing import Literal
 
 from equipoise.core.asks import AskMoves, AskSide, AskSplit, AskSwitch, CacheSplits
-from equipoise.core.ballot import Ballot, Stage
 from equipoise.core.bench import eligible_count
 from equipoise.core.effects import Effect, Lock, Move
 from equipoise.core.events import Phase, SideWanted, SplitSolved, Stayed
-from equipoise.core.maps import MapLevel, level_of
 from equipoise.core.memory import MOVED_SECONDS, HeldSide, Memory
 from equipoise.core.model import (
     MOST_PLAYERS,
@@ -30,8 +29,74 @@ from equipoise.core.model import (
     SplitCache,
 )
 from equipoise.core.phrases import Phrase, Text
-from equipoise.core.rules import Rules, Triggers
-from equipoise.core.voices import Voices
+from equipoise.core.rules import MapLevel, Rules, Triggers, level_of
+
+
+class Stage(Enum):
+    """How far a secret team choice is."""
+
+    OPEN = "open"
+    """Players choose; what they chose is secret."""
+    CLOSED = "closed"
+    """The shuffle is due, and the choices are its wishes."""
+    APPLIED = "applied"
+    """The teams were made. Until the round goes live, other shuffles keep to what was chosen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ballot:
+    """One secret team choice."""
+
+    ends_at: float
+    """When it closes at the latest, on the session's clock."""
+    stage: Stage = Stage.OPEN
+    chosen: Mapping[PlayerId, Side | None] = field(default_factory=dict)
+    """None: either side."""
+
+    def with_choice(self, player: PlayerId, side: Side | None) -> Ballot:
+        """The latest choice of a player counts."""
+        return replace(self, chosen={**self.chosen, player: side})
+
+    def of(self, roster: Roster) -> Ballot:
+        """The choices of players who are still here."""
+        return replace(self, chosen={one: side for one, side in self.chosen.items() if roster.get(one) is not None})
+
+    def wished(self) -> dict[PlayerId, Side]:
+        """The players who chose a side."""
+        return {player: side for player, side in self.chosen.items() if side is not None}
+
+
+VOICE_SECONDS = 300.0
+"""How long a player's wish for a vote counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Voices:
+    """The players who have asked for a vote, until one has a result; times are the session's `now`."""
+
+    asked_at: Mapping[PlayerId, float] = field(default_factory=dict)
+    order: OrderId | None = None
+    """The vote that runs; None while none does."""
+    opened_at: float = 0.0
+    """When it was ordered."""
+
+    def with_voice(self, player: PlayerId, now: float) -> Voices:
+        """One more voice, or the same again; those that are too old are dropped.
+
+        >>> ann, bob = PlayerId("ann"), PlayerId("bob")
+        >>> list(Voices().with_voice(ann, 0.0).with_voice(bob, 300.0).asked_at)
+        ['bob']
+        """
+        return replace(self, asked_at={**self.lasting(now), player: now})
+
+    def lasting(self, now: float) -> Mapping[PlayerId, float]:
+        """The voices that are not too old."""
+        return {one: at for one, at in self.asked_at.items() if now - at < VOICE_SECONDS}
+
+    def of(self, roster: Roster) -> Voices:
+        """The voices of players who are still here."""
+        return replace(self, asked_at={one: at for one, at in self.asked_at.items() if roster.get(one) is not None})
+
 
 Effects = tuple[Effect, ...]
 

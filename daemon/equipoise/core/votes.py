@@ -25,8 +25,7 @@ from equipoise.core.events import ChanceFound, Phase, VoteEnded
 from equipoise.core.model import OrderId, PlayerId, Side
 from equipoise.core.phrases import Phrase, Text, told
 from equipoise.core.scrambles import at_once, in_freeze, make_due, may_be_at_once
-from equipoise.core.state import Effects, State
-from equipoise.core.voices import Voices
+from equipoise.core.state import Effects, State, Voices
 
 OVERDUE_SECONDS = 30.0
 """How long after its end a vote's result may take: a script repeats what was not answered."""

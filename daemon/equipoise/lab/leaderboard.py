@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.core.model import PlayerId, PlayerSummary
-from equipoise.core.outlook import interval
+from equipoise.core.model import PlayerId, PlayerSummary, interval
 from equipoise.errors import RatingError
 from equipoise.ratings.history import History
 from equipoise.ratings.system import System

@@ -24,8 +24,7 @@ from typing import Any
 
 from equipoise.core.effects import Order
 from equipoise.core.events import Commanded, Heartbeat
-from equipoise.core.model import PlayerId, ServerId, Side, SplitCache
-from equipoise.core.outlook import Outlook
+from equipoise.core.model import Outlook, PlayerId, ServerId, Side, SplitCache
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
 from equipoise.errors import ScriptError

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from equipoise.balancing.chances import NO_PLAYERS, outlook
-from equipoise.core.model import Context, PlayerId
-from equipoise.core.outlook import Outlook
+from equipoise.core.model import Context, Outlook, PlayerId
 from equipoise.service.pool import Pool
 
 

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 from equipoise.balancing import skills
 from equipoise.core.events import Phase, SplitSolved
-from equipoise.core.maps import Level
-from equipoise.core.model import Mode, PlayerId, ServerId, Side
-from equipoise.core.outlook import Outlook
+from equipoise.core.model import Mode, Outlook, PlayerId, ServerId, Side
 from equipoise.core.phrases import Text
+from equipoise.core.rules import Level
 from equipoise.core.session import Session
 from equipoise.service.pool import Pool
 from equipoise.service.unserved import RefusedBatch, StaleScript

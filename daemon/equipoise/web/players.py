@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from equipoise.core.model import PlayerId, PlayerSummary
-from equipoise.core.outlook import interval
+from equipoise.core.model import PlayerId, PlayerSummary, interval
 from equipoise.errors import StoreError
 from equipoise.service.pool import Pool
 from equipoise.store.listings import Record

@@ -12,8 +12,7 @@ from typing import Any
 import msgspec
 
 from equipoise.balancing import chance
-from equipoise.core.model import Context
-from equipoise.core.outlook import is_even
+from equipoise.core.model import Context, is_even
 from equipoise.ratings.groups import Seat, groups
 from equipoise.ratings.quality import Pair, assess, difference, fit_scale, rounds_missing
 from equipoise.service.pool import Pool

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from equipoise.balancing.chances import outlook_of
-from equipoise.core.model import PlayerId, Side
-from equipoise.core.outlook import Outlook
+from equipoise.core.model import Outlook, PlayerId, Side
 from equipoise.errors import ScriptError, SplitError
 from equipoise.ratings.system import Covariance, Match
 from equipoise.service.pool import Pool

@@ -35,7 +35,7 @@ Wanted = SideWord | Literal["any"]
 
 InactiveReason = Literal["", "mvm", "tournament", "training", "mannpower", "hell", "shuffle", "damaged"]
 """What a script finds in the game's own rules, and NS2's also in other mods: `shuffle` is one that shuffles teams
-itself, `damaged` that files of the script are cut. Maps by name are the daemon's (`core.maps`)."""
+itself, `damaged` that files of the script are cut. Maps by name are the daemon's (`core.rules`)."""
 
 
 class Hello(ScriptEvent, frozen=True, tag="hello", kw_only=True):

@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from equipoise.core.maps import Level
+from equipoise.core.rules import Level
 from equipoise.wire.values import RoundStatus
 
 

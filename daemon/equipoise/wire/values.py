@@ -8,9 +8,9 @@ from typing import Literal
 
 from equipoise.core.effects import Order
 from equipoise.core.events import ScriptEvent
-from equipoise.core.maps import Level
 from equipoise.core.model import DueIf, PlayerId, PlayerSummary, RoundId, ServerId, SplitCache
 from equipoise.core.phrases import Text
+from equipoise.core.rules import Level
 
 RoundStatus = Literal["stored", "kept"]
 """In the database, or in the ring's file and waiting for the database."""

@@ -31,8 +31,7 @@ from equipoise.core.effects import (
     Tell,
     Unlock,
 )
-from equipoise.core.model import Counts, OrderId, PlayerId, ServerId, Side
-from equipoise.core.outlook import Outlook
+from equipoise.core.model import Counts, OrderId, Outlook, PlayerId, ServerId, Side
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
 from equipoise.lab.simulation.fairness import Moved, Scrambled

@@ -17,8 +17,7 @@ from itertools import combinations, groupby
 from statistics import fmean, pstdev
 from typing import NamedTuple
 
-from equipoise.core.model import PlayerId, Side
-from equipoise.core.outlook import is_even
+from equipoise.core.model import PlayerId, Side, is_even
 
 LIMITS = (0.60, 0.65, 0.70)
 RUN = 3

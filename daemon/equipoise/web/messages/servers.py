@@ -6,8 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from equipoise.core.model import PlayerId
-from equipoise.core.outlook import Outlook
+from equipoise.core.model import Outlook, PlayerId
 from equipoise.game.port import PeerStatus
 from equipoise.service.reloads import ConfigurationStatus
 from equipoise.service.scheduler import JobStatus
