@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import FrameType
@@ -22,8 +23,10 @@ from bench.scripts import BOOT, hello, roster, round_ended
 from equipoise import app, config
 
 OURS = str(Path(equipoise.__file__).parent)
-BEHIND_SECONDS = 0.3
+BEHIND_SECONDS = 0.6
 """Seconds to wait until the work that follows a reply is done."""
+BESIDE = {"service/loop_watch.py", "service/repeats.py"}
+"""A thread that looks at the event loop all the time, and its log lines: no part of any story."""
 TARGET = "round end: 12 frames"
 CONFIG = """
 [web]
@@ -38,33 +41,37 @@ secret_file = "secret"
 SCRAMBLE = {"kind": "command", "words": ["scramble", "next"], "by": "", "admin": True}
 
 
-class Calls:
+@dataclass
+class Story:
+    """What one request enters."""
+
+    calls: int = 0
+    files: set[str] = field(default_factory=set)
+    """Paths within the package."""
+    deepest: tuple[str, ...] = ()
+    """Names of the deepest stack's functions, outermost first."""
+
+
+class Profile:
     """Counts every call of a function of ours while it is the profile function of all threads."""
 
     def __init__(self) -> None:
-        self.counting = False
-        self.start()
+        self.story: Story | None = None
+        """None: nothing is counted."""
 
-    def start(self) -> None:
-        """Reset all counts to 0."""
-        self.count = 0
-        self.files: set[str] = set()
-        self.deepest: list[str] = []
-        """Names of the deepest stack's functions, outermost first."""
-
-    def seen(self, frame: FrameType, event: str, argument: object) -> None:
+    def __call__(self, frame: FrameType, event: str, argument: object) -> None:
         """Count a call; the signature is that of `sys.setprofile`."""
-        if not self.counting or event != "call" or not frame.f_code.co_filename.startswith(OURS):
+        story = self.story
+        if story is None or event != "call" or not frame.f_code.co_filename.startswith(OURS):
             return
-        self.count += 1
-        self.files.add(frame.f_code.co_filename)
+        file = str(Path(frame.f_code.co_filename).relative_to(OURS))
+        if file in BESIDE:
+            return
+        story.calls += 1
+        story.files.add(file)
         stack = list(_stack(frame))
-        if len(stack) > len(self.deepest):
-            self.deepest = [each.f_code.co_qualname for each in reversed(stack)]
-
-    def row(self, name: str) -> str:
-        """The counts since `start` as a row of the printed table."""
-        return f"{name:10} {self.count:6} calls {len(self.files):4} files   depth {len(self.deepest):3}"
+        if len(stack) > len(story.deepest):
+            story.deepest = tuple(each.f_code.co_qualname for each in reversed(stack))
 
 
 def _stack(frame: FrameType | None) -> Iterator[FrameType]:
@@ -98,17 +105,27 @@ class Client:
         return reply
 
 
+def stories() -> dict[str, Story]:
+    """Return what a heartbeat, a round end and a split enter, from the request to what is written behind the reply."""
+    profile = Profile()
+    with _profiled(profile), TemporaryDirectory() as folder:
+        return asyncio.run(_measure(profile, Path(folder)))
+
+
 def main() -> None:
-    calls = Calls()
-    with _profiled(calls), TemporaryDirectory() as folder:
-        asyncio.run(_measure(calls, Path(folder)))
+    for name, story in stories().items():
+        print(f"{name:10} {story.calls:6} calls {len(story.files):4} files   depth {len(story.deepest):3}")
+        if "-v" in sys.argv:
+            print("  ", " > ".join(story.deepest))
+            print("  ", *sorted(story.files), sep="\n    ")
+    print(f"target: {TARGET}")
 
 
 @contextmanager
-def _profiled(calls: Calls) -> Iterator[None]:
+def _profiled(profile: Profile) -> Iterator[None]:
     # Before the daemon starts: a thread takes the function that is set when it begins.
-    threading.setprofile(calls.seen)
-    sys.setprofile(calls.seen)
+    threading.setprofile(profile)
+    sys.setprofile(profile)
     try:
         yield
     finally:
@@ -116,10 +133,11 @@ def _profiled(calls: Calls) -> Iterator[None]:
         threading.setprofile(None)
 
 
-async def _measure(calls: Calls, folder: Path) -> None:
+async def _measure(profile: Profile, folder: Path) -> dict[str, Story]:
     (folder / "secret").write_text(hashlib.sha256(b"secret").hexdigest())
     path = folder / "config.toml"
     path.write_text(CONFIG.format(folder=folder))
+    found: dict[str, Story] = {}
     async with AsyncExitStack() as stack:
         address = await app.start(config.load(path, {}), stack)
         host, _, port = address.rpartition(":")
@@ -127,27 +145,23 @@ async def _measure(calls: Calls, folder: Path) -> None:
         stack.callback(writer.close)
         script = Client(reader, writer, address)
 
-        async def count(name: str, *events: object) -> None:
+        async def follow(name: str, *events: object) -> None:
             await asyncio.sleep(BEHIND_SECONDS)
-            calls.start()
-            calls.counting = True
+            profile.story = found[name] = Story()
             await script.post(*events)
             await asyncio.sleep(BEHIND_SECONDS)
-            calls.counting = False
-            print(calls.row(name))
-            if "-v" in sys.argv:
-                print("  ", " > ".join(calls.deepest))
+            profile.story = None
 
         here = {"kind": "roster", "players": roster()}
         await script.post(hello(), here)
         for number in range(3):
             await script.post(round_ended(number))
         await script.post(here)
-        await count("heartbeat")
-        await count("round end", round_ended(3))
+        await follow("heartbeat")
+        await follow("round end", round_ended(3))
         await script.post(SCRAMBLE)
-        await count("split", {"kind": "round_started", "players": roster()})
-    print(f"target: {TARGET}")
+        await follow("split", {"kind": "round_started", "players": roster()})
+    return found
 
 
 if __name__ == "__main__":

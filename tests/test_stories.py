@@ -1,0 +1,23 @@
+"""How many files a reader opens for one story of the daemon: a heartbeat, a round's end, a split.
+
+A story that grows out of its number is not forbidden: raise the number and name the files that it needs.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.calls import stories
+
+FILES = {"heartbeat": 34, "round end": 82, "split": 70}
+"""At most; wanted: 20, 35, 15."""
+
+
+@pytest.mark.slow
+def test_a_story_of_the_daemon_stays_within_the_files_that_it_has() -> None:
+    more = {
+        name: f"{len(story.files)} files: {' '.join(sorted(story.files))}"
+        for name, story in stories().items()
+        if len(story.files) > FILES[name]
+    }
+    assert more == {}
