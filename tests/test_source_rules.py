@@ -614,7 +614,7 @@ class Moultano:
 
 
 def test_ns2s_skills_are_those_of_its_document(tmp_path: Path) -> None:
-    """Thirty rounds with late joiners, leavers and commanders: s, o and χ of everybody."""
+    """Thirty rounds with late joiners, leavers, commanders and bots: s, o and χ of everybody."""
     luck, people, source = Random(8), ids(10), Moultano()
     with server(tmp_path, "ns2_veil", "ns2") as game:
         game.begins(people)
@@ -628,7 +628,8 @@ def test_ns2s_skills_are_those_of_its_document(tmp_path: Path) -> None:
                 end = seconds if place < 8 else luck.uniform(begin + 1, seconds)
                 spans[id] = [(place % 2, "commander" if place < 2 else "field", begin, end)]
             winner = luck.randrange(2)
-            game.ends_with(winner, spans, seconds)
+            bots = {f"bot:{n}": [(n % 2, "field", 0.0, luck.uniform(1, seconds))] for n in range(luck.randrange(6))}
+            game.ends_with(winner, spans | bots, seconds)
             source.rate(winner, spans, seconds)
         for id in people:
             found = game.daemon.ask(f"players/{id}")["player"]

@@ -47,13 +47,14 @@ def test_the_head_of_a_set_is_the_set_of_its_head(tmp_path: Path) -> None:
         np.testing.assert_array_equal(getattr(cut, name), getattr(short, name), err_msg=name)
 
 
-def test_the_head_keeps_seats_and_spans() -> None:
+def test_the_head_keeps_seats_spans_and_bots() -> None:
     ann, bob = PlayerId("ann"), PlayerId("bob")
     one = Match(
         ((ann,), (bob,)),
         (0, 1),
         lineup=((ann,), (PlayerId("bot:1"), bob)),
         spans={bob: (Span(1, 0, 9, Role.COMMANDER),)},
+        bots=(Span(1, 0, 9), Span(0, 3, 9)),
     )
     cut, alone = head(History.of([one, one, one]), 1), History.of([one])
     assert cut.lineup_members is not None
@@ -61,3 +62,5 @@ def test_the_head_keeps_seats_and_spans() -> None:
     assert cut.lineup_members.tolist() == alone.lineup_members.tolist()
     assert cut.spans is not None
     assert cut.spans.commander.tolist() == [True]
+    assert cut.bots is not None
+    assert (cut.bots.starts.tolist(), cut.bots.start.tolist()) == ([0, 2], [0, 3])

@@ -231,7 +231,7 @@ def _of_an_older_format(export: bytes, version: int) -> tuple[bytes, bytes]:
     lines = [json.loads(line) for line in export.splitlines()]
     rounds = [line for line in lines if line["kind"] == "round"]
     voids = [line for line in lines if line["kind"] == "void"]
-    for name in ("squads", "balance_prediction", "unevenness"):
+    for name in ("squads", "bots", "balance_prediction", "unevenness"):
         assert [line.pop(name) for line in rounds if name in line]
     for name in without:
         assert [each.pop(name, None) for line in rounds for each in line["participants"] if name in each]

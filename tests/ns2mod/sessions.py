@@ -43,6 +43,8 @@ class StoredRound:
     """Of each participant."""
     counts: dict[str, dict[str, int]]
     """What they did."""
+    bots: list[Span]
+    """Of all bots, sorted."""
 
 
 class Evening:
@@ -137,6 +139,7 @@ class Evening:
             {self.names.get(seat["id"], seat["id"]): SIDES[seat["side"]] for seat in json.loads(row["lineup"])},
             {self.names[one["player"]]: _spans(one["spans"]) for one in played},
             {self.names[one["player"]]: json.loads(one["counts"]) for one in played},
+            sorted(_spans(row["bots"])),
         )
 
     def decisions(self, *kinds: str) -> list[Json]:

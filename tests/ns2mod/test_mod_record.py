@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.core.events import RoundEnded
-from equipoise.core.model import STEAM_ID_BASE, PlayerId
+from equipoise.core.model import STEAM_ID_BASE, PlayerId, is_bot
 from equipoise.wire.decode import decode_batch
 from equipoise.wire.values import Batch
 from tests.ns2mod.modules import Modules
@@ -144,11 +144,15 @@ def test_a_look_closes_and_opens_what_calls_missed() -> None:
     assert spans(players["10"]) == [("aliens", "field", 50, 600)]
 
 
-def test_bots_are_in_the_lineup_and_nowhere_else() -> None:
+def test_bots_are_in_the_lineup_and_have_spans_like_people() -> None:
     recorded = Recorded({"7": place(1), "bot:1": place(2), "8": place(0)})
     recorded.enter("bot:2", 1, 10)
+    recorded.role("bot:2", "commander", 60)
+    recorded.disconnect("bot:1", 120)
     players, _ = recorded.finish(600)
-    assert list(players) == ["7"]
+    assert set(players) == {"7", "bot:1", "bot:2"}
+    assert spans(players["bot:1"]) == [("aliens", "field", 0, 120)]
+    assert spans(players["bot:2"]) == [("marines", "field", 10, 60), ("marines", "commander", 60, 600)]
     assert MODULES.call(recorded.record.Lineup, recorded.record) == [
         {"id": "7", "side": "marines"},
         {"id": "bot:1", "side": "aliens"},
@@ -176,8 +180,8 @@ def test_who_changes_sides_without_end_makes_no_round_too_long() -> None:
     assert spans(players["7"])[-1] == ("aliens", "field", 999.5, 2000)
 
 
-def test_of_too_many_players_those_who_played_longest_stay() -> None:
-    recorded = Recorded({str(n): place(0) for n in range(1, 301)})
+def test_of_too_many_players_people_and_those_who_played_longest_stay() -> None:
+    recorded = Recorded({str(n): place(0) for n in range(1, 301)} | {"bot:1": place(2)})
     for n in range(1, 301):
         recorded.enter(str(n), 1, n)
     players, _ = recorded.finish(400)
@@ -274,8 +278,12 @@ def test_spans_never_overlap_lie_inside_and_add_up(steps: list[Step], rest: floa
             if who == id:
                 counted = sum(to - start for at, as_, start, to in found if (at, as_) == (side, role))
                 assert abs(counted - lasted) <= 0.001 * (len(steps) + 2)
-    played = {id for (id, _, _), lasted in truth.seconds.items() if lasted > 0.001 and not id.startswith("bot:")}
+    played = {id for (id, _, _), lasted in truth.seconds.items() if lasted > 0.001}
     assert played <= set(players)
+
+
+def steam_id(id: str) -> PlayerId:
+    return PlayerId(id if id.startswith("bot:") else str(STEAM_ID_BASE + int(id)))
 
 
 @given(steps)
@@ -295,8 +303,9 @@ def test_the_daemon_reads_every_round(steps: list[Step]) -> None:
     (ended,) = read(event).events
     assert isinstance(ended, RoundEnded)
     assert {presence.id: len(presence.spans) for presence in ended.round.presences} == {
-        PlayerId(str(STEAM_ID_BASE + int(player["id"]))): len(player["spans"]) for player in event["players"]
+        steam_id(player["id"]): len(player["spans"]) for player in event["players"]
     }
+    assert len(ended.round.bots) == sum(len(each.spans) for each in ended.round.presences if is_bot(each.id))
 
 
 def read(event: dict[str, Any]) -> Batch:

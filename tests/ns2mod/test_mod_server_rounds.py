@@ -192,7 +192,7 @@ def test_every_way_in_and_out_of_a_side_and_a_chair_is_in_the_spans(scene: Start
     assert {line["id"] for line in event["players"] if line.get("left")} == {"204"}
 
 
-def test_bots_are_in_the_lineup_and_never_in_the_spans(scene: Start) -> None:
+def test_bots_are_in_the_lineup_and_in_the_spans(scene: Start) -> None:
     one = scene()
     one.people(2, 2)
     one.game.add_bot(1)
@@ -203,7 +203,8 @@ def test_bots_are_in_the_lineup_and_never_in_the_spans(scene: Start) -> None:
     one.game.run(2)
     event = one.daemon.last("round_ended")
     assert [line["id"] for line in event["lineup"] if line["id"].startswith("bot:")] == ["bot:1"]
-    assert set(spans(event)) == {"101", "102", "201", "202"}
+    assert set(spans(event)) == {"101", "102", "201", "202", "bot:1"}
+    assert spans(event)["bot:1"] == [("marines", "field", 0, 5)]
 
 
 def test_a_reset_in_a_round_ends_it_as_partial(scene: Start) -> None:
@@ -295,7 +296,8 @@ def test_a_player_whom_nsl_keeps_on_a_bot_while_they_reconnect_has_one_id_and_no
     one.game.run(2)
     event = one.daemon.last("round_ended")
     assert spans(event)["202"] == [("aliens", "field", 0, 10), ("aliens", "field", 20, 30)]
-    assert {line["id"] for line in event["players"]} == {"101", "102", "103", "201", "202", "203"}
+    assert {line["id"] for line in event["players"]} == {"101", "102", "103", "201", "202", "203", "bot:1"}
+    assert spans(event)["bot:1"] == [("aliens", "field", 10, 20)]
 
 
 def test_bots_that_come_and_go_inside_a_join_are_reported_and_never_held(scene: Start) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import pytest
@@ -77,9 +78,35 @@ def test_a_round_with_a_late_joiner_a_switch_a_leaver_a_reconnect_another_comman
         "h": [("aliens", "field", 0, 300)],
         "late": [("aliens", "field", 60, 300)],
     }
+    assert stored.bots == [("marines", "field", 0, 300)]
     assert evening.player(people["a"])["rounds"] == evening.player(people["d"])["rounds"] == 1
     assert evening.player(people["a"])["rating"] > 1000 > evening.player(people["d"])["rating"]
     assert commander(evening, people["a"]) > 1000 > commander(evening, people["b"])
+
+
+def test_a_round_with_filler_bots_is_stored_with_their_time_and_pays_less(new_evening: NewEvening) -> None:
+    """Six people, and bots up to twelve; a seventh comes, and a bot makes room."""
+    evening = new_evening(QUIET)
+    evening.game.setting("filler_bots", 12)
+    people = evening.seat(*"abcdef")
+    evening.start(people["a"], people["b"])
+    live = evening.game.clock - 1.0
+    evening.settle(99)
+    late = evening.connect(2000, "late")
+    evening.settle(0.5)
+    assert evening.game.join(late, ALIENS, force=True)
+    evening.settle(live + 300 - evening.game.clock)
+    evening.end(MARINES)
+
+    (stored,) = evening.stored()
+    assert stored.unrated is None
+    assert len([id for id in stored.lineup if id.startswith("bot:")]) == 6
+    whole, short = [(side, "field", 0, 300) for side in ("aliens", "marines")], ("aliens", "field", 0, 100)
+    assert stored.bots == sorted([short, *whole[:1] * 2, *whole[1:] * 3])
+    # Five a side are on the field all the time, four of them people: without the bots it would be more than 100 points.
+    step = 0.5 / 10
+    expected = 400 * (0.2 + 0.6 / math.sqrt(step**2 + 0.1)) * step
+    assert evening.player(people["c"])["rating"] == pytest.approx(1000 + expected, abs=0.5)
 
 
 def test_a_draw_is_rated_as_half_a_win_for_both(new_evening: NewEvening) -> None:

@@ -26,6 +26,7 @@ FULL = Match(
     quits=frozenset({D}),
     squads=((A, C), (D,)),
     spans={B: (Span(1, 0.0, 60.0), Span(0, 60.0, 90.0, Role.COMMANDER))},
+    bots=(Span(1, 0.0, 90.0), Span(0, 30.0, 90.0, Role.COMMANDER)),
     points=(2.0, 1.0),
     sides=("home", "away"),
     seconds=90.0,
@@ -45,6 +46,7 @@ def test_of_bare_matches_no_fact_is_kept() -> None:
         "quit",
         "squad",
         "spans",
+        "bots",
         "points",
         "side",
         "seconds",
@@ -84,6 +86,15 @@ def test_stretches_stand_at_their_participant() -> None:
     assert spans.team.tolist() == [1, 0]
     assert (spans.start.tolist(), spans.end.tolist()) == ([0.0, 60.0], [60.0, 90.0])
     assert spans.commander.tolist() == [False, True]
+
+
+def test_stretches_of_bots_stand_at_their_match_and_may_overlap() -> None:
+    bots = History.of([BARE, FULL, BARE]).bots
+
+    assert bots is not None
+    assert bots.starts.tolist() == [0, 0, 2, 2]
+    assert (bots.team.tolist(), bots.commander.tolist()) == ([1, 0], [False, True])
+    assert (bots.start.tolist(), bots.end.tolist()) == ([0.0, 30.0], [90.0, 90.0])
 
 
 @pytest.mark.parametrize(
@@ -145,6 +156,8 @@ def test_any_number_may_be_unknown_but_a_weight() -> None:
 def test_spans_that_are_no_stretches_of_time_are_refused(start: float, end: float) -> None:
     with pytest.raises(RatingError, match="no stretches of time"):
         replace(History.of([BARE]), spans=spans_of_one(start=np.array([start]), end=np.array([end])))
+    with pytest.raises(RatingError, match="no stretches of time"):
+        replace(History.of([BARE, BARE]), bots=spans_of_one(start=np.array([start]), end=np.array([end])))
 
 
 @pytest.mark.parametrize("name", ["start", "end", "commander"])
@@ -153,8 +166,13 @@ def test_spans_of_which_something_is_missing_are_refused(name: str) -> None:
         replace(History.of([BARE]), spans=spans_of_one(**{name: np.empty(0)}))
 
 
+def test_bots_of_another_number_of_matches_are_refused() -> None:
+    with pytest.raises(RatingError, match="bots are not 2 offsets"):
+        replace(History.of([BARE]), bots=spans_of_one())
+
+
 def spans_of_one(**given: Any) -> Spans:
-    """A stretch of the first of two participants."""
+    """A stretch of the first of two participants, or of a bot in the first of two matches."""
     facts = {"start": np.zeros(1), "end": np.array([60.0]), "commander": np.zeros(1, np.bool_)} | given
     return Spans(starts=np.array([0, 1, 1]), team=np.zeros(1, np.int32), **facts)
 

@@ -25,6 +25,8 @@ MATCHES = [
     Match(((CAT,), (ANN,)), ranks=(0, 1), spans={CAT: (Span(0, 0, 9), Span(1, 9, 10, Role.COMMANDER))}, seconds=10.0),
     Match(((CAT,), (ANN,)), ranks=(0, 1), counts={CAT: Counts(1, 2, 0, 1, {"medic": 5.0, "spy": 2.0}), ANN: Counts()}),
     Match(((BOB,), (CAT, ANN)), ranks=(1, 0), spans={CAT: (Span(1, 3, 9.5),), ANN: (Span(1, 0, 4),)}),
+    Match(((BOB,), (CAT,)), ranks=(1, 0), bots=(Span(1, 0, 9), Span(0, 3, 9, Role.COMMANDER), Span(1, 9, 10))),
+    Match(((ANN,), (CAT,)), ranks=(0, 1), bots=(Span(0, 2, 4),)),
 ]
 
 
@@ -32,13 +34,16 @@ def names(kind: type) -> list[str]:
     return [field.name for field in fields(kind)]
 
 
-@pytest.mark.parametrize("cuts", [(), (1,), (2, 3), (1, 2, 3, 4, 5), (6, 7)])
+@pytest.mark.parametrize("cuts", [(), (1,), (2, 3), (1, 2, 3, 4, 5), (6, 7), (8, 10)])
 def test_parts_that_know_different_things_are_joined(cuts: tuple[int, ...]) -> None:
     edges = [0, *cuts, len(MATCHES)]
     parts = [History.of(MATCHES[low:high]) for low, high in itertools.pairwise(edges)]
     whole, found = History.of(MATCHES), joined(parts)
-    pairs = [(name, getattr(whole, name), getattr(found, name)) for name in names(History) if name != "spans"]
-    pairs += [(name, getattr(whole.spans, name), getattr(found.spans, name)) for name in names(Spans)]
+    times = ("spans", "bots")
+    pairs = [(name, getattr(whole, name), getattr(found, name)) for name in names(History) if name not in times]
+    for kind in times:
+        one, other = getattr(whole, kind), getattr(found, kind)
+        pairs += [(f"{kind}.{name}", getattr(one, name), getattr(other, name)) for name in names(Spans)]
     for name, one, other in pairs:
         if isinstance(one, np.ndarray):
             np.testing.assert_array_equal(other, one, err_msg=name)

@@ -142,6 +142,22 @@ async def test_a_parameter_that_is_younger_than_the_record_had_its_default(tmp_p
             pass
 
 
+@pytest.mark.parametrize("bots", [True, False])
+@in_loop
+async def test_a_pool_from_before_there_was_time_of_bots_opens_whether_it_is_counted_or_not(
+    tmp_path: Path, bots: bool
+) -> None:
+    async with opened(tmp_path, "ns2") as pool:
+        await pool.record(a_round(), None)
+        params = {name: value for name, value in fingerprint_of(pool.system).params.items() if name != "bots"}
+        await pool.store.adopt("main", Fingerprint("ns2", params), NOW)
+    async with opened(tmp_path, "ns2", bots=bots) as pool:
+        assert await pool.store.fingerprint("main") == fingerprint_of(pool.system)
+    with pytest.raises(ConfigError, match=rf"made with bots = {str(bots).lower()}, not with bots"):
+        async with opened(tmp_path, "ns2", bots=not bots):
+            pass
+
+
 @in_loop
 async def test_a_store_without_a_fingerprint_adopts_the_configured_one(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:

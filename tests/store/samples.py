@@ -71,7 +71,7 @@ def a_round(
 
 
 def with_spans(record: RecordRound) -> RecordRound:
-    """The round with spans: two players leave the field for the chair, one switches sides, the others stay."""
+    """The round with spans: two players leave the field for the chair, one switches sides, others stay; with bots."""
     end = record.round.seconds
     everybody = [seat.id for seat in record.round.lineup]
     spans: dict[PlayerId, tuple[Span, ...]] = {
@@ -84,7 +84,8 @@ def with_spans(record: RecordRound) -> RecordRound:
     spans[switcher] = Span(side, 0.0, end / 1.7), Span(side.other, end / 1.7, end - 0.1)
     presences = tuple(replace(each, spans=spans[each.id]) for each in record.round.presences)
     rated = tuple(replace(each, spans=spans[each.id]) for each in record.participants)
-    return replace(record, round=replace(record.round, presences=presences), participants=rated)
+    bots = Span(Side.A, 1.5, end), Span(Side.B, 0.0, end / 3, Role.COMMANDER)
+    return replace(record, round=replace(record.round, presences=presences, bots=bots), participants=rated)
 
 
 def with_counts(record: RecordRound) -> RecordRound:

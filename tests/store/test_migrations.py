@@ -24,6 +24,7 @@ WITHOUT_EDITS = (
     "DROP TABLE records",
     "DROP TABLE snapshots",
     "DROP INDEX rounds_rated",
+    "ALTER TABLE rounds DROP COLUMN bots",
     "ALTER TABLE rounds DROP COLUMN said",
     "ALTER TABLE rounds DROP COLUMN unevenness",
     ROUNDS_RATED_AGAIN[1],

@@ -157,6 +157,7 @@ async def test_every_fact_of_a_round_is_in_the_database(tmp_path: Path) -> None:
         "pruned": 0,
         "voided": None,
         "squads": None,
+        "bots": None,
         "balance_prediction": None,
         "said": None,
         "unevenness": None,

@@ -92,7 +92,7 @@ def test_a_finished_round_and_its_struct_have_the_same_fields() -> None:
         "game": "mode",
         "facts": "mode",
         "captures": "captures_a captures_b",
-        "players": "presences",
+        "players": "presences bots",
     }
     assert renamed(RoundEnded, names) == fields(model.Round) - {"server"}
     assert fields(events.RoundEnded) == {"at", "round"}

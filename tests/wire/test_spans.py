@@ -90,6 +90,29 @@ def test_spans_may_touch_have_no_length_and_come_in_any_order() -> None:
     assert [(span.start, span.end) for span in ending.round.presences[1].spans] == [(30, 61.5), (30, 30), (0, 30)]
 
 
+def with_bots(*lines: dict[str, Any], game: str = "ns2") -> bytes:
+    """A batch with a round of 61.5 s, whose players have lines for bots behind them."""
+    return body({**ROUND, "game": game, "players": [*ROUND["players"], *lines]})
+
+
+def test_bots_have_spans_of_their_own_which_are_kept_as_those_of_all_bots() -> None:
+    chair = {"side": "aliens", "from": 1, "to": 30, "role": "commander"}
+    lines = {"id": "bot:7", "side": "marines", "spans": [ALL]}, {"id": "bot:9", "side": "aliens", "spans": [chair]}
+    (ending,) = decode_batch(with_bots(*lines)).events
+    assert isinstance(ending, events.RoundEnded)
+    assert ending.round.bots == (Span(Side.A, 0.0, 61.5), Span(Side.B, 1.0, 30.0, Role.COMMANDER))
+    (without,) = decode_batch(with_bots()).events
+    assert isinstance(without, events.RoundEnded)
+    assert without.round.bots == ()
+
+
+def test_spans_of_bots_that_cannot_have_been_played_are_refused_like_those_of_players() -> None:
+    twice = {"id": "bot:7", "side": "marines", "spans": [ALL, {**ALL, "from": 60}]}
+    place = f"$.events[0].players[{len(ROUND['players'])}].spans"
+    assert refused(with_bots(twice))[:2] == ("spans", f"{place}[1].from")
+    assert refused(with_bots(twice, game="tf2"))[:2] == ("spans", place)
+
+
 @pytest.mark.parametrize("kind", ["roster", "round_started", "round_live"])
 def test_a_commander_who_is_on_no_side_is_refused(kind: str) -> None:
     marine = {"id": RED, "side": "marines", "commander": True}

@@ -214,6 +214,7 @@ def match_of(record: RecordRound) -> Match | None:
         seconds=round.seconds,
         fraction_played={each.id: _fraction_played(each, round.seconds) for each in record.participants},
         spans={each.id: tuple(map(_span, each.spans)) for each in record.participants if each.spans},
+        bots=tuple(map(_span, round.bots)),
         squads=round.squads,
         counts={each.id: _counts(each) for each in record.participants if each.counts},
         quits=frozenset(presence.id for presence in round.presences if presence.left),

@@ -27,7 +27,7 @@ MOST_PLAYERS = 128
 
 
 def is_bot(player: PlayerId) -> bool:
-    """Bots count towards team sizes; they are never rated, assigned, moved or stored.
+    """Bots count towards team sizes; they are never rated, assigned or moved.
 
     >>> is_bot(PlayerId("bot:7")), is_bot(PlayerId("76561197960265729"))
     (True, False)
@@ -268,6 +268,8 @@ class Round:
     """They were on at some time while it was played: it counts for the rules and is not rated."""
     squads: tuple[tuple[PlayerId, ...], ...] = ()
     """Friends who play together, as the script or the players told it; no player is in two."""
+    bots: tuple[Span, ...] = ()
+    """NS2: when, on which side and in which role bots played, all in one; empty where the script does not tell it."""
 
     @property
     def walk_out(self) -> bool:

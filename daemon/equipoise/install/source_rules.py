@@ -106,6 +106,8 @@ plus_side = "marines"
 commander_field_share = 0.0
 # "Accounting for imbalance": "aliens on ns2_summit with game size > 16".
 large_above = 16
+# It knows no bots: the time of players alone makes a round.
+bots = false
 # It knows no shadow period.
 shadow_rounds = 0
 # No line `balance`: the skills that are shown make the teams."""

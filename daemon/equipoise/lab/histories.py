@@ -44,12 +44,11 @@ def head(history: History, count: int) -> History:
         teams=history.teams[: teams + 1],
         lineup=None if history.lineup is None else history.lineup[: teams + 1],
         spans=None if history.spans is None else _spans_head(history.spans, people),
+        bots=None if history.bots is None else _spans_head(history.bots, count),
         **cut,
     )
 
 
-def _spans_head(spans: Spans, people: int) -> Spans:
-    end = int(spans.starts[people])
-    return Spans(
-        spans.starts[: people + 1], spans.team[:end], spans.start[:end], spans.end[:end], spans.commander[:end]
-    )
+def _spans_head(spans: Spans, rows: int) -> Spans:
+    end = int(spans.starts[rows])
+    return Spans(spans.starts[: rows + 1], spans.team[:end], spans.start[:end], spans.end[:end], spans.commander[:end])

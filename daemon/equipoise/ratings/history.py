@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from equipoise.core.model import PlayerId, is_bot
 from equipoise.errors import RatingError
 from equipoise.ratings.parts.match_arrays import BOT, Lineup, MatchArrays
-from equipoise.ratings.system import Match
+from equipoise.ratings.system import Match, Span
 from equipoise.ratings.validation import FARTHEST, MOST
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -52,10 +52,10 @@ _RANGES = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spans:
-    """`Match.spans` as arrays: r spans of p participants."""
+    """`Match.spans` as arrays: r spans of p participants; or `Match.bots`, of m matches."""
 
     starts: Offsets
-    """Shape (p + 1,): where each participant's spans begin."""
+    """Shape (p + 1,): where each participant's spans begin; of bots (m + 1,), each match's."""
     team: Numbers
     """Shape (r,): index of the team in its match."""
     start: Floats
@@ -116,6 +116,8 @@ class History:
     """Shape (p,): number of the player's squad, unique within the match; `ALONE` without a squad."""
     spans: Spans | None = None
     """Spans of all participants."""
+    bots: Spans | None = None
+    """Spans of bots."""
     points: Floats | None = None
     """Shape (t,): `Match.points`, NaN where unknown."""
     side: Numbers | None = None
@@ -172,6 +174,9 @@ class History:
             _check_stretches(self.spans)
             if (twice := _overlapping(self.spans)) is not None:
                 raise RatingError(f"{self.players[self.members[twice]]}: plays twice at a time: their spans overlap")
+        if self.bots is not None:
+            _check_offsets("bots", self.bots.starts, rows["started_at"], len(self.bots.team))
+            _check_stretches(self.bots)
 
     def _check_ranges(self) -> None:
         for name, (low, high) in _RANGES.items():
@@ -264,7 +269,9 @@ def _facts(rows: list[Match]) -> dict[str, Any]:
         squads = {id(match): {p: n for n, squad in enumerate(match.squads) for p in squad} for match in rows}
         facts["squad"] = np.array([squads[id(match)].get(player, ALONE) for match, player in people], np.int32)
     if any(match.spans for match in rows):
-        facts["spans"] = _spans(people)
+        facts["spans"] = _spans([match.spans.get(player, ()) for match, player in people])
+    if any(match.bots for match in rows):
+        facts["bots"] = _spans([match.bots for match in rows])
     if any(match.points for match in rows):
         blank = [(math.nan,) * len(match.teams) for match in rows]
         facts["points"] = _floats(
@@ -289,8 +296,7 @@ def _match_facts(rows: list[Match]) -> dict[str, Any]:
     return facts
 
 
-def _spans(people: list[tuple[Match, PlayerId]]) -> Spans:
-    each = [match.spans.get(player, ()) for match, player in people]
+def _spans(each: Sequence[tuple[Span, ...]]) -> Spans:
     rows = [span for spans in each for span in spans]
     return Spans(
         _offsets(len(spans) for spans in each),

@@ -55,20 +55,25 @@ def joined(parts: Sequence[History]) -> History:
         lineup=_counted_on([part.lineup for part in parts if part.lineup is not None]),
         lineup_members=np.concatenate([_lineup(new, part) for new, part in zip(own, parts, strict=True)]),
         skill_at_start=np.concatenate([part.skill_at_start for part in parts if part.skill_at_start is not None]),
-        spans=_spans(parts),
+        spans=_spans(parts, "spans", "members"),
+        bots=_spans(parts, "bots", "started_at"),
         **facts,
     )
 
 
-def _spans(parts: Sequence[History]) -> Spans | None:
-    """The spans of all parts; None if no part knows any."""
-    known = [part.spans for part in parts if part.spans is not None]
+def _spans(parts: Sequence[History], name: str, like: str) -> Spans | None:
+    """The spans of all parts, in each of which as many rows have them as `like` has; None if no part knows any."""
+    each: list[Spans | None] = [getattr(part, name) for part in parts]
+    known = [spans for spans in each if spans is not None]
     if not known:
         return None
     team, start, end, commander = (
         np.concatenate([getattr(spans, name) for spans in known]) for name in ("team", "start", "end", "commander")
     )
-    starts = [np.zeros(len(part.members) + 1, np.int64) if part.spans is None else part.spans.starts for part in parts]
+    starts = [
+        np.zeros(len(getattr(part, like)) + 1, np.int64) if spans is None else spans.starts
+        for spans, part in zip(each, parts, strict=True)
+    ]
     return Spans(_counted_on(starts), team, start, end, commander)
 
 

@@ -82,6 +82,8 @@ class Match:
 
     A player without spans, or with an empty tuple, played their `fraction_played` of the match.
     """
+    bots: tuple[Span, ...] = ()
+    """The time of bots, all in one; empty where it is not known."""
     squads: tuple[tuple[PlayerId, ...], ...] = ()
     """Players who joined together; a player is in one squad at most."""
     counts: Mapping[PlayerId, Counts] = field(default_factory=dict)
@@ -110,6 +112,8 @@ class Match:
         self._check_numbers()
         for player, spans in self.spans.items():
             _check_spans(player, spans, len(self.teams))
+        for span in self.bots:  # each for itself: bots play at the same time
+            _check_spans(PlayerId("bots"), (span,), len(self.teams))
 
     def _check_numbers(self) -> None:
         check_number("weight", self.weight, 0.0, MOST)

@@ -17,6 +17,8 @@ from equipoise.store.rated import Fingerprint
 
 FREE = frozenset({"stale_days"})
 """Parameters that no stored number depends on: a new value is accepted and recorded."""
+YOUNG = frozenset({"bots"})
+"""Parameters about what no round was stored with before there were these: a record without them fits any value."""
 
 
 def fingerprint_of(system: System[Any]) -> Fingerprint:
@@ -41,17 +43,13 @@ def described(fingerprint: Fingerprint) -> str:
 
 
 def check(pool: str, recorded: Fingerprint, system: System[Any]) -> None:
-    """Raise ConfigError, which names the difference, unless the configured system made the recorded ratings too.
-
-    A parameter that is newer than the record had its default then.
-    """
+    """Raise ConfigError, which names the difference, unless the configured system made the recorded ratings too."""
     configured = fingerprint_of(system)
     if recorded.system != configured.system:
         then, now = recorded.system, configured.system
     else:
         different = _differences(recorded, configured)
-        old = {**fingerprint_of(ratings.create(system.name)).params, **recorded.params}
-        then, now = _listed(different, old), _listed(different, configured.params)
+        then, now = _listed(different, _completed(recorded, configured)), _listed(different, configured.params)
     if then != now:
         raise ConfigError(
             f"the stored ratings were made with {then}, not with {now}: set that back, "
@@ -62,9 +60,15 @@ def check(pool: str, recorded: Fingerprint, system: System[Any]) -> None:
 
 def _differences(recorded: Fingerprint, configured: Fingerprint) -> list[str]:
     """Parameters of one system that differ."""
-    old = {**fingerprint_of(ratings.create(configured.system)).params, **recorded.params}
-    new = configured.params
+    old, new = _completed(recorded, configured), configured.params
     return [name for name in sorted({*old, *new} - FREE) if old.get(name) != new.get(name)]
+
+
+def _completed(recorded: Fingerprint, configured: Fingerprint) -> dict[str, object]:
+    """All parameters of the recorded ratings: one that is newer than the record had its default then."""
+    defaults = fingerprint_of(ratings.create(configured.system)).params
+    young = {name: value for name, value in configured.params.items() if name in YOUNG}
+    return {**defaults, **young, **recorded.params}
 
 
 def _listed(names: list[str], values: Mapping[str, object]) -> str:

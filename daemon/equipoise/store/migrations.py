@@ -338,6 +338,9 @@ GROUP BY pool, player
 # The prediction as it was said, where a calibration made it another number.
 ROUNDS_SAID = "ALTER TABLE rounds ADD COLUMN said REAL"
 
+# NS2: the time of bots, stretch by stretch; null where there were none, or the script does not tell it.
+ROUNDS_BOTS = "ALTER TABLE rounds ADD COLUMN bots TEXT"
+
 MIGRATIONS = (
     Migration(
         "0001-first",
@@ -389,5 +392,6 @@ MIGRATIONS = (
         ),
     ),
     Migration("0011-said", sqlite=(ROUNDS_SAID,)),
+    Migration("0012-bots", sqlite=(ROUNDS_BOTS,)),
 )
 """Every step, oldest first."""

@@ -183,6 +183,8 @@ class Round(Line, frozen=True, omit_defaults=True, tag="round"):
     participants: tuple[Participant, ...]
     squads: tuple[tuple[SteamId, ...], ...] = ()
     """Friends who played together."""
+    bots: tuple[Span, ...] = ()
+    """When bots played, all in one; None where it is not known."""
     balance_prediction: Probability | None = None
     """By the system that made the teams, where that is another one."""
     said: Probability | None = None
@@ -191,10 +193,12 @@ class Round(Line, frozen=True, omit_defaults=True, tag="round"):
     """As the system that made the teams expected it; None where that knows no deviations."""
 
     def __post_init__(self) -> None:
-        """Refuse squads that no match can have."""
+        """Refuse squads and bots that no match can have."""
         members = [each for squad in self.squads for each in squad]
         if len(set(members)) < len(members):
             raise ValueError(f"a player is twice in the squads of round {self.id}")
+        if any(span.end < span.start for span in self.bots):
+            raise ValueError(f"spans of bots end before they begin in round {self.id}")
 
 
 class Edit(Line, frozen=True, tag="edit"):

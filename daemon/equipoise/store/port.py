@@ -39,7 +39,7 @@ The store counts the version itself, and leaves the name as it is."""
 SeeRound = Callable[[RecordRound, float], None]
 """Receives a stored, rated round as its system received it, and the predicted win probability of side A. Does no I/O.
 
-Only presences of participants are stored, without the fields that only the rules read.
+Only presences of participants are stored, without the fields that only the rules read, and of bots their spans.
 """
 
 

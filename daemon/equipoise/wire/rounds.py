@@ -46,7 +46,7 @@ class RoundEnded(ScriptEvent, frozen=True, tag="round_ended", kw_only=True):
     """They were on at some time while it was played."""
     lineup: Annotated[tuple[LineupLine, ...], Meta(max_length=MOST_PLAYERS)]
     players: Annotated[tuple[PresenceLine, ...], Meta(max_length=MOST_PLAYERS)]
-    """Every human who was on a side at any time."""
+    """Every human who was on a side at any time; in NS2 every bot too."""
     squads: Annotated[tuple[Ids, ...], Meta(max_length=MOST_PLAYERS)] = ()
     """Friends who play together."""
 
@@ -86,6 +86,7 @@ class RoundEnded(ScriptEvent, frozen=True, tag="round_ended", kw_only=True):
             waiting=self.waiting,
             cheats=self.cheats,
             squads=self._squads(),
+            bots=tuple(span.span() for line in self.players if is_bot(player_id(line.id)) for span in line.spans),
         )
 
     def _squads(self) -> tuple[tuple[PlayerId, ...], ...]:

@@ -83,9 +83,6 @@ end
 -- they play on no side.
 function Record:Enter(id, team, role, clock)
     local time = Time(self, clock)
-    if IsBot(id) then
-        return
-    end
     local side = kSides[team]
     local person = self.people[id]
     if not person then
@@ -187,12 +184,16 @@ local function Total(spans)
     return seconds
 end
 
-local function Longer(one, other)
+-- Of too many, people stay before bots, and who played longest before the others.
+local function Sooner(one, other)
+    if IsBot(one.id) ~= IsBot(other.id) then
+        return IsBot(other.id)
+    end
     local mine, theirs = Total(one.spans), Total(other.spans)
     return mine > theirs or (mine == theirs and one.id < other.id)
 end
 
--- Ends the round: its players, and how long it was in seconds. It may be called again.
+-- Ends the round: its players, bots too, and how long it was in seconds. It may be called again.
 function Record:Finish(clock)
     local time = Time(self, clock)
     local players = {}
@@ -211,7 +212,7 @@ function Record:Finish(clock)
             person.open = { side = open.side, role = open.role, from = time }
         end
     end
-    table.sort(players, Longer)
+    table.sort(players, Sooner)
     FirstOf(players, kMostPlayers)
     table.sort(players, ById)
     return players, Rounded(time)

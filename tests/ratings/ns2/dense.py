@@ -32,18 +32,19 @@ class Dense:
 
 def most_probable(matches: Sequence[Match], params: NS2Params) -> Dense:
     """The most probable unknowns; time weights use the median length at each round."""
-    naive, rows, weights = Naive(params), list[dict[Key, float]](), list[float]()
+    naive, rows, weights, bots = Naive(params), list[dict[Key, float]](), list[float](), list[float]()
     for match in matches:
         row = naive.row(match)
         sizes: list[object] = ["all", match.map, (match.map, row.large)] if match.map else ["all"]
         rows.append({**row.coefficients, **{("F", key): row.race for key in sizes}})
+        bots.append(row.bots)
         weights.append(match.weight if row.played else 0.0)
         naive.note(match, row)
     keys = sorted({key for row in rows for key in row} | {(name, p) for name, p in _everybody(matches)}, key=repr)
     x = np.array([[row.get(key, 0.0) for key in keys] for row in rows])
     score, weight = np.array([match.score(0) for match in matches]), np.array(weights)
-    found = _maximum(x, score, weight, keys, params)
-    chances = _logistic(x @ found)
+    found = _maximum(x, np.array(bots), score, weight, keys, params)
+    chances = _logistic(x @ found + np.array(bots))
     squares = ((weight * (score - chances))[:, None] * x) ** 2
     return Dense(
         dict(zip(keys, found, strict=True)), dict(zip(keys, squares.sum(axis=0), strict=True)), chances, naive.rounds
@@ -54,7 +55,7 @@ def _everybody(matches: Sequence[Match]) -> set[tuple[str, PlayerId]]:
     return {(name, player) for match in matches for team in match.teams for player in team for name in "sox"}
 
 
-def _maximum(x: Floats, score: Floats, weight: Floats, keys: Sequence[Key], params: NS2Params) -> Floats:
+def _maximum(x: Floats, bots: Floats, score: Floats, weight: Floats, keys: Sequence[Key], params: NS2Params) -> Floats:
     """Maximise by Newton steps on log s and log χ, shortened until each gains; the prior is of s and χ."""
     positive = np.array([name in "sx" for name, _ in keys])
     precision = np.array(
@@ -67,13 +68,14 @@ def _maximum(x: Floats, score: Floats, weight: Floats, keys: Sequence[Key], para
 
     def probability(logs: Floats) -> float:
         at = values(logs)
-        likelihood = weight @ (score * (x @ at) - np.logaddexp(0.0, x @ at)) - 0.5 * precision @ at**2
+        log_odds = x @ at + bots
+        likelihood = weight @ (score * log_odds - np.logaddexp(0.0, log_odds)) - 0.5 * precision @ at**2
         return float(likelihood + ((k - 1.0) * logs[positive] - at[positive] / scale).sum())
 
     logs = np.where(positive, math.log((k - 1.0) * scale), 0.0)
     for _ in range(200):
         at = values(logs)
-        chance = _logistic(x @ at)
+        chance = _logistic(x @ at + bots)
         turn = np.where(positive, at, 1.0)
         slope = turn * (x.T @ (weight * (score - chance)) - precision * at)
         slope += np.where(positive, (k - 1.0) - at / scale, 0.0)

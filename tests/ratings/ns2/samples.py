@@ -32,8 +32,8 @@ def whole(a: int, b: int, outcome: float = 1.0, **facts: object) -> Match:
 
 
 def busy_matches(seed: int, count: int, players: int) -> Iterator[Match]:
-    """Rounds of servers: one in ten drawn; some without length, spans, map, sides, time or players."""
-    rng = random.Random(seed)
+    """Rounds of servers: one in ten drawn, half with bots; some without length, spans, map, sides, time or players."""
+    rng, rng_of_bots = random.Random(seed), random.Random(seed + 1000)
     everybody = people(players)
     for _ in range(count):
         size, other = rng.randrange(1, 7), rng.randrange(1, 7)
@@ -49,6 +49,7 @@ def busy_matches(seed: int, count: int, players: int) -> Iterator[Match]:
             teams=teams,
             ranks=ranks_of(rng.choices((1.0, 0.5, 0.0), (5, 1, 4))[0]),
             spans=known,
+            bots=_bots(rng_of_bots, seconds),
             fraction_played={chosen[0]: rng.random()},
             seconds=None if rng.random() < 0.2 else seconds,
             sides=rng.choice([SIDES, SIDES[::-1], ()]),
@@ -72,6 +73,17 @@ def _spans(rng: random.Random, team: int, commands: bool, seconds: float) -> tup
     return first, Span(1 - team if rng.random() < 0.3 else team, middle, middle + 1.1 * seconds)
 
 
+def _bots(rng: random.Random, seconds: float) -> tuple[Span, ...]:
+    """Up to ten bots, who may come late, change side, command or play past the end; in half of the rounds none."""
+    spans = list[Span]()
+    for number in range(rng.choice([0, rng.randrange(1, 11)])):
+        come, go = sorted(rng.choice([0.0, rng.uniform(-0.1, 1.2), 1.0]) * seconds for _ in "io")
+        spans.append(Span(number % 2, come, go, rng.choices((Role.FIELD, Role.COMMANDER), (4, 1))[0]))
+        if rng.random() < 0.2:
+            spans.append(Span(1 - number % 2, go, go + rng.uniform(0.0, seconds)))
+    return tuple(spans)
+
+
 def _no_time(rng: random.Random, team: int, commands: bool, seconds: float) -> tuple[Span, ...]:
     """Spans of no length, or after the end; in a round of unknown length the latter count."""
     role = Role.COMMANDER if commands else Role.FIELD
@@ -87,6 +99,8 @@ class Row:
     """Of s, o and x of its players in its log-odds."""
     race: float
     """Of F."""
+    bots: float
+    """What bots add to its log-odds."""
     large: bool
     played: frozenset[PlayerId]
     """Who had any time."""
@@ -111,7 +125,7 @@ class Naive:
         """Rate a match; returns p of the first team before it."""
         row = self.row(match)
         log_odds = sum(c * self._value(name, p) for (name, p), c in row.coefficients.items())
-        log_odds += row.race * self._f(match.map, row.large)
+        log_odds += row.bots + row.race * self._f(match.map, row.large)
         p = 1.0 / (1.0 + math.exp(-log_odds))
         self._learn(row.coefficients, match.weight * (match.score(0) - p))
         self.note(match, row)
@@ -122,7 +136,13 @@ class Naive:
         r = statistics.median(self.lengths[-self.params.median_rounds :] or [self.params.usual_seconds])
         length = min(self._length(match), 32.0 * r)
         times = {played: t for played, t in self._times(match, r, length).items() if t > 0.0}
-        field_total = sum(t for (_, _, role), t in times.items() if role is Role.FIELD)
+        bots = [
+            (1 - 2 * each.team, _t(*(min(max(0.0, at), length) for at in (each.start, each.end)), r))
+            for each in match.bots
+            if each.role is Role.FIELD and self.params.bots
+        ]
+        people_total = sum(t for (_, _, role), t in times.items() if role is Role.FIELD)
+        field_total = people_total + sum(t for _, t in bots)
         chairs = [
             sum(t for (_, at, role), t in times.items() if role is Role.COMMANDER and at == team) for team in (0, 1)
         ]
@@ -140,8 +160,11 @@ class Naive:
             coefficients["s", player] += toward * on_field
             coefficients["o", player] += race * on_field
             coefficients["x", player] += toward * in_chair
-        present = round((field_total + sum(chairs)) / (1.0 - 2.0 ** (-2.0 * length / r))) if times else 0
-        return Row(coefficients, race, present > self.params.large_above, frozenset(player for player, _, _ in times))
+        present = round((people_total + sum(chairs)) / (1.0 - 2.0 ** (-2.0 * length / r))) if times else 0
+        newcomer = (self.params.shape - 1.0) * self.params.scale
+        bots_odds = newcomer * sum(toward * t for toward, t in bots) / field_total if field_total else 0.0
+        played = frozenset(player for player, _, _ in times)
+        return Row(coefficients, race, bots_odds, present > self.params.large_above, played)
 
     def note(self, match: Match, row: Row) -> None:
         """Count a match with any time played: its result and its length."""

@@ -7,7 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from equipoise.core.model import Role
+from equipoise.core.model import PlayerId, Role
+from equipoise.ratings import fit, replay
+from equipoise.ratings.history import History
 from equipoise.ratings.ns2.system import NS2
 from equipoise.ratings.system import Match, SkillContext, Span, ranks_of
 from tests.ratings.ns2.samples import SIDES, Naive, busy_matches, ns2, whole
@@ -112,6 +114,90 @@ def test_a_draw_is_half_a_win(outcome):
     assert [math.copysign(1, c.after - c.before) * (c.after != c.before) for c in changes] == pytest.approx(
         [2 * outcome - 1] * 3 + [1 - 2 * outcome] * 3
     )
+
+
+# Bots.
+
+
+def bots(count: int) -> tuple[Span, ...]:
+    """So many on both sides in turn, from start to end."""
+    return tuple(Span(number % 2, 0.0, 1200.0) for number in range(count))
+
+
+@pytest.mark.parametrize(
+    ("size", "count", "before", "now"),
+    [(1, 0, 169, 169), (1, 10, 169, 35), (3, 0, 68, 68), (3, 12, 68, 23), (6, 12, 35, 17), (12, 0, 17, 17)],
+)
+def test_a_win_among_bots_pays_what_one_among_as_many_people_pays(size, count, before, now):
+    """The table of docs/ratings/ns2.md: points of the first win of `size` newcomers a side, among so many bots."""
+    played = replace(whole(size, size), bots=bots(count))
+    gains = [ns2(bots=on).rate(played).changes[0].after - 1000 for on in (False, True)]
+    assert gains == pytest.approx([before, now], abs=0.5)
+
+
+def test_bots_move_people_exactly_as_newcomers_with_their_times_do_and_stay_newcomers():
+    """Bots of any number and time, uneven ones too, against a match in which rated newcomers have their spans."""
+    for number, match in enumerate(busy_matches(seed=9, count=60, players=12)):
+        match = replace(match, bots=tuple(span for span in match.bots if span.role is Role.FIELD))
+        ghosts = [PlayerId(f"ghost {each}") for each in range(len(match.bots))]
+        teams = tuple(
+            (*team, *(ghost for ghost, span in zip(ghosts, match.bots, strict=True) if span.team == at))
+            for at, team in enumerate(match.teams)
+        )
+        spans = {**match.spans, **{ghost: (span,) for ghost, span in zip(ghosts, match.bots, strict=True)}}
+        # Of a match of unknown length the last span of people is the end, and bots make no match a large one.
+        match = replace(match, seconds=match.seconds or 900.0)
+        with_bots, with_ghosts = (ns2(large_above=1000) for _ in "bg")
+        for system in (with_bots, with_ghosts):
+            system.seed(match.teams[0][0], rating=1500.0 + number)
+        with_bots.rate(match)
+        with_ghosts.rate(replace(match, teams=teams, spans=spans, bots=()))
+        assert set(with_bots.players) == set(with_ghosts.players) - set(ghosts)
+        for player in with_bots.players:
+            assert with_bots.state(player) == pytest.approx(with_ghosts.state(player), abs=1e-12)
+
+
+def test_bots_even_out_sides_of_which_one_has_more_people():
+    lonely = whole(3, 1)
+    filled = replace(lonely, bots=(Span(1, 0.0, 1200.0), Span(1, 0.0, 1200.0)))
+    assert chance(ns2(), lonely) > 0.7
+    assert chance(ns2(), filled) == pytest.approx(0.5)
+
+
+def test_a_bot_in_the_chair_counts_neither_on_the_field_nor_as_a_commander():
+    chair = Role.COMMANDER
+    spans = {ANN: (Span(0, 0, 1200, chair),), CID: (Span(1, 0, 1200),), DAN: (Span(1, 0, 1200),)}
+    match = replace(whole(2, 2), spans=spans)
+    alone, beside = ns2(), ns2()
+    alone.rate(match)
+    beside.rate(replace(match, bots=(Span(1, 0.0, 1200.0, chair),)))
+    assert {p: beside.state(p) for p in beside.players} == {p: alone.state(p) for p in alone.players}
+
+
+def test_bots_make_no_round_a_large_one_and_are_no_time_played():
+    system = ns2(large_above=3)
+    system.rate(replace(DUEL, map="ns2_veil", bots=bots(20)))
+    assert system.shared()["map:ns2_veil"] == [[1.0, 1.0], [1.0, 1.0], [0.0, 0.0]]
+    idle = replace(DUEL, fraction_played={ANN: 0.0, BOB: 0.0}, bots=bots(3))
+    before = system.shared()
+    assert [change.rounds for change in system.rate(idle).changes] == [1, 1]
+    assert system.shared() == before
+
+
+def rate_all(system: NS2, matches: list[Match]) -> None:
+    for match in matches:
+        system.rate(match)
+
+
+def test_without_the_parameter_bots_count_for_nothing_in_every_way_of_rating():
+    matches = list(busy_matches(seed=4, count=40, players=12))
+    bare = [replace(match, bots=()) for match in matches]
+    for way in (rate_all, replay, fit):
+        off, without = ns2(bots=False), ns2()
+        way(off, matches if way is rate_all else History.of(matches))
+        way(without, bare if way is rate_all else History.of(bare))
+        assert {p: off.state(p) for p in off.players} == {p: without.state(p) for p in without.players}
+        assert off.shared() == without.shared()
 
 
 # Sides.
@@ -239,7 +325,9 @@ def test_swapped_teams_have_the_complement():
     system, mirrored = ns2(), ns2()
     for match in busy_matches(seed=2, count=100, players=12):
         spans = {p: tuple(replace(s, team=1 - s.team) for s in each) for p, each in match.spans.items()}
+        bots = tuple(replace(s, team=1 - s.team) for s in match.bots)
         turned = replace(match, teams=match.teams[::-1], ranks=match.ranks[::-1], sides=match.sides[::-1], spans=spans)
+        turned = replace(turned, bots=bots)
         assert system.rate(match).prediction.wins == pytest.approx(mirrored.rate(turned).prediction.wins[::-1])
     assert {p: system.skill(p) for p in system.players} == pytest.approx(
         {p: mirrored.skill(p) for p in mirrored.players}

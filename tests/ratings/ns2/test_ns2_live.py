@@ -60,23 +60,41 @@ def span(side: str, start: float, end: float) -> dict[str, Any]:
 def match_of(posted: dict[str, Any]) -> Match:
     """A posted round as a match, read here a second time."""
     teams = ("marines", "aliens")
-    players = posted["players"]
+    players = [one for one in posted["players"] if not one["id"].startswith("bot:")]
     return Match(
         teams=(
             tuple(one["id"] for one in players if one["side"] == "marines"),
             tuple(one["id"] for one in players if one["side"] == "aliens"),
         ),
         ranks=(0, 1) if posted["winner"] == "marines" else (1, 0),
-        spans={
-            one["id"]: tuple(
-                Span(teams.index(each["side"]), each["from"], each["to"], Role(each["role"])) for each in one["spans"]
-            )
-            for one in players
-        },
+        spans={one["id"]: spans_of(one) for one in players},
+        bots=tuple(span for one in posted["players"] if one["id"].startswith("bot:") for span in spans_of(one)),
         seconds=posted["seconds"],
         map=posted["map"],
         sides=teams,
     )
+
+
+def spans_of(one: dict[str, Any]) -> tuple[Span, ...]:
+    """A posted player's time."""
+    return tuple(
+        Span(("marines", "aliens").index(each["side"]), each["from"], each["to"], Role(each["role"]))
+        for each in one["spans"]
+    )
+
+
+def with_bots(posted: dict[str, Any], count: int) -> dict[str, Any]:
+    """The round with bots, who come one after the other and stay, on both sides in turn."""
+    sides, seconds = ("marines", "aliens"), posted["seconds"]
+    lines = [
+        {
+            "id": f"bot:{number}",
+            "side": sides[number % 2],
+            "spans": [{"side": sides[number % 2], "from": seconds * number / 20, "to": seconds, "role": "field"}],
+        }
+        for number in range(count)
+    ]
+    return {**posted, "players": [*posted["players"], *lines]}
 
 
 def both_sides_play_it_from_start_to_end(posted: dict[str, Any]) -> bool:
@@ -196,10 +214,14 @@ def at_this_time(hour: int, minute: int, second: int) -> str:
 def test_at_five_in_the_morning_a_pool_has_the_most_probable_skills_of_all_its_rounds(
     server: NS2Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By a dense Newton on the formulas of docs/ratings/ns2.md, which shares nothing with the daemon."""
+    """By a dense Newton on the formulas of docs/ratings/ns2.md, which shares nothing with the daemon; among bots."""
     rng = np.random.default_rng(5)
     history = simulated(rng, World.drawn(rng, 12, NS2.create().params), 60, 3)
-    rounds = [each for each in rounds_of(history) if both_sides_play_it_from_start_to_end(each)]
+    rounds = [
+        with_bots(each, number % 8)
+        for number, each in enumerate(rounds_of(history))
+        if both_sides_play_it_from_start_to_end(each)
+    ]
     server.play(rounds[:30])
     command(server, "pool", "refit")  # so that the night's is not one that was missed
     server.play(rounds[30:])

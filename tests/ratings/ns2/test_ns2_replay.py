@@ -119,10 +119,11 @@ def test_overlapping_spans_in_arrays_are_refused_by_player():
     assert replace(history, spans=later).spans is later
 
 
+@pytest.mark.parametrize(("kind", "starts"), [("spans", [0, 1, 1]), ("bots", [0, 1])])
 @pytest.mark.parametrize("team", [2, -1])
-def test_spans_of_a_third_team_are_refused_and_change_nothing(team):
-    spans = Spans(np.array([0, 1, 1]), np.array([team], np.int32), *map(np.array, ([0.0], [60.0], [False])))
+def test_spans_of_a_third_team_are_refused_and_change_nothing(team, kind, starts):
+    spans = Spans(np.array(starts), np.array([team], np.int32), *map(np.array, ([0.0], [60.0], [False])))
     system = ns2()
     with pytest.raises(RatingError, match="third team"):
-        replay(system, replace(History.of([whole(1, 1)]), spans=spans))
+        replay(system, replace(History.of([whole(1, 1)]), **{kind: spans}))
     assert not system.players

@@ -56,7 +56,7 @@ class NS2Constants(NamedTuple):
     large_above: float
     usual_seconds: float
     newcomer: float
-    """Log-odds: s of a bot in a lineup."""
+    """Log-odds: s of a bot."""
 
 
 class NS2Arrays(NamedTuple):
@@ -76,6 +76,12 @@ class NS2Arrays(NamedTuple):
     """Seconds since the match began, as is `span_end`."""
     span_end: Floats
     span_commander: Flags
+    bots: Ints
+    """Shape (m + 1,): where the spans of each match's bots begin, which are in the next four, as above."""
+    bot_team: Ints
+    bot_start: Floats
+    bot_end: Floats
+    bot_commander: Flags
     forecasts: Flags
     """Shape (m,): whether the match is predicted from its lineup, and not from the time that was played."""
 

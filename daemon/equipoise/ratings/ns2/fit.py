@@ -85,6 +85,8 @@ class Posterior:
     """Shape (p,): whether a participant has any time."""
     shape: float
     scale: float
+    bots: Floats
+    """Shape (m,): log-odds of each match's first team by its bots, whose skill is known."""
     precision: Floats
     """Shape (unknowns,): precision of the normal prior about 0; 0 for unknowns with a Gamma prior."""
 
@@ -94,9 +96,9 @@ class Posterior:
     ) -> Posterior:
         """Set up the posterior of these matches; also counts them in `environment`."""
         coefficients = Coefficients(*(np.empty(len(matches.members)) for _ in Coefficients._fields))
-        sizes = np.empty(len(matches.started_at))
+        sizes, bots = np.empty(len(matches.started_at)), np.empty(len(matches.started_at))
         work = allocate(matches, facts)
-        in_machine_code(weigh_matches)(matches, facts, work, environment, coefficients, sizes, system.constants)
+        in_machine_code(weigh_matches)(matches, facts, work, environment, coefficients, sizes, bots, system.constants)
         large = sizes >= system.constants.large_above + 0.5
         average, side, commander, time = (np.asarray(each) for each in coefficients)
         x = Design(
@@ -121,6 +123,7 @@ class Posterior:
             took_part=time > 0.0,
             shape=params.shape,
             scale=params.scale,
+            bots=bots * system.constants.newcomer,
             precision=np.concatenate((np.zeros(players), offsets, np.zeros(players), steps)),
         )
 
@@ -132,8 +135,12 @@ class Posterior:
 
     def log_odds(self, unknowns: Floats) -> Floats:
         """Shape (m,): predicted log-odds of each match's first team."""
+        return self.moved(unknowns) + self.bots
+
+    def moved(self, step: Floats) -> Floats:
+        """Shape (m,): by how much a step of the unknowns moves the log-odds."""
         rows = np.empty(len(self.score))
-        _compiled(multiply)(self.x, unknowns, rows)
+        _compiled(multiply)(self.x, step, rows)
         return rows
 
     def value(self, unknowns: Floats, log_odds: Floats) -> float:
@@ -212,7 +219,7 @@ def _damping(posterior: Posterior, unknowns: Floats, log_odds: Floats, gradient:
     """Fraction of the step to take: 1, or less if a skill would come too near 0 or the gain would be too small."""
     falling = posterior.gamma & (step < 0.0)
     length = min(1.0, INSIDE * float((-unknowns[falling] / step[falling]).min(initial=np.inf)))
-    slope, moved = 1e-4 * float(gradient @ step), posterior.log_odds(step)
+    slope, moved = 1e-4 * float(gradient @ step), posterior.moved(step)
     value = posterior.value(unknowns, log_odds)
     least = value - NOISE * abs(value)
     while posterior.value(unknowns + length * step, log_odds + length * moved) < least + length * slope:

@@ -5,6 +5,7 @@
 T is 1 for the first team and -1 for the second, R is 1 on the plus side and -1 on the other; t and c are time weights
 on the field and in the commander's chair (`time_weights`), s is a player's average skill, o their offset on the plus
 side, χ their skill as a commander, x a mix of χ and field skill, and F the advantage of the plus side on the map.
+Bots are in the two sums of the field, with a newcomer's s and no o; they are not rated.
 A match moves each s along its gradient, by a constant rate and by Adagrad's, which falls with the squared gradients
 so far: newcomers move far, and their average before their offset.  F is not learnt here: it is the log-odds of smoothed
 win rates.  Source and deviations from it: docs/ratings/ns2.md.
@@ -119,12 +120,16 @@ def predict_match(
     work: Workspace,
     environment: EnvironmentArrays,
     present: float,
+    bots: float,
     c: NS2Constants,
 ) -> float:
-    """Win probability of the first team; reads the time weights in `work` and fills its skills."""
+    """Win probability of the first team; reads the time weights in `work` and fills its skills.
+
+    `present` and `bots` are what `fill_time_weights` returns.
+    """
     members, sign = members_of(match, matches), facts.sign[match]
     gather_skills(members, records, work)
-    log_odds = skill_log_odds(members, sign, records, work)
+    log_odds = skill_log_odds(members, sign, records, work) + bots * c.newcomer
     if sign != 0.0:
         log_odds += sign * intercept(facts.maps[match], is_large(present, c), environment, c.prior_rounds)
     return win_probability(log_odds)
@@ -279,8 +284,9 @@ def rate_match(
     predicted = 0.0
     if facts.forecasts[match]:
         predicted = forecast(match, matches, facts, records, work, environment, c)
-    present = fill_time_weights(match, matches, facts, work, median_length(environment, c.usual_seconds), c.field_share)
-    first = predict_match(match, matches, facts, records, work, environment, present, c)
+    median = median_length(environment, c.usual_seconds)
+    present, bots = fill_time_weights(match, matches, facts, work, median, c.field_share)
+    first = predict_match(match, matches, facts, records, work, environment, present, bots, c)
     error = weight_of(match, matches) * (score_of(match, matches) - first)
     members = members_of(match, matches)
     gradient_step(len(members), facts.sign[match], error, work, c)
@@ -316,13 +322,16 @@ def weigh_matches(
     environment: EnvironmentArrays,
     coefficients: Coefficients,
     sizes: Floats,
+    bots: Floats,
     c: NS2Constants,
 ) -> None:
-    """Fill `coefficients` and `sizes` (players present), match after match, with the median length at each."""
+    """Fill `coefficients`, `sizes` (players present) and `bots` (the coefficient of their skill), match after match.
+
+    Time weights are by the median length at each.
+    """
     for match in range(len(matches.started_at)):
-        sizes[match] = fill_time_weights(
-            match, matches, facts, work, median_length(environment, c.usual_seconds), c.field_share
-        )
+        median = median_length(environment, c.usual_seconds)
+        sizes[match], bots[match] = fill_time_weights(match, matches, facts, work, median, c.field_share)
         first = matches.teams[2 * match]
         for place in range(matches.teams[2 * match + 2] - first):
             coefficients.average[first + place] = work.average[place]

@@ -52,8 +52,10 @@ def index(system: NS2, history: History) -> tuple[MatchArrays, NS2Arrays]:
     """Convert a history to the kernels' arrays; also enters its maps into the system's environment."""
     if not history.pairs:
         raise RatingError("ns2 rates two teams, no other number")
-    spans = history.spans or Spans(np.zeros(len(history.members) + 1, np.int64), *_NO_SPANS)
+    spans = history.spans or _no_spans(len(history.members))
+    bots = history.bots if history.bots and system.params.bots else _no_spans(len(history))
     _check_span_teams(spans)
+    _check_span_teams(bots)
     facts = NS2Arrays(
         seconds=np.full(len(history), np.nan) if history.seconds is None else history.seconds,
         sign=_signs(history, system.params.plus_side),
@@ -63,6 +65,11 @@ def index(system: NS2, history: History) -> tuple[MatchArrays, NS2Arrays]:
         span_start=spans.start,
         span_end=spans.end,
         span_commander=spans.commander,
+        bots=bots.starts,
+        bot_team=bots.team,
+        bot_start=bots.start,
+        bot_end=bots.end,
+        bot_commander=bots.commander,
         forecasts=_forecasts(history),
     )
     return history.arrays(), facts
@@ -99,7 +106,8 @@ def allocate(matches: MatchArrays, facts: NS2Arrays) -> Workspace:
     return Workspace(*(np.empty(size) for _ in Workspace._fields))
 
 
-_NO_SPANS = (np.empty(0, np.int32), np.empty(0), np.empty(0), np.empty(0, np.bool_))
+def _no_spans(rows: int) -> Spans:
+    return Spans(np.zeros(rows + 1, np.int64), np.empty(0, np.int32), np.empty(0), np.empty(0), np.empty(0, np.bool_))
 
 
 def _check_span_teams(spans: Spans) -> None:

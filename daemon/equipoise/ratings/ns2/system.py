@@ -67,6 +67,8 @@ class NS2Params(Params):
     """Weight in rounds with which F's win rates are smoothed towards those of a wider set of rounds."""
     large_above: int = ranged(16, 0, 1000)
     """A match with more players, on both sides together, is a large one for F."""
+    bots: bool = True
+    """Whether bots' time counts in the sums of a round, with a newcomer's skill."""
     usual_seconds: float = ranged(1200.0, 1, 100_000)
     """r in seconds before the length of any round is known."""
     median_rounds: int = ranged(101, 1, 10_000)
@@ -120,8 +122,8 @@ class NS2(PlayerTable[NS2Params, Player]):
         records, work = self.records((players,)), allocate(matches, facts)
         if facts.forecasts[0]:
             return _wins(forecast(0, matches, facts, records, work, self.environment.arrays, self.constants))
-        present = fill_time_weights(0, matches, facts, work, self.median_seconds, self.constants.field_share)
-        return _wins(predict_match(0, matches, facts, records, work, self.environment.arrays, present, self.constants))
+        weighed = fill_time_weights(0, matches, facts, work, self.median_seconds, self.constants.field_share)
+        return _wins(predict_match(0, matches, facts, records, work, self.environment.arrays, *weighed, self.constants))
 
     def rate(self, match: Match) -> Rated:
         """Rate a match.  Reads all of it but squads, counts, quits, points and mode.
@@ -262,6 +264,7 @@ class NS2(PlayerTable[NS2Params, Player]):
         matches, players = one_match(match)
         spans = [match.spans.get(player, ()) for player in players[: len(matches.members)]]
         flat = [span for played in spans for span in played]
+        bots = match.bots if self.params.bots else ()
         facts = NS2Arrays(
             seconds=[math.nan if match.seconds is None else match.seconds],
             sign=[_sign(match.sides, self.params.plus_side) if match.sides else 0.0],
@@ -271,6 +274,11 @@ class NS2(PlayerTable[NS2Params, Player]):
             span_start=[span.start for span in flat],
             span_end=[span.end for span in flat],
             span_commander=[span.role is Role.COMMANDER for span in flat],
+            bots=[0, len(bots)],
+            bot_team=[span.team for span in bots],
+            bot_start=[span.start for span in bots],
+            bot_end=[span.end for span in bots],
+            bot_commander=[span.role is Role.COMMANDER for span in bots],
             forecasts=[bool(match.lineup or match.skill_at_start)],
         )
         return matches, players, facts

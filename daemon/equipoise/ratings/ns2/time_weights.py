@@ -137,10 +137,24 @@ def add_whole_match(
     work.commander[place], work.time[place] = 0.0, 0.0
 
 
+def bots_on_field(match: int, facts: NS2Arrays, length: float, per_second: float) -> tuple[float, float]:
+    """Time weights of a match's bots on the field, added up: signed by team, and unsigned."""
+    signed, total = 0.0, 0.0
+    for span in range(facts.bots[match], facts.bots[match + 1]):
+        if not facts.bot_commander[span]:
+            weight = time_weight(facts.bot_start[span], facts.bot_end[span], length, per_second)
+            signed += weight if facts.bot_team[span] == 0 else -weight
+            total += weight
+    return signed, total
+
+
 def fill_time_weights(
     match: int, matches: MatchArrays, facts: NS2Arrays, work: Workspace, median: float, field_share: float
-) -> float:
-    """Fill the first five arrays of `work`, participant by participant; returns how many played, weighted by time."""
+) -> tuple[float, float]:
+    """Fill the first five arrays of `work`, participant by participant.
+
+    Returns how many played, weighted by time, without bots; and the coefficient of the bots' skill, 0 without bots.
+    """
     first, middle, last = matches.teams[2 * match], matches.teams[2 * match + 1], matches.teams[2 * match + 2]
     offsets = facts.spans[first : last + 1]
     begin, end = offsets[0], offsets[last - first]
@@ -159,10 +173,13 @@ def fill_time_weights(
         first_chair += work.commander[place]
         second_chair += work.time[place]
     chairs = first_chair + second_chair
+    present = (field + chairs) / whole if whole > 0.0 else 0.0
+    bots, bot_time = bots_on_field(match, facts, length, 2.0 / median)
+    field += bot_time
     # The commanders' term needs a commander on both sides.
     both = first_chair > 0.0 and second_chair > 0.0
     normalise(work, last - first, field, chairs if both else 0.0, field_share)
-    return (field + chairs) / whole if whole > 0.0 else 0.0
+    return present, bots / field if field > 0.0 else 0.0
 
 
 def normalise(work: Workspace, size: int, field: float, chairs: float, field_share: float) -> None:

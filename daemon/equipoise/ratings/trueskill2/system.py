@@ -81,7 +81,7 @@ class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):
         return quality(sides, [len(side) * row[BETA2] for side in match.predicted_lineup])
 
     def rate(self, match: Match) -> Rated:
-        """Rate a match by its order, counts and quits.  Ignores spans, points, map, sides and weight."""
+        """Rate a match by its order, counts and quits.  Ignores spans, bots, points, map, sides and weight."""
         scores = [match.score(team) for team in range(len(match.teams))]
         matches, players = one_match(match)
         refuse_bots(match, matches.lineup)

@@ -62,7 +62,7 @@ _NAMES = "SELECT player, name FROM names WHERE pool = ? ORDER BY player"
 _ROUNDS = """
 SELECT number, server, id, session, map, mode, started_at, seconds, winner, captures_a, captures_b, partial, waiting,
     lineup, skill_at_start, unrated, prediction, recorded_at, pruned, voided, squads,
-    balance_prediction, said, unevenness
+    balance_prediction, said, unevenness, bots
 FROM rounds WHERE pool = ? ORDER BY number
 """
 # By the index of rounds: in the order of the table they would lie by player.
@@ -235,7 +235,7 @@ def _edit(number: int, facts: list[Any]) -> moved.Edit:
 def _round(number: int, facts: list[Any], participants: sqlite3.Cursor, before: int) -> moved.Round:
     (server, id, session, map, mode, started_at, seconds, winner, captures_a, captures_b, partial, waiting) = facts[:12]
     lineup, skill_at_start, unrated, prediction, recorded_at, pruned, voided, squads = facts[12:20]
-    balance_prediction, said, unevenness = facts[20:]
+    balance_prediction, said, unevenness, bots = facts[20:]
     return moved.Round(
         number=number,
         server=server,
@@ -258,6 +258,7 @@ def _round(number: int, facts: list[Any], participants: sqlite3.Cursor, before: 
         pruned=bool(pruned),
         voided=None if voided is None else voided - before,
         squads=() if squads is None else _squads.decode(squads),
+        bots=() if bots is None else _spans.decode(bots),
         balance_prediction=balance_prediction,
         said=said,
         unevenness=unevenness,

@@ -40,8 +40,8 @@ _ROUND = """
 INSERT INTO rounds (
     number, server, id, pool, session, map, mode, started_at, seconds, winner, captures_a, captures_b, partial, waiting,
     lineup, skill_at_start, unrated, prediction, recorded_at, pruned, voided, squads,
-    balance_prediction, said, unevenness
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    balance_prediction, said, unevenness, bots
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _PARTICIPANT = """
 INSERT INTO participants (
@@ -162,6 +162,7 @@ class _Into:
                 line.balance_prediction,
                 line.said,
                 line.unevenness,
+                encoded(line.bots) if line.bots else None,
             ),
         )
         rows = ((self.pool, number, place, *_effect(each)) for place, each in enumerate(line.participants))

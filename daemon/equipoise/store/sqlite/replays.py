@@ -25,7 +25,7 @@ PAGE = 200
 
 _FACTS = """
 id, server, session, map, mode, started_at, seconds, winner, lineup, captures_a, captures_b, partial, waiting,
-skill_at_start, squads
+skill_at_start, squads, bots
 """
 _ROUNDS = f"""
 SELECT number, prediction, {_FACTS}
@@ -43,7 +43,10 @@ _skill_at_start = msgspec.json.Decoder(dict[PlayerId, float])
 
 _squads = msgspec.json.Decoder(tuple[tuple[PlayerId, ...], ...])
 
-_Facts = tuple[str, str, str, str, str, float, float, str | None, str, int, int, int, int, str | None, str | None]
+_Facts = tuple[
+    *tuple[str, str, str, str, str, float, float, str | None, str, int, int, int, int],
+    *tuple[str | None, str | None, str | None],
+]
 _Part = tuple[int, str, str, float, float, int, str | None, str | None]
 
 
@@ -107,7 +110,7 @@ def voided(db: sqlite3.Connection, number: int) -> NumberedRound:
 
 def _record(facts: _Facts, parts: list[_Part]) -> RecordRound:
     id, server, session, map, mode, started_at, seconds, winner, lineup = facts[:9]
-    *captures, partial, waiting, skill_at_start, squads = facts[9:]
+    *captures, partial, waiting, skill_at_start, squads, bots = facts[9:]
     round = Round(
         id=RoundId(id),
         server=ServerId(server),
@@ -124,6 +127,7 @@ def _record(facts: _Facts, parts: list[_Part]) -> RecordRound:
         partial=bool(partial),
         waiting=bool(waiting),
         squads=() if squads is None else _squads.decode(squads),
+        bots=spans_of(bots),
     )
     rated = tuple(
         Participant(each.id, each.side, each.seconds_a, each.seconds_b, each.spans, each.counts)

@@ -61,9 +61,9 @@ def insert(db: sqlite3.Connection, pool: str, record: RecordRound, rated: RatedR
         """
         INSERT INTO rounds (
             number, server, id, pool, session, map, mode, started_at, seconds, winner, captures_a, captures_b,
-            partial, waiting, lineup, squads, skill_at_start, unrated, prediction, said, unevenness,
+            partial, waiting, lineup, squads, bots, skill_at_start, unrated, prediction, said, unevenness,
             recorded_at
-        ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
         (
             *(next_number(db), *_facts(pool, round), _skill_at_start(record)),
@@ -155,6 +155,7 @@ def _facts(pool: str, round: Round) -> tuple[object, ...]:
         round.waiting,
         encoded(round.lineup),
         encoded(round.squads) if round.squads else None,
+        written_spans(round.bots),
     )
 
 
