@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.solver import Budget
-from equipoise.solver.budget import Spent
+from equipoise.solver.bitsets import Spent
 
 Numbers = NDArray[np.floating[Any]]
 Rows = NDArray[np.floating[Any]]
