@@ -16,7 +16,6 @@ LENGTH_BYTES = 4
 EXACT_SHARE = 0.5
 """Of the time, for the exact answer that a search by mean and variance starts from."""
 SEARCHING = "swaps"
-STANDS: dict[Side | None, int] = {Side.A: 1, Side.B: -1, None: 0}
 
 
 class SplitQuestion(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,23 +83,23 @@ def _exact(asked: SplitQuestion, clock: Callable[[], float], until: float) -> Sp
 def _expected(asked: SplitQuestion, covariance: Sequence[Sequence[float]], exact: Assignment) -> Assignment:
     """The sides of those whom the exact answer lets play that have the least cost."""
     # numpy is loaded where a question needs it.
-    from equipoise.balancing.expected import Problem, Search, limit_of
+    from equipoise.balancing.mean_variance import SIGNS, QuadraticProblem, SwapSearch
 
     order = sorted((*exact.a, *exact.b))
     number, size = {player: index for index, player in enumerate(order)}, len(exact.a)
     values = [asked.values[player] for player in order]
     sides: Sequence[Side | None] = asked.current or [None] * len(asked.values)
-    problem = Problem(
+    problem = QuadraticProblem(
         (values, values),
         [[covariance[one][other] for other in order] for one in order],
         exact.sizes,
         pins={number[player]: pin for player, pin in asked.pins.items() if player in number},
         groups=[[number[player] for player in group] for group in asked.groups if group and group[0] in number],
-        current=[STANDS[sides[player]] for player in order],
+        current=[SIGNS[sides[player]] for player in order],
     )
-    search = Search(problem, [[1 if player in exact.a else -1 for player in order]])
+    search = SwapSearch(problem, [[1 if player in exact.a else -1 for player in order]])
     points = asked.log_odds[size]
-    limit = limit_of(search, asked.tolerances.get(size, 0.0) / (4 * points), points)
+    limit = search.limit(asked.tolerances.get(size, 0.0) / (4 * points), points)
     found = search.sides(search.cheapest(limit, problem.moves) if asked.current else search.least)
     a, b = (tuple(one for one, side in zip(order, found, strict=True) if side == stand) for stand in (1, -1))
     difference = math.fsum(asked.values[one] for one in a) - math.fsum(asked.values[one] for one in b)
