@@ -170,8 +170,8 @@ def summaries_on(
     deviations = [summary.deviation for summary in summaries]
     if system.correlated:
         # With it known, the session asks which side of a joiner becomes more even.
-        asked = SkillContext(context.mode.value, context.map)
-        deviations = [system.deviation(player, asked) for player in players]
+        where = SkillContext(context.mode.value, context.map)
+        deviations = [system.deviation(player, where) for player in players]
     return tuple(
         replace(summary, side_skills=on, deviation=deviation, rated_skills=by_shown)
         for summary, on, deviation, by_shown in zip(summaries, skills, deviations, rated, strict=True)

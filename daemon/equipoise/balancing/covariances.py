@@ -40,7 +40,7 @@ TwoTeams = tuple[tuple[PlayerId, ...], tuple[PlayerId, ...]]
 
 
 class Knowledge:
-    """What a system knows of a context's players, as the search reads it."""
+    """The covariances and targets that a system knows of a context's players, as the search reads them."""
 
     def __init__(self, system: System[Any], context: Context, commanders: Collection[PlayerId] = NO_PLAYERS) -> None:
         self.system, self.context, self.commanders = system, context, commanders
@@ -161,6 +161,7 @@ def crossing(ask: AskMoves, moved: Sequence[int], system: System[Any]) -> tuple[
     prices = [ask.cost.get(player, 0) for player in players]
     toll = Toll([(0, price) if here > 0 else (price, 0) for price in prices])
     search = SwapSearch(problem, [start])
+    # A limit of 0 is below all costs: the least cost, and of sides that cost the same the least toll.
     sides = search.sides(search.cheapest(0.0, toll))
     return tuple(player for player, side in zip(ask.larger, sides, strict=False) if side != here)
 
@@ -175,7 +176,7 @@ def every_size(ask: CacheSplits, exact: Sequence[Assignment], system: System[Any
     values, covariance = on_both_sides(system, ask.context, players), knowledge.covariance(players)
     equal = [split for split in exact if len(split.a) == len(split.b)]
     if ask.context.mode is Mode.NS2 or values[0] != values[1]:
-        equal = []
+        equal = []  # a target, or values by side: one descent cannot have all sizes
     starts = [[(index in split.a) - (index in split.b) for index in range(len(players))] for split in equal]
     at_once = dict(zip([split.sizes for split in equal], all_evened(values[0], covariance, starts), strict=True))
 
@@ -216,6 +217,7 @@ def shuffled(
     players, half = [entry.id for entry in humans], len(humans) // 2
     stay = {index: entry.side for index, entry in enumerate(humans) if entry.stays and entry.side}
     bots = [[entry.id for entry in ask.entries if entry.bot and entry.side is side] for side in Side]
+    # Players who stay on A come first, those who stay on B last: a commander counts on their own side.
     by_place = sorted(players, key=lambda one: -SIGNS[stay.get(players.index(one))])
 
     def target(on_a: int) -> float:
@@ -249,6 +251,7 @@ def _toll(terms: ShuffleTerms, wishes: Sequence[tuple[int, int]], humans: Sequen
     winner = 2 * friend * (len(humans) + 1)
     apart: dict[tuple[int, int], int] = {}
     for pair in combinations(sorted(number[one] for one in terms.spread_evenly if one in number), 2):
+        # Of n winners, a on A and b on B, a · b pairs are apart: the more, the more evenly they are spread.
         apart[pair] = -4 * winner
     for group in terms.groups:
         # Of two, three and four friends, pairs apart are 1, 2 and 3 for each who is parted from the others.

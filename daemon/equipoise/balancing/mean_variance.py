@@ -61,7 +61,7 @@ FEWEST, MOST = 16, 64
 HASTY = 8
 """Starts for each of many sides, and where much is known already."""
 KICKED = 2
-"""How often the best sides are disturbed and improved again; once where there are as many starts as there may be."""
+"""Times that the best sides are disturbed and improved again; once where there are as many starts as possible."""
 SWAP_WORK = 1 << 6
 """Work of judging one swap of one start, in bits."""
 LEAST_GAIN = 1e-9
@@ -152,6 +152,7 @@ class Form:
 
         Infinite for the pairs that cannot. `into` is overwritten with the result.
         """
+        # Both units cross at once: the sum of their flips, and the cross term 2 · (−2) · 2 · M[i, j].
         flips = self.flips(rows) + closed
         changes = np.add(np.where(rows < 0, flips, np.inf)[:, None, :], barrier - 8 * self.matrix, out=into)
         changes += np.where(rows > 0, flips, np.inf)[:, :, None]
@@ -219,6 +220,7 @@ class Descent:
             while len(active := active[cost[active] > until]):
                 self.budget.spend(len(active) * self.barrier.size * SWAP_WORK)
                 swap, change, gain = self._best(rows[active], limit - cost[active], room[: len(active)])
+                # Rows without a swap that helps are done: later steps have fewer rows.
                 helps = gain < least
                 active, swap = active[helps], swap[helps]
                 cost[active] += change[helps]
@@ -231,6 +233,7 @@ class Descent:
         room = self._room(rows) if into is None else into
         changes = self.cost.swaps(rows, room, self.closed, self.barrier)
         if self.capped is not None:
+            # Counts are whole, so half a one more than the cap forgives rounding alone.
             slack = self.cap - self.capped.of(rows) + 0.5
             changes[self.capped.swaps(rows, self._room(rows)) > slack[:, None, None]] = np.inf
         for rule in self.leaving:
@@ -305,6 +308,7 @@ class Placing:
         rows, single = np.repeat(row[None], count, axis=0), (self.fixed == 0) & (self.weights == 1)
         swaps = max(2, len(row) // 10)
         sides = [np.flatnonzero(single & (row == side)) for side in (1, -1)]
+        # Where a side has too few single players the sides stay as they are.
         if min(map(len, sides)) >= swaps:
             for side, units in zip((1, -1), sides, strict=True):
                 choice = units[self.draw.random((count, len(units))).argsort(1)[:, :swaps]]
@@ -318,18 +322,19 @@ class Placing:
         sides are left out.
         """
         rows = np.tile(self.fixed, (len(order), 1))
-        left = self.on_a - (rows > 0) @ self.weights
-        left_b = self.weights.sum() - self.on_a - (rows < 0) @ self.weights
+        room_a = self.on_a - (rows > 0) @ self.weights
+        room_b = self.weights.sum() - self.on_a - (rows < 0) @ self.weights
         heavy = np.flatnonzero((self.fixed == 0) & (self.weights > 1))
         for unit in heavy[np.argsort(-self.weights[heavy], kind="stable")]:
             weight = self.weights[unit]
-            on_a = ((order[:, unit] > 0) & (left >= weight)) | (left_b < weight)
+            # Where its order says, if there is room; on A, too, where B has none.
+            on_a = ((order[:, unit] > 0) & (room_a >= weight)) | (room_b < weight)
             rows[:, unit] = np.where(on_a, 1.0, -1.0)
-            left, left_b = left - weight * on_a, left_b - weight * ~on_a
+            room_a, room_b = room_a - weight * on_a, room_b - weight * ~on_a
         singles = np.flatnonzero((self.fixed == 0) & (self.weights == 1))
         rank = (-order[:, singles]).argsort(1).argsort(1)
-        rows[:, singles] = np.where(rank < left[:, None], 1.0, -1.0)
-        return np.asarray(rows[(left >= 0) & (left_b >= 0)])
+        rows[:, singles] = np.where(rank < room_a[:, None], 1.0, -1.0)
+        return np.asarray(rows[(room_a >= 0) & (room_b >= 0)])
 
 
 class SwapSearch:
@@ -375,6 +380,7 @@ class SwapSearch:
         worth = self.member @ (on_a + on_b) / 2
         target = problem.target
         if problem.turned is not None and lacking:
+            # The unit without players that stands for the lacking places is worth what turning the sizes changes.
             larger_a, larger_b = (target, problem.turned)[:: 1 if size_a > size_b else -1]
             target, worth[-1] = (larger_a + larger_b) / 2, (larger_a - larger_b) / 2
         mean = worth.sum() / weights.sum()
@@ -396,6 +402,7 @@ class SwapSearch:
             cap = max(max_moves, float(moves.of(self.present).min()))
             self.descent = replace(self.descent, capped=moves, cap=cap)
             self.present = self.present[moves.of(self.present) <= cap + 0.5]
+        # Few of the random sides, and of those that are disturbed, would keep to a cap on moves.
         starts = self.present if max_moves is not None else np.concatenate([self.present, self.placing.random(count)])
         self.minima = self.descent.run(starts)
         kicks = KICKED if count < MOST else 1
@@ -419,8 +426,10 @@ class SwapSearch:
         minima near the least cost.
         """
         form, least = self.toll(toll), self.least
+        # Rounding may put the best below any limit that was computed from it.
         limit = max(limit, float(self.cost.of(least[None])[0]) + self.cost.grain)
         nearest = self.descent.run(self._after_one_swap(), until=limit)
+        # A mirror image costs the same, and may move fewer.
         mirrored = -self.minima if self.placing.mirrors else self.minima[:0]
         rows = distinct(np.concatenate([self.present, nearest, self.minima, mirrored]))
         rows = rows[self.cost.of(rows) <= limit]
@@ -504,16 +513,17 @@ def all_evened(values: Sequence[float], covariance: Covariance, given: Sequence[
     """
     if not given:
         return []
-    worth, known = np.array(values, dtype=float) - np.mean(values), np.array(covariance, dtype=float)
-    cost = Form(known + MEAN_WEIGHT * np.outer(worth, worth), np.zeros_like(worth), 0.0)
+    worth, errors = np.array(values, dtype=float) - np.mean(values), np.array(covariance, dtype=float)
+    cost = Form(errors + MEAN_WEIGHT * np.outer(worth, worth), np.zeros_like(worth), 0.0)
     draw = np.random.default_rng(crc32(cost.matrix.tobytes()))
     more = max(1, min(HASTY, WORK // len(worth) ** 2 // len(given)) - 1)
     starts = np.repeat(np.array(given, dtype=float)[:, None], 1 + more, axis=1)
     for sides in starts:
         playing = np.flatnonzero(sides[0])
         sides[1:, playing] = draw.permuted(sides[1:, playing], axis=1)
+    # A player on the bench is 0 in x: they add nothing to the cost, and no swap has them.
     rows = starts.reshape(-1, len(worth))
-    minima = Descent(cost, np.zeros_like(known), np.zeros_like(worth), Budget()).run(rows)
+    minima = Descent(cost, np.zeros_like(errors), np.zeros_like(worth), Budget()).run(rows)
     best = cost.of(minima).reshape(len(given), -1).argmin(1)
-    chosen = minima.reshape(starts.shape)[np.arange(len(given)), best]
-    return [tuple(int(side) for side in row) for row in chosen]
+    rows = minima.reshape(starts.shape)[np.arange(len(given)), best]
+    return [tuple(int(side) for side in row) for row in rows]

@@ -27,7 +27,7 @@ from equipoise.solver import Assignment, Budget, Pin, best_split, new_teams
 T = TypeVar("T")
 
 Pins = dict[int, Pin]
-"""Where players must be, by their index among the question's entries."""
+"""The places where players must be, by their index among the question's entries."""
 
 FEW_WHO_CAME = 2
 """Players on no side yet, of whom every placement is tried; of more that of the best split."""
@@ -67,7 +67,7 @@ class Means:
         self.pins |= pins_of_staying(ask.entries)
         self.budget = Budget()
         self.moves_count = True
-        """Of splits that are as good otherwise, the one that moves fewer."""
+        """Whether the one that moves fewer is taken of splits that are as good otherwise."""
 
     def within(self, tolerance: float, pins: Pins | None = None) -> Assignment:
         """Return the best split within a tolerance in points; of uneven sizes either side may be the larger one."""
@@ -98,6 +98,7 @@ class Means:
 
     def in_turn(self) -> Assignment:
         """Return, within the tolerance the fair bench, with it the least difference, and in that the fewest moves."""
+        # First how even the sides of a fair bench can be, whoever moves.
         self.moves_count = False
         near = self.within(self.system.gap(self.ask.tolerance, max(self.ask.sizes)))
         least = min(map(self._off, self.optima(preferring=False).values()))
@@ -113,6 +114,7 @@ class Means:
         players = sorted((*split.a, *split.b))
         entries = [self.ask.entries[index] for index in players]
         came = [place for place, entry in enumerate(entries) if entry.side is None]
+        # Players who came stand on no side yet, so each of their placements is a question of its own.
         ways = [tuple(split.side_of(players[place]) for place in came)]
         if len(came) <= FEW_WHO_CAME:
             ways = [*product(Side, repeat=len(came))]

@@ -19,7 +19,7 @@ from equipoise.ratings.system import System
 from equipoise.solver import Assignment, Budget, greedy_swaps, shuffle
 
 TRIES = 4
-"""How often a shuffle is solved at most, each time with a narrower band, until its prediction is inside the band."""
+"""The most solves of a shuffle, each time with a narrower band, until its prediction is inside the band."""
 
 FARTHEST = 1e9
 """Points; more than any difference that sides have. A tolerance of a half is infinite in points."""

@@ -37,7 +37,7 @@ class Swap(NamedTuple):
     """Two players who change places, or several times two."""
 
     shift: float
-    """What it adds to the difference Σ(A) − Σ(B), in points."""
+    """The points that it adds to the difference Σ(A) − Σ(B)."""
     from_a: tuple[PlayerId, ...]
     from_b: tuple[PlayerId, ...]
 
@@ -61,12 +61,12 @@ class Swaps:
         sides = at_equal_numbers(self.a, self.b)
         on_a, on_b = (on_both_sides(system, ask.context, side)[place] for place, side in enumerate(sides))
         self.off = sum(on_a) - sum(on_b) - even_difference(system, ask.context, *sides)
-        """How far Σ(A) − Σ(B) is from where the chance is even, at equal numbers, in points."""
+        """Σ(A) − Σ(B) less the difference at which the chance is even, at equal numbers, in points."""
         self.pairs = self._pairs()
 
     def best(self, before: float) -> Swap | None:
         """Return the cheapest swap that makes the chance even; or one that gains enough; or None."""
-        off, best, paid = abs(before - 0.5), None, 0
+        off, best, pairs_so_far = abs(before - 0.5), None, 0
         for swaps in (1, 2):
             candidates = [(cost, swap) for cost, near in self._by_cost(swaps) for swap in near]
             for cost in sorted({cost for cost, _ in candidates}):
@@ -77,8 +77,9 @@ class Swaps:
             if candidates:
                 nearest = min((swap for _, swap in candidates), key=lambda swap: abs(self.off + swap.shift))
                 rest = abs(self.chance(nearest) - 0.5)
-                if off - rest >= LEAST_GAIN * (swaps - paid):
-                    off, best, paid = rest, nearest, swaps
+                # An even chance is out of reach so far: a swap is worth it only where it gains enough.
+                if off - rest >= LEAST_GAIN * (swaps - pairs_so_far):
+                    off, best, pairs_so_far = rest, nearest, swaps
         return best
 
     def _by_cost(self, swaps: int) -> Iterator[tuple[int, list[Swap]]]:
@@ -93,6 +94,7 @@ class Swaps:
     def _doubles(self, first: Sequence[Swap], second: Sequence[Swap]) -> Iterator[Swap]:
         shifts = [swap.shift for swap in second]
         for swap in first:
+            # The second pair should shift the difference by what the first one leaves of it.
             place = bisect_left(shifts, -self.off - swap.shift)
             for other in second[max(0, place - NEIGHBOURS) : place + NEIGHBOURS]:
                 if other.from_a != swap.from_a and other.from_b != swap.from_b:

@@ -34,6 +34,7 @@ def mirrored(bits: int, highest: int) -> int:
     >>> f"{mirrored(0b0011, 3):04b}"
     '1100'
     """
+    # Bytes are mirrored by a table, and their order is reversed by reading them as big-endian.
     size = highest // 8 + 1
     reverse = int.from_bytes(bits.to_bytes(size, "little").translate(_BYTE_MIRRORED), "big")
     return reverse >> (8 * size - 1 - highest)
@@ -45,6 +46,7 @@ def dilate(bits: int, width: int) -> int:
     >>> f"{dilate(0b10001, 2):b}"
     '1110111'
     """
+    # What is covered doubles with each shift: log₂(width) operations instead of width.
     covered, needed = 1, width + 1
     while 2 * covered <= needed:
         bits |= bits << covered
@@ -78,6 +80,7 @@ def within(first: int, second: int, shift: int, low: int, high: int) -> int:
         lowest = (first & -first).bit_length() - 1
         return _between(second, shift + lowest - high, shift + length - 1 - low) if first else 0
     up = shift - low
+    # Numbers that lie too high for all of the second set are cut off, so that the shift does not lengthen anything.
     needed = second.bit_length() + width - up
     if needed < length:
         first = first & (1 << needed) - 1 if needed > 0 else 0
@@ -115,10 +118,12 @@ def nearest(first: int, second: int, shift: int, floor: int, ceiling: int) -> in
     floor = max(floor, shift - second.bit_length() + 1, 1 - first.bit_length() - shift)
     if floor >= ceiling or (ceiling < UNBOUNDED and not touches(first, second, shift, ceiling - 1)):
         return ceiling
+    # Without trailing zeros both sets begin at bit 0, and the shorter one is the one to dilate.
     lowest, other = ((bits & -bits).bit_length() - 1 for bits in (first, second))
     first, second, shift = first >> lowest, second >> other, shift + lowest - other
     if first.bit_length() > second.bit_length():
         first, second, shift = second, first, -shift
+    # Where one set lies wholly beyond the other, their ends are the nearest numbers.
     apart = max(shift - second.bit_length() + 1, 1 - first.bit_length() - shift)
     return apart if apart > 0 else _distance(first, second, shift, floor, min(ceiling - 1, second.bit_length() // 2))
 
@@ -221,10 +226,11 @@ class Budget:
 
     def spend(self, work: float, held: float = 0) -> None:
         """Count work that is about to be done; raise `Spent` if it, or the memory held after it, is too much."""
-        done = self.meter.done + work
-        if done > self.work or held > self.memory or self.clock() > self.until:
+        # Asked before each step, so that sets that do not fit are never made.
+        reading = self.meter.done + work
+        if reading > self.work or held > self.memory or self.clock() > self.until:
             raise Spent
-        self.meter.done = done
+        self.meter.done = reading
 
     def halved(self) -> Budget:
         """Return the budget for a solve that holds its sets twice: the same with half the memory."""
@@ -232,9 +238,10 @@ class Budget:
 
     def share(self, part: float) -> Budget:
         """Return a budget with a part of the work and of the time that are left."""
-        done, now = self.meter.done, self.clock()
+        # The meter is common to all shares, so a limit is a reading of it and not an amount.
+        reading, now = self.meter.done, self.clock()
         until = self.until if math.isinf(self.until) else min(self.until, now + max(0.0, self.until - now) * part)
-        return replace(self, work=done + max(0.0, self.work - done) * part, until=until)
+        return replace(self, work=reading + max(0.0, self.work - reading) * part, until=until)
 
 
 def search_work(first: int, second: int) -> int:

@@ -98,7 +98,7 @@ class Rest(NamedTuple):
 
 
 class StateLayout:
-    """Where each count lies in a state; adds to counts, reads them, and drops states that lead nowhere."""
+    """The position of each count in a state; adds to counts, reads them, and drops states that lead nowhere."""
 
     def __init__(self, problem: Problem, goals: Sequence[Goal], preferences: Preferences, counted: Limits) -> None:
         self.roles, self.role_cap = problem.roles, problem.role_cap
@@ -121,6 +121,7 @@ class StateLayout:
     def step(self, unit: Unit, place: int) -> int:
         """Return the number that placing the unit adds to a state."""
         step = 0 if place == BENCH else len(unit.members) << (0 if place == A else COUNT_BITS)
+        # A's surplus: a player of the role counts 1 on A and -1 on B, as places do.
         for role, shift in zip(self.roles, self.role_shifts, strict=True):
             step += place * len(role.intersection(unit.members)) * (1 << shift)
         if place == BENCH and self.costs is not None:
@@ -170,18 +171,20 @@ class StateLayout:
         need = self.need
         states = {s: bits for s, bits in states.items() if need.get(s & PLAYING, FAR) <= rest.players}
         for shift, players, fixed in zip(self.role_shifts, rest.roles, self.fixed_surplus, strict=True):
+            # The rest can bring back no more of a surplus than it has players of the role.
             most = 0 if players == CLOSED else self.role_cap + players + abs(fixed)
             states = {s: bits for s, bits in states.items() if abs((s >> shift & ROLE) - ROLE_ZERO) <= most}
         return states
 
     def allowed(self, states: States, differences: States) -> States:
         """Return the states reduced to the differences that are allowed, regardless of what is counted last."""
-        kept, uncounted, allowed = {}, (1 << self.counted_shift) - 1, differences.get
+        # The stage before did not count what is counted last, so its states have no such bits.
+        result, uncounted, bits_of = {}, (1 << self.counted_shift) - 1, differences.get
         for state, bits in states.items():
-            common = bits & allowed(state & uncounted, 0)
+            common = bits & bits_of(state & uncounted, 0)
             if common:
-                kept[state] = common
-        return kept
+                result[state] = common
+        return result
 
     def affordable(self, states: States, rest: Rest, limits: Limits) -> States:
         """Return the states that some placing of the rest may keep within the last limit, judged by counts.
@@ -191,14 +194,14 @@ class StateLayout:
         if limits == NO_LIMITS:
             return states
         bound = self._least_cost(rest) if limits.moves is None else self._least_moves(rest)
-        limit, kept = limits.last, {}
+        limit, within_limit = limits.last, {}
         for state, bits in states.items():
             least = bound(state)
             if least <= limit:
-                kept[state] = bits
+                within_limit[state] = bits
             elif least < self.beyond:
                 self.beyond = least
-        return self._cheapest(kept)
+        return self._cheapest(within_limit)
 
     def _least_cost(self, rest: Rest) -> Callable[[int], int]:
         """Return a bound on the final bench cost: the cheapest of the rest fill the places left on the bench."""
@@ -224,17 +227,18 @@ class StateLayout:
         return bound
 
     def _cheapest(self, states: States) -> States:
+        # Ascending by the count: of equal differences the first state has the lowest.
         unions: dict[int, int] = {}
-        kept, uncounted = {}, (1 << self.counted_shift) - 1
+        result, uncounted = {}, (1 << self.counted_shift) - 1
         for state in sorted(states):
             bits, key = states[state], state & uncounted
             before = unions.get(key)
             if before is None:
-                kept[state] = unions[key] = bits
+                result[state] = unions[key] = bits
             elif more := bits & ~before:
-                kept[state] = more
+                result[state] = more
                 unions[key] = before | more
-        return kept
+        return result
 
     def counted(self, state: int) -> int:
         """Return the count of what is counted last: the moves if they are counted, else the bench cost."""
@@ -258,6 +262,7 @@ class StateLayout:
 
 def _needs(goals: Sequence[Goal]) -> dict[int, int]:
     """Return how many more players (a, b) needs to become the sizes of a goal, for every (a, b) that can."""
+    # From the full sizes down: one player more, on A or on B, than the next (a, b) needs.
     need = {goal.a | goal.b << COUNT_BITS: 0 for goal in goals}
     for a in range(max(goal.a for goal in goals), -1, -1):
         for b in range(max(goal.b for goal in goals), -1, -1):
@@ -269,7 +274,7 @@ def _needs(goals: Sequence[Goal]) -> dict[int, int]:
 
 
 class Option(NamedTuple):
-    """What a choice adds to a state and to the positions in its bitset, and the place that it gives the players."""
+    """The number that a choice adds to a state, the shift of its bitset, and the place that it gives the players."""
 
     step: int
     shift: int = 0
@@ -320,6 +325,7 @@ class Sweep:
             span += max(option.shift for option in options)
             yield Choice(options, self.layout.closed(rest, closed), unit.members, span)
             for role, (more, players) in enumerate(zip(before.roles, rest.roles, strict=True)):
+                # The role's last player is placed: its surplus is within the cap, and no longer tells states apart.
                 if more and not players and self.layout.complete(role, self.sign > 0):
                     closed.add(role)
                     yield Choice(
@@ -333,6 +339,7 @@ class Sweep:
             B: -sum(self.problem.b[i] - self.middle_b for i in unit.members),
         }
         gains = [self.sign * gain_on.get(place, 0) for place in unit.places]
+        # Shifts count from the least gain, so that no bitset has leading zeros.
         least = min(gains)
         self.low += least
         return [
@@ -374,6 +381,7 @@ class Sweep:
             after, layer = layers[-1], dict[int, int]()
             self.budget.spend(self._work(choice, before))
             for state, bits in before.items():
+                # Each option read backwards: where the bits would have to be now to reach an end.
                 onward = 0
                 for step, shift, _ in choice.options:
                     onward |= after.get(state + step, 0) >> shift
@@ -435,6 +443,7 @@ class Programme:
         budget.spend(len(problem.units) * STATE_WORK)
         self.problem, self.budget, self.allowed = problem, budget, allowed
         self.layout = StateLayout(problem, goals, preferences, limits)
+        # Exchanging A and B gives as good an assignment, unless moves or fixed players tell the sides apart.
         self.symmetric = problem.a == problem.b and limits.moves is None and not any(self.layout.fixed_surplus)
         lower, upper = _halves(problem)
         self.lower = Sweep(problem, self.layout, lower, upper, 1, budget)
@@ -496,19 +505,20 @@ class Programme:
         layout, ladders, limit = self.layout, self._ladders(), self.limits.last
         best = limit + 1
         for lower in sorted(self.lower.states):
-            first, spent = self.lower.states[lower], layout.counted(lower)
+            first, count = self.lower.states[lower], layout.counted(lower)
             here = ladders.get(_missing(lower, goal), ())
             self.budget.spend(len(here) * self.join)
             for ladder in here:
                 if not layout.fits(layout.uncounted(lower) + ladder.state, self.limits):
                     continue
                 shift = self.lower.least(lower) - self.upper.least(ladder.state) - goal.target
-                rung = bisect_left(ladder.counts, best - spent)
+                # Down the ladder while fewer rungs still touch: unions only grow upwards.
+                rung = bisect_left(ladder.counts, best - count)
                 while rung and (width >= UNBOUNDED or touches(first, ladder.unions[rung], shift, width)):
                     rung -= 1
-                    best = spent + ladder.counts[rung]
+                    best = count + ladder.counts[rung]
                 if best > limit and rung < len(ladder.counts):
-                    layout.beyond = min(layout.beyond, spent + ladder.counts[rung])
+                    layout.beyond = min(layout.beyond, count + ladder.counts[rung])
         return best if best <= limit else None
 
     def _ladders(self) -> dict[int, list[Ladder]]:
@@ -557,6 +567,7 @@ def _halves(problem: Problem) -> tuple[list[Unit], list[Unit]]:
     def value(unit: Unit) -> float:
         return sum(problem.a[i] for i in unit.members) / len(unit.members)
 
+    # Players of the same roles side by side, so that one role after the other is complete.
     units = sorted(problem.units, key=lambda unit: (all(signature(unit)), signature(unit), value(unit)))
     with_role = sum(not all(signature(unit)) for unit in units)
     half = len(units) // 2
@@ -612,6 +623,7 @@ class PreferenceSearch:
         if self.preferences.current is not None and not self._stage(lambda moves: Limits(cost, moves)):
             return None
         assert self.programme is not None, "there is a preference"
+        # No assignment is nearer than the optimum of the first stage: at that distance the last one may stop.
         best = self.programme.nearest(self.goal, self.limits, self.floor.distance // self.factor)
         return best and best.times(self.factor)
 

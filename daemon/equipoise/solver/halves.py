@@ -103,19 +103,19 @@ class Half:
     def sweep(self, bounds: ClassBounds, budget: Budget) -> None:
         """Compute the classes within the bounds."""
         self._mirrors.clear()
-        self.layers, self._classes, held = [[[0, 1]]], 1, 0
+        self.layers, self._classes, memory = [[[0, 1]]], 1, 0
         for placed in range(1, len(self.values) + 1):
             # A row more than before; the span of the fullest class is the longest, and twice the average.
             classes = self._classes + placed // 2 + 1
             bits = classes * self._span(placed, placed // 2, placed // 2) // 2
-            self.work, held = classes * IDLE_SPAN + bits, held + bits
-            budget.spend(self.work, HALVES * held)
+            self.work, memory = classes * IDLE_SPAN + bits, memory + bits
+            budget.spend(self.work, HALVES * memory)
             self.layers.append(self._next_layer(placed, bounds))
 
     def _next_layer(self, placed: int, bounds: ClassBounds) -> Layer:
-        before, left, value = self.layers[-1], len(self.values) - placed, self.values[placed - 1]
+        before, to_come, value = self.layers[-1], len(self.values) - placed, self.values[placed - 1]
         # Each value still to come can bring the surplus and the total one player nearer to the bounds.
-        surplus, total = min(bounds.surplus_max + left, bounds.drift_max), bounds.total_min - left
+        surplus, total = min(bounds.surplus_max + to_come, bounds.drift_max), bounds.total_min - to_come
         raised = [value - other for other in self.values[: placed - 1]]
         to_a, to_bench = [0, *raised, 0], [0, *reversed(raised), 0]
         rows, fewer, self._classes = [], [0], 0
@@ -152,6 +152,7 @@ class Half:
         Runs through the layers backwards; at each step the bit must come from one of the three terms of the recurrence.
         """
         places, side = [0] * len(self.values), 1
+        # A class with a < b is traced in its mirror image, which is the one that is stored, with the sides exchanged.
         if a < b:
             a, b, side, position = b, a, -1, self.span(a, b) - position
         for last in range(len(self.values) - 1, -1, -1):
@@ -232,6 +233,7 @@ class Halves:
             shift = self._shift(a, b, goal)
             distance = nearest(first, second, shift, floor, best)
             if distance < best:
+                # What bisecting took; a pair that fails the test is in the price above.
                 self.budget.spend(search_work(first, second))
                 best, pair = distance, (a, b, first, second, shift)
                 if best == floor:
@@ -268,6 +270,7 @@ def _cut(values: Sequence[int]) -> int:
     """Return where to cut ascending values so that both halves together take the least time."""
     sums, count = [0, *accumulate(values)], len(values)
 
+    # About size² classes in each of size layers, and half the span of the fullest class in each.
     def work(start: int, end: int) -> int:
         size = end - start
         span = sums[end] - sums[end - size // 2] - sums[start + size // 2] + sums[start]
@@ -302,6 +305,7 @@ def solve(values: Sequence[int], goals: Sequence[Goal], budget: Budget) -> Itera
         for goal, solution in near.items():
             floor = halves.parity_bound(goal)
             yield goal, in_given_order(solution, None if solution.distance <= floor else Floor(floor))
+    # Only goals that miss their parity bound need the full pass.
     ceilings = {
         goal: near[goal].distance if goal in near else UNBOUNDED
         for goal in goals

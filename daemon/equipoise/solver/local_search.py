@@ -40,7 +40,7 @@ Choose = Callable[[int, Sequence[int]], int]
 """Picks one of the places that are open to a unit, which is given by its number."""
 
 Score = tuple[int, float, int, int]
-"""What is minimised, in this order: players beyond the roles' caps, distance beyond the limit, price, distance."""
+"""Minimised in this order: players beyond the roles' caps, distance beyond the limit, price, distance."""
 
 Trade = tuple[tuple[int, ...], int, int]
 """The units that a unit trades places with, and the difference and the price after that."""
@@ -78,6 +78,7 @@ class Seats:
         for number in range(len(self.units) - 1, -1, -1):
             unit = self.units[number]
             size = len(unit.members)
+            # A place is open where the units before this one can fill the seats that are left.
             rest = {A: (a - size, b), BENCH: (a, b), B: (a, b - size)}
             place = choose(number, [p for p in unit.places if self._holds(number, *rest[p])])
             a, b = rest[place]
@@ -90,7 +91,7 @@ class Seats:
 
 
 class Offers:
-    """What each open unit adds at each of its places, whatever the sizes are.
+    """The difference and the price that each open unit adds at each of its places, whatever the sizes are.
 
     A price is a bench cost and moves, packed into one integer. The units that cost most on the bench come last, among
     them the units of the highest values.
@@ -108,7 +109,7 @@ class Offers:
             {(p, q): (gains[q] - gains[p], prices[q] - prices[p]) for p, q in permutations(unit.places, 2)}
             for unit, gains, prices in zip(self.units, self.gains, self.prices, strict=True)
         ]
-        """What a unit adds to difference and price when it leaves one place for another."""
+        """The difference and the price that a unit adds when it leaves one place for another."""
         self.in_roles = [[len(role.intersection(unit.members)) for role in problem.roles] for unit in self.units]
 
     def price(self, places: Sequence[int]) -> int:
@@ -165,6 +166,7 @@ class Exchange:
     def _trade(self, unit: int, budget: Budget) -> bool:
         """Let a unit take the best place, if any is better than its own; return whether it did."""
         here, best, trade = self.at[unit], self.score, None
+        # Within caps and limit a dearer trade is never better, and need not be scored.
         within = best[:2] == (0, 0)
         for place in self.offers.units[unit].places:
             if place == here:
@@ -191,6 +193,7 @@ class Exchange:
                 more, dearer = changes[other][back]
                 yield (other,), difference + more, price + dearer
         if (size := self.offers.sizes[unit]) > 1:
+            # A group trades with as many single players, those whose change costs least.
             singles = [v for v in self.standing[place, 1] if back in changes[v]]
             singles.sort(key=lambda v: changes[v][back][1])
             if len(singles) >= size:
@@ -255,6 +258,7 @@ class Approximation:
         """
         if not self.fits(goal):
             return None
+        # From a cheap start and from a near one: neither leads to the better end in all problems.
         starts, limit = [self._filled(goal, self.preferring)], tolerance
         if not math.isinf(tolerance) and (nearest := self._near(goal, near)) is not None:
             if near is None or near.floor is not None:
@@ -316,8 +320,8 @@ class Approximation:
             surplus = surplus_with(unit, place)
             return place
 
-        chosen = self.seats[offers].fill(*self._open_seats(goal), choose)
-        pairs = zip(offers.units, chosen, strict=True)
+        places = self.seats[offers].fill(*self._open_seats(goal), choose)
+        pairs = zip(offers.units, places, strict=True)
         return problem.whole({i: place for unit, place in pairs for i in unit.members})
 
     def _floor(self, goal: Goal, near: Solution | None, floor: Floor) -> Floor:

@@ -57,7 +57,7 @@ class Transfer:
     optimal: bool = True
     """Proven, as for an assignment."""
     gap: Gap = NO_GAP
-    """How much better the best may be, with the cost as a bench cost; where it is optimal, only what rounding hides."""
+    """The most by which the best is better, the cost as a bench cost; where it is optimal, only what rounding hides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +128,7 @@ def transfer(
         raise SplitError(f"a movable player is not one of the larger side's 0 to {len(larger) - 1}")
     if not 0 < m <= len(set(movable)):
         raise SplitError(f"{m} players must move, but {len(set(movable))} are movable")
+    # Cheapest first, as `Subsets.cheapest` needs them.
     candidates = sorted(set(movable), key=lambda i: 0 if costs is None else costs[i])
     difference = total(larger) - total(smaller)
     weights = [larger[i] + there[i] for i in candidates]
@@ -239,6 +240,7 @@ def new_teams(
     """
     teams = PresentTeams.of(values, current, values_b)
     movable = {*range(len(values))} if movable is None else movable
+    # As many have to stay as have to leave, so each side has an upper bound, too.
     stand = tuple(sum(i not in came for i in side) for side in (teams.a, teams.b))
     leave = range(each_way, stand[0] - each_way + 1), range(each_way, stand[1] - each_way + 1)
     movable = [i for i in movable if i not in came]
@@ -286,6 +288,7 @@ class MoveSearch:
         both, (own, other) = [*self.numbers[0], *self.numbers[1]], self.numbers
         pairs = [pair for trades in self.trades for pair in trades]
         offsets = {(out - back) * both[0] - self.target for out, back in pairs if both}
+        # All sums of either side, and the offset between them, are multiples of the factor apart.
         factor = math.gcd(*(number - both[0] for number in both), *offsets) or 1
         outs, backs = ({pair[side] for pair in pairs} for side in (0, 1))
         self.out = Subsets(own, min(outs), max(outs), factor, self.budget)
@@ -310,7 +313,7 @@ class MoveSearch:
                     self.back.any(back, self.back.low(back) + coming * factor),
                 )
             if best == 0:
-                return
+                return  # more moves cannot be better
 
     def _first(self) -> Rebalance:
         """Return the fewest moves that even out the sizes, after the exchanges that help, for each side alone."""
@@ -395,26 +398,27 @@ class Subsets:
     """
 
     def __init__(self, numbers: Sequence[int], fewest: int, most: int, factor: int, budget: Budget) -> None:
-        self.numbers, self.factor, self.budget, size = numbers, factor, budget, len(numbers)
+        self.numbers, self.factor, self.budget, length = numbers, factor, budget, len(numbers)
         lowest, highest = (accumulate(sorted(numbers, reverse=high)) for high in (False, True))
         bits = sum((high - low) // factor for low, high, _ in zip(lowest, highest, range(most), strict=False))
-        self.held = size * (bits + (most + 1) * SET_BITS)
-        budget.spend(size * (bits + (most + 1) * IDLE_SPAN), self.held)
+        self.held = length * (bits + (most + 1) * SET_BITS)
+        budget.spend(length * (bits + (most + 1) * IDLE_SPAN), self.held)
         layer, least = [1] + [0] * most, [0] * (most + 1)
         self.layers, self.lows = [layer], [least]
         for placed, number in enumerate(numbers, start=1):
             before, lows, layer, least = layer, least, [0] * (most + 1), [0] * (most + 1)
-            for chosen in range(max(0, fewest - size + placed), min(most, placed) + 1):
-                left, low = before[chosen], lows[chosen]
-                if chosen and (taken := before[chosen - 1]):
-                    more = lows[chosen - 1] + number
-                    if not left:
-                        left, low = taken, more
+            for size in range(max(0, fewest - length + placed), min(most, placed) + 1):
+                # The sums without this number, and with it; bit 0 is at the lower of their ends.
+                sums, low = before[size], lows[size]
+                if size and (with_it := before[size - 1]):
+                    more = lows[size - 1] + number
+                    if not sums:
+                        sums, low = with_it, more
                     elif more >= low:
-                        left |= taken << (more - low) // factor
+                        sums |= with_it << (more - low) // factor
                     else:
-                        left, low = left << (low - more) // factor | taken, more
-                layer[chosen], least[chosen] = left, low
+                        sums, low = sums << (low - more) // factor | with_it, more
+                layer[size], least[size] = sums, low
             self.layers.append(layer)
             self.lows.append(least)
 
@@ -450,28 +454,28 @@ class Subsets:
         """
         cheapest, step = [0, *accumulate(costs)], IDLE_SPAN + self.reach(size).bit_length()
         best, choice = sum(costs) + 1, list[int]()
-        paid: dict[tuple[int, int, int], int] = {}
+        least_cost: dict[tuple[int, int, int], int] = {}
         branches = [(len(costs), size, aim, 0, list[int]())]
         while branches:
-            placed, missing, at, spent, taken = branches.pop()
-            if spent + cheapest[missing] >= best or paid.get((placed, missing, at), best) <= spent:
+            placed, missing, at, cost, path = branches.pop()
+            if cost + cheapest[missing] >= best or least_cost.get((placed, missing, at), best) <= cost:
                 continue
             if not missing:
-                best, choice = spent, taken
+                best, choice = cost, path
                 continue
-            if choice and not len(paid) % BLOCK:
+            if choice and not len(least_cost) % BLOCK:
                 # The first way through is found without a search: the sets lead there.
                 try:
-                    self.budget.spend(BLOCK * step, self.held + (len(paid) + BLOCK) * PATH_BITS)
+                    self.budget.spend(BLOCK * step, self.held + (len(least_cost) + BLOCK) * PATH_BITS)
                 except Spent:
                     return Choice(best, choice, proven=False)
-            paid[placed, missing, at] = spent
+            least_cost[placed, missing, at] = cost
             last = placed - 1
-            before, more = at - self.numbers[last], spent + costs[last]
+            before, more = at - self.numbers[last], cost + costs[last]
             if more + cheapest[missing - 1] < best and self._holds(last, missing - 1, before):
-                branches.append((last, missing - 1, before, more, [*taken, last]))
+                branches.append((last, missing - 1, before, more, [*path, last]))
             if self._holds(last, missing, at):
-                branches.append((last, missing, at, spent, taken))
+                branches.append((last, missing, at, cost, path))
         return Choice(best, choice, proven=True)
 
     def _holds(self, placed: int, size: int, aim: int) -> bool:

@@ -21,7 +21,7 @@ from equipoise.errors import SplitError
 
 
 class Pin(Enum):
-    """Where a player must be: on a side, on the bench, or on either side but playing."""
+    """The place where a player must be: on a side, on the bench, or on either side but playing."""
 
     A = "a"
     B = "b"
@@ -61,7 +61,7 @@ class Assignment:
     moves: int = 0
     """Players who change to the other side; from or to the bench is no move."""
     gap: Gap = NO_GAP
-    """How much better the best may be; where the assignment is optimal, only what rounding hides."""
+    """The most by which the best is better; where the assignment is optimal, only what rounding hides."""
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -158,6 +158,7 @@ class Ticks:
         if resolution is not None and not 0 < resolution <= FINEST:
             raise SplitError(f"a resolution is a number of ticks per point above 0, not {resolution!r}")
         per_point = _default_resolution(numbers, len(values)) if resolution is None else resolution
+        # The target does not count: it may lie anywhere, and no set reaches to it.
         spread = max(numbers[:-1]) - min(numbers[:-1])
         if spread * per_point > widest:
             per_point = widest / spread
@@ -261,7 +262,7 @@ class Solution(NamedTuple):
 
 
 class Preferences(NamedTuple):
-    """What to minimise besides the distance: bench costs, and moves away from the present place of each player."""
+    """Quantities to minimise besides the distance: bench costs, and moves away from each player's present place."""
 
     bench_cost: Sequence[int] | None = None
     current: Sequence[int] | None = None
@@ -403,12 +404,13 @@ class Problem:
         """
         on_a = [i for i, place in self.fixed.items() if place == A]
         on_b = [i for i, place in self.fixed.items() if place == B]
-        done = sum(self.a[i] for i in on_a) - sum(self.b[i] for i in on_b)
-        rest = [Goal(goal.a - len(on_a), goal.b - len(on_b), goal.target - done) for goal in goals]
+        fixed = sum(self.a[i] for i in on_a) - sum(self.b[i] for i in on_b)
+        rest = [Goal(goal.a - len(on_a), goal.b - len(on_b), goal.target - fixed) for goal in goals]
         least_a = min((self.a[i] for i in self.open), default=0)
         least_b = min((self.b[i] for i in self.open), default=0)
         targets = [goal.target - goal.a * least_a + goal.b * least_b for goal in rest]
         above = [self.a[i] - least_a for i in self.open] + [self.b[i] - least_b for i in self.open]
+        # Without the common factor all bitsets are shorter by it; all values equal leave 0.
         factor = math.gcd(*above, *targets) or 1
         small = replace(
             self,
@@ -438,6 +440,7 @@ def rounded(value: int, grain: int) -> int:
 
 def parity_bound(odd: int, even: int, goal: Goal) -> int:
     """Return 1 if all choices of the goal's players among the odd and even values miss the target by parity, else 0."""
+    # Parity is decided where as many odd values must play as can.
     players = goal.a + goal.b
     fewest, most = max(0, players - even), min(odd, players)
     return (fewest - goal.target) & 1 if fewest == most else 0
@@ -449,6 +452,7 @@ def _united(count: int, groups: Sequence[Collection[int]]) -> list[tuple[int, ..
         return [(index,) for index in range(count)]
     unit_of = {index: {index} for index in range(count)}
     for group in groups:
+        # All members refer to one set, so that a later group with one of them unites with all of them.
         union = {member for index in group for member in unit_of[index]}
         unit_of.update(dict.fromkeys(union, union))
     return [tuple(sorted(unit)) for index, unit in unit_of.items() if index == min(unit)]

@@ -121,7 +121,7 @@ class Sides:
     pins: Mapping[int, int]
     groups: Sequence[Sequence[int]]
     wishes: Sequence[tuple[int, int]]
-    """What it costs to place each player on A, and on B."""
+    """The cost of placing each player on A, and on B."""
     spread: frozenset[int]
 
     @property
@@ -182,7 +182,7 @@ def parted(places: Sequence[int]) -> int:
 
 
 class Stage:
-    """What a stage keeps: states whose count can end within the limit.
+    """The rule of a stage: it keeps the states whose count can end within the limit.
 
     `known`: the mask of what was counted before, by which bits are allowed and bounds are given.
     `least`: the count is to be least, so that a bit is dropped when a state with less of it has it, too.
@@ -195,7 +195,8 @@ class Stage:
 
     def kept(self, layer: States, rest: Least, allowed: States | None) -> States:
         """Return the states of a layer that may lead to an answer, ascending by the count if it is to be least."""
-        shift, mask, limit, known, kept = *self.count, self.limit, self.known, dict[int, int]()
+        # Attributes are read once: the loop runs for every state of every layer.
+        shift, mask, limit, known, result = *self.count, self.limit, self.known, dict[int, int]()
         for state, bits in layer.items():
             key = state & known
             if allowed is not None:
@@ -203,19 +204,20 @@ class Stage:
             if bits:
                 bound = (state >> shift & mask) + rest.get(key, FAR)
                 if bound <= limit:
-                    kept[state] = bits
+                    result[state] = bits
                 elif bound < self.beyond:
                     self.beyond = bound
-        return self._cheapest(kept) if self.least else kept
+        return self._cheapest(result) if self.least else result
 
     def _cheapest(self, states: States) -> States:
-        unions, kept, others = dict[int, int](), dict[int, int](), ~self.count.bits
+        # Ascending by the count: of equal bits the first state has the lowest.
+        unions, result, others = dict[int, int](), dict[int, int](), ~self.count.bits
         for state in sorted(states):
             bits, before = states[state], unions.get(state & others, 0)
             if bits & ~before:
-                kept[state] = bits & ~before
+                result[state] = bits & ~before
                 unions[state & others] = bits | before
-        return kept
+        return result
 
 
 class ShuffleHalf:
@@ -237,6 +239,7 @@ class ShuffleHalf:
                 on_a = ON_A.of(pattern.step)
                 weight, players = (pattern.on_a, on_a) if lower else (pattern.on_b, len(pattern.places) - on_a)
                 gains.append(weight - players * self.middle)
+            # Shifts count from the least gain, so that no bitset has leading zeros.
             least = min(gains)
             self.low += least
             self.ways.append(
@@ -254,6 +257,7 @@ class ShuffleHalf:
         """
         if counted != self.counted:
             self.counted = counted
+            # Patterns that differ in nothing that is counted, and in no weight, are one option.
             self.options = [list({(step & counted, shift) for step, shift in ways}) for ways in self.ways]
         masks: Sequence[States | None] = allowed or [None] * len(rests)
         self.layers, load = [stage.kept({0: 1}, rests[0], masks[0])], 0
@@ -387,11 +391,13 @@ class ShuffleSearch:
 
     def __init__(self, sides: Sides, window: Band, tolerance: int, max_moves: int | None, budget: Budget) -> None:
         self.sides, self.window, self.tolerance, self.budget = sides, window, tolerance, budget.halved()
+        # Half of the players in each half, as near as groups allow: states multiply with every player.
         parties, cut = sides.parties, 0
         while sum(len(party.members) for party in parties[:cut]) < len(sides.a) // 2:
             cut += 1
         self.lower = ShuffleHalf(sides, parties[:cut], True, self.budget)
         self.upper = ShuffleHalf(sides, parties[cut:], False, self.budget)
+        # The upper half's weight on A is its whole weight less that on B, which its bits count.
         self.base = (
             self.lower.low + self.upper.weight - sum(sides.b) - self.upper.players * self.upper.middle - self.upper.low
         )
@@ -415,6 +421,7 @@ class ShuffleSearch:
             self.stage = Stage(MOVES, self.known, self.limits[MOVES], least=False)
         self._run(self._first_rests(self.stage.count))
         if not self._spread():
+            # Nothing is inside the band: as near to the target as the tolerance says, instead.
             self._widen()
             self._spread()
         for count in counts:
@@ -447,6 +454,7 @@ class ShuffleSearch:
         target, distance = self.window.target, UNBOUNDED
         for states, whole, offset, ladder in self._pairs():
             shift = offset - target
+            # One test with all bits together, where many states differ only in the count.
             if len(states) > 1 and nearest(whole.exact, ladder.unions[-1], shift, 0, distance) == distance:
                 continue
             for state, bits in states:
@@ -489,6 +497,7 @@ class ShuffleSearch:
             least = self._least()
             if least < self.stage.beyond:
                 break
+            # An assignment with the least so far exists, so no limit above it is needed.
             limit = min(least, max(self.stage.beyond, 3 * limit - 2 * first))
         self.stage.limit = self.limits[count] = least
 
@@ -514,6 +523,7 @@ class ShuffleSearch:
             if not meeting.hits(reach, high):
                 continue
             first, second = meeting.bits.exact, meeting.ladder.unions[reach]
+            # Above the target and below it, each time only nearer than the best so far.
             start, end = max(low, target), min(high, target + best - 1)
             above = first_hit(first, second, meeting.offset - start, end - start, -1)
             if above is not None:
@@ -563,6 +573,7 @@ class ShuffleSearch:
             for pattern in party.patterns:
                 on_a = ON_A.of(pattern.step)
                 least[on_a] = min(least.get(on_a, FAR), count.of(pattern.step))
+            # Tables by players on A are added like distances: the least over all ways to make each number.
             before, most = tables[-1], max(least)
             rows = [
                 [FAR] * on_a + [cost + other for other in before] + [FAR] * (most - on_a)
@@ -614,6 +625,7 @@ class ShuffleSearch:
             on_a = ON_A.of(alone)
             for size in self.sides.sizes:
                 ladders = self.ladders.get(size - on_a, ())
+                # Counted for all ladders at once, before any is looked at.
                 self.budget.spend(len(ladders) * len(states) * join)
                 offset = self.base + on_a * lower.middle + (size - on_a) * upper.middle
                 for ladder in ladders:

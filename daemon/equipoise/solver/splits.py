@@ -97,6 +97,7 @@ def splits(
     best = problem.best([(size, size) for size in sizes])
     uneven = None
     if odd_without_bench and count % 2:
+        # Which side is the larger one matters for a target and for values by side.
         either = problem.best([(count // 2 + 1, count // 2), (count // 2, count // 2 + 1)]).values()
         uneven = min(either, key=lambda assignment: abs(assignment.difference - target), default=None)
     if not best and uneven is None:
@@ -201,6 +202,7 @@ class SplitProblem:
         solutions = optimum(self.problem, goals, self.budget)
         unproven = [goal for goal in goals if goal not in solutions or not proven(solutions[goal])]
         for number, goal in enumerate(unproven):
+            # What one goal does not use is there for the next ones.
             share = self.budget.share(1 / (len(unproven) - number))
             solutions[goal] = self._approximation.nearest(goal, solutions.get(goal), share)
         return self._assignments(solutions)
@@ -225,6 +227,7 @@ class SplitProblem:
                 solutions[goal] = search.solution()
             except EXHAUSTED:
                 unfinished[goal] = search
+        # Trades come last, so that they get all that finished searches have left.
         for number, (goal, search) in enumerate(unfinished.items()):
             share, limit = self.budget.share(1 / (len(unfinished) - number)), limits[goal]
             start = search.nearest or near.get(goal)
@@ -290,6 +293,7 @@ class SplitProblem:
             return f"{sizes} cannot keep together the players {'; '.join(map(_listed, groups))}"
         if not self._ruled_out(goal, roles):
             return f"no way was found for {sizes} to share the players of all roles evenly; fewer roles may have one"
+        # The role to blame is one without which all others can be shared.
         for number, role in enumerate(roles):
             if not self._ruled_out(goal, roles[:number] + roles[number + 1 :]):
                 return f"{sizes} cannot share the players {_listed(role)} as evenly as their role demands"
@@ -312,6 +316,7 @@ def optimum(problem: Problem, goals: Sequence[Goal], budget: Budget) -> Solution
         return Solutions()
     small, scaled, factor = problem.scaled(goals)
     whole, solutions = dict(zip(scaled, goals, strict=True)), Solutions()
+    # Solutions come one by one: those that are proven when the budget ends are kept.
     with suppress(*EXHAUSTED):
         for goal, solution in _solutions(small, scaled, budget.share(SHARE)):
             solutions[whole[goal]] = solution and solution.times(factor)
@@ -350,6 +355,7 @@ def _rough_solutions(
     fine = {goal._replace(target=rounded(goal.target, grain)): goal for goal in goals}
     for rough, solution in _solutions(small.rounded(grain), list(fine), budget):
         goal = fine[rough]
+        # Each value is off by half a grain at most, and so is the target.
         hidden = (goal.a + goal.b + 1) * grain // 2
         least = max(solution.least * grain - hidden, small.parity_bound(goal)) if solution else 0
         yield goal, solution and Solution(solution.distance * grain, solution.places, Floor(least))
