@@ -46,21 +46,21 @@ def dilate(bits: int, width: int) -> int:
     >>> f"{dilate(0b10001, 2):b}"
     '1110111'
     """
-    # What is covered doubles with each shift: log₂(width) operations instead of width.
-    covered, needed = 1, width + 1
-    while 2 * covered <= needed:
-        bits |= bits << covered
-        covered *= 2
-    return bits | bits << (needed - covered)
+    # The reach doubles with each shift: log₂(width) operations instead of width.
+    reach, numbers = 1, width + 1
+    while 2 * reach <= numbers:
+        bits |= bits << reach
+        reach *= 2
+    return bits | bits << (numbers - reach)
 
 
 def _dilate_down(bits: int, width: int) -> int:
     """Return every number of the set and the `width` numbers below each, down to 0."""
-    covered, needed = 1, width + 1
-    while 2 * covered <= needed:
-        bits |= bits >> covered
-        covered *= 2
-    return bits | bits >> (needed - covered)
+    reach, numbers = 1, width + 1
+    while 2 * reach <= numbers:
+        bits |= bits >> reach
+        reach *= 2
+    return bits | bits >> (numbers - reach)
 
 
 def overlap(first: int, second: int, shift: int) -> int:
@@ -81,9 +81,9 @@ def within(first: int, second: int, shift: int, low: int, high: int) -> int:
         return _between(second, shift + lowest - high, shift + length - 1 - low) if first else 0
     up = shift - low
     # Numbers that lie too high for all of the second set are cut off, so that the shift does not lengthen anything.
-    needed = second.bit_length() + width - up
-    if needed < length:
-        first = first & (1 << needed) - 1 if needed > 0 else 0
+    room = second.bit_length() + width - up
+    if room < length:
+        first = first & (1 << room) - 1 if room > 0 else 0
     return _dilate_down(first << up if up >= 0 else first >> -up, width) & second
 
 
@@ -119,8 +119,8 @@ def nearest(first: int, second: int, shift: int, floor: int, ceiling: int) -> in
     if floor >= ceiling or (ceiling < UNBOUNDED and not touches(first, second, shift, ceiling - 1)):
         return ceiling
     # Without trailing zeros both sets begin at bit 0, and the shorter one is the one to dilate.
-    lowest, other = ((bits & -bits).bit_length() - 1 for bits in (first, second))
-    first, second, shift = first >> lowest, second >> other, shift + lowest - other
+    lowest_first, lowest_second = ((bits & -bits).bit_length() - 1 for bits in (first, second))
+    first, second, shift = first >> lowest_first, second >> lowest_second, shift + lowest_first - lowest_second
     if first.bit_length() > second.bit_length():
         first, second, shift = second, first, -shift
     # Where one set lies wholly beyond the other, their ends are the nearest numbers.

@@ -209,8 +209,8 @@ class StateLayout:
         cost, shift = (1 << self.moves_shift) - 1, self.cost_shift
 
         def bound(state: int) -> int:
-            benched = players - need[state & PLAYING]
-            return ((state & cost) >> shift) + cheapest[benched] if benched < len(cheapest) else FAR
+            seats = players - need[state & PLAYING]
+            return ((state & cost) >> shift) + cheapest[seats] if seats < len(cheapest) else FAR
 
         return bound
 
@@ -266,10 +266,10 @@ def _needs(goals: Sequence[Goal]) -> dict[int, int]:
     need = {goal.a | goal.b << COUNT_BITS: 0 for goal in goals}
     for a in range(max(goal.a for goal in goals), -1, -1):
         for b in range(max(goal.b for goal in goals), -1, -1):
-            here = a | b << COUNT_BITS
-            onward = min(need.get(here, FAR), need.get(here + 1, FAR) + 1, need.get(here + COUNT + 1, FAR) + 1)
+            sizes = a | b << COUNT_BITS
+            onward = min(need.get(sizes, FAR), need.get(sizes + 1, FAR) + 1, need.get(sizes + COUNT + 1, FAR) + 1)
             if onward < FAR:
-                need[here] = onward
+                need[sizes] = onward
     return need
 
 
@@ -506,9 +506,9 @@ class Programme:
         best = limit + 1
         for lower in sorted(self.lower.states):
             first, count = self.lower.states[lower], layout.counted(lower)
-            here = ladders.get(_missing(lower, goal), ())
-            self.budget.spend(len(here) * self.join)
-            for ladder in here:
+            candidates = ladders.get(_missing(lower, goal), ())
+            self.budget.spend(len(candidates) * self.join)
+            for ladder in candidates:
                 if not layout.fits(layout.uncounted(lower) + ladder.state, self.limits):
                     continue
                 shift = self.lower.least(lower) - self.upper.least(ladder.state) - goal.target

@@ -116,8 +116,8 @@ class Half:
         before, to_come, value = self.layers[-1], len(self.values) - placed, self.values[placed - 1]
         # Each value still to come can bring the surplus and the total one player nearer to the bounds.
         surplus, total = min(bounds.surplus_max + to_come, bounds.drift_max), bounds.total_min - to_come
-        raised = [value - other for other in self.values[: placed - 1]]
-        to_a, to_bench = [0, *raised, 0], [0, *reversed(raised), 0]
+        rises = [value - smaller for smaller in self.values[: placed - 1]]
+        to_a, to_bench = [0, *rises, 0], [0, *reversed(rises), 0]
         rows, fewer, self._classes = [], [0], 0
         for a in range(min(bounds.players_max, placed, (placed + surplus) // 2) + 1):
             same = before[a] if a < len(before) else [0] * (a + 2)
@@ -215,11 +215,11 @@ class Halves:
 
     def _completable(self, goals: Sequence[Goal], half: int) -> ClassBounds:
         """Return the bounds of all of a half's classes that the other half can complete to a goal."""
-        own, other = self.counts[half], self.counts[1 - half]
+        own, rest = self.counts[half], self.counts[1 - half]
         return ClassBounds(
             players_max=max(max(goal.a, goal.b) for goal in goals),
-            surplus_max=min(own, other + max(abs(goal.a - goal.b) for goal in goals)),
-            total_min=min(goal.a + goal.b for goal in goals) - other,
+            surplus_max=min(own, rest + max(abs(goal.a - goal.b) for goal in goals)),
+            total_min=min(goal.a + goal.b for goal in goals) - rest,
         )
 
     def solution(self, goal: Goal, ceiling: int) -> Solution | None:

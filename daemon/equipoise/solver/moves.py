@@ -307,10 +307,10 @@ class MoveSearch:
                     best, meeting = distance, (out, back, sets)
             if meeting is not None:
                 out, back, sets = meeting
-                leaving, coming = coincidence(*sets, best)
+                bit_out, bit_back = coincidence(*sets, best)
                 yield self._rebalance(
-                    self.out.any(out, self.out.low(out) + leaving * factor),
-                    self.back.any(back, self.back.low(back) + coming * factor),
+                    self.out.any(out, self.out.low(out) + bit_out * factor),
+                    self.back.any(back, self.back.low(back) + bit_back * factor),
                 )
             if best == 0:
                 return  # more moves cannot be better
@@ -318,9 +318,9 @@ class MoveSearch:
     def _first(self) -> Rebalance:
         """Return the fewest moves that even out the sizes, after the exchanges that help, for each side alone."""
         out, back = self.trades[0][0]
-        leaving = exchanged(self.numbers[0], out, self.target, [0] * len(self.from_a), self.budget)
-        coming = exchanged(self.numbers[1], back, -self.target, [0] * len(self.from_b), self.budget)
-        return self._rebalance(leaving, coming)
+        leavers = exchanged(self.numbers[0], out, self.target, [0] * len(self.from_a), self.budget)
+        comers = exchanged(self.numbers[1], back, -self.target, [0] * len(self.from_b), self.budget)
+        return self._rebalance(leavers, comers)
 
     def _by_moves(self) -> list[list[tuple[int, int]]]:
         """Return the numbers of players who may leave A and B so that the sizes are right, fewest moves first."""
@@ -333,8 +333,8 @@ class MoveSearch:
             raise SplitError("too few players are movable to even out the sides")
         return [by_moves[moves] for moves in sorted(by_moves)]
 
-    def _rebalance(self, leaving: Sequence[int], coming: Sequence[int]) -> Rebalance:
-        moved = [self.from_a[i] for i in leaving] + [self.from_b[i] for i in coming]
+    def _rebalance(self, leavers: Sequence[int], comers: Sequence[int]) -> Rebalance:
+        moved = [self.from_a[i] for i in leavers] + [self.from_b[i] for i in comers]
         after = self.teams.after(moved)
         return Rebalance(
             after.a, after.b, tuple(sorted(moved)), after.difference, self.ticks.error_bound(len(moved) + 1)

@@ -149,8 +149,8 @@ def _checked_pins(pins: Mapping[int, Pin], sizes: tuple[int, int], count: int) -
             places[player] = A if pin is Pin.A else B
     on_a, on_b = (list(places.values()).count(side) for side in (A, B))
     if not any(on_a <= size and on_b <= count - size for size in sizes):
-        pinned = f"{on_a} players are pinned to side A and {on_b} to side B"
-        raise SplitError(f"{pinned}, but {max(sizes)} play against {min(sizes)}")
+        counts = f"{on_a} players are pinned to side A and {on_b} to side B"
+        raise SplitError(f"{counts}, but {max(sizes)} play against {min(sizes)}")
     return places
 
 

@@ -247,8 +247,8 @@ class SplitProblem:
     def _open(self, sizes: Iterable[Sizes]) -> list[Goal]:
         """Return the goals that the pins do not rule out."""
         goals = [Goal(*pair, self.ticks.target) for pair in sizes]
-        blocked = self.problem.blocked(goals)
-        return [goal for goal in goals if goal not in blocked]
+        obstacles = self.problem.blocked(goals)
+        return [goal for goal in goals if goal not in obstacles]
 
     @cached_property
     def _approximation(self) -> Approximation:
@@ -314,13 +314,13 @@ def optimum(problem: Problem, goals: Sequence[Goal], budget: Budget) -> Solution
     """Return the assignment closest to each goal's target, or else the nearest that the budget suffices to find."""
     if not goals:
         return Solutions()
-    small, scaled, factor = problem.scaled(goals)
-    whole, solutions = dict(zip(scaled, goals, strict=True)), Solutions()
+    small, small_goals, factor = problem.scaled(goals)
+    whole, solutions = dict(zip(small_goals, goals, strict=True)), Solutions()
     # Solutions come one by one: those that are proven when the budget ends are kept.
     with suppress(*EXHAUSTED):
-        for goal, solution in _solutions(small, scaled, budget.share(SHARE)):
+        for goal, solution in _solutions(small, small_goals, budget.share(SHARE)):
             solutions[whole[goal]] = solution and solution.times(factor)
-    unproven = [goal for goal in scaled if whole[goal] not in solutions or not proven(solutions[whole[goal]])]
+    unproven = [goal for goal in small_goals if whole[goal] not in solutions or not proven(solutions[whole[goal]])]
     for ticks in COARSER:
         reached = set[Goal]()
         if unproven and (grain := small.largest // ticks) > 1:
