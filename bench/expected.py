@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.balancing.expected import Problem, Search, limit_of, unevenness
+from equipoise.balancing.mean_variance import QuadraticProblem, SwapSearch, unevenness
 
 Numbers = NDArray[np.floating[Any]]
 
@@ -75,28 +75,28 @@ FAMILIES = (
 )
 
 
-def problem(family: Family, rng: np.random.Generator, count: int) -> Problem:
+def problem(family: Family, rng: np.random.Generator, count: int) -> QuadraticProblem:
     means, covariance = family.of(rng, count)
     values = (1000 + means).tolist()
     current = rng.permutation([1, -1] * (count // 2)).tolist()
-    return Problem((values, values), covariance.tolist(), (count // 2, count // 2), current=current)
+    return QuadraticProblem((values, values), covariance.tolist(), (count // 2, count // 2), current=current)
 
 
-def solved(asked: Problem) -> tuple[Search, Numbers]:
+def solved(asked: QuadraticProblem) -> tuple[SwapSearch, Numbers]:
     """As equal sides are: the fewest moves within 0.01 of win probability."""
-    search = Search(asked, ())
-    return search, search.cheapest(limit_of(search, 0.01, POINTS), asked.moves)
+    search = SwapSearch(asked, ())
+    return search, search.cheapest(search.limit(0.01, POINTS), asked.moves)
 
 
-def moving(asked: Problem) -> tuple[Search, Numbers]:
+def moving(asked: QuadraticProblem) -> tuple[SwapSearch, Numbers]:
     """As a scramble is: two players at least change side each way, and two at least stay."""
-    search = Search(asked, ())
+    search = SwapSearch(asked, ())
     found = search.moving(2)
     assert found is not None
     return search, found
 
 
-def milliseconds(asked: Problem, solve: Callable[[Problem], object]) -> float:
+def milliseconds(asked: QuadraticProblem, solve: Callable[[QuadraticProblem], object]) -> float:
     times = []
     for _ in range(RUNS):
         started = time.thread_time()
@@ -109,12 +109,12 @@ def speed() -> Iterator[str]:
     for count, target in ((24, "3 ms"), (32, ""), (64, "10 ms"), (100, "")):
         rng = np.random.default_rng(count)
         asked = [problem(family, rng, count) for family in FAMILIES for _ in range(5)]
-        for what, solve in (("least", lambda each: Search(each, ())), ("fewest moves", solved), ("due", moving)):
+        for what, solve in (("least", lambda each: SwapSearch(each, ())), ("fewest moves", solved), ("due", moving)):
             times = [milliseconds(each, solve) for each in asked]
             yield f"| {what}, N = {count} | {statistics.median(times):.2f} | {max(times):.2f} | {target} |"
 
 
-def uneven(search: Search, row: Numbers) -> float:
+def uneven(search: SwapSearch, row: Numbers) -> float:
     return unevenness(search.lead(row) / POINTS, search.variance(row) / POINTS**2)
 
 
@@ -133,7 +133,7 @@ def tried() -> Iterator[str]:
                 if search.cost.of(search.least[None])[0] > cost.min() * (1 + 1e-9) + 1e-3:
                     missed += 1
                     lost.append(uneven(search, search.least) - uneven(search, ways[cost.argmin()]))
-                moves = (ways * np.array(asked.current) < 0).sum(1)[cost <= limit_of(search, 0.01, POINTS)]
+                moves = (ways * np.array(asked.current) < 0).sum(1)[cost <= search.limit(0.01, POINTS)]
                 crossing = ((ways < 0) & (np.array(asked.current) > 0)).sum(1)
                 right = (crossing >= 2) & (crossing <= count // 2 - 2)
                 best = ways[right][cost[right].argmin()]
@@ -145,7 +145,7 @@ def tried() -> Iterator[str]:
             )
 
 
-def annealed(search: Search, rng: np.random.Generator, row: Numbers) -> float:
+def annealed(search: SwapSearch, rng: np.random.Generator, row: Numbers) -> float:
     """The least cost that long annealing by swaps finds."""
     row, form = row.copy(), search.cost
     slope, now = row @ form.matrix - form.linear, float(form.of(row[None])[0])
@@ -169,7 +169,7 @@ def long_annealing() -> Iterator[str]:
         for family in FAMILIES:
             rng, excess = np.random.default_rng(count), []
             for _ in range(ANNEALED):
-                search = Search(problem(family, rng, count), ())
+                search = SwapSearch(problem(family, rng, count), ())
                 least = annealed(search, rng, search.minima[0])
                 mine = float(search.cost.of(search.least[None])[0])
                 excess.append((max(mine, 0.0) ** 0.5 - max(least, 0.0) ** 0.5) / POINTS / 4)

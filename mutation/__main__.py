@@ -85,7 +85,10 @@ class Package:
         found = {}
         with chdir(self.directory):
             reset_config()  # mutmut reads its configuration once, from the working directory
-            for path in sorted(path for pattern in self.files for path in Path("src/equipoise").glob(pattern)):
+            paths = {pattern: list(Path("src/equipoise").glob(pattern)) for pattern in self.files}
+            if missing := [pattern for pattern, matches in paths.items() if not matches]:
+                sys.exit(f"{self.name}: no file matches {', '.join(missing)}")
+            for path in sorted(path for matches in paths.values() for path in matches):
                 file = mutate_file_contents(str(path), path.read_text())
                 for name in file.mutant_names:
                     found[get_mutant_name(path, name)] = file.hash_by_function_name[mangled_name_from_mutant_name(name)]
@@ -127,7 +130,18 @@ class Package:
 
 PACKAGES = (
     Package("core", ("core/*.py",), ("tests/core",)),
-    Package("balancing", ("balancing.py",), ("tests/test_balancing.py", "tests/test_balancing_by_side.py")),
+    Package(
+        "balancing",
+        ("balancing/*.py",),
+        (
+            "tests/test_balancing.py",
+            "tests/test_balancing_by_side.py",
+            "tests/test_balancing_counts.py",
+            "tests/test_balancing_even.py",
+            "tests/test_balancing_expected.py",
+            "tests/test_balancing_shuffles.py",
+        ),
+    ),
     Package(
         "store",
         tuple(f"store/sqlite/{name}.py" for name in ("rounds", "players", "pools", "journal", "notes")),

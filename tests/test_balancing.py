@@ -9,7 +9,8 @@ from random import Random
 import pytest
 
 from equipoise.balancing import answer, match_of
-from equipoise.balancing.means import FEW_WHO_CAME, chance_at_equal_numbers
+from equipoise.balancing.chances import chance_at_equal_numbers
+from equipoise.balancing.means import FEW_WHO_CAME
 from equipoise.core.asks import AskMoves, AskSplit, AskSwitch, CacheSplits, Purpose, SwapTerms
 from equipoise.core.effects import RecordRound
 from equipoise.core.events import MovesSolved, SolveFailed, SplitsCached, SplitSolved, SwitchJudged

@@ -17,10 +17,17 @@ import pytest
 
 from equipoise.balancing import Question, Solved, answer
 from equipoise.balancing.chances import MEAN_WEIGHT
-from equipoise.balancing.correlated import OF_TOLERANCE
-from equipoise.balancing.descent import Descent, Form
-from equipoise.balancing.expected import Problem, Search, all_evened, cost_at, unevenness
-from equipoise.balancing.means import unevenness as unevenness_of
+from equipoise.balancing.chances import unevenness as unevenness_of
+from equipoise.balancing.covariances import OF_TOLERANCE
+from equipoise.balancing.mean_variance import (
+    Descent,
+    Form,
+    QuadraticProblem,
+    SwapSearch,
+    all_evened,
+    cost_at,
+    unevenness,
+)
 from equipoise.core import events as e
 from equipoise.core.asks import AskMoves, AskSide, AskSplit, CacheSplits, Purpose, ShuffleTerms, Wish
 from equipoise.core.effects import Place
@@ -44,7 +51,7 @@ HALF_A_POINT = 0.25
 # The search, against trying everything.
 
 
-def hard_problem(random: Random) -> Problem:
+def hard_problem(random: Random) -> QuadraticProblem:
     """Few factors make errors cancel out almost wholly in few sides: the search has to find those."""
     count = random.randint(5, 9)
     players = range(count)
@@ -54,7 +61,7 @@ def hard_problem(random: Random) -> Problem:
     factors = np.array([[random.gauss(0, 300) for _ in range(rank)] for _ in players])
     size = random.randint(max(1, count // 2 - 1), count // 2)
     shuffled = random.sample(players, count)
-    return Problem(
+    return QuadraticProblem(
         (on_a, on_b),
         (factors @ factors.T).tolist(),
         (size, count - size),
@@ -66,7 +73,7 @@ def hard_problem(random: Random) -> Problem:
     )
 
 
-def every_way(problem: Problem) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def every_way(problem: QuadraticProblem) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """All sides that a problem allows, as rows; the lead of each, and the variance."""
     count, (first, second) = len(problem.values[0]), problem.sizes
     ways = [(first, problem.target)] + ([(second, problem.turned)] if problem.turned is not None else [])
@@ -83,7 +90,7 @@ def every_way(problem: Problem) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, A
     return x, (x > 0) @ on_a - (x < 0) @ on_b - np.array(targets), (x @ np.array(problem.covariance) * x).sum(1)
 
 
-def possible_problems(count: int) -> Iterator[tuple[Problem, Any, Any, Any]]:
+def possible_problems(count: int) -> Iterator[tuple[QuadraticProblem, Any, Any, Any]]:
     seed, found = 0, 0
     while found < count:
         problem = hard_problem(Random(seed))
@@ -98,7 +105,7 @@ def test_the_search_finds_what_trying_everything_finds() -> None:
     missed = 0
     for problem, x, lead, variance in possible_problems(150):
         cost = MEAN_WEIGHT * lead**2 + variance
-        search = Search(problem, [])
+        search = SwapSearch(problem, [])
         found = np.flatnonzero((x == search.sides(search.least)).all(1))
         assert len(found) == 1, "the sides keep to the constraints"
         assert search.lead(search.least) == pytest.approx(lead[found[0]], abs=1e-6)
@@ -110,7 +117,7 @@ def test_the_search_finds_what_trying_everything_finds() -> None:
 def test_the_search_finds_the_fewest_moves_within_a_limit() -> None:
     missed = 0
     for problem, x, lead, variance in possible_problems(150):
-        cost, search = MEAN_WEIGHT * lead**2 + variance, Search(problem, [])
+        cost, search = MEAN_WEIGHT * lead**2 + variance, SwapSearch(problem, [])
         best = cost.argmin()
         log_odds = lead[best] / PER_LOG_ODDS, variance[best] / PER_LOG_ODDS**2
         limit = cost_at(unevenness(*log_odds) + 0.03, *log_odds) * PER_LOG_ODDS**2
@@ -128,11 +135,11 @@ def test_no_more_players_move_than_may(seed: int) -> None:
     factors = np.array([[random.gauss(0, 300) for _ in range(4)] for _ in range(count)])
     values = [random.gauss(1000, 600) for _ in range(count)]
     current = random.sample([1] * 4 + [-1] * 4, count)
-    problem = Problem((values, values), (factors @ factors.T).tolist(), (4, 4), current=current)
+    problem = QuadraticProblem((values, values), (factors @ factors.T).tolist(), (4, 4), current=current)
     x, lead, variance = every_way(problem)
     moves = ((x * np.array(current)) < 0).sum(1)
 
-    found = Search(problem, [], max_moves=2)
+    found = SwapSearch(problem, [], max_moves=2)
 
     allowed = (MEAN_WEIGHT * lead**2 + variance)[moves <= 2]
     assert MEAN_WEIGHT * found.lead(found.least) ** 2 + found.variance(found.least) == pytest.approx(
@@ -149,7 +156,7 @@ def test_where_errors_are_independent_the_exact_answer_is_the_best(seed: int) ->
     exact = best_split(values, sizes=(7, 7))
     sides = [1 if index in exact.a else -1 for index in range(14)]
 
-    found = Search(Problem((values, values), covariance, (7, 7)), [sides])
+    found = SwapSearch(QuadraticProblem((values, values), covariance, (7, 7)), [sides])
 
     assert abs(found.lead(found.least)) == pytest.approx(abs(exact.difference), abs=1e-6)
 
@@ -166,7 +173,7 @@ def test_the_search_keeps_to_its_work_and_to_64_mb(count: int, at: float, apart:
     covariance = (factors @ factors.T).tolist()
     every = [[1] * k + [-1] * k + [0] * (count - 2 * k) for k in range(1, count // 2 + 1)]
     tracemalloc.start()
-    search = Search(Problem((values, values), covariance, (count // 2, count // 2), current=every[-1]), ())
+    search = SwapSearch(QuadraticProblem((values, values), covariance, (count // 2, count // 2), current=every[-1]), ())
     search.cheapest(1e6, search.problem.moves)
     all_evened(values, covariance, every)
     peak = tracemalloc.get_traced_memory()[1]

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.findings.between import without_swaps
-from equipoise.balancing import Solved, answer, correlated, expected, joins, swaps
+from equipoise import balancing
+from equipoise.balancing import Solved, answer, covariances, mean_variance, swaps
 from equipoise.balancing.chances import MEAN_WEIGHT
 from equipoise.cli.output import progress
 from equipoise.core.asks import AskMoves, AskSplit, CacheSplits
@@ -54,7 +55,7 @@ def by_means(ask: AskSplit | AskMoves | CacheSplits, system: System[Any]) -> Sol
 @contextmanager
 def weighing(weight: float) -> Iterator[None]:
     """Teams are made with this weight of the mean difference, in this process."""
-    readers = (correlated, expected, joins, swaps)
+    readers = (balancing, covariances, mean_variance, swaps)
     try:
         for module in readers:
             vars(module)["MEAN_WEIGHT"] = weight

@@ -58,7 +58,7 @@ CASES = (
     Case("a scramble", "split", "equipoise.balancing.best", FREEZE),
     Case("a scramble now", "split", "equipoise.balancing.best", (spoken("scramble", "now"),)),
     Case("a dry run", "split", "equipoise.balancing.best", (spoken("scramble", "dry"),)),
-    Case("a scramble of joint", "split", "equipoise.balancing.correlated.playing", FREEZE, system="joint"),
+    Case("a scramble of joint", "split", "equipoise.balancing.covariances.playing", FREEZE, system="joint"),
     Case("a duel", "split", "equipoise.balancing.duel", (e.RoundStarted(0.0, SIX),), mode=Mode.ARENA),
     Case("a shuffle", "split", "equipoise.balancing.shuffled", FREEZE, mode=Mode.NS2),
     Case("its chances", "split", "equipoise.balancing.outlook", FREEZE),

@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 import equipoise
 from equipoise.core.model import Side
 from equipoise.solver import Budget, transfer
-from equipoise.solver.budget import WORK
+from equipoise.solver.bitsets import WORK
 
 PACKAGE = "equipoise.solver"
 SMALL = 192
@@ -51,7 +51,7 @@ class Counted:
         sys.meta_path.insert(0, self)  # type: ignore[arg-type]
         try:
             self.solver = import_module(PACKAGE)
-            grid = import_module(PACKAGE + ".ticks").Ticks
+            grid = import_module(PACKAGE + ".problem").Ticks
         finally:
             sys.meta_path.remove(self)  # type: ignore[arg-type]
             sys.modules.update(kept)

@@ -9,7 +9,7 @@ import pytest
 from equipoise.core.model import Side
 from equipoise.errors import SplitError
 from equipoise.solver import fewest_moves, splits, transfer
-from equipoise.solver.ticks import Ticks
+from equipoise.solver.problem import Ticks
 
 from .oracles import Puzzle
 

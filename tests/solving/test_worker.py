@@ -19,7 +19,7 @@ import pytest
 
 from equipoise.core.model import Side
 from equipoise.errors import ScriptError, SplitError
-from equipoise.solving.question import Given, SplitQuestion, framed
+from equipoise.solving.question import Request, SplitQuestion, framed
 from equipoise.solving.worker import COMMAND, Worker
 from tests.store.samples import until
 
@@ -229,7 +229,7 @@ worker.wait()
 """
 
 
-@pytest.mark.parametrize("question", [b"", framed(Given(endless(), 3600.0))], ids=["idle", "at work"])
+@pytest.mark.parametrize("question", [b"", framed(Request(endless(), 3600.0))], ids=["idle", "at work"])
 def test_a_daemon_that_is_killed_leaves_no_process_behind(question: bytes, tmp_path: Path) -> None:
     (tmp_path / "question").write_bytes(question)
     command = [sys.executable, "-c", DAEMON, str(tmp_path / "question"), *COMMAND]

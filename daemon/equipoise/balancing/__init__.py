@@ -1,8 +1,12 @@
-"""Between the rules, the rating systems and the solver: answers the session's asks, and turns rounds into matches.
+"""Between the rules, the rating systems and the solver: answers the session's questions, and turns rounds into matches.
 
 Pure; the service and the laboratory share it. The core knows players and rules but no numbers, a rating system knows
 skills, the solver knows numbers and indices only. Here they meet: skills of the present context go into the solver,
 its indices come back as players, and a win probability is added to what is announced.
+
+Each question has a function here. A split of a system that knows its means alone is solved in `means`, one of a system
+that knows how its errors depend on each other in `covariances`, a shuffle in `shuffle_terms`, swaps between two rounds
+in `swaps`; what all of them predict and make even is in `chances`.
 """
 
 from __future__ import annotations
@@ -12,10 +16,22 @@ from dataclasses import replace
 from statistics import pstdev
 from typing import Any
 
-from equipoise.balancing.chances import Values, chance, field_skills, on_both_sides, on_field, outlook, skills
-from equipoise.balancing.joins import judged_switch, side_of_joiner
+from equipoise.balancing.chances import (
+    MEAN_WEIGHT,
+    Values,
+    chance,
+    chance_at_equal_numbers,
+    deviation_of,
+    even_difference,
+    field_skills,
+    match_to_even,
+    on_both_sides,
+    on_field,
+    outlook,
+    skills,
+)
 from equipoise.balancing.means import best, who_plays
-from equipoise.balancing.shuffles import friends_decide, shuffled
+from equipoise.balancing.shuffle_terms import friends_decide, shuffled
 from equipoise.balancing.swaps import evened
 from equipoise.core import model as core
 from equipoise.core.asks import AskChance, AskMoves, AskSide, AskSplit, AskSwitch, CacheSplits, Purpose, SwapTerms
@@ -51,9 +67,12 @@ __all__ = ["Question", "Solved", "answer", "asked_players", "chance", "match_of"
 Question = AskSplit | AskMoves | AskSide | AskSwitch | CacheSplits | AskChance
 Solved = SplitSolved | MovesSolved | SideFound | SwitchJudged | SplitsCached | ChanceFound | SolveFailed
 
+DIGITS = 3
+"""Costs that are the same up to here, in points squared, differ by rounding alone."""
+
 
 def asked_players(ask: Question) -> tuple[PlayerId, ...]:
-    """The players whose skills a question is answered from."""
+    """Return the players whose skills a question is answered from."""
     match ask:
         case AskMoves():
             return (*ask.larger, *ask.smaller)
@@ -66,7 +85,7 @@ def asked_players(ask: Question) -> tuple[PlayerId, ...]:
 
 
 def answer(ask: Question, system: System[Any]) -> Solved:
-    """Solve an ask with the system's present skills; `SolveFailed` when the constraints allow no answer."""
+    """Solve a question with the system's present skills; `SolveFailed` when the constraints allow no answer."""
     if isinstance(ask, AskChance):
         return ChanceFound(ask, outlook(system, ask.context, ask.a, ask.b, ask.commanders))
     if isinstance(ask, AskSide):
@@ -122,7 +141,7 @@ def _evened(ask: AskSplit, system: System[Any]) -> Split:
     if not system.correlated:
         return _named(best(ask, values, system), ask.entries)
     # numpy is loaded where a system needs it.
-    from equipoise.balancing.correlated import playing
+    from equipoise.balancing.covariances import playing
 
     return playing(ask, who_plays(ask, values, system), values, system)
 
@@ -137,9 +156,9 @@ def summaries_on(
     summaries: Sequence[PlayerSummary],
     shown: System[Any] | None = None,
 ) -> tuple[PlayerSummary, ...]:
-    """The summaries with their players' skills on both sides in a context, if there is one.
+    """Return the summaries with their players' skills on both sides in a context, if there is one.
 
-    `shown`: what rates, if not `system`.
+    `shown`: the system that rates, if that is not `system`.
     """
     if context is None:
         return tuple(summaries)
@@ -151,11 +170,11 @@ def summaries_on(
     deviations = [summary.deviation for summary in summaries]
     if system.correlated:
         # With it known, the session asks which side of a joiner becomes more even.
-        asked = SkillContext(context.mode.value, context.map)
-        deviations = [system.deviation(player, asked) for player in players]
+        where = SkillContext(context.mode.value, context.map)
+        deviations = [system.deviation(player, where) for player in players]
     return tuple(
-        replace(each, side_skills=on, deviation=deviation, rated_skills=by_shown)
-        for each, on, deviation, by_shown in zip(summaries, skills, deviations, rated, strict=True)
+        replace(summary, side_skills=on, deviation=deviation, rated_skills=by_shown)
+        for summary, on, deviation, by_shown in zip(summaries, skills, deviations, rated, strict=True)
     )
 
 
@@ -167,7 +186,7 @@ def _named(assignment: Assignment, entries: Sequence[Entry]) -> Split:
 def _moves(ask: AskMoves, system: System[Any]) -> MovesSolved:
     index_of = {player: index for index, player in enumerate(ask.larger)}
     here, there = ask.larger_side, ask.larger_side.other
-    found = transfer(
+    exact = transfer(
         on_field(system, ask.context, here, ask.larger, ask.commanders),
         on_field(system, ask.context, there, ask.smaller, ask.commanders),
         [index_of[player] for player in ask.movable],
@@ -176,65 +195,96 @@ def _moves(ask: AskMoves, system: System[Any]) -> MovesSolved:
         larger_there=on_field(system, ask.context, there, ask.larger, ask.commanders),
     )
     if system.correlated:
-        from equipoise.balancing.correlated import crossing
+        from equipoise.balancing.covariances import crossing
 
-        return MovesSolved(ask, crossing(ask, found.moved, system))
-    return MovesSolved(ask, tuple(ask.larger[index] for index in found.moved))
+        return MovesSolved(ask, crossing(ask, exact.moved, system))
+    return MovesSolved(ask, tuple(ask.larger[index] for index in exact.moved))
 
 
 def _cache(ask: CacheSplits, system: System[Any]) -> SplitsCached:
     on_a, on_b = on_both_sides(system, ask.context, [entry.id for entry in ask.entries])
     pins = {index: Pin.PLAY for index, entry in enumerate(ask.entries) if entry.id in ask.must_play}
-    found = splits(on_a, values_b=on_b, pins=pins, odd_without_bench=not ask.bench)
-    every = [found[size] for size in sorted(found)]
-    if found.uneven is not None:
-        every.append(found.uneven)
+    by_size = splits(on_a, values_b=on_b, pins=pins, odd_without_bench=not ask.bench)
+    exact = [by_size[size] for size in sorted(by_size)]
+    if by_size.uneven is not None:
+        exact.append(by_size.uneven)
     if system.correlated:
-        from equipoise.balancing.correlated import every_size
+        from equipoise.balancing.covariances import every_size
 
-        return SplitsCached(ask, every_size(ask, every, system))
-    return SplitsCached(ask, tuple(_named(assignment, ask.entries) for assignment in every))
+        return SplitsCached(ask, every_size(ask, exact, system))
+    return SplitsCached(ask, tuple(_named(assignment, ask.entries) for assignment in exact))
+
+
+def side_of_joiner(ask: AskSide, system: System[Any]) -> Side:
+    """Return the side on which a joiner leaves the least cost; of two that cost as little the one they want."""
+
+    def order(side: Side) -> tuple[float, bool]:
+        a, b = ((*ask.a, ask.player), ask.b) if side is Side.A else (ask.a, (*ask.b, ask.player))
+        on_a, on_b = field_skills(system, ask.context, a, b, ask.commanders)
+        lead = sum(on_a) - sum(on_b) - even_difference(system, ask.context, a, b, ask.commanders)
+        # Independent errors add as much on either side.
+        variance = _variance(match_to_even(ask.context, a, b, ask.commanders), system) if system.correlated else 0.0
+        return round(MEAN_WEIGHT * lead**2 + variance, DIGITS), side is not ask.wanted
+
+    return min(Side, key=order)
+
+
+def _variance(match: Match, system: System[Any]) -> float:
+    """Return the variance of the difference of the sides, in points squared."""
+    deviation = deviation_of(system, match)
+    return 0.0 if deviation is None else (deviation * system.gap(1.0, max(map(len, match.teams))) / 4) ** 2
+
+
+def judged_switch(ask: AskSwitch, system: System[Any]) -> tuple[float, float]:
+    """Return the win probability of side A at equal numbers if the player stays, and if they change side."""
+    a, b = (tuple(player for player in side if player != ask.player) for side in (ask.a, ask.b))
+    crossed = ((*a, ask.player), b) if ask.player in ask.b else (a, (*b, ask.player))
+    commanders = ask.commanders - {ask.player}
+    return (
+        chance_at_equal_numbers(system, ask.context, ask.a, ask.b, ask.commanders),
+        chance_at_equal_numbers(system, ask.context, *crossed, commanders),
+    )
 
 
 def match_of(record: RecordRound) -> Match | None:
-    """A finished round as rating systems read it; None when it is not to be rated.
+    """Return a finished round as rating systems read it; None when it is not to be rated.
 
     A lineup with an empty side is left out: systems that predict from it then use the teams.
     """
-    round = record.round
+    fact = record.round
     if not record.participants:
         return None
-    lineup = (round.lineup_of(Side.A), round.lineup_of(Side.B))
+    lineup = (fact.lineup_of(Side.A), fact.lineup_of(Side.B))
     return Match(
         teams=(_team(record.participants, Side.A), _team(record.participants, Side.B)),
-        ranks=ranks_of(round.score(Side.A)),
+        ranks=ranks_of(fact.score(Side.A)),
         lineup=lineup if all(lineup) else (),
         skill_at_start=record.skill_at_start or {},
-        started_at=round.started_at,
-        seconds=round.seconds,
-        fraction_played={each.id: _fraction_played(each, round.seconds) for each in record.participants},
-        spans={each.id: tuple(map(_span, each.spans)) for each in record.participants if each.spans},
-        bots=tuple(map(_span, round.bots)),
-        squads=round.squads,
-        counts={each.id: _counts(each) for each in record.participants if each.counts},
-        quits=frozenset(presence.id for presence in round.presences if presence.left),
-        map=round.map,
-        mode=round.mode.value,
-        sides=round.mode.sides,
+        started_at=fact.started_at,
+        seconds=fact.seconds,
+        fraction_played={player.id: _fraction_played(player, fact.seconds) for player in record.participants},
+        spans={player.id: tuple(map(_span, player.spans)) for player in record.participants if player.spans},
+        bots=tuple(map(_span, fact.bots)),
+        squads=fact.squads,
+        counts={player.id: _counts(player) for player in record.participants if player.counts},
+        quits=frozenset(presence.id for presence in fact.presences if presence.left),
+        map=fact.map,
+        mode=fact.mode.value,
+        sides=fact.mode.sides,
     )
 
 
 def _team(participants: Sequence[Participant], side: Side) -> tuple[PlayerId, ...]:
-    return tuple(each.id for each in participants if each.side is side)
+    return tuple(player.id for player in participants if player.side is side)
 
 
 def _span(span: core.Span) -> Span:
-    """A span by its place among the match's teams, which are the sides in their order."""
+    """Return a span by its place among the match's teams, which are the sides in their order."""
     return Span(int(span.side is Side.B), span.start, span.end, span.role)
 
 
 def _counts(participant: Participant) -> Counts:
-    """What they did; in NS2 with the seconds in each role for classes: nobody kills from a commander's chair."""
+    """Return a player's counts; in NS2 with the seconds in each role for classes: no one kills from the chair."""
     counts = participant.counts or Counts()
     if not participant.spans or counts.classes:
         return counts
@@ -246,6 +296,7 @@ def _counts(participant: Participant) -> Counts:
 
 
 def _fraction_played(participant: Participant, seconds: float) -> float:
-    """Time on the rated side as a part of the round, at most 1: scripts' clocks may run past the round's end."""
+    """Return the time on the rated side as a part of the round, at most 1."""
     played = participant.seconds_a if participant.side is Side.A else participant.seconds_b
+    # Scripts' clocks may run past the round's end.
     return min(1.0, played / seconds) if seconds > 0 else 1.0

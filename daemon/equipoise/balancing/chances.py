@@ -191,3 +191,57 @@ def field_skills(
     apart = commanders if system.commanders_apart else NO_PLAYERS
     on_a, on_b = ([player for player in side if player not in apart] for side in (a, b))
     return skills(system, context, Side.A, on_a), skills(system, context, Side.B, on_b)
+
+
+def even_difference(
+    system: System[Any],
+    context: Context,
+    a: Sequence[PlayerId],
+    b: Sequence[PlayerId],
+    commanders: Collection[PlayerId] = NO_PLAYERS,
+) -> float:
+    """Return the difference Σ(A) − Σ(B), in points, at which sides as large as these are even."""
+    return system.difference_at(0.5, match_to_even(context, a, b, commanders))
+
+
+NEXT_TO_JOIN = PlayerId("bot:next")
+"""A player of whom nothing is known."""
+
+
+def chance_at_equal_numbers(
+    system: System[Any],
+    context: Context,
+    a: Sequence[PlayerId],
+    b: Sequence[PlayerId],
+    commanders: Collection[PlayerId] = NO_PLAYERS,
+) -> float:
+    """Return the win probability of side A by what splits make even: the players, not TF2's sides or a map.
+
+    Nor does one player more count: the next to join goes to the smaller side, and is taken as if they were there
+    already, with the skill of a newcomer. So 13 against 12 compares with 12 against 13.
+
+    >>> from equipoise.core.model import Mode
+    >>> from equipoise.ratings import create
+    >>> system, ann, bob, cid = create("synelo"), PlayerId("ann"), PlayerId("bob"), PlayerId("cid")
+    >>> context = Context(Mode.KOTH, "koth_viaduct")
+    >>> chance_at_equal_numbers(system, context, [ann, bob], [cid])
+    0.5
+    >>> system.seed(ann, rating=1400.0)
+    >>> round(chance_at_equal_numbers(system, context, [ann, bob], [cid]), 3)
+    0.542
+    """
+    return system.predict(match_to_even(context, *at_equal_numbers(a, b), commanders)).expected(0)
+
+
+def at_equal_numbers(a: Sequence[PlayerId], b: Sequence[PlayerId]) -> tuple[Sequence[PlayerId], Sequence[PlayerId]]:
+    """Return the sides with the next to join on the smaller one, where one player is missing there."""
+    if len(a) - len(b) == 1:
+        return a, (*b, NEXT_TO_JOIN)
+    if len(b) - len(a) == 1:
+        return (*a, NEXT_TO_JOIN), b
+    return a, b
+
+
+def unevenness(system: System[Any], context: Context, a: Iterable[PlayerId], b: Iterable[PlayerId]) -> float:
+    """Return the expected distance of these sides' win probability from a half, by what splits make even."""
+    return outlook_of(system, match_to_even(context, a, b)).unevenness

@@ -1,7 +1,8 @@
 """The fewest swaps of two players that bring a win probability back: sides that are too uneven, between two rounds.
 
-One pair or two. Of those that cost as little the nearest to even are tried by their prediction. What a swap does to the
-difference of the sides is the same whatever else is swapped, so two pairs are found by their sum.
+One pair or two. Of the pairs that cost as little the nearest to even are tried by their prediction. What a swap does to
+the difference of the sides is the same whatever else is swapped, so two pairs are found by the sum of their shifts: for
+each first pair a bisection among the second ones, instead of all pairs of pairs.
 """
 
 from __future__ import annotations
@@ -12,8 +13,14 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations_with_replacement, product
 from typing import Any, NamedTuple
 
-from equipoise.balancing.chances import MEAN_WEIGHT, on_both_sides, variance
-from equipoise.balancing.means import NEXT_TO_JOIN, chance_at_equal_numbers, even_difference
+from equipoise.balancing.chances import (
+    MEAN_WEIGHT,
+    at_equal_numbers,
+    chance_at_equal_numbers,
+    even_difference,
+    on_both_sides,
+    variance,
+)
 from equipoise.core.asks import AskSplit, SwapTerms
 from equipoise.core.model import Outlook, PlayerId, Side, Split
 from equipoise.ratings.system import SkillContext, System
@@ -30,14 +37,19 @@ class Swap(NamedTuple):
     """Two players who change places, or several times two."""
 
     shift: float
-    """What it adds to the difference Σ(A) − Σ(B), in points."""
+    """The points that it adds to the difference Σ(A) − Σ(B)."""
     from_a: tuple[PlayerId, ...]
     from_b: tuple[PlayerId, ...]
 
 
 def evened(ask: AskSplit, terms: SwapTerms, system: System[Any]) -> tuple[Split, Outlook, Outlook]:
-    """The sides after the swaps, as they were where none is needed or helps; their chance before and after."""
-    return Swaps(ask, terms, system).evened()
+    """Return the sides after the swaps, as they were where none is needed or helps; their chance before and after."""
+    swaps = Swaps(ask, terms, system)
+    before = swaps.chance()
+    swap = None if _inside(before, terms.fair_band) else swaps.best(before)
+    a, b = swaps.sides(swap)
+    rest = tuple(entry.id for entry in ask.entries if entry.side is None)
+    return Split(a, b, rest), Outlook.alone(before), Outlook.alone(swaps.chance(swap))
 
 
 class Swaps:
@@ -46,35 +58,32 @@ class Swaps:
     def __init__(self, ask: AskSplit, terms: SwapTerms, system: System[Any]) -> None:
         self.ask, self.terms, self.system = ask, terms, system
         self.a, self.b = (tuple(entry.id for entry in ask.entries if entry.side is side) for side in Side)
-        self.off = self._difference()
+        sides = at_equal_numbers(self.a, self.b)
+        on_a, on_b = (on_both_sides(system, ask.context, side)[place] for place, side in enumerate(sides))
+        self.off = sum(on_a) - sum(on_b) - even_difference(system, ask.context, *sides)
+        """Σ(A) − Σ(B) less the difference at which the chance is even, at equal numbers, in points."""
         self.pairs = self._pairs()
 
-    def evened(self) -> tuple[Split, Outlook, Outlook]:
-        """See `evened`."""
-        before = self._chance()
-        chosen = None if _inside(before, self.terms.fair_band) else self._chosen(before)
-        a, b = self._sides(chosen)
-        rest = tuple(entry.id for entry in self.ask.entries if entry.side is None)
-        return Split(a, b, rest), Outlook.alone(before), Outlook.alone(self._chance(chosen))
-
-    def _chosen(self, before: float) -> Swap | None:
-        off, chosen, paid = abs(before - 0.5), None, 0
+    def best(self, before: float) -> Swap | None:
+        """Return the cheapest swap that makes the chance even; or one that gains enough; or None."""
+        off, best, pairs_so_far = abs(before - 0.5), None, 0
         for swaps in (1, 2):
-            found = [(cost, swap) for cost, near in self._by_cost(swaps) for swap in near]
-            for cost in sorted({cost for cost, _ in found}):
-                there = [swap for each, swap in found if each == cost]
-                reaching = [swap for swap in there if _inside(self._chance(swap), self.terms.even)]
+            candidates = [(cost, swap) for cost, near in self._by_cost(swaps) for swap in near]
+            for cost in sorted({cost for cost, _ in candidates}):
+                of_cost = [swap for price, swap in candidates if price == cost]
+                reaching = [swap for swap in of_cost if _inside(self.chance(swap), self.terms.even)]
                 if reaching:
                     return min(reaching, key=self._cost)
-            if found:
-                best = min((swap for _, swap in found), key=lambda swap: abs(self.off + swap.shift))
-                left = abs(self._chance(best) - 0.5)
-                if off - left >= LEAST_GAIN * (swaps - paid):
-                    off, chosen, paid = left, best, swaps
-        return chosen
+            if candidates:
+                nearest = min((swap for _, swap in candidates), key=lambda swap: abs(self.off + swap.shift))
+                rest = abs(self.chance(nearest) - 0.5)
+                # An even chance is out of reach so far: a swap is worth it only where it gains enough.
+                if off - rest >= LEAST_GAIN * (swaps - pairs_so_far):
+                    off, best, pairs_so_far = rest, nearest, swaps
+        return best
 
     def _by_cost(self, swaps: int) -> Iterator[tuple[int, list[Swap]]]:
-        """The swaps of one pair, or of two, that leave the least difference, for each cost."""
+        """Yield the swaps of one pair, or of two, that leave the least difference, for each cost."""
         if swaps == 1:
             for cost, pairs in self.pairs.items():
                 yield cost, self._nearest(pairs)
@@ -85,6 +94,7 @@ class Swaps:
     def _doubles(self, first: Sequence[Swap], second: Sequence[Swap]) -> Iterator[Swap]:
         shifts = [swap.shift for swap in second]
         for swap in first:
+            # The second pair should shift the difference by what the first one leaves of it.
             place = bisect_left(shifts, -self.off - swap.shift)
             for other in second[max(0, place - NEIGHBOURS) : place + NEIGHBOURS]:
                 if other.from_a != swap.from_a and other.from_b != swap.from_b:
@@ -102,35 +112,28 @@ class Swaps:
         for one, other in product(*free):
             cost = sum(self.terms.cost.get(player, 1) for player in (one, other))
             pairs[cost].append(Swap(worth[other] - worth[one], (one,), (other,)))
-        return {cost: sorted(each) for cost, each in pairs.items()}
+        return {cost: sorted(swaps) for cost, swaps in pairs.items()}
 
-    def _sides(self, swap: Swap | None) -> tuple[tuple[PlayerId, ...], tuple[PlayerId, ...]]:
+    def sides(self, swap: Swap | None) -> tuple[tuple[PlayerId, ...], tuple[PlayerId, ...]]:
+        """Return the sides after a swap."""
         if swap is None:
             return self.a, self.b
         a = tuple(player for player in self.a if player not in swap.from_a) + swap.from_b
         return a, tuple(player for player in self.b if player not in swap.from_b) + swap.from_a
 
-    def _chance(self, swap: Swap | None = None) -> float:
-        return chance_at_equal_numbers(self.system, self.ask.context, *self._sides(swap))
-
-    def _difference(self) -> float:
-        """How far Σ(A) − Σ(B) is from where the chance is even, at equal numbers."""
-        a, b = self.a, self.b
-        if len(a) - len(b) == 1:
-            b += (NEXT_TO_JOIN,)
-        elif len(b) - len(a) == 1:
-            a += (NEXT_TO_JOIN,)
-        on_a, on_b = (on_both_sides(self.system, self.ask.context, side)[place] for place, side in enumerate((a, b)))
-        return sum(on_a) - sum(on_b) - even_difference(self.system, self.ask.context, a, b)
+    def chance(self, swap: Swap | None = None) -> float:
+        """Return the win probability of side A after a swap, at equal numbers."""
+        return chance_at_equal_numbers(self.system, self.ask.context, *self.sides(swap))
 
     def _cost(self, swap: Swap) -> float:
-        """Even first, then surest."""
+        """Return the cost of the sides after a swap, in points squared: even first, then surest."""
         mean = MEAN_WEIGHT * (self.off + swap.shift) ** 2
         if not self.system.correlated:
             return mean
-        a, b = self._sides(swap)
-        known = self.system.covariance((*a, *b), SkillContext(self.ask.context.mode.value, self.ask.context.map))
-        return mean if known is None else mean + variance(known, len(a))
+        a, b = self.sides(swap)
+        context = SkillContext(self.ask.context.mode.value, self.ask.context.map)
+        covariance = self.system.covariance((*a, *b), context)
+        return mean if covariance is None else mean + variance(covariance, len(a))
 
 
 def _inside(chance: float, band: tuple[float, float]) -> bool:

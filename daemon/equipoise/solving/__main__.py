@@ -16,7 +16,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from equipoise.solving.question import LENGTH_BYTES, Answer, Given, answer, framed, length_of
+from equipoise.solving.question import LENGTH_BYTES, Answer, Request, answer, framed, length_of
 
 MEMORY_BYTES = 400 << 20
 """All that the process may ever map; a solve takes half of it at most."""
@@ -42,12 +42,12 @@ def main() -> None:
 
 def _serve(questions: BinaryIO, answers: BinaryIO, clock: Callable[[], float]) -> None:
     while head := questions.read(LENGTH_BYTES):
-        given = msgspec.msgpack.decode(questions.read(length_of(head)), type=Given)
+        request = msgspec.msgpack.decode(questions.read(length_of(head)), type=Request)
         try:
-            found = answer(given, clock)
+            result = answer(request, clock)
         except MemoryError:
-            found = Answer(refusal="so many players with such groups and costs need more memory than there is")
-        answers.write(framed(found))
+            result = Answer(refusal="so many players with such groups and costs need more memory than there is")
+        answers.write(framed(result))
         answers.flush()
 
 

@@ -1,4 +1,8 @@
-"""What the worker process is asked and answers, and both as bytes: a length, then MessagePack."""
+"""A question to the worker process, its answer, and both as bytes: a length, then MessagePack.
+
+The exact answer comes first. Where the question has a covariance, half of the time is for it, and the sides of every
+size are then searched by mean and variance, the largest first: those that are in time are what is played.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +18,12 @@ from equipoise.solver import Assignment, Budget, Gap, Pin, Splits, preferred_spl
 
 LENGTH_BYTES = 4
 EXACT_SHARE = 0.5
-"""Of the time, for the exact answer that a search by mean and variance starts from."""
+"""The part of the time for the exact answer that a search by mean and variance starts from."""
 SEARCHING = "swaps"
-STANDS: dict[Side | None, int] = {Side.A: 1, Side.B: -1, None: 0}
 
 
 class SplitQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """Players as indices, and what their splits must respect; as in `solver.splits`."""
+    """Players as indices, and the constraints of their splits, as in `solver.splits`."""
 
     values: tuple[float, ...]
     size: int | None = None
@@ -29,14 +32,14 @@ class SplitQuestion(msgspec.Struct, frozen=True, kw_only=True):
     bench_cost: tuple[int, ...] | None = None
     current: tuple[Side | None, ...] | None = None
     tolerances: dict[int, float] = {}
-    """By team size, in points; empty where there are no preferences."""
+    """Points by team size; empty where there are no preferences."""
     covariance: tuple[tuple[float, ...], ...] | None = None
-    """Of the values, in points squared: then sides are made that are known to be even."""
+    """The covariance of the values, in points squared: with it sides are searched that are known to be even."""
     log_odds: dict[int, float] = {}
-    """By team size, the points that are one log-odds; needed with a covariance."""
+    """The points that are one log-odds, by team size; needed with a covariance."""
 
 
-class Given(msgspec.Struct, frozen=True):
+class Request(msgspec.Struct, frozen=True):
     """A question, and the seconds that its answer may take."""
 
     question: SplitQuestion
@@ -50,61 +53,61 @@ class Answer(msgspec.Struct, frozen=True):
     refusal: str | None = None
 
 
-def answer(given: Given, clock: Callable[[], float]) -> Answer:
-    """Solve within the time; more work than that time allows is not counted."""
-    asked, started = given.question, clock()
+def answer(request: Request, clock: Callable[[], float]) -> Answer:
+    """Return the splits that are solved within the time; work is not limited otherwise."""
+    question, started = request.question, clock()
+    share = 1.0 if question.covariance is None else EXACT_SHARE
     try:
-        found = _exact(asked, clock, started + given.seconds * (1.0 if asked.covariance is None else EXACT_SHARE))
+        exact = _exact(question, clock, started + request.seconds * share)
     except SplitError as error:
         return Answer(refusal=str(error))
-    splits = {size: found[size] for size in sorted(found)}
-    if asked.covariance is not None:
-        for size in sorted(splits, reverse=True):
-            # The largest sides first: those that are in time are what is played.
-            if clock() < started + given.seconds:
-                splits[size] = _expected(asked, asked.covariance, splits[size])
-    return Answer(tuple(splits.values()))
+    by_size = {size: exact[size] for size in sorted(exact)}
+    if question.covariance is not None:
+        for size in sorted(by_size, reverse=True):
+            if clock() < started + request.seconds:
+                by_size[size] = _by_covariance(question, question.covariance, by_size[size])
+    return Answer(tuple(by_size.values()))
 
 
-def _exact(asked: SplitQuestion, clock: Callable[[], float], until: float) -> Splits:
+def _exact(question: SplitQuestion, clock: Callable[[], float], until: float) -> Splits:
     budget = Budget(work=float("inf"), clock=clock, until=until)
-    if not asked.tolerances:
-        return splits(asked.values, groups=asked.groups, pins=asked.pins, k=asked.size, budget=budget)
+    if not question.tolerances:
+        return splits(question.values, groups=question.groups, pins=question.pins, k=question.size, budget=budget)
     return preferred_splits(
-        asked.values,
-        tolerances=asked.tolerances,
-        groups=asked.groups,
-        pins=asked.pins,
-        bench_cost=asked.bench_cost,
-        current=asked.current,
+        question.values,
+        tolerances=question.tolerances,
+        groups=question.groups,
+        pins=question.pins,
+        bench_cost=question.bench_cost,
+        current=question.current,
         budget=budget,
     )
 
 
-def _expected(asked: SplitQuestion, covariance: Sequence[Sequence[float]], exact: Assignment) -> Assignment:
-    """The sides of those whom the exact answer lets play that have the least cost."""
+def _by_covariance(question: SplitQuestion, covariance: Sequence[Sequence[float]], exact: Assignment) -> Assignment:
+    """Return the sides with the least cost of the players whom the exact answer lets play."""
     # numpy is loaded where a question needs it.
-    from equipoise.balancing.expected import Problem, Search, limit_of
+    from equipoise.balancing.mean_variance import SIGNS, QuadraticProblem, SwapSearch
 
     order = sorted((*exact.a, *exact.b))
     number, size = {player: index for index, player in enumerate(order)}, len(exact.a)
-    values = [asked.values[player] for player in order]
-    sides: Sequence[Side | None] = asked.current or [None] * len(asked.values)
-    problem = Problem(
+    values = [question.values[player] for player in order]
+    sides: Sequence[Side | None] = question.current or [None] * len(question.values)
+    problem = QuadraticProblem(
         (values, values),
         [[covariance[one][other] for other in order] for one in order],
         exact.sizes,
-        pins={number[player]: pin for player, pin in asked.pins.items() if player in number},
-        groups=[[number[player] for player in group] for group in asked.groups if group and group[0] in number],
-        current=[STANDS[sides[player]] for player in order],
+        pins={number[player]: pin for player, pin in question.pins.items() if player in number},
+        groups=[[number[player] for player in group] for group in question.groups if group and group[0] in number],
+        current=[SIGNS[sides[player]] for player in order],
     )
-    search = Search(problem, [[1 if player in exact.a else -1 for player in order]])
-    points = asked.log_odds[size]
-    limit = limit_of(search, asked.tolerances.get(size, 0.0) / (4 * points), points)
-    found = search.sides(search.cheapest(limit, problem.moves) if asked.current else search.least)
-    a, b = (tuple(one for one, side in zip(order, found, strict=True) if side == stand) for stand in (1, -1))
-    difference = math.fsum(asked.values[one] for one in a) - math.fsum(asked.values[one] for one in b)
-    moves = sum(side * now < 0 for side, now in zip(found, problem.current, strict=True))
+    search = SwapSearch(problem, [[1 if player in exact.a else -1 for player in order]])
+    points = question.log_odds[size]
+    limit = search.limit(question.tolerances.get(size, 0.0) / (4 * points), points)
+    signs = search.sides(search.cheapest(limit, problem.moves) if question.current else search.least)
+    a, b = (tuple(one for one, sign in zip(order, signs, strict=True) if sign == stand) for stand in (1, -1))
+    difference = math.fsum(question.values[one] for one in a) - math.fsum(question.values[one] for one in b)
+    moves = sum(sign * now < 0 for sign, now in zip(signs, problem.current, strict=True))
     return replace(
         exact,
         a=a,
@@ -118,11 +121,11 @@ def _expected(asked: SplitQuestion, covariance: Sequence[Sequence[float]], exact
 
 
 def framed(message: msgspec.Struct) -> bytes:
-    """A message as bytes that say how long they are."""
+    """Return a message as bytes that say how long they are."""
     data = msgspec.msgpack.encode(message)
     return len(data).to_bytes(LENGTH_BYTES, "big") + data
 
 
 def length_of(head: bytes) -> int:
-    """How many bytes follow a frame's head."""
+    """Return how many bytes follow a frame's head."""
     return int.from_bytes(head, "big")

@@ -18,13 +18,13 @@ import msgspec
 
 from equipoise.errors import ScriptError, SplitError
 from equipoise.solver import Assignment
-from equipoise.solving.question import LENGTH_BYTES, Answer, Given, SplitQuestion, framed, length_of
+from equipoise.solving.question import LENGTH_BYTES, Answer, Request, SplitQuestion, framed, length_of
 
 COMMAND = (sys.executable, "-P", "-m", "equipoise.solving")
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 """numpy would start one for each processor, and each maps memory that the process may not have."""
 WAIT_SECONDS = 5.0
-"""For the questions of others that came before."""
+"""The time for the questions of others that came before."""
 IDLE_SECONDS = 60.0
 GRACE_SECONDS = 3.0
 """Beyond a question's time, for the start of the process and for answers in their first form."""
@@ -41,12 +41,12 @@ class Worker:
         self._wait_seconds, self._idle_seconds = wait_seconds, idle_seconds
         self._turn = asyncio.Lock()
         self._turns_of: dict[str, asyncio.Lock] = {}
-        """By caller: one question of each waits for the turn, the others for that one."""
+        """One lock per caller: one question of theirs waits for the turn, the others for that one."""
         self._idle: asyncio.TimerHandle | None = None
         self._ended: set[asyncio.Task[int]] = set()
 
     async def solve(self, question: SplitQuestion, caller: str = "") -> tuple[Assignment, ...]:
-        """The splits, smallest size first. Callers take turns, however many questions each of them asks.
+        """Return the splits, smallest size first. Callers take turns, however many questions each of them asks.
 
         SplitError: there are none. ScriptError `busy` (503): ask again.
         """
@@ -63,7 +63,7 @@ class Worker:
         return answer.splits
 
     def use(self, seconds: float) -> None:
-        """A question may take so long from now on."""
+        """Let a question take so long from now on."""
         self.seconds = seconds
 
     async def close(self) -> None:
@@ -74,7 +74,7 @@ class Worker:
     async def _answer(self, question: SplitQuestion) -> Answer:
         if self._idle is not None:
             self._idle.cancel()
-        kept = self.process is not None
+        idle = self.process is not None
         try:
             async with asyncio.timeout(self.seconds + GRACE_SECONDS):
                 answer = await self._asked(await self._running(), question)
@@ -83,7 +83,7 @@ class Worker:
             raise ScriptError("busy", "the split was not solved in time", status=503) from None
         except (ConnectionError, EOFError, msgspec.MsgspecError):
             self._end()
-            if kept:  # it may have died while it was idle
+            if idle:  # it may have died meanwhile
                 return await self._answer(question)
             raise ScriptError("busy", "the process that solves splits has died", status=503) from None
         except asyncio.CancelledError:
@@ -107,7 +107,7 @@ class Worker:
     async def _asked(self, process: Process, question: SplitQuestion) -> Answer:
         assert process.stdin is not None
         assert process.stdout is not None
-        process.stdin.write(framed(Given(question, self.seconds)))
+        process.stdin.write(framed(Request(question, self.seconds)))
         await process.stdin.drain()
         size = length_of(await process.stdout.readexactly(LENGTH_BYTES))
         return msgspec.msgpack.decode(await process.stdout.readexactly(size), type=Answer)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, assert_never
 
 from equipoise.balancing import Solved, answer, match_of, outlook, summaries_on
-from equipoise.balancing.means import chance_at_equal_numbers
+from equipoise.balancing.chances import chance_at_equal_numbers
 from equipoise.core import events as e
 from equipoise.core.asks import AskChance, AskMoves, AskSide, AskSplit, AskSwitch, CacheSplits, LoadSummaries
 from equipoise.core.effects import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.solver.bitset import UNBOUNDED, coincidence, dilate, mirrored, nearest, touches, within
+from equipoise.solver.bitsets import UNBOUNDED, coincidence, dilate, mirrored, nearest, touches, within
 
 numbers = st.sets(st.integers(0, 60), min_size=1)
 shifts = st.integers(-80, 80)

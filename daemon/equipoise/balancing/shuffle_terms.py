@@ -1,4 +1,9 @@
-"""Shuffles: the terms of the core, in win probabilities and players, become a question to the solver."""
+"""Shuffles: the terms of the core, in win probabilities and players, become a question to the solver.
+
+The solver takes a band of differences in points. For NS2 and SynElo its edges are exact (`System.difference_at`), for
+other systems a straight line from the even match. In either case the prediction of the result is computed: where that
+is outside of the band although the difference is inside, the band is narrowed and the shuffle is solved again.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +11,15 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
-from equipoise.balancing.chances import chance, match_to_come, on_field, skills
+from equipoise.balancing.chances import NO_PLAYERS, chance, match_to_come, on_field, skills
+from equipoise.balancing.means import pins_of_staying
 from equipoise.core.asks import AskSplit, ShuffleTerms
 from equipoise.core.model import Entry, PlayerId, Side, Split, is_even
 from equipoise.ratings.system import System
-from equipoise.solver import Assignment, Budget, Pin, greedy_swaps, shuffle
+from equipoise.solver import Assignment, Budget, greedy_swaps, shuffle
 
 TRIES = 4
-"""How often a shuffle is solved at most, each time with a narrower band, until its prediction is inside the band."""
+"""The most solves of a shuffle, each time with a narrower band, until its prediction is inside the band."""
 
 FARTHEST = 1e9
 """Points; more than any difference that sides have. A tolerance of a half is infinite in points."""
@@ -23,12 +29,12 @@ EVEN = ShuffleTerms((0.5, 0.5))
 
 
 def shuffled(ask: AskSplit, commanders: frozenset[PlayerId], system: System[Any]) -> Split:
-    """The split that a shuffle's terms choose; `SplitError` when commanders and sizes allow none."""
+    """Return the split that a shuffle's terms choose; `SplitError` when commanders and sizes allow none."""
     return Shuffle(ask, commanders, system).solved()
 
 
 def friends_decide(ask: AskSplit, split: Split, commanders: frozenset[PlayerId], system: System[Any]) -> bool:
-    """Whether the sides of this shuffle are not called even, and those of the same shuffle without friends would be."""
+    """Return whether the sides of a shuffle are not called even, and those of the same one without friends would be."""
     terms = ask.terms or EVEN
 
     def even(split: Split) -> bool:
@@ -42,8 +48,8 @@ def friends_decide(ask: AskSplit, split: Split, commanders: frozenset[PlayerId],
 class Shuffle:
     """A shuffle as the solver reads it: humans by number, differences in points.
 
-    Commanders, bots and who is held stay on their side. Bots do not count towards the sizes. What they add to the
-    sides' sums moves target and band; so does what the system knows besides the skills of those on the field.
+    Commanders, bots and players who are held stay on their side. Bots do not count towards the sizes. What they add to
+    the sides' sums moves target and band; so does what the system knows besides the skills of those on the field.
     """
 
     def __init__(self, ask: AskSplit, commanders: frozenset[PlayerId], system: System[Any]) -> None:
@@ -52,60 +58,56 @@ class Shuffle:
         self.humans = [entry for entry in ask.entries if not entry.bot]
         self.index_of = {entry.id: index for index, entry in enumerate(self.humans)}
         self.bots = [tuple(entry.id for entry in ask.entries if entry.bot and entry.side is side) for side in Side]
-        self.values = self._values()
+        players = [entry.id for entry in self.humans]
+        on_a, on_b = (on_field(system, ask.context, side, players, commanders) for side in Side)
+        self.values = on_a, on_b
+        """The points that each human adds to the sum of A, and of B; commanders who count apart add nothing."""
         self.lead = sum(skills(system, ask.context, Side.A, self.bots[0]))
         self.lead -= sum(skills(system, ask.context, Side.B, self.bots[1]))
         self.even = self._difference_at(0.5)
         self.budget = Budget()
 
-    def _values(self) -> tuple[list[float], list[float]]:
-        """What each human adds to the sum of A, and to that of B; commanders who count apart add nothing."""
-        system, context, players = self.system, self.ask.context, [entry.id for entry in self.humans]
-        on_a, on_b = (on_field(system, context, side, players, self.commanders) for side in Side)
-        return on_a, on_b
-
     def _difference_at(self, probability: float) -> float:
-        """The difference of the humans' sums at which A wins with this probability."""
+        """Return the difference of the humans' sums at which A wins with this probability."""
         on_a = [entry.id for entry in self.ask.entries if entry.side is Side.A]
         on_b = [entry.id for entry in self.ask.entries if entry.side is not Side.A]
         match = match_to_come(self.ask.context, on_a, on_b, self.commanders)
         return self.system.difference_at(probability, match) - self.lead
 
     def solved(self) -> Split:
-        """The shuffle.
-
-        The system's formula for the band may be an approximation, and values are rounded in the solver. So the result
-        is tested by its prediction. Where that is outside although the difference is inside, the band is narrowed to
-        where the prediction says that it ends.
-        """
+        """Return the sides of the shuffle."""
         if self.terms.greedy:
             return self._by_pairs()
         if self.system.correlated:
-            return self._by_expected_square()
+            return self._by_covariance()
         fair = self.terms.fair_band
         low, high = (self._difference_at(probability) for probability in fair)
         if self._is_fair_now():
-            present = self._present_difference()
+            # The present sides are inside the band by their prediction, so they are by the difference, too.
+            pairs = zip(self.humans, *self.values, strict=True)
+            present = sum(on_a if entry.side is Side.A else -on_b for entry, on_a, on_b in pairs)
             low, high = min(low, present), max(high, present)
         for _ in range(TRIES):
-            found = self._assignment(low, high)
-            split = self._split(found.a, found.b)
+            solution = self._assignment(low, high)
+            split = self._split(solution.a, solution.b)
             after = chance(self.system, self.ask.context, split.a, split.b, self.commanders)
-            slack = found.error_bound
-            if fair[0] <= after <= fair[1] or not low - slack <= found.difference <= high + slack:
+            slack = solution.error_bound
+            if fair[0] <= after <= fair[1] or not low - slack <= solution.difference <= high + slack:
                 break
+            # The band ends where the prediction of this solution says that it does.
             if after > fair[1]:
-                high = found.difference - (self._difference_at(after) - self._difference_at(fair[1]))
+                high = solution.difference - (self._difference_at(after) - self._difference_at(fair[1]))
             else:
-                low = found.difference + (self._difference_at(fair[0]) - self._difference_at(after))
+                low = solution.difference + (self._difference_at(fair[0]) - self._difference_at(after))
         return split
 
     def _by_pairs(self) -> Split:
-        """The method of NS2's author, by one skill for a player, whatever their side: "Per Team Skills" has it so.
+        """Return the sides by the method of NS2's author, with one skill for a player, whatever their side.
 
-        First who is on no side is placed, as even as that can be, and players change side only where sizes need it.
+        First players on no side are placed, as even as that can be, and others change side only where sizes need it.
         """
-        apart = self.commanders if self.system.commanders_apart else frozenset()
+        # "Per Team Skills" of the NS2 source: one skill for both sides.
+        apart = self.commanders if self.system.commanders_apart else NO_PLAYERS
         skills = [0.0 if entry.id in apart else self.system.skill(entry.id) for entry in self.humans]
         self.values, self.even = (skills, skills), -self.lead
         self.terms = replace(self.terms, groups=(), wishes={})
@@ -113,27 +115,24 @@ class Shuffle:
         sides = [Side.A if index in start.a else Side.B for index in range(len(skills))]
         stay = [index for index, entry in enumerate(self.humans) if entry.stays]
         most = None if self.terms.max_moves is None else self.terms.max_moves // 2
-        found = greedy_swaps(skills, sides, target=self.even, stay=stay, most=most)
-        return self._split(found.a, found.b)
+        teams = greedy_swaps(skills, sides, target=self.even, stay=stay, most=most)
+        return self._split(teams.a, teams.b)
 
-    def _by_expected_square(self) -> Split:
+    def _by_covariance(self) -> Split:
         # numpy is loaded where a system needs it.
-        from equipoise.balancing.correlated import shuffled
+        from equipoise.balancing.covariances import shuffled
 
-        sides = shuffled(self.ask, self.terms, self.values, self.lead, self.commanders, self.system)
+        wishes = [self._wish(entry) for entry in self.humans]
+        sides = shuffled(self.ask, self.terms, self.values, wishes, self.lead, self.commanders, self.system)
         return self._split(*([index for index, side in enumerate(sides) if side == stand] for stand in (1, -1)))
 
     def _is_fair_now(self) -> bool:
-        """All are on a side, and the win probability is inside the band."""
+        """Return whether all are on a side, and the win probability is inside the band."""
         if any(entry.side is None for entry in self.humans):
             return False
         a, b = ([entry.id for entry in self.ask.entries if entry.side is side] for side in Side)
         low, high = self.terms.fair_band
         return bool(a and b) and low <= chance(self.system, self.ask.context, a, b, self.commanders) <= high
-
-    def _present_difference(self) -> float:
-        pairs = zip(self.humans, *self.values, strict=True)
-        return sum(on_a if entry.side is Side.A else -on_b for entry, on_a, on_b in pairs)
 
     def _assignment(self, low: float, high: float) -> Assignment:
         count, terms = len(self.humans), self.terms
@@ -146,11 +145,7 @@ class Shuffle:
             band=(low, high),
             # By the field's size: `System.gap` would count commanders.
             tolerance=min(FARTHEST, self._difference_at(0.5 + self.ask.tolerance) - self.even),
-            pins={
-                index: Pin.A if entry.side is Side.A else Pin.B
-                for index, entry in enumerate(self.humans)
-                if entry.stays
-            },
+            pins=pins_of_staying(self.humans),
             groups=[[self.index_of[one] for one in group if one in self.index_of] for group in terms.groups],
             wishes=[self._wish(entry) for entry in self.humans] if terms.wishes else None,
             spread_evenly=[self.index_of[one] for one in terms.spread_evenly if one in self.index_of],
@@ -160,7 +155,7 @@ class Shuffle:
         )
 
     def _wish(self, entry: Entry) -> tuple[int, int]:
-        """What it costs to put a player on A, and on B."""
+        """Return what it costs to put a player on A, and on B."""
         wish = self.terms.wishes.get(entry.id)
         if wish is None:
             return 0, 0
