@@ -60,12 +60,15 @@ class QueryAnswer:
     """What a game server says of itself by A2S."""
 
     name: str
+    """The name that the server uses."""
     map: str
     """Both as `one_line` leaves them."""
     players: int
     """Bots included."""
     bots: int
+    """How many of the players are bots."""
     max_players: int
+    """Places for players."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +76,17 @@ class RconStatus:
     """One server's RCON, and how often it was used since the daemon started."""
 
     state: RconState
+    """How the last attempt ended: `off`, `unused` (none yet), `answers`, `unreachable`, `closed` or `refused`."""
     address: str | None = None
+    """The address where it is reached, `host:port`."""
     error: str | None = None
     """Of the last attempt; None where it succeeded."""
     commands: int = 0
+    """How many commands were answered."""
     failures: int = 0
+    """How often it failed."""
     connections: int = 0
+    """How often a connection was made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +94,9 @@ class QueryStatus:
     """One server's answers to A2S queries."""
 
     state: QueryState
+    """Whether the server answers: `off`, `unknown` (not asked for long enough), `answers` or `silent`."""
     address: str | None = None
+    """The address where it is reached, `host:port`."""
     error: str | None = None
     """Of the last query; None where it was answered."""
     silent_seconds: float | None = None
@@ -94,6 +104,7 @@ class QueryStatus:
     answer: QueryAnswer | None = None
     """The last one."""
     failures: int = 0
+    """How often it failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +113,9 @@ class PeerStatus:
 
     server: ServerId
     rcon: RconStatus
+    """The state of its RCON."""
     query: QueryStatus
+    """The state of its A2S."""
 
 
 @dataclass(frozen=True, slots=True)
