@@ -83,13 +83,13 @@ async def show_health(request: Request) -> Health | Answer:
 
     It needs no credentials, so it names no path and no server.
     """
-    health, waiting = request.services.store.health(), waiting_rounds(request.services)
+    health, count = request.services.store.health(), waiting_rounds(request.services)
     store = store_seen(health)
-    lasting = health.began is not None and time.monotonic() - health.began >= LASTING_SECONDS
-    if health.state != "damaged" and not lasting:
-        return Health(version=equipoise.__version__, waiting_rounds=waiting, store=store)
+    recent = health.began is None or time.monotonic() - health.began < LASTING_SECONDS
+    if health.state != "damaged" and recent:
+        return Health(version=equipoise.__version__, waiting_rounds=count, store=store)
     fault = Fault("store", f"the store is {health.state}: {health.advice}")
-    refusal = Unhealthy(fault, version=equipoise.__version__, waiting_rounds=waiting, store=store)
+    refusal = Unhealthy(fault, version=equipoise.__version__, waiting_rounds=count, store=store)
     return Answer(msgspec.json.encode(refusal), 503)
 
 
@@ -146,8 +146,8 @@ async def _of_parameters(services: Services) -> list[Finding]:
     for pool in services.pools.values():
         with suppress(StoreError):  # said by the store's own finding
             findings += diagnosis.of_spread(pool.name, await services.spreads.status(pool))
-            gained = await services.store.gained(pool.name, diagnosis.BEST, MATCH_HUMANS)
-            findings += diagnosis.of_gained(pool.name, gained)
+            gains = await services.store.gained(pool.name, diagnosis.BEST, MATCH_HUMANS)
+            findings += diagnosis.of_gained(pool.name, gains)
             sizes = team_sizes(pool, await services.store.team_sizes(pool.name, ROUNDS))
             findings += diagnosis.of_team_sizes(pool.name, sizes)
     return findings

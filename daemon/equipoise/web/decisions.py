@@ -48,8 +48,8 @@ async def show_decisions(request: Request) -> Decisions:
     """Lines of the decision log, newest first, of one server or of all, about one player or about all."""
     services, query = request.services, request.query
     host = None if query.server is None else services.host(query.server)
-    for other in services.hosts.values():
-        await other.write_down()
+    for script in services.hosts.values():
+        await script.write_down()
     server = None if host is None else host.server
     lines: Sequence[Decision]
     if query.player is None:

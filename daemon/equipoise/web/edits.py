@@ -140,11 +140,11 @@ async def undo_edit(request: Request) -> EditUndone:
     """Take back the last edit of a player; when it was taken back already, apply it again."""
     pool = request.services.pool(request.query.pool)
     player = await known_player(pool, request.path["id"])
-    revised = await pool.undo(player, request.caller.who, trial=request.body.dry_run)
-    edit = revised.undone
+    revision = await pool.undo(player, request.caller.who, trial=request.body.dry_run)
+    edit = revision.undone
     assert edit is not None
-    replay = await _replay(pool, revised, dry_run=request.body.dry_run)
-    return EditUndone(pool=pool.name, again=revised.back, edit=edit, replay=replay)
+    replay = await _replay(pool, revision, dry_run=request.body.dry_run)
+    return EditUndone(pool=pool.name, again=revision.back, edit=edit, replay=replay)
 
 
 class RoundVoid(Ask, frozen=True):
@@ -184,9 +184,9 @@ async def void_round(request: Request) -> RoundVoided:
     server, number, body = ServerId(request.path["server"]), RoundId(request.path["round"]), request.body
     pool = await _pool_of(request, server, number)
     strike = RoundStrike(server, number, body.undo)
-    revised = await pool.void(strike, request.caller.who, body.reason, trial=body.dry_run)
-    replay = await _replay(pool, revised, dry_run=body.dry_run)
-    return RoundVoided(pool=pool.name, server=server, round=number, void=not revised.back, replay=replay)
+    revision = await pool.void(strike, request.caller.who, body.reason, trial=body.dry_run)
+    replay = await _replay(pool, revision, dry_run=body.dry_run)
+    return RoundVoided(pool=pool.name, server=server, round=number, void=not revision.back, replay=replay)
 
 
 async def _pool_of(request: Request, server: ServerId, number: RoundId) -> Pool:
@@ -201,14 +201,14 @@ async def _pool_of(request: Request, server: ServerId, number: RoundId) -> Pool:
     raise ScriptError("not_found", f"round {number} of {server} is not stored", status=404)
 
 
-async def _replay(pool: Pool, revised: Revised, *, dry_run: bool) -> Replay:
-    names = await names_of(pool, [shift.id for shift in revised.shifts])
+async def _replay(pool: Pool, revision: Revised, *, dry_run: bool) -> Replay:
+    names = await names_of(pool, [shift.id for shift in revision.shifts])
     return Replay(
         dry_run=dry_run,
-        rounds=revised.rounds,
-        edits=revised.edits,
-        lost_edits=revised.lost,
-        refitted=revised.refitted,
+        rounds=revision.rounds,
+        edits=revision.edits,
+        lost_edits=revision.lost,
+        refitted=revision.refitted,
         changes=tuple(
             RatingChange(
                 id=PlayerId(shift.id),
@@ -218,6 +218,6 @@ async def _replay(pool: Pool, revised: Revised, *, dry_run: bool) -> Replay:
                 rounds_before=shift.rounds_before,
                 rounds_after=shift.rounds_after,
             )
-            for shift in revised.shifts
+            for shift in revision.shifts
         ),
     )

@@ -55,16 +55,17 @@ class Callers:
         """
         digest = hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()
         match = None
-        for other, caller in self.digests.items():
-            if hmac.compare_digest(other, digest):
+        for entry, caller in self.digests.items():
+            if hmac.compare_digest(entry, digest):
                 match = caller
         return match
 
 
 def check_encoding(request: web.Request) -> None:
     """415: no body is unpacked, because 4 MB may unpack to 4 GB."""
-    packed = request.headers.get("Content-Encoding", "").lower() not in ("", "identity")
-    if packed or request.headers.get("Transfer-Encoding", "chunked").lower() != "chunked":
+    encoding = request.headers.get("Content-Encoding", "").lower()
+    transfer = request.headers.get("Transfer-Encoding", "chunked").lower()
+    if encoding not in ("", "identity") or transfer != "chunked":
         raise ScriptError("encoding", "send the body as it is, without Content-Encoding", status=415)
 
 
@@ -85,9 +86,9 @@ def check_origin(request: web.Request, names: Collection[str]) -> None:
 
 def check_content_type(request: web.Request, *, form: bool) -> None:
     """415: JSON, and where it is allowed a form."""
-    allowed = (JSON, FORM) if form else (JSON,)
-    if request.content_type not in allowed:
-        raise ScriptError("content_type", f"send {' or '.join(allowed)}", status=415)
+    types = (JSON, FORM) if form else (JSON,)
+    if request.content_type not in types:
+        raise ScriptError("content_type", f"send {' or '.join(types)}", status=415)
 
 
 def check_size(request: web.Request) -> None:

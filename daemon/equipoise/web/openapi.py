@@ -189,9 +189,9 @@ def _in_query(route: Route, references: Mapping[Any, Schema], components: Mappin
     if route.query is None:
         return []
     schema = components[references[route.query]["$ref"].rpartition("/")[2]]
-    required = schema.get("required", ())
+    needs = schema.get("required", ())
     return [
-        {"name": name, "in": "query", "required": name in required, "schema": part}
+        {"name": name, "in": "query", "required": name in needs, "schema": part}
         for name, part in schema["properties"].items()
     ]
 
@@ -227,8 +227,8 @@ def _refusals(route: Route, references: Mapping[Any, Schema]) -> dict[str, Any]:
 def _refusal(text: str, codes: Sequence[str], references: Mapping[Any, Schema]) -> dict[str, Any]:
     example = {"ok": False, "error": {"code": codes[0], "message": "…"}}
     content = {"schema": references[orders.Refusal], "example": example}
-    listed = ", ".join(f"`{code}`" for code in codes)
-    return {"description": f"{text}. Codes: {listed}.", "content": {"application/json": content}}
+    words = ", ".join(f"`{code}`" for code in codes)
+    return {"description": f"{text}. Codes: {words}.", "content": {"application/json": content}}
 
 
 def schemas(requests: Sequence[type], replies: Sequence[type]) -> tuple[dict[type, Schema], dict[str, Schema]]:

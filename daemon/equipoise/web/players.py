@@ -163,8 +163,8 @@ async def find_players(request: Request) -> PlayersFound:
             text = written_id(text) or text
     rows = await pool.store.search(pool.name, text, request.query.limit)
     summaries = await pool.summaries([row.id for row in rows])
-    named = [replace(summary, name=row.name) for summary, row in zip(summaries, rows, strict=True)]
-    return PlayersFound(pool=pool.name, players=await all_seen(request.services, pool, named))
+    summaries = tuple(replace(summary, name=row.name) for summary, row in zip(summaries, rows, strict=True))
+    return PlayersFound(pool=pool.name, players=await all_seen(request.services, pool, summaries))
 
 
 class Top(Ok, frozen=True):

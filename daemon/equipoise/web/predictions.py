@@ -233,19 +233,19 @@ async def show_quality(request: Request) -> QualityFound:
     spread = await services.spreads.status(pool)
     if spread is not None:
         quality = msgspec.structs.replace(quality, spread=spread.found, learnt_spread=spread.learnt)
-    adopted = (await services.calibrations.status(pool)).adopted
-    return msgspec.structs.replace(quality, typical=typical, calibration=_calibrated(adopted))
+    edit = (await services.calibrations.status(pool)).adopted
+    return msgspec.structs.replace(quality, typical=typical, calibration=_calibrated(edit))
 
 
 async def _typical(services: Services, pool: Pool, rounds: Sequence[MeasuredRound]) -> TypicalRound | None:
     chances = [row.predicted if row.said is None else row.said for row in rounds]
     if not chances:
         return None
-    even = fmean(is_even(said) for said in chances)
-    stored = [row for row in await services.store.rounds(None, None, RANDOM, pool.name) if row.lineup_a]
-    await pool.summaries(list({player for row in stored for player in (*row.lineup_a, *row.lineup_b)}))
+    even = fmean(is_even(value) for value in chances)
+    rows = [row for row in await services.store.rounds(None, None, RANDOM, pool.name) if row.lineup_a]
+    await pool.summaries(list({player for row in rows for player in (*row.lineup_a, *row.lineup_b)}))
     random_chances = []
-    for row in stored:
+    for row in rows:
         players = sorted((*row.lineup_a, *row.lineup_b))
         Random(row.number).shuffle(players)
         cut = len(row.lineup_a)
@@ -255,7 +255,7 @@ async def _typical(services: Services, pool: Pool, rounds: Sequence[MeasuredRoun
 
 
 def _favourite(chances: Sequence[float]) -> float:
-    return fmean(max(said, 1.0 - said) for said in chances)
+    return fmean(max(value, 1.0 - value) for value in chances)
 
 
 def _quality(
@@ -304,11 +304,11 @@ def _seats(rounds: Sequence[MeasuredRound]) -> Iterator[Seat]:
 
 
 def _balance(rounds: Sequence[MeasuredRound]) -> BalanceQuality | None:
-    both = [(row, row.said) for row in rounds if row.said is not None]
-    made = [(said, row.score) for row, said in both]
-    quality = assess(made, [row.unevenness for row, _ in both])
-    shown = [(row.predicted, row.score) for row, _ in both]
-    return None if quality is None else BalanceQuality(quality, difference(made, shown))
+    rows = [row for row in rounds if row.said is not None]
+    pairs = [(row.said, row.score) for row in rows if row.said is not None]
+    quality = assess(pairs, [row.unevenness for row in rows])
+    rating_pairs = [(row.predicted, row.score) for row in rows]
+    return None if quality is None else BalanceQuality(quality, difference(pairs, rating_pairs))
 
 
 def _scores(pool: Pool) -> tuple[ScoreMap, ...]:
@@ -366,12 +366,16 @@ async def calibrate(request: Request) -> CalibrateFound:
     pool = services.pool(request.path["pool"])
     before = (await services.calibrations.status(pool)).adopted
     fit = await services.calibrations.calibrate(pool, request.caller.who, dry_run=dry_run)
-    adopted = fit is not None and fit.better and not dry_run
-    return CalibrateFound(pool=pool.name, present=_calibrated(before), found=fit, adopted=adopted)
+    return CalibrateFound(
+        pool=pool.name,
+        present=_calibrated(before),
+        found=fit,
+        adopted=fit is not None and fit.better and not dry_run,
+    )
 
 
-def _calibrated(adopted: Edit | None) -> Calibrated | None:
-    return None if adopted is None else msgspec.convert({**adopted.detail, "at": adopted.at}, Calibrated)
+def _calibrated(edit: Edit | None) -> Calibrated | None:
+    return None if edit is None else msgspec.convert({**edit.detail, "at": edit.at}, Calibrated)
 
 
 class ThetaFit(msgspec.Struct, frozen=True):
@@ -418,9 +422,9 @@ async def show_theta(request: Request) -> ThetaFound:
     predictions = await request.services.store.predictions(pool.name, MOST)
     pairs = [(prediction.predicted, prediction.score) for prediction in predictions]
     scale = await asyncio.to_thread(fit_scale, pairs, theta) if len(pairs) >= LEAST else None
-    missing = rounds_missing(scale, theta, len(pairs)) if scale else max(0, LEAST - len(pairs))
+    rest = rounds_missing(scale, theta, len(pairs)) if scale else max(0, LEAST - len(pairs))
     fit = ThetaFit(scale.scale, scale.error, scale.log_loss_before, scale.log_loss) if scale else None
-    return ThetaFound(pool=pool.name, rounds=len(pairs), missing=missing, theta=theta, fit=fit)
+    return ThetaFound(pool=pool.name, rounds=len(pairs), missing=rest, theta=theta, fit=fit)
 
 
 def _theta(pool: Pool) -> float | None:

@@ -144,9 +144,9 @@ async def _checked(route: Route, services: Services, request: web.Request) -> Re
     guards.check_size(request)
     form = route.form and request.content_type == guards.FORM
     if form:
-        secret, quoted = split_form(await _read(request), request.charset or "utf-8")
+        secret, text = split_form(await _read(request), request.charset or "utf-8")
         caller = _caller(route, services, request, secret)
-        body = unquoted(quoted)
+        body = unquoted(text)
     else:
         caller = _caller(route, services, request, guards.bearer(request))
         body = await _read(request)

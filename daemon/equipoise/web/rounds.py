@@ -130,14 +130,14 @@ async def take_round(request: Request) -> RoundTaken:
         who, now = request.caller.who, request.services.clock.epoch()
         await request.services.store.audit(Audit(now, who, "round", server, "", match.id))
     result = await host.pool.record(record, None)
-    rated = result.rated
+    outcome = result.rated
     return RoundTaken(
         status=result.status,
-        win_probability=rated.prediction if rated else None,
-        unrated=rated.unrated if rated else record.unrated,
+        win_probability=outcome.prediction if outcome else None,
+        unrated=outcome.unrated if outcome else record.unrated,
         players=tuple(
             Rerated(change.id, change.side.value, change.before, change.after, change.rounds, change.visible)
-            for change in (rated.changes if rated else ())
+            for change in (outcome.changes if outcome else ())
         ),
     )
 
@@ -231,10 +231,10 @@ class RoundFound(Ok, frozen=True):
 async def show_round(request: Request) -> RoundFound:
     """One round, with its sides."""
     services, server, number = request.services, request.path["server"], request.path["round"]
-    stored = await services.store.round(ServerId(server), RoundId(number))
-    if stored is None:
+    result = await services.store.round(ServerId(server), RoundId(number))
+    if result is None:
         raise ScriptError("not_found", f"no round {number} of server {server} is stored", status=404)
-    row, players = stored
+    row, players = result
     pool = services.pools.get(row.pool)
     ids = (*row.lineup_a, *row.lineup_b, *(player.id for player in players))
     return RoundFound(
@@ -295,7 +295,7 @@ async def show_history(request: Request) -> History:
         pool=pool.name,
         player=player,
         name=names.get(player),
-        rounds=tuple(RoundPlayed(_seen(services, row), played) for row, played in rows),
+        rounds=tuple(RoundPlayed(_seen(services, row), part) for row, part in rows),
         edits=tuple(edit for edit in edits if edit.number > (before or 0) and edit.at >= (query.since or -math.inf)),
         before=before,
     )

@@ -97,9 +97,9 @@ class Services:
         try:
             return self.pools[name or ""]
         except KeyError:
-            known = ", ".join(sorted(self.pools))
-            missing = f"no pool {name!r} is configured; " if name else ""
-            raise ScriptError("not_found", f"{missing}name one of the pools: {known}", status=404) from None
+            names = ", ".join(sorted(self.pools))
+            fault = f"no pool {name!r} is configured; " if name else ""
+            raise ScriptError("not_found", f"{fault}name one of the pools: {names}", status=404) from None
 
 
 @dataclass(frozen=True, slots=True)

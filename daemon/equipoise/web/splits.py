@@ -226,7 +226,7 @@ class _Question:
         """Return the question for all sizes at once; with preferences, each size within its own tolerance."""
         body, system = self.body, self.pool.balancing
         sizes = (body.size,) if body.size else range(2, len(self.values) // 2 + 1)
-        correlated = self.covariance is not None and system.correlated
+        covariance = self.covariance if system.correlated else None
         return SplitQuestion(
             values=self.values,
             size=body.size,
@@ -237,8 +237,8 @@ class _Question:
             tolerances={size: system.gap(body.tolerance, size) for size in sizes}
             if body.bench_cost or body.current
             else {},
-            covariance=tuple(map(tuple, self.covariance)) if correlated and self.covariance else None,
-            log_odds={size: self._log_odds(size) for size in sizes} if correlated else {},
+            covariance=tuple(map(tuple, covariance)) if covariance else None,
+            log_odds={size: self._log_odds(size) for size in sizes} if covariance is not None else {},
         )
 
     def _costs(self) -> tuple[int, ...] | None:
