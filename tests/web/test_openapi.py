@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 import equipoise
-from equipoise.web.openapi import REFUSED, TABLE, WORDS, _described, described, document
+from equipoise.web.openapi import REFUSED, TABLE, WORDS, _cached_document, described, document
 from equipoise.web.routes import Request, Route
 from equipoise.web.splits import SplitsAsked
 from equipoise.wire.decode import decode_as
@@ -82,7 +82,7 @@ def test_it_is_written_once_and_off_the_loop_however_many_ask_at_the_same_time(
         return {id(answer.body) for answer in await asking}
 
     monkeypatch.setattr("equipoise.web.openapi.document", noted)
-    _described.cache_clear()
+    _cached_document.cache_clear()
     assert len(asyncio.run(main())) == 1
     assert len(threads) == 1
     assert threads != [threading.current_thread().name]

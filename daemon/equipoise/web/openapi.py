@@ -96,23 +96,23 @@ WORDS: Mapping[str, str] = {
 """The meaning of words that are the same wherever they stand: a field of such a name may go without a docstring."""
 
 routes = Routes()
-_describing = Lock()
+_lock = Lock()
 
 
 @routes.add("GET", "/openapi.json", "This document", ANYBODY)
 async def described(_: Request) -> Answer:
     """The OpenAPI description of the table."""
-    return Answer(await asyncio.to_thread(_description))
+    return Answer(await asyncio.to_thread(_locked_document))
 
 
-def _description() -> bytes:
+def _locked_document() -> bytes:
     """Return the document, which takes 90 ms of the processor: made once, however many ask for it at the same time."""
-    with _describing:
-        return _described()
+    with _lock:
+        return _cached_document()
 
 
 @cache
-def _described() -> bytes:
+def _cached_document() -> bytes:
     return document(TABLE)
 
 
