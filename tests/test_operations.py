@@ -13,7 +13,7 @@ import click
 from equipoise.cli import main
 from tests.game.query_server import SIMPLE, info
 from tests.web.daemon import ALONE, CONFIG, running
-from tests.web.test_events import ROSTER, batch, ended
+from tests.web.test_batches import ROSTER, batch, ended
 from tests.wire.samples import HELLO
 
 DOCS = Path(__file__).parents[1] / "docs"

@@ -13,7 +13,7 @@ import pytest
 from equipoise.service import jobs
 from tests.cli.house import run
 from tests.web.daemon import SECRETS, Daemon, running
-from tests.web.test_events import ROSTER, batch, ended
+from tests.web.test_batches import ROSTER, batch, ended
 from tests.wire.samples import HELLO
 
 

@@ -16,7 +16,7 @@ from equipoise.service.console import TARGETING, check_command
 from tests.game.query_server import query_server
 from tests.game.rcon_servers import PASSWORD, SourceServer, free_port, source_server
 from tests.web.daemon import CONFIG, Answer, Daemon, running
-from tests.web.test_events import batch
+from tests.web.test_batches import batch
 from tests.wire.samples import HELLO, RED
 
 SERVERS = "/v1/admin/servers"

@@ -17,7 +17,7 @@ from tests.game.rcon_servers import Reader, Writer, free_port, source_server, st
 from tests.game.test_daemon import call, daemon_beside, rcon_keys
 from tests.game.test_inspection import PLUGINS, console
 from tests.web.daemon import Daemon
-from tests.web.test_events import ROSTER, batch, ended
+from tests.web.test_batches import ROSTER, batch, ended
 from tests.wire.samples import HELLO, ROUND
 
 VERSION = equipoise.__version__

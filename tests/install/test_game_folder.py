@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import struct
 import tempfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,14 +15,14 @@ import pytest
 
 from equipoise.errors import ConfigError
 from equipoise.install import assets
-from equipoise.install.bytecode import plugin_version
 from equipoise.install.configuration import write_new
-from equipoise.install.game_folder import CFG, PLUGIN, inspect
+from equipoise.install.game_folder import CFG, PLUGIN, inspect, plugin_version
 from equipoise.install.servers import Added, NewServer
 from tests.install.game_server import binary, everything, game_server
 from tests.sourcemod.rig import Game, compile_text
 
 NAME = "arena-1"
+SOURCE = Path(__file__).parents[2] / "sourcemod" / "scripting" / "equipoise.sp"
 
 
 def added(folder: Path, tf: Path, name: str = NAME) -> Added:
@@ -199,3 +201,30 @@ def test_a_part_that_the_owner_may_not_write_is_named(open_folder: Path, tmp_pat
     line = refusal(tmp_path, tf)
     assert "addons/sourcemod/plugins/" in line
     assert f"Permission denied; it must belong to the owner of {tf}" in line
+
+
+def test_our_plugin_says_the_version_of_its_source() -> None:
+    defined = re.search(r'#define PLUGIN_VERSION "(.+)"', SOURCE.read_text())
+    assert defined
+    assert plugin_version(assets.plugin()) == defined[1]
+
+
+def test_any_plugin_is_read_compressed_or_not(tmp_path: Path) -> None:
+    text = 'public Plugin myinfo = { name = "x", version = "2.10.1-é" };\nint g[5000] = {7, ...};\n#pragma unused g'
+    packed = compile_text("#include <sourcemod>\n" + text, tmp_path, "one").read_bytes()
+    header = list(struct.unpack_from("<IHBIIBII", packed))
+    assert header[2] == 1
+    start, header[2] = header[7], 0
+    plain = struct.pack("<IHBIIBII", *header) + packed[24:start] + zlib.decompress(packed[start:])
+    assert plugin_version(packed) == plugin_version(plain) == "2.10.1-é"
+
+
+def test_a_plugin_that_says_no_version_has_none(tmp_path: Path) -> None:
+    assert plugin_version(compile_text("public void OnX() {}", tmp_path, "one").read_bytes()) is None
+
+
+def test_a_damaged_plugin_has_no_version() -> None:
+    whole = assets.plugin()
+    damaged = [whole[:length] for length in range(0, len(whole), 997)]
+    damaged += [whole[:place] + b"\xff" + whole[place + 1 :] for place in range(400)]
+    assert {plugin_version(each) for each in damaged} <= {None, plugin_version(whole)}

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.install.bytecode import plugin_version
-from equipoise.install.game_folder import PLUGIN
+from equipoise.install.game_folder import PLUGIN, plugin_version
 from tests.install.game_server import game_server
 from tests.sourcemod.rig import compile_plugin
 

@@ -36,12 +36,12 @@ def sessions(game: str) -> dict[str, list[str]]:
 
 def record(folder: Path, log: Path) -> None:
     """Have the daemon of this process, which writes that log, write down every batch that it reads, by the test."""
-    from equipoise.web import server
+    from equipoise.web import requests
     from equipoise.wire import events
 
     parts = log.parent.parts
     name = "-".join(parts[next(n for n, part in enumerate(parts) if part.startswith("test_")) :])
-    decode = server.decode_as
+    decode = requests.decode_as
 
     def decoded(body: bytes, kind: type[Any]) -> Any:
         if kind is events.Batch:
@@ -49,7 +49,7 @@ def record(folder: Path, log: Path) -> None:
                 file.write(body + b"\n")
         return decode(body, kind)
 
-    server.decode_as = decoded  # type: ignore[assignment]
+    requests.decode_as = decoded  # type: ignore[assignment]
 
 
 def shown(value: Any, path: str = "") -> Iterator[str]:

@@ -15,7 +15,7 @@ import pytest
 from equipoise import ratings
 from equipoise.core.model import PlayerId
 from tests.web.daemon import CONFIG, Daemon, running
-from tests.web.test_events import ROSTER, batch, ended
+from tests.web.test_batches import ROSTER, batch, ended
 from tests.wire.samples import BLU, HELLO, RED, ROUND
 
 KOTH = {**HELLO, "map": "koth_viaduct", "phase": "running", "facts": {"game_type": 2, "koth": True}}

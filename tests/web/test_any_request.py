@@ -15,8 +15,7 @@ from schemathesis import checks as check
 from schemathesis.schemas import APIOperation
 
 from equipoise.web import refusals
-from equipoise.web.openapi import document
-from equipoise.web.table import TABLE
+from equipoise.web.openapi import TABLE, document
 from tests.web.daemon import SECRETS, Daemon, running
 from tests.web.made_up import FEW
 

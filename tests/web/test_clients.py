@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.web.openapi import document
-from equipoise.web.table import TABLE
+from equipoise.web.openapi import TABLE, document
 from tests.programs import npm_package
 from tests.web.daemon import SECRETS, Daemon, running
 
@@ -20,8 +19,8 @@ PLAYS = """
 import sys
 from client import AuthenticatedClient
 from client.api.players import show_player
-from client.api.scripts import take_round
-from client.api.splitting import find_splits
+from client.api.rounds import take_round
+from client.api.splits import find_splits
 from client.models import PlayerFound, Refusal, RoundSent, RoundTaken, SplitsAsked, SplitsFound
 
 url, secret, token = sys.argv[1:]
@@ -69,7 +68,7 @@ def test_a_client_of_openapi_python_client_plays_a_round_and_asks_for_a_split(tm
     # It knows no JSON Lines; everything else is in the client.
     warned = re.findall(r"^WARNING parsing (\w+ \S+)", said.stdout + said.stderr, re.MULTILINE)
     assert warned == ["GET /v1/admin/pools/{pool}/export"]
-    assert {file.stem for file in made.glob("api/*/*.py")} - {"__init__"} == {route.answer.__name__ for route in TABLE}
+    assert {file.stem for file in made.glob("api/*/*.py")} - {"__init__"} == {route.handler.__name__ for route in TABLE}
     daemon: Daemon
     with running(tmp_path) as daemon:
         address = f"http://{daemon.host}:{daemon.port}"

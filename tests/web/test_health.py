@@ -15,7 +15,7 @@ from equipoise import web
 from tests.pools import fill, some_rounds
 from tests.store.damage import wreck
 from tests.web.daemon import Daemon, running
-from tests.web.test_events import ROSTER, batch, ended
+from tests.web.test_batches import ROSTER, batch, ended
 from tests.wire.samples import HELLO
 
 
@@ -80,7 +80,7 @@ def test_a_lock_is_no_alarm_unless_it_lasts_and_ends_with_the_next_round(
             assert healthz(daemon) == (200, True, "locked", 1)
             since = daemon.request("GET", "/healthz").body["store"]["since"]
             assert abs(time.time() - since) < 60
-            monkeypatch.setattr(web.health, "LASTING_SECONDS", 0.0)
+            monkeypatch.setattr(web.administration, "LASTING_SECONDS", 0.0)
             assert healthz(daemon) == (503, False, "locked", 1)
             assert measured(daemon, "equipoise_store_damaged") == 0
             assert measured(daemon, "equipoise_store_trouble_seconds") > 0

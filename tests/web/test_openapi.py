@@ -1,38 +1,40 @@
-"""/openapi.json describes every route, and every reference in it leads somewhere."""
+"""/openapi.json and docs/protocol.md describe exactly the routes, the error codes and the fields that the web has."""
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import json
 import re
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, cast
 
+import msgspec
 import pytest
 
-from equipoise.web.descriptions import MEANINGS
-from equipoise.web.examples import EXAMPLES
-from equipoise.web.openapi import REFUSED, document, plain_path
-from equipoise.web.routes import Asked, Route
-from equipoise.web.table import TABLE, _described, described
+import equipoise
+from equipoise.web.openapi import REFUSED, TABLE, WORDS, _cached_document, described, document
+from equipoise.web.routes import Request, Route
+from equipoise.web.splits import SplitsAsked
 from equipoise.wire.decode import decode_as
 from tests.web.daemon import Daemon
-from tests.web.test_document import rows
 
 DOCUMENT: dict[str, Any] = json.loads(document(TABLE))
+PROTOCOL = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text()
 
 
 def test_every_route_is_in_it_with_its_roles() -> None:
     known = {(method.upper(), path) for path, methods in DOCUMENT["paths"].items() for method in methods}
-    assert known == {(route.method, plain_path(route)) for route in TABLE}
+    assert known == {(route.method, route.plain_path) for route in TABLE}
     for route in TABLE:
-        operation = DOCUMENT["paths"][plain_path(route)][route.method.lower()]
+        operation = DOCUMENT["paths"][route.plain_path][route.method.lower()]
         assert operation["summary"] == route.summary
         assert bool(operation["security"]) == bool(route.roles)
         assert ("requestBody" in operation) == (route.body is not None)
         named = {parameter["name"] for parameter in operation["parameters"] if parameter["in"] == "path"}
-        assert named == set(re.findall(r"{(\w+)}", plain_path(route)))
+        assert named == set(re.findall(r"{(\w+)}", route.plain_path))
 
 
 def test_every_reference_leads_somewhere() -> None:
@@ -51,7 +53,7 @@ def test_the_running_daemon_serves_it(untouched: Daemon) -> None:
 
 
 def test_it_is_written_once_however_often_it_is_asked_for() -> None:
-    asked = cast(Asked, None)
+    asked = cast(Request, None)
     first, second = asyncio.run(described(asked)), asyncio.run(described(asked))
     assert first.body is second.body
 
@@ -73,14 +75,14 @@ def test_it_is_written_once_and_off_the_loop_however_many_ask_at_the_same_time(
     async def main() -> set[int]:
         nonlocal loop, begun
         loop, begun = asyncio.get_running_loop(), asyncio.Event()
-        asked = cast(Asked, None)
+        asked = cast(Request, None)
         asking = asyncio.gather(*(described(asked) for _ in range(8)))
         await begun.wait()
         others_ran.set()
         return {id(answer.body) for answer in await asking}
 
-    monkeypatch.setattr("equipoise.web.table.document", noted)
-    _described.cache_clear()
+    monkeypatch.setattr("equipoise.web.openapi.document", noted)
+    _cached_document.cache_clear()
     assert len(asyncio.run(main())) == 1
     assert len(threads) == 1
     assert threads != [threading.current_thread().name]
@@ -96,9 +98,9 @@ def test_every_property_says_what_it_means() -> None:
     assert silent == []
 
 
-def test_no_text_is_kept_for_a_property_that_does_not_exist() -> None:
+def test_each_word_that_needs_no_docstring_is_the_name_of_a_property() -> None:
     fields = {field for schema in DOCUMENT["components"]["schemas"].values() for field in schema.get("properties", {})}
-    assert set(MEANINGS) <= fields
+    assert WORDS.keys() <= fields
 
 
 def test_what_is_always_sent_is_required_and_what_may_be_left_out_is_not() -> None:
@@ -120,9 +122,11 @@ def test_every_operation_has_a_name_of_its_own() -> None:
 
 
 def test_every_body_has_an_example_that_the_daemon_would_take() -> None:
-    assert {route.body for route in TABLE if route.body is not None} <= EXAMPLES.keys()
-    for kind, example in EXAMPLES.items():
-        decode_as(json.dumps(example).encode(), kind)
+    assert [route.path for route in TABLE if (route.body is None) != (route.body_example is None)] == []
+    for route in TABLE:
+        for kind, example in ((route.body, route.body_example), (route.reply, route.reply_example)):
+            if example is not None:
+                decode_as(json.dumps(example).encode(), kind)
 
 
 def test_the_codes_of_each_status_are_those_of_the_protocol() -> None:
@@ -166,3 +170,41 @@ def test_every_number_of_a_query_that_the_document_allows_is_taken(untouched: Da
             )
             assert (answer.code != "schema") == fits, (path, name, value, answer.body)
             assert answer.status < 500
+
+
+def rows(heading: str) -> list[list[str]]:
+    """The cells of the first table under a heading."""
+    section = PROTOCOL.split(f"\n### {heading}\n")[1].split("\n### ")[0]
+    table = re.search(r"(?:^\|.*\n)+", section, re.MULTILINE)
+    assert table
+    return [[cell.strip() for cell in row.split("|")[1:-1]] for row in table[0].splitlines()[2:]]
+
+
+def test_the_routes_and_who_may_use_them() -> None:
+    documented = {(route.strip("`"), frozenset(roles.split(", "))) for route, roles, _ in rows("Routes")}
+    assert documented == {
+        (f"{route.method} {route.plain_path}", frozenset(route.roles or {"everybody"})) for route in TABLE
+    }
+
+
+def test_the_codes_of_refusals() -> None:
+    documented = {code for row in rows("Checks, in this order") for code in re.findall(r"`(\w+)`", row[0])}
+    assert documented == raised() | {"stale", "http", "method"}
+
+
+def raised() -> set[str]:
+    """Every code that a refusal is made with anywhere in the daemon."""
+    found = set()
+    for path in Path(equipoise.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            called = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args
+            if called and node.func.id in ("ScriptError", "refused") and isinstance(node.args[0], ast.Constant):
+                found.add(node.args[0].value)
+    return found
+
+
+def test_what_a_question_for_splits_may_say() -> None:
+    documented = {name for row in rows("`POST /v1/splits`") for name in re.findall(r"`(\w+\?)`", row[0])}
+    assert documented == {f"{field.name}?" for field in msgspec.structs.fields(SplitsAsked)}
+    (example,) = re.findall(r"```json\n(\{\"ratings\".*?\})\n```", PROTOCOL)
+    assert msgspec.json.decode(example, type=SplitsAsked)

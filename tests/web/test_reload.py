@@ -13,7 +13,7 @@ import pytest
 from tests.store.failing import locked
 from tests.web.daemon import CONFIG, SECRETS
 from tests.web.edited import Edited, digest
-from tests.web.test_events import ROSTER, batch, ended
+from tests.web.test_batches import ROSTER, batch, ended
 from tests.wire.samples import HELLO, RED, posted
 
 ARENA = {**HELLO, "facts": {"game_type": 4}}

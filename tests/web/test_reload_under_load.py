@@ -10,7 +10,7 @@ import pytest
 
 from tests.web.daemon import SECRETS, Answer, Daemon
 from tests.web.edited import Edited
-from tests.web.test_events import ROSTER, batch, ended
+from tests.web.test_batches import ROSTER, batch, ended
 from tests.wire.samples import HELLO, RED
 
 RELOADS = 100

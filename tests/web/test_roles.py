@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from equipoise.web import refusals
-from equipoise.web.table import TABLE
+from equipoise.web.openapi import TABLE
 from tests.web.daemon import CONFIG, Answer, Daemon, running
 from tests.wire.samples import BLU, RED, ROUND, posted
 

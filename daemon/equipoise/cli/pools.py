@@ -58,7 +58,7 @@ def fit_theta(client: Client, name: str, as_json: bool) -> None:
 
 
 def _missing(missing: int) -> str:
-    from equipoise.web.theta import MOST
+    from equipoise.web.predictions import MOST
 
     # A fit looks at MOST rounds: more than that would not help.
     return f"about {missing:,} more rounds would tell them apart" if missing < MOST else "they are practically equal"

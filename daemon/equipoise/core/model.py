@@ -197,6 +197,7 @@ class Span:
     """An unbroken stretch of a round that a player spent on one side in one role; seconds since it went live."""
 
     side: Side
+    """The side they were on."""
     start: float
     """When it began."""
     end: float
@@ -210,9 +211,11 @@ class Counts:
     """What a player did in one round, as the game counted it."""
 
     kills: int = 0
+    """Kills of other players."""
     deaths: int = 0
-    """By others, or by the world."""
+    """Deaths by others, or by the world."""
     assists: int = 0
+    """Assists in kills of others."""
     points: int = 0
     """The scoreboard's points."""
     classes: Mapping[str, float] = field(default_factory=dict)
@@ -339,6 +342,7 @@ class SkillEstimate:
     """A number that was learnt from rounds, in rating points."""
 
     value: float
+    """The estimate."""
     deviation: float
     """Its standard deviation: how far it is expected to be from the truth."""
 

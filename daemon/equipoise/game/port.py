@@ -19,7 +19,7 @@ QueryState = Literal["off", "unknown", "answers", "silent"]
 
 
 def written(address: Address) -> str:
-    """As it stands in the configuration.
+    """Return an address as it stands in the configuration.
 
     >>> written(("127.0.0.1", 27015)), written(("::1", 27015))
     ('127.0.0.1:27015', '[::1]:27015')
@@ -33,7 +33,7 @@ LONGEST_TEXT = 64
 
 
 def one_line(text: str) -> str:
-    """The beginning of a text that a peer chose, without characters that would do something to a terminal or a log.
+    """Return the beginning of a peer's text, without characters that would do something to a terminal or a log.
 
     >>> one_line("cp_well\\n\\x1b[2J")
     'cp_well\ufffd\ufffd[2J'
@@ -42,13 +42,13 @@ def one_line(text: str) -> str:
 
 
 def reason(error: OSError) -> str:
-    """What went wrong, without the address, which asyncio names in ways of its own."""
+    """Return what went wrong, without the address, which asyncio names in ways of its own."""
     return os.strerror(error.errno) if error.errno else str(error)
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Where a game server is reached; None: not at all."""
+    """The addresses at which a game server is reached; None: not at all."""
 
     rcon: Address | None = None
     password: str = field(default="", repr=False)
@@ -57,15 +57,18 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class QueryAnswer:
-    """What a game server says of itself by A2S."""
+    """A game server's own word on itself, by A2S."""
 
     name: str
+    """The name that the server uses."""
     map: str
     """Both as `one_line` leaves them."""
     players: int
     """Bots included."""
     bots: int
+    """How many of the players are bots."""
     max_players: int
+    """Places for players."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +76,17 @@ class RconStatus:
     """One server's RCON, and how often it was used since the daemon started."""
 
     state: RconState
+    """How the last attempt ended: `off`, `unused` (none yet), `answers`, `unreachable`, `closed` or `refused`."""
     address: str | None = None
+    """The address where it is reached, `host:port`."""
     error: str | None = None
-    """Of the last attempt; None where it succeeded."""
+    """The fault of the last attempt; None where it succeeded."""
     commands: int = 0
+    """How many commands were answered."""
     failures: int = 0
+    """How often it failed."""
     connections: int = 0
+    """How often a connection was made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +94,17 @@ class QueryStatus:
     """One server's answers to A2S queries."""
 
     state: QueryState
+    """Whether the server answers: `off`, `unknown` (not asked for long enough), `answers` or `silent`."""
     address: str | None = None
+    """The address where it is reached, `host:port`."""
     error: str | None = None
-    """Of the last query; None where it was answered."""
+    """The fault of the last query; None where it was answered."""
     silent_seconds: float | None = None
     """Since the last answer; None: there was none."""
     answer: QueryAnswer | None = None
     """The last one."""
     failures: int = 0
+    """How often it failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +113,14 @@ class PeerStatus:
 
     server: ServerId
     rcon: RconStatus
+    """The state of its RCON."""
     query: QueryStatus
+    """The state of its A2S."""
 
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What a game server's console says of the plugin, and of what else moves players there."""
+    """The state of the plugin by the game server's console, and what else moves players there."""
 
     sourcemod: bool
     """Whether SourceMod answers."""
@@ -128,7 +141,7 @@ class GameServers(Protocol):
         """Have the server's script call now, because there are orders for it. Never fails, never waits."""
 
     async def execute(self, server: ServerId, command: str) -> str:
-        """A console command's output. PeerError: there is no RCON, or it does not answer."""
+        """Return a console command's output. PeerError: there is no RCON, or it does not answer."""
 
     async def inspect(self, server: ServerId) -> Inspection:
         """Look at the plugin and its rivals by RCON. PeerError as above."""
@@ -137,7 +150,7 @@ class GameServers(Protocol):
         """Send an A2S query now, so that the status is of this moment."""
 
     def status(self, server: ServerId) -> PeerStatus:
-        """As far as it is known, without asking."""
+        """Return what is known of a server, without asking."""
 
     def statuses(self) -> Iterable[PeerStatus]:
         """The same for every server that has an address in the configuration."""

@@ -22,7 +22,7 @@ TIMEOUT_SECONDS = 2.0
 SILENT_SECONDS = 90.0
 """A server that changes its map answers nothing for up to a minute."""
 LARGEST = 1400
-"""Bytes of a packet, as the game sends them; of a longer answer it makes fragments."""
+"""Bytes of a packet, as the game sends them; a longer answer comes in fragments."""
 MOST_CHALLENGES = 5
 """In one query: a right server sends one."""
 
@@ -70,7 +70,7 @@ class Query:
             self._heard_at = asyncio.get_running_loop().time()
 
     def status(self) -> QueryStatus:
-        """By the answers so far."""
+        """Return the status by the answers so far."""
         now, state = asyncio.get_running_loop().time(), self._state()
         silent = None if self._heard_at is None else now - self._heard_at
         return QueryStatus(state, written(self._address), self._error, silent, self._answer, self._failures)
@@ -83,7 +83,7 @@ class Query:
 
 
 async def info(address: Address, seconds: float = TIMEOUT_SECONDS) -> QueryAnswer:
-    """One answer to A2S_INFO; PeerError where there is none, or none that makes sense."""
+    """Return one answer to A2S_INFO; PeerError where there is none, or none that makes sense."""
     loop = asyncio.get_running_loop()
     try:
         # Connected to the address, so that the kernel drops what comes from any other.
@@ -131,7 +131,7 @@ class _Exchange(asyncio.DatagramProtocol):
 
 
 def _kind(packet: bytes) -> int:
-    """Whether a packet is an answer or a challenge; _BadPacket: it is neither."""
+    """Return the byte that says whether a packet is an answer or a challenge; _BadPacket: it is neither."""
     if len(packet) > LARGEST:
         raise _BadPacket(f"a packet of {len(packet)} bytes")
     if packet.startswith(FRAGMENT):
@@ -146,8 +146,8 @@ def _kind(packet: bytes) -> int:
 def _decoded(packet: bytes) -> QueryAnswer:
     reader = ByteReader(io.BytesIO(packet[5:]), endian="<", encoding="utf-8")
     try:
-        found = InfoProtocol.deserialize_response(reader, A2S_INFO_RESPONSE, ping=None)
+        fields = InfoProtocol.deserialize_response(reader, A2S_INFO_RESPONSE, ping=None)
     except a2s.BrokenMessageError:
         raise _BadPacket("it is cut off") from None
-    names = one_line(found.server_name), one_line(found.map_name)
-    return QueryAnswer(*names, found.player_count, found.bot_count, found.max_players)
+    names = one_line(fields.server_name), one_line(fields.map_name)
+    return QueryAnswer(*names, fields.player_count, fields.bot_count, fields.max_players)

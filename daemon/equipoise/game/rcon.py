@@ -78,7 +78,7 @@ class Rcon:
         self._commands = self._failures = self._connections = 0
 
     async def execute(self, command: str, *, unasked: bool = False) -> str:
-        """A command's output. PeerError: the server did not answer, or not as it should.
+        """Return a command's output. PeerError: the server did not answer, or not as it should.
 
         `unasked`: nobody waits for the output, and a server that failed lately is left in peace.
         """
@@ -102,7 +102,7 @@ class Rcon:
         return answer
 
     def status(self) -> RconStatus:
-        """As the last command left it."""
+        """Return the state in which the last command left it."""
         address = written(self._address)
         return RconStatus(self._state, address, self._error, self._commands, self._failures, self._connections)
 
@@ -202,7 +202,7 @@ class Rcon:
         raise _Failure(f"an answer of more than {MOST_PACKETS} packets")
 
     async def _skip_to(self, meant: Callable[[Packet], bool]) -> Packet:
-        """The first packet that is meant; those before it belong to nobody."""
+        """Return the first packet that is meant; those before it belong to nobody."""
         for _ in range(MOST_BEFORE + 1):
             packet = await self._read()
             if meant(packet):

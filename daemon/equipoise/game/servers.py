@@ -1,32 +1,54 @@
-"""All game servers that the configuration gives an address of."""
+"""All game servers that the configuration gives an address of: nudged, asked by A2S, and inspected by RCON.
+
+What an inspection reads is the output of source-sdk-2013 (`ConVar_PrintDescription` in tier1/convar.cpp:
+`"name" = "value" …`) and of SourceMod (`CPluginManager::OnRootConsoleCommand` in core/logic/PluginSys.cpp:
+`  01 "Name" (version) by Author`, with `<Failed>` and the like before the name of a plugin that does not run).
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import random
+import re
 from collections.abc import Iterator, Mapping
-from functools import partial
 
 from equipoise.core.model import ServerId
 from equipoise.errors import PeerError
-from equipoise.game import inspection
-from equipoise.game.port import Inspection, Peer, PeerStatus, QueryStatus, RconStatus
+from equipoise.game.port import Inspection, Peer, PeerStatus, QueryStatus, RconStatus, one_line
 from equipoise.game.query import Query
 from equipoise.game.rcon import Rcon
 
 NUDGE = "equipoise_poll"
 """The plugin's command that makes it call the daemon at once."""
 QUERY_SECONDS = 30.0
-"""How often servers are to be asked by A2S."""
+"""The interval at which servers are to be asked by A2S."""
 SPREAD_SECONDS = 5.0
 """They are asked within this time, not all in one moment."""
+
+OURS = "Equipoise"
+BALANCING = (
+    "mp_autoteambalance",
+    "mp_scrambleteams_auto",
+    "sv_vote_issue_scramble_teams_allowed",
+    "sv_vote_issue_autobalance_allowed",
+    "tf_arena_use_queue",
+)
+"""Variables of the game that the plugin holds at 0 while it acts, as `engine.sp` names them."""
+RIVALS = re.compile(r"scrambl|scrimblo|balanc", re.IGNORECASE)
+"""Names of other plugins that balance teams: [TF2] gScramble, Simple Scramble, Scrimblo, Auto Team Balance …"""
+PLUGIN = re.compile(
+    r'^ *\d+ (?:<(?P<state>[^>\n]*)> )?(?:Disabled: )?"(?P<name>.*?)"(?: \((?P<version>[^)\n]*)\))?', re.MULTILINE
+)
+"""One line of the list. No part of it takes in a line's end, or a search would take the square of the list's length."""
+LONGEST_LIST = 1 << 16
+"""Characters of the list that are read: 500 plugins."""
 
 log = logging.getLogger(__name__)
 
 
 class _Server:
-    """How a game server is reached: its RCON connection, its A2S query, and the nudges that are under way."""
+    """A game server that is reached: its RCON connection, its A2S query, and the nudges that are under way."""
 
     def __init__(self, name: ServerId, peer: Peer) -> None:
         self.name = name
@@ -103,21 +125,31 @@ class PeerServers:
             self._servers[server].nudge()
 
     async def execute(self, server: ServerId, command: str) -> str:
-        """A console command's output. PeerError: there is no RCON, or it does not answer."""
-        found = self._servers.get(server)
-        if found is None or found.rcon is None:
+        """Return a console command's output. PeerError: there is no RCON, or it does not answer."""
+        peer = self._servers.get(server)
+        if peer is None or peer.rcon is None:
             raise PeerError(f"[server.{server}] has no `rcon` in the configuration")
-        return await found.rcon.execute(command)
+        return await peer.rcon.execute(command)
 
     async def inspect(self, server: ServerId) -> Inspection:
         """Look at the plugin and its rivals by RCON. PeerError as above."""
-        return await inspection.inspect(partial(self.execute, server))
+        listing = await self.execute(server, "sm plugins list")
+        plugins = {line["name"]: line for line in PLUGIN.finditer(listing, 0, LONGEST_LIST)}
+        ours = plugins.pop(OURS, None)
+        values = {name: value(name, await self.execute(server, name)) for name in BALANCING}
+        return Inspection(
+            sourcemod="[SM]" in listing,
+            plugin=one_line(ours["version"]) if ours and ours["version"] is not None else None,
+            plugin_state=one_line(ours["state"] or "Running") if ours else None,
+            switched_on=tuple(name for name, setting in values.items() if setting not in (None, "0")),
+            rivals=tuple(one_line(name) for name, line in plugins.items() if RIVALS.search(name) and not line["state"]),
+        )
 
     async def ask(self, server: ServerId) -> None:
         """Send an A2S query now."""
-        found = self._servers.get(server)
-        if found is not None and found.query is not None:
-            await found.query.ask()
+        peer = self._servers.get(server)
+        if peer is not None and peer.query is not None:
+            await peer.query.ask()
 
     async def ask_all(self, spread: float = SPREAD_SECONDS) -> None:
         """Send each server an A2S query within `spread` seconds."""
@@ -129,10 +161,21 @@ class PeerServers:
         await asyncio.gather(*(ask(server.query) for server in self._servers.values() if server.query))
 
     def status(self, server: ServerId) -> PeerStatus:
-        """As far as it is known, without asking."""
-        found = self._servers.get(server)
-        return found.status() if found else PeerStatus(server, RconStatus("off"), QueryStatus("off"))
+        """Return what is known of a server, without asking."""
+        peer = self._servers.get(server)
+        return peer.status() if peer else PeerStatus(server, RconStatus("off"), QueryStatus("off"))
 
     def statuses(self) -> Iterator[PeerStatus]:
-        """Of all servers that the configuration gives an address of."""
+        """Return the status of every server that the configuration gives an address of."""
         return (server.status() for server in self._servers.values())
+
+
+def value(name: str, output: str) -> str | None:
+    """Return the value of a console variable by its description; None: there is no such variable.
+
+    >>> value("mp_autoteambalance", '"mp_autoteambalance" = "1" ( def. "0" )\\n notify\\n - Balance teams')
+    '1'
+    >>> value("equipoise_version", 'Unknown command "equipoise_version"')
+    """
+    match = re.search(rf'^"{re.escape(name)}" = "(.*?)"', output, re.MULTILINE)
+    return match[1] if match else None

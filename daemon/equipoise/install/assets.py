@@ -20,12 +20,12 @@ _CHECKOUT = Path(equipoise.__file__).parents[2]
 
 
 def folder() -> Path:
-    """Where the files are, by the names that they have in a checkout."""
+    """Return the folder of the files, which have the names there that they have in a checkout."""
     return _PACKED if _PACKED.is_dir() else _CHECKOUT
 
 
 def plugin() -> bytes:
-    """The compiled plugin of this version; ConfigError where this installation has none."""
+    """Return the compiled plugin of this version; ConfigError where this installation has none."""
     if not _PACKED.is_dir():
         return _compiled()
     try:
@@ -38,14 +38,14 @@ def plugin() -> bytes:
 
 
 def plugin_texts() -> dict[str, bytes]:
-    """What belongs to the plugin below `addons/sourcemod`: its translations, its include for other plugins."""
+    """Return what belongs to the plugin below `addons/sourcemod`: its translations, its include for other plugins."""
     sourcemod = folder() / "sourcemod"
     paths = [*sorted((sourcemod / "translations").rglob("*.txt")), sourcemod / "scripting/include/equipoise.inc"]
     return {path.relative_to(sourcemod).as_posix(): path.read_bytes() for path in paths}
 
 
 def mod() -> dict[str, bytes]:
-    """The NS2 mod's folder as the Launch Pad publishes it, by places below it."""
+    """Return the NS2 mod's folder as the Launch Pad publishes it, by places below it."""
     if _PACKED.is_dir():
         return _read(_PACKED / "ns2mod")
     with tempfile.TemporaryDirectory() as temporary:

@@ -45,7 +45,7 @@ class Changes:
         self._files[path] = None
 
     def written(self) -> list[Path]:
-        """The files that are planned."""
+        """Return the files that are planned."""
         return [path for path, content in self._files.items() if content is not None]
 
     @contextmanager
@@ -127,14 +127,14 @@ def as_owner(folder: Path) -> Iterator[None]:
 
 
 def advice(error: OSError, folder: Path) -> str:
-    """What to do about a file below a folder that cannot be read or written."""
+    """Return what to do about a file below a folder that cannot be read or written."""
     if error.errno != errno.EACCES:
         return ""
     return "; use sudo" if os.geteuid() != 0 else f"; it must belong to the owner of {folder}: use chown"
 
 
 def _beside(path: Path) -> Path:
-    """A name that neither the daemon (`*.toml`) nor SourceMod (`*.smx`, `*.cfg`, `*.txt`) reads."""
+    """Return a name that neither the daemon (`*.toml`) nor SourceMod (`*.smx`, `*.cfg`, `*.txt`) reads."""
     return path.with_name(f".{path.name}.equipoise-new")
 
 

@@ -12,7 +12,7 @@ from equipoise.install import source_rules
 from equipoise.install.servers import Added, NewServer, Prepared, check_name, new_secret, prepare
 
 Ruleset = Literal["equipoise", "source"]
-"""By whose rules a new configuration plays: this program's defaults, or those of the documents it follows."""
+"""The rules that a new configuration plays by: this program's defaults, or those of the documents it follows."""
 
 _AS_BEFORE = 'Teams are made by the ratings that players see, as before; "joint", as in new pools, makes fairer ones.'
 URL = "http://127.0.0.1:27500"
@@ -53,7 +53,7 @@ def write_new(directory: Path, servers: Sequence[NewServer], rules: Ruleset = "e
 
 
 def prepare_new(directory: Path, servers: Sequence[NewServer], rules: Ruleset = "equipoise") -> Prepared:
-    """A configuration with these servers; nothing is written.
+    """Return a configuration with these servers; nothing is written.
 
     ConfigError where one of its files exists already, or a server does not fit.
     """
@@ -77,7 +77,7 @@ def prepare_new(directory: Path, servers: Sequence[NewServer], rules: Ruleset = 
 
 
 def with_balance(text: str, pool: str, system: str) -> str | None:
-    """The text of a configuration with a line `balance` for a pool; None where the pool has no table of its own there.
+    """Return a configuration's text with a line `balance` for a pool; None where the pool has no table of its own.
 
     >>> print(with_balance("[pool.main]\\nk_max = 9\\n", "main", "synelo"))
     [pool.main]
@@ -92,7 +92,7 @@ def with_balance(text: str, pool: str, system: str) -> str | None:
 
 
 def _text(rules: Ruleset, digest: str, *, ns2: bool) -> str:
-    """A configuration file without game servers, for a pool of NS2 or of any other game."""
+    """Return a configuration file without game servers, for a pool of NS2 or of any other game."""
     keys, tables = "", ""
     pool = _NS2_POOL if ns2 else _POOL
     if rules == "source":

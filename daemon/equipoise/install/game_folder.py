@@ -1,4 +1,4 @@
-"""A TF2 server's folder `tf/`: what is installed in it, and what the plugin needs there.
+"""A TF2 server's folder `tf/`: the versions that are installed in it, and the files that the plugin needs there.
 
 Versions are read from the binaries, because includes and other files of a package may be missing or of another one:
 
@@ -7,17 +7,21 @@ Versions are read from the binaries, because includes and other files of a packa
   binary that has the same name for every game; 64-bit servers load that in `bin/x64/`
   (`tools/buildbot/PackageScript`).
 - REST in Pawn sends `sm-ripext/<version>` as its user agent (`extension.h`, `SM_RIPEXT_USER_AGENT`).
+- A compiled plugin is in SourcePawn's format (`include/smx/smx-headers.h`): a header, section headers, and from
+  `dataoffs` on everything compressed. Its `myinfo` is a public variable of five addresses of strings: name,
+  description, author, version, url (SourceMod, `core/logic/PluginSys.cpp`, `sm_plugininfo_c_t`).
 """
 
 from __future__ import annotations
 
 import re
+import struct
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
 from equipoise.errors import ConfigError
 from equipoise.files import read_small
-from equipoise.install.bytecode import plugin_version
 from equipoise.install.changes import Changes, advice, as_owner
 
 PLUGIN = Path("addons/sourcemod/plugins/equipoise.smx")
@@ -26,6 +30,12 @@ _SOURCEMOD = "addons/sourcemod/bin", "sourcemod.logic.so", rb"\0(\d+\.\d+\.\d+\.
 _RIPEXT = "addons/sourcemod/extensions", "rip.ext.so", rb"sm-ripext/(\d+(?:\.\d+)+)"
 _LARGEST = 256 << 20
 """Bytes of a file that is read."""
+_HEADER = struct.Struct("<IHBIIBII")  # magic, version, compression, disksize, imagesize, sections, stringtab, dataoffs
+_SECTION = struct.Struct("<III")  # name in the string table, offset in the file, size
+_PUBLIC_VARIABLE = struct.Struct("<II")  # address in the data, name in `.names`
+_MAGIC = 0x53504646
+_LARGEST_IMAGE = 64 << 20
+"""Bytes; a damaged header could ask for any amount."""
 _LEAST_SOURCEMOD, _LEAST_RIPEXT = "1.11", "1.3.2"
 _RELEASES = "https://github.com/ErikMinekus/sm-ripext/releases"
 _DEFAULTS = {"equipoise_chat_prefix": "[Equipoise]", "equipoise_words": ""}
@@ -34,7 +44,7 @@ _DEFAULTS = {"equipoise_chat_prefix": "[Equipoise]", "equipoise_words": ""}
 
 @dataclass(frozen=True, slots=True)
 class GameFolder:
-    """What stands in a `tf/`; versions are "" where a file does not say its own, None where it is missing."""
+    """The contents of a `tf/`; versions are "" where a file does not say its own, None where it is missing."""
 
     path: Path
     sourcemod: str
@@ -43,7 +53,7 @@ class GameFolder:
     cfg: bytes
 
     def install(self, plugin: bytes, texts: dict[str, bytes]) -> Changes:
-        """The changes that put the plugin and its texts there."""
+        """Return the changes that put the plugin and its texts there."""
         changes = Changes(self.path)
         changes.write(self.path / PLUGIN, plugin)
         for place, text in texts.items():
@@ -51,19 +61,19 @@ class GameFolder:
         return changes
 
     def configure(self, changes: Changes, **settings: str) -> Changes:
-        """The changes with these settings of the plugin: `url`, `server`, `secret`."""
+        """Return the changes with these settings of the plugin: `url`, `server`, `secret`."""
         named = {f"equipoise_{name}": value for name, value in settings.items()}
         changes.write(self.path / CFG, _with_settings(self.cfg, named), 0o600)
         return changes
 
     def setting(self, name: str) -> str | None:
-        """The value of a setting of the plugin, such as `server`; the last line wins."""
+        """Return the value of a setting of the plugin, such as `server`; the last line wins."""
         lines = self.cfg.splitlines()
-        found = [match[1] for line in lines if (match := re.match(_line(f"equipoise_{name}"), line))]
-        return found[-1].split(b"//")[0].strip().decode("utf-8", "replace") if found else None
+        values = [match[1] for line in lines if (match := re.match(_line(f"equipoise_{name}"), line))]
+        return values[-1].split(b"//")[0].strip().decode("utf-8", "replace") if values else None
 
     def installed(self) -> list[str]:
-        """What an operator reads when the plugin is there."""
+        """Return the lines that an operator reads when the plugin is there."""
         replaced = "" if self.plugin is None else f", in place of {self.plugin or 'one of an unknown version'}"
         return [
             f"The plugin is {self.path / PLUGIN}{replaced}.",
@@ -72,11 +82,11 @@ class GameFolder:
         ]
 
     def command(self) -> str:
-        """The command for the game server's console that is left then."""
+        """Return the command for the game server's console that is left then."""
         return f"sm plugins {'load' if self.plugin is None else 'reload'} equipoise"
 
     def notes(self) -> list[str]:
-        """What an operator should know of SourceMod and REST in Pawn before they load the plugin."""
+        """Return what an operator should know of SourceMod and REST in Pawn before they load the plugin."""
         lines = [f"SourceMod {self.sourcemod or 'of an unknown version'} is there."]
         if self.sourcemod and _numbers(self.sourcemod) < _numbers(_LEAST_SOURCEMOD):
             lines.append(f"It is too old: the plugin needs SourceMod {_LEAST_SOURCEMOD} or newer.")
@@ -97,22 +107,22 @@ def inspect(path: Path, name: str, ours: str | None) -> GameFolder:
     path = path.absolute()
     try:
         with as_owner(path):
-            found = _inspected(path)
+            folder = _inspected(path)
     except OSError as error:
         raise ConfigError(f"{error.strerror}{advice(error, path)}", file=error.filename or path) from None
-    other = found.setting("server")
+    other = folder.setting("server")
     if other and other != name:
         raise ConfigError(
             f"this folder belongs to the server {other}; several servers from one install: see "
             "sourcemod/README.md, Settings",
             file=path / CFG,
         )
-    if ours and found.plugin and _numbers(found.plugin) > _numbers(ours):
+    if ours and folder.plugin and _numbers(folder.plugin) > _numbers(ours):
         raise ConfigError(
-            f"the plugin there is {found.plugin}, newer than this Equipoise ({ours}): upgrade Equipoise first",
+            f"the plugin there is {folder.plugin}, newer than this Equipoise ({ours}): upgrade Equipoise first",
             file=path / PLUGIN,
         )
-    return found
+    return folder
 
 
 def _inspected(path: Path) -> GameFolder:
@@ -140,8 +150,8 @@ def _inspected(path: Path) -> GameFolder:
 def _version(path: Path, folder: str, file: str, pattern: bytes) -> str | None:
     for place in (path / folder / file, path / folder / "x64" / file):
         if (data := _bytes(place)) is not None:
-            found = re.search(pattern, data)
-            return found[1].decode() if found else ""
+            match = re.search(pattern, data)
+            return match[1].decode() if match else ""
     return None
 
 
@@ -159,12 +169,12 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _line(name: str) -> bytes:
-    """The line of a cfg that sets this, as the game reads it: quotes and capitals do not count."""
+    """Return the pattern of a cfg's line that sets this, as the game reads it: quotes and capitals do not count."""
     return rb'(?i)[ \t]*"?%s"?[ \t]+"?([^"\r\n]*)' % name.encode()
 
 
 def _with_settings(cfg: bytes, settings: dict[str, str]) -> bytes:
-    """A cfg with these settings, each in the place of its first line; all other lines stay as they are."""
+    """Return a cfg with these settings, each in the place of its first line; all other lines stay as they are."""
     lines = cfg.splitlines(keepends=True)
     if not lines:
         lines = [b"// Written by `equipoise server add`. sourcemod/README.md explains each setting.\n"]
@@ -181,3 +191,38 @@ def _with_settings(cfg: bytes, settings: dict[str, str]) -> bytes:
         else:
             lines.append(written)
     return b"".join(lines)
+
+
+def plugin_version(file: bytes) -> str | None:
+    """Return the version in a plugin's `myinfo`; None where the file is no plugin, or says none.
+
+    >>> plugin_version(b"no plugin") is None
+    True
+    """
+    try:
+        return _version_in(file)
+    except (struct.error, zlib.error, ValueError):
+        return None
+
+
+def _version_in(file: bytes) -> str | None:
+    magic, _, compression, _, imagesize, sections, stringtab, dataoffs = _HEADER.unpack_from(file)
+    if magic != _MAGIC or imagesize > _LARGEST_IMAGE:
+        return None
+    image = file[:dataoffs] + zlib.decompressobj().decompress(file[dataoffs:], imagesize) if compression else file
+    places = {}
+    for number in range(sections):
+        name, offset, size = _SECTION.unpack_from(image, _HEADER.size + number * _SECTION.size)
+        places[_text(image, stringtab + name)] = offset, size
+    if not {".pubvars", ".names", ".data"} <= places.keys():
+        return None
+    offset, size = places[".pubvars"]
+    for address, name in _PUBLIC_VARIABLE.iter_unpack(image[offset : offset + size]):
+        if _text(image, places[".names"][0] + name) == "myinfo":
+            data = places[".data"][0] + struct.unpack_from("<III", image, places[".data"][0])[2]
+            return _text(image, data + struct.unpack_from("<5I", image, data + address)[3]) or None
+    return None
+
+
+def _text(image: bytes, start: int) -> str:
+    return image[start : image.index(b"\0", start)].decode("utf-8")

@@ -18,11 +18,9 @@ from pathlib import Path
 
 from equipoise.errors import ConfigError
 from equipoise.install import assets
-from equipoise.install.bytecode import plugin_version
 from equipoise.install.changes import Changes
-from equipoise.install.config_directory import CONFIG, read_directory
-from equipoise.install.game_folder import CFG, GameFolder, inspect
-from equipoise.install.mod_folder import OUTPUT, write_mod
+from equipoise.install.game_folder import CFG, GameFolder, inspect, plugin_version
+from equipoise.install.ns2_folders import CONFIG, OUTPUT, read_directory, write_mod
 
 _SERVER = """\
 # Written by `equipoise server add`. Edit it as you like: keys are in config.example.toml; then `equipoise reload`.
@@ -39,7 +37,7 @@ rcon_password_file = "secrets/{name}.rcon"
 
 @dataclass(frozen=True, slots=True)
 class NewServer:
-    """What an operator says of a server; `password` is that of RCON."""
+    """An operator's answers about a server; `password` is that of RCON."""
 
     name: str
     pool: str = "main"
@@ -48,24 +46,24 @@ class NewServer:
     ns2_config: Path | None = None
     """NS2: the config directory."""
     mod: Path | None = None
-    """NS2: where the mod's folder is written."""
+    """NS2: the place where the mod's folder is written."""
     rcon: str | None = None
     password: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """A server that is added: what its operator has to know of it."""
+    """A server that is added, as far as its operator has to know it."""
 
     name: str
     secret: str
     written: tuple[str, ...] = ()
-    """What was written into its own folders, for people; empty: nothing, so the secret has to be shown."""
+    """Lines for people on what was written into its own folders; none: nothing was, so the secret has to be shown."""
     command: str | None = None
-    """For the console of the game server: it is left to do."""
+    """A command for the console of the game server that is left to do."""
 
     def lines(self) -> list[str]:
-        """What an operator reads."""
+        """Return the lines that an operator reads."""
         if self.written:
             return list(self.written)
         return [
@@ -75,7 +73,7 @@ class Added:
         ]
 
     def left(self) -> list[str]:
-        """What an operator reads of the command."""
+        """Return the lines that an operator reads of the command."""
         if self.command is None:
             return []
         return [f"One command is left, in the console of {self.name}:\n\n  {self.command}\n"]
@@ -86,9 +84,9 @@ class Prepared:
     """Servers that can be added."""
 
     files: Changes
-    """Of the configuration."""
+    """Files of the configuration."""
     scripts: list[Changes] = field(default_factory=list)
-    """Of the game servers' own folders."""
+    """Files of the game servers' own folders."""
     servers: list[Added] = field(default_factory=list)
 
     @contextmanager
@@ -104,18 +102,18 @@ class Prepared:
 
 
 def new_secret() -> tuple[str, str]:
-    """A secret of 256 random bits, and its SHA-256 in hexadecimal, which a configuration may hold."""
+    """Return a secret of 256 random bits, and its SHA-256 in hexadecimal, which a configuration may hold."""
     secret = secrets.token_urlsafe(32)
     return secret, hashlib.sha256(secret.encode()).hexdigest()
 
 
 def server_file(config: Path, name: str) -> Path:
-    """Where the server stands that a command adds."""
+    """Return the file of a server that a command adds."""
     return config.parent / "servers.d" / f"{name}.toml"
 
 
 def password_file(config: Path, name: str) -> Path:
-    """Where the RCON password of a server stands."""
+    """Return the file of a server's RCON password."""
     return config.parent / "secrets" / f"{name}.rcon"
 
 
@@ -131,7 +129,7 @@ def check_name(name: str, taken: Mapping[str, Path]) -> None:
 
 
 def check_rcon(address: str) -> str:
-    """An address as it is; ConfigError where it is not HOST:PORT, the host being literal or `localhost`."""
+    """Return an address as it is; ConfigError where it is not HOST:PORT, the host being literal or `localhost`."""
     host, _, port = address.rpartition(":")
     try:
         if host != "localhost":
@@ -144,7 +142,7 @@ def check_rcon(address: str) -> str:
 
 
 def prepare(config: Path, servers: Iterable[NewServer], url: str) -> Prepared:
-    """What these servers need, after all checks of their folders and addresses; nothing is written.
+    """Return what these servers need, after all checks of their folders and addresses; nothing is written.
 
     `url` is the daemon's address for the plugin. ConfigError says what does not fit.
     """
@@ -172,18 +170,18 @@ def prepare(config: Path, servers: Iterable[NewServer], url: str) -> Prepared:
 def prepare_rotation(
     config: Path, name: str, tf: Path | None, ns2_config: Path | None, secret: str, digest: str
 ) -> tuple[Prepared, list[str]]:
-    """Another secret for a server that stands in a file of its own, and what its operator reads.
+    """Return the change to another secret of a server that stands in a file of its own, and what its operator reads.
 
     ConfigError where its file holds no hash, or its `tf/` or config directory is another server's.
     """
     file = server_file(config, name)
-    text, found = re.subn(
+    text, count = re.subn(
         r"""^([ \t]*secret_sha256[ \t]*=[ \t]*)(["'])[0-9a-fA-F]{64}\2""",
         rf"\g<1>\g<2>{digest}\g<2>",
         file.read_text("utf-8"),
         flags=re.MULTILINE,
     )
-    if found != 1:
+    if count != 1:
         raise ConfigError("there is no line secret_sha256; a secret_file is changed by hand", file=file)
     files = Changes(config.parent)
     files.write(file, text.encode())
@@ -202,7 +200,7 @@ def prepare_rotation(
 
 
 def _prepare_script(server: NewServer, url: str, secret: str) -> tuple[Added, list[Changes]]:
-    """What a new server needs in its own folders."""
+    """Return what a new server needs in its own folders."""
     if server.tf is not None and server.game != "tf2":
         raise ConfigError(f"--tf is for TF2's plugin, and the game of {server.name} is {server.game}")
     if (server.ns2_config or server.mod) and server.game != "ns2":
@@ -232,7 +230,7 @@ def _prepare_script(server: NewServer, url: str, secret: str) -> tuple[Added, li
 
 
 def prepare_update(name: str, tf: Path) -> Prepared:
-    """The plugin of this version in the place of another; ConfigError where it is not that of this server."""
+    """Return the change to the plugin of this version from another; ConfigError where it is not that of this server."""
     folder, changes = _with_plugin(tf, name)
     if folder.setting("server") != name:
         raise ConfigError(f"it is not the plugin of {name}: it names no server", file=folder.path / CFG)
@@ -241,7 +239,7 @@ def prepare_update(name: str, tf: Path) -> Prepared:
 
 
 def prepare_mod(name: str, mod: Path) -> Prepared:
-    """The mod of this version in its folder."""
+    """Return the change to the mod of this version in its folder."""
     lines, changes = _with_mod(mod)
     return Prepared(Changes(mod), [changes], [Added(name, "", tuple(lines))])
 

@@ -20,18 +20,18 @@ from equipoise.install.changes import Changes
 MACHINE = Path("/etc/equipoise")
 """The folder of the configuration that the unit reads."""
 STATE = Path("/var/lib/private/equipoise")
-"""Where systemd keeps the `StateDirectory` of a dynamic user."""
+"""The place where systemd keeps the `StateDirectory` of a dynamic user."""
 UNITS = Path("/etc/systemd/system")
 UNIT = UNITS / "equipoise.service"
 DROP_IN = UNITS / "equipoise.service.d" / "configured.conf"
 _COMMAND = "/usr/local/bin/equipoise "
-"""As it stands in the unit of the repository."""
+"""The start of the command in the unit of the repository."""
 _WRITTEN = "# Written by `equipoise init --systemd`. Changes belong into a drop-in: `systemctl edit equipoise`.\n"
 _HIDDEN = "/home", "/root", "/run/user", "/tmp", "/var/tmp"
-"""What the unit cannot see: `ProtectHome`, `PrivateTmp`."""
+"""Places that the unit cannot see: `ProtectHome`, `PrivateTmp`."""
 _REPAIR = "PIPX_HOME=/opt/pipx PIPX_BIN_DIR=/usr/local/bin pipx install equipoise"
 _PORT, _CONNECTIONS = 27500, 4032
-"""What the unit allows without a drop-in."""
+"""Values that the unit allows without a drop-in."""
 _SECONDS = 120
 """More than the unit's `TimeoutStartSec` and `TimeoutStopSec` together."""
 
@@ -41,7 +41,7 @@ class StartFailed(Exception):
 
 
 def check_machine(directory: Path) -> None:
-    """ConfigError where no unit can be written: no systemd, no rights, a configuration that it does not read."""
+    """Raise ConfigError where no unit can be written: no systemd, no rights, a configuration that it does not read."""
     if not Path("/run/systemd/system").is_dir():  # sd_booted(3)
         raise ConfigError("systemd does not run on this machine; without it, `equipoise serve` runs the daemon")
     if os.geteuid() != 0:
@@ -57,7 +57,7 @@ def check_machine(directory: Path) -> None:
 
 
 def command() -> str:
-    """The command that runs now, for `ExecStart=`; ConfigError where the unit could not start it."""
+    """Return the command that runs now, for `ExecStart=`; ConfigError where the unit could not start it."""
     script, python = Path(sys.argv[0]).absolute(), Path(sys.executable)
     check_seen(script, script.resolve(), python, python.resolve(), Path(__file__))
     text = str(script) if script.name == "equipoise" else f"{python} -m equipoise"
@@ -67,7 +67,7 @@ def command() -> str:
 
 
 def check_seen(*paths: Path) -> None:
-    """ConfigError where the unit does not see one of these paths, with the command that repairs it."""
+    """Raise ConfigError where the unit does not see one of these paths, with the command that repairs it."""
     for path in paths:
         for hidden in _HIDDEN:
             if path.is_relative_to(hidden):
@@ -77,7 +77,7 @@ def check_seen(*paths: Path) -> None:
 
 
 def files(command: str, port: int, connections: int) -> dict[Path, str]:
-    """The unit for a command and the keys `web.port` and `web.max_connections`, with the drop-in that they need."""
+    """Return the unit for a command and the keys `web.port` and `web.max_connections`, with the drop-in they need."""
     unit = (assets.folder() / "systemd" / UNIT.name).read_text("utf-8")
     assert f"ExecStart={_COMMAND}" in unit
     found = {UNIT: _WRITTEN + unit.replace(_COMMAND, f"{command} ")}
@@ -113,7 +113,7 @@ def start() -> None:
 
 
 def remove() -> list[Path]:
-    """Stop and remove the unit; returns the files that were removed."""
+    """Stop and remove the unit; return the files that were removed."""
     if not UNIT.exists():
         raise ConfigError("there is no unit to remove", file=UNIT)
     systemctl("disable", "--now", "--quiet", UNIT.name)

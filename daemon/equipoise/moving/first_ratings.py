@@ -11,11 +11,11 @@ from typing import TypeVar
 
 from equipoise.core.model import PlayerId
 from equipoise.errors import FileError
-from equipoise.moving.tables import Row, rows
+from equipoise.moving.csv_tables import Row, rows
 from equipoise.wire.steam_ids import FORMS, written_id
 
 MOST_SPREADS = 3.0
-"""How far from the middle a quantile can be, in spreads: beyond it, who made the most kills says nothing."""
+"""The most that a quantile can be from the middle, in spreads: beyond it, who made the most kills says nothing."""
 FINEST = 20.0
 """Ratings with a smaller spread are not rounded to whole numbers."""
 
@@ -26,7 +26,7 @@ K = TypeVar("K")
 
 @dataclass(frozen=True, slots=True)
 class FirstRating:
-    """What a file says about a player."""
+    """A player's rating by a file."""
 
     player: PlayerId
     rating: float
@@ -36,37 +36,37 @@ class FirstRating:
 
 
 def read_table(data: bytes) -> list[FirstRating]:
-    """A table `id,rating[,rounds]`, with ids in any form; FileError names the line that is wrong."""
-    found: dict[PlayerId, FirstRating] = {}
+    """Return the rows of a table `id,rating[,rounds]`, with ids in any form; FileError names the line that is wrong."""
+    ratings: dict[PlayerId, FirstRating] = {}
     for row in rows(data, ("id", "rating"), ("rounds",)):
-        first = _first(row)
-        if (other := found.get(first.player)) is not None:
-            raise FileError(f"{first.player} is on line {other.line} too", line=row.line)
-        found[first.player] = first
-    if not found:
+        rating = _first(row)
+        if (before := ratings.get(rating.player)) is not None:
+            raise FileError(f"{rating.player} is on line {before.line} too", line=row.line)
+        ratings[rating.player] = rating
+    if not ratings:
         raise FileError("there is no row below the header", line=1)
-    return list(found.values())
+    return list(ratings.values())
 
 
 def quantiles(order: Mapping[K, float], middle: float, spread: float) -> dict[K, float]:
-    """A rating for each: where they stand in the order, on a normal distribution; equal ones get the same.
+    """Return a rating for each: their place in the order, on a normal distribution; equal ones get the same.
 
     >>> quantiles({"a": 900, "b": 1000, "c": 1000, "d": 5000}, 1000, 200)
     {'a': 770.0, 'b': 1000.0, 'c': 1000.0, 'd': 1230.0}
     """
     normal, count = NormalDist(), len(order)
     digits = 0 if spread >= FINEST else 4
-    found: dict[K, float] = {}
+    ratings: dict[K, float] = {}
     for _, group in groupby(sorted(order, key=order.__getitem__), key=order.__getitem__):
         equals = list(group)
-        place = len(found) + len(equals) / 2
+        place = len(ratings) + len(equals) / 2
         deviation = max(-MOST_SPREADS, min(MOST_SPREADS, normal.inv_cdf(place / count)))
-        found |= dict.fromkeys(equals, round(middle + spread * deviation, digits))
-    return found
+        ratings |= dict.fromkeys(equals, round(middle + spread * deviation, digits))
+    return ratings
 
 
 def bins(ratings: Sequence[float], most: int = 12) -> list[tuple[float, float, int]]:
-    """A histogram: lower and upper bound of each bin, and how many ratings are in it."""
+    """Return a histogram: lower and upper bound of each bin, and how many ratings are in it."""
     low, high = min(ratings), max(ratings)
     width = (high - low) / most or 1.0
     counts = [0] * most

@@ -1,7 +1,7 @@
 """Players of HLstatsX:CE, from a dump of its database or from its two tables as CSV.
 
-What is read, as its `sql/install.sql` has it: `hlstats_Players` (`playerId`, `lastName`, `skill`, `game`,
-`hideranking`) and `hlstats_PlayerUniqueIds` (`playerId`, `uniqueId`, `game`). Its daemon (`scripts/hlstats.pl`) stores
+Two tables of its `sql/install.sql` are read: `hlstats_Players` (`playerId`, `lastName`, `skill`, `game`, `hideranking`)
+and `hlstats_PlayerUniqueIds` (`playerId`, `uniqueId`, `game`). Its daemon (`scripts/hlstats.pl`) stores
 `STEAM_0:0:11101` and `[U:1:22202]` alike as `0:11101`, and bots as `BOT:` or `BOT-` with something behind it.
 
 `skill` begins at 1000 and moves with each kill by what the weapon and the victim's skill are worth. It says who kills
@@ -20,7 +20,7 @@ from itertools import chain, starmap
 
 from equipoise.core.model import PlayerId
 from equipoise.errors import FileError
-from equipoise.moving import sql_dump, tables
+from equipoise.moving import csv_tables, sql_dump
 from equipoise.wire.steam_ids import written_id
 
 PLAYERS, IDS = "hlstats_players", "hlstats_playeruniqueids"
@@ -57,51 +57,51 @@ class Players:
 
 
 def read(files: Mapping[str, sql_dump.Data], game: str) -> Players:
-    """The players of a game in a dump, or in two files of CSV, by name of the file; FileError names file and line."""
-    found = Players()
+    """Return the players of a game in a dump, or in two files of CSV by their names; FileError names file and line."""
+    result = Players()
     players: dict[str, Listed | None] = {}
-    """By HLstatsX's own number; None: hidden."""
+    """Players by HLstatsX's own number; None: hidden."""
     ids: list[tuple[str, str]] = []
-    seen: set[str] = set()
+    names: set[str] = set()
     for table, values, fault in chain.from_iterable(starmap(_rows, files.items())):
-        seen.add(table)
+        names.add(table)
         number = values[0] or ""
         if table == PLAYERS:
-            found.games[values[3] or ""] += 1
+            result.games[values[3] or ""] += 1
             if values[3] == game:
                 players[number] = _listed(number, values, fault)
         elif values[2] == game:
             ids.append((number, values[1] or ""))
-    if missing := [table for table in COLUMNS if table not in seen]:
-        raise FileError(f"there are no rows of {' and '.join(missing)}: both tables are needed")
+    if gaps := [table for table in COLUMNS if table not in names]:
+        raise FileError(f"there are no rows of {' and '.join(gaps)}: both tables are needed")
     if not players:
-        games = ", ".join(f"{name} ({count:,})" for name, count in found.games.most_common())
+        games = ", ".join(f"{name} ({count:,})" for name, count in result.games.most_common())
         raise FileError(f"there are no players of the game {game!r}; --game-code names one of: {games}")
     for number, text in ids:
-        _take(found, players.get(number, ...), text)
-    if not found.listed:
+        _take(result, players.get(number, ...), text)
+    if not result.listed:
         raise FileError(f"no player of the game {game!r} has a SteamID and is ranked")
-    return found
+    return result
 
 
-def _take(found: Players, listed: object, text: str) -> None:
+def _take(result: Players, listed: object, text: str) -> None:
     player, why = _player(text)
     if player is None:
-        found.skipped[why] += 1
+        result.skipped[why] += 1
     elif listed is ...:
-        found.skipped["ids without a player"] += 1
+        result.skipped["ids without a player"] += 1
     elif not isinstance(listed, Listed):
-        found.skipped["hidden from the ranking"] += 1
-    elif (other := found.listed.get(player)) is not None:
-        found.skipped["ids that are there twice"] += 1
-        if other.skill < listed.skill:
-            found.listed[player] = listed
+        result.skipped["hidden from the ranking"] += 1
+    elif (before := result.listed.get(player)) is not None:
+        result.skipped["ids that are there twice"] += 1
+        if before.skill < listed.skill:
+            result.listed[player] = listed
     else:
-        found.listed[player] = listed
+        result.listed[player] = listed
 
 
 def _player(text: str) -> tuple[PlayerId | None, str]:
-    """The player of an id; or why it is none."""
+    """Return the player of an id; or why it is none."""
     text = text.strip()
     if _BOT.match(text):
         return None, "bots"
@@ -133,15 +133,15 @@ def _rows(file: str, data: sql_dump.Data) -> Iterator[tuple[str, _Values, _Fault
 
 
 def _rows_of(file: str, data: sql_dump.Data) -> Iterator[tuple[str, _Values, _Fault]]:
-    tables.refuse_packed(data[:8])
-    _, names = tables.header(data[: tables.LONGEST_HEADER])
+    csv_tables.refuse_packed(data[:8])
+    _, names = csv_tables.header(data[: csv_tables.LONGEST_HEADER])
     if "playerid" not in names:
         for row in sql_dump.rows(data, COLUMNS):
             yield row.table, row.values, partial(_fault, file, data, row.place)
         return
     table = PLAYERS if "skill" in names else IDS
-    for each in tables.rows(data[:], COLUMNS[table]):
-        yield table, tuple(each.cells[name] for name in COLUMNS[table]), partial(FileError, line=each.line, file=file)
+    for line in csv_tables.rows(data[:], COLUMNS[table]):
+        yield table, tuple(line.cells[name] for name in COLUMNS[table]), partial(FileError, line=line.line, file=file)
 
 
 def _fault(file: str, data: sql_dump.Data, place: int, text: str) -> FileError:

@@ -17,8 +17,10 @@ from equipoise.errors import FileError
 from equipoise.store import moved
 
 VERSION = 3
-"""Of the format, which has spans since 2, and counts, squads, records and bases since 3; grows when an older program
-could not read what a newer one writes."""
+"""The version of the format, which has spans since 2, and counts, squads, records and bases since 3.
+
+It grows when an older program could not read what a newer one writes.
+"""
 LONGEST = 64 * 1024 * 1024
 """Bytes of a line. A round of 100 players has 60,000; an edit may have the whole shared state of a system."""
 PIECE = 64 * 1024
@@ -52,7 +54,7 @@ class End(moved.Line, frozen=True, tag="end"):
     """The last line of an export: a file without it was cut off."""
 
     lines: int
-    """Between the first line and this one."""
+    """The number of lines between the first one and this one."""
     sha256: str
 
 
@@ -61,7 +63,7 @@ _line: msgspec.json.Decoder[Format | moved.AnyLine | End] = msgspec.json.Decoder
 
 
 def written(lines: Iterable[moved.AnyLine]) -> Iterator[bytes]:
-    """An export, in pieces of whole lines; an error of the first lines comes before the first piece."""
+    """Yield an export, in pieces of whole lines; an error of the first lines comes before the first piece."""
     first = _encoder.encode(Format(version=VERSION)) + b"\n"
     piece, count, digest = bytearray(), 0, hashlib.sha256(first)
     for line in lines:
@@ -85,7 +87,7 @@ class Reader:
         self.line = 0
         """The number of the line that was read last."""
         self._number = 0
-        """Of the last round or edit."""
+        """The number of the last round or edit."""
         self._file = file
         self._digest = hashlib.sha256()
         self._read_format()
@@ -95,7 +97,7 @@ class Reader:
         self.head = first
 
     def lines(self) -> Iterator[moved.AnyLine]:
-        """Every line from the pool's own on, as it was written; the end is checked before this ends."""
+        """Yield every line from the pool's own on, as it was written; the end is checked before this ends."""
         counts: dict[type[moved.Line], int] = dict.fromkeys(SECTIONS, 0)
         line: moved.AnyLine | End = self.head
         while not isinstance(line, End):
@@ -110,12 +112,12 @@ class Reader:
         """Refuse what another program wrote, or a newer version, which may have lines that are unknown here."""
         text = self._text()
         try:
-            found = msgspec.json.decode(text)
+            value = msgspec.json.decode(text)
         except (msgspec.DecodeError, UnicodeDecodeError):
-            found = None
-        if not isinstance(found, dict) or found.get("kind") != "equipoise":
+            value = None
+        if not isinstance(value, dict) or value.get("kind") != "equipoise":
             raise self._refusal("this is no export of a pool: `equipoise pool export` makes one")
-        version = found.get("version")
+        version = value.get("version")
         if isinstance(version, int) and version > VERSION:
             raise self._refusal(
                 f"it was written by a newer Equipoise (format {version}, this one knows {VERSION}): upgrade Equipoise"
@@ -161,8 +163,8 @@ class Reader:
     def _check_end(self, end: End, counts: dict[type[moved.Line], int]) -> None:
         head = self.head
         once = (1, head.parts, head.bases, head.players, head.names)
-        announced = (*once, head.rounds, head.edits, head.edited, head.voids, head.audit)
-        for (kind, count), number in zip(counts.items(), announced, strict=True):
+        numbers = (*once, head.rounds, head.edits, head.edited, head.voids, head.audit)
+        for (kind, count), number in zip(counts.items(), numbers, strict=True):
             if count != number:
                 raise self._refusal(f"{number:,} lines of the kind {_kind(kind)} were announced, {count:,} came")
         if end.lines != sum(counts.values()):
@@ -172,7 +174,7 @@ class Reader:
             raise self._refusal("something follows the end of the export")
 
     def _check(self, before: moved.AnyLine, line: moved.AnyLine) -> None:
-        """What the types do not say."""
+        """Refuse what the types do not."""
         if isinstance(line, moved.Head) or SECTIONS[type(line)] < SECTIONS[type(before)]:
             raise self._refusal(f"a line of the kind {_kind(type(line))} after one of the kind {_kind(type(before))}")
         if isinstance(line, moved.Name) and any(category(letter) in HIDDEN for letter in line.name):

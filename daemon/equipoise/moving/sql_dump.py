@@ -58,11 +58,11 @@ class DumpRow:
     table: str
     values: tuple[Value, ...]
     place: int
-    """Where it begins, in bytes. `line_of` makes a line of it, which takes a look at all that is before."""
+    """The byte at which it begins. `line_of` makes a line of it, which takes a look at all that is before."""
 
 
 def rows(data: Data, wanted: Mapping[str, Sequence[str]]) -> Iterator[DumpRow]:
-    """The wanted columns of each row of the wanted tables, both named in small letters; FileError names the line."""
+    """Yield the wanted columns of each row of the wanted tables, named in small letters; FileError names the line."""
     if _BY_A_PROGRAM.match(data) and b"-- Dump completed" not in data[-200:]:
         raise FileError("the dump is not complete: its last line, `-- Dump completed`, is missing", line=line_of(data))
     columns: dict[str, list[str]] = {}
@@ -80,8 +80,8 @@ def rows(data: Data, wanted: Mapping[str, Sequence[str]]) -> Iterator[DumpRow]:
         else:
             end = _end_of_statement(data, place)
             if create := _CREATE.match(data, place):
-                found = _COLUMN.findall(data[create.end() : end])
-                columns[_plain(create[1])] = [_plain(name) for name in found]
+                definitions = _COLUMN.findall(data[create.end() : end])
+                columns[_plain(create[1])] = [_plain(name) for name in definitions]
             place = end
         place = _after_blank(data, place)
 
@@ -89,9 +89,9 @@ def rows(data: Data, wanted: Mapping[str, Sequence[str]]) -> Iterator[DumpRow]:
 def _inserted(
     data: Data, place: int, table: str, names: Sequence[str], wanted: Collection[str]
 ) -> Generator[DumpRow, None, int]:
-    """The rows of one statement; returns where the next statement begins."""
-    if missing := [name for name in wanted if name not in names]:
-        raise FileError(f"{table} has no column {missing[0]}", line=line_of(data, place))
+    """Yield the rows of one statement; return where the next statement begins."""
+    if gaps := [name for name in wanted if name not in names]:
+        raise FileError(f"{table} has no column {gaps[0]}", line=line_of(data, place))
     order = [name for name in names if name in wanted]
     back = [order.index(name) for name in wanted]
     pattern = re.compile(
@@ -107,8 +107,8 @@ def _inserted(
         if not (row and end):
             why = f"a row of {table} is cut off, or has not {len(names)} values"
             raise FileError(why, line=line_of(data, place))
-        found = row.groups()
-        yield DumpRow(table, tuple(_value(found[each], data, place) for each in back), place)
+        literals = row.groups()
+        yield DumpRow(table, tuple(_value(literals[index], data, place) for index in back), place)
         more, place = end[1] == b",", end.end()
     return place
 
@@ -128,7 +128,7 @@ def _end_of_statement(data: Data, place: int) -> int:
 
 
 def line_of(data: Data, place: int | None = None) -> int:
-    """The number of the line that a place is on."""
+    """Return the number of the line that a place is on."""
     end, step = len(data) if place is None else place, 1 << 20
     return 1 + sum(data[start : min(end, start + step)].count(b"\n") for start in range(0, end, step))
 
@@ -138,7 +138,7 @@ def _plain(name: bytes) -> str:
 
 
 def _value(text: bytes, data: Data, place: int) -> Value:
-    """The value of a literal in the row that begins at `place`; FileError where SQL knows no such literal."""
+    """Return the value of a literal in the row that begins at `place`; FileError where SQL knows no such literal."""
     literal = _LITERAL.fullmatch(text)
     if literal is None:
         shown = text[:40].decode("ascii", "backslashreplace")
@@ -158,6 +158,6 @@ def _value(text: bytes, data: Data, place: int) -> Value:
     return inside.decode("utf-8", "replace")
 
 
-def _unescaped(found: re.Match[bytes]) -> bytes:
-    letter = found[1]
+def _unescaped(escape: re.Match[bytes]) -> bytes:
+    letter = escape[1]
     return b"'" if letter is None else _ESCAPED.get(letter, letter)

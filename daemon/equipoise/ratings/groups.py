@@ -44,7 +44,9 @@ class Group:
     """Predictions and scores of the players of one group, each of whom counts once in each of their rounds."""
 
     by: By
+    """The division: `squad`, `experience` or `last`."""
     name: str
+    """The name of the group in its division."""
     rounds: int
     """In which somebody of the group played."""
     players: int

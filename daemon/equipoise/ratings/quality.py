@@ -43,6 +43,7 @@ class Estimate:
     """A mean over rounds."""
 
     value: float
+    """The estimate."""
     error: float | None
     """Standard error of the mean; None below two rounds."""
 
@@ -52,8 +53,11 @@ class Bin:
     """The rounds predicted from `low` up to below `high` (the last bin: up to and with 1)."""
 
     low: float
+    """Lower end of the bin: a win probability."""
     high: float
+    """Upper end of the bin: a win probability."""
     rounds: int
+    """How many rounds were predicted so."""
     predicted: float
     """Mean prediction."""
     scored: Estimate
@@ -65,6 +69,7 @@ class Quality:
     """How well the predictions of a set of rounds were, by several measures."""
 
     rounds: int
+    """How many rounds were measured."""
     brier: Estimate
     """Mean squared error of the prediction (F6)."""
     log_loss: Estimate

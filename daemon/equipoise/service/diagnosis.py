@@ -38,6 +38,7 @@ class Finding:
     about: str
     """A server's name, or `daemon`."""
     what: str
+    """The fault, in words."""
     advice: str
     """What to do."""
 

@@ -26,7 +26,7 @@ _PRIORITIES = {logging.CRITICAL: 2, logging.ERROR: 3, logging.WARNING: 4, loggin
 
 
 class JournalFormatter(logging.Formatter):
-    """`<6>equipoise.web.server: refused code=host status=421`; journald reads the priority of every line."""
+    """`<6>equipoise.web.refusals: refused code=host status=421`; journald reads the priority of every line."""
 
     def format(self, record: logging.LogRecord) -> str:
         """One line, and one more for each line of a traceback. Control characters are escaped: `\\n`."""

@@ -22,12 +22,17 @@ class RefitStatus:
     """The refit of a pool that is under way, or the last one; times in seconds since the epoch."""
 
     running_since: float | None = None
+    """Since when it runs, in seconds since the epoch; null: it does not."""
     ended_at: float | None = None
+    """When it ended, in seconds since the epoch."""
     dry_run: bool = False
+    """Whether it only says what would change."""
     error: str | None = None
     """Why the ratings stayed as they were."""
     fitted: Fitted | None = None
+    """The outcome of the fit."""
     result: CaughtUp | None = None
+    """The changes by the new ratings."""
 
 
 class Refits:

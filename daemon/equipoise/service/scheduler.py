@@ -84,6 +84,7 @@ class JobStatus:
     """What operators see of a job; times in seconds since the epoch."""
 
     name: str
+    """The job's name."""
     last_run: float | None
     """When it last began; None: not that anyone knows of."""
     last_seconds: float | None
@@ -91,7 +92,9 @@ class JobStatus:
     last_error: str | None
     """Why that failed; None: it did not."""
     running_since: float | None
+    """Since when it runs, in seconds since the epoch; null: it does not."""
     next_run: float | None
+    """When it runs next, in seconds since the epoch."""
 
 
 @dataclass(slots=True)

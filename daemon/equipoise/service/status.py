@@ -63,36 +63,49 @@ class ServerStatus:
     server: ServerId
     pool: str
     lost: bool
+    """The script has been silent for `silence_seconds`."""
     silent_seconds: float | None
     """None: the script was never heard."""
     plugin: str | None
+    """The script's version."""
     enabled: bool
+    """False while an admin has switched Equipoise off on this server."""
     inactive_reason: str
     """Why the script leaves the map alone, by the game's rules; empty when it does not."""
     level: Level
     """How far Equipoise goes on the map, by its name."""
     level_reason: str
+    """The key of [maps] that matched the map; empty when none did."""
     map: str
     """The map that is played; empty before the script came."""
     mode: Mode
+    """The mode, which decides when a scramble is due."""
     sides: tuple[str, str]
     """What the game calls sides A and B."""
     phase: Phase
+    """The phase of the round."""
     round: int
     """Number of the running round of this map; between rounds, of the last one."""
     streak: int
+    """Rounds in a row that one side has won."""
     streak_side: Side | None
+    """The side that won them."""
     pending: str | None
     """Why a scramble is due; null when none is."""
     voices: int
     """Players who have asked for a vote on a scramble."""
     vote_running: bool
+    """A vote is running."""
     players_a: int
+    """How many play on side A."""
     players_b: int
+    """How many play on side B."""
     waiting: int
     """How many wait for a side."""
     sum_a: float
+    """Sum of the skills on side A."""
     sum_b: float
+    """Sum of the skills on side B."""
     win_probability: float | None
     """Of side A; None while a side is empty."""
     outlook: Outlook | None

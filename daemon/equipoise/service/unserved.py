@@ -35,6 +35,7 @@ class StaleScript:
     """A superseded script that calls."""
 
     boot: int
+    """The number of its start, as in its batches."""
     since: float
     """When its first stale batch came; seconds since the epoch."""
 
@@ -70,7 +71,9 @@ class RefusedBatch:
     """Batches of a server's own script that were refused for one reason, and none like them was taken since."""
 
     code: str
+    """The kind of refusal: a word of docs/protocol.md."""
     status: int
+    """The HTTP status of the refusal."""
     path: str
     """Where the last one was wrong; empty: as a whole."""
     message: str
@@ -78,7 +81,9 @@ class RefusedBatch:
     kinds: tuple[str, ...]
     """Kinds of events that may be at fault. It is over when all were taken; with none, when any batch was."""
     count: int
+    """How many batches they are."""
     since: float
+    """When the first one came, in seconds since the epoch."""
     last: float
     """When the first and the last one came; seconds since the epoch."""
 

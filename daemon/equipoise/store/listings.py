@@ -50,18 +50,25 @@ class Played:
 
     id: PlayerId
     side: Side
+    """The side that they played for."""
     seconds_a: float
+    """Seconds on side A."""
     seconds_b: float
+    """Seconds on side B."""
     quit: bool
     """They left before the end."""
     before: float
+    """Their rating before the round."""
     after: float
+    """Their rating after it."""
     prediction: float
     """Win probability of their side."""
     score: float
+    """The score of their side: 1 for a win, 0.5 for a draw, 0 for a loss."""
     rounds: int
     """Rated rounds after this one."""
     visible: bool
+    """The rating may be shown."""
     spans: tuple[Span, ...] = ()
     """When, on which side and in which role; empty where only the seconds are known."""
     counts: Counts | None = None
@@ -77,12 +84,15 @@ class EditOf:
     at: float
     """Seconds since the epoch."""
     who: str
+    """The token, player or job that made it."""
     action: str
     """`set`, `reset`, `undo`, `import`, `refit`, `void`, `spread`."""
     undone: bool
+    """Whether the edit was taken back later."""
     before: float | None
     """The rating; None: they had none."""
     after: float
+    """The rating after it."""
 
 
 @dataclass(frozen=True, slots=True)

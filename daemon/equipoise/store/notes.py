@@ -17,9 +17,11 @@ class Decision:
     at: float
     """Seconds since the epoch."""
     kind: str
+    """The kind of decision: a word of docs/protocol.md."""
     reason: str
     """English text."""
     order: str | None = None
+    """The id of the order that came of it; null: there was none."""
     detail: Mapping[str, object] | None = None
     """Split, players, win probability before and after: plain data."""
     number: int = field(default=0, compare=False)
@@ -77,9 +79,13 @@ class Audit:
     who: str
     """Token or player."""
     action: str
+    """The name of the action."""
     target: str
+    """The player, server or pool that it concerned."""
     before: str
+    """The state before it."""
     after: str
+    """The state after it."""
     number: int = field(default=0, compare=False)
     """Its place in the audit; 0 before it is stored."""
 

@@ -131,9 +131,13 @@ class Shift:
 
     id: PlayerId
     before: float
+    """The rating before it."""
     after: float
+    """The rating after it."""
     rounds_before: int
+    """Rated rounds before it."""
     rounds_after: int
+    """Rated rounds after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +145,15 @@ class Undone:
     """A player's edit that is taken back, or applied again."""
 
     action: str
+    """The kind of edit: `set`, `reset`, …."""
     at: float
     """Seconds since the epoch."""
     who: str
+    """The token or player that made it."""
     before: float | None
     """The rating before it; None: they had none."""
     after: float
+    """The rating after it."""
 
 
 @dataclass(frozen=True, slots=True)

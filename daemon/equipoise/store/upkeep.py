@@ -40,10 +40,13 @@ class Fitted:
     """How the fit of a whole history ended."""
 
     rounds: int
+    """How many rounds were fitted."""
     players: int
     """With new ratings."""
     iterations: int
+    """How many passes it took."""
     converged: bool
+    """Whether the ratings stood still at the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,7 @@ class SpreadFound:
     """The spread of skill that a pool's rounds fit best, beside the one of its parameters."""
 
     rounds: int
+    """How many rounds it was fitted to."""
     present: float
     """Of the parameters; log-odds, as `spread` and `error`."""
     spread: float
@@ -82,6 +86,7 @@ class CalibrationFound:
     """The calibration that a pool's last rounds fit best, and what it is worth."""
 
     rounds: int
+    """How many rounds it was fitted to."""
     temperature: float
     """A factor of log-odds: above 1 favourites win more often than predicted."""
     sides: Mapping[str, float]

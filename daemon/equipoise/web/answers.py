@@ -7,7 +7,9 @@ import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
+from typing import Literal
 
+import msgspec
 from aiohttp import web
 
 from equipoise.errors import StoreError
@@ -24,8 +26,15 @@ STALLED_SECONDS = 60.0
 log = logging.getLogger(__name__)
 
 
+class Ok(msgspec.Struct, frozen=True, kw_only=True):
+    """The base of every answer that is no refusal."""
+
+    ok: Literal[True] = True
+    """Whether the request was accepted."""
+
+
 @dataclass(frozen=True, slots=True)
-class Answered:
+class Answer:
     """An answer as it goes out: body, status and content type."""
 
     body: bytes
@@ -35,18 +44,18 @@ class Answered:
     """The error's code, when the answer is a refusal; it is counted."""
 
     def response(self) -> web.Response:
-        """With the headers that every answer has."""
+        """Return the response of aiohttp, with the headers that every answer has."""
         return web.Response(body=self.body, status=self.status, headers={**HEADERS, "Content-Type": self.content_type})
 
 
 @dataclass(frozen=True, slots=True)
-class Streamed:
+class Stream:
     """An answer that is too long for memory: it is made while it goes out."""
 
     pieces: AsyncGenerator[bytes, None]
     content_type: str
 
-    async def sent(self, request: web.Request) -> web.StreamResponse:
+    async def send(self, request: web.Request) -> web.StreamResponse:
         """Send it. An error before the first piece is raised; after it, the answer ends without its last chunk.
 
         That is how the caller knows that something is missing.

@@ -12,6 +12,10 @@ that has carried one is *proven* and is kept between requests; any other connect
 
 The daemon accepts connections itself, because asyncio's server is deaf for a second whenever the process has too many
 open files, and logs a traceback for each connection that waits (Python 3.11).
+
+What aiohttp refuses before the application sees a request becomes JSON here: its parser answers a malformed request
+line, header or chunk with a line of plain text, and its router an `Expect` that it does not know. A script finds no
+`ok` in either.
 """
 
 from __future__ import annotations
@@ -25,11 +29,11 @@ from contextlib import closing, suppress
 from typing import Any
 
 from aiohttp import StreamReader, web
-from aiohttp.http_exceptions import BadHttpMessage
+from aiohttp.http_exceptions import BadHttpMessage, HttpProcessingError
 
+from equipoise.errors import ScriptError
 from equipoise.service.metrics import Metrics, Reading
 from equipoise.service.repeats import Repeats
-from equipoise.web.http import RequestHandler
 from equipoise.web.refusals import HEAD_BYTES, Refusals
 
 HEAD_SECONDS = 10.0
@@ -44,7 +48,8 @@ PAUSE_SECONDS = 0.1
 """After a failed accept, when no connection could be closed to make room."""
 DRAIN_SECONDS = 2.0
 MOST_BYTES = 1 << 20
-"""Of one request. Four times the largest body: a script that sends somewhat too much still reads why it is refused."""
+"""The limit of one request, four times the largest body: a script that sends somewhat too much still reads why it is
+refused."""
 
 _OPTIONS: Mapping[str, Any] = {
     "access_log": None,
@@ -56,11 +61,12 @@ _OPTIONS: Mapping[str, Any] = {
 log = logging.getLogger(__name__)
 
 
-class Connection(RequestHandler):
+class Connection(web.RequestHandler):
     """A client's connection: its deadlines, how much it has sent, and whose secret it has carried."""
 
     def __init__(self, server: web.Server, refusals: Refusals, connections: Connections) -> None:
-        super().__init__(server, refusals, **_OPTIONS)
+        super().__init__(server, loop=asyncio.get_running_loop(), **_OPTIONS)
+        self._refusals = refusals
         self._connections = connections
         self._late: asyncio.TimerHandle | None = None
         self._received = 0
@@ -71,7 +77,7 @@ class Connection(RequestHandler):
         """Whose secret it carried last; None: it is not proven."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The deadline for the first request begins."""
+        """Begin the deadline for the first request."""
         super().connection_made(transport)
         name = transport.get_extra_info("peername")
         if name:  # None when the client has gone already
@@ -88,23 +94,60 @@ class Connection(RequestHandler):
             super().data_received(data)
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """No more deadline, no more place in the table."""
+        """Drop the deadline, and the connection's place in the table."""
         self.begin_request()
         self._connections.remove(self)
         super().connection_lost(exc)
 
     def begin_request(self) -> None:
-        """The head of a request is here, or will never be: no deadline any more."""
+        """Drop the deadline: the head of a request is here, or will never be."""
         self._received = 0
         if self._late is not None:
             self._late.cancel()
             self._late = None
 
     def prove(self, caller: str) -> None:
-        """It carried this caller's secret."""
+        """Note that it carried this caller's secret."""
         if self._connections.remove(self):  # else it was closed while its request was in work
             self.caller = caller
             self._connections.add(self)
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """Answer what the parser could not read, and close the connection: where the next request begins is unknown."""
+        if request.writer.output_size > 0:
+            raise ConnectionError("a part of another answer was sent")
+        if isinstance(exc, HttpProcessingError):
+            # The parser's texts quote the request over several lines, with a mark below the wrong byte.
+            error = ScriptError("http", f"this is no HTTP request: {exc.message.splitlines()[0]}", status=400)
+        elif isinstance(exc, UnicodeError):
+            # aiohttp quotes an unknown `Expect`, and cannot when it is not Unicode.
+            error = ScriptError("http", "a header is not Unicode", status=400)
+        else:
+            log.error("a request failed", exc_info=exc)
+            error = ScriptError("internal", "the daemon failed on this; its log says how", status=status)
+        return self._refused(request, error)
+
+    async def finish_response(
+        self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
+    ) -> tuple[web.StreamResponse, bool]:
+        """Send an answer; one that aiohttp made by itself becomes JSON."""
+        if isinstance(resp, web.HTTPException):
+            # A caller whose `Expect` was refused may send the body all the same, or leave it out.
+            resp = self._refused(request, ScriptError("http", resp.text or resp.reason, status=resp.status))
+        return await super().finish_response(request, resp, start_time)
+
+    def _refused(self, request: web.BaseRequest, error: ScriptError) -> web.Response:
+        """Return the refusal, after which the connection is closed."""
+        self._refusals.record(request, error, b"")
+        response = self._refusals.answer(error)
+        response.force_close()
+        return response
 
 
 _Groups = dict[str, dict[Connection, None]]
@@ -119,17 +162,17 @@ class Connections:
         self._server, self._refusals, self._metrics = server, refusals, metrics
         self._open = 0
         self._proven: _Groups = {}
-        """By caller."""
+        """Connections by caller."""
         self._unproven: _Groups = {}
-        """By address."""
+        """Connections by address."""
         self._failures = Repeats(log, logging.ERROR)
         self._crowded = Repeats(log, logging.WARNING)
 
     def readings(self) -> Iterator[Reading]:
-        """The metric of open connections."""
-        help = "Open connections; proven: they have carried an accepted secret."
+        """Yield the metric of open connections."""
+        text = "Open connections; proven: they have carried an accepted secret."
         for proven, groups in (("yes", self._proven), ("no", self._unproven)):
-            yield Reading("equipoise_connections", help, sum(map(len, groups.values())), {"proven": proven})
+            yield Reading("equipoise_connections", text, sum(map(len, groups.values())), {"proven": proven})
 
     async def accept(self, listener: socket.socket) -> None:
         """Accept connections until cancelled; then the port is free."""
@@ -139,13 +182,10 @@ class Connections:
         with listener, closing(self._failures), closing(self._crowded):
             while True:
                 try:
-                    client = await _accepted(listener)
-                    await loop.connect_accepted_socket(self._connection, client)
+                    client = await _accept(listener)
+                    await loop.connect_accepted_socket(lambda: Connection(self._server, self._refusals, self), client)
                 except (OSError, MemoryError) as error:  # anything that ended this loop would leave the daemon deaf
                     await self._accept_failed(error)
-
-    def _connection(self) -> Connection:
-        return Connection(self._server, self._refusals, self)
 
     def add(self, connection: Connection) -> None:
         """Give it a place, as the newest of its group."""
@@ -172,7 +212,7 @@ class Connections:
         return True
 
     def disown(self, callers: Container[str]) -> None:
-        """Connections whose caller is none of these prove nothing any more: their secrets are known no longer."""
+        """Take back the proof of connections whose caller is none of these: their secrets are known no longer."""
         for caller in [caller for caller in self._proven if caller not in callers]:
             for connection in list(self._proven[caller]):
                 self.remove(connection)
@@ -202,8 +242,8 @@ class Connections:
             await asyncio.sleep(PAUSE_SECONDS)
 
 
-async def _accepted(listener: socket.socket) -> socket.socket:
-    """The next client; `loop.sock_accept` logs a traceback when it is cancelled while one comes (Python 3.11)."""
+async def _accept(listener: socket.socket) -> socket.socket:
+    """Return the next client. `loop.sock_accept` logs a traceback when it is cancelled as one comes (Python 3.11)."""
     loop = asyncio.get_running_loop()
     while True:
         with suppress(BlockingIOError):
@@ -222,13 +262,13 @@ def _oldest_of_most(groups: _Groups) -> Connection:
 
 
 def connection_of(request: web.Request) -> Connection:
-    """The connection that a request came by."""
+    """Return the connection that a request came by."""
     assert isinstance(request.protocol, Connection)
     return request.protocol
 
 
 async def drain(body: StreamReader) -> bytes:
-    """Read what a refused client still sends, for a short time; the beginning of it.
+    """Read what a refused client still sends, for a short time, and return the beginning of it.
 
     A socket that is closed with bytes unread is reset, and the client may lose an answer that it has not read yet.
     """
@@ -242,7 +282,10 @@ async def drain(body: StreamReader) -> bytes:
 
 
 def fitting(wanted: int) -> int:
-    """How many connections of the number wanted the process may open; its soft limit of open files is raised for it."""
+    """Return how many of the connections that are wanted the process may open.
+
+    Its soft limit of open files is raised for them.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     files = min(wanted + RESERVED_FILES, hard)
     if soft < files:

@@ -1,24 +1,71 @@
-"""Checks of a request before its handler runs, in the order of docs/protocol.md; each raises ScriptError."""
+"""Callers, and the checks of a request before its handler runs, in the order of docs/protocol.md.
+
+Callers are game servers' scripts and holders of tokens. Their secrets are known by their SHA-256 only. Each check
+raises ScriptError, with the status that its docstring names.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import hashlib
+import hmac
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
 
 from aiohttp import web
 
 from equipoise.errors import ScriptError
-from equipoise.web.callers import Caller, Callers
 
 LIMIT = 256 * 1024
 BODY_SECONDS = 10.0
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
 
+Role = Literal["script", "viewer", "admin"]
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A caller whose secret is known."""
+
+    role: Role
+    name: str
+    """The script's server, or the token's name."""
+
+    @property
+    def who(self) -> str:
+        """The caller's name in the audit."""
+        return f"{'script' if self.role == 'script' else 'token'}:{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Callers:
+    """Every caller by the SHA-256 of their secret."""
+
+    digests: Mapping[bytes, Caller] = field(default_factory=dict)
+
+    def names(self) -> frozenset[str]:
+        """Return all callers as the audit names them."""
+        return frozenset(caller.who for caller in self.digests.values())
+
+    def known(self, secret: str) -> Caller | None:
+        """Return the caller who has this secret.
+
+        All digests are compared, so that the time taken reveals none.
+        """
+        digest = hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()
+        match = None
+        for entry, caller in self.digests.items():
+            if hmac.compare_digest(entry, digest):
+                match = caller
+        return match
+
 
 def check_encoding(request: web.Request) -> None:
     """415: no body is unpacked, because 4 MB may unpack to 4 GB."""
-    packed = request.headers.get("Content-Encoding", "").lower() not in ("", "identity")
-    if packed or request.headers.get("Transfer-Encoding", "chunked").lower() != "chunked":
+    encoding = request.headers.get("Content-Encoding", "").lower()
+    transfer = request.headers.get("Transfer-Encoding", "chunked").lower()
+    if encoding not in ("", "identity") or transfer != "chunked":
         raise ScriptError("encoding", "send the body as it is, without Content-Encoding", status=415)
 
 
@@ -39,9 +86,9 @@ def check_origin(request: web.Request, names: Collection[str]) -> None:
 
 def check_content_type(request: web.Request, *, form: bool) -> None:
     """415: JSON, and where it is allowed a form."""
-    allowed = (JSON, FORM) if form else (JSON,)
-    if request.content_type not in allowed:
-        raise ScriptError("content_type", f"send {' or '.join(allowed)}", status=415)
+    types = (JSON, FORM) if form else (JSON,)
+    if request.content_type not in types:
+        raise ScriptError("content_type", f"send {' or '.join(types)}", status=415)
 
 
 def check_size(request: web.Request) -> None:
@@ -51,17 +98,17 @@ def check_size(request: web.Request) -> None:
 
 
 def too_large() -> ScriptError:
-    """The answer to a body over the limit."""
+    """Return the refusal of a body over the limit."""
     return ScriptError("size", f"a body has at most {LIMIT} bytes", status=413)
 
 
 def too_slow() -> ScriptError:
-    """The answer to a body that does not arrive."""
+    """Return the refusal of a body that does not arrive."""
     return ScriptError("timeout", f"the body did not arrive within {BODY_SECONDS:g} s", status=408)
 
 
 def bearer(request: web.Request) -> str | None:
-    """The secret in the Authorization header, None without one; 401 when it is of another kind."""
+    """Return the secret in the Authorization header, None without one; 401 when it is of another kind."""
     header = request.headers.get("Authorization")
     if header is None:
         return None

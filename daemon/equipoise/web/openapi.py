@@ -1,18 +1,43 @@
-"""/openapi.json, made from the table of routes and the structs that requests are decoded with."""
+"""The table of all routes, and /openapi.json, which is made from it.
+
+msgspec makes the schemas from the structs that requests are decoded with and answers are made of. What it does not say
+is added: what a property means, which properties an answer always has, and constants where it writes a list of one.
+What a property means is in the docstring under its field.
+"""
 
 from __future__ import annotations
 
+import ast
+import asyncio
 import re
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import msgspec
+from msgspec import inspect
 
 import equipoise
-from equipoise.web.components import schemas
-from equipoise.web.examples import EXAMPLES
-from equipoise.web.routes import Route
-from equipoise.wire import orders
+from equipoise.web import (
+    administration,
+    batches,
+    decisions,
+    edits,
+    players,
+    pools,
+    predictions,
+    rounds,
+    servers,
+    splits,
+)
+from equipoise.web.answers import Answer
+from equipoise.web.routes import ANYBODY, Request, Route, Routes
+from equipoise.wire import orders, scalars
+
+Schema = dict[str, Any]
 
 REFUSED: dict[int, tuple[str, tuple[str, ...]]] = {
     400: ("No HTTP request, no JSON, or a form that cannot be read", ("json", "payload", "form", "charset", "http")),
@@ -47,7 +72,7 @@ REFUSED: dict[int, tuple[str, tuple[str, ...]]] = {
     502: ("The game server does not answer", ("game_server",)),
     503: ("Busy, or the store does not answer: send it again", ("busy", "unavailable")),
 }
-"""What each status of a refusal means, and the codes in its answer."""
+"""The meaning of each status of a refusal, and the codes in its answer."""
 IN_PATH: dict[str, dict[str, Any]] = {
     "id": {
         "type": "string",
@@ -60,15 +85,61 @@ IN_PATH: dict[str, dict[str, Any]] = {
     "server": {"type": "string"},
 }
 
+WORDS: Mapping[str, str] = {
+    "id": "The player: a SteamID64, or `bot:<userid>`.",
+    "kind": "Names the kind.",
+    "order": "The order's id.",
+    "pool": "The rating population.",
+    "round": "The round's id, unique on its server.",
+    "server": "The game server's name in the configuration.",
+}
+"""The meaning of words that are the same wherever they stand: a field of such a name may go without a docstring."""
+
+routes = Routes()
+_lock = Lock()
+
+
+@routes.add("GET", "/openapi.json", "This document", ANYBODY)
+async def described(_: Request) -> Answer:
+    """The OpenAPI description of the table."""
+    return Answer(await asyncio.to_thread(_locked_document))
+
+
+def _locked_document() -> bytes:
+    """Return the document, which takes 90 ms of the processor: made once, however many ask for it at the same time."""
+    with _lock:
+        return _cached_document()
+
+
+@cache
+def _cached_document() -> bytes:
+    return document(TABLE)
+
+
+TABLE: tuple[Route, ...] = (
+    *batches.routes,
+    *rounds.routes,
+    *splits.routes,
+    *players.routes,
+    *edits.routes,
+    *pools.routes,
+    *predictions.routes,
+    *servers.routes,
+    *decisions.routes,
+    *administration.routes,
+    *routes,
+)
+"""Every route of the daemon."""
+
 
 def document(table: Sequence[Route]) -> bytes:
-    """The OpenAPI 3.1 description of these routes, as JSON text."""
-    asked = [part for route in table for part in (route.body, route.query) if part is not None]
-    answered = [*(route.reply for route in table if route.reply is not None), orders.Refusal]
-    named, components = schemas(asked, answered)
+    """Return the OpenAPI 3.1 description of these routes, as JSON text."""
+    requests = [part for route in table for part in (route.body, route.query) if part is not None]
+    replies = [*(route.reply for route in table if route.reply is not None), orders.Refusal]
+    references, components = schemas(requests, replies)
     paths: dict[str, dict[str, Any]] = {}
     for route in table:
-        paths.setdefault(plain_path(route), {})[route.method.lower()] = _operation(route, named, components)
+        paths.setdefault(route.plain_path, {})[route.method.lower()] = _operation(route, references, components)
     return msgspec.json.encode(
         {
             "openapi": "3.1.0",
@@ -87,28 +158,22 @@ def document(table: Sequence[Route]) -> bytes:
     )
 
 
-def plain_path(route: Route) -> str:
-    """The path without the router's patterns: `/servers/{server}/{action:on|off}` → `/servers/{server}/{action}`."""
-    return re.sub(r"{(\w+):[^}]*}", r"{\1}", route.path)
-
-
-def _operation(route: Route, named: dict[Any, Any], components: dict[str, Any]) -> dict[str, Any]:
+def _operation(route: Route, references: Mapping[Any, Schema], components: Mapping[str, Schema]) -> dict[str, Any]:
     operation: dict[str, Any] = {
-        "operationId": route.answer.__name__,
-        "tags": [route.answer.__module__.rpartition(".")[2]],
+        "operationId": route.handler.__name__,
+        "tags": [route.handler.__module__.rpartition(".")[2]],
         "summary": route.summary,
         "description": f"For: {', '.join(sorted(route.roles)) or 'everybody'}.",
         "security": [{"secret": []}] if route.roles else [],
-        "parameters": [*_in_path(route), *_in_query(route, named, components)],
-        "responses": {"200": _content(route, named), **_refusals(route, named)},
+        "parameters": [*_in_path(route), *_in_query(route, references, components)],
+        "responses": {"200": _reply(route, references), **_refusals(route, references)},
     }
     if route.body is not None:
-        operation["requestBody"] = {"required": True, "content": _bodies(route, named)}
+        operation["requestBody"] = {"required": True, "content": _bodies(route, references)}
     return operation
 
 
 def _in_path(route: Route) -> list[dict[str, Any]]:
-    found = re.findall(r"{(\w+)(?::([^}]*))?}", route.path)
     return [
         {
             "name": name,
@@ -116,23 +181,23 @@ def _in_path(route: Route) -> list[dict[str, Any]]:
             "required": True,
             "schema": {"type": "string", "enum": words.split("|")} if words else IN_PATH[name],
         }
-        for name, words in found
+        for name, words in re.findall(r"{(\w+)(?::([^}]*))?}", route.path)
     ]
 
 
-def _in_query(route: Route, named: dict[Any, Any], components: dict[str, Any]) -> list[dict[str, Any]]:
+def _in_query(route: Route, references: Mapping[Any, Schema], components: Mapping[str, Schema]) -> list[dict[str, Any]]:
     if route.query is None:
         return []
-    schema = components[named[route.query]["$ref"].rpartition("/")[2]]
-    required = schema.get("required", ())
+    schema = components[references[route.query]["$ref"].rpartition("/")[2]]
+    needs = schema.get("required", ())
     return [
-        {"name": name, "in": "query", "required": name in required, "schema": part}
+        {"name": name, "in": "query", "required": name in needs, "schema": part}
         for name, part in schema["properties"].items()
     ]
 
 
-def _bodies(route: Route, named: dict[Any, Any]) -> dict[str, Any]:
-    bodies: dict[str, Any] = {"application/json": {"schema": named[route.body], **_example(route.body)}}
+def _bodies(route: Route, references: Mapping[Any, Schema]) -> dict[str, Any]:
+    bodies: dict[str, Any] = {"application/json": {"schema": references[route.body], "example": route.body_example}}
     if route.form:
         fields = {"secret": {"type": "string"}, "data": {"type": "string", "contentMediaType": "application/json"}}
         schema = {"type": "object", "required": list(fields), "properties": fields}
@@ -140,17 +205,15 @@ def _bodies(route: Route, named: dict[Any, Any]) -> dict[str, Any]:
     return bodies
 
 
-def _content(route: Route, named: dict[Any, Any]) -> dict[str, Any]:
-    plain = {} if route.media_type == "application/json" else {"type": "string"}
-    content = {"schema": plain if route.reply is None else named[route.reply], **_example(route.reply)}
+def _reply(route: Route, references: Mapping[Any, Schema]) -> dict[str, Any]:
+    text = {} if route.media_type == "application/json" else {"type": "string"}
+    content = {"schema": text if route.reply is None else references[route.reply]}
+    if route.reply_example is not None:
+        content["example"] = route.reply_example
     return {"description": "Done", "content": {route.media_type: content}}
 
 
-def _example(kind: Any) -> dict[str, Any]:
-    return {"example": EXAMPLES[kind]} if kind in EXAMPLES else {}
-
-
-def _refusals(route: Route, named: dict[Any, Any]) -> dict[str, Any]:
+def _refusals(route: Route, references: Mapping[Any, Schema]) -> dict[str, Any]:
     statuses = {400, 403, 408, 413, 415, 417, 421, 500}
     if route.roles:
         statuses |= {401, 429, 503}
@@ -158,10 +221,133 @@ def _refusals(route: Route, named: dict[Any, Any]) -> dict[str, Any]:
         statuses |= {404, 409, 422}
     if route.path.endswith("/rcon"):
         statuses |= {502}
-    return {str(status): _refusal(*REFUSED[status], named) for status in sorted(statuses)}
+    return {str(status): _refusal(*REFUSED[status], references) for status in sorted(statuses)}
 
 
-def _refusal(text: str, codes: Sequence[str], named: dict[Any, Any]) -> dict[str, Any]:
-    content = {"schema": named[orders.Refusal], "example": {"ok": False, "error": {"code": codes[0], "message": "…"}}}
-    known = ", ".join(f"`{code}`" for code in codes)
-    return {"description": f"{text}. Codes: {known}.", "content": {"application/json": content}}
+def _refusal(text: str, codes: Sequence[str], references: Mapping[Any, Schema]) -> dict[str, Any]:
+    example = {"ok": False, "error": {"code": codes[0], "message": "…"}}
+    content = {"schema": references[orders.Refusal], "example": example}
+    words = ", ".join(f"`{code}`" for code in codes)
+    return {"description": f"{text}. Codes: {words}.", "content": {"application/json": content}}
+
+
+def schemas(requests: Sequence[type], replies: Sequence[type]) -> tuple[dict[type, Schema], dict[str, Schema]]:
+    """Return a reference to each type of requests and replies, and all components by name."""
+    types = [*requests, *replies]
+    references, components = msgspec.json.schema_components(
+        types, schema_hook=scalars.schema, ref_template="#/components/schemas/{name}"
+    )
+    of_all, of_requests = _kinds(_walk(types)), _kinds(_walk(requests))
+    in_unions = {
+        member.cls
+        for part in _walk(types)
+        if isinstance(part, inspect.UnionType)
+        for member in part.types
+        if isinstance(member, inspect.StructType)
+    }
+    for name, kind in of_all.items():
+        component = components[name]
+        fields = msgspec.structs.fields(kind) if issubclass(kind, msgspec.Struct) else ()
+        names = {field.encode_name: field.name for field in fields}
+        for written, schema in component["properties"].items():
+            schema.setdefault("description", meaning(kind, names.get(written, written)))
+        if name not in of_requests:
+            # All but the fields that are left out while they have no value: msgspec writes defaults too.
+            left_out = {field.encode_name for field in fields if field.default is msgspec.UNSET}
+            component["required"] = [written for written in component["properties"] if written not in left_out]
+        elif kind not in in_unions and issubclass(kind, msgspec.Struct) and "required" in component:
+            # A tag tells the structs of a union apart; where there is no union it may be left out.
+            tag = kind.__struct_config__.tag_field
+            component["required"] = [written for written in component["required"] if written != tag]
+    for component in components.values():
+        _write_constants(component)
+        _write_tuples(component)
+    return dict(zip(types, references, strict=True)), components
+
+
+def _walk(types: Iterable[type]) -> Iterator[inspect.Type]:
+    """Yield every type that these are made of, each struct once."""
+    seen: set[type] = set()
+    left: list[inspect.Type] = list(inspect.multi_type_info(types))
+    while left:
+        part = left.pop()
+        if isinstance(part, inspect.StructType | inspect.DataclassType):
+            if part.cls in seen:
+                continue
+            seen.add(part.cls)
+        left += _parts(part)
+        yield part
+
+
+def _parts(kind: inspect.Type) -> Iterable[inspect.Type]:
+    match kind:
+        case inspect.StructType() | inspect.DataclassType():
+            return (field.type for field in kind.fields)
+        case inspect.UnionType():
+            return kind.types
+        case inspect.TupleType():
+            return kind.item_types
+        case inspect.VarTupleType() | inspect.ListType():
+            return (kind.item_type,)
+        case inspect.DictType():
+            return (kind.value_type,)
+        case inspect.Metadata():
+            return (kind.type,)
+        case _:
+            return ()
+
+
+def _kinds(types: Iterable[inspect.Type]) -> dict[str, type]:
+    """Return the structs and dataclasses among these, by name."""
+    return {
+        kind.cls.__name__: kind.cls for kind in types if isinstance(kind, inspect.StructType | inspect.DataclassType)
+    }
+
+
+def _write_constants(component: Schema) -> None:
+    """Write a list of one value as a constant: generators make an enumeration of it, and some cannot for booleans."""
+    for schema in component.get("properties", {}).values():
+        if len(schema.get("enum", ())) == 1:
+            (schema["const"],) = schema.pop("enum")
+            schema["type"] = "boolean" if isinstance(schema["const"], bool) else "string"
+            schema.pop("default", None)
+
+
+def _write_tuples(part: Any) -> None:
+    """Write a tuple of so many items as a list of so many: few generators know lists that say each item's type."""
+    if isinstance(part, dict):
+        if "prefixItems" in part:
+            kinds = part.pop("prefixItems")
+            part["items"] = kinds[0] if all(kind == kinds[0] for kind in kinds) else {"anyOf": kinds}
+        part = [*part.values()]
+    if isinstance(part, list):
+        for inner in part:
+            _write_tuples(inner)
+
+
+def meaning(kind: type, field: str) -> str:
+    """Return what a field of a struct or dataclass means, as one line; empty when that is said nowhere.
+
+    The docstring may stand in a base class.
+    """
+    for base in kind.__mro__:
+        if text := _docstrings(base.__module__).get(base.__name__, {}).get(field):
+            return " ".join(text.split())
+    return WORDS.get(field, "")
+
+
+@cache
+def _docstrings(module: str) -> dict[str, dict[str, str]]:
+    """Return the docstrings under the fields of a module's classes. Python drops them: they are in the source alone."""
+    file = getattr(sys.modules.get(module), "__file__", None)
+    if not module.startswith("equipoise.") or file is None:
+        return {}
+    tree = ast.parse(Path(file).read_text("utf-8"))
+    return {node.name: dict(_under_fields(node)) for node in tree.body if isinstance(node, ast.ClassDef)}
+
+
+def _under_fields(kind: ast.ClassDef) -> Iterator[tuple[str, str]]:
+    for field, below in zip(kind.body, kind.body[1:], strict=False):
+        match field, below:
+            case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
+                yield name, text

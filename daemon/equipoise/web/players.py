@@ -1,46 +1,261 @@
-"""Players for admins."""
+"""Players: one, those whose id or name has a text, and the leaderboard; how they are named in any request.
+
+GET /v1/admin/players/{id}, GET /v1/admin/pools/{pool}/players, GET /v1/admin/pools/{pool}/top. People name a player by
+an id in any of the forms in which it is written, or by the last name the player had.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from typing import Annotated
 
-from equipoise.core.model import PlayerId, PlayerSummary, interval
-from equipoise.errors import StoreError
+import msgspec
+from msgspec import Meta
+
+from equipoise.core.model import PlayerId, PlayerSummary, Skills, interval
+from equipoise.errors import ScriptError, StoreError
 from equipoise.service.pool import Pool
 from equipoise.store.listings import Record
-from equipoise.web.ids import known_player
-from equipoise.web.messages.players import Interval, PlayerFound, PlayerSeen, PlayersFound, RecordSeen, Top
-from equipoise.web.routes import Asked
-from equipoise.web.services import Services
-from equipoise.wire.steam_ids import written_id
+from equipoise.web.answers import Ok
+from equipoise.web.routes import READERS, Ask, Limited, Request, Routes, Services
+from equipoise.wire.steam_ids import FORMS, written_id
+
+MOST_LISTED = 10
+"""Players who are listed where a name fits several."""
+
+routes = Routes()
 
 
-async def show_player(asked: Asked) -> PlayerFound:
+class InPool(Ask, frozen=True):
+    """A pool by name; it may be left out where there is only one."""
+
+    pool: str | None = None
+    """The rating population; may be left out where there is only one."""
+
+
+class Interval(msgspec.Struct, frozen=True):
+    """The interval in which a number that is only estimated lies with a probability of 80 %."""
+
+    low: float
+    """The lower end."""
+    high: float
+    """The upper end."""
+
+
+class RecordSeen(msgspec.Struct, frozen=True):
+    """A player's rated rounds by their result, those that were deleted for their age included."""
+
+    wins: int
+    """Rated rounds that they won."""
+    draws: int
+    """Rated rounds that no side won."""
+    losses: int
+    """Rated rounds that they lost."""
+    leaves: int
+    """Rounds among these that they left before the end."""
+
+
+class PlayerSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """A player as admins see them."""
+
+    id: PlayerId
+    name: str | None
+    """Their last known name."""
+    rating: float
+    """The rating, in points."""
+    rounds: int
+    """Rated rounds so far."""
+    visible: bool
+    """The rating may be shown."""
+    stale: bool
+    """Without a rated round for so long that they are not on the leaderboard."""
+    last_played: float | None
+    """Seconds since the epoch."""
+    skill: float
+    """The number that splits balance."""
+    skill_by: str | None
+    """The system that makes the teams, which `skill`, `deviation` and `interval` are of; null where that is the one of
+    `rating`."""
+    deviation: float | None
+    """The standard deviation of `skill`; null where the rating system knows none."""
+    interval: Interval | None
+    """The 80 % interval of `skill`; null where the rating system knows none."""
+    record: RecordSeen | None
+    """Null while the store does not answer."""
+    skills: Skills | None
+    """Skills by side and as a commander; null where the rating system has one skill for a player."""
+
+
+class PlayerFound(Ok, frozen=True):
+    """A player and the pool that the rating is of."""
+
+    pool: str
+    player: PlayerSeen
+    """The player."""
+
+
+@routes.add(
+    "GET",
+    "/v1/admin/players/{id}",
+    "A player",
+    READERS,
+    query=InPool,
+    reply=PlayerFound,
+    reply_example={
+        "ok": True,
+        "pool": "main",
+        "player": {
+            "id": "76561197960265729",
+            "name": "Ann",
+            "rating": 1500.0,
+            "rounds": 212,
+            "visible": True,
+            "stale": False,
+            "last_played": 1763622135.0,
+            "skill": 1500.0,
+            "skill_by": None,
+            "deviation": 78.0,
+            "interval": {"low": 1400.0, "high": 1600.0},
+            "record": {"wins": 109, "draws": 4, "losses": 99, "leaves": 6},
+            "skills": None,
+        },
+    },
+)
+async def show_player(request: Request) -> PlayerFound:
     """One player who was seen in the pool."""
-    pool = asked.services.pool(asked.query.pool)
-    id = await known_player(pool, asked.path["id"])
-    return await _found(asked.services, pool, await pool.looked_up(id))
-
-
-async def _found(services: Services, pool: Pool, summary: PlayerSummary) -> PlayerFound:
+    services, pool = request.services, request.services.pool(request.query.pool)
+    summary = await pool.looked_up(await known_player(pool, request.path["id"]))
     names = await names_of(pool, (summary.id,))
     (player,) = await all_seen(services, pool, [replace(summary, name=names.get(summary.id))])
     return PlayerFound(pool=pool.name, player=player)
 
 
-async def all_seen(services: Services, pool: Pool, summaries: Sequence[PlayerSummary]) -> tuple[PlayerSeen, ...]:
-    """Players as admins see them, with the names of the summaries."""
-    records = await _records_of(pool, [each.id for each in summaries])
-    return tuple(_seen(services, pool, each, records) for each in summaries)
+class Sought(Limited, frozen=True, kw_only=True):
+    """Part of an id or of a name."""
+
+    text: Annotated[str, Meta(min_length=1, max_length=128)]
+    """A part of an id or of a name."""
 
 
-async def _records_of(pool: Pool, ids: Sequence[PlayerId]) -> Mapping[PlayerId, Record] | None:
-    """Records; None while the store does not answer, because they are not worth a refusal."""
+class PlayersFound(Ok, frozen=True):
+    """Highest rating first; shadow ratings and stale players too."""
+
+    pool: str
+    players: tuple[PlayerSeen, ...]
+    """Those whose id or name has the text."""
+
+
+@routes.add(
+    "GET",
+    "/v1/admin/pools/{pool}/players",
+    "Players by a part of their id or name",
+    READERS,
+    query=Sought,
+    reply=PlayersFound,
+)
+async def find_players(request: Request) -> PlayersFound:
+    """Players by a part of their id or name."""
+    pool, text = request.services.pool(request.path["pool"]), request.query.text
+    if not text.isdecimal():
+        with suppress(ValueError):  # no id in another form is a part of a name
+            text = written_id(text) or text
+    rows = await pool.store.search(pool.name, text, request.query.limit)
+    summaries = await pool.summaries([row.id for row in rows])
+    summaries = tuple(replace(summary, name=row.name) for summary, row in zip(summaries, rows, strict=True))
+    return PlayersFound(pool=pool.name, players=await all_seen(request.services, pool, summaries))
+
+
+class Top(Ok, frozen=True):
+    """The leaderboard, without shadow ratings and stale players."""
+
+    pool: str
+    players: tuple[PlayerSeen, ...]
+    """The best first."""
+    shadow_rounds: int
+    """Rated rounds until a rating is shown."""
+    shadow: int
+    """Players who have not played as many."""
+    stale: int
+    """Players who played too long ago."""
+
+
+@routes.add("GET", "/v1/admin/pools/{pool}/top", "The leaderboard", READERS, query=Limited, reply=Top)
+async def show_top(request: Request) -> Top:
+    """The leaderboard of a pool, best first."""
+    pool = request.services.pool(request.path["pool"])
+    newcomer = pool.summary(PlayerId("0"))
+    rows = await pool.top(request.query.limit)
+    if newcomer.skills is not None or newcomer.deviation is not None:  # then the players' states say more than the rows
+        states = await pool.summaries([row.id for row in rows])
+        rows = tuple(
+            replace(row, skill=state.skill, deviation=state.deviation, skills=state.skills)
+            for row, state in zip(rows, states, strict=True)
+        )
+    crowd = await pool.store.crowd(pool.name, since=pool.active_since())
+    return Top(
+        pool=pool.name,
+        players=await all_seen(request.services, pool, rows),
+        shadow_rounds=newcomer.missing,
+        shadow=crowd.count - crowd.visible,
+        stale=crowd.stale,
+    )
+
+
+async def player_id(pool: Pool, text: str, *, path: str = "{id}") -> PlayerId:
+    """Return the player whom a text means in a pool; they need not be known there when it is an id.
+
+    ScriptError 422: it is meant as an id and is none; 404: it fits the name of no player; 409: of several.
+    """
+    text = text.strip()
     try:
-        return await pool.store.records(pool.name, ids)
+        player = written_id(text)
+    except ValueError as error:
+        raise ScriptError("schema", str(error), path=path) from None
+    # A short number may be a name as well, where nobody with this account was seen.
+    if player is not None and (len(text) > 10 or not text.isdecimal() or await pool.store.seen(pool.name, player)):
+        return player
+    rows = await pool.store.named(pool.name, text, MOST_LISTED + 1)
+    # A whole name goes before a part of one.
+    matches = [row for row in rows if row[1].casefold() == text.casefold()] or rows
+    if len(matches) > 1:
+        shown = "".join(f"\n  {match}  {name}" for match, name in matches[:MOST_LISTED])
+        more = "\n  and others" if len(matches) > MOST_LISTED else ""
+        message = f"the name {text} fits several players; use an id:{shown}{more}"
+        raise ScriptError("several", message, path=path, status=409)
+    if matches:
+        return matches[0][0]
+    if player is None:
+        message = f"nobody here has the name {text}; an id is written {FORMS}"
+        raise ScriptError("not_found", message, path=path, status=404)
+    return player
+
+
+async def known_player(pool: Pool, text: str, *, path: str = "{id}") -> PlayerId:
+    """Return the player whom a text means; ScriptError 404, too, where they were never seen in this pool."""
+    player = await player_id(pool, text, path=path)
+    if not await pool.known(player):
+        raise ScriptError("not_found", f"{player} was never seen here (pool {pool.name})", path=path, status=404)
+    return player
+
+
+async def names_of(pool: Pool, ids: Iterable[PlayerId]) -> Mapping[PlayerId, str]:
+    """Return last known names; none while the store does not answer, because names are not worth a refusal."""
+    try:
+        return await pool.store.names(pool.name, tuple(ids))
     except StoreError:
-        return None
+        return {}
+
+
+async def all_seen(services: Services, pool: Pool, summaries: Sequence[PlayerSummary]) -> tuple[PlayerSeen, ...]:
+    """Return players as admins see them, with the names of the summaries."""
+    records: Mapping[PlayerId, Record] | None
+    try:
+        records = await pool.store.records(pool.name, [summary.id for summary in summaries])
+    except StoreError:
+        records = None  # they are not worth a refusal
+    return tuple(_seen(services, pool, summary, records) for summary in summaries)
 
 
 def _seen(
@@ -63,54 +278,3 @@ def _seen(
         record=None if record is None else RecordSeen(record.wins, record.draws, record.losses, record.leaves),
         skills=summary.skills,
     )
-
-
-async def names_of(pool: Pool, ids: Iterable[PlayerId]) -> Mapping[PlayerId, str]:
-    """Last known names; empty while the store does not answer, because names are not worth a refusal."""
-    try:
-        return await pool.store.names(pool.name, tuple(ids))
-    except StoreError:
-        return {}
-
-
-async def show_top(asked: Asked) -> Top:
-    """The leaderboard of a pool, best first."""
-    pool = asked.services.pool(asked.path["pool"])
-    newcomer = pool.summary(PlayerId("0"))
-    summaries = await pool.top(asked.query.limit)
-    if newcomer.skills is not None or newcomer.deviation is not None:
-        summaries = await _with_skills(pool, summaries)
-    crowd = await pool.store.crowd(pool.name, since=pool.active_since())
-    return Top(
-        pool=pool.name,
-        players=await all_seen(asked.services, pool, summaries),
-        shadow_rounds=newcomer.missing,
-        shadow=crowd.count - crowd.visible,
-        stale=crowd.stale,
-    )
-
-
-async def _with_skills(pool: Pool, rows: Sequence[PlayerSummary]) -> tuple[PlayerSummary, ...]:
-    """The leaderboard's rows with what is in the players' states."""
-    states = await pool.summaries([each.id for each in rows])
-    return tuple(
-        replace(row, skill=state.skill, deviation=state.deviation, skills=state.skills)
-        for row, state in zip(rows, states, strict=True)
-    )
-
-
-def _sought(text: str) -> str:
-    """The SteamID64 where the text is an id in another form."""
-    try:
-        return text if text.isdecimal() else written_id(text) or text
-    except ValueError:
-        return text
-
-
-async def find_players(asked: Asked) -> PlayersFound:
-    """Players by a part of their id or name."""
-    pool = asked.services.pool(asked.path["pool"])
-    rows = await pool.store.search(pool.name, _sought(asked.query.text), asked.query.limit)
-    summaries = await pool.summaries([row.id for row in rows])
-    named = [replace(summary, name=row.name) for summary, row in zip(summaries, rows, strict=True)]
-    return PlayersFound(pool=pool.name, players=await all_seen(asked.services, pool, named))

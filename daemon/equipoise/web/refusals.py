@@ -19,14 +19,14 @@ from equipoise.errors import ScriptError
 from equipoise.service.diagnosis import Tried
 from equipoise.service.metrics import Metrics
 from equipoise.service.repeats import Repeats
-from equipoise.web.answers import Answered
-from equipoise.web.callers import Caller
+from equipoise.web.answers import Answer
+from equipoise.web.guards import Caller
 from equipoise.wire import encode_refusal
 
 CALLER = web.RequestKey("caller", Caller)
-"""Of a request: whose secret it carries, once that is known."""
+"""The caller whose secret a request carries, once that is known."""
 BODY = web.RequestKey("body", bytes)
-"""Of a request: the beginning of its body, once that is read."""
+"""The beginning of a request's body, once that is read."""
 
 TRIES = 30
 """Wrong secrets that an address may send in a minute before it is throttled."""
@@ -39,11 +39,11 @@ HOUR = 3600.0
 MOST_TRIES, MOST_TIMES = 100, 20
 """Claimed servers and addresses that are remembered for an hour, and how many times of each."""
 EVENTS = "/v1/events"
-"""Where scripts call."""
+"""The path that scripts call."""
 CUT = 64
 """Characters that are logged of a claimed name; the longest server has so many."""
 HEAD_BYTES = 1024
-"""Of a body: where scripts put the name of their server."""
+"""The beginning of a body, where scripts put the name of their server."""
 
 _ADVICE: Mapping[int, Mapping[str, str]] = {401: {"WWW-Authenticate": "Bearer"}, 429: {"Retry-After": "60"}}
 _SERVER = re.compile(r'"server"\s*:\s*"([^"]*)"?')
@@ -59,7 +59,7 @@ class Refusals:
         self._repeats = Repeats(log, logging.INFO)
         self._wrong_secrets: dict[str, int] = {}
         self._tries: dict[tuple[str, str, str], list[float]] = {}
-        """By claimed server, code and address: when scripts were not let in, the last ones."""
+        """Times at which scripts were not let in, the last ones, by claimed server, code and address."""
         self._minute_ends = 0.0
 
     def close(self) -> None:
@@ -67,7 +67,7 @@ class Refusals:
         self._repeats.close()
 
     async def throttled(self, peer: str | None, error: ScriptError) -> ScriptError:
-        """The error to answer: a wrong secret of an address that has tried too many becomes a 429, after a second.
+        """Return the error to answer; it is a 429, a second late, for an address that has tried too many wrong secrets.
 
         The delay is what limits guessing, to as many a second as there may be connections. A right secret never comes
         here: a program at the address of the game servers cannot lock them out.
@@ -83,13 +83,12 @@ class Refusals:
         if now >= self._minute_ends:
             self._wrong_secrets.clear()
             self._minute_ends = now + MINUTE
-        known = peer in self._wrong_secrets or len(self._wrong_secrets) < ADDRESSES
-        name = peer if known else ""
+        name = peer if peer in self._wrong_secrets or len(self._wrong_secrets) < ADDRESSES else ""
         self._wrong_secrets[name] = self._wrong_secrets.get(name, 0) + 1
         return self._wrong_secrets[name]
 
     def tried(self) -> Iterator[Tried]:
-        """Who was not let in during the last hour."""
+        """Yield those who were not let in during the last hour."""
         since = time.monotonic() - HOUR
         for (server, code, peer), times in self._tries.items():
             if count := sum(at >= since for at in times):
@@ -103,8 +102,8 @@ class Refusals:
             del self._tries[next(iter(self._tries))]
 
     def answer(self, error: ScriptError) -> web.Response:
-        """The refusal as it goes out."""
-        response = Answered(encode_refusal(error.code, error.message, error.path), error.status).response()
+        """Return the refusal as it goes out."""
+        response = Answer(encode_refusal(error.code, error.message, error.path), error.status).response()
         response.headers.update(_ADVICE.get(error.status, {}))
         return response
 
@@ -112,13 +111,13 @@ class Refusals:
         """Count it and log it; `body` is what has been read of it."""
         caller = request.get(CALLER)
         self._metrics.refused.labels(error.code).inc()
-        claimed = {
+        claims = {
             "server": claimed_server(body),
             "caller": caller and caller.who,
             "agent": request.headers.get("User-Agent"),
             "path": request.rel_url.raw_path,
         }
-        fields = {name: value[:CUT] for name, value in claimed.items() if value}
+        fields = {name: value[:CUT] for name, value in claims.items() if value}
         if error.code in ("credentials", "throttled", "server") and request.rel_url.raw_path == EVENTS:
             self._note(fields.get("server", ""), error.code, request.remote or "")
         key = (error.code, request.remote, fields.get("server"), fields.get("caller"))
@@ -126,7 +125,7 @@ class Refusals:
 
 
 def claimed_server(body: bytes) -> str | None:
-    """The server that a batch, as JSON or in a form, says it comes from; None where its beginning names none.
+    """Return the server that a batch, as JSON or in a form, says it comes from; None where its beginning names none.
 
     >>> claimed_server(b'{"v": 1, "server": "arena-1", "boot"')
     'arena-1'
@@ -134,5 +133,5 @@ def claimed_server(body: bytes) -> str | None:
     'ns2-1'
     """
     text = body[:HEAD_BYTES].decode(errors="replace")
-    found = _SERVER.search(text) or _SERVER.search(unquote_plus(text))
-    return found[1] if found else None
+    match = _SERVER.search(text) or _SERVER.search(unquote_plus(text))
+    return match[1] if match else None

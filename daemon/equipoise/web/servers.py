@@ -1,78 +1,108 @@
-"""Game servers for admins: their status, and commands to them."""
+"""Game servers: their status, admins' commands to their sessions, and commands to their consoles.
+
+GET /v1/admin/servers, GET /v1/admin/servers/{server}, POST /v1/admin/servers/{server}/{action}, POST …/rcon.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
 
 import equipoise
-from equipoise.core.model import PlayerId, Side
+from equipoise.core.model import Outlook, PlayerId
 from equipoise.core.phrases import Text
+from equipoise.errors import PeerError, ScriptError
+from equipoise.game.port import PeerStatus
+from equipoise.service.console import LONGEST_COMMAND, check_command, defused
 from equipoise.service.diagnosis import SCRIPTS, of_balance, of_refused
 from equipoise.service.host import Host
 from equipoise.service.peers import remarks
-from equipoise.service.pool import Pool
-from equipoise.service.status import CommandAnswer, Proposal, ServerStatus
-from equipoise.store.notes import Audit
-from equipoise.web.health import seen, waiting_rounds
-from equipoise.web.messages.servers import (
-    Command,
-    CommandDone,
-    Line,
-    OneServer,
-    PlayerMoved,
-    Proposed,
-    Servers,
-)
+from equipoise.service.reloads import ConfigurationStatus
+from equipoise.service.scheduler import JobStatus
+from equipoise.service.status import Proposal, ServerStatus
+from equipoise.store.notes import Audit, Decision
+from equipoise.web.administration import StoreSeen, store_seen, waiting_rounds
+from equipoise.web.answers import Ok
 from equipoise.web.players import names_of
-from equipoise.web.routes import Asked, refused
-from equipoise.web.services import Services
+from equipoise.web.routes import ADMINS, READERS, Ask, Request, Routes, Services, refused
 from equipoise.wire import Game
 
 LAST = 10
 """Decisions shown beside a server."""
 
+routes = Routes()
 
-async def show_servers(asked: Asked) -> Servers:
+
+class Servers(Ok, frozen=True):
+    """All configured servers, silent ones too, the store, the daemon's jobs, and its configuration."""
+
+    version: str
+    """The daemon's version."""
+    servers: tuple[ServerStatus, ...]
+    """Every configured game server."""
+    waiting_rounds: int
+    """Rounds of all pools that wait for the store."""
+    store: StoreSeen
+    """Whether the store is well."""
+    jobs: tuple[JobStatus, ...]
+    """The jobs that the daemon runs on a timer."""
+    configuration: ConfigurationStatus
+    """Whether the files of the configuration are in force."""
+    game_servers: tuple[PeerStatus, ...]
+    """The last answers to RCON and A2S, of the servers that have an address in the configuration."""
+    remarks: tuple[str, ...]
+    """Sentences that say where that does not fit what a server's script says, what the daemon does not take from a
+    script, and why `balance` does not make the teams."""
+
+
+@routes.add("GET", "/v1/admin/servers", "All servers", READERS, reply=Servers)
+async def show_servers(request: Request) -> Servers:
     """The status of every configured server, the store, the jobs and the configuration; what RCON and A2S say."""
-    services = asked.services
+    services = request.services
     servers = tuple(_status(services, host) for host in services.hosts.values())
     game_servers = {peer.server: peer for peer in services.game_servers.statuses()}
+    sentences: list[str] = []
+    for server in servers:
+        if (peer := game_servers.get(server.server)) is not None:
+            sentences += remarks(server, peer)
+    for server in servers:
+        script = SCRIPTS[services.games[server.server].name]
+        for finding in of_refused(server, script, equipoise.__version__, services.clock.epoch()):
+            sentences.append(f"{finding.about}: {finding.what}; {finding.advice}.")
+    for pool in services.pools.values():
+        sentences += (f"{finding.what}; {finding.advice}." for finding in of_balance(pool))
     return Servers(
         version=equipoise.__version__,
         servers=servers,
         waiting_rounds=waiting_rounds(services),
-        store=seen(services.store.health()),
+        store=store_seen(services.store.health()),
         jobs=services.scheduler.status(),
         configuration=services.reloads.status(),
         game_servers=tuple(game_servers.values()),
-        remarks=(
-            *(
-                remark
-                for server in servers
-                if (peer := game_servers.get(server.server)) is not None
-                for remark in remarks(server, peer)
-            ),
-            *(
-                f"{found.about}: {found.what}; {found.advice}."
-                for server in servers
-                for found in of_refused(
-                    server,
-                    SCRIPTS[services.games[server.server].name],
-                    equipoise.__version__,
-                    services.clock.epoch(),
-                )
-            ),
-            *(f"{found.what}; {found.advice}." for pool in services.pools.values() for found in of_balance(pool)),
-        ),
+        remarks=tuple(sentences),
     )
 
 
-async def show_server(asked: Asked) -> OneServer:
+class OneServer(Ok, frozen=True):
+    """One server and its last decisions."""
+
+    server: ServerStatus
+    """Its status."""
+    decisions: tuple[Decision, ...]
+    """Its last decisions, newest first."""
+
+
+@routes.add("GET", "/v1/admin/servers/{server}", "A server", READERS, reply=OneServer)
+async def show_server(request: Request) -> OneServer:
     """The status of a server, and its last decisions."""
-    host = asked.services.host(asked.path["server"])
+    host = request.services.host(request.path["server"])
     await host.write_down()
-    last = await asked.services.store.decisions(host.server, LAST)
-    return OneServer(server=_status(asked.services, host), decisions=tuple(last))
+    last = await request.services.store.decisions(host.server, LAST)
+    return OneServer(server=_status(request.services, host), decisions=tuple(last))
 
 
 def _status(services: Services, host: Host) -> ServerStatus:
@@ -80,35 +110,114 @@ def _status(services: Services, host: Host) -> ServerStatus:
     return replace(status, sides=services.sides(host.server) or status.sides)
 
 
-async def command(asked: Asked) -> CommandDone:
+class Command(Ask, frozen=True):
+    """Options of an admin's command to a server."""
+
+    dry_run: bool = False
+    """Only say what would be done."""
+    when: Literal["now", "next"] = "now"
+    """For `scramble` alone: at once where the mode allows it, or at the next round start."""
+
+
+class Line(msgspec.Struct, frozen=True):
+    """A line that answers a command, as a phrase and in English."""
+
+    phrase: str
+    """The key of the text in the translation files."""
+    args: tuple[str, ...]
+    """One that is a text itself is in English."""
+    english: str
+    """The text in English."""
+
+
+class PlayerMoved(msgspec.Struct, frozen=True):
+    """A player who would change place."""
+
+    id: PlayerId
+    name: str | None
+    """Their last known name."""
+    side: str
+    """The side they would go to, in the game's words; `none`: the bench."""
+
+
+class Proposed(msgspec.Struct, frozen=True):
+    """The split that a dry run of a scramble found."""
+
+    a: tuple[PlayerId, ...]
+    """Players on side A: RED, Marines."""
+    b: tuple[PlayerId, ...]
+    """Players on side B: BLU, Aliens."""
+    bench: tuple[PlayerId, ...]
+    """Players who sit out."""
+    before: float | None
+    """Win probability of side A with the present sides; null while one is empty."""
+    after: float | None
+    """Win probability of side A after it."""
+    before_outlook: Outlook | None
+    """`before`, and how sure it is."""
+    after_outlook: Outlook | None
+    """`after`, and how sure it is."""
+    spread_before: tuple[float, float] | None
+    """Standard deviations of the skills on A and on B with the present sides, in points; null while one is empty."""
+    spread_after: tuple[float, float] | None
+    """The same after it."""
+    moves: tuple[PlayerMoved, ...]
+    """Who changes sides."""
+    sides: tuple[str, str]
+    """The game's words for sides A and B."""
+
+
+class CommandDone(Ok, frozen=True):
+    """The result of a command."""
+
+    lines: tuple[Line, ...]
+    """Lines of the answer."""
+    proposal: Proposed | None
+    """The result of a dry run; null for an order that was given."""
+
+
+@routes.add(
+    "POST",
+    "/v1/admin/servers/{server}/{action:scramble|balance|cancel|on|off}",
+    "Order something",
+    ADMINS,
+    body=Command,
+    reply=CommandDone,
+    body_example={"dry_run": True},
+    reply_example={
+        "ok": True,
+        "lines": [],
+        "proposal": {
+            "a": ["76561197960265730"],
+            "b": ["76561197960265729"],
+            "bench": [],
+            "before": 0.61,
+            "after": 0.51,
+            "before_outlook": {"chance": 0.61, "low": 0.42, "high": 0.79, "unevenness": 0.14},
+            "after_outlook": {"chance": 0.51, "low": 0.44, "high": 0.58, "unevenness": 0.04},
+            "spread_before": [120.0, 80.0],
+            "spread_after": [95.0, 101.0],
+            "moves": [{"id": "76561197960265729", "name": "Ann", "side": "blu"}],
+            "sides": ["red", "blu"],
+        },
+    },
+)
+async def command(request: Request) -> CommandDone:
     """Give a server's host a command; 409 with the host's answer when it is refused."""
-    services, body = asked.services, asked.body
-    host = services.host(asked.path["server"])
-    words = _words(asked.path["action"], body)
+    services, action, body = request.services, request.path["action"], request.body
+    host = services.host(request.path["server"])
+    words = {"scramble": ("scramble", body.when), "cancel": ("scramble", "cancel")}.get(action, (action,))
     if not body.dry_run:
         status = host.status()
         before = f"{'on' if status.enabled else 'off'}, pending: {status.pending or 'nothing'}"
-        entry = Audit(services.clock.epoch(), asked.caller.who, "command", host.server, before, " ".join(words))
+        entry = Audit(services.clock.epoch(), request.caller.who, "command", host.server, before, " ".join(words))
         await services.store.audit(entry)
-    answer = await host.command(words, asked.caller.who, dry=body.dry_run)
+    answer = await host.command(words, request.caller.who, dry=body.dry_run)
     if not answer.ok:
         raise refused("refused", " ".join(line.english for line in answer.lines))
-    return await _done(answer, host, services.games[host.server])
-
-
-def _words(action: str, body: Command) -> tuple[str, ...]:
-    if action == "scramble":
-        return ("scramble", body.when)
-    return ("scramble", "cancel") if action == "cancel" else (action,)
-
-
-async def _done(answer: CommandAnswer, host: Host, game: Game) -> CommandDone:
-    lines = tuple(_line(line) for line in answer.lines)
-    if answer.proposal is None:
-        return CommandDone(lines=lines, proposal=None)
-    return CommandDone(
-        lines=lines, proposal=await _proposed(answer.proposal, host.pool, game, host.rules.sides or game.sides)
-    )
+    game = services.games[host.server]
+    proposal = None if answer.proposal is None else await _proposed(answer.proposal, host, game)
+    return CommandDone(lines=tuple(_line(line) for line in answer.lines), proposal=proposal)
 
 
 def _line(text: Text) -> Line:
@@ -116,12 +225,8 @@ def _line(text: Text) -> Line:
     return Line(text.phrase.key, tuple(args), text.english)
 
 
-async def _proposed(proposal: Proposal, pool: Pool, game: Game, sides: tuple[str, str]) -> Proposed:
-    names = await names_of(pool, (id for id, _ in proposal.moves))
-
-    def moved(id: PlayerId, side: Side | None) -> PlayerMoved:
-        return PlayerMoved(id, names.get(id), game.word(side))
-
+async def _proposed(proposal: Proposal, host: Host, game: Game) -> Proposed:
+    names = await names_of(host.pool, (player for player, _ in proposal.moves))
     return Proposed(
         a=proposal.split["a"],
         b=proposal.split["b"],
@@ -132,6 +237,46 @@ async def _proposed(proposal: Proposal, pool: Pool, game: Game, sides: tuple[str
         after_outlook=proposal.after,
         spread_before=proposal.spread_before,
         spread_after=proposal.spread_after,
-        moves=tuple(moved(id, side) for id, side in proposal.moves),
-        sides=sides,
+        moves=tuple(PlayerMoved(player, names.get(player), game.word(side)) for player, side in proposal.moves),
+        sides=host.rules.sides or game.sides,
     )
+
+
+class ConsoleCommand(Ask, frozen=True):
+    """One command for a game server's console."""
+
+    command: Annotated[str, Meta(min_length=1, max_length=LONGEST_COMMAND)]
+    """Without `;`, quotes and control characters; where it takes a player, these are named by `#userid` or SteamID."""
+
+
+class ConsoleOutput(Ok, frozen=True):
+    """The game server's answer."""
+
+    output: str
+    """Characters that do something to a terminal are shown as their numbers."""
+
+
+@routes.add(
+    "POST",
+    "/v1/admin/servers/{server}/rcon",
+    "A command to the game server's console",
+    ADMINS,
+    body=ConsoleCommand,
+    reply=ConsoleOutput,
+    body_example={"command": "status"},
+)
+async def send_command(request: Request) -> ConsoleOutput:
+    """Send a command by RCON. It is in the audit before it is sent. 409: no RCON; 502: the game server failed."""
+    services = request.services
+    host = services.host(request.path["server"])
+    if services.game_servers.status(host.server).rcon.state == "off":
+        raise refused("rcon", f"[server.{host.server}] has no `rcon` in the configuration")
+    await host.write_down()  # names of those who have just come, too
+    names = await names_of(host.pool, (entry.id for entry in host.session.state.roster.entries))
+    text = check_command(request.body.command, names.values())
+    await services.store.audit(Audit(services.clock.epoch(), request.caller.who, "rcon", host.server, "", text))
+    try:
+        output = await services.game_servers.execute(host.server, text)
+    except PeerError as error:
+        raise ScriptError("game_server", f"RCON of {host.server}: {error}", status=502) from None
+    return ConsoleOutput(output=await asyncio.to_thread(defused, output))

@@ -42,17 +42,27 @@ class Hello(ScriptEvent, frozen=True, tag="hello", kw_only=True):
     """A script introduces itself; `plugin` goes beside the event, `slots` is for later use."""
 
     plugin: Word
+    """The script's version."""
     game: GameName
+    """Which game it is."""
     map: MapName
+    """The map's name."""
     session: Word
+    """Names one map on one server."""
     phase: core.Phase
+    """The phase of the round."""
     slots: Count = field(default_factory=Count)
+    """Places for players on the server."""
     waiting: bool = False
     """Waiting For Players is on."""
     late: bool = False
+    """The script was loaded in the middle of a map."""
     due: bool = False
+    """Waiting For Players ended while the daemon did not answer, and its scramble was not carried out."""
     inactive_reason: InactiveReason = ""
+    """Why the script gives no orders on this map, by the game's own rules; empty: it does."""
     facts: Facts = field(default_factory=Facts)
+    """Facts of the map's rules, as the script knows them."""
 
     def fact(self, here: Here) -> core.Hello:
         return core.Hello(
@@ -74,9 +84,11 @@ class RosterSeen(ScriptEvent, frozen=True, tag="roster", kw_only=True):
     players: Players
     """Every connected client."""
     ends_in: Seconds | None = None
+    """Seconds to a known end of the round."""
     moves: Literal["yes", "no"] = "yes"
     """Whether players may be moved in the running round now."""
     moves_reason: Word | None = None
+    """Why players may not be moved now: a word of docs/protocol.md."""
 
     def fact(self, here: Here) -> core.RosterSeen:
         no_moves = str(self.moves_reason or "no") if self.moves == "no" else ""
@@ -88,6 +100,7 @@ class PlayerJoined(ScriptEvent, frozen=True, tag="player_joined", kw_only=True):
 
     id: Player
     name: Line = field(default_factory=Line)
+    """The name that the player uses."""
 
     def fact(self, here: Here) -> core.PlayerJoined:
         return core.PlayerJoined(self.time(here), player_id(self.id))
@@ -109,8 +122,11 @@ class SideChanged(ScriptEvent, frozen=True, tag="side_changed", kw_only=True):
     side: OnSide
     """Where they are."""
     waiting: bool = False
+    """Wants to play but has no side."""
     ready: bool = True
+    """The player has chosen a class, or the script keeps a choice for them."""
     held: Word | None = None
+    """Why nobody may move the player: a word of docs/protocol.md."""
 
     def fact(self, here: Here) -> core.SideChanged:
         id, side = player_id(self.id), SIDES.get(self.side)
@@ -178,6 +194,7 @@ class ScrambledAlone(ScriptEvent, frozen=True, tag="scrambled_alone", kw_only=Tr
     blu: Ids
     """Who went to side B."""
     bench: Ids = ()
+    """Players who sit out."""
 
     def fact(self, here: Here) -> core.ScrambledAlone:
         parts = {"red": self.red, "blu": self.blu, "bench": self.bench}
@@ -191,6 +208,7 @@ class OrderDone(ScriptEvent, frozen=True, tag="order_done", kw_only=True):
 
     order: Word
     stayed: Stayed = ()
+    """Players whom the order names and who could not be moved."""
 
     def fact(self, here: Here) -> core.OrderDone:
         return core.OrderDone(self.time(here), OrderId(str(self.order)), stayed(self.stayed, here))
@@ -203,6 +221,7 @@ class OrderFailed(ScriptEvent, frozen=True, tag="order_failed", kw_only=True):
     reason: Word
     """A short word of docs/protocol.md."""
     stayed: Stayed = ()
+    """Players whom the order names and who could not be moved."""
 
     def fact(self, here: Here) -> core.OrderFailed:
         order = OrderId(str(self.order))
@@ -214,7 +233,9 @@ class VoteEnded(ScriptEvent, frozen=True, tag="vote_ended", kw_only=True):
 
     order: Word
     yes: Count
+    """Votes for it."""
     no: Count
+    """Votes against it."""
 
     def fact(self, here: Here) -> core.VoteEnded:
         return core.VoteEnded(self.time(here), OrderId(str(self.order)), int(self.yes), int(self.no))
@@ -224,8 +245,11 @@ class Commanded(ScriptEvent, frozen=True, tag="command", kw_only=True):
     """A player, or the server's console if `by` is empty, typed a command."""
 
     words: Annotated[tuple[Line, ...], Meta(min_length=1, max_length=16)]
+    """The command and its arguments."""
     by: Caller
+    """The player who typed it; empty for the server's console."""
     admin: bool = False
+    """The script vouches that this player is an admin."""
 
     def fact(self, here: Here) -> core.Commanded:
         words = tuple(str(word) for word in self.words)
@@ -265,10 +289,15 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     """Events of one script in order, with the number of the batch within the boot."""
 
     v: Version
+    """Version of the protocol."""
     server: Word
     boot: Count
+    """Names one start of the script: a number that no other start ever had."""
     seq: Ordinal
+    """Number of the batch within the boot."""
     at: Seconds
     """When it was made, in seconds of the script's monotonic clock."""
     dropped: Count = field(default_factory=Count)
+    """Finished rounds that fell out of the script's full ring since the last answered batch."""
     events: Annotated[tuple[AnyEvent, ...], Meta(max_length=MOST_EVENTS)]
+    """The events, in order."""

@@ -23,7 +23,9 @@ class Facts(msgspec.Struct, frozen=True):
     game_type: Count = field(default_factory=Count)
     """`m_nGameType`."""
     koth: bool = False
+    """TF2: `m_bPlayingKoth`."""
     multiple_trains: bool = False
+    """TF2: `m_bMultipleTrains`."""
     attack_defend: bool = False
     """Control points: RED owns all of them at the start, or the map switches teams on a win."""
     mode: ModeName = "other"

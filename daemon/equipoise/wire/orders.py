@@ -22,7 +22,9 @@ class Text(msgspec.Struct, frozen=True):
     """
 
     phrase: str
+    """The key of the text in the translation files."""
     args: tuple[str | Text, ...]
+    """Arguments of the phrase, in order; `@<id>` is shown as that player's name."""
 
 
 class Order(msgspec.Struct, frozen=True, tag_field="kind"):
@@ -34,12 +36,15 @@ class Assign(Order, frozen=True, tag="assign"):
 
     order: str
     reason: Text
+    """Why, as a text for players."""
     red: tuple[str, ...]
     """Who goes to side A."""
     blu: tuple[str, ...]
     """Who goes to side B."""
     bench: tuple[str, ...]
+    """Players who sit out."""
     moment: Literal["freeze", "now"]
+    """`freeze`: only before the round goes live; `now`: at once."""
     purpose: Literal["duel", "scramble", "equal_sides", "too_uneven", "shuffle"]
     """Of a scramble or shuffle all players read the reason when it is done; of the others, only those who are moved."""
 
@@ -49,10 +54,12 @@ class Move(Order, frozen=True, tag="move"):
 
     order: str
     reason: Text
+    """Why, as a text for players."""
     id: str
     side: str
     """Where they go."""
     deadline: float
+    """Seconds after which the player is moved even alive."""
     quiet: float
     """Not in the last so many seconds of a round whose end is known."""
 
@@ -70,6 +77,7 @@ class Place(Order, frozen=True, tag="place"):
     side: str
     """Where they go; `none`: they wait."""
     reason: Text
+    """Why, as a text for players."""
 
 
 class Lock(Order, frozen=True, tag="lock"):
@@ -86,6 +94,7 @@ class Unlock(Order, frozen=True, tag="unlock"):
     """End the locks of these players."""
 
     ids: tuple[str, ...]
+    """The players."""
 
 
 class Vote(Order, frozen=True, tag="vote"):
@@ -100,6 +109,7 @@ class Say(Order, frozen=True, tag="say"):
     """A line for every player."""
 
     text: Text
+    """The text."""
 
 
 class Tell(Order, frozen=True, tag="tell"):
@@ -108,6 +118,7 @@ class Tell(Order, frozen=True, tag="tell"):
     id: str
     """The player; empty: the server's console."""
     lines: tuple[Text, ...]
+    """Texts, in order."""
 
 
 AnyOrder = Assign | Move | Cancel | Place | Lock | Unlock | Vote | Say | Tell
@@ -118,9 +129,11 @@ class PlayerSummary(msgspec.Struct, frozen=True):
 
     id: str
     rating: float
+    """The rating, in points."""
     rounds: int
     """Rated rounds so far."""
     visible: bool
+    """The rating may be shown."""
     deviation: float | UnsetType = UNSET
     """The standard deviation of the skill; where the rating system knows it."""
     skills: dict[str, float] | UnsetType = UNSET
@@ -143,35 +156,50 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     """The answer to a batch, as JSON; `values.Reply` is its content in the core's types."""
 
     ok: Literal[True] = True
+    """Whether the request was accepted."""
     orders: tuple[AnyOrder, ...]
+    """What to do, in order."""
     rounds: Rounds
     """Per round of this batch: `stored`, or `kept` in the daemon's ring."""
     players: tuple[PlayerSummary, ...]
     """Those who joined in this batch or were rated by it."""
     pending: bool
+    """Whether a scramble is due and not carried out yet."""
     reason: Text | None
     """Why a scramble is pending; null when none is."""
     due_if: tuple[str, ...]
+    """Outcomes of the running round that would make a scramble due."""
     cache: Cache | UnsetType = UNSET
+    """Splits to fall back on while the daemon does not answer; only when they changed."""
     want: tuple[Literal["hello", "roster"], ...]
+    """Events that the script sends next."""
     enabled: bool
+    """False while an admin has switched Equipoise off on this server."""
     level: Level
+    """How far to go on this map."""
     level_reason: str
+    """The key of [maps] that matched the map; empty when none did."""
     next: float
+    """Call again after this many seconds at the latest."""
 
 
 class Fault(msgspec.Struct, frozen=True):
     """Why a request was refused."""
 
     code: str
+    """The kind of refusal: a word of docs/protocol.md."""
     message: str
+    """The reason in words, for people."""
     path: str | UnsetType = UNSET
+    """The JSON path of what was refused."""
 
 
 class Refusal(msgspec.Struct, frozen=True):
     """The answer to a refused request."""
 
     error: Fault
+    """Why it was refused."""
     ok: Literal[False] = False
+    """Whether the request was accepted."""
     rounds: Rounds | UnsetType = UNSET
     """What became of the rounds of a stale batch, as in a reply."""

@@ -52,6 +52,7 @@ class ScriptEvent(msgspec.Struct, frozen=True, tag_field="kind", kw_only=True):
     """Base of the kinds of event that scripts post; `kind` is the tag."""
 
     at: Seconds | None = None
+    """When it happened, in seconds of the script's monotonic clock; by default the batch's time."""
 
     def fact(self, here: Here) -> core.ScriptEvent:
         """The core's event. ScriptError where parts of it contradict each other."""
@@ -71,15 +72,23 @@ class PlayerLine(msgspec.Struct, frozen=True):
     waiting: bool = False
     """Wants to play but has no side."""
     alive: bool = True
+    """The player is alive."""
     connected: Seconds = 0.0
+    """Seconds since the player connected."""
     immune: bool = False
+    """An admin who is not moved."""
     carrier: bool = False
+    """The player carries the objective, or commands: they are never moved."""
     commander: bool = False
     """NS2: sits in the command chair."""
     building: bool = False
+    """The player has a sentry or teleporter standing."""
     charge: Fraction = 0.0
+    """Übercharge, 0 to 1."""
     ready: bool = True
+    """The player has chosen a class, or the script keeps a choice for them."""
     held: Word | None = None
+    """Why nobody may move the player: a word of docs/protocol.md."""
 
     def entry(self) -> Entry:
         return Entry(
@@ -116,14 +125,18 @@ class SecondsOn(msgspec.Struct, frozen=True):
     """Seconds that a player spent on each side, named by TF2's colours."""
 
     red: Seconds = 0.0
+    """Seconds on side A: RED, Marines."""
     blu: Seconds = 0.0
+    """Seconds on side B: BLU, Aliens."""
 
 
 class Captures(msgspec.Struct, frozen=True):
     """Captures by each side, summed over the round's stages."""
 
     red: Count = field(default_factory=Count)
+    """Captures of side A: RED, Marines."""
     blu: Count = field(default_factory=Count)
+    """Captures of side B: BLU, Aliens."""
 
 
 class SpanLine(msgspec.Struct, frozen=True, rename={"start": "from", "end": "to"}):
@@ -146,14 +159,23 @@ class ClassSeconds(msgspec.Struct, frozen=True):
     """Seconds that a player spent as each class of TF2."""
 
     scout: Seconds = 0.0
+    """Seconds as this class."""
     soldier: Seconds = 0.0
+    """Seconds as this class."""
     pyro: Seconds = 0.0
+    """Seconds as this class."""
     demoman: Seconds = 0.0
+    """Seconds as this class."""
     heavy: Seconds = 0.0
+    """Seconds as this class."""
     engineer: Seconds = 0.0
+    """Seconds as this class."""
     medic: Seconds = 0.0
+    """Seconds as this class."""
     sniper: Seconds = 0.0
+    """Seconds as this class."""
     spy: Seconds = 0.0
+    """Seconds as this class."""
 
     def played(self) -> dict[str, float]:
         """By class, without those that were not played."""
@@ -164,13 +186,17 @@ class CountsLine(msgspec.Struct, frozen=True):
     """What a player did in this round alone, as the game counted it."""
 
     kills: Count = field(default_factory=Count)
+    """Kills of other players."""
     deaths: Count = field(default_factory=Count)
+    """Deaths by others, or by the world."""
     assists: Count = field(default_factory=Count)
+    """Assists in kills of others."""
     points: Count = field(default_factory=Count)
     """The scoreboard's points."""
     classes: ClassSeconds = field(default_factory=ClassSeconds)
     """How long they played each class, dead or alive."""
     suicides: Count = field(default_factory=Count)
+    """Deaths by their own hand."""
 
     def counts(self) -> Counts:
         done = int(self.kills), int(self.deaths), int(self.assists), int(self.points)
@@ -196,7 +222,9 @@ class PresenceLine(msgspec.Struct, frozen=True):
     seconds: SecondsOn = field(default_factory=SecondsOn)
     """How long they were on each side."""
     fought: bool = False
+    """The player dealt or took damage, or healed another player."""
     left: bool = False
+    """The player disconnected before the round's end."""
     spans: Annotated[tuple[SpanLine, ...], Meta(max_length=MOST_SPANS)] = ()
     """NS2: when, where and in which role they played; then `seconds` is not read."""
     counts: CountsLine | None = None
@@ -235,6 +263,7 @@ class StayedLine(msgspec.Struct, frozen=True):
 
     id: Player
     held: Word
+    """Why nobody may move the player: a word of docs/protocol.md."""
 
 
 Stayed = Annotated[tuple[StayedLine, ...], Meta(max_length=MOST_PLAYERS)]

@@ -30,21 +30,29 @@ class RoundEnded(ScriptEvent, frozen=True, tag="round_ended", kw_only=True):
 
     round: Word
     session: Word
+    """Names one map on one server."""
     map: MapName
+    """The map's name."""
     game: GameName
+    """Which game it is."""
     facts: Facts = field(default_factory=Facts)
+    """Facts of the map's rules, as the script knows them."""
     started_at: Seconds
+    """When the round went live, in seconds since the epoch."""
     seconds: Seconds
     """From live to the end."""
     winner: OnSide
     """The side that won; `none`: a stalemate."""
     captures: Captures = field(default_factory=Captures)
+    """Captures of each side, over all stages."""
     partial: bool = False
+    """The script did not see the round go live."""
     waiting: bool = False
     """It was played inside Waiting For Players."""
     cheats: bool = False
     """They were on at some time while it was played."""
     lineup: Annotated[tuple[LineupLine, ...], Meta(max_length=MOST_PLAYERS)]
+    """Who stood on the sides when the round went live."""
     players: Annotated[tuple[PresenceLine, ...], Meta(max_length=MOST_PLAYERS)]
     """Every human who was on a side at any time; in NS2 every bot too."""
     squads: Annotated[tuple[Ids, ...], Meta(max_length=MOST_PLAYERS)] = ()

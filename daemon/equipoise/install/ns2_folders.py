@@ -1,7 +1,8 @@
-"""An NS2 server's config directory, which its mods call `config://`: the settings of the mod Equipoise stand there.
+"""The folders of an NS2 server: its config directory, and that of the mod, to publish it or to mount it in trials.
 
-The server names it by `-config_path`. The game writes `ServerConfig.json` there at its first start. The mod's own
-folder is no place for a secret: every client downloads it.
+The mods of a server call its config directory `config://`: the settings of the mod Equipoise stand there. The server
+names it by `-config_path`. The game writes `ServerConfig.json` there at its first start. The mod's own folder, which
+the Launch Pad publishes, is no place for a secret: every client downloads it. In trials `-game` mounts its `output/`.
 """
 
 from __future__ import annotations
@@ -12,9 +13,15 @@ from pathlib import Path
 
 from equipoise.errors import ConfigError
 from equipoise.files import read_small
+from equipoise.install import assets
 from equipoise.install.changes import Changes, advice, as_owner
 
 CONFIG = "Equipoise.json"
+OUTPUT = Path("output")
+"""The part that is published. All code below it is the mod's: files of an older version are removed."""
+ENTRY = OUTPUT / "lua/entry/Equipoise.entry"
+SETTINGS = Path("mod.settings")
+"""The Launch Pad writes into it which item of the Workshop this is: it stays as it is."""
 _SIGNS = "ServerConfig.json", "MapCycle.json"
 _LARGEST = 1 << 20
 """Bytes of a file that is read."""
@@ -29,11 +36,11 @@ class ConfigDirectory:
 
     @property
     def file(self) -> Path:
-        """Where the mod's settings are."""
+        """The file of the mod's settings."""
         return self.path / CONFIG
 
     def configure(self, **settings: str) -> Changes:
-        """The changes with these settings; others that stand there stay."""
+        """Return the changes with these settings; others that stand there stay."""
         changes = Changes(self.path)
         text = json.dumps(self.settings | settings, indent=4, ensure_ascii=False)
         changes.write(self.file, f"{text}\n".encode(), 0o600)
@@ -45,13 +52,15 @@ def read_directory(path: Path, name: str) -> ConfigDirectory:
     path = path.expanduser().absolute()
     try:
         with as_owner(path):
-            found = ConfigDirectory(path, _settings(path))
+            directory = ConfigDirectory(path, _settings(path))
     except OSError as error:
         raise ConfigError(f"{error.strerror}{advice(error, path)}", file=error.filename or path) from None
-    other = found.settings.get("server")
+    other = directory.settings.get("server")
     if other and other != name:
-        raise ConfigError(f"this config directory belongs to the server {other}: each needs its own", file=found.file)
-    return found
+        raise ConfigError(
+            f"this config directory belongs to the server {other}: each needs its own", file=directory.file
+        )
+    return directory
 
 
 def _settings(path: Path) -> dict[str, object]:
@@ -74,3 +83,23 @@ def _settings(path: Path) -> dict[str, object]:
     if not isinstance(settings, dict):
         raise ConfigError("this is no JSON object, and is left as it is", file=path / CONFIG)
     return settings
+
+
+def write_mod(path: Path) -> Changes:
+    """Return the changes that write this version's mod there; ConfigError where the folder holds something else."""
+    path = path.expanduser().absolute()
+    mod = assets.mod()
+    try:
+        with as_owner(path):
+            if path.exists() and any(path.iterdir()) and not (path / ENTRY).is_file():
+                raise ConfigError(f"this folder is not empty, and not that of the mod: it has no {ENTRY}", file=path)
+            old = [file for file in (path / OUTPUT / "lua").rglob("*") if file.is_file()]
+    except OSError as error:
+        raise ConfigError(f"{error.strerror}{advice(error, path)}", file=error.filename or path) from None
+    changes = Changes(path)
+    for file in old:
+        changes.remove(file)
+    for place, data in mod.items():
+        if not (Path(place) == SETTINGS and (path / SETTINGS).exists()):
+            changes.write(path / place, data)
+    return changes

@@ -1,4 +1,4 @@
-"""The aiohttp application: every request passes the guards in order, every answer is JSON with `ok`."""
+"""A request from its arrival to its answer: it passes the guards in order, and every answer is JSON with `ok`."""
 
 from __future__ import annotations
 
@@ -17,17 +17,15 @@ from equipoise.core.model import ServerId
 from equipoise.errors import ScriptError, SpillError, StoreError
 from equipoise.service.host import Host
 from equipoise.web import guards
-from equipoise.web.answers import Answered, Streamed
-from equipoise.web.callers import Caller
+from equipoise.web.answers import Answer, Stream
 from equipoise.web.connections import connection_of, drain
-from equipoise.web.openapi import plain_path
+from equipoise.web.guards import Caller
+from equipoise.web.openapi import TABLE
 from equipoise.web.refusals import BODY, CALLER, EVENTS, HEAD_BYTES
-from equipoise.web.routes import Asked, Route
-from equipoise.web.services import Services
-from equipoise.web.table import TABLE
+from equipoise.web.routes import Request, Route, Services
 from equipoise.wire import decode_as, split_form, unquoted
 
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+Respond = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 _HTTP_CODES: Mapping[int, str] = {404: "not_found", 405: "method", 413: "size"}
 
@@ -35,7 +33,10 @@ log = logging.getLogger(__name__)
 
 
 def application(current: Callable[[], Services]) -> web.Application:
-    """All routes of the table behind their checks. Each request is answered by the services of its beginning."""
+    """Return all routes of the table behind their checks.
+
+    Each request is answered by the services that are current at its beginning.
+    """
     app = web.Application(middlewares=[_answer_everything(current)])
     for route in TABLE:
         app.router.add_route(route.method, route.path, _guarded(route, current))
@@ -50,7 +51,7 @@ def _answer_everything(current: Callable[[], Services]) -> Middleware:
     """
 
     @web.middleware
-    async def answer(request: web.Request, handler: Handler) -> web.StreamResponse:
+    async def answer(request: web.Request, handler: Respond) -> web.StreamResponse:
         connection, services = connection_of(request), current()
         connection.begin_request()
         try:
@@ -106,7 +107,10 @@ async def _refuse(services: Services, request: web.Request, raised: Exception) -
 
 
 def _host(services: Services, request: web.Request) -> Host | None:
-    """The server whose script sent a refused request; secrets in headers count for requests refused before them too."""
+    """Return the server whose script sent a refused request.
+
+    Secrets in headers count for requests that were refused before their check, too.
+    """
     caller = request.get(CALLER)
     if caller is None:
         with suppress(ScriptError):
@@ -115,39 +119,38 @@ def _host(services: Services, request: web.Request) -> Host | None:
     return services.hosts.get(ServerId(caller.name)) if caller is not None and caller.role == "script" else None
 
 
-def _guarded(route: Route, current: Callable[[], Services]) -> Handler:
-    """The route's handler behind its checks, in their order."""
-    seconds = current().metrics.seconds.labels(f"{route.method} {plain_path(route)}")
+def _guarded(route: Route, current: Callable[[], Services]) -> Respond:
+    """Put the route's handler behind its checks, in their order."""
+    seconds = current().metrics.seconds.labels(f"{route.method} {route.plain_path}")
 
-    async def handle(request: web.Request) -> web.StreamResponse:
+    async def respond(request: web.Request) -> web.StreamResponse:
         start, services = time.perf_counter(), current()
-        asked = await _checked(route, services, request)
-        answer = await route.answer(asked)
-        if isinstance(answer, Streamed):
-            return await answer.sent(request)
-        answered = answer if isinstance(answer, Answered) else Answered(msgspec.json.encode(answer))
-        if answered.refusal is not None:
-            services.metrics.refused.labels(answered.refusal).inc()
+        reply = await route.handler(await _checked(route, services, request))
+        if isinstance(reply, Stream):
+            return await reply.send(request)
+        answer = reply if isinstance(reply, Answer) else Answer(msgspec.json.encode(reply))
+        if answer.refusal is not None:
+            services.metrics.refused.labels(answer.refusal).inc()
         seconds.observe(time.perf_counter() - start)
-        return answered.response()
+        return answer.response()
 
-    return handle
+    return respond
 
 
-async def _checked(route: Route, services: Services, request: web.Request) -> Asked:
-    """The request, or the ScriptError of the first check that it fails."""
+async def _checked(route: Route, services: Services, request: web.Request) -> Request:
+    """Return the request; ScriptError of the first check that it fails."""
     if route.body is not None:
         guards.check_content_type(request, form=route.form)
     guards.check_size(request)
     form = route.form and request.content_type == guards.FORM
     if form:
-        secret, quoted = split_form(await _read(request), request.charset or "utf-8")
+        secret, text = split_form(await _read(request), request.charset or "utf-8")
         caller = _caller(route, services, request, secret)
-        body = unquoted(quoted)
+        body = unquoted(text)
     else:
         caller = _caller(route, services, request, guards.bearer(request))
         body = await _read(request)
-    return Asked(
+    return Request(
         services=services,
         caller=caller,
         body=None if route.body is None else decode_as(body, route.body),
@@ -168,9 +171,14 @@ def _caller(route: Route, services: Services, request: web.Request, secret: str 
 
 
 async def _read(request: web.Request) -> bytes:
+    # Not `request.read`: it would hold the body for as long as the request is in work.
+    body = bytearray()
     try:
         async with asyncio.timeout(guards.BODY_SECONDS):
-            body = await _read_whole(request)
+            while part := await request.content.readany():
+                body += part
+                if len(body) > guards.LIMIT:
+                    raise guards.too_large()
     except TimeoutError:
         request[BODY] = b""  # the rest is not waited for
         raise guards.too_slow() from None
@@ -178,17 +186,7 @@ async def _read(request: web.Request) -> bytes:
         # It holds the body, and the body's reader holds it: 256 KB until the next collection.
         error.__traceback__ = None
         raise ScriptError("payload", "the connection was closed in the middle of the body", status=400) from None
-    request[BODY] = body[:HEAD_BYTES]
-    return body
-
-
-async def _read_whole(request: web.Request) -> bytes:
-    # Not `request.read`: it would hold the body for as long as the request is in work.
-    body = bytearray()
-    while part := await request.content.readany():
-        body += part
-        if len(body) > guards.LIMIT:
-            raise guards.too_large()
+    request[BODY] = bytes(body[:HEAD_BYTES])
     return bytes(body)
 
 

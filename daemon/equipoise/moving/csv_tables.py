@@ -27,7 +27,7 @@ class Row:
 
 
 def refuse_packed(data: bytes) -> None:
-    """FileError for a file that has to be unpacked or written anew first; its first bytes suffice."""
+    """Raise FileError for a file that has to be unpacked or written anew first; its first bytes suffice."""
     if data.startswith(_COMPRESSED):
         raise FileError("the file is packed: unpack it first")
     if data.startswith(_UTF16):
@@ -35,7 +35,7 @@ def refuse_packed(data: bytes) -> None:
 
 
 def header(data: bytes) -> tuple[str, list[str]]:
-    """The delimiter of a table and the names of its columns, in small letters; the delimiter is what is there most."""
+    """Return the delimiter of a table, the one that is there most, and the names of its columns, in small letters."""
     text = next(iter(data.decode("utf-8-sig", "replace").splitlines()), "")
     delimiter = max(DELIMITERS, key=text.count)
     try:
@@ -46,7 +46,7 @@ def header(data: bytes) -> tuple[str, list[str]]:
 
 
 def rows(data: bytes, needed: Collection[str], optional: Collection[str] | None = None) -> Iterator[Row]:
-    """Every row; FileError names the line. Without `optional`, the table may have any other columns."""
+    """Yield every row; FileError names the line. Without `optional`, the table may have any other columns."""
     refuse_packed(data)
     try:
         text = data.decode("utf-8-sig")
@@ -55,19 +55,19 @@ def rows(data: bytes, needed: Collection[str], optional: Collection[str] | None 
     delimiter, names = header(data[:LONGEST_HEADER])
     _check_header(names, needed, optional)
     table = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    numbered = _numbered(table)
-    next(numbered, None)
-    for line, cells in numbered:
+    lines = _numbered(table)
+    next(lines, None)
+    for line, cells in lines:
         if not any(cells):
             continue
         if len(cells) != len(names):
             raise FileError(f"{len(cells)} cells, where the header has {len(names)}", line=line)
-        named = {name: cell.strip() for name, cell in zip(names, cells, strict=True)}
-        yield Row(line, named, comma=delimiter != ",")
+        values = {name: cell.strip() for name, cell in zip(names, cells, strict=True)}
+        yield Row(line, values, comma=delimiter != ",")
 
 
 def _numbered(table: Iterable[list[str]]) -> Iterator[tuple[int, list[str]]]:
-    """Rows with the numbers of the lines on which they begin."""
+    """Yield rows with the numbers of the lines on which they begin."""
     reader = iter(table)
     while True:
         line = getattr(reader, "line_num", 0) + 1
@@ -81,9 +81,9 @@ def _numbered(table: Iterable[list[str]]) -> Iterator[tuple[int, list[str]]]:
 
 
 def _check_header(names: list[str], needed: Collection[str], optional: Collection[str] | None) -> None:
-    if missing := [name for name in needed if name not in names]:
-        wanted = ",".join((*needed, *(f"[{name}]" for name in optional or ())))
-        raise FileError(f"the first line must name the columns ({wanted}); {missing[0]} is missing", line=1)
+    if gaps := [name for name in needed if name not in names]:
+        columns = ",".join((*needed, *(f"[{name}]" for name in optional or ())))
+        raise FileError(f"the first line must name the columns ({columns}); {gaps[0]} is missing", line=1)
     if twice := [name for name in needed if names.count(name) > 1]:
         raise FileError(f"the column {twice[0]} is there twice", line=1)
     if optional is not None and (unknown := [name for name in names if name not in (*needed, *optional)]):

@@ -1,0 +1,208 @@
+"""The daemon itself: whether it stores rounds, its metrics, what is wrong with it and with the game servers, and its
+configuration read again.
+
+GET /healthz, GET /metrics, GET /v1/admin/doctor, POST /v1/admin/reload.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from contextlib import suppress
+
+import msgspec
+
+import equipoise
+from equipoise.core.model import ServerId
+from equipoise.core.rules import MATCH_HUMANS
+from equipoise.errors import ConfigError, PeerError, StoreError
+from equipoise.game.port import GameServers, Inspection
+from equipoise.service import diagnosis, metrics
+from equipoise.service.diagnosis import Finding
+from equipoise.service.host import Host
+from equipoise.service.team_sizes import ROUNDS, team_sizes
+from equipoise.store.upkeep import StoreHealth, StoreState
+from equipoise.web.answers import Answer, Ok
+from equipoise.web.routes import ADMINS, READERS, Ask, Request, Routes, Services, refused
+from equipoise.wire.orders import Fault, Refusal
+
+LASTING_SECONDS = 60.0
+"""A store that is locked or full for so long needs a person."""
+INSPECTION_SECONDS = 7.0
+"""For one game server. Commands wait 10 s for the daemon."""
+
+routes = Routes()
+
+
+class StoreSeen(msgspec.Struct, frozen=True):
+    """Whether the store takes rounds."""
+
+    state: StoreState
+    """Whether the store takes what is written."""
+    since: float | None
+    """When it stopped to take them, in seconds since the epoch."""
+    advice: str
+    """Advice for the operator."""
+
+
+class Health(Ok, frozen=True):
+    """The daemon works."""
+
+    version: str
+    """The daemon's version."""
+    waiting_rounds: int
+    """Finished rounds that the store has not taken yet."""
+    store: StoreSeen
+    """Whether the store is well."""
+
+
+class Unhealthy(Refusal, frozen=True, kw_only=True):
+    """The daemon answers, but stores no rounds: a refusal that says the rest too."""
+
+    version: str
+    waiting_rounds: int
+    store: StoreSeen
+
+
+@routes.add(
+    "GET",
+    "/healthz",
+    "Does the daemon store rounds",
+    frozenset(),
+    reply=Health,
+    reply_example={
+        "ok": True,
+        "version": "0.1.0",
+        "waiting_rounds": 0,
+        "store": {"state": "ok", "since": None, "advice": ""},
+    },
+)
+async def show_health(request: Request) -> Health | Answer:
+    """200 while rounds are stored or the store's trouble is short; 503, which monitoring sees, when it is not.
+
+    It needs no credentials, so it names no path and no server.
+    """
+    health, count = request.services.store.health(), waiting_rounds(request.services)
+    store = store_seen(health)
+    recent = health.began is None or time.monotonic() - health.began < LASTING_SECONDS
+    if health.state != "damaged" and recent:
+        return Health(version=equipoise.__version__, waiting_rounds=count, store=store)
+    fault = Fault("store", f"the store is {health.state}: {health.advice}")
+    refusal = Unhealthy(fault, version=equipoise.__version__, waiting_rounds=count, store=store)
+    return Answer(msgspec.json.encode(refusal), 503)
+
+
+def store_seen(health: StoreHealth) -> StoreSeen:
+    """Return the store's health as operators see it."""
+    return StoreSeen(health.state, health.since, health.advice)
+
+
+def waiting_rounds(services: Services) -> int:
+    """Return the number of rounds of all pools that wait for the store."""
+    return sum(pool.ring_depth for pool in services.pools.values())
+
+
+@routes.add("GET", "/metrics", "Prometheus metrics", READERS, media_type="text/plain")
+async def measures(request: Request) -> Answer:
+    """The metrics in Prometheus' text format."""
+    return Answer(request.services.metrics.text(), content_type=metrics.CONTENT_TYPE)
+
+
+class Findings(Ok, frozen=True):
+    """Faults, and what else is worth knowing; none: all is well."""
+
+    version: str
+    """The daemon's."""
+    uid: int
+    """The user that the daemon runs as."""
+    pid: int
+    """The daemon's process."""
+    findings: tuple[Finding, ...]
+    """Faults, and what else is worth knowing."""
+
+
+@routes.add("GET", "/v1/admin/doctor", "What is wrong, and what to do", ADMINS, reply=Findings)
+async def show_findings(request: Request) -> Findings:
+    """Look at everything now: game servers are asked by RCON and A2S, all at the same time."""
+    services, epoch = request.services, request.services.clock.epoch()
+    health, jobs = services.store.health(), services.scheduler.status()
+    findings = [
+        *diagnosis.of_daemon(health, services.pools.values(), jobs, epoch),
+        *await _of_parameters(services),
+        *diagnosis.of_tries(services.refusals.tried(), services.hosts),
+    ]
+    inspections = [
+        _of_server(host, services.game_servers, diagnosis.SCRIPTS[services.games[name].name], epoch)
+        for name, host in services.hosts.items()
+    ]
+    for server in await asyncio.gather(*inspections):
+        findings += server
+    return Findings(version=equipoise.__version__, uid=os.getuid(), pid=os.getpid(), findings=tuple(findings))
+
+
+async def _of_parameters(services: Services) -> list[Finding]:
+    findings = list[Finding]()
+    for pool in services.pools.values():
+        with suppress(StoreError):  # said by the store's own finding
+            findings += diagnosis.of_spread(pool.name, await services.spreads.status(pool))
+            gains = await services.store.gained(pool.name, diagnosis.BEST, MATCH_HUMANS)
+            findings += diagnosis.of_gained(pool.name, gains)
+            sizes = team_sizes(pool, await services.store.team_sizes(pool.name, ROUNDS))
+            findings += diagnosis.of_team_sizes(pool.name, sizes)
+    return findings
+
+
+async def _of_server(host: Host, game_servers: GameServers, script: diagnosis.Script, epoch: float) -> list[Finding]:
+    inspection, _ = await asyncio.gather(_inspected(host.server, game_servers), game_servers.ask(host.server))
+    status = host.status()
+    return [
+        *diagnosis.of_server(status, script, equipoise.__version__),
+        *diagnosis.of_refused(status, script, equipoise.__version__, epoch),
+        *diagnosis.of_peer(status, game_servers.status(host.server), inspection, script, equipoise.__version__),
+    ]
+
+
+async def _inspected(server: ServerId, game_servers: GameServers) -> Inspection | None:
+    if game_servers.status(server).rcon.state == "off":
+        return None
+    try:
+        async with asyncio.timeout(INSPECTION_SECONDS):
+            return await game_servers.inspect(server)
+    except (PeerError, TimeoutError):
+        return None  # its status says why
+
+
+class ReloadAsked(Ask, frozen=True):
+    """Options of a reload."""
+
+    dry_run: bool = False
+    """Only say what would change."""
+
+
+class ReloadDone(Ok, frozen=True):
+    """Changes of the configuration, a line for each."""
+
+    changes: tuple[str, ...]
+    """In force from now on."""
+    restart: tuple[str, ...]
+    """In force after the next start of the daemon."""
+
+
+@routes.add(
+    "POST",
+    "/v1/admin/reload",
+    "Read the configuration again",
+    ADMINS,
+    body=ReloadAsked,
+    reply=ReloadDone,
+    body_example={"dry_run": True},
+)
+async def reload(request: Request) -> ReloadDone:
+    """Put the files in force, or say what that would change; 409 with the file, the key and the reason."""
+    body: ReloadAsked = request.body
+    try:
+        outcome = await request.services.reloads.run(request.caller.who, dry=body.dry_run)
+    except ConfigError as error:
+        raise refused("configuration", str(error)) from None
+    return ReloadDone(changes=outcome.changes, restart=outcome.restart)

@@ -1,0 +1,114 @@
+"""The decision log and the audit: GET /v1/admin/decisions, GET /v1/admin/audit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated
+
+from msgspec import Meta
+
+from equipoise.core.model import PlayerId, ServerId
+from equipoise.store.notes import Audit, Decision
+from equipoise.web.answers import Ok
+from equipoise.web.players import names_of, player_id
+from equipoise.web.routes import LARGEST, READERS, Paged, Request, Routes, Services, page
+
+routes = Routes()
+
+
+class Reasons(Paged, frozen=True):
+    """Lines of one server, or of all; about one player, or about all."""
+
+    server: str | None = None
+    player: Annotated[str, Meta(min_length=1, max_length=256)] | None = None
+    """An id in any form, or a name that only one player has."""
+    pool: str | None = None
+    """The pool in which the player's name is looked for, if there are several and no server is named."""
+    after: Annotated[int, Meta(ge=0, le=LARGEST)] = 0
+    """Only lines that were written after the one with this number."""
+
+
+class Decisions(Ok, frozen=True):
+    """The decision log, newest first."""
+
+    decisions: tuple[Decision, ...]
+    """Lines of the decision log, newest first."""
+    names: Mapping[PlayerId, str]
+    """Last known names of the players in them."""
+    sides: Mapping[str, tuple[str, str]]
+    """The words of these servers' games for sides A and B."""
+    player: PlayerId | None
+    """Who was asked for."""
+    before: int | None
+    """The value of `before` that asks for the next page; null at the end."""
+
+
+@routes.add("GET", "/v1/admin/decisions", "The decision log", READERS, query=Reasons, reply=Decisions)
+async def show_decisions(request: Request) -> Decisions:
+    """Lines of the decision log, newest first, of one server or of all, about one player or about all."""
+    services, query = request.services, request.query
+    host = None if query.server is None else services.host(query.server)
+    for script in services.hosts.values():
+        await script.write_down()
+    server = None if host is None else host.server
+    lines: Sequence[Decision]
+    if query.player is None:
+        player, more = None, None
+        lines = await services.store.decisions(server, query.limit, before=query.before, after=query.after)
+    else:
+        pool = services.pool(query.pool) if host is None else host.pool
+        player = await player_id(pool, query.player, path="?player")
+        lines, more = await services.store.decisions_about(
+            player, server, query.limit, before=query.before, after=query.after, since=query.since
+        )
+    recent, before = page(lines, query, lambda line: line.at, lambda line: line.number)
+    return Decisions(
+        decisions=recent,
+        names=await _names(services, recent),
+        sides={line.server: sides for line in recent if (sides := services.sides(line.server))},
+        player=player,
+        before=more if len(recent) == len(lines) and more is not None else before,
+    )
+
+
+async def _names(services: Services, lines: Sequence[Decision]) -> Mapping[PlayerId, str]:
+    """Return last known names of the players in decisions, in the pools of their servers."""
+    players: dict[ServerId, set[PlayerId]] = {}
+    for line in lines:
+        players.setdefault(line.server, set()).update(_players(line.detail or {}))
+    names: dict[PlayerId, str] = {}
+    for server, ids in players.items():
+        if server in services.hosts:
+            names |= await names_of(services.hosts[server].pool, ids)
+    return names
+
+
+def _players(detail: Mapping[str, object]) -> Iterator[PlayerId]:
+    split = detail.get("split")
+    lists = [detail.get("players"), *(split.values() if isinstance(split, Mapping) else ())]
+    return (PlayerId(player) for players in lists if isinstance(players, list) for player in players)
+
+
+class Audits(Ok, frozen=True):
+    """Lines of the audit: who changed what, newest first."""
+
+    audit: tuple[Audit, ...]
+    """Lines of the audit, newest first."""
+    names: Mapping[PlayerId, str]
+    """Last known names, by player id."""
+    before: int | None
+    """The value of `before` that asks for the next page; null at the end."""
+
+
+@routes.add("GET", "/v1/admin/audit", "What admins did", READERS, query=Paged, reply=Audits)
+async def show_audit(request: Request) -> Audits:
+    """Lines of the audit, newest first."""
+    services, query = request.services, request.query
+    for host in services.hosts.values():
+        await host.write_down()
+    lines = await services.store.audits(query.limit, before=query.before)
+    recent, before = page(lines, query, lambda line: line.at, lambda line: line.number)
+    names: dict[PlayerId, str] = {}
+    for pool in services.pools.values():
+        names |= await names_of(pool, (PlayerId(line.target) for line in recent))
+    return Audits(audit=recent, names=names, before=before)

@@ -1,0 +1,207 @@
+"""Pools: the configured ones, how even two sides of their players are, their refits, and all that they hold.
+
+GET /v1/admin/pools, POST /v1/admin/pools/{pool}/match, POST and GET …/refit, GET …/export.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from equipoise.balancing.chances import match_to_come
+from equipoise.core.model import MOST_PLAYERS, Context, Mode, PlayerId
+from equipoise.errors import RatingError, ScriptError
+from equipoise.service.outlooks import outlook_of
+from equipoise.service.pool import Pool
+from equipoise.service.refits import RefitStatus
+from equipoise.web.answers import Ok, Stream
+from equipoise.web.players import names_of, player_id
+from equipoise.web.routes import ADMINS, READERS, Ask, Request, Routes, refused
+
+routes = Routes()
+
+
+class PoolSeen(msgspec.Struct, frozen=True):
+    """A configured pool."""
+
+    pool: str
+    system: str
+    """Its rating system."""
+
+
+class PoolsFound(Ok, frozen=True):
+    """The configured pools, by name."""
+
+    pools: tuple[PoolSeen, ...]
+    """One or more."""
+
+
+@routes.add("GET", "/v1/admin/pools", "The configured pools", READERS, reply=PoolsFound)
+async def show_pools(request: Request) -> PoolsFound:
+    """The configured pools."""
+    pools = request.services.pools
+    return PoolsFound(pools=tuple(PoolSeen(name, pools[name].system.name) for name in sorted(pools)))
+
+
+Named = Annotated[str, Meta(min_length=1, max_length=128)]
+"""A player: an id in any form, or a last name that only one player has."""
+Side = Annotated[tuple[Named, ...], Meta(min_length=1, max_length=MOST_PLAYERS)]
+
+
+class MatchAsked(Ask, frozen=True):
+    """Two sides of players, by id or name."""
+
+    a: Side
+    """Players on side A: RED, Marines."""
+    b: Side
+    """Players on side B: BLU, Aliens."""
+    mode: Mode | None = None
+    """The kind of map; by default what the pool's game plays, without anything that is special to a kind of map."""
+    map: Annotated[str, Meta(max_length=128)] = ""
+    """Its name, for rating systems that know maps."""
+
+
+class InMatch(msgspec.Struct, frozen=True):
+    """A player of a side."""
+
+    id: PlayerId
+    name: str | None
+    """Their last known name."""
+
+
+class MatchFound(Ok, frozen=True):
+    """How even two sides are known to be."""
+
+    pool: str
+    a: tuple[InMatch, ...]
+    """Players on side A: RED, Marines."""
+    b: tuple[InMatch, ...]
+    """Players on side B: BLU, Aliens."""
+    win_probability: float
+    """Win probability of side A."""
+    low: float | None
+    """The lower end of the 80 % interval of the true one; null where the rating system knows no uncertainty."""
+    high: float | None
+    """Its upper end."""
+    unevenness: float
+    """How far the true win probability is expected to be from a half, 0 to 0.5."""
+    evenness: float
+    """1 - 2 · `unevenness`: 1 for sides that are known to be even, 0 for a match that is decided."""
+    quality: Annotated[float, Meta(extra_json_schema={"deprecated": True})]
+    """Deprecated: `evenness` by its old name. It goes with the next release."""
+    trueskill_quality: float | None
+    """TrueSkill's match quality, 0 to 1: 1 only for equal sides of players whose skills are known. Null where
+    the system that makes the teams is no TrueSkill."""
+
+
+@routes.add(
+    "POST",
+    "/v1/admin/pools/{pool}/match",
+    "How even two sides are known to be",
+    READERS,
+    body=MatchAsked,
+    reply=MatchFound,
+    body_example={"a": ["76561197960265729"], "b": ["Bob"]},
+    reply_example={
+        "ok": True,
+        "pool": "main",
+        "a": [{"id": "76561197960265729", "name": "Ann"}],
+        "b": [{"id": "76561197960265730", "name": "Bob"}],
+        "win_probability": 0.52,
+        "low": 0.3,
+        "high": 0.73,
+        "unevenness": 0.13,
+        "evenness": 0.74,
+        "quality": 0.74,
+        "trueskill_quality": 0.42,
+    },
+)
+async def show_match(request: Request) -> MatchFound:
+    """The outlook of two sides."""
+    body: MatchAsked = request.body
+    pool = request.services.pool(request.path["pool"])
+    a, b = await _side(pool, body.a, "$.a"), await _side(pool, body.b, "$.b")
+    if twice := [player for n, player in enumerate((*a, *b)) if player in (*a, *b)[:n]]:
+        raise ScriptError("twice", f"{twice[0]} is here twice", path="$.b" if twice[0] in b else "$.a")
+    context = Context(body.mode or _usual_mode(pool), body.map)
+    outlook = await outlook_of(pool, context, a, b)
+    names = await names_of(pool, (*a, *b))
+    return MatchFound(
+        pool=pool.name,
+        a=tuple(InMatch(player, names.get(player)) for player in a),
+        b=tuple(InMatch(player, names.get(player)) for player in b),
+        win_probability=outlook.chance,
+        low=outlook.low,
+        high=outlook.high,
+        unevenness=outlook.unevenness,
+        evenness=outlook.evenness,
+        quality=outlook.evenness,
+        trueskill_quality=pool.balancing.trueskill_quality(match_to_come(context, a, b)),
+    )
+
+
+async def _side(pool: Pool, texts: Sequence[str], path: str) -> list[PlayerId]:
+    return [await player_id(pool, text, path=f"{path}[{n}]") for n, text in enumerate(texts)]
+
+
+def _usual_mode(pool: Pool) -> Mode:
+    """Return NS2's mode for a system that has skills by side, as only NS2's has."""
+    return Mode.OTHER if pool.summary(PlayerId("0")).skills is None else Mode.NS2
+
+
+class RefitAsked(Ask, frozen=True):
+    """Options of a refit."""
+
+    dry_run: bool = False
+    """Only say what would change."""
+
+
+class RefitSeen(Ok, frozen=True):
+    """How a pool's refit goes, or went."""
+
+    refit: RefitStatus
+    """How the refit goes, or went."""
+
+
+@routes.add(
+    "POST",
+    "/v1/admin/pools/{pool}/refit",
+    "Fit all rounds of a pool at once",
+    ADMINS,
+    body=RefitAsked,
+    reply=RefitSeen,
+    body_example={"dry_run": True},
+)
+async def start_refit(request: Request) -> RefitSeen:
+    """Begin to fit all rounds of a pool at once; 409 if its system cannot."""
+    services = request.services
+    pool = services.pool(request.path["pool"])
+    try:
+        return RefitSeen(refit=services.refits.start(pool, request.caller.who, dry_run=request.body.dry_run))
+    except RatingError as error:
+        raise refused("refused", str(error)) from None
+
+
+@routes.add("GET", "/v1/admin/pools/{pool}/refit", "How that goes", READERS, reply=RefitSeen)
+async def show_refit(request: Request) -> RefitSeen:
+    """How the pool's refit goes, or went."""
+    services = request.services
+    return RefitSeen(refit=services.refits.status(services.pool(request.path["pool"])))
+
+
+@routes.add(
+    "GET", "/v1/admin/pools/{pool}/export", "A whole pool as JSON Lines", ADMINS, media_type="application/jsonl"
+)
+async def export_pool(request: Request) -> Stream:
+    """A pool as JSON Lines; docs/moving.md has the format."""
+    services, pool = request.services, request.services.pool(request.path["pool"])
+    await pool.drain()
+    if pool.ring_depth:
+        raise refused("waits", f"{pool.ring_depth} rounds wait for the store, and would be missing")
+    await services.store.names(pool.name, ())  # writes the names and the lines of the audit that wait
+    if services.exports.busy:
+        raise ScriptError("busy", "another export is under way", status=503)
+    return Stream(services.exports.pieces(pool.name), "application/jsonl")

@@ -1,0 +1,321 @@
+"""Rounds: one that a program submits, and stored ones with what they did to players.
+
+POST /v1/rounds, GET /v1/admin/rounds, GET /v1/admin/rounds/{server}/{round}, GET /v1/admin/players/{id}/rounds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from equipoise.core.model import Mode, PlayerId, RoundId, ServerId, Side
+from equipoise.core.participation import recorded
+from equipoise.errors import ScriptError
+from equipoise.store.listings import EditOf, Played, StoredRound
+from equipoise.store.notes import Audit
+from equipoise.web.answers import Ok
+from equipoise.web.guards import check_server
+from equipoise.web.players import known_player, names_of
+from equipoise.web.routes import READERS, WRITERS, Ask, Paged, Request, Routes, Services, page
+from equipoise.wire.people import Here
+from equipoise.wire.scalars import Word
+from equipoise.wire.submitted import RoundSubmitted
+
+MOST_EDITS = 1000
+"""Edits between the rounds of a page."""
+
+routes = Routes()
+
+
+class RoundSent(Ask, frozen=True):
+    """A finished round of a configured server."""
+
+    server: Word
+    round: RoundSubmitted
+    """The round, with the fields of `round_ended`."""
+
+
+class Rerated(msgspec.Struct, frozen=True):
+    """A participant's ratings before and after the round."""
+
+    id: PlayerId
+    side: str
+    """The side that they played for: `a` or `b`."""
+    before: float
+    """Their rating before the round."""
+    after: float
+    """Their rating after it."""
+    rounds: int
+    """Rated rounds with this one."""
+    visible: bool
+    """The rating may be shown."""
+
+
+class RoundTaken(Ok, frozen=True):
+    """The result of a round; one that comes again gets its first answer."""
+
+    status: Literal["stored", "kept"]
+    """`stored`, or `kept` in the daemon's ring."""
+    win_probability: float | None
+    """Win probability of side A, as predicted; null when it was not rated, or is kept."""
+    unrated: str | None
+    """Why it was not rated."""
+    players: tuple[Rerated, ...]
+    """The rated players."""
+
+
+@routes.add(
+    "POST",
+    "/v1/rounds",
+    "A finished round",
+    WRITERS,
+    body=RoundSent,
+    reply=RoundTaken,
+    body_example={
+        "server": "arena-1",
+        "round": {
+            "round": "1763622000123-1",
+            "session": "1763622000123-1",
+            "map": "arena_lumberyard",
+            "game": "tf2",
+            "facts": {"game_type": 4},
+            "started_at": 1763622040.0,
+            "seconds": 95.0,
+            "winner": "red",
+            "captures": {"red": 1, "blu": 0},
+            "lineup": [{"id": "76561197960265729", "side": "red"}, {"id": "76561197960265730", "side": "blu"}],
+            "players": [
+                {
+                    "id": "76561197960265729",
+                    "side": "red",
+                    "seconds": {"red": 95.0},
+                    "fought": True,
+                    "counts": {
+                        "kills": 2,
+                        "deaths": 0,
+                        "assists": 1,
+                        "points": 4,
+                        "classes": {"soldier": 95.0},
+                        "suicides": 1,
+                    },
+                },
+                {"id": "76561197960265730", "side": "blu", "seconds": {"blu": 95.0}, "fought": True},
+            ],
+        },
+    },
+    reply_example={
+        "ok": True,
+        "status": "stored",
+        "win_probability": 0.5,
+        "unrated": None,
+        "players": [
+            {"id": "76561197960265729", "side": "a", "before": 1000.0, "after": 1018.0, "rounds": 1, "visible": False},
+            {"id": "76561197960265730", "side": "b", "before": 1000.0, "after": 982.0, "rounds": 1, "visible": False},
+        ],
+    },
+)
+async def take_round(request: Request) -> RoundTaken:
+    """Rate and store a round that did not come in a batch. No session sees it; an admin's is written to the audit."""
+    body: RoundSent = request.body
+    server = ServerId(str(body.server))
+    match = body.round.finished(Here(server, "$.round", 0.0))
+    check_server(request.caller, server)
+    host = request.services.host(server)
+    record = recorded(match, host.rules)
+    if request.caller.role == "admin":
+        who, now = request.caller.who, request.services.clock.epoch()
+        await request.services.store.audit(Audit(now, who, "round", server, "", match.id))
+    result = await host.pool.record(record, None)
+    outcome = result.rated
+    return RoundTaken(
+        status=result.status,
+        win_probability=outcome.prediction if outcome else None,
+        unrated=outcome.unrated if outcome else record.unrated,
+        players=tuple(
+            Rerated(change.id, change.side.value, change.before, change.after, change.rounds, change.visible)
+            for change in (outcome.changes if outcome else ())
+        ),
+    )
+
+
+class OfRounds(Paged, frozen=True):
+    """Rounds of one server, or of all; of one player, or of all."""
+
+    server: str | None = None
+    player: Annotated[str, Meta(min_length=1, max_length=256)] | None = None
+    """An id in any form, or a name that only one player has: their rated rounds."""
+    pool: str | None = None
+    """The player's; may be left out where there is only one."""
+
+
+class RoundSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """A round as it is listed."""
+
+    round: RoundId
+    server: ServerId
+    pool: str
+    map: str
+    """The map's name."""
+    mode: Mode
+    """The mode, which decides when a scramble is due."""
+    sides: tuple[str, str]
+    """The game's words for sides A and B."""
+    at: float
+    """When it first came in, seconds since the epoch."""
+    started_at: float
+    """When the round went live, in seconds since the epoch."""
+    seconds: float
+    """How long it was live, in seconds."""
+    winner: Side | None
+    """Null: a stalemate."""
+    players_a: int
+    """How many were on side A when it went live; 0 where its participants were deleted for their age."""
+    players_b: int
+    """How many were on side B."""
+    win_probability: float | None
+    """Win probability of side A, as players heard it: by the system that makes the teams, for rounds from before there
+    was one by that of the ratings; null when it was not rated."""
+    rating_probability: float | None
+    """The same by the system of the ratings, which they changed by."""
+    unrated: str | None
+    """Why it was not rated."""
+
+
+class Rounds(Ok, frozen=True):
+    """Stored rounds, newest first."""
+
+    rounds: tuple[RoundSeen, ...]
+    """A page of them, newest first."""
+    before: int | None
+    """The value of `before` that asks for the next page; null at the end."""
+
+
+@routes.add("GET", "/v1/admin/rounds", "Stored rounds", READERS, query=OfRounds, reply=Rounds)
+async def list_rounds(request: Request) -> Rounds:
+    """The newest rounds; of a player only rated ones, because the others name no participants."""
+    services, query = request.services, request.query
+    server = None if query.server is None else ServerId(query.server)
+    if query.player is None:
+        rows = await services.store.rounds(server, query.before, query.limit)
+    else:
+        pool = services.pool(query.pool)
+        player = await known_player(pool, query.player, path="?player")
+        history = await services.store.played(pool.name, player, server, query.before, query.limit)
+        rows = [row for row, _ in history]
+    rows, before = page(rows, query, lambda row: row.at, lambda row: row.number)
+    return Rounds(rounds=tuple(_seen(services, row) for row in rows), before=before)
+
+
+class RoundFound(Ok, frozen=True):
+    """A round, who was rated for it, and who else stood on a side when it went live."""
+
+    round: RoundSeen
+    """The round as it is listed."""
+    captures: tuple[int, int]
+    """How often side A and side B captured, over all stages."""
+    pruned: bool
+    """Rows of its participants were deleted for their age."""
+    lineup: tuple[tuple[PlayerId, ...], tuple[PlayerId, ...]]
+    """The players on side A and on side B when it went live."""
+    players: tuple[Played, ...]
+    """The players whom it was rated for."""
+    names: Mapping[PlayerId, str]
+    """Last known names."""
+
+
+@routes.add("GET", "/v1/admin/rounds/{server}/{round}", "A round", READERS, reply=RoundFound)
+async def show_round(request: Request) -> RoundFound:
+    """One round, with its sides."""
+    services, server, number = request.services, request.path["server"], request.path["round"]
+    result = await services.store.round(ServerId(server), RoundId(number))
+    if result is None:
+        raise ScriptError("not_found", f"no round {number} of server {server} is stored", status=404)
+    row, players = result
+    pool = services.pools.get(row.pool)
+    ids = (*row.lineup_a, *row.lineup_b, *(player.id for player in players))
+    return RoundFound(
+        round=_seen(services, row),
+        captures=(row.captures_a, row.captures_b),
+        pruned=row.pruned,
+        lineup=(row.lineup_a, row.lineup_b),
+        players=tuple(players),
+        names={} if pool is None else await names_of(pool, ids),
+    )
+
+
+class OfPlayer(Paged, frozen=True):
+    """A pool by name, which may be left out where there is only one, and a server."""
+
+    pool: str | None = None
+    """The rating population; may be left out where there is only one."""
+    server: str | None = None
+
+
+class RoundPlayed(msgspec.Struct, frozen=True):
+    """A rated round of a player."""
+
+    round: RoundSeen
+    """The round as it is listed."""
+    played: Played
+    """The player's part in it, and its effect on their rating."""
+
+
+class History(Ok, frozen=True):
+    """The rated rounds of a player, newest first."""
+
+    pool: str
+    player: PlayerId
+    """The player."""
+    name: str | None
+    """Their last known name."""
+    rounds: tuple[RoundPlayed, ...]
+    """Their rated rounds, newest first."""
+    edits: tuple[EditOf, ...]
+    """Changes of the rating between these rounds; none where a server is named."""
+    before: int | None
+    """The value of `before` that asks for the next page; null at the end."""
+
+
+@routes.add("GET", "/v1/admin/players/{id}/rounds", "A player's rated rounds", READERS, query=OfPlayer, reply=History)
+async def show_history(request: Request) -> History:
+    """The rated rounds of a player, newest first."""
+    services, query = request.services, request.query
+    pool = services.pool(query.pool)
+    player = await known_player(pool, request.path["id"])
+    server = None if query.server is None else ServerId(query.server)
+    history = await services.store.played(pool.name, player, server, query.before, query.limit)
+    rows, before = page(history, query, lambda row: row[0].at, lambda row: row[0].number)
+    names = await names_of(pool, (player,))
+    edits = [] if query.server else await services.store.edits_of(pool.name, player, query.before, MOST_EDITS)
+    return History(
+        pool=pool.name,
+        player=player,
+        name=names.get(player),
+        rounds=tuple(RoundPlayed(_seen(services, row), part) for row, part in rows),
+        edits=tuple(edit for edit in edits if edit.number > (before or 0) and edit.at >= (query.since or -math.inf)),
+        before=before,
+    )
+
+
+def _seen(services: Services, row: StoredRound) -> RoundSeen:
+    return RoundSeen(
+        round=row.id,
+        server=row.server,
+        pool=row.pool,
+        map=row.map,
+        mode=row.mode,
+        sides=services.sides(row.server) or row.mode.sides,
+        at=row.at,
+        started_at=row.started_at,
+        seconds=row.seconds,
+        winner=row.winner,
+        players_a=len(row.lineup_a),
+        players_b=len(row.lineup_b),
+        win_probability=row.prediction,
+        rating_probability=row.rating_prediction,
+        unrated=row.unrated,
+    )
