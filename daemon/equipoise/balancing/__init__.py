@@ -171,7 +171,10 @@ def summaries_on(
     if system.correlated:
         # With it known, the session asks which side of a joiner becomes more even.
         where = SkillContext(context.mode.value, context.map)
-        deviations = [system.deviation(player, where) for player in players]
+        deviations = [
+            system.deviation(player, where) if known is None else known
+            for player, known in zip(players, deviations, strict=True)
+        ]
     return tuple(
         replace(summary, side_skills=on, deviation=deviation, rated_skills=by_shown)
         for summary, on, deviation, by_shown in zip(summaries, skills, deviations, rated, strict=True)
@@ -211,7 +214,7 @@ def _cache(ask: CacheSplits, system: System[Any]) -> SplitsCached:
     if system.correlated:
         from equipoise.balancing.covariances import every_size
 
-        return SplitsCached(ask, every_size(ask, exact, system))
+        return SplitsCached(ask, every_size(ask, exact, (on_a, on_b), system))
     return SplitsCached(ask, tuple(_named(assignment, ask.entries) for assignment in exact))
 
 

@@ -17,7 +17,6 @@ from equipoise.balancing.chances import (
     Values,
     even_difference,
     match_to_even,
-    on_both_sides,
     on_field,
     unevenness,
 )
@@ -166,14 +165,14 @@ def crossing(ask: AskMoves, moved: Sequence[int], system: System[Any]) -> tuple[
     return tuple(player for player, side in zip(ask.larger, sides, strict=False) if side != here)
 
 
-def every_size(ask: CacheSplits, exact: Sequence[Assignment], system: System[Any]) -> tuple[Split, ...]:
+def every_size(ask: CacheSplits, exact: Sequence[Assignment], values: Values, system: System[Any]) -> tuple[Split, ...]:
     """Return for every assignment the best sides of those who play in it.
 
     In haste, as there are many and few are ever used. Equally large sides whose players are worth the same on both are
     improved all at once.
     """
     players, knowledge = [entry.id for entry in ask.entries], Knowledge(system, ask.context)
-    values, covariance = on_both_sides(system, ask.context, players), knowledge.covariance(players)
+    covariance = knowledge.covariance(players)
     equal = [split for split in exact if len(split.a) == len(split.b)]
     if ask.context.mode is Mode.NS2 or values[0] != values[1]:
         equal = []  # a target, or values by side: one descent cannot have all sizes

@@ -32,9 +32,9 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from hashlib import shake_128
 from statistics import NormalDist
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -268,6 +268,19 @@ def distinct(rows: Rows) -> Rows:
     return np.array(list({row.tobytes(): row for row in rows}.values())).reshape(-1, rows.shape[1])
 
 
+class Draw:
+    """Random numbers that are a function of a question. numpy's own would take 2 MB of the daemon's memory."""
+
+    def __init__(self, question: bytes) -> None:
+        self._question = shake_128(question)
+
+    def random(self, shape: tuple[int, ...]) -> Numbers:
+        """Return uniform numbers from 0 to 1, others each time."""
+        self._question.update(b"next")
+        drawn = np.frombuffer(self._question.digest(8 * math.prod(shape)), np.uint64) >> np.uint64(11)
+        return np.asarray(drawn.reshape(shape) * 2.0**-53)
+
+
 @dataclass(frozen=True)
 class Placing:
     """Starts: units placed on two sides, of which A takes players of this number."""
@@ -283,9 +296,9 @@ class Placing:
     """The seed of the random numbers: the same question is answered in the same way when it comes again."""
 
     @cached_property
-    def draw(self) -> np.random.Generator:
+    def draw(self) -> Draw:
         """The source of the random numbers."""
-        return np.random.default_rng(crc32(self.question))
+        return Draw(self.question)
 
     @property
     def mirrors(self) -> bool:
@@ -515,12 +528,13 @@ def all_evened(values: Sequence[float], covariance: Covariance, given: Sequence[
         return []
     worth, errors = np.array(values, dtype=float) - np.mean(values), np.array(covariance, dtype=float)
     cost = Form(errors + MEAN_WEIGHT * np.outer(worth, worth), np.zeros_like(worth), 0.0)
-    draw = np.random.default_rng(crc32(cost.matrix.tobytes()))
+    draw = Draw(cost.matrix.tobytes())
     more = max(1, min(HASTY, WORK // len(worth) ** 2 // len(given)) - 1)
     starts = np.repeat(np.array(given, dtype=float)[:, None], 1 + more, axis=1)
     for sides in starts:
         playing = np.flatnonzero(sides[0])
-        sides[1:, playing] = draw.permuted(sides[1:, playing], axis=1)
+        order = draw.random((more, len(playing))).argsort(1)
+        sides[1:, playing] = np.take_along_axis(sides[1:, playing], order, 1)
     # A player on the bench is 0 in x: they add nothing to the cost, and no swap has them.
     rows = starts.reshape(-1, len(worth))
     minima = Descent(cost, np.zeros_like(errors), np.zeros_like(worth), Budget()).run(rows)
