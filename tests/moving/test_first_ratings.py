@@ -331,7 +331,7 @@ PIECES += [b"", b"-- \n", b"9" * 400, b"\n", b"INSERT INTO hlstats_Players VALUE
 CHANGE = some.tuples(some.integers(0, len(DUMP)), some.integers(0, 12), some.sampled_from(PIECES))
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=15 * settings.default.max_examples)
 @given(some.lists(CHANGE, max_size=4), some.booleans())
 def test_a_dump_that_is_cut_or_changed_anywhere_is_read_or_refused_by_its_line(
     changes: list[tuple[int, int, bytes]], cut: bool

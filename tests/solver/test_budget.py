@@ -21,7 +21,7 @@ from .oracles import Puzzle, random_puzzle
 budgets = st.builds(Budget, work=st.integers(0, 24).map(lambda power: 1 << power), memory=st.sampled_from([0, 1 << 18]))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=4 * settings.default.max_examples)
 @given(seed=st.integers(0, 10**6), budget=budgets)
 @example(seed=0, budget=Budget(work=0, memory=0))
 def test_what_is_missing_is_never_more_than_the_gap(seed: int, budget: Budget) -> None:
@@ -49,7 +49,7 @@ def test_what_is_missing_is_never_more_than_the_gap(seed: int, budget: Budget) -
         assert gaps == (0, 0, 0)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=settings.default.max_examples * 3 // 5)
 @given(seed=st.integers(0, 10**6), budget=budgets)
 def test_the_gap_includes_what_rounding_hides(seed: int, budget: Budget) -> None:
     rng = random.Random(seed)

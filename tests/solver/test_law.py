@@ -270,7 +270,7 @@ def test_so_are_clusters_of_many_players(counted: Counted, n: int) -> None:
             asked(counted, question, WORK)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=settings.default.max_examples * 3 // 5)
 @given(
     values=st.lists(
         st.one_of(

@@ -131,20 +131,20 @@ def check_exact(evening: Evening) -> None:
     assert found.moves == evening.moves(places)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=3 * settings.default.max_examples)
 @given(seed=st.integers(0, 10**6))
 @example(seed=387)
 def test_small_shuffles_agree_with_trying_everything(seed: int) -> None:
     check_exact(random_evening(random.Random(seed), most=8))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=settings.default.max_examples // 4)
 @given(seed=st.integers(0, 10**6))
 def test_shuffles_of_up_to_twelve_agree_with_trying_everything(seed: int) -> None:
     check_exact(random_evening(random.Random(seed), most=12))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=2 * settings.default.max_examples)
 @given(seed=st.integers(0, 10**6), power=st.integers(0, 26))
 @example(seed=0, power=0)
 def test_an_answer_beyond_the_budget_is_allowed_and_says_what_may_be_missing(seed: int, power: int) -> None:
