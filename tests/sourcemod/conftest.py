@@ -21,9 +21,11 @@ QUICK = ("test_sessions_", "test_plugin_release")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave the plugin's and the rig's own tests to the whole suite: a thousand servers take minutes to start."""
+    """Leave the rig's own tests to `make rig`, and the plugin's to the whole suite: a server for each takes minutes."""
     for item in items:
-        if item.path.parent == Path(__file__).parent and not item.path.name.startswith(QUICK):
+        if item.path.parent == Path(__file__).parent and item.path.name.startswith("test_rig_"):
+            item.add_marker(pytest.mark.rig)
+        elif item.path.parent == Path(__file__).parent and not item.path.name.startswith(QUICK):
             item.add_marker(pytest.mark.slow)
 
 
