@@ -203,6 +203,7 @@ def servers(folder: Path, names: list[str]) -> Iterator[tuple[RealDaemon, dict[s
         daemon.kill()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_players_read_is_what_happens(tmp_path: Path, seed: int) -> None:
     evenings = {f"{mode}-{size}": (mode, size) for mode in REQUIRED for size in (12, 24)}

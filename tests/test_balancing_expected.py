@@ -219,6 +219,7 @@ def of_those_who_play(ask: AskSplit, bench: Sequence[PlayerId]) -> list[Split]:
     return found
 
 
+@pytest.mark.slow
 def test_scrambles_and_equal_sides_are_as_good_as_the_best_of_all() -> None:
     missed = 0
     for seed in range(150):
@@ -324,6 +325,7 @@ def test_the_cache_has_the_best_sides_of_every_size(count: int, bench: bool) -> 
         assert cost_of(system, split) == pytest.approx(best)
 
 
+@pytest.mark.slow
 def test_a_shuffle_keeps_to_its_terms_in_their_order() -> None:
     missed = 0
     for seed in range(80):

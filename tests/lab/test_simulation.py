@@ -67,6 +67,7 @@ def test_the_same_seed_is_the_same_pool() -> None:
     assert simulate(scenario, SYNELO) != simulate(Scenario(rounds=60, seed=2, smurfs=1, throwers=2, parties=2), SYNELO)
 
 
+@pytest.mark.slow
 def test_the_same_people_come_and_go_whatever_the_teams() -> None:
     scenario = Scenario(rounds=80)
     one, other = simulate(scenario, SYNELO), simulate(scenario, Model("synelo", {"k_factor_max": 1000.0}))
@@ -169,6 +170,7 @@ class Watching(SynElo):
         return super().rate(match)
 
 
+@pytest.mark.slow
 def test_a_party_is_in_the_lineup_as_a_whole_or_not_at_all() -> None:
     Watched.matches.clear()
     simulate(Scenario(rounds=150, mode=Mode.KOTH, slots=16, people=30, parties=3), Watched("synelo"))
@@ -285,6 +287,7 @@ def test_every_mode_plays_and_rates_its_rounds(mode: Mode) -> None:
     assert (summary.bench is not None) == (mode is Mode.ARENA)
 
 
+@pytest.mark.slow
 def test_people_who_left_for_good_count_among_their_kind() -> None:
     """Twelve people at any time, each round one of them is replaced."""
     scenario = Scenario(rounds=200, turnover=1.0, people=12, slots=8, throwers=1)

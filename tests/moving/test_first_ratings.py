@@ -164,6 +164,7 @@ def test_ratings_from_a_table_are_written_as_one_edit_that_replays_keep(tmp_path
     assert kinds.count("edit") == 2
 
 
+@pytest.mark.slow
 def test_beside_a_daemon_an_import_is_shown_and_not_done(tmp_path: Path) -> None:
     house = with_a_past(a_machine(tmp_path / "house"), rounds=5)
     file = tmp_path / "skills.csv"
@@ -228,6 +229,7 @@ def test_the_two_tables_of_hlstatsx_may_come_as_csv(tmp_path: Path) -> None:
     assert in_store(house)[PlayerId("76561197960265730")] == in_store(house)[PlayerId("76561197960265731")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "rating"), [("y", 1234.0), ("n", None)])
 def test_on_a_terminal_it_asks(answer: str, rating: float | None, tmp_path: Path) -> None:
     house = a_machine(tmp_path / "house")
@@ -331,6 +333,7 @@ PIECES += [b"", b"-- \n", b"9" * 400, b"\n", b"INSERT INTO hlstats_Players VALUE
 CHANGE = some.tuples(some.integers(0, len(DUMP)), some.integers(0, 12), some.sampled_from(PIECES))
 
 
+@pytest.mark.slow
 @settings(max_examples=15 * settings.default.max_examples)
 @given(some.lists(CHANGE, max_size=4), some.booleans())
 def test_a_dump_that_is_cut_or_changed_anywhere_is_read_or_refused_by_its_line(

@@ -558,6 +558,7 @@ if __name__ == "__main__":
 '''
 
 
+@pytest.mark.slow
 @pytest.mark.questions_fail
 @pytest.mark.parametrize(
     ("test", "errors"),

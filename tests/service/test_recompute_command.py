@@ -118,6 +118,7 @@ def test_edits_by_admins_stay_at_their_place_and_the_command_counts_them(house: 
     assert json.loads(other.stdout)["edits"] == {"kept": 1, "carried": 1, "dropped": 0, "lost": 0}
 
 
+@pytest.mark.slow
 def test_the_daemon_starts_again_only_with_the_lines_that_were_printed(house: House) -> None:
     assert recompute(house, "--system", "elo", "--yes").returncode == 0
     line = refused(house.config)
@@ -293,6 +294,7 @@ def test_a_scale_that_is_hardly_another_one_is_shown_and_not_proposed(house: Hou
     assert quality["suggested_theta"] is None
 
 
+@pytest.mark.slow
 def test_a_system_without_a_scale_says_so(house: House) -> None:
     assert recompute(house, "--system", "ns2", "--yes").returncode == 0
     house.edit("synelo", "ns2")

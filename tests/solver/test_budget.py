@@ -62,6 +62,7 @@ def test_the_gap_includes_what_rounding_hides(seed: int, budget: Budget) -> None
     assert abs(found.difference - puzzle.target) - best[2] <= found.gap.points + 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("power", [18, 22, 26, 30])
 def test_the_same_budget_gives_the_same_answer(power: int) -> None:
     question = crowd(100)

@@ -251,6 +251,7 @@ def values_of(magnitude: float, apart: float, form: int, rng: random.Random, n: 
     return [max(-1e15, min(1e15, value)) for value in values]
 
 
+@pytest.mark.slow
 def test_clusters_of_every_width_at_every_magnitude_are_within_the_law(counted: Counted) -> None:
     rng = random.Random(20)
     for number, (magnitude, apart) in enumerate(product(MAGNITUDES, APART[::2])):

@@ -182,6 +182,7 @@ def test_the_fewest_moves_of_many_players_are_those_of_another_method() -> None:
             assert abs(found.difference - 50) <= abs(expected.difference - 50)
 
 
+@pytest.mark.slow
 def test_a_hundred_players_beyond_the_budget_are_brought_inside_the_band() -> None:
     stacked = [Side.A if rank < 50 else Side.B for rank in range(100)]
     for _, ratings in hard_pools(100, seed=1):

@@ -16,8 +16,9 @@ from tests.sourcemod.sessions import Evening
 SOURCEMOD = Path(__file__).parents[2] / "sourcemod"
 SCRIPTING = SOURCEMOD / "scripting"
 TRANSLATIONS = SOURCEMOD / "translations"
-QUICK = ("test_sessions_", "test_plugin_release")
-"""Files whose tests the quick loop runs: sessions, one per mode, and whether phrases and translations agree."""
+QUICK = ("test_sessions_koth", "test_sessions_arena_evening", "test_plugin_release")
+"""Files whose tests the quick loop runs: one session with a clock, one of arena, and whether phrases and translations
+agree."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

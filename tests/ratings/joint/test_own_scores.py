@@ -74,6 +74,7 @@ def error_of(system: Joint, skill: np.ndarray) -> float:
     return float(np.std(found - skill))
 
 
+@pytest.mark.slow
 def test_a_score_that_tells_skill_is_found_and_makes_ratings_better() -> None:
     played, skill = matches(300, told=0.5)
     with_scores, without = rated(played), rated(played, scores=False)
@@ -90,6 +91,7 @@ def test_a_score_that_tells_skill_is_found_and_makes_ratings_better() -> None:
     assert error_of(with_scores, skill) < 0.8 * error_of(without, skill)
 
 
+@pytest.mark.slow
 def test_scores_that_are_noise_are_not_used() -> None:
     played, skill = matches(250, told=0.0)
     with_scores, without = rated(played), rated(played, scores=False)
@@ -97,6 +99,7 @@ def test_scores_that_are_noise_are_not_used() -> None:
     assert error_of(with_scores, skill) < 1.05 * error_of(without, skill)
 
 
+@pytest.mark.slow
 def test_a_style_that_lasts_and_wins_nothing_is_not_used() -> None:
     played, skill = matches(250, told=0.0, offset=0.8)
     with_scores, without = rated(played), rated(played, scores=False)
@@ -105,6 +108,7 @@ def test_a_style_that_lasts_and_wins_nothing_is_not_used() -> None:
     assert error_of(with_scores, skill) < 1.05 * error_of(without, skill)
 
 
+@pytest.mark.slow
 def test_with_offsets_as_large_as_the_spread_scores_still_do_no_harm_and_never_become_certain() -> None:
     played, skill = matches(300, told=0.5, offset=0.5)
     with_scores, without = rated(played), rated(played, scores=False)
@@ -171,6 +175,7 @@ def test_what_is_absorbed_in_one_block_is_what_is_absorbed_one_by_one() -> None:
     np.testing.assert_allclose(one.cov, many.cov, rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_replayed_history_gives_the_numbers_of_its_matches_rated_one_by_one() -> None:
     played, _ = matches(150, told=0.7)
     # One player has no counts in the first rounds, and a few rounds have none at all.
@@ -207,6 +212,7 @@ def test_an_offset_that_is_integrated_out_is_one_that_has_a_coordinate(rounds: i
     assert (variance, variance * shift[0]) == (pytest.approx(cov[0, 0], rel=1e-9), pytest.approx(mean[0], rel=1e-9))
 
 
+@pytest.mark.slow
 def test_who_hides_what_they_can_do_hardly_gets_better_mates() -> None:
     """Three players do nothing that counts in their last 35 rounds, and win as often as before."""
     played, _ = matches(300, told=0.5)

@@ -114,6 +114,7 @@ def test_messages_between_two_teams_equal_the_closed_form(ranks):
     assert three.curvature == pytest.approx([*two.curvature, 0], abs=1e-9)
 
 
+@pytest.mark.slow
 def test_three_teams_come_near_what_a_sum_over_all_performances_says():
     """Expectation propagation is an approximation: here good to a thirtieth of a deviation."""
     known, unit = ((0.5, 2.0), (0.0, 1.0), (-0.3, 1.5)), 0.8

@@ -68,6 +68,7 @@ def test_every_order_of_teams_with_and_without_players_leaves_numbers(name):
             assert system.stuck == 0
 
 
+@pytest.mark.slow
 def test_every_order_of_teams_is_replayed_as_it_is_rated():
     for name, counts in (("trueskill", (3, 4)), ("trueskill_through_time", (3,))):
         live, bulk = create(name), create(name)
