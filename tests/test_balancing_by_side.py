@@ -315,6 +315,7 @@ def test_what_an_operator_sees_of_a_server_is_by_side(tmp_path: Path) -> None:
     assert percent == f"{100 * likely:.0f}"
 
 
+@pytest.mark.slow
 def test_a_synelo_pool_rates_splits_and_foretells_as_if_sides_had_no_names(tmp_path: Path) -> None:
     random, numbers = Random(5), (1, 2, 3, 4, 5, 6)
     alone = create("synelo")

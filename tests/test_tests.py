@@ -134,6 +134,7 @@ def imported_folders(path: Path, seen: set[Path]) -> Iterator[str]:
                 yield from imported_folders(module, seen)
 
 
+@pytest.mark.slow
 def test_what_tests_import_is_there_for_the_mutants_too() -> None:
     constants = {
         node.targets[0].id: node.value

@@ -34,6 +34,7 @@ def hang_up(process: Running, house: House, pattern: str, times: int = 1) -> str
     return said(house, pattern, times)
 
 
+@pytest.mark.slow
 def test_sighup_reloads_and_never_ends_the_daemon(house: House) -> None:
     with serving(house) as (process, address):
         post(address, house.secret, posted(HELLO, seq=1))
@@ -100,6 +101,7 @@ def test_a_sighup_during_the_start_waits_for_its_end(house: House, tmp_path: Pat
     assert sent[3] == b"READY=1\nSTATUS="
 
 
+@pytest.mark.slow
 def test_reload_prints_each_change_and_ends_with_1_where_the_file_is_refused(house: House) -> None:
     with serving(house) as (_, address):
         assert ask(house, address, "reload").stdout == "Nothing has changed.\n"

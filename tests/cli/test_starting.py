@@ -35,6 +35,7 @@ def test_every_command_explains_itself() -> None:
         assert "Usage:" in CliRunner().invoke(main, [group, inner, "--help"]).stdout
 
 
+@pytest.mark.slow
 def test_init_writes_a_configuration_that_is_good(house: House) -> None:
     checked = run("check-config", "--config", house.config)
     assert (checked.returncode, checked.stderr) == (0, "")

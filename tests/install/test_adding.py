@@ -21,6 +21,8 @@ from tests.cli.house import EQUIPOISE, House, ask, post, run, serving
 from tests.install.game_server import everything, game_server
 from tests.wire.samples import HELLO, posted
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def house(tmp_path: Path) -> House:
@@ -52,7 +54,6 @@ def refused(result: subprocess.CompletedProcess[str], code: int) -> str:
     return line
 
 
-@pytest.mark.slow
 def test_a_server_is_added_while_the_daemon_serves(house: House, address: str, tmp_path: Path) -> None:
     tf = game_server(tmp_path)
     done = ask(house, address, "server", "add", "dustbowl", "--tf", str(tf))
@@ -73,7 +74,6 @@ def test_a_server_is_added_while_the_daemon_serves(house: House, address: str, t
     assert (house.folder / "servers.d" / "dustbowl.toml").stat().st_mode & 0o777 == 0o644
 
 
-@pytest.mark.slow
 def test_a_server_is_removed_and_its_secret_is_refused_from_then_on(house: House, address: str) -> None:
     post(address, house.secret, posted(HELLO, seq=1))
     done = ask(house, address, "server", "remove", "arena-1", "--yes")
@@ -113,7 +113,6 @@ def test_what_the_operator_wrote_into_a_servers_file_stays(house: House, address
     assert re.sub('secret_sha256 = ".*"', "", file.read_text()) == before
 
 
-@pytest.mark.slow
 def test_what_the_daemon_refuses_leaves_everything_as_it_was(house: House, address: str, tmp_path: Path) -> None:
     tf = game_server(tmp_path)
     before = written(house), everything(tf)
@@ -155,7 +154,6 @@ def test_a_pool_that_is_none_is_named(house: House) -> None:
     assert written(house) == before
 
 
-@pytest.mark.slow
 def test_a_folder_of_another_server_is_refused(house: House, tmp_path: Path) -> None:
     tf = game_server(tmp_path)
     options = ("--tf", tf, "--config", house.config, "--url", "http://127.0.0.1:1")

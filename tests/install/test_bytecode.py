@@ -7,6 +7,8 @@ import struct
 import zlib
 from pathlib import Path
 
+import pytest
+
 from equipoise.install import assets
 from equipoise.install.bytecode import plugin_version
 from tests.sourcemod.rig import compile_text
@@ -34,6 +36,7 @@ def test_a_plugin_that_says_no_version_has_none(tmp_path: Path) -> None:
     assert plugin_version(compile_text("public void OnX() {}", tmp_path, "one").read_bytes()) is None
 
 
+@pytest.mark.slow
 def test_a_damaged_plugin_has_no_version() -> None:
     whole = assets.plugin()
     damaged = [whole[:length] for length in range(0, len(whole), 997)]

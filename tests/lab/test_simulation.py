@@ -297,6 +297,7 @@ def test_people_who_left_for_good_count_among_their_kind() -> None:
     assert 0.4 < regular.rated < 0.6
 
 
+@pytest.mark.slow
 def test_overconfidence_is_given_over_time_and_for_the_second_half() -> None:
     summary = simulate(Scenario(rounds=200, slots=12, people=30, mode=Mode.KOTH), SYNELO)
     excess = [point.overconfidence for point in summary.points]
@@ -332,6 +333,7 @@ LATER = (
 """What was shown and what balanced, since due scrambles move people and sides are evened between rounds."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scenario", "favourite", "reachable", "assigned", "brier"), GOLDEN)
 def test_at_the_defaults_a_seed_gives_the_pool_that_it_always_gave(
     scenario: Scenario, favourite: float, reachable: float, assigned: float, brier: float
@@ -342,6 +344,7 @@ def test_at_the_defaults_a_seed_gives_the_pool_that_it_always_gave(
     assert seen == pytest.approx((favourite, reachable, assigned, brier), abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scenario", "shown", "balance", "favourite", "reachable", "assigned", "brier"), LATER)
 def test_evenings_and_scores_give_the_pools_that_they_always_gave(
     scenario: Scenario,
@@ -358,6 +361,7 @@ def test_evenings_and_scores_give_the_pools_that_they_always_gave(
     assert seen == pytest.approx((favourite, reachable, assigned, brier), abs=1e-12)
 
 
+@pytest.mark.slow
 def test_the_system_for_balance_makes_the_teams_and_the_other_is_shown() -> None:
     scenario, trueskill, elo = Scenario(rounds=80, slots=12, people=30), Model("trueskill"), Model("elo")
     alone, shown, beside = (
@@ -406,6 +410,7 @@ def test_a_system_for_histories_only_is_refused() -> None:
         simulate(Scenario(rounds=5), Model("world_football_elo"))
 
 
+@pytest.mark.slow
 def test_sides_that_are_made_equal_are_even_and_the_bench_is_shared() -> None:
     summary = simulate(Scenario(rounds=200, slots=13), SYNELO)
     assert summary.equalised is not None

@@ -114,6 +114,7 @@ def test_every_setting_found_is_allowed(history: History) -> None:
     assert losses[-1] == pytest.approx(found.after)
 
 
+@pytest.mark.slow
 def test_few_matches_move_nothing_far(history: History) -> None:
     """Of forty coin flips every system can explain some; without a prior parameters run to the ends of their ranges."""
     found = tune(Model("elo"), coins(history), burn_in=0.02, trials=500)

@@ -111,6 +111,7 @@ def new(tmp_path: Path) -> House:
     return a_machine(tmp_path / "new")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("system", "params"), [("elo", {"k": 24.0}), ("teamskill_k", {}), ("ns2", {})])
 def test_a_moved_pool_is_the_same_to_the_last_byte(system: str, params: dict[str, object], tmp_path: Path) -> None:
     settings = "\n".join((f'system = "{system}"', *(f"{key} = {value}" for key, value in params.items())))
@@ -123,6 +124,7 @@ def test_a_moved_pool_is_the_same_to_the_last_byte(system: str, params: dict[str
     assert stored(there.state) == stored(here.state)
 
 
+@pytest.mark.slow
 def test_records_of_rounds_that_were_deleted_move_too(tmp_path: Path) -> None:
     here = with_a_past(a_machine(tmp_path / "here", 'system = "elo"'), system="elo")
     there = a_machine(tmp_path / "there", 'system = "elo"')
@@ -208,6 +210,7 @@ def test_a_daemon_goes_on_with_the_moved_ratings_and_exports_them_again(
         assert "has the store open" in held.stderr
 
 
+@pytest.mark.slow
 def test_the_same_export_a_second_time_changes_nothing_and_says_so(new: House, export: bytes, tmp_path: Path) -> None:
     file = tmp_path / "main.jsonl"
     file.write_bytes(export)

@@ -15,8 +15,8 @@ from tests.ns2mod.scripted import ScriptedDaemon
 from tests.ns2mod.sessions import Evening
 
 MOD = Path(__file__).parents[2] / "ns2mod"
-QUICK = ("test_sessions_", "test_mod_policy", "test_mod_texts")
-"""Files whose tests the quick loop runs: sessions, the mod's decisions, and whether its texts are the daemon's."""
+QUICK = ("test_sessions_rounds", "test_mod_policy", "test_mod_texts")
+"""Files whose tests the quick loop runs: sessions of rounds, the mod's decisions, and whether its texts are ours."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

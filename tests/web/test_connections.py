@@ -262,6 +262,7 @@ def test_a_client_who_comes_in_the_moment_of_a_stop_is_no_error() -> None:
     assert errors == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("soft", "hard", "fitting"), [(128, 128, 64), (128, 4096, 256)])
 def test_the_limit_of_open_files_is_raised_where_it_may_be(soft: int, hard: int, fitting: int) -> None:
     program = (

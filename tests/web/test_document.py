@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import msgspec
+import pytest
 
 import equipoise
 from equipoise.web.messages.splits import SplitsAsked
@@ -31,6 +32,7 @@ def test_the_routes_and_who_may_use_them() -> None:
     }
 
 
+@pytest.mark.slow
 def test_the_codes_of_refusals() -> None:
     documented = {code for row in rows("Checks, in this order") for code in re.findall(r"`(\w+)`", row[0])}
     assert documented == raised() | {"stale", "http", "method"}

@@ -46,6 +46,7 @@ def test_every_kind_of_event_and_order_is_described() -> None:
     assert {"hello", "round_ended", "heartbeat", "assign", "tell"} <= kinds
 
 
+@pytest.mark.slow
 def test_the_running_daemon_serves_it(untouched: Daemon) -> None:
     assert untouched.call("GET", "/openapi.json", who="guest").body == DOCUMENT
 

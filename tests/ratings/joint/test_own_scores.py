@@ -118,6 +118,7 @@ def test_with_offsets_as_large_as_the_spread_scores_still_do_no_harm_and_never_b
     assert found.noise > 0
 
 
+@pytest.mark.slow
 def test_with_scores_switched_off_counts_change_nothing() -> None:
     played, _ = matches(30, told=0.5)
     bare = [Match(m.teams, m.ranks, seconds=m.seconds, started_at=m.started_at, mode=m.mode) for m in played]
@@ -136,6 +137,7 @@ def test_a_mode_may_begin_with_a_round_that_says_nothing_of_anybody() -> None:
     assert live.summary(one[0]).rounds == 2
 
 
+@pytest.mark.slow
 def test_a_restored_snapshot_goes_on_to_the_same_bytes() -> None:
     played, _ = matches(150, told=0.7)
     through = rated(played)
