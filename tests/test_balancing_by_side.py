@@ -238,6 +238,7 @@ def in_points(states: Mapping[PlayerId, Mapping[str, Any]], sign: float) -> Skil
     return {one: PER_LOG_ODDS * (state["skill"] + sign * state["offset"]) for one, state in states.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_after_enough_rounds_an_ns2_pool_splits_by_what_players_are_worth_on_each_side(
     tmp_path: Path, seed: int

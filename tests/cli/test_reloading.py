@@ -17,6 +17,8 @@ from tests.cli.house import House, ask, post, run, serving
 from tests.daemons import Running
 from tests.wire.samples import HELLO, ROUND, posted
 
+pytestmark = pytest.mark.slow
+
 SECONDS = 60.0
 
 
@@ -34,7 +36,6 @@ def hang_up(process: Running, house: House, pattern: str, times: int = 1) -> str
     return said(house, pattern, times)
 
 
-@pytest.mark.slow
 def test_sighup_reloads_and_never_ends_the_daemon(house: House) -> None:
     with serving(house) as (process, address):
         post(address, house.secret, posted(HELLO, seq=1))
@@ -74,7 +75,6 @@ def test_many_sighups_in_a_row_end_with_the_newest_file(house: House) -> None:
         assert post(address, house.secret, posted(HELLO, ROUND, seq=1))["rounds"] == {"1-4": "stored"}
 
 
-@pytest.mark.slow
 def test_a_sighup_during_the_start_waits_for_its_end(house: House, tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
         systemd.bind(str(tmp_path / "notify"))
@@ -101,7 +101,6 @@ def test_a_sighup_during_the_start_waits_for_its_end(house: House, tmp_path: Pat
     assert sent[3] == b"READY=1\nSTATUS="
 
 
-@pytest.mark.slow
 def test_reload_prints_each_change_and_ends_with_1_where_the_file_is_refused(house: House) -> None:
     with serving(house) as (_, address):
         assert ask(house, address, "reload").stdout == "Nothing has changed.\n"

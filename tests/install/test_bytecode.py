@@ -16,6 +16,7 @@ from tests.sourcemod.rig import compile_text
 SOURCE = Path(__file__).parents[2] / "sourcemod" / "scripting" / "equipoise.sp"
 
 
+@pytest.mark.slow
 def test_our_plugin_says_the_version_of_its_source() -> None:
     defined = re.search(r'#define PLUGIN_VERSION "(.+)"', SOURCE.read_text())
     assert defined

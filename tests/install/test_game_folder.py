@@ -20,6 +20,8 @@ from equipoise.install.servers import Added, NewServer
 from tests.install.game_server import binary, everything, game_server
 from tests.sourcemod.rig import Game, compile_text
 
+pytestmark = pytest.mark.slow
+
 NAME = "arena-1"
 
 
@@ -42,7 +44,6 @@ def settings(tf: Path) -> dict[str, str]:
     return dict(re.findall(r'^(equipoise_\w+) "(.*)"$', (tf / CFG).read_text(), re.MULTILINE))
 
 
-@pytest.mark.slow
 def test_the_plugin_its_texts_and_its_settings_are_written(tmp_path: Path) -> None:
     tf = game_server(tmp_path)
     server = added(tmp_path, tf)
@@ -67,7 +68,6 @@ def test_the_plugin_its_texts_and_its_settings_are_written(tmp_path: Path) -> No
     assert server.secret not in said
 
 
-@pytest.mark.slow
 def test_the_cfg_sets_what_sourcemod_would_write_so_that_it_is_never_written_anew(tmp_path: Path) -> None:
     tf = game_server(tmp_path)
     added(tmp_path, tf)
@@ -129,7 +129,6 @@ def test_an_older_plugin_is_replaced_and_a_newer_one_is_not(tmp_path: Path) -> N
     assert plugin_version((tf / PLUGIN).read_bytes()) == plugin_version(assets.plugin())
 
 
-@pytest.mark.slow
 def test_a_folder_that_is_no_game_servers_is_refused(tmp_path: Path) -> None:
     tf = game_server(tmp_path / "server")
     assert f"no gameinfo.txt; is it {tf}?" in refusal(tmp_path, tf.parent)
@@ -139,7 +138,6 @@ def test_a_folder_that_is_no_game_servers_is_refused(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.slow
 def test_a_folder_of_another_server_is_refused(tmp_path: Path) -> None:
     tf = game_server(tmp_path)
     (tf / CFG).write_text('equipoise_server "dustbowl"\n')

@@ -14,6 +14,8 @@ import pytest
 from tests.cli.house import EQUIPOISE, one_line, run
 from tests.install.game_server import everything, game_server
 
+pytestmark = pytest.mark.slow
+
 
 def servers(folder: Path) -> dict[str, dict[str, str]]:
     """The game servers by name, as their files say."""
@@ -25,7 +27,6 @@ def servers(folder: Path) -> dict[str, dict[str, str]]:
     return found
 
 
-@pytest.mark.slow
 def test_every_server_is_written_and_its_secret_shown_with_its_name(tmp_path: Path) -> None:
     done = run("init", tmp_path, "--server", "a", "--server", "b", "--server", "c")
     assert (done.returncode, done.stderr) == (0, "")
@@ -45,7 +46,6 @@ def test_a_new_pool_of_tf2_makes_its_teams_by_joint_and_one_of_ns2_by_its_own_sy
         assert (pool["system"], pool.get("balance")) == wanted
 
 
-@pytest.mark.slow
 def test_options_name_the_server_that_they_are_for(tmp_path: Path) -> None:
     one, two = game_server(tmp_path / "a=1"), game_server(tmp_path / "two")
     folder = tmp_path / "new"
@@ -75,7 +75,6 @@ def test_what_does_not_fit_is_refused_and_nothing_is_written(
     assert not (tmp_path / "new").exists()
 
 
-@pytest.mark.slow
 def test_an_address_of_rcon_is_literal(tmp_path: Path) -> None:
     (tmp_path / "password").write_text("s3cret\n")
     for address in ("example.org:27015", "127.0.0.1", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65536", ":27015"):
@@ -96,7 +95,6 @@ def test_a_password_of_rcon_is_a_file_that_only_the_owner_reads(tmp_path: Path) 
     assert not [name for name, (_, data) in everything(tmp_path / "new").items() if b"s3cret" in (data or b"")][1:]
 
 
-@pytest.mark.slow
 def test_a_server_that_is_refused_leaves_the_others_folders_as_they_were(tmp_path: Path) -> None:
     good, bad = game_server(tmp_path / "good"), tmp_path / "bad"
     before = everything(tmp_path)
@@ -105,7 +103,6 @@ def test_a_server_that_is_refused_leaves_the_others_folders_as_they_were(tmp_pat
     assert everything(tmp_path) == before
 
 
-@pytest.mark.slow
 def test_a_disk_that_is_full_leaves_everything_as_it_was(tmp_path: Path) -> None:
     """A limit on the size of files stands for it: the plugin can be written, the cfg after it cannot."""
     tf = game_server(tmp_path)

@@ -45,6 +45,7 @@ def correlation(found: Floats, skills: Floats) -> float:
     return float(np.corrcoef(fitted, wanted)[0, 1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("r", [0.2, 0.35, 0.6])
 def test_the_counts_of_one_round_correlate_with_skill_as_the_scenario_says(r: float) -> None:
     scenario = Scenario(scores=r)

@@ -278,6 +278,7 @@ def test_a_round_without_opponents_is_not_played() -> None:
 # The whole.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_every_mode_plays_and_rates_its_rounds(mode: Mode) -> None:
     summary = simulate(Scenario(rounds=40, mode=mode, slots=12, people=30), SYNELO)
@@ -396,6 +397,7 @@ def test_counts_reach_the_systems_only_where_the_scenario_has_scores() -> None:
     assert all(Watched.counted[5:])
 
 
+@pytest.mark.slow
 def test_the_favourite_is_expected_to_be_what_the_system_does_not_know() -> None:
     """Of strangers SynElo expects even teams; TrueSkill knows that it knows nothing."""
     scenario = Scenario(rounds=20, slots=12, people=30)
@@ -420,6 +422,7 @@ def test_sides_that_are_made_equal_are_even_and_the_bench_is_shared() -> None:
     assert summary.bench.apart <= 2
 
 
+@pytest.mark.slow
 def test_rounds_that_are_scrambled_are_not_among_those_between_scrambles() -> None:
     every_round = Rules(triggers={"arena": Triggers(round_two=True, streak=1)})
     summary = simulate(Scenario(rounds=40, slots=9, stalemates=0.0), SYNELO, every_round)

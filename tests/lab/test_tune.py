@@ -125,6 +125,7 @@ def test_few_matches_move_nothing_far(history: History) -> None:
         assert at == 0 or at / 100 < float(str(value)) < 100 * at, name
 
 
+@pytest.mark.slow
 def test_parameters_may_be_named_in_any_order(history: History) -> None:
     """What is taken first decides where a search ends: a k that is tuned before leads does without them."""
     told, only = with_points(history, 1.0), ("k", "margin_scale")

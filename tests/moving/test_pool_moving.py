@@ -350,6 +350,7 @@ BROKEN: dict[str, tuple[Callable[[Lines], Lines], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_export_is_refused_with_its_line_and_nothing_is_imported(
     name: str, new: House, export: bytes, tmp_path: Path

@@ -153,6 +153,7 @@ def test_a_range_too_wide_for_the_memory_is_rounded(constraints: dict[str, Any])
     assert abs(found.difference) <= found.gap.points < 10**10
 
 
+@pytest.mark.slow
 def test_roles_that_cannot_be_counted_are_shared_evenly_all_the_same() -> None:
     rng = random.Random(3)
     roles = [rng.sample(range(100), 60) for _ in range(4)]

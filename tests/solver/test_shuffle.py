@@ -165,6 +165,7 @@ def test_an_answer_beyond_the_budget_is_allowed_and_says_what_may_be_missing(see
         assert evening.score(places)[-1] - evening.score(best)[-1] <= found.gap.points
 
 
+@pytest.mark.slow
 def test_the_fewest_moves_of_many_players_are_those_of_another_method() -> None:
     stacked = [Side.A] * 12 + [Side.B] * 12
     for _, ratings in hard_pools(24, seed=3, each=1):

@@ -131,6 +131,7 @@ def test_a_store_that_is_missing_is_named(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @in_loop
 async def test_a_damaged_store_makes_no_backup(tmp_path: Path) -> None:
     await stored(tmp_path / "s.db", 200)

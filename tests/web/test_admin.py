@@ -135,6 +135,7 @@ def test_an_id_that_is_no_player_is_refused(daemon: Daemon) -> None:
     assert daemon.call("PUT", f"/v1/admin/players/{RED}", {"ratign": 1500}).body["error"]["path"] == "$"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

@@ -94,6 +94,7 @@ def metric(daemon: Daemon, name: str, **labels: str) -> float:
     return sum(float(line.rsplit(" ", 1)[1]) for line in samples if all(each in line for each in wanted))
 
 
+@pytest.mark.slow
 def test_more_sockets_than_the_limit_do_not_keep_game_servers_out(tmp_path: Path, stack: ExitStack) -> None:
     names = [f"server-{number}" for number in range(20)]
     for name in names:

@@ -150,6 +150,7 @@ def test_a_restored_snapshot_goes_on_to_the_same_bytes() -> None:
     assert again.snapshot() == through.snapshot()
 
 
+@pytest.mark.slow
 def test_a_forgotten_player_takes_their_scores_along() -> None:
     played, _ = matches(100, told=0.5)
     system = rated(played)

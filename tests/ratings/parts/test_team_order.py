@@ -32,6 +32,7 @@ def teams_of(*known: tuple[float, float], sizes: tuple[int, ...] = ()) -> Teams:
     return teams
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [0.0, 0.5, 1.5])
 def test_the_chances_of_three_teams_are_the_volumes_where_each_is_clear_of_the_others(unit):
     known, sizes = ((0.0, 4.0), (1.0, 1.0), (-1.0, 9.0)), (1, 2, 3)
