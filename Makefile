@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo quick test lint types bench soak chaos walk packages mutants pictures plugin constraints lowest \
+.PHONY: help demo quick test rig world lint types bench soak chaos walk packages mutants pictures plugin constraints lowest \
 	newest clean
 .DEFAULT_GOAL := help
 
@@ -21,16 +21,22 @@ demo: $(STAMP)  ## a simulated game server against a real daemon, in this termin
 	$(BIN)/equipoise demo $(ARGS)
 
 # Where bytecode is forbidden, as in many containers, every run would compile all tests, and every process the daemon.
-quick test lowest newest: export PYTHONDONTWRITEBYTECODE :=
+quick test rig world lowest newest: export PYTHONDONTWRITEBYTECODE :=
 
 # The types are checked beside the tests.
 quick: $(STAMP) lint  ## lint, types and the fast tests, up to the first failure: after every edit (about a minute)
 	@$(BIN)/mypy & types=$$!; \
-	EQUIPOISE_TESTS=quick $(BIN)/python -m pytest -q -n 2 -m "not slow" -x --ff $(ARGS); tests=$$?; \
+	EQUIPOISE_TESTS=quick $(BIN)/python -m pytest -q -n 2 -m "not slow and not rig and not world" -x --ff $(ARGS); tests=$$?; \
 	wait $$types && exit $$tests
 
-test: $(STAMP) lint types  ## the whole suite, lint and types
-	$(BIN)/python -m pytest -n 2 $(ARGS)
+test: $(STAMP) lint types  ## the tests of the product, lint and types
+	$(BIN)/python -m pytest -n 2 -m "not rig and not world" $(ARGS)
+
+rig: $(STAMP)  ## the tests of what tests stand on: the simulated game servers and the chaos driver
+	$(BIN)/python -m pytest -n 2 -m rig $(ARGS)
+
+world: $(STAMP)  ## the tests with programs of others, and with hours and evenings of a whole daemon
+	$(BIN)/python -m pytest -n 2 -m world $(ARGS)
 
 # Debian's, by command and package, where they are missing and this is root; npm's in the versions that the tests were
 # written with.

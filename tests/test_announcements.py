@@ -203,6 +203,7 @@ def servers(folder: Path, names: list[str]) -> Iterator[tuple[RealDaemon, dict[s
         daemon.kill()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_players_read_is_what_happens(tmp_path: Path, seed: int) -> None:
     evenings = {f"{mode}-{size}": (mode, size) for mode in REQUIRED for size in (12, 24)}
@@ -265,6 +266,7 @@ def test_the_best_of_thirteen_may_not_leave_even_teams_for_the_twelve(tmp_path: 
         assert odd.goes_over(ordinary)
 
 
+@pytest.mark.slow
 def test_at_odd_counts_players_do_not_swap_back_and_forth(tmp_path: Path) -> None:
     """Each goes once until their lock ends, however often they ask."""
     with thirteen_against_twelve(tmp_path, {"red": [1000.0] * 13, "blu": [1000.0] * 12}) as odd:

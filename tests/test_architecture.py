@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -61,26 +62,26 @@ def parsed() -> Iterator[Module]:
             yield Module(name, tuple(_imports(ast.parse(path.read_text()))))
 
 
-def _imports(tree: ast.Module) -> Iterator[Import]:
-    late = {
-        inner
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or _type_checking(node)
-        for inner in ast.walk(node)
-    }
-    for node in ast.walk(tree):
+def _imports(parent: ast.AST, late: bool = False) -> Iterator[Import]:
+    for node in ast.iter_child_nodes(parent):
         if isinstance(node, ast.Import):
-            yield from (Import(alias.name, node in late) for alias in node.names)
+            yield from (Import(alias.name, late) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert not node.level, "imports are written in full"
-            yield from (Import(f"{node.module}.{alias.name}", node in late) for alias in node.names)
+            yield from (Import(f"{node.module}.{alias.name}", late) for alias in node.names)
+        elif not isinstance(node, ast.expr):
+            inside = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or _type_checking(node)
+            yield from _imports(node, late or inside)
 
 
 def _type_checking(node: ast.AST) -> bool:
     return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
 
-MODULES = {module.name: module for module in parsed()}
+@cache
+def modules() -> dict[str, Module]:
+    """All of them by name, parsed once, when the first test needs them."""
+    return {module.name: module for module in parsed()}
 
 
 def ours(module: Module) -> set[str]:
@@ -89,11 +90,14 @@ def ours(module: Module) -> set[str]:
     for one in module.imports:
         package, _, inside = one.name.partition(".")
         if package == "equipoise":
-            found.add(inside if inside in MODULES else inside.rpartition(".")[0])
+            found.add(inside if inside in modules() else inside.rpartition(".")[0])
     return found - {""}
 
 
-IMPORTS = {name: ours(module) for name, module in MODULES.items()}
+@cache
+def imports() -> dict[str, set[str]]:
+    """What of ours each module imports."""
+    return {name: ours(module) for name, module in modules().items()}
 
 
 def table() -> Iterator[tuple[str, set[str]]]:
@@ -114,22 +118,22 @@ def within(module: str, packages: set[str]) -> bool:
 
 
 def test_the_table_has_a_row_for_every_layer_and_no_other() -> None:
-    assert MAY.keys() == {module.layer for module in MODULES.values()}
+    assert MAY.keys() == {module.layer for module in modules().values()}
 
 
 def test_a_module_imports_only_what_its_layer_may() -> None:
     forbidden = [
         f"{name} imports {other}"
-        for name, others in IMPORTS.items()
+        for name, others in imports().items()
         for other in sorted(others)
-        if not within(other, MAY[MODULES[name].layer] | {MODULES[name].layer})
+        if not within(other, MAY[modules()[name].layer] | {modules()[name].layer})
     ]
     assert forbidden == []
 
 
 def test_no_files_import_each_other_around_a_circle() -> None:
     """Of what only type checkers import too: files that need each other are read together."""
-    inner = {name: {other for other in others if other in IMPORTS} for name, others in IMPORTS.items()}
+    inner = {name: {other for other in others if other in imports()} for name, others in imports().items()}
     while leaves := {name for name, others in inner.items() if not others}:
         inner = {name: others - leaves for name, others in inner.items() if name not in leaves}
     assert inner == {}, "each of these is part of a circle or imports one"
@@ -139,13 +143,13 @@ def test_the_table_allows_nothing_that_nobody_imports() -> None:
     unused = []
     for layer, may in MAY.items():
         sharing = {each for each in MAY if MAY[each] == may}
-        used = {other for name, others in IMPORTS.items() if MODULES[name].layer in sharing for other in others}
+        used = {other for name, others in imports().items() if modules()[name].layer in sharing for other in others}
         unused += [f"{layer} need not import {one}" for one in may - {"*"} if not any(within(o, {one}) for o in used)]
     assert unused == []
 
 
 def test_the_core_imports_nothing_but_values_of_the_standard_library() -> None:
-    core = [module for module in MODULES.values() if module.layer == "core"]
+    core = [module for module in modules().values() if module.layer == "core"]
     assert core
     assert {module.name: module.packages() - CORE_MAY - {"equipoise"} for module in core} == {
         module.name: set() for module in core
@@ -153,7 +157,7 @@ def test_the_core_imports_nothing_but_values_of_the_standard_library() -> None:
 
 
 def test_a_pure_layer_imports_no_clock_and_no_io() -> None:
-    pure = [module for module in MODULES.values() if module.layer in NEVER]
+    pure = [module for module in modules().values() if module.layer in NEVER]
     assert {module.layer for module in pure} == NEVER.keys()
     assert {module.name: module.packages() & NEVER[module.layer] for module in pure} == {
         module.name: set() for module in pure
@@ -161,12 +165,12 @@ def test_a_pure_layer_imports_no_clock_and_no_io() -> None:
 
 
 def test_numba_is_imported_only_inside_functions_of_the_module_that_compiles() -> None:
-    assert {name for name, module in MODULES.items() if "numba" in module.packages()} == NUMBA
-    assert {name for name, module in MODULES.items() if "numba" in module.packages(late=False)} == set()
+    assert {name for name, module in modules().items() if "numba" in module.packages()} == NUMBA
+    assert {name for name, module in modules().items() if "numba" in module.packages(late=False)} == set()
 
 
 def test_nothing_but_the_command_line_imports_the_composition_root() -> None:
-    assert {MODULES[name].layer for name, others in IMPORTS.items() if "app" in others} == {"cli"}
+    assert {modules()[name].layer for name, others in imports().items() if "app" in others} == {"cli"}
 
 
 def loaded(code: str) -> set[str]:

@@ -238,6 +238,7 @@ def in_points(states: Mapping[PlayerId, Mapping[str, Any]], sign: float) -> Skil
     return {one: PER_LOG_ODDS * (state["skill"] + sign * state["offset"]) for one, state in states.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_after_enough_rounds_an_ns2_pool_splits_by_what_players_are_worth_on_each_side(
     tmp_path: Path, seed: int
@@ -315,6 +316,7 @@ def test_what_an_operator_sees_of_a_server_is_by_side(tmp_path: Path) -> None:
     assert percent == f"{100 * likely:.0f}"
 
 
+@pytest.mark.slow
 def test_a_synelo_pool_rates_splits_and_foretells_as_if_sides_had_no_names(tmp_path: Path) -> None:
     random, numbers = Random(5), (1, 2, 3, 4, 5, 6)
     alone = create("synelo")

@@ -101,6 +101,7 @@ def possible_problems(count: int) -> Iterator[tuple[QuadraticProblem, Any, Any, 
             yield problem, *ways
 
 
+@pytest.mark.slow
 def test_the_search_finds_what_trying_everything_finds() -> None:
     missed = 0
     for problem, x, lead, variance in possible_problems(150):
@@ -114,6 +115,7 @@ def test_the_search_finds_what_trying_everything_finds() -> None:
     assert missed <= 1
 
 
+@pytest.mark.slow
 def test_the_search_finds_the_fewest_moves_within_a_limit() -> None:
     missed = 0
     for problem, x, lead, variance in possible_problems(150):
@@ -164,6 +166,7 @@ def test_where_errors_are_independent_the_exact_answer_is_the_best(seed: int) ->
 # Asks.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [2, 12, 24, 60, 128])
 @pytest.mark.parametrize(("at", "apart"), [(1000.0, 0.0), (1000.0, 1e-13), (25.3, 1e-4), (1e15, 1e2), (1500.0, 400.0)])
 def test_the_search_keeps_to_its_work_and_to_64_mb(count: int, at: float, apart: float) -> None:
@@ -226,6 +229,7 @@ def of_those_who_play(ask: AskSplit, bench: Sequence[PlayerId]) -> list[Split]:
     return found
 
 
+@pytest.mark.slow
 def test_scrambles_and_equal_sides_are_as_good_as_the_best_of_all() -> None:
     missed = 0
     for seed in range(150):
@@ -331,6 +335,7 @@ def test_the_cache_has_the_best_sides_of_every_size(count: int, bench: bool) -> 
         assert cost_of(system, split) == pytest.approx(best)
 
 
+@pytest.mark.slow
 def test_a_shuffle_keeps_to_its_terms_in_their_order() -> None:
     missed = 0
     for seed in range(80):
@@ -398,6 +403,7 @@ def by_means(system: Gaussian) -> Gaussian:
 # Tolerances and values that lie far apart.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("correlated", [True, False])
 @pytest.mark.parametrize("apart", [1e-19, 1e-13, 1e-9, 1e-5])
 @pytest.mark.parametrize("base", [0.0, 1000.0])

@@ -382,6 +382,7 @@ def test_where_no_split_is_fair_the_tolerance_is_in_win_probability(seed: int) -
     assert abs(after.chance - 0.5) <= min(abs(chance - 0.5) for chance in chances) + 0.02 + 0.0005
 
 
+@pytest.mark.slow
 def test_where_errors_are_correlated_the_band_is_of_what_is_said_of_the_sides() -> None:
     """What a side is worth is not known well, so some sides are uneven whose players are known to be equal."""
     fair = 0

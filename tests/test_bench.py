@@ -19,6 +19,7 @@ LARGE = 300
 """MB, far above what a small process needs."""
 
 
+@pytest.mark.slow
 def test_the_peak_of_a_process_is_its_own_and_not_that_of_the_one_that_started_it():
     held = bytearray(LARGE * 1024 * 1024)
     held[::4096] = b"1" * len(held[::4096])

@@ -23,7 +23,7 @@ def test_the_picture_of_a_round_is_the_one_that_its_script_draws() -> None:
     assert (FOLDER / "round.svg").read_text() == round_trip.draw()
 
 
-@pytest.mark.slow  # a whole evening is played
+@pytest.mark.world  # a whole evening is played
 @pytest.mark.parametrize(
     ("game", "name", "sides"), [("tf2", "demo.svg", {"RED", "BLU"}), ("ns2", "demo-ns2.svg", {"Marines", "Aliens"})]
 )

@@ -28,7 +28,7 @@ GOOD = Result(
 )
 
 
-@pytest.mark.slow
+@pytest.mark.world
 def test_a_short_soak_measures_rounds_that_the_stores_have(tmp_path: Path) -> None:
     hours = "--servers=3", "--hours=0.05", "--speed=60", "--calm=0.5"
     pools = "--pools", "30x40", "60x90", "--turns=3", f"--stores={tmp_path}"

@@ -24,6 +24,8 @@ import pytest
 from tests.cli.house import one_line, run
 from tests.daemons import RealDaemon
 
+pytestmark = pytest.mark.slow
+
 Json = dict[str, Any]
 Teams = tuple[list[str], list[str]]
 

@@ -70,6 +70,7 @@ def without_assertion(root: Path) -> list[str]:
     return [place for place, function, _ in tests if function.name not in asserting]
 
 
+@pytest.mark.slow
 def test_every_test_asserts_something() -> None:
     assert without_assertion(TESTS) == []
 
@@ -113,6 +114,7 @@ def test_a_process_that_was_waited_for_or_was_there_before_is_none_of_a_test() -
         process.kill()
 
 
+@pytest.mark.slow
 def test_programs_for_want_of_which_tests_were_skipped_are_named_in_one_line(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-n0", "tests/cli/test_completion.py", "-k", "fish or zsh"]
     said = subprocess.run(command, cwd=ROOT, env={"PATH": str(tmp_path)}, capture_output=True, text=True).stdout
@@ -132,6 +134,7 @@ def imported_folders(path: Path, seen: set[Path]) -> Iterator[str]:
                 yield from imported_folders(module, seen)
 
 
+@pytest.mark.slow
 def test_what_tests_import_is_there_for_the_mutants_too() -> None:
     constants = {
         node.targets[0].id: node.value

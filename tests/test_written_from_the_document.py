@@ -14,6 +14,8 @@ from equipoise import ratings
 from tests.daemons import RealDaemon
 from tests.document_client import Script
 
+pytestmark = pytest.mark.slow
+
 ROUNDS = 8
 SLOW = ("is behind the rounds", "the event loop ")
 """What the daemon warns of on a machine that has too much else to do."""
@@ -178,6 +180,5 @@ def test_six_against_six(tmp_path: Path) -> None:
     plays(tmp_path, 6)
 
 
-@pytest.mark.slow
 def test_twelve_against_twelve(tmp_path: Path) -> None:
     plays(tmp_path, 12)

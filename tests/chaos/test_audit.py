@@ -16,7 +16,7 @@ from tests.chaos.arena import Arena
 from tests.chaos.audit import Audit, Verdict
 from tests.chaos.book import Book
 
-pytestmark = pytest.mark.slow  # a daemon fills the store
+pytestmark = pytest.mark.rig
 
 RATED = "number = (SELECT max(number) FROM rounds WHERE prediction IS NOT NULL)"
 

@@ -16,11 +16,12 @@ from tests.chaos.faults import FAULTS
 from tests.chaos.faults.disks import locked
 from tests.chaos.faults.trial import Fault, Trial
 
+pytestmark = pytest.mark.rig
+
 ROOT = Path(__file__).parents[2]
 COUNTED = ("lost", "twice", "order", "differ", "answers")
 
 
-@pytest.mark.slow
 def test_every_fault_once_loses_doubles_and_reorders_no_round() -> None:
     words = [sys.executable, "-m", "tests.chaos", "--seconds", "0", "--seed", "1", "--json"]
     ended = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -51,7 +52,6 @@ def ring_deleted(trial: Trial) -> int:
     return 1
 
 
-@pytest.mark.slow
 def test_a_kept_round_that_is_thrown_away_is_reported_with_the_seed_and_the_folder(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

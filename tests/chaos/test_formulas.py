@@ -12,6 +12,8 @@ import pytest
 from tests.chaos.formulas import Parameters, Player, Population, convergence, k_factor, win_probability
 from tests.chaos.rules import is_rated, teams_of
 
+pytestmark = pytest.mark.rig
+
 VECTORS = Path(__file__).parents[1] / "data" / "ratings.json"
 
 

@@ -8,6 +8,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.rig
+
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 

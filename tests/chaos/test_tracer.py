@@ -12,6 +12,8 @@ import pytest
 from tests.chaos.daemon import TRACER
 from tests.chaos.faults.points import tracing_missing, worth_most_first
 
+pytestmark = pytest.mark.rig
+
 WRITER = """
 import os, sys, threading
 def write(name):

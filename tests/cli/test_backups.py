@@ -6,9 +6,13 @@ import json
 import signal
 from pathlib import Path
 
+import pytest
+
 from tests.cli.house import House, ask, post, run, serving
 from tests.store.failing import locked
 from tests.wire.samples import HELLO, RED, ROUND, posted
+
+pytestmark = pytest.mark.slow
 
 
 def played(house: House, address: str, *, seq: int = 1, **other: object) -> None:

@@ -31,6 +31,7 @@ complete -C 'equipoise {words}'
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shell", "program"), [("bash", BASH), ("zsh", ZSH), ("fish", FISH)], ids=["bash", "zsh", "fish"]
 )

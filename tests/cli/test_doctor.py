@@ -24,6 +24,8 @@ from tests.game.rcon_servers import free_port, wait_for
 from tests.store.disk import NOBODY, small_disk
 from tests.wire.samples import HELLO, ROUND, posted
 
+pytestmark = pytest.mark.slow
+
 
 def findings(house: House, *options: str) -> list[dict[str, Any]]:
     done = run("doctor", "--json", "--config", house.config, *options)

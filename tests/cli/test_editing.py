@@ -8,8 +8,12 @@ import pty
 import subprocess
 from typing import Any
 
+import pytest
+
 from tests.cli.house import EQUIPOISE, House, ask, post
 from tests.wire.samples import RED, ROUND, posted
+
+pytestmark = pytest.mark.slow
 
 STRANGER = "76561197999999999"
 

@@ -20,6 +20,8 @@ from tests.hosts import GivenClock
 from tests.lab import sets
 from tests.store.samples import a_round, opened
 
+pytestmark = pytest.mark.slow
+
 JOINT = "\n[pool.main.balance_params]\nspread = 0.05\n"
 
 

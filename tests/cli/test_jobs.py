@@ -16,6 +16,8 @@ from tests.web.daemon import SECRETS, Daemon, running
 from tests.web.test_batches import ROSTER, batch, ended
 from tests.wire.samples import HELLO
 
+pytestmark = pytest.mark.slow
+
 
 def status(daemon: Daemon, *options: str) -> str:
     url = f"http://{daemon.host}:{daemon.port}"

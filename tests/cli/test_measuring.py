@@ -26,6 +26,8 @@ from tests.service.test_calibrations import one
 from tests.store.samples import a_round, opened, player
 from tests.wire.samples import HELLO, RED, ROUND, posted
 
+pytestmark = pytest.mark.slow
+
 SIX = [str(int(RED) + number) for number in range(6)]
 
 
@@ -118,7 +120,6 @@ def test_quality_compares_the_system_that_makes_the_teams_with_the_one_that_is_s
         assert re.search(rf"^own scores  in arena {used}", text, re.MULTILINE)
 
 
-@pytest.mark.slow
 def test_quality_says_what_own_scores_count_for_once_they_predict_results(house: House) -> None:
     asyncio.run(recorded(house, matches(300, told=1.0)[0]))
     house.edit(ALONE, '\nbalance = "joint"\nbalance_params = { spread = 0.5 }\n')
@@ -134,7 +135,6 @@ def test_quality_says_what_own_scores_count_for_once_they_predict_results(house:
     assert re.search(r"^ {12}one round's score correlates 0\.\d\d with skill, lasting offsets \d", text, re.MULTILINE)
 
 
-@pytest.mark.slow
 def test_quality_says_which_spread_of_skill_the_rounds_have_taught_the_pool_and_when(house: House) -> None:
     async def taught() -> None:
         async with opened(house.state / "equipoise.db") as store:
@@ -176,7 +176,6 @@ def quality(house: House, address: str, *options: str) -> str:
     return ask(house, address, "pool", "quality", *options).stdout
 
 
-@pytest.mark.slow
 def test_chances_are_calibrated_by_hand_once_the_results_say_what_they_are_worth(house: House) -> None:
     with serving(house) as (_, address):
         few = ask(house, address, "pool", "calibrate")

@@ -16,6 +16,8 @@ import pytest
 from tests.cli.house import EQUIPOISE, UNPRIVILEGED, House, ask, post, serving
 from tests.wire.samples import HELLO, RED, posted
 
+pytestmark = pytest.mark.slow
+
 IDS = [str(int(RED) + number) for number in range(6)]
 NAMES = dict(zip(IDS, ("Ann", "Bob", "Cid", "Dan", "Eve", "Fay"), strict=True))
 TIME = r"20\d\d-\d\d-\d\d \d\d:\d\d:\d\d"
@@ -105,7 +107,6 @@ def test_a_players_history_goes_on_from_rating_to_rating(house: House, evening: 
     )
 
 
-@pytest.mark.slow
 def test_decisions_have_names_sides_chances_and_seconds(house: House, evening: str) -> None:
     for id in IDS[::2]:
         ask(house, evening, "player", "set", id, "2000", "--yes")

@@ -5,9 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 
+import pytest
+
 from tests.cli.house import House, ask, run, serving
 from tests.game.query_server import SIMPLE, info, query_server
 from tests.game.rcon_servers import PASSWORD, fake_server, free_port
+
+pytestmark = pytest.mark.slow
 
 
 def with_rcon(house: House, port: int, password: str = PASSWORD) -> None:

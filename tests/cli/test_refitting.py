@@ -9,8 +9,9 @@ import pytest
 from tests.cli.house import House, ask, post, serving
 from tests.wire.samples import HELLO, RED, ROUND, posted
 
+pytestmark = pytest.mark.slow
 
-@pytest.mark.slow
+
 def test_a_pool_is_fitted_by_hand_and_a_dry_run_changes_nothing(house: House) -> None:
     house.edit("synelo", "ns2")
     house.edit("k_max = 12", "")

@@ -17,6 +17,8 @@ from tests.cli.house import House, ask, post, run, serving
 from tests.daemons import Running
 from tests.wire.samples import HELLO, ROUND, posted
 
+pytestmark = pytest.mark.slow
+
 SECONDS = 60.0
 
 
@@ -73,7 +75,6 @@ def test_many_sighups_in_a_row_end_with_the_newest_file(house: House) -> None:
         assert post(address, house.secret, posted(HELLO, ROUND, seq=1))["rounds"] == {"1-4": "stored"}
 
 
-@pytest.mark.slow
 def test_a_sighup_during_the_start_waits_for_its_end(house: House, tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
         systemd.bind(str(tmp_path / "notify"))

@@ -15,6 +15,8 @@ import pytest
 from tests.cli.house import House, ask, one_line, post, run, serving
 from tests.wire.samples import BLU, HELLO, RED, ROUND, posted
 
+pytestmark = pytest.mark.slow
+
 
 def test_status_is_a_table_or_json(house: House, daemon: str) -> None:
     table = ask(house, daemon, "status").stdout.splitlines()
@@ -29,7 +31,6 @@ def test_status_is_a_table_or_json(house: House, daemon: str) -> None:
     assert ask(house, daemon, "server", "list").stdout.splitlines() == table
 
 
-@pytest.mark.slow
 def test_status_says_that_the_store_is_in_trouble_and_nothing_when_it_is_not(house: House, daemon: str) -> None:
     assert "store" not in ask(house, daemon, "status").stdout
     with closing(sqlite3.connect(house.state / "equipoise.db", isolation_level=None)) as other:

@@ -12,8 +12,9 @@ import pytest
 from tests.cli.house import House, ask, post, serving
 from tests.wire.samples import HELLO, RED, ROUND, posted
 
+pytestmark = pytest.mark.slow
 
-@pytest.mark.slow
+
 def test_sigterm_stops_the_daemon_gracefully_and_a_restart_goes_on(house: House) -> None:
     with serving(house, forked=False) as (process, address):
         post(address, house.secret, posted(HELLO, ROUND, seq=1))
@@ -34,7 +35,6 @@ def test_a_round_that_was_answered_survives_kill_9(house: House) -> None:
         assert json.loads(ask(house, address, "player", "show", RED, "--json").stdout)["player"]["rounds"] == 1
 
 
-@pytest.mark.slow
 def test_serving_and_rating_loads_no_numba(house: House) -> None:
     with serving(house, forked=False) as (process, address):
         assert post(address, house.secret, posted(HELLO, ROUND, seq=1))["players"][0]["rounds"] == 1
@@ -44,7 +44,6 @@ def test_serving_and_rating_loads_no_numba(house: House) -> None:
     assert "numba" not in mapped
 
 
-@pytest.mark.slow
 def test_systemd_is_notified_of_starting_ready_alive_and_stopping(house: House, tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
         systemd.bind(str(tmp_path / "notify"))

@@ -35,6 +35,7 @@ def test_every_command_explains_itself() -> None:
         assert "Usage:" in CliRunner().invoke(main, [group, inner, "--help"]).stdout
 
 
+@pytest.mark.slow
 def test_init_writes_a_configuration_that_is_good(house: House) -> None:
     checked = run("check-config", "--config", house.config)
     assert (checked.returncode, checked.stderr) == (0, "")
@@ -58,6 +59,7 @@ def test_init_keeps_secrets_from_others_and_in_plain_only_the_owners_token(house
     }
 
 
+@pytest.mark.slow
 def test_init_overwrites_nothing(house: House) -> None:
     before = {path: path.read_bytes() for path in house.folder.rglob("*") if path.is_file()}
     (house.folder / "owner.token").unlink()
@@ -71,6 +73,7 @@ def test_init_refuses_a_name_that_is_a_path(tmp_path: Path) -> None:
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.slow
 def test_an_unknown_key_is_named(house: House) -> None:
     house.config.write_text(house.config.read_text() + "\n[triggers]\narena = { strek = 3 }\n")
     for line in (one_line(run(command, "--config", house.config)) for command in ("serve", "check-config")):
@@ -104,6 +107,7 @@ def test_a_state_directory_that_cannot_be_made_is_named(house: House) -> None:
     assert "$.store.directory" in refused(house.config)
 
 
+@pytest.mark.slow
 def test_a_read_only_state_directory_is_named(house: House) -> None:
     house.edit(f'"{house.folder}/state"', '"/proc/tty"')
     assert "/proc/tty" in refused(house.config)
@@ -131,6 +135,7 @@ def test_a_file_of_another_user_in_the_state_directory_is_named(house: House) ->
         assert line.startswith(f"equipoise: {house.state / name}: Permission denied: give this user write access")
 
 
+@pytest.mark.slow
 def test_a_store_newer_than_the_program_is_refused(house: House) -> None:
     with serving(house) as (process, _):
         process.send_signal(signal.SIGTERM)
@@ -140,11 +145,13 @@ def test_a_store_newer_than_the_program_is_refused(house: House) -> None:
     assert "newer" in refused(house.config)
 
 
+@pytest.mark.slow
 def test_a_second_daemon_on_the_same_store_is_refused_until_the_first_ends(house: House) -> None:
     with serving(house):
         assert "process" in refused(house.config, FAILED)
 
 
+@pytest.mark.slow
 def test_a_full_disk_ends_the_start_so_that_it_is_tried_again(house: House) -> None:
     with serving(house) as (process, _):
         process.send_signal(signal.SIGTERM)
@@ -159,6 +166,7 @@ def test_a_full_disk_ends_the_start_so_that_it_is_tried_again(house: House) -> N
             pass
 
 
+@pytest.mark.slow
 def test_a_new_store_is_announced_and_a_lost_one_is_not_replaced_unless_it_is_meant(house: House) -> None:
     store = house.state / "equipoise.db"
     for first in (True, False):
@@ -233,6 +241,7 @@ main(["serve", "--config", "missing.toml"])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("chosen", "used"), [(None, "1"), ("2", "2")])
 def test_numpy_is_imported_by_a_daemon_with_one_thread_unless_its_environment_says_otherwise(
     tmp_path: Path, chosen: str | None, used: str

@@ -117,6 +117,7 @@ def test_a_reader_who_goes_away_is_no_traceback(named: tuple[House, str]) -> Non
         assert len(shown.stdout.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_colours_are_for_terminals_only(named: tuple[House, str]) -> None:
     assert b"\x1b" not in run(*named, "status").stdout
     assert b"\x1b" not in run(*named, "player", "find", "7656").stdout

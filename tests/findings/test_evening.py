@@ -16,6 +16,7 @@ from equipoise.lab.simulation.run import simulate
 SMALL = Scenario(rounds=30, slots=8, people=16)
 
 
+@pytest.mark.slow
 def test_a_pool_is_played_once_and_found_again_in_the_file(tmp_path: Path) -> None:
     kept, pools = tmp_path / "kept.jsonl", [Pool("synelo", SMALL).seeded(seed) for seed in (1, 2)]
     found = play({pool.key: pool for pool in pools}, kept, processes=1)

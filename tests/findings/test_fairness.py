@@ -62,6 +62,7 @@ def test_figures_stand_beside_those_of_an_earlier_tree(
     assert not any("251–600" in line or "80 % interval" in line or "throwers" in line for line in lines)
 
 
+@pytest.mark.slow
 def test_a_world_is_played_with_the_same_seeds_by_all_ways(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

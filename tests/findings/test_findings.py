@@ -47,6 +47,7 @@ def test_teams_are_balanced_by_what_the_system_has_learnt() -> None:
     assert one.true == 0.5
 
 
+@pytest.mark.slow
 def test_a_thrower_costs_the_own_side_two_log_odds() -> None:
     rng, never = np.random.default_rng(1), Model.of("synelo:k_factor_min=0,k_factor_max=0.001")
     played = list(balanced_rounds(never.make(), np.zeros(4), 1000, 2, rng, lambda number, here: (0,)))

@@ -70,6 +70,7 @@ async def send(daemon: Daemon, command: str, who: str = "owner") -> Answer:
     return await call(daemon, "POST", f"{SERVERS}/arena-1/rcon", {"command": command}, who)
 
 
+@pytest.mark.slow
 async def test_an_admins_order_reaches_the_script_at_once_although_it_calls_once_a_minute(tmp_path: Path) -> None:
     async with beside(tmp_path) as (daemon, server):
         hello = {**HELLO, "map": "koth_nucleus", "phase": "running", "facts": {"game_type": 2, "koth": True}}

@@ -45,6 +45,7 @@ async def test_of_a_server_on_which_all_is_right_nothing_is_said(tmp_path: Path)
             assert await said(daemon) == await said(daemon, bad=False) == await said(daemon, "daemon") == ""
 
 
+@pytest.mark.slow
 async def test_a_script_that_never_called_or_is_of_another_version(tmp_path: Path) -> None:
     with daemon_beside(tmp_path, "") as daemon:
         assert await said(daemon) == "its script has never called since the daemon started"

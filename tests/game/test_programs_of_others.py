@@ -6,6 +6,8 @@ import asyncio
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.game.query_server import query_server
 from tests.game.rcon_servers import (
     EXEC,
@@ -22,6 +24,8 @@ from tests.game.rcon_servers import (
 )
 from tests.game.test_rcon import LONG, rcon
 from tests.programs import installed, npm_package
+
+pytestmark = pytest.mark.world
 
 RCON_CLIENT = """
 const { Rcon } = require(process.argv[1]);

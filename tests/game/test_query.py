@@ -85,6 +85,7 @@ async def test_what_is_no_answer_is_an_error_of_the_peer(answer: list[bytes], wh
             await ask(("127.0.0.1", port), SOON if why.startswith("no answer within") else PATIENT)
 
 
+@pytest.mark.slow
 async def test_a_packed_fragment_is_not_unpacked() -> None:
     """500 bytes that are 100 MB: unpacked, they would hold the event loop and the memory."""
     packet = bomb(100_000_000)

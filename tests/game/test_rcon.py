@@ -437,6 +437,7 @@ async def test_a_command_that_waits_for_a_silent_server_ends_with_the_connection
             await waiting
 
 
+@pytest.mark.slow
 async def test_rcon_comes_back_after_each_of_100_restarts_under_load() -> None:
     """And there are never two connections at once."""
     port = free_port()

@@ -20,6 +20,8 @@ from tests.cli.house import EQUIPOISE, House, ask, post, run, serving
 from tests.install.game_server import everything, game_server
 from tests.wire.samples import HELLO, posted
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def house(tmp_path: Path) -> House:

@@ -21,6 +21,8 @@ from equipoise.install.servers import Added, NewServer
 from tests.install.game_server import binary, everything, game_server
 from tests.sourcemod.rig import Game, compile_text
 
+pytestmark = pytest.mark.slow
+
 NAME = "arena-1"
 SOURCE = Path(__file__).parents[2] / "sourcemod" / "scripting" / "equipoise.sp"
 
@@ -203,6 +205,7 @@ def test_a_part_that_the_owner_may_not_write_is_named(open_folder: Path, tmp_pat
     assert f"Permission denied; it must belong to the owner of {tf}" in line
 
 
+@pytest.mark.slow
 def test_our_plugin_says_the_version_of_its_source() -> None:
     defined = re.search(r'#define PLUGIN_VERSION "(.+)"', SOURCE.read_text())
     assert defined
@@ -223,6 +226,7 @@ def test_a_plugin_that_says_no_version_has_none(tmp_path: Path) -> None:
     assert plugin_version(compile_text("public void OnX() {}", tmp_path, "one").read_bytes()) is None
 
 
+@pytest.mark.slow
 def test_a_damaged_plugin_has_no_version() -> None:
     whole = assets.plugin()
     damaged = [whole[:length] for length in range(0, len(whole), 997)]

@@ -14,6 +14,8 @@ import pytest
 from tests.cli.house import EQUIPOISE, one_line, run
 from tests.install.game_server import everything, game_server
 
+pytestmark = pytest.mark.slow
+
 
 def servers(folder: Path) -> dict[str, dict[str, str]]:
     """The game servers by name, as their files say."""

@@ -13,6 +13,8 @@ import pytest
 from tests.cli.house import House, ask, one_line, run, serving
 from tests.install.game_server import everything
 
+pytestmark = pytest.mark.slow
+
 NO_DAEMON = ("--url", "http://127.0.0.1:1")
 """Another daemon of this machine may listen at the address of a new configuration."""
 

@@ -37,6 +37,7 @@ def test_a_command_that_the_service_does_not_see_is_refused_with_the_repair(path
     assert str(refusal.value).endswith(f"Install it with: {REPAIR}")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(Path("/run/systemd/system").is_dir(), reason="systemd runs here, and would start the unit")
 def test_without_systemd_nothing_is_written_and_it_says_so(tmp_path: Path) -> None:
     for option in ("--systemd", "--uninstall"):

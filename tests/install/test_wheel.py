@@ -17,7 +17,7 @@ from equipoise.install.game_folder import PLUGIN, plugin_version
 from tests.install.game_server import game_server
 from tests.sourcemod.rig import compile_plugin
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.world
 ROOT = Path(__file__).parents[2]
 
 

@@ -102,6 +102,7 @@ def test_a_burn_in_leaves_matches_on_both_sides(tmp_path: Path) -> None:
     assert warm_up(100) == 25
 
 
+@pytest.mark.slow
 def test_a_gap_of_ten_thousand_points_is_measured() -> None:
     ann, bob = PlayerId("ann"), PlayerId("bob")
     history = History.of(

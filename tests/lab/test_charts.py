@@ -106,6 +106,7 @@ def pool(rounds: int, *models: Model) -> list[tuple[str, Summary]]:
     return [(str(model), simulate(scenario, model)) for model in models]
 
 
+@pytest.mark.slow
 def test_a_pool_is_drawn_over_time_from_its_points() -> None:
     (_, first), (_, second) = named = pool(80, Model("synelo"), Model("elo"))
     found, balance, brier, excess, calibration = charts.simulation(named)

@@ -111,6 +111,7 @@ def test_replay_hides_shadow_ratings_unless_all_are_asked_for(tmp_path: Path) ->
     assert len(json.loads(run(*asked, "--all").output)) == 4
 
 
+@pytest.mark.slow
 def test_simulate_shows_balance_and_quality(tmp_path: Path) -> None:
     plot, report = tmp_path / "out.svg", tmp_path / "out.html"
     asked = ("simulate", "synelo", "--rounds", "30", "--slots", "8", "--people", "12", "--plot", plot, "--html", report)
@@ -244,6 +245,7 @@ def test_a_system_that_no_pool_can_use_is_refused_before_another_one_is_simulate
     assert (done.exit_code, done.output) == (2, "equipoise: fifa_men: for histories only, not for a pool\n")
 
 
+@pytest.mark.slow
 def test_a_report_says_what_was_simulated_or_compared(league: tuple[str, ...], tmp_path: Path) -> None:
     report = tmp_path / "out.html"
     assert run("simulate", "elo", "--rounds", "20", "--people", "17", "--seed", "905", "--html", report).exit_code == 0

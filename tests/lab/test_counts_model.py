@@ -45,6 +45,7 @@ def correlation(found: Floats, skills: Floats) -> float:
     return float(np.corrcoef(fitted, wanted)[0, 1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("r", [0.2, 0.35, 0.6])
 def test_the_counts_of_one_round_correlate_with_skill_as_the_scenario_says(r: float) -> None:
     scenario = Scenario(scores=r)
@@ -53,6 +54,7 @@ def test_the_counts_of_one_round_correlate_with_skill_as_the_scenario_says(r: fl
     assert correlation(rates(scenario, people, 60), skills) == pytest.approx(r, abs=0.03)
 
 
+@pytest.mark.slow
 def test_an_offset_lasts_and_is_as_large_as_the_scenario_says() -> None:
     """Over many rounds the noise averages out: what is left of the score is skill and offset, of equal variance."""
     scenario = Scenario(scores=0.6, score_offset=1.0)

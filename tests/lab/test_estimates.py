@@ -59,6 +59,7 @@ def test_what_is_on_already_starts_where_it_is() -> None:
     assert [getattr(start, name) for name in kept] == [getattr(own, name) for name in kept]
 
 
+@pytest.mark.slow
 def test_counts_that_say_nothing_of_winning_are_left_out_and_squads_that_do_are_not() -> None:
     history = drawn(800, by_skill=0.0, squads=1.0)
     seen: list[None] = []
@@ -74,6 +75,7 @@ def test_counts_that_say_nothing_of_winning_are_left_out_and_squads_that_do_are_
     assert not any(name.startswith(("kill", "death")) for name in best.values())
 
 
+@pytest.mark.slow
 def test_counts_that_are_configured_and_mislead_are_switched_off() -> None:
     own = replace(DEFAULTS, kill_own=0.3, modes={"koth": {"kill_own": 0.2}})
     best, _ = estimates(own, drawn(800, by_skill=0.0), 40)

@@ -238,6 +238,7 @@ def test_quitters_leave_rounds_that_their_side_is_losing_and_after_those_that_it
     assert churn.after(6, 0.0, dict.fromkeys(lost, False), people) == []
 
 
+@pytest.mark.slow
 def test_sides_that_people_leave_are_filled_by_autobalance() -> None:
     calm, busy = (
         simulate(Scenario(rounds=150, mode=Mode.KOTH, quitters=20 * quits, churn=0.05 * quits), SYNELO)
@@ -249,6 +250,7 @@ def test_sides_that_people_leave_are_filled_by_autobalance() -> None:
     assert busy.fairness.moves.by_cause["autobalance"] > 2 * calm.fairness.moves.by_cause["autobalance"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", [Mode.KOTH, Mode.ARENA])
 def test_with_churn_the_same_people_come_and_go_whatever_the_teams(mode: Mode) -> None:
     scenario = Scenario(rounds=60, mode=mode, attendance=Visits.EVENINGS, evening=30, churn=0.1)
@@ -275,6 +277,7 @@ class Watching(SynElo):
         return super().rate(match)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mode", "rated"), [(Mode.KOTH, True), (Mode.ARENA, False)])
 def test_people_who_come_inside_a_round_are_rated_where_they_may_join_it(mode: Mode, rated: bool) -> None:
     Watched.late.clear()
@@ -289,6 +292,7 @@ def test_a_person_who_is_no_quitter_stays_after_a_lost_round() -> None:
     assert all(churn.after(number, 0.0, {ann.id: True}, {ann.id: ann}) == [] for number in range(20))
 
 
+@pytest.mark.slow
 def test_a_pool_that_learns_the_spread_of_skill_knows_better_how_sure_it_is() -> None:
     """The truth is 1, and `joint` begins with 0.25. A week passes in three to seven evenings."""
     world = Scenario(

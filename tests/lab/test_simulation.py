@@ -67,6 +67,7 @@ def test_the_same_seed_is_the_same_pool() -> None:
     assert simulate(scenario, SYNELO) != simulate(Scenario(rounds=60, seed=2, smurfs=1, throwers=2, parties=2), SYNELO)
 
 
+@pytest.mark.slow
 def test_the_same_people_come_and_go_whatever_the_teams() -> None:
     scenario = Scenario(rounds=80)
     one, other = simulate(scenario, SYNELO), simulate(scenario, Model("synelo", {"k_factor_max": 1000.0}))
@@ -169,6 +170,7 @@ class Watching(SynElo):
         return super().rate(match)
 
 
+@pytest.mark.slow
 def test_a_party_is_in_the_lineup_as_a_whole_or_not_at_all() -> None:
     Watched.matches.clear()
     simulate(Scenario(rounds=150, mode=Mode.KOTH, slots=16, people=30, parties=3), Watched("synelo"))
@@ -276,6 +278,7 @@ def test_a_round_without_opponents_is_not_played() -> None:
 # The whole.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_every_mode_plays_and_rates_its_rounds(mode: Mode) -> None:
     summary = simulate(Scenario(rounds=40, mode=mode, slots=12, people=30), SYNELO)
@@ -285,6 +288,7 @@ def test_every_mode_plays_and_rates_its_rounds(mode: Mode) -> None:
     assert (summary.bench is not None) == (mode is Mode.ARENA)
 
 
+@pytest.mark.slow
 def test_people_who_left_for_good_count_among_their_kind() -> None:
     """Twelve people at any time, each round one of them is replaced."""
     scenario = Scenario(rounds=200, turnover=1.0, people=12, slots=8, throwers=1)
@@ -294,6 +298,7 @@ def test_people_who_left_for_good_count_among_their_kind() -> None:
     assert 0.4 < regular.rated < 0.6
 
 
+@pytest.mark.slow
 def test_overconfidence_is_given_over_time_and_for_the_second_half() -> None:
     summary = simulate(Scenario(rounds=200, slots=12, people=30, mode=Mode.KOTH), SYNELO)
     excess = [point.overconfidence for point in summary.points]
@@ -329,6 +334,7 @@ LATER = (
 """What was shown and what balanced, since due scrambles move people and sides are evened between rounds."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scenario", "favourite", "reachable", "assigned", "brier"), GOLDEN)
 def test_at_the_defaults_a_seed_gives_the_pool_that_it_always_gave(
     scenario: Scenario, favourite: float, reachable: float, assigned: float, brier: float
@@ -339,6 +345,7 @@ def test_at_the_defaults_a_seed_gives_the_pool_that_it_always_gave(
     assert seen == pytest.approx((favourite, reachable, assigned, brier), abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scenario", "shown", "balance", "favourite", "reachable", "assigned", "brier"), LATER)
 def test_evenings_and_scores_give_the_pools_that_they_always_gave(
     scenario: Scenario,
@@ -355,6 +362,7 @@ def test_evenings_and_scores_give_the_pools_that_they_always_gave(
     assert seen == pytest.approx((favourite, reachable, assigned, brier), abs=1e-12)
 
 
+@pytest.mark.slow
 def test_the_system_for_balance_makes_the_teams_and_the_other_is_shown() -> None:
     scenario, trueskill, elo = Scenario(rounds=80, slots=12, people=30), Model("trueskill"), Model("elo")
     alone, shown, beside = (
@@ -389,6 +397,7 @@ def test_counts_reach_the_systems_only_where_the_scenario_has_scores() -> None:
     assert all(Watched.counted[5:])
 
 
+@pytest.mark.slow
 def test_the_favourite_is_expected_to_be_what_the_system_does_not_know() -> None:
     """Of strangers SynElo expects even teams; TrueSkill knows that it knows nothing."""
     scenario = Scenario(rounds=20, slots=12, people=30)
@@ -403,6 +412,7 @@ def test_a_system_for_histories_only_is_refused() -> None:
         simulate(Scenario(rounds=5), Model("world_football_elo"))
 
 
+@pytest.mark.slow
 def test_sides_that_are_made_equal_are_even_and_the_bench_is_shared() -> None:
     summary = simulate(Scenario(rounds=200, slots=13), SYNELO)
     assert summary.equalised is not None
@@ -412,6 +422,7 @@ def test_sides_that_are_made_equal_are_even_and_the_bench_is_shared() -> None:
     assert summary.bench.apart <= 2
 
 
+@pytest.mark.slow
 def test_rounds_that_are_scrambled_are_not_among_those_between_scrambles() -> None:
     every_round = Rules(triggers={"arena": Triggers(round_two=True, streak=1)})
     summary = simulate(Scenario(rounds=40, slots=9, stalemates=0.0), SYNELO, every_round)

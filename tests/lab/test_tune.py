@@ -114,6 +114,7 @@ def test_every_setting_found_is_allowed(history: History) -> None:
     assert losses[-1] == pytest.approx(found.after)
 
 
+@pytest.mark.slow
 def test_few_matches_move_nothing_far(history: History) -> None:
     """Of forty coin flips every system can explain some; without a prior parameters run to the ends of their ranges."""
     found = tune(Model("elo"), coins(history), burn_in=0.02, trials=500)
@@ -124,6 +125,7 @@ def test_few_matches_move_nothing_far(history: History) -> None:
         assert at == 0 or at / 100 < float(str(value)) < 100 * at, name
 
 
+@pytest.mark.slow
 def test_parameters_may_be_named_in_any_order(history: History) -> None:
     """What is taken first decides where a search ends: a k that is tuned before leads does without them."""
     told, only = with_points(history, 1.0), ("k", "margin_scale")

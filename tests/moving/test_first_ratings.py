@@ -115,6 +115,7 @@ def test_no_bytes_do_more_than_be_refused(data: bytes) -> None:
             reads()
 
 
+@pytest.mark.slow
 @given(some.dictionaries(some.integers(), some.integers(0, 5), min_size=1, max_size=50), some.floats(1, 1000))
 def test_a_higher_skill_never_gives_a_lower_rating_and_equal_ones_give_the_same(
     skills: dict[int, int], spread: float
@@ -141,6 +142,7 @@ def test_the_spread_is_the_one_that_was_asked_for_whatever_the_skills_are() -> N
     assert (found[0], found[-1]) == (550.0, 1450.0)
 
 
+@pytest.mark.slow
 def test_ratings_from_a_table_are_written_as_one_edit_that_replays_keep(tmp_path: Path) -> None:
     house = with_a_past(a_machine(tmp_path / "house"), rounds=20)
     before, new = in_store(house), str(player(500))
@@ -164,6 +166,7 @@ def test_ratings_from_a_table_are_written_as_one_edit_that_replays_keep(tmp_path
     assert kinds.count("edit") == 2
 
 
+@pytest.mark.slow
 def test_beside_a_daemon_an_import_is_shown_and_not_done(tmp_path: Path) -> None:
     house = with_a_past(a_machine(tmp_path / "house"), rounds=5)
     file = tmp_path / "skills.csv"
@@ -178,6 +181,7 @@ def test_beside_a_daemon_an_import_is_shown_and_not_done(tmp_path: Path) -> None
         assert in_store(house) == before
 
 
+@pytest.mark.slow
 def test_a_daemon_serves_the_imported_ratings(tmp_path: Path) -> None:
     house = a_machine(tmp_path / "house")
     (tmp_path / "skills.csv").write_text(f"id,rating,rounds\n{player(9)},1777,60\n")
@@ -228,6 +232,7 @@ def test_the_two_tables_of_hlstatsx_may_come_as_csv(tmp_path: Path) -> None:
     assert in_store(house)[PlayerId("76561197960265730")] == in_store(house)[PlayerId("76561197960265731")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "rating"), [("y", 1234.0), ("n", None)])
 def test_on_a_terminal_it_asks(answer: str, rating: float | None, tmp_path: Path) -> None:
     house = a_machine(tmp_path / "house")
@@ -254,6 +259,7 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     assert (done.returncode, "skills.csv: it is no regular file" in done.stderr) == (2, True)
 
 
+@pytest.mark.slow
 def test_only_one_kind_of_file_is_taken(tmp_path: Path) -> None:
     house = a_machine(tmp_path / "house")
     for words in ((), (house.config, "--ratings", house.config)):
@@ -331,7 +337,8 @@ PIECES += [b"", b"-- \n", b"9" * 400, b"\n", b"INSERT INTO hlstats_Players VALUE
 CHANGE = some.tuples(some.integers(0, len(DUMP)), some.integers(0, 12), some.sampled_from(PIECES))
 
 
-@settings(max_examples=1500, deadline=None)
+@pytest.mark.slow
+@settings(max_examples=15 * settings.default.max_examples)
 @given(some.lists(CHANGE, max_size=4), some.booleans())
 def test_a_dump_that_is_cut_or_changed_anywhere_is_read_or_refused_by_its_line(
     changes: list[tuple[int, int, bytes]], cut: bool

@@ -14,7 +14,7 @@ from tests.cli.house import House
 from tests.moving import mariadb
 from tests.moving.machines import a_machine, pool
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.world
 
 NAMES = [
     "plain",

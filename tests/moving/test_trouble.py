@@ -15,6 +15,8 @@ import pytest
 from tests.cli.house import EQUIPOISE, House, ask, serving
 from tests.moving.machines import a_machine, exported, grown, pool, with_a_past
 
+pytestmark = pytest.mark.slow
+
 ROUNDS = 10_000
 
 

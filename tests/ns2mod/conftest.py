@@ -15,14 +15,16 @@ from tests.ns2mod.scripted import ScriptedDaemon
 from tests.ns2mod.sessions import Evening
 
 MOD = Path(__file__).parents[2] / "ns2mod"
-QUICK = ("test_sessions_", "test_mod_policy", "test_mod_texts")
-"""Files whose tests the quick loop runs: sessions, the mod's decisions, and whether its texts are the daemon's."""
+QUICK = ("test_sessions_rounds", "test_mod_policy", "test_mod_texts")
+"""Files whose tests the quick loop runs: sessions of rounds, the mod's decisions, and whether its texts are ours."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave the rig's own tests, and the mod's on a scripted daemon, to the whole suite."""
+    """Leave the rig's own tests to `make rig`, and the mod's on a scripted daemon to the whole suite."""
     for item in items:
-        if item.path.parent == Path(__file__).parent and not item.path.name.startswith(QUICK):
+        if item.path.parent == Path(__file__).parent and item.path.name.startswith("test_rig_"):
+            item.add_marker(pytest.mark.rig)
+        elif item.path.parent == Path(__file__).parent and not item.path.name.startswith(QUICK):
             item.add_marker(pytest.mark.slow)
 
 

@@ -437,5 +437,5 @@ class Evenings(RuleBasedStateMachine):
         assert len(lost) <= self.counted + self.mail.dropped
 
 
-Evenings.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+Evenings.TestCase.settings = settings(max_examples=settings.default.max_examples * 3 // 5, stateful_step_count=40)
 TestEvenings = Evenings.TestCase

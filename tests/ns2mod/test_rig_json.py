@@ -84,7 +84,7 @@ def test_null_is_nil_unless_another_value_is_given() -> None:
     assert GAME.execute("return json.decode('{ \"a\": null }', 1, 'null').a") == "null"
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=2 * settings.default.max_examples)
 @given(VALUES)
 def test_what_python_writes_is_read_and_written_back(value: Any) -> None:
     for text in json.dumps(value), json.dumps(value, ensure_ascii=False):

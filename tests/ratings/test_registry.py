@@ -55,6 +55,7 @@ def test_only_the_system_that_is_used_is_loaded() -> None:
     assert "equipoise.ratings.trueskill.system" not in modules
 
 
+@pytest.mark.slow
 def test_rating_a_match_loads_no_numba_and_numpy_only_for_a_matrix() -> None:
     match = "from equipoise.ratings.system import Match; match = Match((('a', 'c'), ('b', 'd')), (0, 1))"
     by_player = [name for name in LIVE if not create(name).sequential]

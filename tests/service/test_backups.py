@@ -19,6 +19,8 @@ from tests.hosts import GivenClock
 from tests.store.disk import no_file_above
 from tests.store.samples import Submitted, a_round, in_loop, opened, submit
 
+pytestmark = pytest.mark.slow
+
 DAY = 86_400.0
 
 

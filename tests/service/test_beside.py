@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("module", ["equipoise.replaying", "equipoise.refitting"])
 @pytest.mark.parametrize("question", [b"", b'{"store": "/st'])

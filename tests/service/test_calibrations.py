@@ -116,6 +116,7 @@ def surprise(said: float, record: RecordRound) -> float:
     return -math.log(said if record.round.winner is Side.A else 1 - said)
 
 
+@pytest.mark.slow
 @in_loop
 async def test_what_is_said_is_the_same_live_after_a_restart_and_in_a_replay(
     tmp_path: Path, made_up: list[CalibrationFit]

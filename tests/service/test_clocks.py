@@ -103,6 +103,7 @@ def test_players_who_played_while_the_clock_was_years_ahead_become_stale_all_the
     asyncio.run(main())
 
 
+@pytest.mark.slow
 def test_players_whose_rounds_are_rated_again_become_stale_too(tmp_path: Path) -> None:
     async def main() -> None:
         async with rig_at(tmp_path, RIGHT + TEN_YEARS) as rig:

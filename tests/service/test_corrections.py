@@ -179,6 +179,7 @@ class Slow(InThisProcess):
         self.begun, self.go_on = asyncio.Event(), asyncio.Event()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system", ["synelo", "ns2"])
 @in_loop
 async def test_a_process_of_its_own_replays_as_if_the_round_had_not_been_played(tmp_path: Path, system: str) -> None:
@@ -292,6 +293,7 @@ async def test_what_cannot_be_void_is_refused_with_the_reason(tmp_path: Path) ->
         assert numbers(tmp_path) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("system", "params"), [("elo", {}), ("synelo", {"window": 4})])
 @in_loop
 async def test_a_round_is_void_without_older_rounds_that_were_deleted_where_no_rating_needs_them(

@@ -9,8 +9,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.opened_pool import opened
 from tests.service.test_corrections import RATED, InThisProcess, a_strike, numbers, played
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 

@@ -54,6 +54,7 @@ async def test_players_who_cannot_be_loaded_do_not_fill_memory(tmp_path: Path) -
         assert not pool._held.crowded
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system", ["synelo", "trueskill", "glicko2", "trueskill2", "ns2", "teamskill_k"])
 @in_loop
 async def test_ratings_are_the_same_to_the_last_bit_however_few_players_memory_holds(

@@ -358,6 +358,7 @@ KINDS = (
 )
 
 
+@pytest.mark.slow
 @settings(
     max_examples=settings.default.max_examples * 2 // 5, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )

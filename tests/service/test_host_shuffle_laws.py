@@ -18,6 +18,8 @@ from equipoise.wire.values import Reply
 from tests.hosts import Rig, player, roster, round_of
 from tests.test_balancing_shuffles import all_splits, moves_of, score, win_probability
 
+pytestmark = pytest.mark.slow
+
 PLAYERS = 9
 ROUNDS = 8
 RULES = (

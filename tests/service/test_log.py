@@ -33,6 +33,7 @@ def test_only_known_fields_are_written() -> None:
     assert written == "<6>equipoise.web: refused code=host status=421"
 
 
+@pytest.mark.slow
 def test_every_field_that_the_code_logs_is_written() -> None:
     calls = [
         keyword.value

@@ -163,6 +163,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 def test_a_watch_that_is_ended_just_before_it_asks_ends() -> None:
     assert subprocess.run([sys.executable, "-c", ENDED_EARLY], check=False).returncode == 0
 

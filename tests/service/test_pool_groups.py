@@ -205,6 +205,7 @@ async def test_a_group_whose_store_fails_after_a_bad_round_keeps_what_is_stored_
     assert stored_rounds(tmp_path) == ids(records)
 
 
+@pytest.mark.slow
 @in_loop
 async def test_after_a_round_that_cannot_be_kept_no_later_one_is_kept(tmp_path: Path) -> None:
     records = of_servers(4)

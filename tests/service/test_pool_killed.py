@@ -10,10 +10,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from equipoise.core.model import PlayerSummary
 from tests.opened_pool import opened, rated_alone, stored_rounds, summary_of
 from tests.store.failing import locked
 from tests.store.samples import a_round, player
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 AT_ONCE = 5

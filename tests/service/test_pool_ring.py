@@ -134,6 +134,7 @@ async def test_a_caller_who_gives_up_does_not_leave_a_round_half_done(tmp_path: 
     assert stored_rounds(tmp_path) == [a_round().round.id]
 
 
+@pytest.mark.slow
 @in_loop
 async def test_a_full_disk_leaves_the_reserve_to_the_rounds_that_wait(
     tmp_path: Path, caplog: pytest.LogCaptureFixture

@@ -57,6 +57,7 @@ def without_skill_at_start(records: list[RecordRound]) -> list[RecordRound]:
     return [replace(record, skill_at_start=None) for record in records]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("system", "params"),
     [
@@ -193,6 +194,7 @@ async def test_a_store_that_fails_at_the_last_step_has_changed_nothing(tmp_path:
 # The difference.
 
 
+@pytest.mark.slow
 @in_loop
 async def test_the_difference_is_that_of_the_predictions_round_by_round(tmp_path: Path) -> None:
     records = list(some_rounds(80))

@@ -25,6 +25,8 @@ from tests.hosts import GivenClock
 from tests.pools import fill, some_rounds, stored
 from tests.store.samples import opened, player
 
+pytestmark = pytest.mark.slow
+
 ROUNDS = 60
 
 
@@ -222,7 +224,6 @@ def writing(house: House) -> Iterator[subprocess.Popen[str]]:
         yield process
 
 
-@pytest.mark.slow
 def test_kill_9_while_it_writes_leaves_the_old_ratings(house: House) -> None:
     before = stored(house.state)
     spin(house, "INSERT ON audit", steps="")
@@ -234,7 +235,6 @@ def test_kill_9_while_it_writes_leaves_the_old_ratings(house: House) -> None:
         pass
 
 
-@pytest.mark.slow
 def test_ctrl_c_while_it_writes_leaves_the_old_ratings_and_says_so(house: House) -> None:
     before = stored(house.state)
     spin(house, "UPDATE ON rounds", steps="LIMIT 1000000")
@@ -253,7 +253,6 @@ def test_ctrl_c_while_it_writes_leaves_the_old_ratings_and_says_so(house: House)
 # The scale.
 
 
-@pytest.mark.slow
 def test_a_scale_is_proposed_from_500_rounds_on_with_its_error(house: House, long_past: Path) -> None:
     with serving(house) as (_, address):
         few = ask(house, address, "pool", "fit-theta")
@@ -273,7 +272,6 @@ def test_a_scale_is_proposed_from_500_rounds_on_with_its_error(house: House, lon
     assert f"[pool.main]\ntheta = {fit['theta']:.1f}\n" in shown
 
 
-@pytest.mark.slow
 def test_a_scale_that_is_hardly_another_one_is_shown_and_not_proposed(house: House, long_past: Path) -> None:
     """These rounds, learnt with a theta of 400, are fitted by one of about that."""
     shutil.copytree(long_past, house.state, dirs_exist_ok=True)

@@ -133,11 +133,10 @@ async def test_a_refit_gives_the_ratings_of_the_whole_history_and_memory_has_the
         assert (entry.who, entry.action, entry.after) == ("owner", "refit", "fit of 60 rounds")
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
 @in_loop
-async def test_a_rating_that_was_set_stays_and_a_player_who_was_reset_begins_there(tmp_path: Path, name: str) -> None:
+async def test_a_rating_that_was_set_stays_and_a_player_who_was_reset_begins_there(tmp_path: Path) -> None:
     one, two = player(1), player(2)
-    async with opened(tmp_path, name) as pool:
+    async with opened(tmp_path, "trueskill2") as pool:
         await play(pool, rounds(40))
         await pool.edit(one, 1500.0, "owner")
         await pool.edit(two, None, "owner")
@@ -147,7 +146,7 @@ async def test_a_rating_that_was_set_stays_and_a_player_who_was_reset_begins_the
         after = await seen(pool)
     assert after[one] == before[one]
     assert after[two][1] == before[two][1] < 20
-    apart = ratings.create(name)
+    apart = ratings.create("trueskill2")
     ghost = PlayerId("another")
     matches = [matched(each) for each in rounds(40)]
     matches = [
@@ -164,15 +163,14 @@ async def test_a_rating_that_was_set_stays_and_a_player_who_was_reset_begins_the
     assert after[two][0] == pytest.approx(apart.summary(two).rating, abs=1e-6)
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
 @in_loop
 async def test_what_is_struck_before_a_refit_changes_nothing_until_the_next_and_a_replay_says_the_same(
-    tmp_path: Path, name: str
+    tmp_path: Path,
 ) -> None:
     one, unplayed, only = player(1), player(12), player(11)
     early, late = [*rounds(40), a_round(41, a=(11, 1), b=(2, 3))], rounds(10, first=42)
     void = next(each for each in early[20:] if one in {other.id for other in each.participants})
-    async with opened(tmp_path, name) as pool:
+    async with opened(tmp_path, "ns2") as pool:
         await play(pool, early[:20])
         await pool.edit(one, 1500.0, "owner")
         await pool.edit(unplayed, 1500.0, "owner")
@@ -191,17 +189,16 @@ async def test_what_is_struck_before_a_refit_changes_nothing_until_the_next_and_
         assert (await refitted(pool)).error is None
         after = await seen(pool)
     assert {one, unplayed, only} <= after.keys()
-    alone = fitted(name, [each for each in (*early[:-1], *late[1:]) if each is not void])
+    alone = fitted("ns2", [each for each in (*early[:-1], *late[1:]) if each is not void])
     for id, (rating, count) in after.items():
         assert (rating, count) == (pytest.approx(alone.summary(id).rating, abs=1e-6), alone.summary(id).rounds)
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
 @in_loop
-async def test_rounds_that_come_while_it_fits_are_rated_by_the_new_ratings(tmp_path: Path, name: str) -> None:
+async def test_rounds_that_come_while_it_fits_are_rated_by_the_new_ratings(tmp_path: Path) -> None:
     later = rounds(3, first=41)
     newcomer = a_round(44, a=(11, 1), b=(2, 3))
-    async with opened(tmp_path, name) as pool:
+    async with opened(tmp_path, "trueskill_through_time") as pool:
         await play(pool, rounds(40))
         async with pool.store.fitting("main") as fitting:
             await fitting.fitted()
@@ -211,7 +208,7 @@ async def test_rounds_that_come_while_it_fits_are_rated_by_the_new_ratings(tmp_p
         assert caught_up.rounds in (4, 5)  # the last one may be stored before
         assert last.status in ("kept", "stored")
         assert (pool.ring_depth, pool.applied) == (0, 45)
-        after, alone = await seen(pool), fitted(name, rounds(40))
+        after, alone = await seen(pool), fitted("trueskill_through_time", rounds(40))
     for each in (*later, newcomer, a_round(45)):
         alone.rate(matched(each))
     assert after == {id: (pytest.approx(alone.summary(id).rating, abs=1e-6), alone.summary(id).rounds) for id in after}

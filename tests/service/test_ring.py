@@ -292,6 +292,7 @@ def test_a_round_is_on_disk_when_it_is_kept(path: Path, monkeypatch: pytest.Monk
     assert synced == [(str(path), size) for size in sizes]
 
 
+@pytest.mark.slow
 def test_rounds_that_were_answered_survive_kill_9(path: Path) -> None:
     root = Path(__file__).parents[2]
     command = [sys.executable, "-c", PUSHER, str(path)]

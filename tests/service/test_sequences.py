@@ -235,6 +235,7 @@ class Life:
             await self.pool.void(RoundStrike(SERVER, target[-1].round.id, back=back), "owner", "")
 
 
+@pytest.mark.slow
 @in_loop
 async def test_a_start_goes_on_from_the_newest_snapshot(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async with opened(tmp_path, ratings.create("synelo"), joint()) as pool:
@@ -262,6 +263,7 @@ def _snapshots(folder: Path) -> list[tuple[str, int, int]]:
         return db.execute("SELECT purpose, number, base FROM snapshots ORDER BY number").fetchall()
 
 
+@pytest.mark.slow
 @in_loop
 async def test_what_a_strike_makes_wrong_is_not_gone_on_from(tmp_path: Path) -> None:
     records = rounds(240)
@@ -275,6 +277,7 @@ async def test_what_a_strike_makes_wrong_is_not_gone_on_from(tmp_path: Path) -> 
             await assert_as_replayed(pool)
 
 
+@pytest.mark.slow
 @in_loop
 async def test_what_began_before_a_strike_leaves_no_snapshot_after_it(tmp_path: Path) -> None:
     records = rounds(10)
@@ -309,6 +312,7 @@ async def test_a_base_whose_parameters_are_written_otherwise_stays(tmp_path: Pat
     assert _snapshots(tmp_path) == [("system", 7, 1), ("system", 8, 0), ("system", 9, 0)]
 
 
+@pytest.mark.slow
 @in_loop
 async def test_rounds_are_deleted_only_behind_a_snapshot_from_which_the_rest_follows(tmp_path: Path) -> None:
     for number, (own, balance) in enumerate([(joint(), None), (ratings.create("synelo"), joint())]):

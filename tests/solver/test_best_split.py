@@ -15,6 +15,7 @@ from equipoise.solver import Pin, best_split, fewest_moves
 from .oracles import Puzzle, random_puzzle
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_small_puzzles_agree_with_trying_everything(seed: int) -> None:
     rng = random.Random(seed)

@@ -21,7 +21,7 @@ from .oracles import Puzzle, random_puzzle
 budgets = st.builds(Budget, work=st.integers(0, 24).map(lambda power: 1 << power), memory=st.sampled_from([0, 1 << 18]))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=4 * settings.default.max_examples)
 @given(seed=st.integers(0, 10**6), budget=budgets)
 @example(seed=0, budget=Budget(work=0, memory=0))
 def test_what_is_missing_is_never_more_than_the_gap(seed: int, budget: Budget) -> None:
@@ -49,7 +49,7 @@ def test_what_is_missing_is_never_more_than_the_gap(seed: int, budget: Budget) -
         assert gaps == (0, 0, 0)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=settings.default.max_examples * 3 // 5)
 @given(seed=st.integers(0, 10**6), budget=budgets)
 def test_the_gap_includes_what_rounding_hides(seed: int, budget: Budget) -> None:
     rng = random.Random(seed)
@@ -62,6 +62,7 @@ def test_the_gap_includes_what_rounding_hides(seed: int, budget: Budget) -> None
     assert abs(found.difference - puzzle.target) - best[2] <= found.gap.points + 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("power", [18, 22, 26, 30])
 def test_the_same_budget_gives_the_same_answer(power: int) -> None:
     question = crowd(100)
@@ -152,6 +153,7 @@ def test_a_range_too_wide_for_the_memory_is_rounded(constraints: dict[str, Any])
     assert abs(found.difference) <= found.gap.points < 10**10
 
 
+@pytest.mark.slow
 def test_roles_that_cannot_be_counted_are_shared_evenly_all_the_same() -> None:
     rng = random.Random(3)
     roles = [rng.sample(range(100), 60) for _ in range(4)]

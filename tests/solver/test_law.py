@@ -251,6 +251,7 @@ def values_of(magnitude: float, apart: float, form: int, rng: random.Random, n: 
     return [max(-1e15, min(1e15, value)) for value in values]
 
 
+@pytest.mark.slow
 def test_clusters_of_every_width_at_every_magnitude_are_within_the_law(counted: Counted) -> None:
     rng = random.Random(20)
     for number, (magnitude, apart) in enumerate(product(MAGNITUDES, APART[::2])):
@@ -270,7 +271,7 @@ def test_so_are_clusters_of_many_players(counted: Counted, n: int) -> None:
             asked(counted, question, WORK)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=settings.default.max_examples * 3 // 5)
 @given(
     values=st.lists(
         st.one_of(

@@ -131,20 +131,20 @@ def check_exact(evening: Evening) -> None:
     assert found.moves == evening.moves(places)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=3 * settings.default.max_examples)
 @given(seed=st.integers(0, 10**6))
 @example(seed=387)
 def test_small_shuffles_agree_with_trying_everything(seed: int) -> None:
     check_exact(random_evening(random.Random(seed), most=8))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=settings.default.max_examples // 4)
 @given(seed=st.integers(0, 10**6))
 def test_shuffles_of_up_to_twelve_agree_with_trying_everything(seed: int) -> None:
     check_exact(random_evening(random.Random(seed), most=12))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=2 * settings.default.max_examples)
 @given(seed=st.integers(0, 10**6), power=st.integers(0, 26))
 @example(seed=0, power=0)
 def test_an_answer_beyond_the_budget_is_allowed_and_says_what_may_be_missing(seed: int, power: int) -> None:
@@ -165,6 +165,7 @@ def test_an_answer_beyond_the_budget_is_allowed_and_says_what_may_be_missing(see
         assert evening.score(places)[-1] - evening.score(best)[-1] <= found.gap.points
 
 
+@pytest.mark.slow
 def test_the_fewest_moves_of_many_players_are_those_of_another_method() -> None:
     stacked = [Side.A] * 12 + [Side.B] * 12
     for _, ratings in hard_pools(24, seed=3, each=1):
@@ -182,6 +183,7 @@ def test_the_fewest_moves_of_many_players_are_those_of_another_method() -> None:
             assert abs(found.difference - 50) <= abs(expected.difference - 50)
 
 
+@pytest.mark.slow
 def test_a_hundred_players_beyond_the_budget_are_brought_inside_the_band() -> None:
     stacked = [Side.A if rank < 50 else Side.B for rank in range(100)]
     for _, ratings in hard_pools(100, seed=1):

@@ -77,6 +77,7 @@ def test_large_pools_without_a_bench_agree_with_subset_sums(n: int) -> None:
         assert abs(nobody_benched.difference) == without_bench(ratings, n // 2)
 
 
+@pytest.mark.slow
 def test_one_size_alone_is_as_good_as_among_all() -> None:
     for _, ratings in hard_pools(48, seed=4):
         together = splits(ratings)
@@ -149,6 +150,7 @@ def test_an_even_pool_has_no_uneven_split() -> None:
     assert found.largest == found[2]
 
 
+@pytest.mark.slow
 def test_a_target_is_approached_from_either_side() -> None:
     ratings = [3, 1, 4, 1, 5, 9, 2, 6]
     for target in range(-20, 21):

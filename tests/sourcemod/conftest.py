@@ -16,14 +16,17 @@ from tests.sourcemod.sessions import Evening
 SOURCEMOD = Path(__file__).parents[2] / "sourcemod"
 SCRIPTING = SOURCEMOD / "scripting"
 TRANSLATIONS = SOURCEMOD / "translations"
-QUICK = ("test_sessions_", "test_plugin_release")
-"""Files whose tests the quick loop runs: sessions, one per mode, and whether phrases and translations agree."""
+QUICK = ("test_sessions_koth", "test_sessions_arena_evening", "test_plugin_release")
+"""Files whose tests the quick loop runs: one session with a clock, one of arena, and whether phrases and translations
+agree."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave the plugin's and the rig's own tests to the whole suite: a thousand servers take minutes to start."""
+    """Leave the rig's own tests to `make rig`, and the plugin's to the whole suite: a server for each takes minutes."""
     for item in items:
-        if item.path.parent == Path(__file__).parent and not item.path.name.startswith(QUICK):
+        if item.path.parent == Path(__file__).parent and item.path.name.startswith("test_rig_"):
+            item.add_marker(pytest.mark.rig)
+        elif item.path.parent == Path(__file__).parent and not item.path.name.startswith(QUICK):
             item.add_marker(pytest.mark.slow)
 
 

@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import stat
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -40,6 +41,7 @@ async def stored(path: Path, count: int = 1, first: int = 1) -> None:
         await submit(store, *(Submitted(a_round(number), b"memory") for number in range(first, first + count)))
 
 
+@pytest.mark.slow
 @in_loop
 async def test_a_backup_made_while_rounds_are_stored_is_the_store_of_one_moment(tmp_path: Path) -> None:
     states: dict[int, list[list[tuple[object, ...]]]] = {}
@@ -129,6 +131,7 @@ def test_a_store_that_is_missing_is_named(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @in_loop
 async def test_a_damaged_store_makes_no_backup(tmp_path: Path) -> None:
     await stored(tmp_path / "s.db", 200)
@@ -174,7 +177,7 @@ def stopped_midway(store: Path, target: Path) -> Iterator[subprocess.Popen[bytes
         process = subprocess.Popen([*COMMAND, str(store), str(target)])
         try:
             while not _written(part) and process.poll() is None:
-                pass
+                time.sleep(0.001)  # it needs the processor, too
             process.send_signal(signal.SIGSTOP)
             stopped = process.returncode is None and os.WIFSTOPPED(os.waitpid(process.pid, os.WUNTRACED)[1])
             if stopped and part.exists():
@@ -186,6 +189,7 @@ def stopped_midway(store: Path, target: Path) -> Iterator[subprocess.Popen[bytes
         target.unlink()
 
 
+@pytest.mark.slow
 @in_loop
 async def test_what_a_killed_process_left_is_removed_by_the_next_backup_and_that_of_another_is_not(
     tmp_path: Path,
@@ -211,6 +215,7 @@ async def test_unfinished_files_of_other_programs_in_the_same_folder_stay(tmp_pa
     assert files(tmp_path, "*.part") == {"debian.iso.part"}
 
 
+@pytest.mark.slow
 @in_loop
 async def test_a_backup_that_is_cancelled_ends_at_once_and_leaves_nothing(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:

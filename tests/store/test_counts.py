@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from equipoise import ratings
 from equipoise.balancing import match_of
 from equipoise.core.effects import RecordRound
@@ -24,6 +26,7 @@ def kept(directory: Path) -> list[RecordRound]:
         return [each.record for each in found.rounds()]
 
 
+@pytest.mark.slow
 @in_loop
 async def test_a_round_is_rated_again_by_what_its_players_did(tmp_path: Path) -> None:
     async with opened(tmp_path, "trueskill2") as pool:

@@ -129,6 +129,7 @@ asyncio.run(hold())
 """
 
 
+@pytest.mark.slow
 def test_a_store_that_another_process_has_open_is_refused_until_that_process_ends(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     command = [sys.executable, "-c", HOLDER, str(path)]

@@ -17,6 +17,8 @@ from equipoise.store.sqlite import SqliteStore
 from tests.store.samples import Submitted, a_round, in_loop
 from tests.store.traced import Traced
 
+pytestmark = pytest.mark.slow
+
 UNTIL = 1_763_700_000.0
 MONTH_AGO = UNTIL - 30 * 86400
 SMALL = Past(players=300, rounds=400, decisions=1_000, days=300.0, size=6, until=UNTIL)
@@ -114,7 +116,6 @@ async def steps(path: Path, calls: Mapping[str, Call]) -> dict[str, int]:
     return found
 
 
-@pytest.mark.slow
 @in_loop
 async def test_no_call_takes_more_steps_in_a_store_of_ten_times_the_size(small: Path, large: Path) -> None:
     few, many = await steps(small, READS | WRITES), await steps(large, READS | WRITES)
@@ -123,7 +124,6 @@ async def test_no_call_takes_more_steps_in_a_store_of_ten_times_the_size(small: 
     assert grown == {}
 
 
-@pytest.mark.slow
 @in_loop
 async def test_a_search_of_the_decisions_takes_no_more_steps_for_a_piece_of_a_longer_log(large: Path) -> None:
     store = Counted(large)
@@ -137,7 +137,6 @@ async def test_a_search_of_the_decisions_takes_no_more_steps_for_a_piece_of_a_lo
     assert taken[0] < 3 * taken[1]
 
 
-@pytest.mark.slow
 @in_loop
 async def test_a_search_holds_the_store_for_one_piece_of_the_players_at_a_time(large: Path) -> None:
     store = Traced(large)

@@ -175,6 +175,7 @@ async def test_a_roster_is_read_by_two_statements_however_long_it_is(tmp_path: P
     assert len(loaded) == 2
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     played=st.lists(st.tuples(st.integers(0, 3), st.integers(4, 7)), max_size=12),
@@ -313,6 +314,7 @@ async def test_predictions_are_the_rated_rounds_that_were_applied_last_oldest_fi
         assert await store.predictions("other", 2) == []
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     st.lists(

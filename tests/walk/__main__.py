@@ -2,7 +2,7 @@
 
 Needs root, debootstrap and systemd-nspawn. Takes some minutes; the second time a minute less, because the empty root is
 kept in `.walk/`. The transcript is `.walk/debian12.log`. With `--suite` the machine runs the suite instead, as root and
-as a plain user, which takes as long as `make test` does twice; the transcript is `.walk/suite12.log`.
+as a plain user, which takes twice as long as it does here; the transcript is `.walk/suite12.log`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def main() -> int:
     """Exit code 0: every line did what the documents say."""
     parser = argparse.ArgumentParser(prog="python -m tests.walk", description=__doc__)
     parser.add_argument("--debian", type=int, choices=sorted(roots.RELEASES), default=12)
-    parser.add_argument("--suite", action="store_true", help="run `make test` there")
+    parser.add_argument("--suite", action="store_true", help="run the suite there")
     options = parser.parse_args()
     debian = options.debian
     if reason := machine.cannot():
@@ -35,7 +35,7 @@ def main() -> int:
     transcript.say(f"Debian {debian}; the transcript is {transcript.path}")
     empty = roots.machine(debian, CACHE, transcript)
     if options.suite:
-        return 0 if suite.make_test(empty.copy(CACHE / f"walked{debian}" / "suite"), transcript) else 1
+        return 0 if suite.run_suite(empty.copy(CACHE / f"walked{debian}" / "suite"), transcript) else 1
     wheels.build(ROOT, empty.wheels)
     walk = Walk(empty, CACHE / f"walked{debian}", steps(), transcript)
     walk.place.mkdir(exist_ok=True)

@@ -84,6 +84,7 @@ def test_setting_a_rating_is_seen_and_audited(daemon: Daemon) -> None:
     assert (line["before"], line["after"]) == ("1000 after 0 rounds", "1500 after 0 rounds")
 
 
+@pytest.mark.slow
 def test_a_rating_is_answered_with_all_that_a_look_at_the_player_shows(tmp_path: Path) -> None:
     """In pools of every system: what `PUT` and `DELETE` say after and before the change is what `GET` says then."""
     live = [name for name in ratings.SYSTEMS if ratings.create(name).live]
@@ -134,6 +135,7 @@ def test_an_id_that_is_no_player_is_refused(daemon: Daemon) -> None:
     assert daemon.call("PUT", f"/v1/admin/players/{RED}", {"ratign": 1500}).body["error"]["path"] == "$"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

@@ -56,6 +56,7 @@ def assert_answered(answer: Answer) -> None:
     assert isinstance(answer.body["ok"], bool)
 
 
+@pytest.mark.slow
 @SOME
 @given(st.lists(batches, min_size=1, max_size=4), st.booleans())
 def test_any_batches_are_answered_and_so_is_an_operator_after_them(

@@ -52,7 +52,7 @@ print("played")
 """
 
 
-@pytest.mark.slow
+@pytest.mark.world
 def test_a_client_of_openapi_python_client_plays_a_round_and_asks_for_a_split(tmp_path: Path) -> None:
     text, made = tmp_path / "openapi.json", tmp_path / "client"
     text.write_bytes(document(TABLE))
@@ -81,7 +81,7 @@ def test_a_client_of_openapi_python_client_plays_a_round_and_asks_for_a_split(tm
     assert played.stdout == "played\n", played.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.world
 def test_openapi_typescript_makes_types_that_compile(tmp_path: Path) -> None:
     programs = Path(npm_package("openapi-typescript")).parent / ".bin"
     (tmp_path / "openapi.json").write_bytes(document(TABLE))

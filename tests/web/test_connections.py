@@ -94,6 +94,7 @@ def metric(daemon: Daemon, name: str, **labels: str) -> float:
     return sum(float(line.rsplit(" ", 1)[1]) for line in samples if all(each in line for each in wanted))
 
 
+@pytest.mark.slow
 def test_more_sockets_than_the_limit_do_not_keep_game_servers_out(tmp_path: Path, stack: ExitStack) -> None:
     names = [f"server-{number}" for number in range(20)]
     for name in names:
@@ -262,6 +263,7 @@ def test_a_client_who_comes_in_the_moment_of_a_stop_is_no_error() -> None:
     assert errors == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("soft", "hard", "fitting"), [(128, 128, 64), (128, 4096, 256)])
 def test_the_limit_of_open_files_is_raised_where_it_may_be(soft: int, hard: int, fitting: int) -> None:
     program = (

@@ -44,6 +44,7 @@ def test_a_player_is_shown_with_the_interval_of_their_skill_and_with_their_recor
     )
 
 
+@pytest.mark.slow
 def test_a_record_of_a_void_round_comes_back_with_it(daemon: Daemon) -> None:
     played(daemon, 2)
     seen = []

@@ -48,6 +48,7 @@ def test_every_kind_of_event_and_order_is_described() -> None:
     assert {"hello", "round_ended", "heartbeat", "assign", "tell"} <= kinds
 
 
+@pytest.mark.slow
 def test_the_running_daemon_serves_it(untouched: Daemon) -> None:
     assert untouched.call("GET", "/openapi.json", who="guest").body == DOCUMENT
 
@@ -187,6 +188,7 @@ def test_the_routes_and_who_may_use_them() -> None:
     }
 
 
+@pytest.mark.slow
 def test_the_codes_of_refusals() -> None:
     documented = {code for row in rows("Checks, in this order") for code in re.findall(r"`(\w+)`", row[0])}
     assert documented == raised() | {"stale", "http", "method"}

@@ -41,6 +41,7 @@ def post(daemon: Daemon, game: str, server: str, body: str) -> tuple[int, str]:
     return answer.status, answer.code
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", SCRIPTS)
 def test_every_recorded_batch_is_taken_and_every_round_is_stored(game: str, tmp_path: Path) -> None:
     refused, played = [], Counter[str]()

@@ -17,6 +17,8 @@ from equipoise.core.model import STEAM_ID_BASE
 from tests.web.daemon import CONFIG, SECRETS, Daemon, running
 from tests.wire.samples import HELLO, posted
 
+pytestmark = pytest.mark.slow
+
 ADMIN = 22201
 LONG = CONFIG + "[shuffle]\nchoice_seconds = 300\n"
 READ = ("servers", "servers/ns2-1", "decisions", "audit", "players/22202", "doctor")

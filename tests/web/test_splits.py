@@ -96,6 +96,7 @@ def test_ratings_have_no_interval_and_their_evenness_is_that_of_the_chance(daemo
     assert split["evenness"] == pytest.approx(1 - 2 * split["unevenness"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preferring", [False, True])
 def test_a_pool_of_correlated_errors_says_how_even_its_splits_are_known_to_be(tmp_path: Path, preferring: bool) -> None:
     ids = [str(int(RED) + n) for n in range(4)]

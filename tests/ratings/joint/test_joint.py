@@ -96,6 +96,7 @@ def dense_posterior(
     return samples, weights / weights.sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spread", "count", "means", "deviations"), [(0.25, 60, 0.02, 0.02), (0.25, 300, 0.08, 0.06), (0.6, 60, 0.1, 0.12)]
 )

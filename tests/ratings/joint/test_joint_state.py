@@ -181,7 +181,7 @@ CORNERS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=settings.default.max_examples * 3 // 5)
 @given(st.lists(CORNERS, min_size=1, max_size=12), st.booleans(), st.sampled_from([0.001, 0.25, 20.0]))
 def test_whatever_is_rated_the_covariance_stays_one(rounds: list, correlations: bool, spread: float) -> None:
     """Weights from 0 to 10⁹, ratings and deviations at their limits, draws only, times far apart."""
@@ -220,7 +220,7 @@ def test_a_hundred_thousand_rounds_leave_a_covariance() -> None:
         healthy(system)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=settings.default.max_examples * 2 // 5)
 @given(st.integers(0, 10_000), st.booleans())
 def test_what_was_absorbed_of_each_is_what_bayes_says(seed: int, correlations: bool) -> None:
     """By the precision matrix; a negative precision takes back what was absorbed before."""

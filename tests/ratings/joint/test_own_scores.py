@@ -75,6 +75,7 @@ def error_of(system: Joint, skill: np.ndarray) -> float:
     return float(np.std(found - skill))
 
 
+@pytest.mark.slow
 def test_a_score_that_tells_skill_is_found_and_makes_ratings_better() -> None:
     played, skill = matches(300, told=0.5)
     with_scores, without = rated(played), rated(played, scores=False)
@@ -91,6 +92,7 @@ def test_a_score_that_tells_skill_is_found_and_makes_ratings_better() -> None:
     assert error_of(with_scores, skill) < 0.8 * error_of(without, skill)
 
 
+@pytest.mark.slow
 def test_scores_that_are_noise_are_not_used() -> None:
     played, skill = matches(250, told=0.0)
     with_scores, without = rated(played), rated(played, scores=False)
@@ -98,6 +100,7 @@ def test_scores_that_are_noise_are_not_used() -> None:
     assert error_of(with_scores, skill) < 1.05 * error_of(without, skill)
 
 
+@pytest.mark.slow
 def test_a_style_that_lasts_and_wins_nothing_is_not_used() -> None:
     played, skill = matches(250, told=0.0, offset=0.8)
     with_scores, without = rated(played), rated(played, scores=False)
@@ -106,6 +109,7 @@ def test_a_style_that_lasts_and_wins_nothing_is_not_used() -> None:
     assert error_of(with_scores, skill) < 1.05 * error_of(without, skill)
 
 
+@pytest.mark.slow
 def test_with_offsets_as_large_as_the_spread_scores_still_do_no_harm_and_never_become_certain() -> None:
     played, skill = matches(300, told=0.5, offset=0.5)
     with_scores, without = rated(played), rated(played, scores=False)
@@ -115,6 +119,7 @@ def test_with_offsets_as_large_as_the_spread_scores_still_do_no_harm_and_never_b
     assert found.noise > 0
 
 
+@pytest.mark.slow
 def test_with_scores_switched_off_counts_change_nothing() -> None:
     played, _ = matches(30, told=0.5)
     bare = [Match(m.teams, m.ranks, seconds=m.seconds, started_at=m.started_at, mode=m.mode) for m in played]
@@ -133,6 +138,7 @@ def test_a_mode_may_begin_with_a_round_that_says_nothing_of_anybody() -> None:
     assert live.summary(one[0]).rounds == 2
 
 
+@pytest.mark.slow
 def test_a_restored_snapshot_goes_on_to_the_same_bytes() -> None:
     played, _ = matches(150, told=0.7)
     through = rated(played)
@@ -145,6 +151,7 @@ def test_a_restored_snapshot_goes_on_to_the_same_bytes() -> None:
         assert again.snapshot() == through.snapshot()
 
 
+@pytest.mark.slow
 def test_a_forgotten_player_takes_their_scores_along() -> None:
     played, _ = matches(100, told=0.5)
     system = rated(played)
@@ -184,6 +191,7 @@ def test_what_is_absorbed_in_one_block_is_what_is_absorbed_one_by_one() -> None:
     np.testing.assert_allclose(one.cov, many.cov, rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_replayed_history_gives_the_numbers_of_its_matches_rated_one_by_one() -> None:
     played, _ = matches(150, told=0.7)
     # One player has no counts in the first rounds, and a few rounds have none at all.
@@ -220,6 +228,7 @@ def test_an_offset_that_is_integrated_out_is_one_that_has_a_coordinate(rounds: i
     assert (variance, variance * shift[0]) == (pytest.approx(cov[0, 0], rel=1e-9), pytest.approx(mean[0], rel=1e-9))
 
 
+@pytest.mark.slow
 def test_who_hides_what_they_can_do_hardly_gets_better_mates() -> None:
     """Three players do nothing that counts in their last 35 rounds, and win as often as before."""
     played, _ = matches(300, told=0.5)

@@ -33,6 +33,7 @@ def switching() -> Iterator[None]:
     sys.setswitchinterval(before)
 
 
+@pytest.mark.slow
 def test_a_reader_sees_everybody_as_before_a_round_or_as_after_it(switching: None) -> None:
     system = create("joint", active=8)
     known = {_seen(system.covariance(PEOPLE))}

@@ -91,6 +91,7 @@ def test_rounds_that_are_decided_by_luck_have_no_spread() -> None:
     assert fit_spread(STILL, History.of(even)) is None
 
 
+@pytest.mark.slow
 def test_few_rounds_leave_the_spread_unknown_and_many_do_not() -> None:
     few = fit_spread(STILL, drawn(5, 0.5, people=20, side=4, rounds=40))
     many = fit_spread(STILL, drawn(5, 0.5, people=20, side=4, rounds=1500))
@@ -100,6 +101,7 @@ def test_few_rounds_leave_the_spread_unknown_and_many_do_not() -> None:
     assert few is None or (not few.known and few.missing > 0)
 
 
+@pytest.mark.slow
 def test_a_spread_that_is_configured_right_is_not_told_from_the_fitted_one() -> None:
     history = drawn(7, 0.25, people=30, side=5, rounds=600)
     fit = fit_spread(STILL, history)

@@ -36,6 +36,7 @@ def logit(probability: float) -> float:
 # The formulas.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("field_share", [0.0, 0.5, 1.0])
 def test_every_round_follows_the_printed_formulas_in_their_right_form(field_share):
     system = ns2(commander_field_share=field_share, median_rounds=7, large_above=6, prior_rounds=5.0)

@@ -72,6 +72,7 @@ def busy() -> list[Match]:
     return matches + [replace(match, map="ns2_idle", sides=SIDES, seconds=900.0) for match in idle]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("warm", [False, True], ids=["cold", "warm"])
 @pytest.mark.parametrize(
     "params", [{}, {"commander_field_share": 0.5, "large_above": 6, "prior_rounds": 5.0, "shape": 3.0}]

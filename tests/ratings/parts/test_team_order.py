@@ -32,6 +32,7 @@ def teams_of(*known: tuple[float, float], sizes: tuple[int, ...] = ()) -> Teams:
     return teams
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [0.0, 0.5, 1.5])
 def test_the_chances_of_three_teams_are_the_volumes_where_each_is_clear_of_the_others(unit):
     known, sizes = ((0.0, 4.0), (1.0, 1.0), (-1.0, 9.0)), (1, 2, 3)
@@ -114,6 +115,7 @@ def test_messages_between_two_teams_equal_the_closed_form(ranks):
     assert three.curvature == pytest.approx([*two.curvature, 0], abs=1e-9)
 
 
+@pytest.mark.slow
 def test_three_teams_come_near_what_a_sum_over_all_performances_says():
     """Expectation propagation is an approximation: here good to a thirtieth of a deviation."""
     known, unit = ((0.5, 2.0), (0.0, 1.0), (-0.3, 1.5)), 0.8

@@ -109,11 +109,13 @@ def replayed_naively(system: SynElo, rounds: int, tolerance: float) -> None:
             assert system.uncertainty(change.player) == pytest.approx(mine.convergence(), rel=0, abs=tolerance)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("window", "rounds"), [(500, 1400), (7, 400), (8, 400), (2, 100)])
 def test_windows_recomputed_from_scratch_give_exactly_the_same_ratings(window, rounds):
     replayed_naively(synelo(window=window, k_max=2), rounds, tolerance=0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("window", "rounds"), [(500, 1400), (7, 400), (8, 400)])
 def test_unrounded_ratings_stay_within_a_billionth_of_windows_recomputed_from_scratch(window, rounds):
     replayed_naively(synelo(window=window, k_max=2, rounding="none"), rounds, tolerance=1e-9)

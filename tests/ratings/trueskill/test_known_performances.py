@@ -68,6 +68,7 @@ def test_every_order_of_teams_with_and_without_players_leaves_numbers(name):
             assert system.stuck == 0
 
 
+@pytest.mark.slow
 def test_every_order_of_teams_is_replayed_as_it_is_rated():
     for name, counts in (("trueskill", (3, 4)), ("trueskill_through_time", (3,))):
         live, bulk = create(name), create(name)
@@ -148,6 +149,7 @@ def test_draws_without_a_margin_with_known_teams_on_both_sides_make_all_known():
         assert variance + variance**2 * teams.curvature[team] == pytest.approx(0.0, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_no_message_is_ever_more_than_a_number():
     """At surprising results, for well-known teams, at any scale."""
     rng = random.Random(5)

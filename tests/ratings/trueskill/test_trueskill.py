@@ -26,6 +26,7 @@ def seeded(*skills: Skill, **params: object) -> tuple[TrueSkill, list[PlayerId]]
     return system, names
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "second"),
     [

@@ -78,6 +78,7 @@ CROWDED = Match(
 """With sites that say much about one another."""
 
 
+@pytest.mark.slow
 def test_sites_are_updated_until_no_skill_moves_any_more(monkeypatch):
     found, settled = (trueskill2(**COUNTED, **QUITTING) for _ in range(2))
     found.rate(CROWDED)
