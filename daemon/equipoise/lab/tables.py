@@ -13,8 +13,7 @@ from equipoise.lab.simulation.fairness import LIMITS, Fairness
 from equipoise.lab.simulation.measures import Between, Summary
 from equipoise.lab.simulation.population import Scenario
 from equipoise.ratings.calibration import Calibration
-from equipoise.ratings.groups import By, Group
-from equipoise.ratings.quality import Estimate, Quality
+from equipoise.ratings.quality import By, Estimate, Group, Quality
 from equipoise.ratings.system import Convergence
 
 MAPS = 12

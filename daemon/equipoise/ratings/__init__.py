@@ -1,7 +1,7 @@
 """Rating systems behind one interface, `system.System`; each is a class, made by name.
 
-The serving process makes systems and rates live matches.  `replay` and `fit` work on whole histories; they load numpy
-and numba, which the serving process does not.
+The serving process makes systems and rates live matches.  `replay` and `fit` work on whole histories; they load numba,
+which the serving process does not.
 """
 
 from __future__ import annotations

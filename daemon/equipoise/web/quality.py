@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from random import Random
 from statistics import fmean
 from typing import Any
@@ -13,8 +13,7 @@ import msgspec
 
 from equipoise.balancing import chance
 from equipoise.core.model import Context, is_even
-from equipoise.ratings.groups import Seat, groups
-from equipoise.ratings.quality import Pair, assess, difference, fit_scale, rounds_missing
+from equipoise.ratings.quality import Pair, Seats, assess, difference, fit_scale, groups, rounds_missing
 from equipoise.service.pool import Pool
 from equipoise.service.team_sizes import team_sizes
 from equipoise.store import upkeep
@@ -130,10 +129,12 @@ def _found(
     )
 
 
-def _seats(rounds: Sequence[MeasuredRound]) -> Iterator[Seat]:
-    for number, round in enumerate(rounds):
-        for one in round.seats:
-            yield Seat(number, one.predicted, one.score, one.squad, one.rounds, one.last)
+def _seats(rounds: Sequence[MeasuredRound]) -> Seats:
+    return Seats.of(
+        (number, one.predicted, one.score, one.squad, one.rounds, one.last)
+        for number, round in enumerate(rounds)
+        for one in round.seats
+    )
 
 
 def _balance(rounds: Sequence[MeasuredRound]) -> BalanceQuality | None:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from equipoise.ratings.history import Floats, History
-from equipoise.ratings.parts.squads import squad_sizes
 from equipoise.ratings.trueskill2.formulas import PER_MINUTE
 from equipoise.ratings.trueskill2.params import SQUADS, TrueSkill2Params
 
@@ -43,7 +42,7 @@ def guess(params: TrueSkill2Params, history: History) -> tuple[TrueSkill2Params,
     if history.quit is not None and history.quit.any():
         found = _with_quits(found, float(history.quit.mean()))
         names += ["quit_margin", "quit_unrelated", "quit_related"]
-    if (largest := int(squad_sizes(history).max(initial=1))) > 1:
+    if (largest := int(history.squad_sizes.max(initial=1))) > 1:
         known, wanted = params.squad_offset, min(largest, SQUADS) - 1
         last = known[-1] if known else 0.0
         found = replace(found, squad_offset=(*known, *[last] * (wanted - len(known))))

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from equipoise.ratings.groups import Group
-from equipoise.ratings.quality import Difference, Quality
+from equipoise.ratings.quality import Difference, Group, Quality
 from equipoise.service.refits import RefitStatus
 from equipoise.service.team_sizes import TeamSizes
 from equipoise.store.sequence import LearntSpread
