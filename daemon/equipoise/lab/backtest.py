@@ -11,8 +11,8 @@ from equipoise.errors import RatingError
 from equipoise.lab.histories import head, scores
 from equipoise.lab.models import Forecast, Model, forecast
 from equipoise.ratings import quality
-from equipoise.ratings.calibrating import apply, fit, live, running
 from equipoise.ratings.calibration import Calibration
+from equipoise.ratings.calibration_fit import apply, fit, live, running
 from equipoise.ratings.history import Floats, History, Offsets
 from equipoise.ratings.quality import Difference, Estimate, Group, Quality, Seats
 

@@ -16,8 +16,7 @@ from equipoise import ratings
 from equipoise.lab.histories import head, scores
 from equipoise.ratings.history import Floats, History
 from equipoise.ratings.quality import SURE, Estimate, mean, surprises
-from equipoise.ratings.trueskill2.estimate import estimate
-from equipoise.ratings.trueskill2.guess import guess
+from equipoise.ratings.trueskill2.estimate import estimate, guess
 from equipoise.ratings.trueskill2.params import WEIGHTS, TrueSkill2Params
 from equipoise.ratings.trueskill2.system import TrueSkill2
 

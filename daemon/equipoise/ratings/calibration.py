@@ -2,7 +2,7 @@
 
     log-odds' = temperature · log-odds + side(first team) - side(second team) ± map
 
-`equipoise.ratings.calibrating` fits it to matches that were predicted before they were rated. It is no state of the
+`equipoise.ratings.calibration_fit` fits it to matches that were predicted before they were rated. It is no state of the
 system: nothing that is rated depends on it.
 """
 
