@@ -15,9 +15,8 @@ from equipoise.core.model import PlayerId
 from equipoise.ratings import replay
 from equipoise.ratings.history import History
 from equipoise.ratings.system import Match
-from equipoise.ratings.trueskill.smoothing import Smoother
-from equipoise.ratings.trueskill.system import TrueSkill
-from equipoise.ratings.trueskill.through_time import TrueSkillThroughTime
+from equipoise.ratings.trueskill.fit import Smoother
+from equipoise.ratings.trueskill.system import TrueSkill, TrueSkillThroughTime
 from equipoise.ratings.validation import DAY
 
 MATCHES, FREE_FOR_ALLS, PEER_MATCHES, LIVE_ROUNDS = 400_000, 2000, 500, 300

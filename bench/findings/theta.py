@@ -9,7 +9,7 @@ from bench.findings.table import against, estimate, show
 from equipoise.lab.models import Model
 from equipoise.ratings import replay
 from equipoise.ratings.history import Floats, History
-from equipoise.ratings.quality import fit_scale, surprise
+from equipoise.ratings.quality import fit_scale, surprises
 from equipoise.ratings.synelo.system import SynEloParams
 
 SEEDS, ROUNDS, LATE, PROPOSED = range(1, 11), 4000, 1000, 500
@@ -98,15 +98,13 @@ def learnt(history: History, skills: Floats, theta: float) -> tuple[Floats, floa
 
 def proposal(history: History, predicted: Floats, theta: float, part: slice) -> float:
     """The Θ that `pool fit-theta` proposes from these rounds; infinity if favourites won no more often than others."""
-    pairs = list(zip(predicted[part].tolist(), (1.0 - history.ranks[0::2][part]).tolist(), strict=True))
-    fit = fit_scale(pairs, theta)
+    fit = fit_scale(np.column_stack((predicted[part], 1.0 - history.ranks[0::2][part])), theta)
     return np.inf if fit is None else fit.scale
 
 
 def log_loss(history: History, predicted: Floats) -> float:
     """Mean log loss over all but the first `LATE` rounds."""
-    rounds = zip(predicted[LATE:].tolist(), (1.0 - history.ranks[0::2][LATE:]).tolist(), strict=True)
-    return float(np.mean([surprise(one, score) for one, score in rounds]))
+    return float(surprises(predicted[LATE:], 1.0 - history.ranks[0::2][LATE:]).mean())
 
 
 if __name__ == "__main__":

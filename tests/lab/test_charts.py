@@ -11,13 +11,12 @@ import pytest
 from equipoise.lab import charts, tables
 from equipoise.lab.backtest import backtest
 from equipoise.lab.models import Model
-from equipoise.lab.page import page
 from equipoise.lab.reading import read_history
 from equipoise.lab.simulation.measures import Summary
 from equipoise.lab.simulation.population import Scenario
 from equipoise.lab.simulation.run import simulate
 from equipoise.lab.svg import COLOURS, LETTER, Axis, Chart, picture
-from equipoise.lab.tables import Table, estimate
+from equipoise.lab.tables import Table, estimate, page
 from equipoise.ratings.quality import Estimate
 from tests.lab import sets
 

@@ -12,7 +12,7 @@ from equipoise.core.model import Counts, PlayerId
 from equipoise.lab.estimates import climbs, estimates, is_better, losses, unseen
 from equipoise.ratings.history import History
 from equipoise.ratings.system import Match, ranks_of
-from equipoise.ratings.trueskill2.guess import guess
+from equipoise.ratings.trueskill2.estimate import guess
 from equipoise.ratings.trueskill2.params import TrueSkill2Params
 
 DEFAULTS = TrueSkill2Params()

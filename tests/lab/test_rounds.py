@@ -14,8 +14,7 @@ from click.testing import CliRunner, Result
 from equipoise.cli import main
 from equipoise.core.model import Side
 from equipoise.errors import RatingError
-from equipoise.lab.histories import scores
-from equipoise.lab.rounds import history_of
+from equipoise.lab.histories import history_of, scores
 from equipoise.ratings import create
 from equipoise.service.pool import Pool
 from equipoise.service.ring import Ring

@@ -14,7 +14,7 @@ from equipoise.lab.histories import head, scores
 from equipoise.lab.models import Model, forecast
 from equipoise.lab.reading import read_history
 from equipoise.lab.tune import SearchAxis, axes, log_loss, tune
-from equipoise.ratings.calibrating import apply, fit
+from equipoise.ratings.calibration_fit import apply, fit
 from equipoise.ratings.history import History
 from tests.lab import sets
 from tests.lab.test_backtest import turned

@@ -9,9 +9,10 @@ import pytest
 
 from equipoise.core.model import PlayerId
 from equipoise.lab.histories import scores
-from equipoise.ratings.calibrating import LEAST, apply, fit, live, orientation, propose, running, surprises
 from equipoise.ratings.calibration import NONE, Calibration
+from equipoise.ratings.calibration_fit import LEAST, apply, fit, live, orientation, propose, running
 from equipoise.ratings.history import Floats, History
+from equipoise.ratings.quality import surprises
 from equipoise.ratings.system import Match, ranks_of
 
 ANN, BOB = PlayerId("ann"), PlayerId("bob")

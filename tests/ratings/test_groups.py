@@ -6,13 +6,20 @@ import math
 
 import pytest
 
-from equipoise.ratings.groups import Seat, groups
+from equipoise.ratings.quality import Group, Seats
+from equipoise.ratings.quality import groups as groups_of
+
+Seat = tuple[int, float, float, int, int, float | None]
 
 
 def seat(
     round: int, predicted: float, score: float, squad: int = 1, rounds: int = 0, last: float | None = None
 ) -> Seat:
-    return Seat(round, predicted, score, squad, rounds, last)
+    return round, predicted, score, squad, rounds, last
+
+
+def groups(seats: list[Seat]) -> tuple[Group, ...]:
+    return groups_of(Seats.of(seats))
 
 
 def test_a_group_has_the_mean_prediction_and_score_of_its_players() -> None:

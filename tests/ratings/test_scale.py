@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from equipoise.ratings.quality import fit_scale, rounds_missing, surprise
+from equipoise.ratings.quality import fit_scale, rounds_missing
 
 SCALE = 2400.0
 
@@ -39,7 +39,8 @@ def test_no_other_scale_has_a_lower_log_loss() -> None:
 
     def loss(scale: float) -> float:
         factor = SCALE / scale
-        return sum(surprise(logistic(factor * math.log(p / (1 - p))), score) for p, score in pairs) / len(pairs)
+        right = [logistic(factor * math.log(p / (1 - p)) * (1 if score else -1)) for p, score in pairs]
+        return -sum(map(math.log, right)) / len(pairs)
 
     assert (found.log_loss_before, found.log_loss) == pytest.approx((loss(SCALE), loss(found.scale)))
     assert all(found.log_loss < loss(found.scale * other) for other in (0.9, 0.97, 1.03, 1.1))

@@ -11,7 +11,7 @@ import pytest
 
 from equipoise.core.model import Side
 from equipoise.ratings import create
-from equipoise.ratings.glicko.glicko2 import Glicko2
+from equipoise.ratings.glicko.system import Glicko2
 from equipoise.service.pool import Pool
 from equipoise.store.rated import PlayerRow
 from equipoise.store.sequence import BulkEdit

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from equipoise.lab.svg import Chart
     from equipoise.lab.tables import Table
     from equipoise.lab.tune import Tuned
-    from equipoise.ratings.groups import Group
     from equipoise.ratings.history import History
+    from equipoise.ratings.quality import Group
 
 model_option = click.option("--model", "name", required=True, help="The rating system.")
 set_option = click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="A parameter; may be repeated.")

@@ -55,7 +55,7 @@ def draw(path: Path, charts: Sequence[Chart]) -> None:
 
 def report(path: Path, title: str, introduction: str, tables: Sequence[Table], charts: Sequence[Chart]) -> None:
     """Write tables and charts as one HTML page."""
-    from equipoise.lab.page import page
+    from equipoise.lab.tables import page
 
     _write(path, page(title, introduction, tables, charts))
 

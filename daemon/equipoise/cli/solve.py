@@ -15,6 +15,7 @@ import msgspec
 
 from equipoise.cli.options import INTERRUPTED, WRONG, Stopped, examples, stop
 from equipoise.cli.output import json_text
+from equipoise.core.model import logistic
 from equipoise.errors import SplitError
 from equipoise.solver import Assignment, Budget, Pin, Splits, splits
 
@@ -144,7 +145,7 @@ def _as_text(found: Splits, players: Sequence[InputPlayer], theta: float) -> str
 
 
 def _paragraph(assignment: Assignment, players: Sequence[InputPlayer], theta: float) -> str:
-    chance = 0.5 + 0.5 * math.tanh(assignment.difference / theta / 2)
+    chance = logistic(assignment.difference / theta)
     size_a, size_b = assignment.sizes
     lines = [f"{size_a} against {size_b}: difference {assignment.difference:+g}, A has a {chance:.1%} chance"]
     if not assignment.optimal:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from equipoise.errors import RatingError
 from equipoise.lab.histories import head, scores
 from equipoise.lab.models import Forecast, Model, forecast
-from equipoise.lab.seats import seats
 from equipoise.ratings import quality
-from equipoise.ratings.calibrating import apply, fit, live, running
 from equipoise.ratings.calibration import Calibration
-from equipoise.ratings.groups import Group, groups
-from equipoise.ratings.history import Floats, History
-from equipoise.ratings.quality import Difference, Estimate, Pair, Quality
+from equipoise.ratings.calibration_fit import apply, fit, live, running
+from equipoise.ratings.history import Floats, History, Offsets
+from equipoise.ratings.quality import Difference, Estimate, Group, Quality, Seats
 
 BURN_IN = 0.2
 WARM_UP = 0.25
@@ -44,9 +44,9 @@ class Backtest:
     forecast: Forecast
 
     @property
-    def pairs(self) -> list[Pair]:
-        """Predictions and scores, match by match."""
-        return list(zip(self.predicted.tolist(), self.scores.tolist(), strict=True))
+    def pairs(self) -> Floats:
+        """Shape (measured, 2): predictions and scores, match by match."""
+        return np.column_stack((self.predicted, self.scores))
 
 
 def burn_in_of(history: History, share: float) -> int:
@@ -82,7 +82,7 @@ def warm_up(burn_in: int) -> int:
 def _measured(
     model: Model, count: int, correction: Calibration | None, predicted: Floats, actual: Floats, made: Forecast
 ) -> Backtest:
-    pairs = list(zip(predicted.tolist(), actual.tolist(), strict=True))
+    pairs = np.column_stack((predicted, actual))
     found = quality.assess(pairs)
     assert found is not None, "some matches are left after the burn-in"
     return Backtest(model, count, found, quality.accuracy(pairs), correction, predicted, actual, made)
@@ -95,4 +95,36 @@ def difference(one: Backtest, other: Backtest) -> Difference:
 
 def divided(done: Backtest, history: History) -> tuple[Group, ...]:
     """Its predictions of the measured matches, by squad size, experience and last outcome of the players."""
-    return groups(seats(history, done.predicted, done.scores, done.burn_in))
+    return quality.groups(_seats(done, history))
+
+
+def _seats(done: Backtest, history: History) -> Seats:
+    """The players of all measured matches; experience and last outcomes are counted from the start of the history."""
+    start = int(history.teams[history.matches[done.burn_in]])
+    team = np.repeat(np.arange(len(history.ranks)), np.diff(history.teams))[start:]
+    match, second = team // 2 - done.burn_in, team % 2 == 1
+    predicted, score = done.predicted[match], done.scores[match]
+    before, last = _past(history)
+    return Seats(
+        round=match,
+        predicted=np.where(second, 1.0 - predicted, predicted),
+        score=np.where(second, 1.0 - score, score),
+        squad=history.squad_sizes[start:],
+        rounds=before[start:],
+        last=last[start:],
+    )
+
+
+def _past(history: History) -> tuple[Offsets, Floats]:
+    """Shape (p,) each: how many matches the participant had before, and the score of the last; NaN without one."""
+    team = np.repeat(np.arange(len(history.ranks)), np.diff(history.teams))
+    own, other = history.ranks[team], history.ranks[team ^ 1]
+    scored = (1.0 + np.sign(other - own)) / 2
+    order = np.argsort(history.members, kind="stable")
+    sorted_members = history.members[order]
+    starts = np.flatnonzero(np.diff(sorted_members, prepend=-1))
+    counts = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
+    previous = np.where(counts > 0, np.roll(scored[order], 1), np.nan)
+    before, last = np.empty(len(order), np.int64), np.empty(len(order))
+    before[order], last[order] = counts, previous
+    return before, last

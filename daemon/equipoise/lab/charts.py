@@ -12,10 +12,8 @@ from equipoise.lab.models import labels
 from equipoise.lab.simulation.measures import Summary
 from equipoise.lab.svg import LEFT, LETTER, RIGHT, WIDTH, Axis, Chart
 from equipoise.lab.tables import DIVISIONS
-from equipoise.ratings.calibrating import surprises
-from equipoise.ratings.groups import Group
 from equipoise.ratings.history import History
-from equipoise.ratings.quality import BINS, Quality
+from equipoise.ratings.quality import BINS, Group, Quality, surprises
 
 FEW = 5
 """With fewer matches in a bin its mean and error mean nothing."""

@@ -14,11 +14,9 @@ from dataclasses import dataclass, replace
 
 from equipoise import ratings
 from equipoise.lab.histories import head, scores
-from equipoise.ratings.calibrating import surprises
 from equipoise.ratings.history import Floats, History
-from equipoise.ratings.quality import SURE, Estimate, mean
-from equipoise.ratings.trueskill2.estimate import estimate
-from equipoise.ratings.trueskill2.guess import guess
+from equipoise.ratings.quality import SURE, Estimate, mean, surprises
+from equipoise.ratings.trueskill2.estimate import estimate, guess
 from equipoise.ratings.trueskill2.params import WEIGHTS, TrueSkill2Params
 from equipoise.ratings.trueskill2.system import TrueSkill2
 
@@ -91,7 +89,7 @@ def losses(params: TrueSkill2Params, history: History) -> Floats:
 
 def gain(better: Floats, worse: Floats | float) -> Estimate:
     """The mean of what the first losses are below the second ones, with its standard error."""
-    return mean((worse - better).tolist())
+    return mean(worse - better)
 
 
 def is_better(estimated: Estimated, present: Floats) -> bool:

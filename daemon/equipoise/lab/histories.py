@@ -1,13 +1,17 @@
-"""Parts and outcomes of histories of two-team matches."""
+"""Histories of the rounds that the daemon has stored; parts and outcomes of histories of two-team matches."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
 
+from equipoise.balancing import match_of
+from equipoise.core.effects import RecordRound
 from equipoise.errors import RatingError
 from equipoise.ratings.history import Floats, History, Spans
+from equipoise.ratings.system import Match
 
 _PER_MATCH = ("started_at", "seconds", "weight", "map", "mode", "lineup_known")
 _PER_TEAM = ("ranks", "points", "side")
@@ -52,3 +56,20 @@ def head(history: History, count: int) -> History:
 def _spans_head(spans: Spans, rows: int) -> Spans:
     end = int(spans.starts[rows])
     return Spans(spans.starts[: rows + 1], spans.team[:end], spans.start[:end], spans.end[:end], spans.commander[:end])
+
+
+def history_of(records: Iterable[RecordRound]) -> History:
+    """The rated rounds in their order; the first team is side A. RatingError if there is none.
+
+    `skill_at_start` is left out, because its unit is that of the system in use when the round was played.
+    """
+    matches = matches_of(records)
+    if not matches:
+        raise RatingError("no rated rounds")
+    return History.of(matches)
+
+
+def matches_of(records: Iterable[RecordRound]) -> list[Match]:
+    """The rated rounds as matches, as `history_of` has them."""
+    bare = (replace(record, skill_at_start=None) for record in records)
+    return [match for record in bare if (match := match_of(record)) is not None]

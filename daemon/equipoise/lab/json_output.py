@@ -12,7 +12,7 @@ from equipoise.lab.simulation.measures import Summary
 from equipoise.lab.simulation.population import Scenario
 from equipoise.lab.tune import Tuned
 from equipoise.ratings.calibration import Calibration
-from equipoise.ratings.groups import Group
+from equipoise.ratings.quality import Group
 from equipoise.ratings.system import Convergence
 
 Json = dict[str, object]

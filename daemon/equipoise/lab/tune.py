@@ -19,10 +19,11 @@ from equipoise.errors import RatingError
 from equipoise.lab.backtest import BURN_IN, burn_in_of, warm_up
 from equipoise.lab.histories import head, scores
 from equipoise.lab.models import Model, forecast
-from equipoise.ratings.calibrating import apply, fit, surprises
 from equipoise.ratings.calibration import Calibration
+from equipoise.ratings.calibration_fit import apply, fit
 from equipoise.ratings.history import Floats, History
 from equipoise.ratings.parameters import among
+from equipoise.ratings.quality import surprises
 from equipoise.ratings.validation import is_count
 
 TRIALS = 2000

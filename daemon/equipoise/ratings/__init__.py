@@ -1,7 +1,7 @@
 """Rating systems behind one interface, `system.System`; each is a class, made by name.
 
-The serving process makes systems and rates live matches.  `replay` and `fit` work on whole histories; they load numpy
-and numba, which the serving process does not.
+The serving process makes systems and rates live matches.  `replay` and `fit` work on whole histories; they load numba,
+which the serving process does not.
 """
 
 from __future__ import annotations
@@ -35,18 +35,16 @@ SYSTEMS: Final[Mapping[str, Place]] = {
     "fifa_men": Place("football.fifa_men", "FifaMen", "football.replay"),
     "fifa_women": Place("football.fifa_women", "FifaWomen", "football.replay"),
     "glicko": Place("glicko.system", "Glicko", "glicko.replay"),
-    "glicko2": Place("glicko.glicko2", "Glicko2", "glicko.replay"),
+    "glicko2": Place("glicko.system", "Glicko2", "glicko.replay"),
     "joint": Place("joint.system", "Joint", "joint.replay"),
     "ns2": Place("ns2.system", "NS2", "ns2.replay", "ns2.fit"),
     "synelo": Place("synelo.system", "SynElo", "synelo.replay"),
     "teamskill_allk_ev": Place("teamskill.system", "TeamSkillAllKEV", "teamskill.replay"),
     "teamskill_allk_ls": Place("teamskill.system", "TeamSkillAllKLS", "teamskill.replay"),
     "teamskill_k": Place("teamskill.system", "TeamSkillK", "teamskill.replay"),
-    "trueskill": Place("trueskill.system", "TrueSkill", "parts.gaussian_replay"),
+    "trueskill": Place("trueskill.system", "TrueSkill", "trueskill.replay"),
     "trueskill2": Place("trueskill2.system", "TrueSkill2", "trueskill2.replay", "trueskill2.fit"),
-    "trueskill_through_time": Place(
-        "trueskill.through_time", "TrueSkillThroughTime", "parts.gaussian_replay", "trueskill.fit"
-    ),
+    "trueskill_through_time": Place("trueskill.system", "TrueSkillThroughTime", "trueskill.replay", "trueskill.fit"),
     "world_football_elo": Place("football.world_football_elo", "WorldFootballElo", "football.replay"),
 }
 """By the name in configuration.  A process imports only the systems that it uses."""

@@ -2,7 +2,7 @@
 
     log-odds' = temperature · log-odds + side(first team) - side(second team) ± map
 
-`equipoise.ratings.calibrating` fits it to matches that were predicted before they were rated. It is no state of the
+`equipoise.ratings.calibration_fit` fits it to matches that were predicted before they were rated. It is no state of the
 system: nothing that is rated depends on it.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from equipoise.core.model import PlayerId
+from equipoise.core.model import PlayerId, logistic
 from equipoise.ratings.system import Match, System, WinProbabilities
 
 CERTAIN = 1e-12
@@ -40,7 +40,7 @@ class Calibration:
         """
         if self == NONE:
             return predicted
-        return _logistic(self.temperature * _log_odds(predicted) + self.worth(sides, map))
+        return logistic(self.temperature * _log_odds(predicted) + self.worth(sides, map))
 
     def predicted(self, said: float, sides: Sequence[str] = (), map: str = "") -> float:
         """What a system predicts where this is said: `said` backwards.
@@ -50,7 +50,7 @@ class Calibration:
         """
         if self == NONE:
             return said
-        return _logistic((_log_odds(said) - self.worth(sides, map)) / self.temperature)
+        return logistic((_log_odds(said) - self.worth(sides, map)) / self.temperature)
 
     def worth(self, sides: Sequence[str], map: str) -> float:
         """What sides and map are worth to the first team, in log-odds; 0 without the names of two sides."""
@@ -111,7 +111,3 @@ def calibrated(system: System[Any], calibration: Calibration) -> System[Any]:
 def _log_odds(probability: float) -> float:
     inside = min(max(probability, CERTAIN), 1.0 - CERTAIN)
     return math.log(inside) - math.log1p(-inside)
-
-
-def _logistic(odds: float) -> float:
-    return 0.5 + 0.5 * math.tanh(odds / 2.0)

@@ -1,4 +1,4 @@
-"""Histories as arrays, for replays and fits; needs numpy, which the serving process does not load."""
+"""Histories as arrays, for replays and fits; needs numpy."""
 
 from __future__ import annotations
 
@@ -194,6 +194,17 @@ class History:
         starts = self.teams if self.lineup is None else self.lineup
         members = self.members if self.lineup_members is None else self.lineup_members
         return starts, members, np.empty(0) if self.skill_at_start is None else self.skill_at_start
+
+    @property
+    def squad_sizes(self) -> Offsets:
+        """Shape (p,): size of each participant's squad in their team; 1 for those who came alone."""
+        if self.squad is None:
+            return np.ones(len(self.members), np.int64)
+        team = np.repeat(np.arange(len(self.ranks)), np.diff(self.teams))
+        squad = self.squad.astype(np.int64) - ALONE  # From 0 on, so that numbers of different teams stay apart.
+        numbers = team * (int(squad.max(initial=0)) + 1) + squad
+        _, number, sizes = np.unique(numbers, return_inverse=True, return_counts=True)
+        return np.where(self.squad == ALONE, 1, sizes[number])
 
     def arrays(self) -> MatchArrays:
         """The arrays that kernels read, not copied; an optional array that is None becomes an empty one."""

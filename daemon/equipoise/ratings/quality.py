@@ -1,7 +1,11 @@
-"""Statistics of predictions: measures over (predicted score, actual score) pairs of side A or team 1.
+"""Statistics of predictions, as arrays: measures over (predicted score, actual score) pairs of side A or team 1.
 
 A Brier score of 0.25 alone says little: coin flips reach it, and draws change what is reachable.  So log loss, the
 calibration table and the fraction of even rounds are given with it.
+
+`groups` asks whether predictions are right of each kind of player.  A system may be right on average and wrong about
+squads that play better than the sum of their people, newcomers who are better than their first rating, winners who
+stay.  By such differences Minka, Cleven & Zaykov (2018) found what TrueSkill 2 should model.
 
 `fit_scale` says by which scale past rounds would have been predicted best.  A system with a scale Θ predicts by the
 logistic of a difference over Θ, so another scale multiplies all log-odds by one factor.  The factor of least log loss
@@ -12,23 +16,29 @@ is the sandwich estimate (White 1982), which holds with draws too, where the lik
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
-from typing import TypeAlias
+from itertools import pairwise
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from equipoise.errors import RatingError
+from equipoise.ratings.calibration import CERTAIN
 
+Floats: TypeAlias = NDArray[np.float64]
+Whole: TypeAlias = NDArray[np.int64]
 Pair: TypeAlias = tuple[float, float]
 """Predicted score, 0 to 1, and actual score: 1, 0.5 or 0."""
+Pairs: TypeAlias = Sequence[Pair] | Floats
+"""Shape (m, 2): a pair for each round."""
 
 BINS = 10
 EVEN = (0.45, 0.55)
 """Predictions of even rounds, of which no unevenness is known."""
 MOST_UNEVEN = 0.05
 """Unevenness of even rounds, at most."""
-CERTAIN = 1e-12
-"""Predictions are clipped to this distance from 0 and 1, so that the log loss of a certain but wrong one is finite."""
 
 SURE = 2.0
 """How many standard errors two scales must differ by to count as different; then `rounds_missing` is 0."""
@@ -36,6 +46,15 @@ FACTORS = (0.01, 100.0)
 """The least and the largest factor of log-odds that `best_factor` looks for."""
 STEPS = 40
 """How often `best_factor` halves the interval `FACTORS`, on a logarithmic scale."""
+
+By = Literal["squad", "experience", "last"]
+
+LARGEST = 6
+"""Squads of so many players or more are one group."""
+STAGES = (10, 50, 200)
+"""Numbers of rounds at which a player passes into the next group of experience."""
+OUTCOMES = ("lost", "drew", "won")
+"""By twice the score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +112,7 @@ class Difference:
     """Squared error."""
 
 
-def assess(pairs: Iterable[Pair], unevenness: Sequence[float | None] = ()) -> Quality | None:
+def assess(pairs: Pairs, unevenness: Sequence[float | None] = ()) -> Quality | None:
     """Measure the predictions of these rounds; None if there are no rounds.
 
     `unevenness`: how uneven each was expected to be; None, or nothing at all, where the system knows no deviations.
@@ -102,64 +121,83 @@ def assess(pairs: Iterable[Pair], unevenness: Sequence[float | None] = ()) -> Qu
     >>> measured.rounds, round(measured.brier.value, 3), round(measured.even.value, 3)
     (3, 0.31, 0.333)
     """
-    rounds = [_checked(pair) for pair in pairs]
-    if not rounds:
+    predicted, scores = _columns(pairs)
+    if not len(predicted):
         return None
-    bins = calibration(rounds)
+    bins = _calibration(predicted, scores)
+    uneven = np.array(unevenness or [None] * len(predicted), np.float64)
+    within = (predicted >= EVEN[0]) & (predicted <= EVEN[1])
     return Quality(
-        rounds=len(rounds),
-        brier=_mean_of(squared_error, rounds),
-        log_loss=_mean_of(surprise, rounds),
-        even=mean([_is_even(one, known) for one, known in zip_longest(rounds, unevenness)]),
+        rounds=len(predicted),
+        brier=mean((predicted - scores) ** 2),
+        log_loss=mean(surprises(predicted, scores)),
+        even=mean(np.where(np.isnan(uneven), within, uneven <= MOST_UNEVEN)),
         calibration=bins,
-        calibration_error=sum(b.rounds * abs(b.predicted - b.scored.value) for b in bins) / len(rounds),
+        calibration_error=sum(b.rounds * abs(b.predicted - b.scored.value) for b in bins) / len(predicted),
     )
 
 
-def squared_error(predicted: float, score: float) -> float:
-    """One round's part of the Brier score."""
-    return (predicted - score) ** 2
+def surprises(predicted: Floats, scores: Floats) -> Floats:
+    """Log loss of each round, shape (m,), in nats; a draw is half a win and half a loss."""
+    inside = np.clip(predicted, CERTAIN, 1.0 - CERTAIN)
+    losses: Floats = -scores * np.log(inside) - (1.0 - scores) * np.log1p(-inside)
+    return losses
 
 
-def surprise(predicted: float, score: float) -> float:
-    """One round's part of the log loss, in nats; a draw is half a win and half a loss."""
-    predicted = _inside(predicted)
-    return -score * math.log(predicted) - (1.0 - score) * math.log1p(-predicted)
-
-
-def accuracy(rounds: Iterable[Pair]) -> Estimate | None:
+def accuracy(pairs: Pairs) -> Estimate | None:
     """Fraction of decisive rounds that the favourite won; an even prediction counts half.  None if all were drawn.
 
     >>> accuracy([(0.9, 1.0), (0.5, 0.0), (0.3, 1.0), (0.7, 0.5)]).value
     0.5
     """
-    right = [_right(predicted, score) for predicted, score in rounds if score != 0.5]
-    return mean(right) if right else None
+    predicted, scores = _columns(pairs)
+    right = np.where(predicted == 0.5, 0.5, (predicted > 0.5) == (scores > 0.5))[scores != 0.5]
+    return mean(right) if len(right) else None
 
 
-def difference(ones: Sequence[Pair], others: Sequence[Pair]) -> Difference:
+def difference(ones: Pairs, others: Pairs) -> Difference:
     """Compare two systems round by round, so that the luck of each round cancels; both in the same order."""
-    both = list(zip(ones, others, strict=True))
+    (one, scores), (other, same) = _columns(ones), _columns(others)
     return Difference(
-        log_loss=mean([surprise(*one) - surprise(*other) for one, other in both]),
-        brier=mean([squared_error(*one) - squared_error(*other) for one, other in both]),
+        log_loss=mean(surprises(one, scores) - surprises(other, same)),
+        brier=mean((one - scores) ** 2 - (other - same) ** 2),
     )
 
 
-def calibration(rounds: Iterable[Pair]) -> tuple[Bin, ...]:
+def mean(values: Sequence[float] | NDArray[np.floating | np.bool_]) -> Estimate:
+    """The mean of one value or more, and its standard error from their sample deviation.
+
+    >>> mean([1.0, 0.0, 0.0, 1.0])
+    Estimate(value=0.5, error=0.28867513459481287)
+    """
+    array = np.asarray(values, np.float64)
+    error = float(array.std(ddof=1)) / math.sqrt(len(array)) if len(array) > 1 else None
+    return Estimate(float(array.mean()), error)
+
+
+def _columns(pairs: Pairs) -> tuple[Floats, Floats]:
+    """Predictions and scores; raises `RatingError` for one that is not from 0 to 1."""
+    rounds = np.asarray(pairs, np.float64).reshape(-1, 2)
+    wrong = np.argwhere(~((rounds >= 0.0) & (rounds <= 1.0)))
+    if len(wrong):
+        row, column = wrong[0]
+        raise RatingError(f"{('prediction', 'score')[column]} {float(rounds[row, column])!r} is not from 0 to 1")
+    return rounds[:, 0], rounds[:, 1]
+
+
+def _calibration(predicted: Floats, scores: Floats) -> tuple[Bin, ...]:
     """Mean prediction and mean score in ten bins of equal width; empty bins are left out."""
-    binned: dict[int, list[Pair]] = {}
-    for predicted, score in rounds:
-        binned.setdefault(min(int(predicted * BINS), BINS - 1), []).append((predicted, score))
+    numbers = np.minimum((predicted * BINS).astype(np.int64), BINS - 1)
+    bins = [(number, numbers == number) for number in np.unique(numbers).tolist()]
     return tuple(
         Bin(
             low=number / BINS,
             high=(number + 1) / BINS,
-            rounds=len(inside),
-            predicted=math.fsum(predicted for predicted, _ in inside) / len(inside),
-            scored=mean([score for _, score in inside]),
+            rounds=int(inside.sum()),
+            predicted=float(predicted[inside].mean()),
+            scored=mean(scores[inside]),
         )
-        for number, inside in sorted(binned.items())
+        for number, inside in bins
     )
 
 
@@ -177,7 +215,7 @@ class ScaleFit:
     """Nats a round, with the fitted one."""
 
 
-def fit_scale(pairs: Sequence[Pair], scale: float) -> ScaleFit | None:
+def fit_scale(pairs: Pairs, scale: float) -> ScaleFit | None:
     """The best scale, for predictions that were made with `scale`.
 
     None where no scale fits: favourites won no more often than others, or always.
@@ -186,17 +224,19 @@ def fit_scale(pairs: Sequence[Pair], scale: float) -> ScaleFit | None:
     >>> round(fit_scale([(favourite, 1.0)] * 300 + [(favourite, 0.0)] * 100, 1000.0).scale)
     455
     """
-    odds = [(math.log(p) - math.log1p(-p), score) for p, score in ((_inside(p), score) for p, score in pairs)]
-    factor = best_factor(odds)
+    predicted, scores = _columns(pairs)
+    odds = log_odds(predicted)
+    factor = best_factor(odds, scores)
     if factor is None:
         return None
-    bread = math.fsum(x * x * _logistic(factor * x) * _logistic(-factor * x) for x, _ in odds)
-    meat = math.fsum((x * (_logistic(factor * x) - score)) ** 2 for x, score in odds)
+    chances = logistic(factor * odds)
+    bread = float((odds**2 * chances * (1.0 - chances)).sum())
+    meat = float(((odds * (chances - scores)) ** 2).sum())
     return ScaleFit(
         scale=scale / factor,
         error=scale / factor**2 * math.sqrt(meat) / bread,  # by the delta method
-        log_loss_before=_log_loss(odds, 1.0),
-        log_loss=_log_loss(odds, factor),
+        log_loss_before=float(surprises(predicted, scores).mean()),
+        log_loss=float(surprises(chances, scores).mean()),
     )
 
 
@@ -213,11 +253,11 @@ def rounds_missing(fit: ScaleFit, scale: float, rounds: int) -> int:
     return max(0, math.ceil(rounds * min((SURE / max(apart, 1e-9)) ** 2, 1e9)) - rounds)
 
 
-def best_factor(odds: Sequence[tuple[float, float]]) -> float | None:
+def best_factor(odds: Floats, scores: Floats) -> float | None:
     """The factor on all log-odds that minimises the log loss; None unless it is within `FACTORS`."""
 
     def slope(factor: float) -> float:
-        return math.fsum(x * (_logistic(factor * x) - score) for x, score in odds)
+        return float(odds @ (logistic(factor * odds) - scores))
 
     if not slope(FACTORS[0]) < 0.0 < slope(FACTORS[1]):
         return None
@@ -231,45 +271,113 @@ def best_factor(odds: Sequence[tuple[float, float]]) -> float | None:
     return math.exp((low + high) / 2)
 
 
-def mean(values: Sequence[float]) -> Estimate:
-    """The mean of one value or more, and its standard error from their sample deviation.
+def logistic(odds: Floats) -> Floats:
+    """`core.model.logistic` of each number."""
+    return 0.5 + 0.5 * np.tanh(odds / 2)
 
-    >>> mean([1.0, 0.0, 0.0, 1.0])
-    Estimate(value=0.5, error=0.28867513459481287)
+
+def log_odds(predicted: Floats) -> Floats:
+    """Log-odds of each prediction, which is cut to at least `CERTAIN` from 0 and 1."""
+    inside = np.clip(predicted, CERTAIN, 1.0 - CERTAIN)
+    odds: Floats = np.log(inside) - np.log1p(-inside)
+    return odds
+
+
+class Seats(NamedTuple):
+    """Players' parts in rounds, one after the other; all arrays have shape (seats,)."""
+
+    round: Whole
+    """Number of the round, from 0: the same for all its players."""
+    predicted: Floats
+    """Score predicted for the player's side."""
+    score: Floats
+    squad: Whole
+    """Players of their squad on their side; 1: they came alone."""
+    rounds: Whole
+    """Rounds that they had been rated for before."""
+    last: Floats
+    """Score of their round before; NaN: unknown, or this is their first."""
+
+    @classmethod
+    def of(cls, rows: Iterable[tuple[int, float, float, int, int, float | None]]) -> Seats:
+        """The seats of these rows, each with the fields in this order; None for a score that is not known."""
+        round, predicted, score, squad, rounds, last = np.array(list(rows), np.float64).reshape(-1, len(cls._fields)).T
+        return cls(round.astype(np.int64), predicted, score, squad.astype(np.int64), rounds.astype(np.int64), last)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Predictions and scores of the players of one group, each of whom counts once in each of their rounds."""
+
+    by: By
+    """The division: `squad`, `experience` or `last`."""
+    name: str
+    """The name of the group in its division."""
+    rounds: int
+    """In which somebody of the group played."""
+    players: int
+    """Players of the group, summed over these rounds."""
+    predicted: float
+    """Mean score predicted for their sides."""
+    scored: float
+    """Mean score of their sides."""
+    difference: Estimate
+    """Scored minus predicted; above 0 they are better than the system knows. Players of one round share its luck, so
+    the standard error counts rounds, not players."""
+
+
+def groups(seats: Seats) -> tuple[Group, ...]:
+    """Compare predictions and scores group by group; a division of which all are in one group is left out.
+
+    >>> pair = [(1, 0.6, 1.0, 2, 30, 0.0)] * 2 + [(1, 0.4, 0.0, 1, 0, None)]
+    >>> [(one.by, one.name, one.players, round(one.difference.value, 2)) for one in groups(Seats.of(pair))]
+    [('squad', 'alone', 1, -0.4), ('squad', '2', 2, 0.4), ('experience', '0 to 9', 1, -0.4), \
+('experience', '10 to 49', 2, 0.4), ('last', 'first round', 1, -0.4), ('last', 'lost', 2, 0.4)]
     """
-    centre = math.fsum(values) / len(values)
-    if len(values) < 2:
-        return Estimate(centre, None)
-    variance = math.fsum((value - centre) ** 2 for value in values) / (len(values) - 1)
-    return Estimate(centre, math.sqrt(variance / len(values)))
+    squads = np.minimum(seats.squad, LARGEST) - 1
+    stages = np.searchsorted(STAGES, seats.rounds, side="right")
+    outcomes = 1 + (2.0 * np.nan_to_num(seats.last)).astype(np.int64)
+    # Unknown after rounds that are not there any more.
+    last = np.where(np.isnan(seats.last), np.where(seats.rounds > 0, NOWHERE, 0), outcomes)
+    return (
+        *_division("squad", ("alone", *map(str, range(2, LARGEST)), f"{LARGEST} or more"), squads, seats),
+        *_division(
+            "experience",
+            (*(f"{low} to {high - 1}" for low, high in pairwise((0, *STAGES))), f"{STAGES[-1]} or more"),
+            stages,
+            seats,
+        ),
+        *_division("last", ("first round", *OUTCOMES), last, seats),
+    )
 
 
-def _mean_of(measure: Callable[[float, float], float], rounds: Sequence[Pair]) -> Estimate:
-    return mean([measure(predicted, score) for predicted, score in rounds])
+NOWHERE = -1
+"""The group of a seat that is in none."""
 
 
-def _log_loss(odds: Sequence[tuple[float, float]], factor: float) -> float:
-    return math.fsum(surprise(_logistic(factor * x), score) for x, score in odds) / len(odds)
+def _division(by: By, names: Sequence[str], places: Whole, seats: Seats) -> list[Group]:
+    """The groups that have somebody, from the group of each seat; none if that is one."""
+    if len(np.unique(places[places != NOWHERE])) < 2:
+        return []
+    # A row for each group and a column for each round; the first row is nobody's.
+    rounds = int(seats.round.max()) + 1
+    cells, room = (places - NOWHERE) * rounds + seats.round, (len(names) + 1) * rounds
+    counts, predicted, scored = (
+        np.bincount(cells, weights, room).reshape(-1, rounds)[1:] for weights in (None, seats.predicted, seats.score)
+    )
+    return [
+        _group(by, name, *(sums[number] for sums in (counts, predicted, scored)))
+        for number, name in enumerate(names)
+        if counts[number].any()
+    ]
 
 
-def _logistic(odds: float) -> float:
-    return 0.5 + 0.5 * math.tanh(odds / 2)
-
-
-def _is_even(pair: Pair, unevenness: float | None) -> float:
-    return float(EVEN[0] <= pair[0] <= EVEN[1] if unevenness is None else unevenness <= MOST_UNEVEN)
-
-
-def _inside(probability: float) -> float:
-    return min(max(probability, CERTAIN), 1.0 - CERTAIN)
-
-
-def _right(predicted: float, score: float) -> float:
-    return 0.5 if predicted == 0.5 else float((predicted > 0.5) == (score > 0.5))
-
-
-def _checked(pair: Pair) -> Pair:
-    for name, value in zip(("prediction", "score"), pair, strict=True):
-        if not 0.0 <= value <= 1.0:
-            raise RatingError(f"{name} {value!r} is not from 0 to 1")
-    return pair
+def _group(by: By, name: str, counts: Floats, predicted: Floats, scored: Floats) -> Group:
+    """From each round's number of players and sums of predictions and scores."""
+    rounds, players = int(np.count_nonzero(counts)), int(counts.sum())
+    guess, score = float(predicted.sum()) / players, float(scored.sum()) / players
+    gap, error = score - guess, None
+    if rounds > 1:
+        squares = float(((scored - predicted - counts * gap) ** 2).sum())
+        error = math.sqrt(squares * rounds / (rounds - 1)) / players
+    return Group(by, name, rounds, players, guess, score, Estimate(gap, error))

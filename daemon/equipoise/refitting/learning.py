@@ -67,7 +67,7 @@ def _spread(found: Past, given: Mapping[str, object]) -> SpreadFound | None:
 def _calibration(found: Past, wanted: CalibrationFit) -> CalibrationFound | None:
     import numpy as np
 
-    from equipoise.ratings.calibrating import LEAST, MOST, propose
+    from equipoise.ratings.calibration_fit import LEAST, MOST, propose
     from equipoise.ratings.history import History
 
     rounds = found.predictions(MOST, wanted.since, followed=wanted.followed)

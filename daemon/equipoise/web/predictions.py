@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 from statistics import fmean
 from typing import Any
@@ -16,8 +16,18 @@ import msgspec
 
 from equipoise.balancing import chance
 from equipoise.core.model import Context, is_even
-from equipoise.ratings.groups import Group, Seat, groups
-from equipoise.ratings.quality import Difference, Pair, Quality, assess, difference, fit_scale, rounds_missing
+from equipoise.ratings.quality import (
+    Difference,
+    Group,
+    Pair,
+    Quality,
+    Seats,
+    assess,
+    difference,
+    fit_scale,
+    groups,
+    rounds_missing,
+)
 from equipoise.service.pool import Pool
 from equipoise.service.team_sizes import TeamSizes, team_sizes
 from equipoise.store import upkeep
@@ -297,10 +307,12 @@ def _suggested_theta(pool: Pool, pairs: Sequence[Pair]) -> float | None:
     return fit.scale if fit and not rounds_missing(fit, theta, len(pairs)) else None
 
 
-def _seats(rounds: Sequence[MeasuredRound]) -> Iterator[Seat]:
-    for number, row in enumerate(rounds):
-        for seat in row.seats:
-            yield Seat(number, seat.predicted, seat.score, seat.squad, seat.rounds, seat.last)
+def _seats(rounds: Sequence[MeasuredRound]) -> Seats:
+    return Seats.of(
+        (number, seat.predicted, seat.score, seat.squad, seat.rounds, seat.last)
+        for number, row in enumerate(rounds)
+        for seat in row.seats
+    )
 
 
 def _balance(rounds: Sequence[MeasuredRound]) -> BalanceQuality | None:

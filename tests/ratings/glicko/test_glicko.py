@@ -11,8 +11,7 @@ import pytest
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings import create
-from equipoise.ratings.glicko.glicko2 import Glicko2
-from equipoise.ratings.glicko.system import Glicko
+from equipoise.ratings.glicko.system import Glicko, Glicko2
 from equipoise.ratings.system import Match
 from tests.ratings.samples import ANN, BOB, CID, DAN, duel, random_matches
 

@@ -9,8 +9,7 @@ from typing import Any, TypeAlias
 
 from equipoise.core.model import PlayerId
 from equipoise.ratings.glicko import formulas as kernel
-from equipoise.ratings.glicko.glicko2 import Glicko2
-from equipoise.ratings.glicko.system import Glicko, GlickoFamily
+from equipoise.ratings.glicko.system import Glicko, Glicko2, GlickoFamily
 from tests.ratings.samples import duel
 from tests.ratings.vectors.forms import Answer, Facts, Form, by_form, named
 

@@ -15,9 +15,8 @@ from equipoise.ratings.parts.gaussian_system import GaussianSystem
 from equipoise.ratings.parts.match_arrays import one_match
 from equipoise.ratings.parts.team_order import Teams, draw_unit, log_evidence, margin_of
 from equipoise.ratings.system import Match
-from equipoise.ratings.trueskill.smoothing import Smoother
-from equipoise.ratings.trueskill.system import TrueSkill
-from equipoise.ratings.trueskill.through_time import TrueSkillThroughTime
+from equipoise.ratings.trueskill.fit import Smoother
+from equipoise.ratings.trueskill.system import TrueSkill, TrueSkillThroughTime
 from equipoise.ratings.validation import DAY
 from tests.ratings.samples import duel
 from tests.ratings.vectors.forms import Facts, Form, by_form, named

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from random import Random
 from statistics import fmean
 
-from equipoise.core.model import PlayerId, Presence, Role, Side, Span
+from equipoise.core.model import PlayerId, Presence, Role, Side, Span, logistic
 from equipoise.demo.cast import NAMES, SMURF, Character, account
 
 POINTS = 400.0
@@ -89,7 +89,7 @@ def chance(people: Mapping[PlayerId, Person], presences: Iterable[Presence], adv
     log_odds = advantage + (field / field_weight / POINTS if field_weight else 0.0)
     if all(chairs.values()):
         log_odds += commanding / sum(chairs.values()) / POINTS
-    return 1.0 / (1.0 + math.exp(-log_odds))
+    return logistic(log_odds)
 
 
 def _weight(span: Span) -> float:

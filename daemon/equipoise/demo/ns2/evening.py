@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,7 +12,7 @@ from equipoise.core import events as e
 from equipoise.core.asks import Moment
 from equipoise.core.effects import Assign, Move, Order, Place, Say, Tell
 from equipoise.core.events import Phase
-from equipoise.core.model import Mode, PlayerId, Presence, Round, RoundId, ServerId, Side
+from equipoise.core.model import Mode, PlayerId, Presence, Round, RoundId, ServerId, Side, logistic
 from equipoise.core.phrases import Phrase, Text
 from equipoise.demo import words as common
 from equipoise.demo.board import NS2_LOOK, Row, Stage
@@ -275,7 +274,7 @@ class NS2Evening(Evening):
         if not (a and b):
             return None
         difference = fmean(map(self.rating, a)) - fmean(map(self.rating, b))
-        return 1.0 / (1.0 + math.exp(-difference / 2 / POINTS))
+        return logistic(difference / 2 / POINTS)
 
     def _row(self, id: PlayerId) -> Row:
         """A player is shown with their skill in the part that they have: as marine, as alien or as commander."""

@@ -19,7 +19,7 @@ from equipoise.lab.simulation.fairness import Fairness
 from equipoise.lab.simulation.population import Kind, Person
 from equipoise.lab.simulation.together import Again
 from equipoise.ratings.history import Floats
-from equipoise.ratings.quality import Estimate, Pair, Quality, assess, mean, squared_error, surprise
+from equipoise.ratings.quality import Estimate, Pair, Quality, assess, mean
 
 POINTS = 20
 """Points of every curve over time."""
@@ -214,11 +214,13 @@ def bench_sharing(maps: Sequence[BenchTurns]) -> Bench | None:
 
 def point(round: int, found: float, played: Sequence[RatedRound]) -> Point:
     """The means of one round or more."""
+    measured = quality(played)
+    assert measured is not None, "a point is of one round or more"
     return Point(
         round,
         found,
-        fmean(squared_error(one.predicted, one.score) for one in played),
-        fmean(surprise(one.predicted, one.score) for one in played),
+        measured.brier.value,
+        measured.log_loss.value,
         overconfidence(played),
         fmean(one.favourite for one in played),
         fmean(one.random for one in played),

@@ -8,11 +8,10 @@ same side; a thrower costs `THROW`. No rating system reads any of this.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from random import Random
 
-from equipoise.core.model import PlayerId, Side
+from equipoise.core.model import PlayerId, Side, logistic
 from equipoise.lab.simulation.population import THROW, THROWN, Kind, Person, Scenario
 
 MAP_NAMES = ("granary", "lumberyard", "nucleus", "sawmill", "viaduct")
@@ -33,7 +32,7 @@ class OutcomeModel:
         >>> round(model.win_probability([ann], [bob], "granary"), 3)
         0.731
         """
-        return _logistic(strength(a, self.scenario.bond) - strength(b, self.scenario.bond) + self._advantage(map))
+        return logistic(strength(a, self.scenario.bond) - strength(b, self.scenario.bond) + self._advantage(map))
 
     def thrown(self, people: Collection[Person]) -> frozenset[PlayerId]:
         """Draw who of these people throws the round."""
@@ -57,7 +56,7 @@ class OutcomeModel:
         if luck is None:
             return None
         odds = self._advantage(map) + self._played(a, people, thrown) - self._played(b, people, thrown)
-        return Side.A if luck < _logistic(odds) else Side.B
+        return Side.A if luck < logistic(odds) else Side.B
 
     def _played(
         self, fractions: Mapping[PlayerId, float], people: Mapping[PlayerId, Person], thrown: Collection[PlayerId]
@@ -79,7 +78,3 @@ def strength(side: Sequence[Person], bond: float) -> float:
 def _bonds(side: Sequence[Person], bond: float) -> float:
     parties = [person.party for person in side if person.party is not None]
     return bond * sum(parties.count(party) - 1 for party in parties)
-
-
-def _logistic(odds: float) -> float:
-    return 0.5 + 0.5 * math.tanh(odds / 2)

@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from equipoise.core.model import logistic
 from equipoise.ratings.parts.match_arrays import Lineup, MatchArrays
 from equipoise.ratings.parts.two_teams import fraction_played_at, lineup_sums, result, within_limit
 
@@ -70,17 +71,18 @@ def win_probability(difference: float, c: EloConstants) -> float:
 
     p(x) + p(-x) is exactly 1, and no difference overflows.
     """
-    z = abs(difference) / c.spread
-    favourite = 0.5 * math.erfc(-z / SQRT_2) if c.gaussian else 1.0 / (1.0 + math.exp(-z))
-    return 0.5 + math.copysign(favourite - 0.5, difference)
+    z = difference / c.spread
+    if not c.gaussian:
+        return logistic(z)
+    favourite = 0.5 * math.erfc(-abs(z) / SQRT_2)
+    return 0.5 + math.copysign(favourite - 0.5, z)
 
 
 def scored(earned: float, margin: float, c: EloConstants) -> float:
     """The score: the result `earned` (1, 0.5 or 0), or with a `margin_scale` the logistic of the margin."""
     if c.margin_scale == 0.0 or math.isnan(margin):
         return earned
-    winner = 1.0 / (1.0 + math.exp(-abs(margin) / c.margin_scale))
-    return 0.5 + math.copysign(winner - 0.5, margin)
+    return logistic(margin / c.margin_scale)
 
 
 def stake(weight: float, margin: float, c: EloConstants) -> float:

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from equipoise.ratings.elo import formulas as kernel
-from equipoise.ratings.elo.family import EloFamily
-from equipoise.ratings.elo.system import Elo
+from equipoise.ratings.elo.system import Elo, EloFamily
 from equipoise.ratings.history import Floats, History, Replayed
 from equipoise.ratings.parts.compiling import compiled
 from equipoise.ratings.parts.match_arrays import MatchArrays

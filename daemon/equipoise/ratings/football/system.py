@@ -19,7 +19,7 @@ from typing import ClassVar, Final, NamedTuple, TypeVar
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings.elo import formulas as kernel
-from equipoise.ratings.elo.family import EloFamily
+from equipoise.ratings.elo.system import EloFamily
 from equipoise.ratings.parts.match_arrays import MatchArrays
 from equipoise.ratings.parts.points import PointsParams, Record
 from equipoise.ratings.system import Match, Rated, WinProbabilities

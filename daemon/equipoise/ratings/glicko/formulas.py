@@ -22,16 +22,104 @@ Formulas, sources and decisions: docs/ratings/glicko.md.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from equipoise.ratings.glicko.arrays import Block, GlickoConstants, GlickoPlayer
-from equipoise.ratings.parts.exponential import exponential
 from equipoise.ratings.parts.match_arrays import Lineup, MatchArrays
-from equipoise.ratings.parts.two_teams import fraction_played_at, result, within_limit
+from equipoise.ratings.parts.players import bounded
+from equipoise.ratings.parts.points import Record
+from equipoise.ratings.parts.two_teams import LIMIT, fraction_played_at, result, within_limit
 from equipoise.ratings.validation import NEVER
 
 if TYPE_CHECKING:
-    from equipoise.ratings.glicko.arrays import Floats, Records
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats: TypeAlias = "list[float] | NDArray[np.float64]"
+    Records: TypeAlias = "list[GlickoPlayer] | NDArray[np.void]"
+
+
+FROM_0, ABOVE_0 = (0.0, math.inf), (1e-300, math.inf)
+
+
+@dataclass(slots=True)
+class GlickoPlayer(Record):
+    """A player's present rating, that at the onset of their last period, and the sums over its matches."""
+
+    variance: float = bounded(*ABOVE_0, 0.0)
+    """RD², points², after the last match."""
+    volatility: float = bounded(*FROM_0, 0.0)
+    """σ of Glicko-2, in its unit per √period."""
+    onset_rating: float = bounded(-LIMIT, LIMIT, 0.0)
+    onset_variance: float = bounded(*ABOVE_0, 0.0)
+    onset_volatility: float = bounded(*FROM_0, 0.0)
+    information: float = bounded(*FROM_0, 0.0)
+    """1/d², points⁻²: over the period, Σ q²·g²·E·(1 - E)."""
+    surprise: float = 0.0
+    """Per point: over the period, Σ q·g·(s - E)."""
+
+
+class GlickoConstants(NamedTuple):
+    """Glicko's and Glicko-2's parameters, in points and rating periods."""
+
+    initial: float
+    variance: float
+    """Points²: a newcomer's variance, and the largest that absence leads to."""
+    growth: float
+    """c², points² per period; Glicko-2 has each player's own."""
+    tau: float
+    """0: Glicko, without volatility."""
+    frequency: float
+    """Periods per second."""
+    pooled: bool
+    """Matches of a period of the calendar count as played at once; else each is a period."""
+
+
+class Block(NamedTuple):
+    """Consecutive duels that are computed together; all arrays but the first have shape (`BLOCK`,)."""
+
+    latest: NDArray[np.int64]
+    """Shape (players,): first match of the last block that the player was in; -1 if none."""
+    difference: Floats
+    """Difference of the ratings: at the onset of the period at first, later before the match."""
+    variance: Floats
+    other_variance: Floats
+    score: Floats
+    information: Floats
+    surprise: Floats
+    other_information: Floats
+    other_surprise: Floats
+    wins: Floats
+
+
+LEAST_EXPONENT: Final = -40.0
+"""1 + e^x is 1 from here on down."""
+
+
+def exponential(x: float) -> float:
+    """e^x, for x up to 0; in replays a form without a library call, so that loops over it make several at a time."""
+    return math.exp(x)
+
+
+def exponential_in_vectors(x: float) -> float:
+    """`exponential` with a relative error of 3e-14 from -8 on, and an absolute one of 1e-16 below.
+
+    The Taylor series of a 64th of the exponent, in even and odd powers, squared six times.
+    """
+    z = max(x, LEAST_EXPONENT) / 64.0
+    square = z * z
+    even = 1.0 + square * (1.0 / 2.0 + square * (1.0 / 24.0 + square * (1.0 / 720.0 + square / 40320.0)))
+    odd = 1.0 + square * (1.0 / 6.0 + square * (1.0 / 120.0 + square * (1.0 / 5040.0 + square / 362880.0)))
+    series = even + z * odd
+    for _ in range(6):
+        series *= series
+    return series
+
+
+IN_VECTORS: Final[Mapping[str, Callable[[float], float]]] = {"exponential": exponential_in_vectors}
+"""Replacements for `compiling.compiled`: the forms that numba can vectorise."""
+
 
 Q = math.log(10.0) / 400.0
 """q: units of the logit per point; 1/q, 173.7178 points, is Glicko-2's unit."""

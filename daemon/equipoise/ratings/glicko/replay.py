@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from equipoise.ratings.glicko import formulas as kernel
-from equipoise.ratings.glicko.arrays import Block, GlickoPlayer
+from equipoise.ratings.glicko.formulas import IN_VECTORS, Block, GlickoPlayer
 from equipoise.ratings.glicko.system import GlickoFamily
 from equipoise.ratings.history import History, Replayed
 from equipoise.ratings.parts.compiling import compiled
-from equipoise.ratings.parts.exponential import IN_VECTORS
 from equipoise.ratings.parts.record_arrays import dtype_of, only_duels, refuse_other_than_pairs, to_records, write_back
 
 RECORD = dtype_of(GlickoPlayer)

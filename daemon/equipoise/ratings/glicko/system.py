@@ -1,5 +1,7 @@
 """Glicko: a rating and its deviation; the matches of a rating period are rated together; deviations grow with absence.
 
+Glicko-2 adds a volatility for each player, by which their deviation grows.
+
 Formulas, sources and decisions: docs/ratings/glicko.md.
 """
 
@@ -12,9 +14,10 @@ from typing import ClassVar, Literal, TypeVar
 
 from equipoise.core.model import PlayerId
 from equipoise.ratings.glicko import formulas as kernel
-from equipoise.ratings.glicko.arrays import GlickoConstants, GlickoPlayer
+from equipoise.ratings.glicko.formulas import MOST_VOLATILE, GlickoConstants, GlickoPlayer
 from equipoise.ratings.parameters import one_of, ranged
 from equipoise.ratings.parts.match_arrays import Lineup, MatchArrays, time_of
+from equipoise.ratings.parts.players import Bounds
 from equipoise.ratings.parts.points import PointsParams, PointsSystem
 from equipoise.ratings.parts.two_teams import LIMIT
 from equipoise.ratings.system import ANYWHERE, Match, SkillContext
@@ -119,3 +122,29 @@ class Glicko(GlickoFamily[GlickoParams]):
 
     def __init__(self, params: GlickoParams) -> None:
         super().__init__(params, growth=params.c**2, tau=0.0, volatility=0.0)
+
+
+VOLATILE = (1e-100, MOST_VOLATILE)
+"""Range of a volatility, whose square must have a finite logarithm."""
+
+
+@dataclass(frozen=True, slots=True)
+class Glicko2Params(PeriodParams):
+    """Parameters of Glicko-2 (Glickman, "Example of the Glicko-2 system")."""
+
+    tau: float = ranged(0.5, 0.01, 10)
+    """τ: how fast volatilities change; 0.3 to 1.2 are reasonable."""
+    volatility: float = ranged(0.06, 1e-6, MOST_VOLATILE)
+    """σ: a new player's volatility, in units of 173.7178 points per √period."""
+
+
+class Glicko2(GlickoFamily[Glicko2Params]):
+    """Glicko-2: a player's deviation grows by their own volatility."""
+
+    name = "glicko2"
+    parameters = Glicko2Params
+    seeds: ClassVar[Iterable[str]] = (*GlickoFamily.seeds, "volatility")
+    bounds: ClassVar[Mapping[str, Bounds]] = {"volatility": VOLATILE, "onset_volatility": VOLATILE}
+
+    def __init__(self, params: Glicko2Params) -> None:
+        super().__init__(params, growth=0.0, tau=params.tau, volatility=params.volatility)

@@ -24,6 +24,7 @@ from array import array
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from equipoise.core.model import logistic
 from equipoise.ratings.parts.match_arrays import Lineup, MatchArrays
 from equipoise.ratings.parts.points import Record
 from equipoise.ratings.parts.two_teams import fraction_played_at, lineup_sums, result
@@ -97,8 +98,7 @@ def win_probability(difference: float, theta: float) -> float:
     >>> win_probability(600.0, theta=2400.0)
     0.5621765008857981
     """
-    favourite = 1.0 / (1.0 + math.exp(-abs(difference) / theta))
-    return favourite if difference >= 0 else 1.0 - favourite
+    return logistic(difference / theta)
 
 
 def fixed(probability: float) -> int:

@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from equipoise.ratings.elo.formulas import EloConstants, MatchTerms, win_probability
 from equipoise.ratings.elo.formulas import rate_match as elo_rate
-from equipoise.ratings.glicko.arrays import GlickoConstants
-from equipoise.ratings.glicko.formulas import attenuation, expectation
+from equipoise.ratings.glicko.formulas import GlickoConstants, attenuation, expectation
 from equipoise.ratings.glicko.formulas import rate_match as glicko_rate
 from equipoise.ratings.parts.compiling import Function, compiled
 from equipoise.ratings.parts.gaussian_formulas import (

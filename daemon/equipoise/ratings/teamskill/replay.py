@@ -16,11 +16,10 @@ from equipoise.errors import RatingError
 from equipoise.ratings.elo import replay as elo_replay
 from equipoise.ratings.elo.formulas import MatchTerms
 from equipoise.ratings.elo.system import Elo
-from equipoise.ratings.glicko.arrays import GlickoPlayer
+from equipoise.ratings.glicko.formulas import GlickoPlayer
 from equipoise.ratings.glicko.system import Glicko
 from equipoise.ratings.history import Floats, History, Numbers, Offsets, Replayed
 from equipoise.ratings.parts.gaussian_formulas import GaussianAnswers, GaussianSkill
-from equipoise.ratings.parts.gaussian_replay import allocate_sides
 from equipoise.ratings.parts.match_arrays import BOT, Lineup, MatchArrays
 from equipoise.ratings.parts.points import Record
 from equipoise.ratings.parts.record_arrays import dtype_of, refuse_other_than_pairs, to_records, write_back
@@ -37,6 +36,7 @@ from equipoise.ratings.teamskill.group_index import (
 )
 from equipoise.ratings.teamskill.groups import escaped, members_of
 from equipoise.ratings.teamskill.system import TeamSkill
+from equipoise.ratings.trueskill.replay import allocate_sides
 
 NOTHING: Final[Floats] = np.empty(0)
 

@@ -15,8 +15,8 @@ from equipoise.ratings.system import Convergence
 from equipoise.ratings.trueskill2.factor_graph import FactorGraph
 from equipoise.ratings.trueskill2.fit_formulas import Sweep, sweep_history
 from equipoise.ratings.trueskill2.messages import Messages
-from equipoise.ratings.trueskill2.players import Player, Skill
 from equipoise.ratings.trueskill2.replay import IndexedHistory, allocate, index
+from equipoise.ratings.trueskill2.system import Player, Skill
 
 if TYPE_CHECKING:
     from equipoise.ratings.trueskill2.system import TrueSkill2

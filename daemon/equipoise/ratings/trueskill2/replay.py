@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from equipoise.ratings.history import UNKNOWN, History, Replayed
 from equipoise.ratings.parts.compiling import UNCOUNTED, compiled
 from equipoise.ratings.parts.match_arrays import MatchArrays
-from equipoise.ratings.parts.squads import squad_sizes
 from equipoise.ratings.parts.team_order import Teams
 from equipoise.ratings.trueskill2.factor_graph import COMPLETED, LEFT, FactorGraph
 from equipoise.ratings.trueskill2.formulas import (
@@ -63,7 +62,7 @@ def index(system: TrueSkill2, history: History) -> IndexedHistory:
     """Convert a history to arrays; each player has a chain for each mode they played or were in a lineup of."""
     modes = (*history.modes, "")
     mode = np.full(len(history), UNKNOWN) if history.mode is None else history.mode.astype(np.int64)
-    matches, squad = history.arrays(), squad_sizes(history)
+    matches, squad = history.arrays(), history.squad_sizes
     chains, chain, lineup_chain = _chains(matches, mode % len(modes), len(modes))
     facts = TrueSkill2Arrays(
         row=np.array([system.rows.get(name, 0) for name in modes], np.int64)[mode],

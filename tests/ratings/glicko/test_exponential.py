@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from equipoise.ratings.parts.exponential import exponential, exponential_in_vectors
+from equipoise.ratings.glicko.formulas import exponential, exponential_in_vectors
 
 
 def test_both_forms_are_the_exponential_of_what_is_not_positive():

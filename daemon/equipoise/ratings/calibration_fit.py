@@ -14,9 +14,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from equipoise.ratings.calibration import CERTAIN, NONE, Calibration
+from equipoise.ratings.calibration import NONE, Calibration
 from equipoise.ratings.history import UNKNOWN, Floats, History
-from equipoise.ratings.quality import SURE, Estimate, mean
+from equipoise.ratings.quality import SURE, Estimate, log_odds, logistic, mean, surprises
 
 SIDE_SPREAD = 1.0
 MAP_SPREAD = 0.3
@@ -64,7 +64,7 @@ def apply(calibration: Calibration, predicted: Floats, history: History) -> Floa
     >>> apply(Calibration(temperature=0.5), np.array([0.8]), history).round(3).tolist()  # log-odds 1.386 → 0.693
     [0.667]
     """
-    return _logistic(_design(predicted, history) @ _weights(calibration, history))
+    return logistic(_design(predicted, history) @ _weights(calibration, history))
 
 
 def propose(predicted: Floats, history: History, scores: Floats, present: Calibration = NONE) -> Proposal | None:
@@ -90,7 +90,7 @@ def live(predicted: Floats, history: History, scores: Floats) -> tuple[Floats, C
         if found is not None and found.is_better:
             present = found.calibration
         if present != NONE:
-            said[now:end] = _logistic(design[now:end] @ _weights(present, history))
+            said[now:end] = logistic(design[now:end] @ _weights(present, history))
     return said, present
 
 
@@ -100,16 +100,16 @@ def _proposal(design: Floats, scores: Floats, history: History, present: Calibra
         return None
     seen = round(SEEN * len(scores))
     bare, now = (
-        surprises(_logistic(design[seen:] @ _weights(each, history)), scores[seen:]) for each in (NONE, present)
+        surprises(logistic(design[seen:] @ _weights(each, history)), scores[seen:]) for each in (NONE, present)
     )
     tried, whole = _fitted(design[:seen], scores[:seen], history), _fitted(design, scores, history)
     proposal = None
     if min(tried[0], whole[0]) > SMALL:
-        fitted = surprises(_logistic(design[seen:] @ tried), scores[seen:])
-        gains = [mean((other - fitted).tolist()) for other in (bare, now)]
+        fitted = surprises(logistic(design[seen:] @ tried), scores[seen:])
+        gains = [mean(other - fitted) for other in (bare, now)]
         proposal = Proposal(_named(whole, history), len(scores), *gains)
     if proposal is None or not proposal.is_better:
-        none = Proposal(NONE, len(scores), Estimate(0.0, 0.0), mean((now - bare).tolist()))
+        none = Proposal(NONE, len(scores), Estimate(0.0, 0.0), mean(now - bare))
         return none if none.is_better else proposal
     return proposal
 
@@ -134,15 +134,8 @@ def running(predicted: Floats, history: History, scores: Floats, count: int, sta
     for now, end in pairwise(ends):
         window = slice(now - (count - start), now)
         weights = _fitted(design[window], scores[window], history)
-        corrected[now:end] = _logistic(design[now:end] @ weights)
+        corrected[now:end] = logistic(design[now:end] @ weights)
     return corrected, _named(weights, history)
-
-
-def surprises(predicted: Floats, scores: Floats) -> Floats:
-    """Shape (m,): the log loss of each match, nats; `quality.surprise` over arrays."""
-    inside = np.clip(predicted, CERTAIN, 1 - CERTAIN)
-    losses: Floats = -scores * np.log(inside) - (1 - scores) * np.log1p(-inside)
-    return losses
 
 
 def _weights(calibration: Calibration, history: History) -> Floats:
@@ -174,7 +167,6 @@ def _fitted(design: Floats, scores: Floats, history: History) -> Floats:
 def _design(predicted: Floats, history: History) -> Floats:
     """Shape (m, 1 + sides + maps)."""
     rows = np.arange(len(history))
-    inside = np.clip(predicted, CERTAIN, 1 - CERTAIN)
     sides, maps = np.zeros((len(rows), len(history.sides))), np.zeros((len(rows), len(history.maps)))
     if history.side is not None:
         for team, sign in ((0, 1.0), (1, -1.0)):
@@ -183,7 +175,7 @@ def _design(predicted: Floats, history: History) -> Floats:
     if history.map is not None:
         known = history.map >= 0
         maps[rows[known], history.map[known]] = orientation(history)[known]
-    return np.column_stack((np.log(inside) - np.log1p(-inside), sides, maps))
+    return np.column_stack((log_odds(predicted), sides, maps))
 
 
 def orientation(history: History) -> Floats:
@@ -211,7 +203,7 @@ def _maximum(design: Floats, scores: Floats, means: Floats, precisions: Floats) 
     weights, step = means.copy(), 1.0
     loss = _loss(design, scores, weights, means, precisions)
     for _ in range(STEPS):
-        chances = _logistic(design @ weights)
+        chances = logistic(design @ weights)
         slope = design.T @ (chances - scores) + precisions * (weights - means)
         curve = (design.T * (chances * (1 - chances))) @ design + np.diag(precisions)
         direction = np.linalg.solve(curve, slope)
@@ -227,7 +219,3 @@ def _maximum(design: Floats, scores: Floats, means: Floats, precisions: Floats) 
 def _loss(design: Floats, scores: Floats, weights: Floats, means: Floats, precisions: Floats) -> float:
     odds = design @ weights
     return float(np.sum(np.logaddexp(0, odds) - scores * odds) + precisions @ (weights - means) ** 2 / 2)
-
-
-def _logistic(odds: Floats) -> Floats:
-    return 0.5 + 0.5 * np.tanh(odds / 2)
