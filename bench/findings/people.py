@@ -71,6 +71,7 @@ def miss(predicted: Floats, true: Floats) -> float:
 
 
 def history_of(people: int, seats: Numbers, lost: Numbers) -> History:
+    """Return the rounds of so many people; `lost` is 1 where the first side lost."""
     rounds, both = seats.shape
     return History(
         players=tuple(player(number) for number in range(people)),

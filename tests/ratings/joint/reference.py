@@ -10,18 +10,24 @@ from equipoise.ratings.system import Match
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(128)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
-HEAD = "head count"
+HEAD, NEWCOMERS = "head count", "newcomers"
+FADE = 30
+"""Rounds until nothing of the worth of newcomers is in a skill."""
 DAY = 86_400.0
 
 
 class Reference:
-    """Coordinates are made when they are first named, with their prior."""
+    """Coordinates are made when they are first named, with their prior.
+
+    A player's is what they have of their own: the worth of newcomers is added where it is asked for.
+    """
 
     def __init__(self, params: JointParams) -> None:
         self.params = params
-        self.names = [HEAD]
-        self.mean = np.array([float(params.head_count)])
-        self.cov = np.array([[params.head_count_spread**2]])
+        self.names = [HEAD, NEWCOMERS]
+        self.mean = np.array([float(params.head_count), 0.0])
+        self.cov = np.diag([params.head_count_spread**2, (params.newcomers * params.spread) ** 2])
+        self.rounds: dict[str, int] = {}
         self.last: dict[str, float | None] = {}
         self.latest: float | None = None
 
@@ -46,7 +52,19 @@ class Reference:
         x = np.zeros(len(self.names))
         x[list(rows)] = list(rows.values())
         x[0] = np.log(max(heads[0], 0.5) / max(heads[1], 0.5))
+        x[1] = sum(time * self.newcomer(player) for player, time in signed.items())
         return x
+
+    def newcomer(self, player: str) -> float:
+        """The part of the worth of newcomers in a player's skill."""
+        return max(0.0, 1 - self.rounds.get(player, 0) / FADE) if self.params.correlations else 0.0
+
+    def skills(self, players: list[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and covariance of players' skills."""
+        own = np.zeros((len(players), len(self.names)))
+        for row, player in zip(own, players, strict=True):
+            row[self.names.index(player)], row[1] = 1.0, self.newcomer(player)
+        return own @ self.mean, own @ self.cov @ own.T
 
     def drifted(self, match: Match, players: set[str]) -> np.ndarray:
         """The covariance with what these players gained since their last round."""
@@ -54,7 +72,7 @@ class Reference:
         for player in players & set(self.last):
             row, last = self.names.index(player), self.last[player]
             days = 0.0 if at is None or last is None else max(0.0, at - last) / DAY
-            room = max(0.0, self.params.spread**2 - cov[row, row])
+            room = max(0.0, self.params.spread**2 - float(self.skills([player])[1][0, 0]))
             cov[row, row] += self.params.drift**2 + min(room, days * self.params.drift_days**2)
         return cov
 
@@ -91,6 +109,7 @@ class Reference:
         if match.started_at is not None:
             self.latest = match.started_at if self.latest is None else max(match.started_at, self.latest)
         for player in times:
+            self.rounds[player] = self.rounds.get(player, 0) + 1
             known = [time for time in (self.last.get(player), match.started_at) if time is not None]
             self.last[player] = max(known, default=None)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -46,13 +47,13 @@ def test_predictions_means_and_covariances_are_those_of_the_equations(correlatio
         assert system.rate(match).prediction.wins[0] == pytest.approx(reference.predict(match), abs=1e-9)
         reference.rate(match)
     players = [PlayerId(name) for name in reference.names if name in system]
-    rows = [reference.names.index(player) for player in players]
     mean, _ = centred(system, players)
+    own_mean, own_cov = reference.skills(list(players))
     dense = system.active.state.dense.cov[
         np.ix_(*[[system.active.state.players.row[system.active.number(p)] for p in players]] * 2)
     ]
-    np.testing.assert_allclose(mean, reference.mean[rows], atol=1e-9)
-    np.testing.assert_allclose(dense, reference.cov[np.ix_(rows, rows)], atol=1e-9)
+    np.testing.assert_allclose(mean, own_mean, atol=1e-9)
+    np.testing.assert_allclose(dense, own_cov, atol=1e-9)
     assert np.any(dense - np.diag(np.diag(dense))) == correlations
 
 
@@ -166,6 +167,42 @@ def test_who_played_each_other_evenly_is_known_to_be_even_however_uncertain_each
     assert np.sqrt(x @ cov @ x) < 0.4 * 0.25 * math.sqrt(24)
 
 
+def test_newcomers_who_lose_make_the_next_ones_weaker_until_they_are_known() -> None:
+    """Two of six regulars meet two strangers, and always win; in between the regulars play each other evenly."""
+    system, players = joint(drift=0.0), people(200)
+    regulars, strangers = players[:6], players[6:]
+    for number in range(60):
+        a, b = regulars[number % 6], regulars[(number + 1) % 6]
+        system.rate(Match(((a, b), tuple(strangers[2 * number : 2 * number + 2])), (0, 1)))
+        system.rate(Match((tuple(regulars[:3]), tuple(regulars[3:])), ranks_of(number % 2)))
+    new, veteran = PlayerId("76561190000000001"), strangers[0]
+    for _ in range(30):
+        system.rate(Match(((veteran,), (regulars[0],)), ranks_of(0.5), weight=1e-9))
+    mean, cov = centred(system, [new, PlayerId("76561190000000002"), regulars[0], veteran])
+    worth, variance = mean[0], cov[0, 1]
+    assert worth < -2 * variance**0.5 < 0
+    assert cov[0, 0] == pytest.approx(0.25**2 + variance)
+    assert cov[0, 2] != 0
+    assert mean[3] > mean[0] / 2
+    assert system.skill(PlayerId("bot:1")) == 1000.0
+
+
+@pytest.mark.parametrize("active", [6, 512])
+def test_a_prediction_is_that_of_the_skills_and_covariances_that_teams_are_made_by(active: int) -> None:
+    """Of newcomers, strangers, players who gave way, and bots."""
+    system = joint(active=active, spread=0.6, drift=0.0, drift_days=0.0, head_count_spread=0.0)
+    for match in joint_matches(seed=4, count=40):
+        system.rate(replace(match, sides=(), started_at=None))
+    players = [*people(20), PlayerId("bot:1"), PlayerId("bot:2")]
+    rng = np.random.default_rng(6)
+    for _ in range(20):
+        chosen = [players[number] for number in rng.permutation(22)[:12]]
+        x = np.repeat([1.0, -1.0], 6)
+        mean, cov = centred(system, chosen)
+        found = system.outlook(Match((tuple(chosen[:6]), tuple(chosen[6:]))))
+        assert found == pytest.approx((x @ mean, x @ cov @ x), abs=1e-12)
+
+
 def test_the_head_count_is_learnt_and_moves_the_target_of_a_split() -> None:
     system, players = joint(), people(40)
     rng = np.random.default_rng(5)
@@ -209,7 +246,8 @@ def test_a_bot_counts_as_a_player_of_known_skill() -> None:
     with_bot = system.outlook(Match(((ann, bob), (cid, bot))))
     alone = system.outlook(Match(((ann, bob), (cid,))))
     full = system.outlook(Match(((ann, bob), (cid, dan))))
-    assert with_bot == pytest.approx((0.0, 3 * 0.25**2))
-    assert alone == pytest.approx((5.0 * math.log(2), 3 * 0.25**2))
+    one_newcomer_more = (0.5 * 0.25) ** 2
+    assert with_bot == pytest.approx((0.0, 3 * 0.25**2 + one_newcomer_more))
+    assert alone == pytest.approx((5.0 * math.log(2), 3 * 0.25**2 + one_newcomer_more))
     assert full == pytest.approx((0.0, 4 * 0.25**2))
     assert system.covariance([ann, bot])[1] == [0.0, 0.0]

@@ -103,6 +103,23 @@ def test_a_whole_snapshot_that_another_version_wrote_is_refused_and_changes_noth
     assert system.snapshot() == data
 
 
+def test_a_player_who_was_edited_or_gave_way_is_as_they_are_known_and_no_newcomer() -> None:
+    """What newcomers turn out to be worth from then on does not touch them; who was reset is a newcomer again."""
+    system, (edited, parked, reset, *others) = joint(active=6, drift=0.0, drift_days=0.0), people(60)
+    system.rate(Match(((parked, reset), (others[0], others[1])), (0, 1)))
+    system.seed(edited, rating=1100.0)
+    for number in range(40):
+        strong, weak = others[2 * (number % 2) : 2 * (number % 2) + 2], others[number + 4 : number + 6]
+        system.rate(Match((tuple(strong), tuple(weak)), (0, 1)))
+        if number == 0:
+            known = system.skill(parked), system.deviation(parked)
+    system.forget(reset)
+    assert (system.skill(parked), system.deviation(parked)) == known
+    assert system.skill(edited) == 1100.0
+    assert system.deviation(edited) == pytest.approx(0.6 * 2400.0)
+    assert system.skill(reset) == system.skill(PlayerId("stranger")) < 900.0
+
+
 def test_who_gives_way_keeps_mean_and_variance_and_returns_without_correlations() -> None:
     system, (ann, bob, cid, dan, *others) = joint(active=4, drift=0.0, drift_days=0.0), people(8)
     for number in range(9):
@@ -250,7 +267,7 @@ def test_what_was_absorbed_of_each_is_what_bayes_says(seed: int, correlations: b
 def test_what_is_absorbed_leaves_the_covariance_symmetric_to_the_last_bit(rows: int) -> None:
     """Whatever kernel the processor has for products of matrices: a snapshot keeps one half."""
     rng = np.random.default_rng(rows)
-    dense = grown(new_dense(0.0, 1.0), rows - 1)
+    dense = grown(new_dense(0.0, 1.0, 1.0), rows - 1)
     dense.counts[FREE] = rows
     root = rng.normal(size=(rows, rows))
     dense.cov[:rows, :rows] = np.tril(root @ root.T) + np.tril(root @ root.T, -1).T

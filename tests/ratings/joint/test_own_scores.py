@@ -177,7 +177,7 @@ def test_what_fades_of_players_fades_of_their_classes_and_moves_neither(monkeypa
 def test_what_is_absorbed_in_one_block_is_what_is_absorbed_one_by_one() -> None:
     rng = np.random.default_rng(3)
     root = rng.normal(size=(12, 12))
-    one, many = (new_dense(0.0, 1.0) for _ in range(2))
+    one, many = (new_dense(0.0, 1.0, 1.0) for _ in range(2))
     for dense in (one, many):
         dense.counts[FREE] = 12
         dense.mean[:12], dense.cov[:12, :12] = root[0], root @ root.T / 12

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from equipoise.core.model import PlayerId
-from equipoise.ratings.joint.formulas import FLOOR, NOWHERE, STRANGER, People, Roll, State, park
+from equipoise.core.model import PlayerId, is_bot
+from equipoise.ratings.joint.formulas import FLOOR, NEWCOMERS, NOWHERE, STRANGER, People, Roll, State, park
 from equipoise.ratings.joint.gaussian import grown, new_dense
 from equipoise.ratings.joint.own import OwnScores
 from equipoise.ratings.validation import FARTHEST, NEVER
@@ -44,10 +44,10 @@ class Active:
         self.free: list[int] = []
         """Numbers of players who were forgotten."""
         self.state = State(
-            dense=new_dense(params.head_count, params.head_count_spread**2),
+            dense=new_dense(params.head_count, params.head_count_spread**2, (params.newcomers * params.spread) ** 2),
             players=_roll(SMALLEST, params.spread**2),
             places=_roll(SMALLEST, 0.0),
-            people=_people(SMALLEST, params.spread**2),
+            people=_people(SMALLEST, params.spread**2, self.constants.newcomer),
             time=np.full(1, NEVER),
             events=np.zeros(1, np.int64),
         )
@@ -100,19 +100,24 @@ class Active:
 
     def mean(self, player: PlayerId) -> float:
         """The mean of one player's skill, as `moments` has it: it is asked for often, one player at a time."""
-        number = self.numbers.get(player)
+        number, dense = self.numbers.get(player), self.state.dense
         if number is None:
-            return 0.0
+            return self._newcomer(player) * float(dense.mean[NEWCOMERS])
         row = int(self.state.players.row[number])
-        return float(self.state.players.mean[number] if row == NOWHERE else self.state.dense.mean[row])
+        if row != NOWHERE:
+            return float(dense.mean[row])
+        own, newcomer = self.state.players.mean[number], self.state.people.newcomer[number]
+        return float(own + newcomer * dense.mean[NEWCOMERS])
 
     def variance(self, player: PlayerId) -> float:
         """The variance of one player's skill, as `moments` has it at the latest time that is known."""
-        prior, number = self.params.spread**2, self.numbers.get(player)
+        prior, number, state = self.params.spread**2, self.numbers.get(player), self.state
+        worth = float(state.dense.cov[NEWCOMERS, NEWCOMERS])
         if number is None:
-            return prior
-        state, row = self.state, int(self.state.players.row[number])
-        found = float(state.players.variance[number] if row == NOWHERE else state.dense.cov[row, row])
+            return prior + self._newcomer(player) ** 2 * worth
+        row = int(state.players.row[number])
+        parked = state.players.variance[number] + state.people.newcomer[number] ** 2 * worth
+        found = float(parked if row == NOWHERE else state.dense.cov[row, row])
         last = float(state.people.last_played[number])
         if last <= NEVER:
             return found
@@ -126,11 +131,19 @@ class Active:
         numbers = np.array([self.number(player) for player in players], np.int64)
         held = np.flatnonzero(numbers != STRANGER)
         mean[held], cov[held, held] = state.players.mean[numbers[held]], state.players.variance[numbers[held]]
+        newcomer = np.array([self._newcomer(player) for player in players])
+        newcomer[held] = state.people.newcomer[numbers[held]]
         rows = np.full(count, NOWHERE)
         rows[held] = state.players.row[numbers[held]]
         dense = np.flatnonzero(rows != NOWHERE)
+        newcomer[dense] = 0.0  # it is in the row already
+        mean += newcomer * state.dense.mean[NEWCOMERS]
+        cov += np.outer(newcomer, newcomer) * state.dense.cov[NEWCOMERS, NEWCOMERS]
         mean[dense] = state.dense.mean[rows[dense]]
         cov[np.ix_(dense, dense)] = state.dense.cov[np.ix_(rows[dense], rows[dense])]
+        shared = np.outer(newcomer, state.dense.cov[NEWCOMERS, rows[dense]])
+        cov[:, dense] += shared
+        cov[dense, :] += shared.T
         cov[held, held] += self._away(numbers[held], cov[held, held])
         return mean, cov
 
@@ -143,7 +156,7 @@ class Active:
         park(number, state.players, state.dense)
         for arrays, blank in (
             (state.players, _roll(1, variance)),
-            (state.people, _people(1, variance)),
+            (state.people, _people(1, variance, self.constants.newcomer)),
         ):
             for array, value in zip(arrays, blank, strict=True):
                 array[number] = value[0]
@@ -158,9 +171,14 @@ class Active:
         rounds: int | None = None,
         last_played: float | None = None,
     ) -> None:
-        """Set what is given of a player from outside; a variance ends the correlations of their skill."""
+        """Set what is given of a player from outside; a variance ends the correlations of their skill.
+
+        Who is known from elsewhere is no newcomer.
+        """
         state = self.state
         people, row = state.people, state.players.row[number]
+        if not (mean is None and variance is None and rounds is None):
+            people.newcomer[number] = 0.0
         if variance is not None:
             if row != NOWHERE:
                 self.separate(row, max(variance, FLOOR))
@@ -187,6 +205,10 @@ class Active:
         gained: Floats = np.clip(self.params.spread**2 - variance, 0.0, np.maximum(seconds, 0.0) * per_second)
         return gained
 
+    def _newcomer(self, player: PlayerId) -> float:
+        """The part of the worth of newcomers in the skill of a player who is not held."""
+        return 0.0 if is_bot(player) else self.constants.newcomer
+
     def _used(self) -> int:
         return len(self.numbers) + len(self.free)
 
@@ -195,7 +217,7 @@ class Active:
         length = max(2 * len(state.people.rounds), least)
         self.state = state._replace(
             players=_longer(state.players, _roll(length, variance)),
-            people=_longer(state.people, _people(length, variance)),
+            people=_longer(state.people, _people(length, variance, self.constants.newcomer)),
         )
 
 
@@ -208,12 +230,13 @@ def _roll(length: int, variance: float) -> Roll:
     )
 
 
-def _people(length: int, variance: float) -> People:
+def _people(length: int, variance: float, newcomer: float) -> People:
     return People(
         rounds=np.zeros(length, np.int64),
         last_played=np.full(length, NEVER),
         shown=np.zeros(length),
         shown_variance=np.full(length, variance, np.float64),
+        newcomer=np.full(length, newcomer, np.float64),
     )
 
 

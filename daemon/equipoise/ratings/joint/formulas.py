@@ -1,8 +1,11 @@
 """The filter of `joint`: predicts and rates matches on arrays.
 
 Plain functions: the live system calls them with numpy arrays, the replay compiles them (`shrink` in the form of
-`shrink_by_rows`).  A *coordinate* is a row of the dense Gaussian: the head count, a player's skill, or a *place*: the
-worth of a side, or of a side on a map.  Who is not dense is *parked*: mean and variance alone.
+`shrink_by_rows`).  A *coordinate* is a row of the dense Gaussian: the head count, the worth of newcomers, a player's
+skill, or a *place*: the worth of a side, or of a side on a map.  Who is not dense is *parked*: mean and variance alone.
+
+A newcomer's skill is what they have of their own and a part of the *worth of newcomers*, which fades with each round.
+The row of a dense player is that of the sum, so that nothing else has to know of it; a parked one has the own part.
 """
 
 from __future__ import annotations
@@ -28,7 +31,12 @@ NOWHERE = -1
 """In place of a row or a place's number: there is none."""
 
 FREE, HEAD, PLAYER, PLACE = range(4)
-"""The kinds of row."""
+"""The kinds of row; HEAD: those that every pool has."""
+HEAD_COUNT, NEWCOMERS = range(2)
+"""The rows of the kind HEAD."""
+
+NEWCOMER_ROUNDS = 30
+"""Rounds over which the worth of newcomers fades out of a player's skill."""
 
 PLACES = 64
 """Sides and maps that are dense; a match names two."""
@@ -52,6 +60,8 @@ class Constants(NamedTuple):
     draw_weight: float
     active: int
     correlated: bool
+    newcomer: float
+    """1; 0 where newcomers have no worth."""
 
 
 class Dense(NamedTuple):
@@ -92,6 +102,8 @@ class People(NamedTuple):
     shown: Floats
     """Mean after the player's own last event; log-odds."""
     shown_variance: Floats
+    newcomer: Floats
+    """The part of the worth of newcomers in the skill: 1 before the first round, 0 where the skill stands by itself."""
 
 
 class State(NamedTuple):
@@ -139,8 +151,12 @@ class Fixtures(NamedTuple):
     """Shape (m,): seconds since the epoch, NaN where unknown."""
 
 
+MORE_TERMS = 4
+"""Head count, newcomers, and two places."""
+
+
 class Terms(NamedTuple):
-    """Working arrays: D as a sum of coordinates; as long as the largest match has players, and 3 more."""
+    """Working arrays: D as a sum of coordinates; as long as the largest match has players, and `MORE_TERMS` more."""
 
     rows: Ints
     x: Floats
@@ -172,11 +188,12 @@ def pending(number: int, at: float, variance: float, people: People, c: Constant
 
 def gather(match: int, sides: Sides, at: float, terms: Terms, s: State, c: Constants) -> tuple[int, float, float]:
     """Fill `terms` with the dense players of a match; returns how many, and mean and variance that others add."""
-    count, mean, variance = 0, 0.0, 0.0
+    count, mean, variance, newcomers = 0, 0.0, 0.0, 0.0
     for seat in range(sides.starts[match], sides.starts[match + 1]):
         number, x = sides.members[seat], sides.signs[seat]
         if number == STRANGER:
             variance += x * x * c.variance
+            newcomers += x * c.newcomer
         elif number != BOT:
             row = s.players.row[number]
             held = s.players.variance[number] if row == NOWHERE else s.dense.cov[row, row]
@@ -184,9 +201,13 @@ def gather(match: int, sides: Sides, at: float, terms: Terms, s: State, c: Const
             if row == NOWHERE:
                 mean += x * s.players.mean[number]
                 variance += x * x * held
+                newcomers += x * s.people.newcomer[number]
             else:
                 terms.rows[count], terms.x[count] = row, x
                 count += 1
+    if newcomers != 0.0:
+        terms.rows[count], terms.x[count] = NEWCOMERS, newcomers
+        count += 1
     return count, mean, variance
 
 
@@ -223,7 +244,7 @@ def foresee(match: int, fixtures: Fixtures, sides: Sides, terms: Terms, s: State
         count, more, wider = gather_place(number, fixtures.sign[match], count, terms, s.places)
         mean += more
         variance += wider
-    terms.rows[count], terms.x[count] = 0, sides.heads[match]
+    terms.rows[count], terms.x[count] = HEAD_COUNT, sides.heads[match]
     dense_mean, dense_variance = project(count + 1, terms, s.dense)
     return float(mean + dense_mean), float(max(0.0, variance + dense_variance))
 
@@ -275,6 +296,16 @@ def enter(number: int, kind: int, roll: Roll, dense: Dense) -> int:
     return row
 
 
+def add_newcomers(row: int, part: float, dense: Dense) -> None:
+    """Add a part of the worth of newcomers to a coordinate."""
+    rows, cov = dense.counts[FREE], dense.cov
+    variance = cov[row, row] + part * (2.0 * cov[row, NEWCOMERS] + part * cov[NEWCOMERS, NEWCOMERS])
+    dense.mean[row] += part * dense.mean[NEWCOMERS]
+    cov[row, :rows] += part * cov[NEWCOMERS, :rows]
+    cov[:rows, row] = cov[row, :rows]
+    cov[row, row] = max(variance, FLOOR)
+
+
 def enter_place(number: int, now: int, s: State) -> None:
     """Make a place dense; the one that was used longest ago gives way."""
     if number == NOWHERE:
@@ -294,7 +325,11 @@ def enter_player(number: int, at: float, now: int, s: State, c: Constants) -> No
         gone = longest_unused(PLAYER, s.players, s.dense, now)
         if gone != NOWHERE:
             park(gone, s.players, s.dense)
+            s.people.newcomer[gone] = 0.0
+    parked = s.players.row[number] == NOWHERE
     row = enter(number, PLAYER, s.players, s.dense)
+    if parked and s.people.newcomer[number] > 0.0:
+        add_newcomers(row, s.people.newcomer[number], s.dense)
     s.dense.cov[row, row] += pending(number, at, s.dense.cov[row, row], s.people, c)
 
 
@@ -355,7 +390,7 @@ def enter_match(match: int, fixtures: Fixtures, terms: Terms, s: State, c: Const
     for seat in range(first, last):
         s.players.stamp[played.members[seat]] = now
     count = 1
-    terms.rows[0], terms.x[0] = 0, played.heads[match]
+    terms.rows[0], terms.x[0] = HEAD_COUNT, played.heads[match]
     for number in (fixtures.side[match], fixtures.map[match]):
         if number != NOWHERE and fixtures.sign[match] != 0.0:
             enter_place(number, now, s)
@@ -378,12 +413,16 @@ def rate_match(match: int, fixtures: Fixtures, terms: Terms, answers: Answers, s
 
 
 def note_rounds(match: int, fixtures: Fixtures, answers: Answers, s: State) -> None:
-    """Count a round of each participant, and keep what they are shown with."""
+    """Count a round of each participant, by which they are less of a newcomer, and keep what they are shown with."""
     members, at = fixtures.played.members, fixtures.started_at[match]
     for seat in range(fixtures.played.starts[match], fixtures.played.starts[match + 1]):
         number = members[seat]
         row = s.players.row[number]
         s.people.rounds[number] += 1
+        newcomer = max(0.0, 1.0 - s.people.rounds[number] / NEWCOMER_ROUNDS)
+        if newcomer < s.people.newcomer[number]:
+            add_newcomers(row, newcomer - s.people.newcomer[number], s.dense)
+            s.people.newcomer[number] = newcomer
         if at > s.people.last_played[number]:
             s.people.last_played[number] = at
         s.people.shown[number], s.people.shown_variance[number] = s.dense.mean[row], s.dense.cov[row, row]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from equipoise.ratings.joint.formulas import FLOOR, FREE, HEAD, Dense
+from equipoise.ratings.joint.formulas import FLOOR, FREE, HEAD, HEAD_COUNT, NEWCOMERS, Dense
 
 if TYPE_CHECKING:
     from equipoise.ratings.history import Floats
@@ -18,11 +18,12 @@ BLOCK = 64
 """Rows that take in a block of observations at once: what they change by stays in the cache."""
 
 
-def new_dense(mean: float, variance: float) -> Dense:
-    """A Gaussian with the head count alone, in row 0."""
+def new_dense(mean: float, variance: float, newcomers: float) -> Dense:
+    """A Gaussian with the head count, and the worth of newcomers with mean 0 and this variance."""
     dense = _blank(SMALLEST)
-    dense.kind[0], dense.counts[FREE], dense.counts[HEAD] = HEAD, 1, 1
-    dense.mean[0], dense.cov[0, 0] = mean, variance
+    dense.kind[:2], dense.counts[FREE], dense.counts[HEAD] = HEAD, 2, 2
+    dense.mean[HEAD_COUNT], dense.cov[HEAD_COUNT, HEAD_COUNT] = mean, variance
+    dense.cov[NEWCOMERS, NEWCOMERS] = newcomers
     return dense
 
 

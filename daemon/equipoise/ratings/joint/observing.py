@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from equipoise.ratings.joint import formulas as kernel
-from equipoise.ratings.joint.formulas import NOWHERE, Answers, Constants, Fixtures, State, Terms
+from equipoise.ratings.joint.formulas import NEWCOMERS, NOWHERE, Answers, Constants, Fixtures, State, Terms
 from equipoise.ratings.joint.gaussian import absorb
 from equipoise.ratings.joint.outcome import expected
 from equipoise.ratings.joint.own import OwnScores
@@ -50,8 +50,9 @@ def rate_observed(
 
 def _variances(numbers: Ints, state: State) -> Floats:
     """The variances of players' skills, dense or parked."""
-    rows = state.players.row[numbers]
-    return np.where(rows == NOWHERE, state.players.variance[numbers], np.diagonal(state.dense.cov)[rows])
+    rows, worth = state.players.row[numbers], state.dense.cov[NEWCOMERS, NEWCOMERS]
+    parked = state.players.variance[numbers] + state.people.newcomer[numbers] ** 2 * worth
+    return np.where(rows == NOWHERE, parked, np.diagonal(state.dense.cov)[rows])
 
 
 def _before(count: int, rows: Ints, row: Floats, terms: Terms, state: State) -> Before:

@@ -13,7 +13,17 @@ from equipoise.ratings.history import UNKNOWN, Floats, History, Offsets, Replaye
 from equipoise.ratings.joint import formulas as kernel
 from equipoise.ratings.joint.active import Place
 from equipoise.ratings.joint.fixtures import LEAST_COUNT
-from equipoise.ratings.joint.formulas import NOWHERE, PLACES, Answers, Constants, Fixtures, Sides, State, Terms
+from equipoise.ratings.joint.formulas import (
+    MORE_TERMS,
+    NOWHERE,
+    PLACES,
+    Answers,
+    Constants,
+    Fixtures,
+    Sides,
+    State,
+    Terms,
+)
 from equipoise.ratings.joint.observing import rate_observed
 from equipoise.ratings.joint.scores import played_of
 from equipoise.ratings.joint.system import Joint
@@ -44,7 +54,7 @@ def _replayed(system: Joint, history: History, replay: Replay) -> Answers:
     fixtures = _fixtures(system, history)
     most = int(max(np.diff(sides.starts).max(initial=0) for sides in (fixtures.lineup, fixtures.played)))
     answers = Answers(np.empty(len(history)), np.empty(len(history)), np.empty(len(history.members)))
-    terms = Terms(np.empty(most + 3, np.int64), np.empty(most + 3))
+    terms = Terms(np.empty(most + MORE_TERMS, np.int64), np.empty(most + MORE_TERMS))
     system.active.make_room(min(len(system.active.numbers), system.params.active) + most + PLACES + 2)
     replay(fixtures, terms, answers, system.active.state, system.active.constants)
     return answers

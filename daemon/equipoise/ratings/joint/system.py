@@ -20,7 +20,7 @@ from equipoise.ratings.joint import snapshot
 from equipoise.ratings.joint.active import Active
 from equipoise.ratings.joint.atomic import atomic
 from equipoise.ratings.joint.fixtures import head_term, lineup_sides, one_fixture, places_of, played_sides
-from equipoise.ratings.joint.formulas import NOWHERE, STRANGER, Answers, Fixtures, Terms
+from equipoise.ratings.joint.formulas import HEAD_COUNT, MORE_TERMS, NOWHERE, STRANGER, Answers, Fixtures, Terms
 from equipoise.ratings.joint.observing import rate_observed
 from equipoise.ratings.joint.outcome import expected
 from equipoise.ratings.joint.params import JointParams
@@ -148,7 +148,7 @@ class Joint(System[JointParams]):
         self._refuse_other_than_two(match)
         a, b = match.predicted_lineup
         state, (places, sign) = self.active.state, places_of(match)
-        worth = head_term(len(a), len(b)) * float(state.dense.mean[0])
+        worth = head_term(len(a), len(b)) * float(state.dense.mean[HEAD_COUNT])
         for place in places:
             number = self.active.find_place(place)
             if number != NOWHERE:
@@ -293,4 +293,4 @@ class Joint(System[JointParams]):
 
 
 def _terms(players: int) -> Terms:
-    return Terms(np.empty(players + 3, np.int64), np.empty(players + 3))
+    return Terms(np.empty(players + MORE_TERMS, np.int64), np.empty(players + MORE_TERMS))
