@@ -71,7 +71,7 @@ def _heals(error: EquipoiseError) -> bool:
 def check_config(path: Path, show: bool) -> None:
     """Check the configuration as the daemon reads it. Exit code 2: a key is wrong; its path is named."""
     from equipoise.config import load
-    from equipoise.config.printing import printed
+    from equipoise.config.differences import printed
 
     try:
         config = load(path, os.environ)

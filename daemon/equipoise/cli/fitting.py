@@ -200,7 +200,7 @@ def _rounded(value: Any) -> Any:
 
 def _propose_estimates(pool: Pool | None, values: dict[str, Any]) -> None:
     from equipoise.config import Pool
-    from equipoise.config.printing import pool_table
+    from equipoise.config.differences import pool_table
 
     click.echo()
     named = pool or Pool("main", "trueskill2", {})
