@@ -26,7 +26,7 @@ START_SECONDS = 60.0
 
 # Importing costs a daemon half a second of the processor, most of a test: forks of one process import once.
 _FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(["pytest", "tests.daemons", "equipoise.app", "equipoise.cli.daemon"])
+_FORKS.set_forkserver_preload(["pytest", "tests.daemons", "equipoise.app", "equipoise.cli.serve"])
 
 
 class Forked:

@@ -14,10 +14,9 @@ import pytest
 
 from equipoise import config, ratings
 from equipoise.config import Pool, state_directory
-from equipoise.config.changes import compare, without_restart
-from equipoise.config.printing import pool_table, printed
-from equipoise.config.rules import RANGES
-from equipoise.config.tables import Store
+from equipoise.config.differences import compare, pool_table, printed, without_restart
+from equipoise.config.rule_keys import RANGES
+from equipoise.config.sections import Store
 from equipoise.core.rules import DEFAULT_TRIGGERS, ArenaRules, Rules, ScrambleRules, Triggers
 from equipoise.errors import ConfigError
 from equipoise.wire import GAMES

@@ -22,7 +22,7 @@ from tests.test_config import DIGEST, SMALL, load, message, write
 LATE = """
 import sys
 from pathlib import Path
-from equipoise.config.secret_files import Secrets
+from equipoise.config.sources import Secrets
 late = []
 print(Secrets(Path(sys.argv[1]), "/nowhere", late).password("secrets/a.rcon", "$.server.a.rcon_password_file"), late)
 Secrets(Path(sys.argv[1]), "/nowhere").password("secrets/a.rcon", "$.server.a.rcon_password_file")
@@ -179,8 +179,7 @@ def test_a_server_in_two_files_is_refused_with_both(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as refusal:
         load(tmp_path, SMALL)
     assert (
-        str(refusal.value)
-        == f"{file}: $.server.arena-1: it stands in {tmp_path / 'config.toml'} too: remove one of them"
+        str(refusal.value) == f"{file}: $.server.arena-1: it is in {tmp_path / 'config.toml'} too: remove one of them"
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from equipoise import config
-from equipoise.config.printing import printed
+from equipoise.config.differences import printed
 from equipoise.errors import ConfigError
 from tests.test_config import SMALL, load
 

@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 import pytest
 
 from docs.pictures import layers, readme, round_trip
+from equipoise.cli.demo import GameName
 from equipoise.demo.cast import NAMES, SMURF
-from equipoise.demo.run import GameName
 
 FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
 

@@ -16,8 +16,7 @@ import msgspec
 
 from bench.soak.link import Link
 from equipoise.core.model import STEAM_ID_BASE, Mode, PlayerId, RoundId, ServerId, Side
-from equipoise.demo.protocol import decoded
-from equipoise.demo.script import Script
+from equipoise.demo.script import Script, decoded
 from equipoise.lab.simulation.game_server import GameServer, Map
 from equipoise.wire import orders as wire
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from equipoise.config import Config, load
-from equipoise.config.changes import Changes, compare, without_restart
+from equipoise.config.differences import Changes, compare, without_restart
 from equipoise.config.sources import settle
 from equipoise.core.model import ServerId
 from equipoise.errors import ConfigError

@@ -19,10 +19,8 @@ from random import Random
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 
-from equipoise.demo.board import Board, Line
-from equipoise.demo.run import GameName, Options, run
-from equipoise.demo.stages import Quiet
-from equipoise.demo.view import screen
+from equipoise.cli.demo import GameName, Options, run
+from equipoise.demo.stage import Board, Line, Quiet, screen
 from equipoise.lab.simulation.outcome_model import OutcomeModel
 from equipoise.lab.simulation.population import Person, Population, Scenario
 

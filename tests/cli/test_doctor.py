@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import equipoise
-from equipoise.cli.examining import of_files, of_store
+from equipoise.cli.doctor import of_files, of_store
 from equipoise.cli.setup import keep_as_before
 from equipoise.config import load
 from equipoise.service.diagnosis import of_disk

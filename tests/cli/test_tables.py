@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from equipoise.cli.lists import Since
-from equipoise.cli.tables import Column, cell_width, table
+from equipoise.cli.client import Since
+from equipoise.cli.output import Column, cell_width, table
 from tests.cli.house import EQUIPOISE, House, post, serving
 from tests.wire.samples import HELLO, RED, posted
 

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from equipoise.core.model import PlayerId, Presence, Role, Side, Span
-from equipoise.demo.ns2.cast import USUAL_SECONDS, Person, chance, lineup, people, random_favourite
+from equipoise.demo.ns2_evening import USUAL_SECONDS, Person, chance, lineup, people, random_favourite
 from equipoise.ratings import create
 from equipoise.ratings import system as rating
 

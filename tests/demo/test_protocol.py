@@ -24,7 +24,7 @@ from equipoise.core.model import (
     Split,
 )
 from equipoise.core.phrases import Phrase, Text
-from equipoise.demo import protocol
+from equipoise.demo import script as protocol
 from equipoise.wire import Reply, decode_batch, encode_reply
 from equipoise.wire import orders as wire
 from tests.lab.games import A, B, C

@@ -8,8 +8,7 @@ import pytest
 from msgspec import UNSET
 
 from equipoise.core.model import RoundId, Side
-from equipoise.demo.protocol import Json
-from equipoise.demo.script import SLOTS, Script
+from equipoise.demo.script import SLOTS, Json, Script
 from equipoise.lab.simulation.game_server import GameServer
 from equipoise.wire import decode_batch
 from equipoise.wire import orders as wire

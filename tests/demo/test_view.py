@@ -8,9 +8,8 @@ import pytest
 from rich.console import Console
 
 from equipoise.core.model import Side
-from equipoise.demo.board import NS2_LOOK, TF2_LOOK, Board, Line, Row
 from equipoise.demo.record import Played, Record
-from equipoise.demo.view import screen, sparkline
+from equipoise.demo.stage import NS2_LOOK, TF2_LOOK, Board, Line, Row, screen, sparkline
 
 TICKER = (
     Line("round", "Round 50: BLU wins (had a 48 % chance)"),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.config.tables import Web
+from equipoise.config.sections import Web
 from equipoise.service.systemd import notify, watchdog_seconds
 from equipoise.web.connections import RESERVED_FILES
 

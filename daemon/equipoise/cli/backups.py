@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from equipoise.cli.client import print_json
 from equipoise.cli.options import FAILED, PRIVATE, agreed, config_option, examples, say_opened, stop, yes_option
-from equipoise.cli.remote import print_json
-from equipoise.cli.words import counted, local_time
+from equipoise.cli.output import counted, local_time
 from equipoise.errors import ConfigError, StoreError, StoreRefused
 
 if TYPE_CHECKING:

@@ -1,4 +1,7 @@
-"""The HTTP client for the daemon's admin interface. Standard library only, so that commands start fast."""
+"""The HTTP client for the daemon's admin interface, and what the commands that use it share.
+
+Standard library only, so that commands start fast.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,21 @@ import http.client
 import json
 import os
 import re
+import sys
+import time
 import tomllib
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
 from dataclasses import dataclass
+from datetime import datetime
+from functools import wraps
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-from equipoise.cli.options import FAILED, Stopped, stop
+import click
+
+from equipoise.cli.options import FAILED, Stopped, config_option, stop
 from equipoise.cli.output import json_text
 from equipoise.files import read_small
 
@@ -162,3 +171,182 @@ def _sendable(token: str) -> str:
     if not (token.isascii() and token.isprintable()):
         stop("the token has a character that no token has")
     return token
+
+
+Command = Callable[..., None]
+
+
+url_option = click.option(
+    "--url", envvar="EQUIPOISE_URL", help="The daemon's address. [env: EQUIPOISE_URL; default: config]"
+)
+token_option = click.option(
+    "--token", envvar="EQUIPOISE_TOKEN", help="A token. [env: EQUIPOISE_TOKEN; default: owner.token beside it]"
+)
+
+
+def remote(command: Command) -> Command:
+    """Give a command the daemon's client, from options that all such commands have."""
+
+    @config_option
+    @url_option
+    @token_option
+    @wraps(command)
+    def connected(path: Path, url: str | None, token: str | None, **arguments: Any) -> None:
+        command(Client.of(path, url, token), **arguments)
+
+    return connected
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the daemon's answer as JSON.")
+pool_option = click.option("--pool", help="The pool; needed only where there are several.")
+
+
+def pool_options(command: Command) -> Command:
+    """Give a command the name of a pool, by an argument or by `--pool`, which the commands on players have.
+
+    Without either, a command with the daemon's client has the only pool; one that reads the configuration gets None.
+    """
+
+    @click.option("--pool", "by_option", help="The pool; needed only where there are several.")
+    @click.argument("pool", metavar="[POOL]", required=False)
+    @wraps(command)
+    def named(*client: Client, pool: str | None, by_option: str | None, **arguments: Any) -> None:
+        if pool and by_option and pool != by_option:
+            raise click.UsageError(f"name one pool: {pool} or {by_option}")
+        name = pool or by_option
+        command(*client, name=one_pool(client[0], name) if client else name, **arguments)
+
+    return named
+
+
+def one_pool(client: Client, name: str | None) -> str:
+    """The pool that was named, else the daemon's only one."""
+    if name is not None:
+        return name
+    known = [each["pool"] for each in client.get("pools")["pools"]]
+    if len(known) != 1:
+        stop(f"there are several pools: name one by --pool: {', '.join(known)}")
+    return str(known[0])
+
+
+def print_json(answer: Any, as_json: bool) -> bool:
+    """Print the answer if JSON was asked for; True if it was."""
+    if as_json:
+        # A terminal that cannot show a name would make another name of it.
+        click.echo(json_text(answer, ascii_only=sys.stdout.encoding.lower() != "utf-8"))
+    return as_json
+
+
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+DATES = ("%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S")
+PAGE = 1000
+"""The longest page that the daemon gives."""
+
+
+class Since(click.ParamType[float]):
+    """A time, as long ago as a number and a unit say, or a date by the reader's clock; in seconds since the epoch."""
+
+    name = "since"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Seconds since the epoch."""
+        if found := re.fullmatch(r"([0-9]{1,9})([smhdw])", value):
+            return time.time() - int(found[1]) * UNITS[found[2]]
+        for form in DATES:
+            with suppress(ValueError, OverflowError):
+                return datetime.strptime(value, form).timestamp()  # noqa: DTZ007 (by the reader's clock)
+        message = f"{value!r} is neither like 30m, 2h, 3d, 1w nor a date like 2026-11-22 or '2026-11-22 18:30'"
+        raise click.BadParameter(message, ctx, param)
+
+
+def limited(default: int) -> Callable[[Command], Command]:
+    """Give a command the options of a list whose length people choose."""
+
+    def decorate(command: Command) -> Command:
+        what = f"How many, at most. [default: {default}; with --since all]"
+        command = click.option("--limit", type=click.IntRange(1, 1_000_000), metavar="N", help=what)(command)
+        return click.option("--since", type=Since(), metavar="TIME", help="Since 30m, 2h, 3d, 1w ago, or a date.")(
+            command
+        )
+
+    return decorate
+
+
+csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print the list as CSV.")
+
+
+def one_format(*, as_json: bool, as_csv: bool) -> None:
+    """Refuse both formats at once."""
+    if as_json and as_csv:
+        raise click.UsageError("--json and --csv exclude each other")
+
+
+def pages(
+    client: Client, *path: str, key: str, limit: int | None, since: float | None, default: int, **query: Any
+) -> Any:
+    """The daemon's answer with as much of the list as was asked for, and what its pages say beside it."""
+    wanted = limit or (default if since is None else 1_000_000)
+    answer: dict[str, Any] = {}
+    before = None
+    while True:
+        found = len(answer.get(key, ()))
+        asked = {**query, "since": since, "before": before, "limit": min(PAGE, wanted - found)}
+        part = client.get(*path, **asked)
+        for name, value in part.items():
+            if isinstance(value, list):
+                answer[name] = [*answer.get(name, ()), *value]
+            elif isinstance(value, dict):
+                answer[name] = {**answer.get(name, {}), **value}
+            else:
+                answer[name] = value
+        before = part["before"]
+        if before is None or len(answer[key]) >= wanted:
+            return answer
+
+
+SECONDS = 2.0
+"""Between two questions: scripts are heard every five."""
+CLEAR = "\x1b[H\x1b[J"
+"""Cursor to the top, and everything below it away."""
+
+
+def redrawn(draw: Callable[[], Callable[[], None]]) -> None:
+    """Show again and again what `draw` has asked for, on a terminal in the place of the last; until Ctrl-C."""
+    terminal = sys.stdout.isatty()
+    try:
+        while True:
+            show = _answered(draw)
+            if terminal:
+                click.echo(CLEAR, nl=False, color=True)
+            click.echo(f"{time.strftime('%Y-%m-%d %H:%M:%S')}, every {SECONDS:g} s; Ctrl-C ends.")
+            show()
+            if not terminal:
+                click.echo()
+            time.sleep(SECONDS)
+    except KeyboardInterrupt:
+        click.echo()
+
+
+def _answered(draw: Callable[[], Callable[[], None]]) -> Callable[[], None]:
+    try:
+        return draw()
+    except Unreachable as error:
+        reason = error.format_message()
+        return lambda: click.echo(f"{reason} It is asked again.")
+
+
+def appended(ask: Callable[[], None]) -> None:
+    """Ask again and again for what is new, and say once when no daemon answers; until Ctrl-C."""
+    away = False
+    try:
+        while True:
+            try:
+                ask()
+                away = False
+            except Unreachable as error:
+                if not away:
+                    error.show()
+                away = True
+            time.sleep(SECONDS)
+    except KeyboardInterrupt:
+        click.echo(err=True)

@@ -7,14 +7,20 @@ from typing import Any
 
 import click
 
-from equipoise.cli.client import Client
-from equipoise.cli.following import appended
-from equipoise.cli.lists import csv_option, limited, one_format, pages
+from equipoise.cli.client import (
+    Client,
+    appended,
+    csv_option,
+    json_option,
+    limited,
+    one_format,
+    pages,
+    pool_option,
+    print_json,
+    remote,
+)
 from equipoise.cli.options import examples
-from equipoise.cli.output import json_text
-from equipoise.cli.remote import json_option, pool_option, print_json, remote
-from equipoise.cli.tables import Column, print_items, print_note
-from equipoise.cli.words import change, iso_time, local_time, side_word
+from equipoise.cli.output import Column, change, iso_time, json_text, local_time, print_items, print_note, side_word
 from equipoise.lab.printable import printable
 
 DEFAULT = 20

@@ -9,23 +9,49 @@ import sys
 import tempfile
 from collections.abc import Coroutine, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from random import Random
+from typing import Literal, NamedTuple, TypeVar
 
 import click
 from rich.console import Console
 
 from equipoise.cli.options import FAILED, INTERRUPTED, examples, stop
 from equipoise.cli.output import json_text
-from equipoise.demo.board import Stage
-from equipoise.demo.cast import MOST
-from equipoise.demo.closing import as_json, show
-from equipoise.demo.plot import LEAST_PLAYERS, LEAST_ROUNDS
-from equipoise.demo.run import USUAL, GameName, Options, run
-from equipoise.demo.stages import Plain, Quiet, Screen
+from equipoise.demo.arena_evening import ArenaEvening, installation
+from equipoise.demo.arena_story import Story, summarise
+from equipoise.demo.cast import MOST, cast
+from equipoise.demo.daemon import Client, Daemon
+from equipoise.demo.evening import LEAST_PLAYERS, LEAST_ROUNDS
+from equipoise.demo.ns2_evening import INSTALLATION, NS2Evening, people
+from equipoise.demo.ns2_story import NS2Story, summarise_ns2
+from equipoise.demo.record import Summary, as_json, show
+from equipoise.demo.stage import Plain, Quiet, Screen, Stage
 from equipoise.errors import PeerError
 
 T = TypeVar("T")
+GameName = Literal["tf2", "ns2"]
+
+
+class Usual(NamedTuple):
+    """The length of an evening and the number of its people, if no option says otherwise."""
+
+    rounds: int
+    players: int
+
+
+USUAL: dict[GameName, Usual] = {"tf2": Usual(100, 12), "ns2": Usual(200, 12)}
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of the command line that shape the evening."""
+
+    game: GameName
+    rounds: int
+    seed: int
+    players: int
 
 
 @click.command(epilog=examples("equipoise demo", "equipoise demo --game ns2", "equipoise demo --speed 0 --json"))
@@ -83,6 +109,25 @@ def demo(
         click.echo(json_text(as_json(summary)))
     else:
         show(summary, console, keep)
+
+
+async def run(options: Options, home: Path, stage: Stage) -> Summary:
+    """Play an evening in an empty directory. PeerError when the daemon does not start or misbehaves."""
+    rng = Random(options.seed)
+    ns2 = options.game == "ns2"
+    daemon = Daemon(home, INSTALLATION if ns2 else installation(options.players // 2))
+    try:
+        await daemon.start()
+        async with Client(daemon.url, daemon.secret, daemon.token, forms=ns2) as client:
+            if ns2:
+                on_ns2 = NS2Evening(people(rng, options.players), options.rounds, rng, daemon, client, stage)
+                await NS2Story(on_ns2).play()
+                return await summarise_ns2(on_ns2, client)
+            evening = ArenaEvening(cast(rng, options.players), options.rounds, rng, daemon, client, stage)
+            await Story(evening).play()
+            return await summarise(evening.record, evening.script.stored, client)
+    finally:
+        await daemon.stop()
 
 
 @contextmanager

@@ -22,9 +22,8 @@ from equipoise.app import SystemClock
 from equipoise.cli.client import REFUSED
 from equipoise.cli.histories import configured_pool
 from equipoise.cli.options import agreed, say_opened, stop
-from equipoise.cli.output import json_text, progress
-from equipoise.cli.tables import print_table
-from equipoise.config.printing import pool_table
+from equipoise.cli.output import json_text, print_table, progress
+from equipoise.config.differences import pool_table
 from equipoise.errors import ConfigError, StoreError
 from equipoise.lab.models import settings
 from equipoise.lab.tables import estimate

@@ -18,21 +18,30 @@ from typing import Any, Literal
 import msgspec
 
 from equipoise import ratings
-from equipoise.config.keys import written
-from equipoise.config.old_keys import OldKey, renewed
-from equipoise.config.peers import Address, Rcon, read_query, read_rcon
-from equipoise.config.reading import convert
-from equipoise.config.rules import defaults, effective, merged, read_rules
-from equipoise.config.secret_files import Secrets
-from equipoise.config.sources import located, read_sources
-from equipoise.config.tables import Backup, File, Log, Raw, Retention, Role, ServerKeys, Splits, Store, TokenKeys, Web
+from equipoise.config.rule_keys import OldKey, defaults, effective, merged, read_rules, renewed
+from equipoise.config.sections import (
+    Backup,
+    File,
+    Log,
+    Raw,
+    Retention,
+    Role,
+    ServerKeys,
+    Splits,
+    Store,
+    TokenKeys,
+    Web,
+    convert,
+    written,
+)
+from equipoise.config.sources import Secrets, located, read_sources
 from equipoise.core.model import ServerId
 from equipoise.core.rules import Rules
 from equipoise.errors import ConfigError, RatingError
 from equipoise.ratings.system import System
 
 MACHINE_CONFIG = Path("/etc/equipoise/config.toml")
-"""What the systemd unit reads."""
+"""The configuration that the systemd unit reads."""
 MACHINE_STATE = Path("/var/lib/equipoise")
 """The unit's `StateDirectory`; a link for root where the unit's user is dynamic."""
 STORE = "equipoise.db"
@@ -55,13 +64,25 @@ class Pool:
     """The file does not say: `balance` is the default of new pools, and one that has played without goes on so."""
 
 
+Address = tuple[str, int]
+"""A literal IP address and a port."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rcon:
+    """A game server's RCON."""
+
+    address: Address
+    password: str = field(repr=False)
+
+
 @dataclass(frozen=True, slots=True)
 class Server:
     """A game server of the configuration: its pool, its rules, and the digest of its secret."""
 
     name: ServerId
     file: Path
-    """Where its table stands: the configuration itself, or a file of its own in `servers.d`."""
+    """The file with its table: the configuration itself, or one of its own in `servers.d`."""
     pool: str
     game: Literal["tf2", "ns2", "other"]
     digest: bytes
@@ -69,7 +90,7 @@ class Server:
     rules: Rules
     rcon: Rcon | None
     query: Address | None
-    """Where it answers A2S queries."""
+    """The address at which it answers A2S queries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +190,7 @@ def _apart(keys: Raw, known: Mapping[str, object]) -> tuple[Raw, Raw]:
 
 def _check_listener(web: Web, servers: int) -> None:
     if not web.allow_remote and not _loopback(web.host):
-        raise ConfigError(f"{web.host} is no loopback address; web.allow_remote = true allows it", path="$.web.host")
+        raise ConfigError(f"{web.host} is not a loopback address; web.allow_remote = true allows it", path="$.web.host")
     if web.max_connections < 2 * servers:
         message = (
             f"{servers} servers need at least {2 * servers}: a script may open a second one before it closes the first"
@@ -252,7 +273,7 @@ def _server(
     rules, old = _rules(overrides, file, path, ServerKeys.__struct_fields__, rules)
     if server.pool not in pools:
         raise ConfigError(f"there is no [pool.{server.pool}]", path=f"{path}.pool")
-    rcon = read_rcon(server, path, secrets)
+    rcon = _rcon(server, path, secrets)
     found = Server(
         name=ServerId(name),
         file=file,
@@ -261,7 +282,7 @@ def _server(
         digest=secrets.digest(server, path),
         rules=effective(rules),
         rcon=rcon,
-        query=read_query(server, path, rcon),
+        query=_query(server, path, rcon),
     )
     return found, old
 
@@ -281,3 +302,52 @@ def _check_distinct(path: Path, servers: Mapping[ServerId, Server], tokens: Mapp
         if digest in owners:
             raise ConfigError(f"the same secret as {owners[digest]}", path=key, file=file)
         owners[digest] = key if file == path else f"{key} in {file}"
+
+
+def _rcon(server: ServerKeys, path: str, secrets: Secrets) -> Rcon | None:
+    """A server's RCON, None without one and until systemd hands its password over; `path` is that of its table."""
+    if not server.rcon:
+        if server.rcon_password_file:
+            raise ConfigError("rcon, the address that it belongs to, is missing", path=f"{path}.rcon_password_file")
+        return None
+    if server.game == "ns2":
+        raise ConfigError("ns2 has no RCON", path=f"{path}.rcon")
+    key = f"{path}.rcon_password_file"
+    if not server.rcon_password_file:
+        raise ConfigError("this key is required beside rcon", path=key)
+    password = secrets.password(server.rcon_password_file, key)
+    if password is None:
+        return None
+    if not password or not password.isprintable():
+        raise ConfigError(f"{server.rcon_password_file} must hold the RCON password in one line", path=key)
+    return Rcon(_address(server.rcon, f"{path}.rcon"), password)
+
+
+def _query(server: ServerKeys, path: str, rcon: Rcon | None) -> Address | None:
+    """Return the address for A2S queries, None: it is never asked. A TF2 server answers at the address of its RCON."""
+    if server.query is None:
+        return rcon.address if rcon else None
+    return _address(server.query, f"{path}.query") if server.query else None
+
+
+def joined(address: Address) -> str:
+    """Return an address as the file has it.
+
+    >>> joined(("127.0.0.1", 27015)), joined(("::1", 27015))
+    ('127.0.0.1:27015', '[::1]:27015')
+    """
+    host, port = address
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _address(text: str, path: str) -> Address:
+    """`127.0.0.1:27015`, `[::1]:27015` or `localhost:27015`; names are not looked up, which may take minutes."""
+    host, _, port = text.rpartition(":")
+    host = "127.0.0.1" if host == "localhost" else host.removeprefix("[").removesuffix("]")
+    try:
+        ipaddress.ip_address(host)
+        if port.isascii() and port.isdecimal() and 0 < int(port) < 65536:
+            return host, int(port)
+    except ValueError:
+        pass
+    raise ConfigError(f"expected an IP address or localhost, and a port, as 127.0.0.1:27015, not {text!r}", path=path)

@@ -10,18 +10,69 @@ from random import Random
 from equipoise.core.effects import Assign, Move, Order, Place, Say
 from equipoise.core.model import Counts, Mode, PlayerId, ServerId, Side
 from equipoise.core.phrases import Phrase
-from equipoise.demo import words
-from equipoise.demo.board import TF2_LOOK, Stage
 from equipoise.demo.cast import MEAN, SPREAD, Character, draw_winner, random_favourite, theta, win_probability
-from equipoise.demo.client import Client
-from equipoise.demo.daemon import Daemon, Installation
+from equipoise.demo.daemon import Client, Daemon, Installation
 from equipoise.demo.evening import Evening, boot
-from equipoise.demo.record import Played
+from equipoise.demo.record import UPSET, Names, Odds, Played, Teams, listed, percent
+from equipoise.demo.stage import TF2_LOOK, Stage
 from equipoise.lab.simulation.counts_model import CountsModel
 from equipoise.lab.simulation.game_server import GameServer, Map
 from equipoise.lab.simulation.population import Person, Scenario
 from equipoise.solver import best_split
 from equipoise.wire import TF2
+
+SIDE_NAMES = {Side.A: "RED", Side.B: "BLU"}
+
+
+def scrambled(odds: Odds, reason: str, before: Teams, after: Teams, names: Names, *, fair: bool) -> str:
+    """A scramble: its reason, RED's chance before and after, moves and bench; `fair`: no one has sat out less."""
+    moved = before.moved_to(after)
+    lineup = len({*after.a, *after.b} - {*before.a, *before.b})
+    parts = [f"RED {percent(odds[0])} → {percent(odds[1])}", f"{moved or 'nobody'} moved"]
+    if lineup > 1:
+        parts.append(f"{lineup} in from the bench")
+    if after.bench:
+        parts.append(_sits_out(after.bench, names, fair=fair))
+    return f"{reason[:1].upper()}{reason[1:]} → scrambled: {', '.join(parts)}"
+
+
+def _sits_out(bench: tuple[PlayerId, ...], names: Names, *, fair: bool) -> str:
+    sit, have = ("sits", "has") if len(bench) == 1 else ("sit", "have")
+    return f"{listed(bench, names)} {sit} out" + (f" ({have} sat out least)" if fair else "")
+
+
+def finished(number: int, winner: Side, teams: Teams, names: Names, *, predicted: float) -> str:
+    """A round's result, with the chance that the winner had as predicted; `predicted` is RED's."""
+    chance = predicted if winner is Side.A else 1 - predicted
+    upset = ", against the odds" if chance < UPSET else ""
+    bench = f" · {listed(teams.bench, names)} sat out" if 0 < len(teams.bench) < 4 else ""
+    return f"Round {number}: {SIDE_NAMES[winner]} wins (had a {percent(chance)} chance{upset}){bench}"
+
+
+def due(outcomes: tuple[str, ...], *, pending: bool) -> str:
+    """Return what makes a scramble due, from the protocol's words.
+
+    >>> due(("red", "none"), pending=False)
+    'scramble due if RED wins or after a stalemate'
+    """
+    if pending:
+        return "scramble at the next round start"
+    if not outcomes:
+        return ""
+    if {"red:0", "blu:0"} == set(outcomes):
+        return "scramble due after a shutout"
+    return f"scramble due {' or '.join(_OUTCOMES[outcome] for outcome in outcomes)}"
+
+
+_OUTCOMES = {
+    "any": "when this round ends",
+    "none": "after a stalemate",
+    "red": "if RED wins",
+    "blu": "if BLU wins",
+    "red:0": "if RED shuts BLU out",
+    "blu:0": "if BLU shuts RED out",
+}
+
 
 ARENA = Map("arena_lumberyard", Mode.ARENA)
 SERVER = "arena-1"
@@ -63,7 +114,7 @@ class ArenaEvening(Evening):
 
     # The ticker.
 
-    def _report(self, order: Order, before: words.Teams, *, changed: bool) -> None:
+    def _report(self, order: Order, before: Teams, *, changed: bool) -> None:
         match order:
             case Assign() if changed:
                 self._report_assignment(order, before)
@@ -78,20 +129,20 @@ class ArenaEvening(Evening):
             ):
                 self.report("scramble", self.english(text))
 
-    def _report_assignment(self, order: Assign, before: words.Teams) -> None:
+    def _report_assignment(self, order: Assign, before: Teams) -> None:
         after, reason = self.teams(), self.english(order.reason)
         if order.reason.phrase is Phrase.REASON_DUEL:
-            pair = words.listed((*after.a, *after.b), self._names)
+            pair = listed((*after.a, *after.b), self._names)
             self.report("scramble", f"{pair} play, everybody else waits: {reason}")
         elif order.reason.phrase not in (Phrase.REASON_EQUAL_SIDES, Phrase.REASON_TOO_UNEVEN):
             self._report_scramble(reason, before, after)
         self.record.benched += len(after.bench)
 
-    def _report_scramble(self, reason: str, before: words.Teams, after: words.Teams) -> None:
+    def _report_scramble(self, reason: str, before: Teams, after: Teams) -> None:
         self.record.scrambles += 1
         self.record.moved += before.moved_to(after)
         said = partial(
-            words.scrambled,
+            scrambled,
             reason=reason,
             before=before,
             after=after,
@@ -107,7 +158,7 @@ class ArenaEvening(Evening):
 
     def _report_move(self, order: Move) -> None:
         self.record.gaps += 1
-        side, reason = words.SIDE_NAMES[order.side], self.english(order.reason)
+        side, reason = SIDE_NAMES[order.side], self.english(order.reason)
         self.report("move", f"{self._names[order.player]} → {side} at their next death: {reason}")
 
     def _report_place(self, order: Place, *, changed: bool) -> None:
@@ -116,7 +167,7 @@ class ArenaEvening(Evening):
             self.record.refused += 1
             self.report("move", f"{name} wants the other side: {reason}")
         elif changed and order.side is not None and not self.game.waiting_for_players:
-            self.report("people", f"{name} joins {words.SIDE_NAMES[order.side]}: {reason}")
+            self.report("people", f"{name} joins {SIDE_NAMES[order.side]}: {reason}")
 
     # A round.
 
@@ -152,7 +203,7 @@ class ArenaEvening(Evening):
         self.record.fidelity.append(self.fidelity())
 
     def _counts(self) -> dict[PlayerId, Counts]:
-        """What the players did in the running round, drawn by their true skill."""
+        """Return the players' counts in the running round, drawn by their true skill."""
         people = {id: Person(id, (one.skill - MEAN) / self.theta) for id, one in self.people.items()}
         return self._scores.drawn(self.number, self.game.seconds_played(), people)
 
@@ -165,7 +216,7 @@ class ArenaEvening(Evening):
         random = random_favourite(self.rng, [*red, *blu], len(red), self.theta)
         self.record.rounds.append(Played(predicted, true, random, float(winner is Side.A)))
         self.record.by_ratings.append(self._by_ratings_alone((*lineup.a, *lineup.b), len(lineup.a)))
-        self.report("round", words.finished(self.number, winner, lineup, self._names, predicted=predicted))
+        self.report("round", finished(self.number, winner, lineup, self._names, predicted=predicted))
 
     def _by_ratings_alone(self, ids: Sequence[PlayerId], red: int) -> float:
         """True win probability of the stronger side, had these people been split by the ratings that they are shown."""
@@ -179,7 +230,7 @@ class ArenaEvening(Evening):
 
     # What is shown.
 
-    def teams(self) -> words.Teams:
+    def teams(self) -> Teams:
         """The players on each side and on the bench, and RED's win probability as the daemon says it.
 
         Without the daemon it is by the ratings, which the plugin's cached splits are from too.
@@ -188,7 +239,7 @@ class ArenaEvening(Evening):
         chance = self._chance if red and blu else None
         if red and blu and not self.up:
             chance = win_probability(map(self.rating, red), map(self.rating, blu), self.theta)
-        return words.Teams(red, blu, self.game.bench(), chance)
+        return Teams(red, blu, self.game.bench(), chance)
 
     def _due(self) -> str:
-        return words.due(self.script.due_if, pending=self.script.pending)
+        return due(self.script.due_if, pending=self.script.pending)

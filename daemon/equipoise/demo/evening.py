@@ -14,14 +14,11 @@ from random import Random
 from equipoise.core.effects import Order, Say, Tell
 from equipoise.core.model import PlayerId, Side
 from equipoise.core.phrases import Text
-from equipoise.demo import words
-from equipoise.demo.board import Board, Kind, Line, Look, Row, Stage
 from equipoise.demo.cast import MEAN, Character
-from equipoise.demo.client import Client
-from equipoise.demo.daemon import Daemon
-from equipoise.demo.protocol import decoded
-from equipoise.demo.record import Record
-from equipoise.demo.script import Script
+from equipoise.demo.daemon import Client, Daemon
+from equipoise.demo.record import Odds, Record, Teams, english
+from equipoise.demo.script import Script, decoded
+from equipoise.demo.stage import Board, Kind, Line, Look, Row, Stage
 from equipoise.lab.simulation.game_server import GameServer
 from equipoise.lab.simulation.measures import spearman
 from equipoise.wire import orders as wire
@@ -29,7 +26,7 @@ from equipoise.wire import orders as wire
 RECENT = 50
 """Decisions of the daemon among which the last scramble is looked for."""
 
-Remade = Callable[[words.Odds], str]
+Remade = Callable[[Odds], str]
 """The words for a scramble or shuffle, given what it changed."""
 
 
@@ -75,7 +72,7 @@ class Evening(ABC):
         self._winner: Side | None = None
         self._chance: float | None = None
         """Side A's win probability, as the daemon last said it."""
-        self._remade: list[tuple[Remade, words.Teams, words.Teams]] = []
+        self._remade: list[tuple[Remade, Teams, Teams]] = []
         """Scrambles and shuffles that are not reported yet: their words, and the teams before and after."""
 
     # Talking to the daemon.
@@ -96,7 +93,7 @@ class Evening(ABC):
             self.report("scramble", said(await self._odds() if self.up else (before.chance, after.chance)))
         self._remade.clear()
 
-    async def _odds(self) -> words.Odds:
+    async def _odds(self) -> Odds:
         """Side A's win probability before and after the last scramble or shuffle, by the daemon's log."""
         server = self.daemon.installation.server
         log = (await self._client.ask(f"/v1/admin/decisions?server={server}&limit={RECENT}"))["decisions"]
@@ -136,14 +133,14 @@ class Evening(ABC):
                 self._chat = f"(to {self._names[player]}) {' '.join(map(self.english, lines))}"
 
     @abstractmethod
-    def _report(self, order: Order, before: words.Teams, *, changed: bool) -> None:
+    def _report(self, order: Order, before: Teams, *, changed: bool) -> None:
         """Report an order that was applied; `changed`: a player changed sides at once."""
 
     # The ticker.
 
     def english(self, text: Text) -> str:
         """A phrase in English, with players' names in place of their ids."""
-        return words.english(text, self._names)
+        return english(text, self._names)
 
     def name(self, id: PlayerId) -> str:
         """The name of the player with this id."""
@@ -166,12 +163,12 @@ class Evening(ABC):
         return spearman([self.rating(id) for id in known], [self._characters[id].skill for id in known])
 
     @abstractmethod
-    def teams(self) -> words.Teams:
+    def teams(self) -> Teams:
         """The players on each side and on none, and side A's win probability by the ratings."""
 
     @abstractmethod
     def _due(self) -> str:
-        """What would make a scramble due."""
+        """Return what would make a scramble due."""
 
     def show(self) -> None:
         """Show the present state on the stage."""
@@ -209,3 +206,49 @@ class Evening(ABC):
             change=self._changes.get(id, 0.0),
             skill=self._characters[id].skill,
         )
+
+
+READ = 1.0
+"""Seconds to read something important."""
+SLOW, FAST = 0.4, 0.06
+"""Seconds for each of a round's screens."""
+SLOW_ROUNDS = 5
+"""The first rounds are shown slowly, until viewers know what they see."""
+LEAST_ROUNDS = 6
+LEAST_PLAYERS = 8
+
+
+def pace(evening: Evening) -> float:
+    """Seconds for a screen of the present round."""
+    return SLOW if evening.number <= SLOW_ROUNDS else FAST
+
+
+async def pause(evening: Evening, seconds: float) -> None:
+    """Show the present state for so long."""
+    evening.show()
+    await evening.stage.rest(seconds)
+
+
+async def crash(evening: Evening, also: str = "") -> None:
+    """Kill the daemon in the middle of a round."""
+    # Not before the daemon has written everything: what a kill loses would differ from run to run.
+    await evening.settle()
+    await evening.daemon.kill()
+    evening.up = False
+    evening.report("trouble", f"The daemon is killed (SIGKILL) in round {evening.number}{also}")
+    await pause(evening, READ)
+
+
+async def revive(evening: Evening, place: str) -> None:
+    """Start the daemon again; `place` is where finished rounds wait for it."""
+    waiting = len(evening.script.ring)
+    rounds = "1 finished round waits" if waiting == 1 else f"{waiting} finished rounds wait"
+    evening.report("trouble", f"The game went on: {rounds} in {place} of 8 slots")
+    await pause(evening, READ)
+    await evening.daemon.start()
+    await evening.sync()
+    delivered = waiting - len(evening.script.ring)
+    evening.record.restarts += 1
+    evening.record.delivered += delivered
+    evening.report("trouble", f"The daemon is back: {delivered} of {waiting} rounds delivered, stored and rated")
+    await pause(evening, READ)

@@ -1,9 +1,76 @@
-"""The evening's statistics: how close ratings are to true skill, how even the teams are, what was done."""
+"""The evening's statistics: the words for them, one entry per round, and the closing table."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from statistics import fmean
+from typing import Any, TypeAlias
+
+from rich.console import Console, Group
+from rich.panel import Panel
+from rich.table import Table
+
+from equipoise.core.model import PlayerId
+from equipoise.core.phrases import Text
+
+Names = Mapping[PlayerId, str]
+Odds = tuple[float | None, float | None]
+"""Side A's win probability before and after."""
+UPSET = 0.45
+"""A side that wins with a lower probability wins against the odds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Teams:
+    """Players on both sides and on none, and side A's win probability as predicted (None while a side is empty)."""
+
+    a: tuple[PlayerId, ...]
+    b: tuple[PlayerId, ...]
+    bench: tuple[PlayerId, ...]
+    chance: float | None
+
+    def moved_to(self, other: Teams) -> int:
+        """How many players changed from one side to the other."""
+        return len({*self.a} & {*other.b}) + len({*self.b} & {*other.a})
+
+
+def english(text: Text, names: Names) -> str:
+    """A phrase as the game shows it.
+
+    >>> from equipoise.core.phrases import Phrase
+    >>> ann = PlayerId("76561197960265729")
+    >>> english(Text(Phrase.RANK, (f"@{ann}", "2", "11", "1204", "7-0-5")), {ann: "Ann"})
+    'Ann: rank 2 of 11, ladder points 1204, won-drawn-lost 7-0-5.'
+    """
+
+    def argument(arg: str | Text) -> str:
+        if isinstance(arg, Text):
+            return english(arg, names)
+        return names.get(PlayerId(arg[1:]), arg) if arg.startswith("@") else arg
+
+    return Text(text.phrase, tuple(map(argument, text.args))).english
+
+
+def listed(ids: Iterable[PlayerId], names: Names) -> str:
+    """Names as a sentence lists them.
+
+    >>> listed([PlayerId("1"), PlayerId("2"), PlayerId("3")], {"1": "Ann", "2": "Bob", "3": "Cid"})
+    'Ann, Bob and Cid'
+    """
+    *rest, last = [names[id] for id in ids] or [""]
+    return f"{', '.join(rest)} and {last}" if rest else last
+
+
+def percent(chance: float | None) -> str:
+    """A probability as players read it; a dash for none.
+
+    >>> percent(0.517)
+    '52 %'
+    """
+    return "–" if chance is None else f"{100 * chance:.0f} %"
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,9 +80,9 @@ class Played:
     predicted: float
     true: float
     random: float
-    """What `stronger` would be with random teams of the same people."""
+    """The value of `stronger` with random teams of the same people."""
     score: float
-    """Of side A: 1, 0 or, drawn, 0.5."""
+    """Score of side A: 1, 0 or, drawn, 0.5."""
 
     @property
     def favourite(self) -> float:
@@ -24,7 +91,7 @@ class Played:
 
     @property
     def favourite_score(self) -> float:
-        """What the side scored that was predicted to win."""
+        """Score of the side that was predicted to win."""
         return self.score if self.predicted >= 0.5 else 1 - self.score
 
     @property
@@ -41,7 +108,7 @@ class Record:
     fidelity: list[float] = field(default_factory=list)
     """Rank correlation of ratings and true skill after each round."""
     by_ratings: list[float] = field(default_factory=list)
-    """What `stronger` would be in each round with the sides whose sums of shown ratings are closest; TF2 only."""
+    """The value of `stronger` in each round with the sides whose sums of shown ratings are closest; TF2 only."""
     scrambles: int = 0
     moved: int = 0
     """Players who changed sides in scrambles."""
@@ -67,3 +134,68 @@ class Record:
         if not rounds:
             return 0.5, 0.5
         return fmean(one.stronger for one in rounds), fmean(one.random for one in rounds)
+
+
+DECISIONS = 1000
+"""The most that the decision log returns in one answer."""
+Figure: TypeAlias = tuple[str, str, str]
+"""A name, a value, and what it means."""
+Steps: TypeAlias = tuple[tuple[str, str], ...]
+"""A command or a folder, and what it is for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary(ABC):
+    """An evening in numbers. The fields are those of `--json`."""
+
+    @abstractmethod
+    def rows(self) -> list[Figure]:
+        """The lines of the table that closes the demo, top to bottom."""
+
+    @property
+    @abstractmethod
+    def steps(self) -> Steps:
+        """Commands and pages for after the demo."""
+
+
+def favourites(log: Sequence[Mapping[str, Any]], kind: str) -> tuple[float, float]:
+    """The favourite's win probability before and after decisions of a kind, means over the daemon's log."""
+
+    def mean(when: str) -> float:
+        odds = [one["detail"].get(when) for one in log if one["kind"] == kind]
+        known = [odd for odd in odds if odd is not None]
+        return fmean(max(odd, 1 - odd) for odd in known) if known else 0.5
+
+    return mean("before"), mean("after")
+
+
+def as_json(summary: Summary) -> dict[str, object]:
+    """JSON values; floats to six digits."""
+    return {key: round(value, 6) if isinstance(value, float) else value for key, value in asdict(summary).items()}
+
+
+def show(summary: Summary, console: Console, kept: Path | None) -> None:
+    """Print the closing table, and what to do next."""
+    console.print(Group(_table(summary), _next(summary.steps)))
+    if kept is not None:
+        # Outside the table, so that the line can be copied whole.
+        console.print(f"This evening is kept: equipoise serve -c {kept / 'config.toml'}", markup=False, soft_wrap=True)
+
+
+def _table(summary: Summary) -> Table:
+    table = Table(title="The evening", title_justify="left", title_style="bold", show_header=False, box=None)
+    table.add_column(style="dim")
+    table.add_column(justify="right", style="bold")
+    table.add_column(style="dim")
+    for row in summary.rows():
+        table.add_row(*row)
+    return table
+
+
+def _next(steps: Steps) -> Panel:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="bold green", no_wrap=True)
+    grid.add_column()
+    for command, purpose in steps:
+        grid.add_row(command, purpose)
+    return Panel(grid, title="What to do next", title_align="left", border_style="dim")

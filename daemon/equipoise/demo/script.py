@@ -1,20 +1,210 @@
-"""The plugin's state between two answers of the daemon: unsent events, the ring of finished rounds, a cached split.
+"""The script's side of the connection: events as JSON, orders as the core's effects, and what waits for the daemon.
 
-Pure: the caller posts `batch`, then calls `answered` or `unanswered` before the next `batch`.
+`wire` is the daemon's side of the protocol; a test sends everything through both and compares. Pure: the caller posts
+`batch`, then calls `answered` or `unanswered` before the next `batch`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias, assert_never
 
 from msgspec import UNSET
 
+from equipoise.core import effects
 from equipoise.core import events as e
-from equipoise.core.model import PlayerId, RoundId, Side, Split
-from equipoise.demo.protocol import Json, encoded
+from equipoise.core.asks import Moment, Purpose
+from equipoise.core.model import (
+    STEAM_ID_BASE,
+    Counts,
+    Mode,
+    OrderId,
+    PlayerId,
+    Roster,
+    Round,
+    RoundId,
+    Side,
+    Span,
+    Split,
+    is_bot,
+)
+from equipoise.core.phrases import Phrase, Text
 from equipoise.lab.simulation.game_server import GameServer
-from equipoise.wire import TF2, Game
+from equipoise.wire import NS2, TF2, Game
 from equipoise.wire import orders as wire
+from equipoise.wire.games import SIDES
+
+Json: TypeAlias = dict[str, object]
+
+PLUGIN = "demo"
+PLAYER_SLOTS = 32
+FACTS: Mapping[Mode, Json] = {Mode.ARENA: {"game_type": 4}, Mode.KOTH: {"game_type": 2, "koth": True}, Mode.NS2: {}}
+"""The facts of a map in each mode that the demos play."""
+_PHRASES = {phrase.key: phrase for phrase in Phrase}
+
+
+def encoded(event: e.ScriptEvent, names: Mapping[PlayerId, str], game: Game = TF2) -> Json:
+    """An event of the game as a batch holds it."""
+    kind, fields = _EVENTS[type(event)]
+    named = {"name": names[event.id]} if isinstance(event, e.PlayerJoined) else {}
+    return {"kind": kind, "at": event.at, **fields(event, game), **named}
+
+
+def _id(id: PlayerId, game: Game) -> str:
+    """A player as the game knows them: NS2 by the account."""
+    return str(int(id) - STEAM_ID_BASE) if game is NS2 and not is_bot(id) else id
+
+
+def _hello(event: e.Hello, game: Game) -> Json:
+    return {
+        "plugin": PLUGIN,
+        "slots": PLAYER_SLOTS,
+        "phase": event.phase.value,
+        "waiting": event.waiting,
+        **_played(event.session, event.map, event.mode, game),
+    }
+
+
+def _played(session: str, map: str, mode: Mode, game: Game) -> Json:
+    return {"game": game.name, "map": map, "session": session, "facts": FACTS[mode]}
+
+
+def _players(roster: Roster, game: Game) -> list[Json]:
+    return [
+        {
+            "id": _id(entry.id, game),
+            "side": game.word(entry.side),
+            "waiting": entry.waiting,
+            "alive": entry.alive,
+            "connected": entry.connected,
+            **({"commander": entry.commander} if game is NS2 else {}),
+        }
+        for entry in roster.entries
+    ]
+
+
+def _finished(round: Round, game: Game) -> Json:
+    presences = [
+        {
+            "id": _id(presence.id, game),
+            "side": game.word(presence.side),
+            "seconds": {"red": presence.seconds_a, "blu": presence.seconds_b},
+            "fought": presence.fought,
+            "left": presence.left,
+            **({"spans": [_span(span, game) for span in presence.spans]} if presence.spans else {}),
+            **({"counts": _counts(presence.counts)} if presence.counts else {}),
+        }
+        for presence in round.presences
+    ]
+    return {
+        **_played(round.session, round.map, round.mode, game),
+        "round": round.id,
+        "started_at": round.started_at,
+        "seconds": round.seconds,
+        "winner": game.word(round.winner),
+        "captures": {"red": round.captures_a, "blu": round.captures_b},
+        "partial": round.partial,
+        "lineup": [{"id": _id(seat.id, game), "side": game.word(seat.side)} for seat in round.lineup],
+        "players": presences,
+    }
+
+
+def _span(span: Span, game: Game) -> Json:
+    return {"side": game.word(span.side), "from": span.start, "to": span.end, "role": span.role.value}
+
+
+def _counts(counts: Counts) -> Json:
+    done = {"kills": counts.kills, "deaths": counts.deaths, "assists": counts.assists, "points": counts.points}
+    return {**done, "classes": dict(counts.classes)}
+
+
+def _ids(ids: Iterable[PlayerId], game: Game) -> tuple[str, ...]:
+    return tuple(_id(id, game) for id in ids)
+
+
+_EVENTS: Mapping[type, tuple[str, Callable[[Any, Game], Json]]] = {
+    e.Hello: ("hello", _hello),
+    e.RosterSeen: ("roster", lambda event, game: {"players": _players(event.roster, game)}),
+    e.PlayerJoined: ("player_joined", lambda event, game: {"id": _id(event.id, game)}),
+    e.PlayerLeft: ("player_left", lambda event, game: {"id": _id(event.id, game)}),
+    e.SideChanged: (
+        "side_changed",
+        lambda event, game: {
+            "id": _id(event.id, game),
+            "side": game.word(event.side),
+            "waiting": event.waiting,
+        },
+    ),
+    e.SideWanted: (
+        "side_wanted",
+        lambda event, game: {
+            "id": _id(event.id, game),
+            "side": "any" if event.side is None else game.word(event.side),
+        },
+    ),
+    e.WaitingEnded: ("waiting_ended", lambda event, game: {}),
+    e.RoundStarted: ("round_started", lambda event, game: {"players": _players(event.roster, game)}),
+    e.RoundLive: (
+        "round_live",
+        lambda event, game: {"round": event.round, "players": _players(event.roster, game)},
+    ),
+    e.RoundAborted: ("round_aborted", lambda event, game: {}),
+    e.RoundEnded: ("round_ended", lambda event, game: _finished(event.round, game)),
+    e.ScrambledAlone: (
+        "scrambled_alone",
+        lambda event, game: {
+            "red": _ids(event.split.a, game),
+            "blu": _ids(event.split.b, game),
+            "bench": _ids(event.split.bench, game),
+        },
+    ),
+    e.OrderDone: ("order_done", lambda event, game: {"order": event.order}),
+    e.OrderFailed: ("order_failed", lambda event, game: {"order": event.order, "reason": event.reason}),
+    e.Commanded: (
+        "command",
+        lambda event, game: {
+            "words": event.words,
+            "by": "" if event.by is None else _id(event.by, game),
+            "admin": event.admin,
+        },
+    ),
+}
+"""The `kind` of each event that the demo's games make, and its fields beside `at`."""
+
+
+def decoded(order: wire.AnyOrder) -> effects.Order:
+    """An order of a reply; the inverse of `wire.encode.order`."""
+    match order:
+        case wire.Assign():
+            split = Split(*(tuple(map(PlayerId, ids)) for ids in (order.red, order.blu, order.bench)))
+            reason, moment, purpose = phrase(order.reason), Moment(order.moment), Purpose(order.purpose)
+            return effects.Assign(OrderId(order.order), reason, split, moment, purpose)
+        case wire.Move():
+            side = SIDES[order.side]
+            return effects.Move(OrderId(order.order), phrase(order.reason), PlayerId(order.id), side, order.deadline)
+        case wire.Cancel():
+            return effects.Cancel(OrderId(order.order))
+        case wire.Place():
+            return effects.Place(PlayerId(order.id), SIDES.get(order.side), phrase(order.reason))
+        case wire.Lock():
+            return effects.Lock(PlayerId(order.id), SIDES[order.side], order.seconds or None)
+        case wire.Unlock():
+            return effects.Unlock(tuple(map(PlayerId, order.ids)))
+        case wire.Vote():
+            return effects.OpenVote(OrderId(order.order), order.seconds)
+        case wire.Say():
+            return effects.Say(phrase(order.text))
+        case wire.Tell():
+            return effects.Tell(PlayerId(order.id) or None, tuple(map(phrase, order.lines)))
+        case _:
+            assert_never(order)
+
+
+def phrase(text: wire.Text) -> Text:
+    """A phrase by its key."""
+    args = (phrase(arg) if isinstance(arg, wire.Text) else arg for arg in text.args)
+    return Text(_PHRASES[text.phrase], tuple(args))
+
 
 SLOTS = 8
 """Finished rounds that the ring holds."""

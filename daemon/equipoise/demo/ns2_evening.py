@@ -1,8 +1,13 @@
-"""An NS2 evening: what happens on the server, and what the daemon makes of it."""
+"""An NS2 evening: its people and the truth about them, what happens on the server, and what the daemon makes of it.
+
+Winners are drawn from the model of docs/ratings/ns2.md, written down once more here: the daemon has to find from
+results alone what this module knows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from random import Random
@@ -12,20 +17,175 @@ from equipoise.core import events as e
 from equipoise.core.asks import Moment
 from equipoise.core.effects import Assign, Move, Order, Place, Say, Tell
 from equipoise.core.events import Phase
-from equipoise.core.model import Mode, PlayerId, Presence, Round, RoundId, ServerId, Side, logistic
+from equipoise.core.model import Mode, PlayerId, Presence, Role, Round, RoundId, ServerId, Side, Span, logistic
 from equipoise.core.phrases import Phrase, Text
-from equipoise.demo import words as common
-from equipoise.demo.board import NS2_LOOK, Row, Stage
-from equipoise.demo.client import Client
-from equipoise.demo.daemon import Daemon, Installation
+from equipoise.demo.cast import NAMES, SMURF, Character, account
+from equipoise.demo.daemon import Client, Daemon, Installation
 from equipoise.demo.evening import Evening, boot
-from equipoise.demo.ns2 import words
-from equipoise.demo.ns2.cast import POINTS, Person, chance, draw_winner, lineup, random_favourite
-from equipoise.demo.record import Played
+from equipoise.demo.record import UPSET, Odds, Played, Teams, percent
+from equipoise.demo.stage import NS2_LOOK, Row, Stage
 from equipoise.lab.simulation.game_server import Map
 from equipoise.lab.simulation.measures import spearman
 from equipoise.lab.simulation.ns2_server import NS2Server
 from equipoise.wire import NS2
+
+POINTS = 400.0
+"""Points per unit of log-odds."""
+SHAPE, SCALE = 6.0, 200.0
+"""Shape and scale (points) of the Gamma distribution of skills: the rating system's own prior."""
+OFFSET = 150.0
+"""Standard deviation of a player's offset between the sides, points."""
+COMMANDERS = 6
+"""How many of the people like to command."""
+USUAL_SECONDS = 900.0
+"""The length of a round within which what happens early counts twice."""
+DRAWS = 0.01
+"""Fraction of the rounds without a winner."""
+
+
+@dataclass(frozen=True, slots=True)
+class Person(Character):
+    """A player. `skill` is the average of both sides, on the field."""
+
+    offset: float
+    """Skill gained as a marine and lost as an alien, points."""
+    commanding: float
+    """Skill as a commander, points."""
+    prefers: Side | None
+    """The side that they ask for when they may choose."""
+    commands: bool
+    """They like to command."""
+
+    def on(self, side: Side) -> float:
+        """Skill on the field of a side, points."""
+        return self.skill + (self.offset if side is Side.A else -self.offset)
+
+
+def people(rng: Random, count: int) -> tuple[Person, ...]:
+    """Draw `count` people; two in three prefer a side."""
+    names = NAMES if count <= len(NAMES) else (*NAMES, SMURF)
+    return tuple(
+        Person(
+            account(number),
+            name,
+            skill=rng.gammavariate(SHAPE, SCALE),
+            offset=rng.gauss(0, OFFSET),
+            commanding=rng.gammavariate(SHAPE, SCALE),
+            prefers=rng.choice((Side.A, Side.B, None)),
+            commands=number <= COMMANDERS,
+        )
+        for number, name in enumerate(rng.sample(names, count), 1)
+    )
+
+
+def chance(people: Mapping[PlayerId, Person], presences: Iterable[Presence], advantage: float) -> float:
+    """The marines' true win probability, given who played when and where; `advantage` is theirs on the map, log-odds.
+
+    >>> ann, bob = (Person(PlayerId(name), name, 1200.0, 100.0, 1200.0, None, commands=True) for name in ("ann", "bob"))
+    >>> here = [Presence(ann.id, Side.A, 9, 0, True, spans=(Span(Side.A, 0, 9),)),
+    ...         Presence(bob.id, Side.B, 0, 9, True, spans=(Span(Side.B, 0, 9),))]
+    >>> round(chance({ann.id: ann, bob.id: bob}, here, advantage=0.4), 3)  # marines 1300, aliens 1100
+    0.657
+    """
+    field, field_weight = 0.0, 0.0
+    chairs = dict.fromkeys(Side, 0.0)
+    commanding = 0.0
+    for presence in presences:
+        person = people[presence.id]
+        for span in presence.spans:
+            sign, weight = (1.0 if span.side is Side.A else -1.0), _weight(span)
+            if span.role is Role.COMMANDER:
+                chairs[span.side] += weight
+                commanding += sign * weight * person.commanding
+            else:
+                field_weight += weight
+                field += sign * weight * person.on(span.side)
+    log_odds = advantage + (field / field_weight / POINTS if field_weight else 0.0)
+    if all(chairs.values()):
+        log_odds += commanding / sum(chairs.values()) / POINTS
+    return logistic(log_odds)
+
+
+def _weight(span: Span) -> float:
+    """A moment t seconds into the round counts 4^(-t/usual)."""
+    rate = 2.0 * math.log(2.0) / USUAL_SECONDS
+    return math.exp(-rate * span.start) - math.exp(-rate * span.end)
+
+
+def lineup(a: Iterable[PlayerId], b: Iterable[PlayerId], commanders: Iterable[PlayerId]) -> list[Presence]:
+    """Presences of players who play one whole round."""
+    chairs = set(commanders)
+    return [
+        Presence(id, side, 0, 0, True, spans=(Span(side, 0, USUAL_SECONDS, _role(id in chairs)),))
+        for side, ids in ((Side.A, a), (Side.B, b))
+        for id in ids
+    ]
+
+
+def _role(commands: bool) -> Role:
+    return Role.COMMANDER if commands else Role.FIELD
+
+
+def random_favourite(
+    rng: Random,
+    people: Mapping[PlayerId, Person],
+    sides: Sequence[Sequence[PlayerId]],
+    commanders: Sequence[PlayerId],
+    advantage: float,
+    samples: int = 100,
+) -> float:
+    """The stronger side's win probability, the mean over random teams; commanders keep their side."""
+    field = [id for side in sides for id in side if id not in commanders]
+    chairs = [[id for id in side if id in commanders] for side in sides]
+    first = len(sides[0]) - len(chairs[0])
+    odds = []
+    for _ in range(samples):
+        order = rng.sample(field, len(field))
+        teams = (chairs[0] + order[:first], chairs[1] + order[first:])
+        odds.append(chance(people, lineup(*teams, commanders), advantage))
+    return fmean(max(one, 1 - one) for one in odds)
+
+
+def draw_winner(rng: Random, marines: float) -> Side | None:
+    """Draw the winner of a round by the marines' win probability; None: a draw."""
+    drawn, won = rng.random(), rng.random()
+    if drawn < DRAWS:
+        return None
+    return Side.A if won < marines else Side.B
+
+
+SIDES = {Side.A: "Marines", Side.B: "Aliens"}
+
+
+def shuffled(odds: Odds, reason: str, before: Teams, after: Teams) -> str:
+    """A shuffle: its reason, the marines' chance before and after, how many moved and how many were placed.
+
+    >>> from equipoise.core.model import PlayerId
+    >>> ann, bob, cid = map(PlayerId, ("ann", "bob", "cid"))
+    >>> before, after = Teams((ann, bob), (), (cid,), None), Teams((ann,), (bob, cid), (), 0.5)
+    >>> shuffled((0.71, 0.52), "the round starts", before, after)
+    'The round starts → shuffled: Marines 71 % → 52 %, 1 moved, 1 placed from the ready room'
+    """
+    moved = before.moved_to(after)
+    placed = len({*after.a, *after.b} & {*before.bench})
+    parts = [f"Marines {percent(odds[0])} → {percent(odds[1])}", f"{moved or 'nobody'} moved"]
+    if placed:
+        parts.append(f"{placed} placed from the ready room")
+    return f"{reason[:1].upper()}{reason[1:]} → shuffled: {', '.join(parts)}"
+
+
+def finished(number: int, winner: Side | None, minutes: float, predicted: float) -> str:
+    """A round's result, with the chance that the winner had by the ratings; `predicted` is the marines'.
+
+    >>> finished(4, Side.B, 17.4, predicted=0.58)
+    'Round 4: Aliens win after 17 min (had a 42 % chance, against the odds)'
+    """
+    if winner is None:
+        return f"Round {number}: a draw after {minutes:.0f} min: half a win for each side"
+    chance = predicted if winner is Side.A else 1 - predicted
+    upset = ", against the odds" if chance < UPSET else ""
+    return f"Round {number}: {SIDES[winner]} win after {minutes:.0f} min (had a {percent(chance)} chance{upset})"
+
 
 SERVER = "ns2-1"
 ROUND_SECONDS = 2000.0
@@ -51,7 +211,7 @@ GROUP = 4
 
 @dataclass(slots=True)
 class Tally:
-    """What the evening adds up to besides the record."""
+    """Counts of an NS2 evening besides the record."""
 
     wishes: list[bool] = field(default_factory=list)
     """For each wish of each round, whether its player began the round on that side."""
@@ -80,10 +240,10 @@ class NS2Evening(Evening):
         self.tally = Tally()
         self._wishes: dict[PlayerId, Side] = {}
         """The side that players asked for before this round, who care which."""
-        self._held: tuple[str, common.Teams] | None = None
+        self._held: tuple[str, Teams] | None = None
         """Why or when there is the shuffle that waits for Countdown, and the teams when it was ordered."""
         self._answers: list[Text] = []
-        """What players have read since one last asked something."""
+        """Texts that players have read since one last asked something."""
         self._lineup: list[Presence] = []
         self._random = 0.5
         self._predicted = 0.5
@@ -101,7 +261,7 @@ class NS2Evening(Evening):
             case Tell(_, lines):
                 self._answers += lines
 
-    def _report(self, order: Order, before: common.Teams, *, changed: bool) -> None:
+    def _report(self, order: Order, before: Teams, *, changed: bool) -> None:
         match order:
             case Assign(moment=Moment.FREEZE):
                 usual = order.reason.phrase is Phrase.REASON_ROUND_START
@@ -110,18 +270,18 @@ class NS2Evening(Evening):
                 self._count_shuffle(self.english(order.reason), before)
             case Move():
                 self.record.gaps += 1
-                side, reason = words.SIDES[order.side], self.english(order.reason)
+                side, reason = SIDES[order.side], self.english(order.reason)
                 self.report("move", f"{self.name(order.player)} → {side} at their next death: {reason}")
             case Place() if order.reason.phrase.refusal:
                 self.record.refused += 1
                 self.report("move", f"{self.name(order.player)} wants the other side: {self.english(order.reason)}")
 
-    def _count_shuffle(self, reason: str, before: common.Teams) -> None:
+    def _count_shuffle(self, reason: str, before: Teams) -> None:
         """Count a shuffle that was carried out; it is reported when the daemon has said how even it is."""
         after = self.teams()
         self.record.scrambles += 1
         self.record.moved += before.moved_to(after)
-        said = partial(words.shuffled, reason=reason, before=before, after=after)
+        said = partial(shuffled, reason=reason, before=before, after=after)
         self._remade.append((said, before, after))
 
     # Before a round.
@@ -162,7 +322,7 @@ class NS2Evening(Evening):
         before, chosen = self.teams(), dict[PlayerId, Side | None]()
         for id in list(self.game.clients):
             chosen[id] = side = self.people[id].prefers
-            self.game.say(id, "choose", words.SIDES[side].lower() if side else "random")
+            self.game.say(id, "choose", SIDES[side].lower() if side else "random")
         seen = self.record.scrambles
         await self.sync()
         named = [self.game.clients[id].side is side for id, side in chosen.items() if side is not None]
@@ -253,7 +413,7 @@ class NS2Evening(Evening):
         self.record.rounds.append(Played(self._predicted, at_start, self._random, ended.score(Side.A)))
         self.tally.true[ended.id] = true
         self.tally.drawn += ended.winner is None
-        self.report("round", words.finished(self.number, ended.winner, ended.seconds / 60, self._predicted))
+        self.report("round", finished(self.number, ended.winner, ended.seconds / 60, self._predicted))
 
     async def to_ready_room(self) -> None:
         """Eight seconds later the game takes all players off their sides."""
@@ -263,11 +423,11 @@ class NS2Evening(Evening):
 
     # What is shown.
 
-    def teams(self) -> common.Teams:
+    def teams(self) -> Teams:
         """The players on each side and in the ready room, and the marines' win probability by the daemon."""
         a, b = self.game.on(Side.A), self.game.on(Side.B)
         chance = self._chance if self.up else self._guess(a, b)
-        return common.Teams(a, b, self.game.bench(), chance if a and b else None)
+        return Teams(a, b, self.game.bench(), chance if a and b else None)
 
     def _guess(self, a: Iterable[PlayerId], b: Iterable[PlayerId]) -> float | None:
         """The win probability by the last known ratings alone, while the daemon is away."""
@@ -284,7 +444,7 @@ class NS2Evening(Evening):
         return replace(super()._row(id), rating=self._skill(id, part), skill=true)
 
     def _part(self, id: PlayerId) -> str:
-        """What the daemon calls the skill that counts now; empty: the average."""
+        """Return the daemon's name for the skill that counts now; empty: the average."""
         client = self.game.clients[id]
         return COMMANDER if client.commander else "" if client.side is None else NS2.word(client.side)
 

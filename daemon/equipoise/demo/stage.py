@@ -1,20 +1,110 @@
-"""Draws one moment of the evening for a terminal of 80x24 or larger."""
+"""The stages that an evening is shown on: a board drawn on a live screen, the ticker's lines alone, or nothing."""
 
 from __future__ import annotations
 
+import asyncio
+from collections import deque
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from textwrap import wrap
+from types import TracebackType
+from typing import Literal, Protocol
 
-from rich.console import Group
+from rich.console import Console, Group
 from rich.layout import Layout
+from rich.live import Live
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
 from equipoise.core.model import Side
-from equipoise.demo.board import Board, Kind, Line, Row
-from equipoise.demo.words import percent
+from equipoise.demo.record import Record, percent
+
+Kind = Literal["round", "scramble", "people", "trouble", "move", "map"]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A game's names for its sides, and their colours."""
+
+    sides: tuple[str, str]
+    colours: tuple[str, str]
+    """Colours by rich's names."""
+    scrambles: str
+    """The game's word for scrambles."""
+    ring: str
+    """The script's word for the finished rounds that wait."""
+    legend: str
+    """Signs that only this game has; may be empty."""
+    outside: str
+    """The place of players who are on no side."""
+
+
+TF2_LOOK = Look(("RED", "BLU"), ("red", "bright_blue"), "scrambles", "ring", "", "bench")
+NS2_LOOK = Look(("Marines", "Aliens"), ("bright_blue", "orange1"), "shuffles", "outbox", " · ★ commands", "ready room")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the ticker."""
+
+    kind: Kind
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A player: the daemon's rating, and the truth."""
+
+    name: str
+    rating: float
+    shadow: bool
+    """The rating counts but players do not see it yet."""
+    change: float
+    """Change of the rating by the player's last rated round."""
+    skill: float
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """One moment of the evening."""
+
+    look: Look
+    map: str
+    number: int
+    """The running round, 1 first."""
+    rounds: int
+    """How many there will be."""
+    a: tuple[Row, ...]
+    b: tuple[Row, ...]
+    bench: tuple[Row, ...]
+    predicted: float
+    """Side A's win probability as the daemon says it."""
+    winner: Side | None
+    due: str
+    """The outcome that would make a scramble due, by the daemon's word; empty: none."""
+    up: bool
+    """The daemon answers."""
+    ring: int
+    """Finished rounds that it has not stored yet."""
+    chat: str
+    """The last message in the game's chat."""
+    record: Record
+
+
+class Stage(Protocol):
+    """A place that shows the evening."""
+
+    def add(self, line: Line) -> None:
+        """Add a line to the ticker."""
+
+    def show(self, board: Board) -> None:
+        """Draw the present state of the evening."""
+
+    async def rest(self, seconds: float) -> None:
+        """Wait, so that people can read; `seconds` are those at speed 1."""
+
 
 STYLES: dict[Kind, str] = {
     "round": "dim",
@@ -189,3 +279,67 @@ def _ticker(lines: Sequence[Line], width: int, height: int) -> Panel:
 def _legend(board: Board) -> Text:
     text = f" ° shadow: counts, not shown · stronger side, truly: 50 % is even{board.look.legend}"
     return Text(text, "dim", no_wrap=True)
+
+
+REMEMBERED = 60
+"""Lines that the ticker of the tallest screen shows."""
+
+
+class Quiet:
+    """Shows nothing; waits at a speed, 0 for not at all."""
+
+    def __init__(self, speed: float = 0.0) -> None:
+        self._speed = speed
+
+    def add(self, line: Line) -> None:
+        """Ignore the line."""
+
+    def show(self, board: Board) -> None:
+        """Ignore the board."""
+
+    async def rest(self, seconds: float) -> None:
+        """Wait that long, divided by the speed."""
+        if self._speed:
+            await asyncio.sleep(seconds / self._speed)
+
+
+class Plain(Quiet):
+    """The ticker's lines alone, for pipes and logs."""
+
+    def __init__(self, console: Console, speed: float) -> None:
+        super().__init__(speed)
+        self._console = console
+
+    def add(self, line: Line) -> None:
+        """Print the line at once, without markup."""
+        self._console.print(line.text, markup=False, highlight=False, soft_wrap=True)
+
+
+class Screen(Quiet):
+    """The whole terminal, redrawn at every moment; a context, at whose end the terminal is as it was before."""
+
+    def __init__(self, console: Console, speed: float) -> None:
+        super().__init__(speed)
+        self._console = console
+        self._ticker: deque[Line] = deque(maxlen=REMEMBERED)
+        self._live = Live(console=console, screen=True, auto_refresh=False)
+
+    def __enter__(self) -> Screen:
+        """Switch the terminal to its alternate screen."""
+        self._live.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Restore the terminal, also after an error."""
+        self._live.__exit__(kind, error, trace)
+
+    def add(self, line: Line) -> None:
+        """Keep the line for the next time that the screen is drawn."""
+        self._ticker.append(line)
+
+    def show(self, board: Board) -> None:
+        """Draw the board and the ticker in the terminal's present size."""
+        width, height = self._console.size
+        self._live.update(screen(board, tuple(self._ticker), width, height), refresh=True)

@@ -1,4 +1,4 @@
-"""The plot of the evening: arena rounds with players who come and go, a killed daemon, then a KOTH map.
+"""The story of a TF2 evening, and its numbers: players who come and go, a killed daemon, then a KOTH map.
 
 Everything here is decided by the seed and by what the daemon answers; a seed plays the same evening again.
 """
@@ -6,13 +6,16 @@ Everything here is decided by the seed and by what the daemon answers; a seed pl
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from enum import Enum, auto
 from functools import partial
+from statistics import fmean
 
 from equipoise.core.model import Mode, PlayerId, Side
-from equipoise.demo import words
-from equipoise.demo.arena_evening import ArenaEvening
-from equipoise.demo.plot import READ, SLOW_ROUNDS, crash, pace, pause, revive
+from equipoise.demo.arena_evening import SERVER, SIDE_NAMES, ArenaEvening, due
+from equipoise.demo.daemon import POOL, Client
+from equipoise.demo.evening import READ, SLOW_ROUNDS, crash, pace, pause, revive
+from equipoise.demo.record import DECISIONS, Figure, Record, Steps, Summary, favourites, percent
 from equipoise.lab.simulation.game_server import Map
 
 KOTH = Map("koth_viaduct", Mode.KOTH)
@@ -21,7 +24,7 @@ RESTLESS = 0.05
 
 
 class Incident(Enum):
-    """What happens during the arena rounds, in this order."""
+    """Incidents of the arena rounds, in this order."""
 
     ARRIVAL = auto()
     SECOND_ARRIVAL = auto()
@@ -162,7 +165,7 @@ class Story:
             self._found = all(evening.rating(id) < rating for id in evening.people if id != self._smurf_id)
             if self._found:
                 evening.report(
-                    "people", f"{evening.name(self._smurf_id)} is found out: the highest rating now, {rating:.0f}"
+                    "people", f"{evening.name(self._smurf_id)}'s skill shows: the highest rating now, {rating:.0f}"
                 )
 
     def _return(self) -> None:
@@ -182,9 +185,7 @@ class Story:
         evening.game.fight()
         side = evening.rng.choice(list(Side))
         id = evening.rng.choice(evening.game.on(side))
-        self._leave(
-            id, f"leaves {words.SIDE_NAMES[side]} in the middle of the round: having fought, they are rated for it"
-        )
+        self._leave(id, f"leaves {SIDE_NAMES[side]} in the middle of the round: having fought, they are rated for it")
         await evening.sync()
         await self._pause(READ)
 
@@ -197,8 +198,8 @@ class Story:
         if evening.record.restarts or evening.number < max(3, KILL * rounds):
             return
         if evening.script.due_if or late:
-            due = words.due(evening.script.due_if, pending=False)
-            await crash(evening, f", with a {due}" if due else "")
+            trigger = due(evening.script.due_if, pending=False)
+            await crash(evening, f", with a {trigger}" if trigger else "")
 
     # KOTH.
 
@@ -230,13 +231,13 @@ class Story:
         evening.game.fight()
         side = min(Side, key=lambda side: len(evening.game.on(side)))
         for id in evening.rng.sample(evening.game.on(side), 2):
-            self._leave(id, f"leaves {words.SIDE_NAMES[side]}")
+            self._leave(id, f"leaves {SIDE_NAMES[side]}")
         await evening.sync()
         await self._pause(READ)
         evening.game.pass_time(4)
         for id in evening.game.to_be_moved():
             evening.game.die(id)
-            evening.report("move", f"{evening.name(id)} dies and respawns on {words.SIDE_NAMES[side]}: {self._sizes()}")
+            evening.report("move", f"{evening.name(id)} dies and respawns on {SIDE_NAMES[side]}: {self._sizes()}")
         await evening.sync()
         await self._pause(READ)
 
@@ -260,3 +261,100 @@ class Story:
         evening.game.want(evening.rng.choice(evening.game.on(side)), side.other)
         await evening.sync()
         await self._pause(READ)
+
+
+@dataclass(frozen=True, slots=True)
+class EveningSummary(Summary):
+    """The evening in numbers; those of the daemon come from its admin interface. The fields are those of `--json`."""
+
+    rounds: int
+    stored: int
+    """Rounds that the daemon reported as stored."""
+    scrambles: int
+    scrambled_alone: int
+    """Scrambles by the plugin from its cache, counted in the daemon's log."""
+    favourite_before: float
+    """Win probability of the favourite before a scramble, the mean over the daemon's log."""
+    favourite_after: float
+    moved: int
+    benched: int
+    moved_in_rounds: int
+    refused_switches: int
+    rank_correlation: float
+    """Spearman's ρ of ratings and true skill."""
+    stronger_side: float
+    """True win probability of the stronger side, the mean over the second half of the rounds; 0.5 is even."""
+    by_ratings_alone: float
+    """The same, had the same people been split anew in every round by the ratings that they are shown."""
+    random_teams: float
+    """The same, had the same people been on random teams."""
+    favourites_expected: float
+    favourites_won: int
+    brier: float
+    restarts_survived: int
+    rounds_delivered_late: int
+
+    def rows(self) -> list[Figure]:
+        """Return what was played, how even the teams were, and how well ratings were found."""
+        before, after = percent(self.favourite_before), percent(self.favourite_after)
+        by_ratings, random = percent(self.by_ratings_alone), percent(self.random_teams)
+        late, alone = self.rounds_delivered_late, self.scrambled_alone
+        return [
+            (
+                "stronger side, truly",
+                percent(self.stronger_side),
+                f"chance to win; in random teams {random}, by ratings alone {by_ratings}",
+            ),
+            ("rounds", f"{self.rounds}", f"{self.stored} stored and rated"),
+            ("scrambles", f"{self.scrambles}", f"favourite's chance {before} before, {after} after"),
+            ("moved by scrambles", f"{self.moved}", "players who changed sides"),
+            ("moved in a round", f"{self.moved_in_rounds}", f"switches refused: {self.refused_switches}"),
+            ("ratings and true skill", f"{self.rank_correlation:.2f}", "Spearman's ρ; 1 is the true order"),
+            ("favourites won", f"{self.favourites_won}", f"{self.favourites_expected:.1f} predicted"),
+            (
+                "restarts survived",
+                f"{self.restarts_survived}",
+                f"rounds delivered late: {late}, scrambled alone: {alone}",
+            ),
+        ]
+
+    @property
+    def steps(self) -> Steps:
+        """Commands that set up a TF2 server, and where to read on."""
+        return (
+            ("equipoise init", "write a configuration, install the plugin into tf/"),
+            ("equipoise init --systemd", "start the daemon too, now and at every boot"),
+            ("equipoise doctor", "look for what is wrong, and what to do"),
+            ("docs/", "the rules, the protocol, the ratings, operations"),
+        )
+
+
+async def summarise(record: Record, stored: int, client: Client) -> EveningSummary:
+    """Query the daemon, and add what only the simulation knows. PeerError when the daemon does not answer."""
+    quality = (await client.ask(f"/v1/admin/pools/{POOL}/quality"))["quality"]
+    log = (await client.ask(f"/v1/admin/decisions?server={SERVER}&limit={DECISIONS}"))["decisions"]
+    before, after = favourites(log, "scramble")
+    expected, won = record.expected()
+    half = (len(record.rounds) + 1) // 2
+    stronger, random = record.evenness(half)
+    return EveningSummary(
+        rounds=len(record.rounds),
+        stored=stored,
+        scrambles=record.scrambles,
+        scrambled_alone=sum(one["kind"] == "alone" for one in log),
+        favourite_before=before,
+        favourite_after=after,
+        moved=record.moved,
+        benched=record.benched,
+        moved_in_rounds=record.gaps,
+        refused_switches=record.refused,
+        rank_correlation=record.fidelity[-1],
+        stronger_side=stronger,
+        by_ratings_alone=fmean(record.by_ratings[-half:]),
+        random_teams=random,
+        favourites_expected=expected,
+        favourites_won=round(won),
+        brier=quality["brier"]["value"],
+        restarts_survived=record.restarts,
+        rounds_delivered_late=record.delivered,
+    )

@@ -1,4 +1,4 @@
-"""What another reading of the configuration changes: in lines for people, and what of it needs a restart."""
+"""The configuration as lines of TOML, and what another reading of it changes: at once, or with a restart."""
 
 from __future__ import annotations
 
@@ -10,11 +10,77 @@ from typing import Any
 
 import msgspec
 
-from equipoise.config import Config, Pool, Server, Token
-from equipoise.config.keys import written
-from equipoise.config.printing import pool_keys
+from equipoise import ratings
+from equipoise.config import Config, Pool, Server, Token, joined
+from equipoise.config.rule_keys import shown
+from equipoise.config.sections import written
 from equipoise.core.model import ServerId
 from equipoise.core.rules import Rules
+
+
+def printed(config: Config) -> Iterator[str]:
+    """The effective configuration as lines of TOML, defaults included, secrets left out."""
+    yield from _toml_lines("web", msgspec.structs.asdict(config.web))
+    yield from _toml_lines("store", {**msgspec.structs.asdict(config.store), "directory": str(config.directory)})
+    yield from _toml_lines("retention", msgspec.structs.asdict(config.retention))
+    yield from _toml_lines("backup", msgspec.structs.asdict(config.backup))
+    yield from _toml_lines("splits", msgspec.structs.asdict(config.splits))
+    yield from _toml_lines("log", msgspec.structs.asdict(config.log))
+    for pool in config.pools.values():
+        yield from _toml_lines(f"pool.{pool.name}", pool_keys(pool))
+    for server in config.servers.values():
+        rules = dataclasses.asdict(server.rules)
+        keys = {"pool": server.pool, "game": server.game, "secret_sha256": "(set)"}
+        triggers = rules.pop("triggers")
+        yield from _toml_lines(f"server.{server.name}", {**keys, **_peer(server), **rules})
+        for mode in triggers:
+            yield f"server.{server.name}.triggers.{mode} = {shown(server.rules.triggers[mode])}"
+    for token in config.tokens.values():
+        yield from _toml_lines(f"token.{token.name}", {"role": token.role, "secret_sha256": "(set)"})
+
+
+def pool_keys(pool: Pool) -> dict[str, object]:
+    """All keys of a pool's table, defaults included."""
+    keys = {"system": pool.system, **dataclasses.asdict(ratings.create(pool.system, **pool.params).params)}
+    if pool.balance is None:
+        return {**keys, "balance": pool.system} if pool.system in ratings.BALANCED_BY else keys
+    params = dataclasses.asdict(ratings.create(pool.balance, **pool.balance_params).params)
+    return {**keys, "balance": pool.balance, "balance_params": params}
+
+
+def _peer(server: Server) -> dict[str, object]:
+    """Return the keys for the addresses at which the game server is reached."""
+    rcon = server.rcon and {"rcon": joined(server.rcon.address), "rcon_password_file": "(read)"}
+    return {**(rcon or {}), "query": joined(server.query) if server.query else ""}
+
+
+def pool_table(pool: Pool) -> Iterator[str]:
+    """The lines of a pool in a file: its systems, and the parameters that are given."""
+    table, balance = f"pool.{pool.name}", pool.balance
+    if balance == pool.system and _made(balance, pool.balance_params) == _made(balance, pool.params):
+        balance = None
+    if balance is None and pool.system in ratings.BALANCED_BY:
+        balance = pool.system
+    yield f"[{table}]"
+    keys = {"system": pool.system, **pool.params, "balance": balance}
+    yield from (line.removeprefix(".") for line in _toml_lines("", keys))
+    if balance and pool.balance_params:
+        yield f"\n[{table}.balance_params]"
+        yield from (line.removeprefix(".") for line in _toml_lines("", pool.balance_params))
+
+
+def _made(system: str, params: Mapping[str, object]) -> object:
+    return ratings.create(system, **params).params
+
+
+def _toml_lines(table: str, keys: Mapping[str, object]) -> Iterator[str]:
+    for key, value in keys.items():
+        path = f"{table}.{written(key)}"
+        if isinstance(value, dict):
+            yield from _toml_lines(path, value)
+        elif value is not None:
+            yield f"{path} = {json.dumps(value, ensure_ascii=False)}"
+
 
 FIXED = frozenset({"web.host", "web.port", "web.allow_remote"})
 """Keys that need a restart. So do the store's directory and what a pool is rated and balanced by."""
@@ -28,9 +94,9 @@ class Changes:
     """Lines like `triggers.arena.streak: 3 -> 4 for arena-1`; none of them has a secret."""
 
     live: tuple[str, ...]
-    """What can take effect at once."""
+    """Changes that can take effect at once."""
     restart: tuple[str, ...]
-    """What takes effect at the next start."""
+    """Changes that take effect at the next start."""
 
 
 def compare(old: Config, new: Config) -> Changes:
@@ -101,7 +167,7 @@ def _servers(old: Config, new: Config) -> Iterator[str]:
 
 
 def _own(server: Server) -> _Table:
-    """What a server has that is no rule."""
+    """Return a server's values that are not rules."""
     other = {"name", "file", "digest", "rules"}
     return {
         f"server.{server.name}.{key}": value

@@ -1,18 +1,40 @@
-"""Rounds that are stored."""
+"""Rounds that are stored, rounds taken out of the ratings, and matches that may be played."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import click
 
-from equipoise.cli.client import Client
-from equipoise.cli.lists import csv_option, limited, one_format, pages
-from equipoise.cli.options import examples
-from equipoise.cli.remote import json_option, pool_option, print_json, remote
-from equipoise.cli.tables import Column, print_items, print_note
-from equipoise.cli.voiding import void_round
-from equipoise.cli.words import chance, iso_time, local_time, percent, side_word
+from equipoise.cli.client import (
+    Client,
+    csv_option,
+    json_option,
+    limited,
+    one_format,
+    one_pool,
+    pages,
+    pool_option,
+    print_json,
+    remote,
+)
+from equipoise.cli.options import dry_run_option, examples, yes_option
+from equipoise.cli.output import (
+    Column,
+    chance,
+    interval,
+    iso_time,
+    local_time,
+    percent,
+    print_items,
+    print_note,
+    side_word,
+)
+from equipoise.cli.player_commands import REPLAY_SECONDS, confirm, refuse_silence, show_replay
+from equipoise.core.model import Mode
+from equipoise.lab.printable import printable
 
 DEFAULT = 20
 
@@ -140,8 +162,6 @@ def _done(one: dict[str, Any]) -> str:
     return "-" if counts is None else f"{counts['kills']}/{counts['deaths']}/{counts['assists']}"
 
 
-round.add_command(void_round)
-
 PLAYERS = (
     Column("SIDE", lambda one: side_word(one["sides"], one["side"])),
     Column("PLAYER", lambda one: one["id"]),
@@ -160,3 +180,124 @@ COLUMNS = (
     Column("EXPECTED", prediction, lambda each: each["win_probability"]),
     Column("RESULT", result),
 )
+
+
+LONGEST_REASON = 200
+
+
+def _short(_: click.Context, __: click.Parameter, reason: str) -> str:
+    if len(reason) > LONGEST_REASON:
+        raise click.BadParameter(f"it has {len(reason)} characters, {LONGEST_REASON} fit")
+    return reason
+
+
+@round.command(
+    "void",
+    epilog=examples(
+        'equipoise round void arena-1 1763622000123-7 --reason "a cheater played" --dry-run',
+        "equipoise round void arena-1 1763622000123-7 --undo",
+    ),
+)
+@remote
+@json_option
+@dry_run_option
+@yes_option
+@click.option("--reason", default="", callback=_short, help="Why; the audit keeps it.")
+@click.option("--undo", is_flag=True, help="Put a void round back.")
+@click.argument("server")
+@click.argument("id", metavar="ROUND")
+def void_round(
+    client: Client, server: str, id: str, reason: str, *, undo: bool, dry_run: bool, yes: bool, as_json: bool
+) -> None:
+    """Take a round out of the ratings.
+
+    All that was played since is rated again without it. Rounds that end meanwhile wait, and are rated afterwards. The
+    round stays stored. `equipoise round list` shows the ids of rounds.
+    """
+    dry_run = dry_run or (as_json and not yes)
+    if not dry_run:
+        refuse_silence(yes=yes)
+
+    def void(*, trial: bool) -> Any:
+        body = {"reason": reason, "undo": undo, "dry_run": trial}
+        return client.send("POST", "rounds", server, id, "void", body=body, wait=REPLAY_SECONDS)
+
+    if dry_run or not yes:
+        found = void(trial=True)
+        if dry_run and print_json(found, as_json):
+            return
+        show_replay(found["replay"])
+        if dry_run:
+            return
+        confirm("Put the round back?" if undo else "Take the round out of the ratings?")
+    done = void(trial=False)
+    if not print_json(done, as_json):
+        if yes:
+            show_replay(done["replay"])
+        click.echo(f"Round {id} of {server} is {'rated' if undo else 'void'}.")
+
+
+AGAINST = "vs"
+MODES = [mode.value for mode in Mode]
+
+
+@click.group()
+def match() -> None:
+    """Matches that may be played."""
+
+
+@match.command(
+    epilog=examples(
+        "equipoise match evenness gaben robin vs STEAM_0:0:11101 76561197960287931",
+        "equipoise match evenness gaben vs robin --mode arena --json",
+    )
+)
+@remote
+@json_option
+@pool_option
+@click.option(
+    "--mode", type=click.Choice(MODES), metavar="MODE", help="The kind of map, for rating systems that know it."
+)
+@click.option("--map", "map_name", default="", help="The map's name, for rating systems that know maps.")
+@click.argument("players", nargs=-1, required=True, metavar="PLAYER... vs PLAYER...")
+def evenness(
+    client: Client, players: tuple[str, ...], pool: str | None, mode: str | None, map_name: str, as_json: bool
+) -> None:
+    """How even two sides are known to be: players by id or last name, the two sides parted by the word vs.
+
+    The evenness is 1 for sides that are known to be even, and 0 for a match that is decided. Where TrueSkill makes the
+    teams, its own match quality is shown too.
+    """
+    a, b = _sides(players)
+    answer = client.send(
+        "POST", "pools", one_pool(client, pool), "match", body={"a": a, "b": b, "mode": mode, "map": map_name}
+    )
+    if print_json(answer, as_json):
+        return
+    for side in ("a", "b"):
+        click.echo(f"Side {side.upper()}   {', '.join(_who(each) for each in answer[side])}")
+    click.echo(f"Chance   {percent(answer['win_probability'])}{interval(answer)} for side A to win")
+    click.echo(f"Evenness {answer['evenness']:.2f}")
+    if answer["trueskill_quality"] is not None:
+        click.echo(f"TrueSkill's match quality {answer['trueskill_quality']:.2f}")
+
+
+# By its name of before, for one release.
+_quality = copy(evenness)
+_quality.name, _quality.hidden, _quality.deprecated = "quality", True, "Its name is `match evenness` now."
+_quality.epilog = examples("equipoise match quality gaben vs robin")
+match.add_command(_quality)
+
+
+def _sides(players: Sequence[str]) -> tuple[list[str], list[str]]:
+    if list(players).count(AGAINST) != 1:
+        raise click.UsageError(f"write the players of one side, the word {AGAINST}, and those of the other side")
+    middle = players.index(AGAINST)
+    a, b = list(players[:middle]), list(players[middle + 1 :])
+    if not (a and b):
+        raise click.UsageError(f"there are players on one side of {AGAINST} only")
+    return a, b
+
+
+def _who(player: dict[str, Any]) -> str:
+    return printable(player["name"] or player["id"])

@@ -1,0 +1,567 @@
+"""Commands on whole pools: some ask the running daemon; others need it stopped, and open the store themselves."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from equipoise.cli.client import REFUSED, Client, json_option, pool_options, print_json, remote
+from equipoise.cli.histories import pool_history_options, reports_errors
+from equipoise.cli.options import PRIVATE, config_option, dry_run_option, examples, stop, yes_option
+from equipoise.cli.output import counted, json_text, local_time, print_table, progress
+from equipoise.errors import ConfigError, RatingError, ScriptError, SpillError, StoreError
+
+if TYPE_CHECKING:
+    from equipoise.config import Pool
+    from equipoise.ratings.history import History
+    from equipoise.ratings.joint.params import JointParams
+    from equipoise.ratings.joint.spread import SpreadFit
+    from equipoise.ratings.trueskill2.params import TrueSkill2Params
+from equipoise.cli.client import token_option, url_option
+from equipoise.cli.options import FAILED
+from equipoise.errors import FileError, StoreRefused
+
+
+@click.group()
+def pool() -> None:
+    """Rating populations."""
+
+
+@pool.command("fit-theta", epilog=examples("equipoise pool fit-theta --pool main"))
+@remote
+@json_option
+@pool_options
+def fit_theta(client: Client, name: str, as_json: bool) -> None:
+    """Fit the scale of the logistic to a pool's stored rounds.
+
+    The result is proposed if it is at least two standard errors from the present scale. Exit code 1: none is proposed.
+    """
+    answer = client.get("pools", name, "theta")
+    if print_json(answer, as_json):
+        return
+    fit = answer["fit"]
+    if fit is None and answer["missing"]:
+        stop(f"{answer['rounds']} rounds are stored; {answer['missing']} more are needed", REFUSED)
+    if fit is None:
+        stop("no scale fits: favourites won no more often than others, or always", REFUSED)
+    click.echo(f"theta     {fit['theta']:.0f} ± {fit['error']:.0f} fits {answer['rounds']:,} rounds best")
+    click.echo(f"          {answer['theta']:.0f} is the present value")
+    click.echo(f"log loss  {fit['log_loss_before']:.4f} → {fit['log_loss']:.4f}")
+    if answer["missing"]:
+        stop(f"not proposed: less than two standard errors apart; {_missing(answer['missing'])}", REFUSED)
+    click.echo(f"\n[pool.{answer['pool']}]\ntheta = {fit['theta']:.1f}\n")
+    click.echo(f"Ratings depend on it: `equipoise pool recompute --pool {name}` computes them again.")
+
+
+def _missing(missing: int) -> str:
+    from equipoise.web.predictions import MOST
+
+    # A fit looks at MOST rounds: more than that would not help.
+    return f"about {missing:,} more rounds would tell them apart" if missing < MOST else "they are practically equal"
+
+
+@pool.command(epilog=examples("equipoise pool recompute --pool main --system trueskill --set shadow_rounds=30"))
+@config_option
+@pool_options
+@click.option("--system", help="The new rating system, at its defaults. [default: as configured]")
+@click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="A parameter; may be repeated.")
+@click.option("--without-pruned-rounds", "from_rest", is_flag=True, help="Go on although old rounds were deleted.")
+@yes_option
+@click.option("--json", "as_json", is_flag=True, help="Print the difference as JSON; written only with --yes.")
+def recompute(
+    path: Path, name: str | None, system: str | None, pairs: Sequence[str], from_rest: bool, yes: bool, as_json: bool
+) -> None:
+    """Rate a pool's stored rounds again, with another system or other parameters.
+
+    The daemon must be stopped. The change in prediction quality is shown first; the old ratings stay until you agree.
+    """
+    import asyncio
+
+    from equipoise.cli.recomputing import Recomputing
+
+    os.umask(PRIVATE)
+    try:
+        work = Recomputing.of(path, name, system, pairs, from_rest=from_rest)
+        asyncio.run(work.run(yes=yes, as_json=as_json))
+    except (ConfigError, RatingError, ScriptError, SpillError, StoreError) as error:
+        stop(error)
+
+
+_BY = {"squad": "squad", "experience": "rounds before", "last": "last outcome"}
+
+
+@pool.command(epilog=examples("equipoise pool quality", "equipoise pool quality --pool main --json"))
+@remote
+@json_option
+@pool_options
+def quality(client: Client, name: str, as_json: bool) -> None:
+    """How well a pool's predictions hold, over its last 500 rounds.
+
+    Also for groups of players: by squad size, rounds played and last outcome. A difference above 0 says that the sides
+    of these players scored more than predicted.
+    """
+    answer = client.get("pools", name, "quality")
+    if print_json(answer, as_json):
+        return
+    crowd, measured = answer["players"], answer["quality"]
+    _show_typical(answer["typical"])
+    click.echo(f"{crowd['count']} players: {crowd['visible']} shown, {crowd['shadow']} shadow, {crowd['stale']} stale.")
+    if measured is None:
+        click.echo("No rounds have been rated yet.")
+        return
+    balance = answer["balance"]
+    made = measured if balance is None else balance["quality"]
+    for measure in ("brier", "log_loss"):
+        _say(measure.replace("_", " "), f"{made[measure]['value']:.4f}")
+    _say("calibration", f"{made['calibration_error']:.4f} off on average, over {made['rounds']} rounds")
+    if balance is not None:
+        _show_shown(measured, balance["difference"]["log_loss"])
+    if answer["suggested_theta"] is not None:
+        _say("theta", f"{answer['suggested_theta']:.0f} would have predicted best")
+    sizes = answer["team_sizes"]
+    if sizes is not None and (better := sizes["suggested_k_max"]) is not None:
+        _say(
+            "k_max",
+            f"{better} suits the teams; it is {sizes['k_max']}. `pool recompute --set k_max={better}` shows more",
+        )
+    _show_spread(answer["learnt_spread"], answer["spread"])
+    if (calibration := answer["calibration"]) is not None:
+        taught = (
+            f"{_described(calibration)}, on {local_time(calibration['at'])[:10]} by {calibration['rounds']:,} rounds"
+        )
+        _say("calibrated", taught)
+    for each in answer["scores"]:
+        _show_scores(each)
+    if answer["groups"]:
+        click.echo("" if balance is None else "\nBy the ratings that are shown:")
+        _show_groups(answer["groups"])
+
+
+@pool.command(epilog=examples("equipoise pool calibrate --dry-run", "equipoise pool calibrate --pool main --json"))
+@remote
+@json_option
+@pool_options
+@dry_run_option
+def calibrate(client: Client, name: str, dry_run: bool, as_json: bool) -> None:
+    """Calibrate what is said of chances by a pool's own results.
+
+    Fitted to the last 5,000 rounds: a factor of the log-odds, and what sides and maps are worth. It is used if the last
+    30 % of them are predicted better by a fit to those before, by two standard errors: better than without one, and
+    than by the present one. The present one ends if predictions as they are have become better than it. The daemon
+    does it once a week. Ratings do not change. Exit code 1: it is not better.
+    """
+    answer = client.send("POST", "pools", name, "calibrate", body={"dry_run": dry_run})
+    found = answer["found"]
+    if not print_json(answer, as_json):
+        if found is None:
+            stop("too few rounds, or favourites lose: 300 rounds are needed", REFUSED)
+        _show_calibration(found, answer["present"])
+    if found is None or not found["better"]:
+        stop("it is not better by two standard errors: what is said stays as it is", REFUSED)
+    if not as_json:
+        click.echo("\nA dry run: nothing was changed." if dry_run else "\nThis is said from now on.")
+
+
+def _show_calibration(found: dict[str, Any], present: dict[str, Any] | None) -> None:
+    unseen = "of rounds that it had not seen"
+    if found["better"] and not found["error"]:
+        _say("calibrated", f"no longer: predictions as they are fit the last of {found['rounds']:,} rounds better")
+    else:
+        _say("calibrated", f"{_described(found)}, by {found['rounds']:,} rounds")
+        for map, worth in sorted(found["maps"].items(), key=lambda one: -abs(one[1])):
+            _say("", f"{map} {worth:+.2f}")
+        _say("log loss", f"{-found['gain']:+.4f} ± {found['error']:.4f} against none, {unseen}")
+    if present is not None:
+        _say("", f"{-found['gain_on_present']:+.4f} ± {found['error_on_present']:.4f} against the present one")
+
+
+def _described(calibration: dict[str, Any]) -> str:
+    """The factor of log-odds, what sides are worth, and how many maps."""
+    sides = ", ".join(f"{side} {worth:+.2f}" for side, worth in sorted(calibration["sides"].items()))
+    maps = f", {counted(len(calibration['maps']), 'map')}" if calibration["maps"] else ""
+    return f"temperature {calibration['temperature']:.2f}{', ' if sides else ''}{sides}{maps}"
+
+
+def _show_spread(learnt: dict[str, Any] | None, found: dict[str, Any] | None) -> None:
+    """Print what the rounds have taught of how far skills differ, and what they say now."""
+    if learnt is not None:
+        taught = f"{learnt['spread']:.3g} ± {learnt['error']:.2g}, learnt on {local_time(learnt['at'])[:10]}"
+        _say("spread", f"{taught} by {learnt['rounds']:,} rounds; it began at {learnt['configured']:.3g}")
+    if found is not None and not found["missing"]:
+        fits = f"{found['spread']:.3g} ± {found['error']:.2g} fits best; it is {found['present']:.3g}"
+        _say("spread", f"{fits}. `pool fit-spread` says more")
+
+
+def _show_typical(typical: dict[str, Any] | None) -> None:
+    """How even rounds are, in sentences."""
+    if typical is not None:
+        random = "" if typical["random"] is None else f" Random teams: {100 * typical['random']:.0f} %."
+        click.echo(f"A typical round: the stronger side has {100 * typical['favourite']:.0f} %.{random}")
+        click.echo(f"Within 45 to 55 %: {100 * typical['even']:.0f} % of the rounds.\n")
+
+
+def _say(what: str, text: str) -> None:
+    click.echo(f"{what:<12}{text}")
+
+
+def _show_shown(measured: dict[str, Any], less: dict[str, Any]) -> None:
+    """The system that is shown, beside what was said of the rounds; `less`: how much less this one's log loss is."""
+    error = "" if less["error"] is None else f" ± {less['error']:.4f}"
+    worse = f"{-less['value']:+.4f}{error} against what was said"
+    _say("as shown", f"log loss {measured['log_loss']['value']:.4f}, {worse}, over {measured['rounds']} rounds")
+
+
+def _show_scores(found: dict[str, Any]) -> None:
+    """What own scores count for in one mode."""
+    mode, rounds = found["mode"] or "every mode", counted(found["rounds"], "round")
+    use = "are used" if found["used"] else "are not used: they do not predict results better than wins alone"
+    _say("own scores", f"in {mode} {use} ({found['gain']:+.1f} nats over {rounds})")
+    if not found["used"]:
+        return
+    weights = (f"{one['feature']} {one['weight']:+.3f} ± {one['deviation']:.3f}" for one in found["weights"])
+    _say("", ", ".join(weights))
+    offset = "" if found["offset"] is None else f", lasting offsets {found['offset']:.2f} log-odds"
+    _say("", f"one round's score correlates {found['correlation']:.2f} with skill{offset}")
+
+
+def _show_groups(groups: list[dict[str, Any]]) -> None:
+    rows = []
+    for each in groups:
+        less = each["difference"]
+        error = "" if less["error"] is None else f" ± {less['error']:.1%}"
+        means = f"{each['predicted']:.1%}", f"{each['scored']:.1%}", f"{less['value']:+.1%}{error}"
+        rows.append((_BY[each["by"]], each["name"], f"{each['rounds']:,}", f"{each['players']:,}", *means))
+    print_table(("BY", "GROUP", "ROUNDS", "PLAYERS", "PREDICTED", "SCORED", "DIFFERENCE"), rows, texts=2)
+
+
+POLL_SECONDS = 0.5
+
+
+@pool.command(epilog=examples("equipoise pool refit main --dry-run"))
+@remote
+@json_option
+@pool_options
+@dry_run_option
+def refit(client: Client, name: str, dry_run: bool, as_json: bool) -> None:
+    """Estimate all ratings of a pool anew, from all of its rounds at once.
+
+    For pools of ns2, trueskill2 and trueskill_through_time. The daemon does it every night. The game goes on
+    meanwhile; Ctrl-C ends the command, not the refit. Exit code 1: the ratings are as they were.
+    """
+    answer = client.send("POST", "pools", name, "refit", body={"dry_run": dry_run})
+    while (found := answer["refit"])["running_since"] is not None:
+        time.sleep(POLL_SECONDS)
+        answer = client.get("pools", name, "refit")
+    if found["error"] is not None:
+        stop(found["error"], REFUSED)
+    if not print_json(answer, as_json):
+        _show_refit(found)
+
+
+def _show_refit(found: dict[str, Any]) -> None:
+    fitted, result = found["fitted"], found["result"]
+    done = "would get new ratings" if found["dry_run"] else "got new ratings"
+    rounds = f"{counted(fitted['rounds'], 'round')} in {counted(fitted['iterations'], 'iteration')}"
+    click.echo(
+        f"{counted(result['players'], 'player')} {done}, fitted to {rounds}; "
+        f"{counted(result['rounds'], 'round')} came meanwhile."
+    )
+    rows = ((each["id"], f"{each['before']:,.1f}", f"{each['after']:,.1f}") for each in result["shifts"])
+    print_table(("PLAYER", "BEFORE", "AFTER"), rows, texts=1)
+
+
+LEAST_FOR_ESTIMATES = 500
+"""Rounds that are needed."""
+NOTHING = 1e-12
+MOST = 100_000
+"""More rounds than that no pool waits for."""
+
+_LEARNS = "Without this line the daemon learns it by itself, once a week at most: see `equipoise pool quality`.\n"
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+@pool.command(
+    "fit-spread", epilog=examples("equipoise pool fit-spread", "equipoise pool fit-spread --pool main --json")
+)
+@reports_errors
+@pool_history_options
+@json_option
+def fit_spread(history: History | None, pool: Pool | None, as_json: bool) -> None:
+    """Fit the spread of skill that `joint` starts newcomers with to a pool's stored rounds, or to a history in files.
+
+    The most likely spread is proposed if it is at least two standard errors from the configured one. A daemon does the
+    same every night and learns it; `pool quality` says what it has learnt. It may run meanwhile. Exit code 1: none is
+    proposed.
+    """
+    from equipoise.ratings.joint.spread import LEAST
+
+    params, rounds = _joint_params(pool), 0 if history is None else len(history)
+    missing = max(0, LEAST - rounds)
+    fit = None if history is None or missing else _fitted(params, history)
+    missing = fit.missing if fit else missing
+    if as_json:
+        found = {"rounds": rounds, "missing": missing, "spread": params.spread, "fit": fit and asdict(fit)}
+        click.echo(json_text({"pool": pool and pool.name, **found}))
+        return
+    if rounds < LEAST:
+        stop(_too_few(rounds, missing), REFUSED)
+    if fit is None:
+        stop("no spread fits: the results show no differences of skill, or boundless ones", REFUSED)
+    _show_fitted_spread(fit, params, rounds)
+    if missing:
+        stop(f"not proposed: {_why_not(fit)}", REFUSED)
+    _propose_spread(pool, fit.spread)
+
+
+def _too_few(rounds: int, missing: int) -> str:
+    return f"{counted(rounds, 'round')}: too few, {missing} more are needed"
+
+
+def _fitted(params: JointParams, history: History) -> SpreadFit | None:
+    from equipoise.ratings.joint import spread
+
+    with progress() as bar:
+        task = bar.add_task("replaying", total=spread.RUNS)
+        return spread.fit_spread(params, history, lambda: bar.advance(task))
+
+
+def _joint_params(pool: Pool | None) -> JointParams:
+    """Those of the pool's system that is `joint`, else the defaults."""
+    from equipoise import ratings
+
+    given: Mapping[str, object] = {}
+    if pool is not None:
+        given = pool.params if pool.system == "joint" else pool.balance_params if pool.balance == "joint" else {}
+    params: JointParams = ratings.create("joint", **given).params
+    return params
+
+
+def _show_fitted_spread(fit: SpreadFit, params: JointParams, rounds: int) -> None:
+    from math import exp
+
+    low, high = (fit.spread * exp(side * 2.0 * fit.relative_error) for side in (-1.0, 1.0))
+    click.echo(
+        f"spread          {fit.spread:.3g} ± {fit.error:.2g} fits {rounds:,} rounds best, {low:.2g} to {high:.2g}"
+    )
+    click.echo(f"                {params.spread:.3g} is the configured value")
+    click.echo(f"log likelihood  {fit.log_likelihood_before:.2f} → {fit.log_likelihood:.2f}")
+
+
+def _why_not(fit: SpreadFit) -> str:
+    more = f"about {fit.missing:,} more rounds would do" if fit.missing < MOST else "they are practically equal"
+    if not fit.known:
+        return f"these rounds say too little; {more}"
+    return f"less than two standard errors apart; {more.replace('do', 'tell them apart')}"
+
+
+def _propose_spread(pool: Pool | None, spread: float) -> None:
+    if pool is None:
+        click.echo(f"\n--set spread={spread:.3g}")
+        return
+    if pool.system == "joint":
+        click.echo(f"\n[pool.{pool.name}]\nspread = {spread:.3g}\n")
+        click.echo(f"{_LEARNS}With it `equipoise pool recompute --pool {pool.name}` has to compute all ratings again.")
+        return
+    click.echo(f"\n[pool.{pool.name}.balance_params]\nspread = {spread:.3g}\n")
+    if pool.balance == "joint":
+        click.echo(f"{_LEARNS}With it the teams begin there when the daemon starts again; ratings do not depend on it.")
+    else:
+        click.echo(f'It is for `balance = "joint"` in [pool.{pool.name}], which makes no teams there yet.')
+
+
+@pool.command(epilog=examples("equipoise pool estimate", "equipoise pool estimate --pool main --sweeps 200 --json"))
+@reports_errors
+@pool_history_options
+@click.option("--sweeps", type=click.IntRange(1, 10_000), default=100, show_default=True, help="Steps of the climb.")
+@json_option
+def estimate(history: History | None, pool: Pool | None, sweeps: int, as_json: bool) -> None:
+    """Estimate TrueSkill 2's parameters from a pool's stored rounds, or from a history in files.
+
+    By maximum likelihood, with the steps of Rprop, from quits and squads where there are any, and from kills and deaths
+    where these help to predict results. They are estimated from the first 70 % of the rounds, and proposed if they
+    predict the others better than the present parameters and than a coin, by two standard errors. Prints the lines for
+    the configuration. The daemon may run meanwhile. Exit code 1: there are too few rounds, or they do not.
+    """
+    rounds = 0 if history is None else len(history)
+    if history is None or rounds < LEAST_FOR_ESTIMATES:
+        missing = LEAST_FOR_ESTIMATES - rounds
+        if not as_json:
+            stop(_too_few(rounds, missing), REFUSED)
+        none = {
+            "estimated": None,
+            "log_loss_before": None,
+            "log_loss": None,
+            "gain": None,
+            "unseen": 0,
+            "better": False,
+            "counts": False,
+        }
+        click.echo(json_text({"pool": pool and pool.name, "rounds": rounds, "missing": missing, **none}))
+        return
+    from equipoise.lab import estimates
+
+    params = _trueskill2_params(pool)
+    with progress() as bar:
+        task = bar.add_task("estimating", total=sweeps * estimates.climbs(params, history))
+        best, *others = estimates.estimates(params, history, sweeps, lambda: bar.advance(task))
+    values, present = _rounded(best.values()), estimates.losses(params, history)
+    gain, better = estimates.gain(best.losses, present), estimates.is_better(best, present)
+    before = float(present.mean())
+    if as_json:
+        measured = {"gain": asdict(gain), "unseen": len(present), "better": better, "counts": best.counted}
+        losses = {"log_loss_before": before, "log_loss": best.log_loss, **measured}
+        click.echo(
+            json_text({"pool": pool and pool.name, "rounds": rounds, "missing": 0, "estimated": values, **losses})
+        )
+        return
+    unseen = f"over the last {len(present):,} of {counted(rounds, 'round')}, which it has not seen"
+    click.echo(f"log loss  {before:.4f} → {best.log_loss:.4f}, {unseen}")
+    better_by = f"{gain.value:.4f} ± {gain.error or 0.0:.4f} better than the present parameters"
+    click.echo(f"          {better_by}; a coin: {estimates.COIN:.4f}")
+    for other in others:
+        which = "without counts" if best.counted else "with counts, which are left out"
+        click.echo(f"          {other.log_loss:.4f} {which}")
+    if not better:
+        stop(
+            "not proposed: it is not better than the present parameters and than a coin by two standard errors", REFUSED
+        )
+    _propose_estimates(pool, values)
+
+
+def _trueskill2_params(pool: Pool | None) -> TrueSkill2Params:
+    """Those of a pool of trueskill2, else the defaults."""
+    from equipoise import ratings
+
+    given = pool.params if pool is not None and pool.system == "trueskill2" else {}
+    params: TrueSkill2Params = ratings.create("trueskill2", **given).params
+    return params
+
+
+def _rounded(value: Any) -> Any:
+    """Numbers with four digits, as the configuration holds them; what is practically 0 is off."""
+    if isinstance(value, float):
+        return float(f"{value:.4g}") if abs(value) > NOTHING else 0.0
+    if isinstance(value, tuple | list):
+        return [_rounded(each) for each in value]
+    return {key: _rounded(each) for key, each in value.items()} if isinstance(value, Mapping) else value
+
+
+def _propose_estimates(pool: Pool | None, values: dict[str, Any]) -> None:
+    from equipoise.config import Pool
+    from equipoise.config.differences import pool_table
+
+    click.echo()
+    named = pool or Pool("main", "trueskill2", {})
+    kept = named.params if named.system == "trueskill2" else {}
+    for line in pool_table(replace(named, system="trueskill2", params={**kept, **values})):
+        click.echo(line)
+    if pool is not None:
+        recompute = f"equipoise pool recompute --pool {pool.name}"
+        click.echo(f"\nRatings depend on them: `{recompute}` computes them again.")
+
+
+EXPORT_EXAMPLES = examples(
+    "equipoise pool export main main.jsonl",
+    "equipoise pool export main - | zstd > main.jsonl.zst",
+)
+IMPORT_EXAMPLES = examples(
+    "equipoise pool import main.jsonl",
+    "equipoise pool import --ratings skills.csv",
+    "equipoise pool import --hlstatsx hlstatsx.sql --game-code tf",
+    "equipoise pool import --hlstatsx players.csv --hlstatsx ids.csv --yes",
+)
+
+_file = click.Path(path_type=Path, exists=True, dir_okay=False, readable=True)
+
+
+@pool.command("export", epilog=EXPORT_EXAMPLES)
+@config_option
+@url_option
+@token_option
+@click.argument("name", metavar="[POOL]", required=False)
+@click.argument("target", metavar="[FILE]", type=click.Path(path_type=Path), default=Path("-"))
+def export_pool(path: Path, name: str | None, target: Path, url: str | None, token: str | None) -> None:
+    """Write a whole pool as JSON Lines into FILE, which must not exist, or `-` for standard output.
+
+    POOL may be left out where there is only one pool, and both.
+
+    The running daemon answers with the pool as it is at one moment, and goes on serving. If none runs, the store is
+    read directly. docs/moving.md has the format.
+    """
+    from equipoise.cli.pool_files import export
+
+    os.umask(PRIVATE)
+    try:
+        export(path, name, target, url, token)
+    except (ConfigError, StoreRefused) as error:
+        stop(error)
+    except StoreError as error:
+        stop(f"{error}; nothing was exported", FAILED)
+
+
+@pool.command("import", epilog=IMPORT_EXAMPLES)
+@config_option
+@click.option("--pool", "name", help="The pool. [default: that of the export; else the only one]")
+@click.option("--ratings", "table", type=_file, help="First ratings from CSV: id,rating[,rounds].")
+@click.option("--hlstatsx", type=_file, multiple=True, help="A dump of HLstatsX:CE's database, or its tables as CSV.")
+@click.option("--game-code", "game", default="tf", show_default=True, help="HLstatsX:CE's name of the game.")
+@click.option(
+    "--spread",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Standard deviation of ratings from HLstatsX:CE. [default: 200 points, or half of a newcomer's uncertainty]",
+)
+@click.option("--overwrite", is_flag=True, help="Also players who have rated rounds.")
+@yes_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON; first ratings are written only with --yes.")
+@click.argument("source", metavar="[FILE]", type=_file, required=False)
+def import_pool(
+    path: Path,
+    name: str | None,
+    source: Path | None,
+    table: Path | None,
+    hlstatsx: tuple[Path, ...],
+    game: str,
+    spread: float | None,
+    overwrite: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Fill an empty pool from FILE, which `pool export` wrote; or give players first ratings from elsewhere.
+
+    The daemon must be stopped. Everything is imported, or nothing. First ratings are shown before they are written, and
+    only players without rated rounds get one. HLstatsX:CE counts kills, so only the order that its skill makes is taken
+    over, spread around a newcomer's rating. docs/moving.md has the details.
+    """
+    if sum((source is not None, table is not None, bool(hlstatsx))) != 1:
+        raise click.UsageError("Give one of FILE, --ratings and --hlstatsx.")
+    if source and overwrite:
+        raise click.UsageError("--overwrite is for --ratings and --hlstatsx: a pool that FILE fills is empty.")
+    if spread and not hlstatsx:
+        raise click.UsageError("--spread is for --hlstatsx.")
+    os.umask(PRIVATE)
+    how = {"overwrite": overwrite, "yes": yes, "as_json": as_json}
+    try:
+        if source is not None:
+            from equipoise.cli.pool_files import import_export
+
+            import_export(path, name, source, as_json=as_json)
+            return
+        from equipoise.cli.pool_files import import_hlstatsx, import_table
+
+        if table is not None:
+            import_table(path, name, table, **how)
+        else:
+            import_hlstatsx(path, name, hlstatsx, game=game, spread=spread, **how)
+    except FileError as error:
+        stop(f"{error.file or source or table or hlstatsx[-1]}: {error}; nothing was imported")
+    except (ConfigError, RatingError, ScriptError, StoreRefused) as error:
+        stop(error)
+    except StoreError as error:
+        stop(f"{error}; nothing was imported", FAILED)

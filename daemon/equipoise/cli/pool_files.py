@@ -1,0 +1,558 @@
+"""A pool as a file, written and read, and first ratings from elsewhere.
+
+An export asks the daemon where one runs, else the store. For an import the daemon must be stopped: it holds ratings in
+memory, and a body of a request has 256 KiB, so an import beside it would need a second way in, and every session would
+have to be asked to load its players again. A restart takes a second.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import os
+import signal
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
+from threading import Event
+from typing import Any, NoReturn
+from urllib.parse import quote, urlsplit
+
+import click
+import msgspec
+
+from equipoise import config, ratings
+from equipoise.cli.client import NO_DAEMON, Client, one_pool
+from equipoise.cli.histories import configured_pool
+from equipoise.cli.options import FAILED, INTERRUPTED, agreed, say_opened, stop
+from equipoise.cli.output import counted, json_text, print_table, progress
+from equipoise.core.model import PlayerId
+from equipoise.errors import ConfigError, FileError, RatingError, ScriptError, StoreInUse, StoreRefused
+from equipoise.files import sync
+from equipoise.moving.first_ratings import FirstRating, bins, quantiles, read_table
+from equipoise.moving.hlstatsx import read
+from equipoise.moving.jsonl import PIECE, Reader, written
+from equipoise.ratings.system import System
+from equipoise.service.fingerprint import check, described, fingerprint_of
+from equipoise.service.replayed import Replayed
+from equipoise.store import moved
+from equipoise.store.moved import Head
+from equipoise.store.rated import Fingerprint, PlayerRow
+from equipoise.store.sequence import BulkEdit
+from equipoise.store.sqlite import SqliteStore
+from equipoise.store.sqlite.exporting import Beside, exported
+
+SECONDS = 60
+"""How long one piece of the daemon's answer is waited for."""
+
+Take = Callable[[bytes], None]
+
+
+def export(path: Path, name: str | None, target: Path, url: str | None, token: str | None) -> None:
+    """Write the pool, by default the only one. ConfigError, StoreError: there is no store, or no such pool."""
+    pool = name or _only_pool(path, url, token)
+    with _output(target) as take:
+        with _asked(Client.of(path, url, token), pool) as answer:
+            if answer is not None:
+                _copy(_received(answer), take)
+        if answer is None and url is not None:
+            stop(f"no daemon answers at {url}: Connection refused; is `equipoise serve` running?", NO_DAEMON)
+        if answer is None:
+            asyncio.run(_from_store(path, pool, take))
+    if str(target) != "-":
+        click.echo(f"{target}: pool {pool}, {target.stat().st_size / 1e6:,.1f} MB.")
+
+
+def _only_pool(path: Path, url: str | None, token: str | None) -> str:
+    """Of the daemon at an address that was given, else of the configuration."""
+    if url is not None:
+        return one_pool(Client.of(path, url, token), None)
+    return configured_pool(config.load(path, os.environ), None).name
+
+
+async def _from_store(path: Path, pool: str, take: Take) -> None:
+    directory = config.load(path, os.environ).directory
+    refuse_waiting(directory, pool)
+    store = SqliteStore(directory / config.STORE, create=False)
+    await store.open()
+    say_opened(store.path)
+    try:
+        with exported(store.path, pool) as lines:
+            _copy(written(lines), take)
+    finally:
+        await store.close()
+
+
+def refuse_waiting(directory: Path, pool: str) -> None:
+    """StoreRefused when rounds wait in the ring's file: they are a part of the pool that is not in the store."""
+    ring = directory / f"{pool}.ring"
+    with suppress(OSError):
+        if ring.stat().st_size:
+            raise StoreRefused(f"{ring}: rounds wait here for the store: start the daemon once, so that it stores them")
+
+
+@contextmanager
+def _asked(client: Client, pool: str) -> Iterator[http.client.HTTPResponse | None]:
+    """The daemon's answer, to be read piece by piece; None: nothing listens at its address."""
+    address = urlsplit(client.url)
+    kind = http.client.HTTPSConnection if address.scheme == "https" else http.client.HTTPConnection
+    with closing(kind(address.hostname or "", address.port, timeout=SECONDS)) as connection:
+        answer = None
+        try:
+            target = f"{address.path.rstrip('/')}/v1/admin/pools/{quote(pool, safe='')}/export"
+            connection.request("GET", target, headers={"Authorization": f"Bearer {client.token}"})
+            answer = connection.getresponse()
+            refused = b"" if answer.status == 200 else answer.read()
+        except ConnectionRefusedError:
+            refused = b""
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            stop(f"no daemon answers at {client.url}: {error}; is `equipoise serve` running?", NO_DAEMON)
+        if refused:
+            stop(_why(refused), FAILED)
+        yield answer
+
+
+def _why(refused: bytes) -> str:
+    try:
+        return str(json.loads(refused)["error"]["message"])
+    except (ValueError, LookupError, TypeError):
+        return "another program listens there"
+
+
+def _received(answer: http.client.HTTPResponse) -> Iterator[bytes]:
+    try:
+        while piece := answer.read(PIECE):
+            yield piece
+    except (OSError, http.client.HTTPException):
+        stop("the daemon's answer ended too early: its log says why", FAILED)
+
+
+def _copy(pieces: Iterable[bytes], take: Take) -> None:
+    with progress() as bar:
+        task, head, known = bar.add_task("exporting", total=None), b"", False
+        for piece in pieces:
+            take(piece)
+            if not known:
+                head += piece
+                if known := head.count(b"\n") > 1:
+                    bar.update(task, total=3 + msgspec.json.decode(head.splitlines()[1], type=Head).following)
+            bar.advance(task, piece.count(b"\n"))
+
+
+def _to_stdout(piece: bytes) -> None:
+    sys.stdout.buffer.write(piece)
+    sys.stdout.buffer.flush()
+
+
+@contextmanager
+def _output(target: Path) -> Iterator[Take]:
+    """Where the bytes go: standard output, or a new file that appears when it is whole and on the disk."""
+    if str(target) == "-":
+        yield _to_stdout
+        return
+    if os.path.lexists(target):
+        stop(f"{target}: exists already, and nothing is overwritten: name another file")
+    part = target.with_name(f".{target.name}.part")
+    try:
+        part.unlink(missing_ok=True)
+        file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        _failed(target, error)
+    try:
+        with os.fdopen(file, "wb") as opened:
+
+            def to_file(piece: bytes) -> None:
+                try:
+                    opened.write(piece)
+                except OSError as error:
+                    _failed(target, error)
+
+            yield to_file
+            try:
+                opened.flush()
+                os.fsync(file)
+                part.rename(target)
+                sync(target.parent)
+            except OSError as error:
+                _failed(target, error)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _failed(target: Path, error: OSError) -> NoReturn:
+    stop(f"{target}: {error.strerror}; nothing was written", FAILED)
+
+
+class Interrupted(Exception):
+    """Ctrl-C, seen between two lines."""
+
+
+def import_export(path: Path, name: str | None, source: Path, *, as_json: bool) -> None:
+    """Fill a pool. FileError, ConfigError, StoreError: why not; then nothing was changed."""
+    with source.open("rb") as file:
+        reader = Reader(file)
+        name = name or reader.head.pool
+        loaded = config.load(path, os.environ)
+        system = configured(loaded, name)
+        _agree(name, reader.head, system)
+        written = asyncio.run(_Import(loaded.directory, name, source, system).run(reader))
+    head = reader.head
+    if as_json:
+        counts = {"players": head.players, "rounds": head.rounds, "names": head.names, "edits": head.edits}
+        click.echo(json_text({"pool": name, **counts, "written": written}))
+    elif written:
+        click.echo(f"Pool {name} has {head.players:,} players, {head.rounds:,} rounds and {head.names:,} names now.")
+    else:
+        click.echo(f"Pool {name} is what {source} has: nothing was changed.")
+
+
+def configured(loaded: config.Config, name: str) -> System[Any]:
+    """The rating system of a configured pool; ConfigError without one."""
+    if name not in loaded.pools:
+        raise ConfigError(f"{loaded.path}: there is no [pool.{name}]; --pool names the pool to import into")
+    return ratings.create(loaded.pools[name].system, **loaded.pools[name].params)
+
+
+@contextmanager
+def interruptible() -> Iterator[Event]:
+    """An event that Ctrl-C sets: the store's thread looks at it between two lines, and takes everything back."""
+    interrupted = Event()
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGINT, interrupted.set)
+    try:
+        yield interrupted
+    except Interrupted:
+        stop("interrupted; nothing was imported", INTERRUPTED)
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
+
+
+class _Import:
+    def __init__(self, directory: Path, name: str, source: Path, system: System[Any]) -> None:
+        self._directory, self._name, self._source, self._system = directory, name, source, system
+
+    async def run(self, reader: Reader) -> bool:
+        """Fill the pool; False: it is what the file has."""
+        refuse_waiting(self._directory, self._name)
+        store = SqliteStore(self._directory / config.STORE, create=False)
+        await store.open()
+        say_opened(store.path)
+        try:
+            players, rounds, edits = await store.holds(self._name)
+            if empty := not (players or rounds or edits):
+                await self._fill(store, reader)
+            elif not _is_same(store.path, self._name, self._source):
+                stop(
+                    f"pool {self._name} has {players:,} players and {rounds:,} rounds, unlike "
+                    f"{self._source}; nothing was imported. --pool names another pool",
+                    FAILED,
+                )
+        finally:
+            await store.close()
+        return empty
+
+    async def _fill(self, store: SqliteStore, reader: Reader) -> None:
+        with progress() as bar, interruptible() as interrupted:
+            task = bar.add_task("importing", total=reader.head.following)
+
+            def lines() -> Iterator[moved.AnyLine]:
+                for line in reader.lines():
+                    if interrupted.is_set():
+                        raise Interrupted
+                    self._check(line)
+                    bar.advance(task)
+                    yield _renamed(line, reader.head.pool, self._name)
+
+            try:
+                await store.fill(self._name, lines())
+            except (FileError, RatingError, ScriptError) as error:
+                if isinstance(error, FileError) and error.line is not None:
+                    raise
+                raise FileError(str(error), line=reader.line) from None
+
+    def _check(self, line: moved.AnyLine) -> None:
+        """RatingError unless the rating system can read what it is to go on from."""
+        if isinstance(line, moved.Player):
+            player = PlayerId(line.id)
+            self._system.restore(player, line.skill.state)
+            self._system.forget(player)
+        elif isinstance(line, moved.Part):
+            self._system.restore_shared(line.key, line.part)
+        elif isinstance(line, moved.Base) and line.purpose == "system":
+            Replayed(self._system, fingerprint_of(self._system)).restore_snapshot(line.data)
+
+
+def _agree(name: str, head: moved.Head, system: System[Any]) -> None:
+    """The daemon would refuse to start on ratings that another system made than the configured one."""
+    made_by = Fingerprint(head.system, head.params)
+    try:
+        makers = described(made_by)
+    except RatingError as error:  # a system that does not exist here
+        raise FileError(str(error), line=2) from None
+    try:
+        check(name, made_by, system)
+    except ConfigError:
+        raise ConfigError(
+            f"the ratings were made by {makers}, which [pool.{name}] must say before the import; "
+            "`equipoise pool recompute` can change the system afterwards",
+            path=f"$.pool.{name}",
+        ) from None
+
+
+def _is_same(store: Path, name: str, source: Path) -> bool:
+    """Whether an export of the pool, if it had the name that it has in the file, would be the file's bytes."""
+    with source.open("rb") as file:
+        own_name = Reader(file).head.pool
+        file.seek(0)
+        with exported(store, name) as lines:
+            text = written(_renamed(line, name, own_name) for line in lines)
+            return all(file.read(len(piece)) == piece for piece in text) and not file.read(1)
+
+
+def _renamed(line: moved.AnyLine, old: str, new: str) -> moved.AnyLine:
+    """A line of a pool that gets another name."""
+    if isinstance(line, moved.Head):
+        return msgspec.structs.replace(line, pool=new)
+    if isinstance(line, moved.Entry) and line.target == f"pool {old}":
+        return msgspec.structs.replace(line, target=f"pool {new}")
+    return line
+
+
+BAR = 40
+"""The longest line of the histogram, in characters."""
+HIGHEST = 10
+AT_ONCE = 1000
+"""Players whose rows are read at once."""
+NOBODY = PlayerId("76561197960265729")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the files say."""
+
+    ratings: Sequence[FirstRating]
+    source: str
+    names: dict[PlayerId, str] = field(default_factory=dict)
+    skipped: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class Highest:
+    """A player who would be among the highest."""
+
+    id: PlayerId
+    name: str | None
+    rating: float
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What an import would do."""
+
+    pool: str
+    ratings: int
+    skipped: dict[str, int]
+    """Why others are left out, and how many."""
+    highest: list[Highest]
+    histogram: list[tuple[float, float, int]]
+
+
+def import_table(path: Path, name: str | None, source: Path, *, overwrite: bool, yes: bool, as_json: bool) -> None:
+    """Ratings from a table. FileError, ConfigError, StoreError: why not; then nothing was changed."""
+    run = _FirstRatings.of(path, name)
+    with _opened(source) as data:
+        wanted = Wanted(read_table(data[:]), source.name)
+    asyncio.run(run.run(wanted, overwrite=overwrite, yes=yes, as_json=as_json))
+
+
+def import_hlstatsx(
+    path: Path,
+    name: str | None,
+    sources: Sequence[Path],
+    *,
+    game: str,
+    spread: float | None,
+    overwrite: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """The order of HLstatsX:CE as ratings. FileError, ConfigError, StoreError: why not; then nothing was changed."""
+    run = _FirstRatings.of(path, name)
+    with ExitStack() as stack:
+        players = read({str(source): stack.enter_context(_opened(source)) for source in sources}, game)
+    order = {player: listed.skill for player, listed in players.listed.items()}
+    rated = quantiles(order, run.newcomer, run.spread if spread is None else spread)
+    wanted = Wanted(
+        [FirstRating(player, rated[player]) for player in sorted(order, key=lambda player: (-order[player], player))],
+        f"HLstatsX:CE, {game}",
+        {player: listed.name for player, listed in players.listed.items()},
+        players.skipped,
+    )
+    asyncio.run(run.run(wanted, overwrite=overwrite, yes=yes, as_json=as_json))
+
+
+@contextmanager
+def _opened(source: Path) -> Iterator[mmap]:
+    """A file as bytes that are read when they are looked at: a dump may be larger than the memory."""
+    if not source.is_file():
+        raise FileError("it is no regular file", file=str(source))
+    with source.open("rb") as file:
+        if not os.fstat(file.fileno()).st_size:
+            raise FileError("the file is empty", file=str(source))
+        with mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+            yield data
+
+
+class _FirstRatings:
+    def __init__(self, directory: Path, pool: str, system: System[Any]) -> None:
+        self._directory, self._pool, self._system = directory, pool, system
+        self.newcomer = system.summary(NOBODY).rating
+        deviation = system.deviation(NOBODY)
+        self.spread = 200.0 if deviation is None else deviation / 2
+
+    @classmethod
+    def of(cls, path: Path, name: str | None) -> _FirstRatings:
+        loaded = config.load(path, os.environ)
+        if name is None and len(loaded.pools) == 1:
+            (name,) = loaded.pools
+        elif name is None:
+            stop(f"--pool must name one of the pools: {', '.join(sorted(loaded.pools))}")
+        return cls(loaded.directory, name, configured(loaded, name))
+
+    async def run(self, wanted: Wanted, *, overwrite: bool, yes: bool, as_json: bool) -> None:
+        """Work out what would change, show it, ask and write; while a daemon runs, only the first two."""
+        path = self._directory / config.STORE
+        store = SqliteStore(path, create=False)
+        try:
+            await store.open()
+        except StoreInUse as error:
+            if yes:
+                raise
+            found, _ = await self._looked(Beside(path), wanted, overwrite=overwrite, as_json=as_json)
+            _report_first_ratings(found, as_json=as_json, why_not=f"{error}; then import with --yes")
+            return
+        say_opened(store.path)
+        written = False
+        try:
+            refuse_waiting(self._directory, self._pool)
+            found, rows = await self._looked(store, wanted, overwrite=overwrite, as_json=as_json)
+            if rows and (yes or _agreed(as_json=as_json)):
+                await self._write(store, wanted, rows)
+                written = True
+        finally:
+            await store.close()
+        _report_first_ratings(found, as_json=as_json, why_not=None if written else "--yes imports them")
+
+    async def _looked(
+        self, store: SqliteStore | Beside, wanted: Wanted, *, overwrite: bool, as_json: bool
+    ) -> tuple[Found, list[PlayerRow]]:
+        """What would change, which is shown; ConfigError unless the configured system makes the stored ratings."""
+        recorded = await store.fingerprint(self._pool)
+        if recorded is not None:
+            check(self._pool, recorded, self._system)
+        rows, skipped = await self._rows(store, wanted, overwrite=overwrite)
+        found = self._found(wanted, rows, wanted.skipped + skipped)
+        if not as_json:
+            _show_first_ratings(found)
+        return found, rows
+
+    async def _rows(
+        self, store: SqliteStore | Beside, wanted: Wanted, *, overwrite: bool
+    ) -> tuple[list[PlayerRow], Counter[str]]:
+        """The players as they will be, and why others stay as they are."""
+        rows: list[PlayerRow] = []
+        skipped: Counter[str] = Counter()
+        for start in range(0, len(wanted.ratings), AT_ONCE):
+            batch = wanted.ratings[start : start + AT_ONCE]
+            stored = await store.players(self._pool, [each.player for each in batch], 0)
+            for each in batch:
+                row = stored.get(each.player)
+                if row is not None and row.last_played is not None and not overwrite:
+                    skipped["players who have rated rounds here (--overwrite)"] += 1
+                    continue
+                rows.append(self._row(each, row))
+        return rows, skipped
+
+    def _row(self, first: FirstRating, row: PlayerRow | None) -> PlayerRow:
+        system, player = self._system, first.player
+        rounds = {} if first.rounds is None else {"rounds": first.rounds}
+        try:
+            if row is not None:
+                system.restore(player, row.state)
+            system.seed(player, rating=first.rating, **rounds)
+        except RatingError as error:
+            advice = "; choose a smaller --spread" if first.line is None else ""
+            raise FileError(f"{error}{advice}", line=first.line) from None
+        summary, state = system.summary(player), system.state(player)
+        system.forget(player)
+        return PlayerRow(player, 0, summary.rating, summary.rounds, summary.visible, summary.last_played, state, ())
+
+    def _found(self, wanted: Wanted, rows: Sequence[PlayerRow], skipped: Counter[str]) -> Found:
+        highest = sorted(rows, key=lambda row: -row.rating)[:HIGHEST]
+        return Found(
+            self._pool,
+            len(rows),
+            dict(skipped.most_common()),
+            [Highest(row.id, wanted.names.get(row.id), row.rating) for row in highest],
+            bins([row.rating for row in rows]) if rows else [],
+        )
+
+    async def _write(self, store: SqliteStore, wanted: Wanted, rows: Sequence[PlayerRow]) -> None:
+        from equipoise.app import SystemClock
+
+        edit = BulkEdit(
+            "import",
+            SystemClock().epoch(),
+            "console",
+            rows,
+            "",
+            f"{len(rows)} ratings from {wanted.source}",
+            detail={"source": wanted.source},
+        )
+        with interruptible():  # one transaction, which takes seconds
+            if await store.fingerprint(self._pool) is None:
+                await store.adopt(self._pool, fingerprint_of(self._system), edit.at)
+            await store.adopt_edit(self._pool, edit)
+
+
+def _agreed(*, as_json: bool) -> bool:
+    """What a person says; False where there is none to ask."""
+    if as_json or not sys.stdin.isatty():
+        return False
+    if not agreed("Import these ratings?"):
+        stop("nothing was changed", FAILED)
+    return True
+
+
+def _show_first_ratings(found: Found) -> None:
+    if found.histogram:
+        most = max(count for *_, count in found.histogram)
+        click.echo("Ratings:\n")
+        for low, high, count in found.histogram:
+            bar = "#" * -(-count * BAR // most)
+            click.echo(f"{low:10.6g} to {high:<10.6g} {count:>9,}  {bar}".rstrip())
+        click.echo("\nThe highest:\n")
+        rows = [(each.id, each.name or "-", f"{each.rating:g}") for each in found.highest]
+        print_table(("PLAYER", "NAME", "RATING"), rows, texts=2)
+    if found.skipped:
+        click.echo("\nLeft out:\n")
+        print_table(("WHY", "HOW MANY"), [(why, f"{count:,}") for why, count in found.skipped.items()], texts=1)
+
+
+def _report_first_ratings(found: Found, *, as_json: bool, why_not: str | None) -> None:
+    """`why_not`: why nothing was written, where nothing was."""
+    ratings = counted(found.ratings, "rating")
+    if as_json:
+        click.echo(json_text(asdict(found) | {"written": why_not is None}, ascii_only=False))
+    elif not found.ratings:
+        stop("there is nothing to import", FAILED)
+    elif why_not is None:
+        click.echo(f"\nPool {found.pool}: imported {ratings}.")
+    else:
+        click.echo(f"\nPool {found.pool}: this would import {ratings}; nothing was changed.")
+        click.echo(why_not)

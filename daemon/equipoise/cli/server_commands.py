@@ -1,0 +1,633 @@
+"""Game servers: their status, orders to them, their consoles, and servers added, changed and removed.
+
+Commands that change a server write files and have the running daemon read them. If it refuses them, everything is as it
+was.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from fcntl import LOCK_EX, flock
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from equipoise.cli import questions
+from equipoise.cli.client import (
+    Client,
+    Unreachable,
+    csv_option,
+    json_option,
+    one_format,
+    print_json,
+    redrawn,
+    remote,
+    token_option,
+    url_option,
+)
+from equipoise.cli.options import FAILED, Stopped, agreed, config_option, dry_run_option, examples, stop, yes_option
+from equipoise.cli.output import (
+    Column,
+    chance,
+    change,
+    counted,
+    local_time,
+    print_items,
+    print_note,
+    print_table,
+    side_word,
+)
+from equipoise.errors import ConfigError
+
+if TYPE_CHECKING:
+    from equipoise.install.servers import NewServer
+
+
+@click.command(epilog=examples("equipoise reload --dry-run", "equipoise reload"))
+@remote
+@json_option
+@dry_run_option
+def reload(client: Client, dry_run: bool, as_json: bool) -> None:
+    """Read the configuration again and put it in force, without a restart.
+
+    Each change is a line. What needs a restart is named, and everything else takes effect at once. Exit code 1: a file
+    is wrong; its name, the key and the reason are shown, and the configuration from before stays in force.
+    """
+    answer = client.send("POST", "reload", body={"dry_run": dry_run})
+    if print_json(answer, as_json):
+        return
+    if dry_run and answer["changes"]:
+        click.echo("A reload would change:")
+    for line in answer["changes"]:
+        click.echo(line)
+    for line in answer["restart"]:
+        click.echo(f"needs a restart: {line}")
+    if not answer["changes"] and not answer["restart"]:
+        click.echo("Nothing has changed.")
+
+
+def not_in_force(configuration: dict[str, Any]) -> Iterator[str]:
+    """Lines of `status` about files that say something else than what is in force."""
+    if configuration["refused"] is not None:
+        since = local_time(configuration["refused_since"])
+        yield f"\nConfiguration refused since {since}: {configuration['refused']}. The one before is in force."
+    for line in configuration["restart"]:
+        yield f"\nA restart is needed for a change of the configuration: {line}"
+
+
+LEGEND = (
+    "PLAYERS: on each side, and those who wait. FAVOURITE: the side that is likely to win, by the system that makes "
+    "the teams, and the 80 % interval of its chance where that is known. STREAK: rounds that a side has won in a row. "
+    "NEXT: what is due at the next round start."
+)
+
+
+@click.command(
+    epilog=examples("equipoise status", "equipoise status --watch", "equipoise status --json | jq '.servers[].map'")
+)
+@remote
+@json_option
+@csv_option
+@click.option("--watch", is_flag=True, help="Show it again every 2 seconds, until Ctrl-C.")
+def status(client: Client, watch: bool, as_json: bool, as_csv: bool) -> None:
+    """What every game server is doing."""
+    one_format(as_json=as_json, as_csv=as_csv)
+    if not watch:
+        _show(client.get("servers"), as_json=as_json, as_csv=as_csv)
+        return
+    if as_json or as_csv:
+        raise click.UsageError("--watch shows a table: it excludes --json and --csv")
+
+    def draw() -> Callable[[], None]:
+        answer = client.get("servers")
+        return lambda: _show(answer, as_json=False, as_csv=False)
+
+    redrawn(draw)
+
+
+def _show(answer: Any, *, as_json: bool, as_csv: bool) -> None:
+    if print_json(answer, as_json):
+        return
+    none = "No server is configured: `equipoise server add NAME` adds one."
+    print_items(answer["servers"], CSV if as_csv else COLUMNS, as_csv=as_csv, empty=none, colour=_colour)
+    if as_csv:
+        return
+    for line in _notes(answer):
+        print_note(line)
+    _show_store(answer)
+    if any(each["players_a"] or each["players_b"] for each in answer["servers"]):
+        click.echo()
+        print_note(LEGEND)
+
+
+def _notes(answer: Any) -> Iterator[str]:
+    """What the table has no room for."""
+    for each in answer["servers"]:
+        if each["pending"]:
+            yield f"{each['server']}: a {_scramble(each)} is due at the next round start: {each['pending']}."
+        if each["stale_scripts"]:
+            yield _several_scripts(each)
+    yield from (_failed_job(each) for each in answer["jobs"] if each["last_error"] is not None)
+    yield from answer["remarks"]
+    yield from not_in_force(answer["configuration"])
+
+
+def _show_store(answer: Any) -> None:
+    waiting = counted(answer["waiting_rounds"], "round waits", "rounds wait")
+    if (store := answer["store"])["state"] != "ok":
+        click.echo()
+        print_note(f"The store is {store['state']} since {local_time(store['since'])}, {waiting}: {store['advice']}.")
+    elif answer["waiting_rounds"]:
+        click.echo(f"{waiting} for the store.")
+
+
+def _heard(shown: Callable[[dict[str, Any]], object]) -> Callable[[dict[str, Any]], object]:
+    """A cell about the map: there is nothing to say before a script called."""
+    return lambda each: "-" if each["silent_seconds"] is None else shown(each)
+
+
+def _players(each: dict[str, Any]) -> str:
+    sides = [f"{each[f'players_{side}']} {side_word(each['sides'], side)}" for side in "ab"]
+    return ", ".join([*sides, *([f"{each['waiting']} waiting"] if each["waiting"] else [])])
+
+
+def _streak(each: dict[str, Any]) -> str:
+    side = each["streak_side"]
+    return f"{side_word(each['sides'], side)} {each['streak']}" if side and each["streak"] else "-"
+
+
+def _scramble(each: dict[str, Any]) -> str:
+    return "shuffle" if each["mode"] == "ns2" else "scramble"
+
+
+def _next(each: dict[str, Any]) -> str:
+    if each["pending"]:
+        return _scramble(each)
+    if each["vote_running"]:
+        return "vote running"
+    return f"asked for a vote: {each['voices']}" if each["voices"] else "-"
+
+
+def _state(each: dict[str, Any]) -> str:
+    if each["silent_seconds"] is None:
+        return "never heard of"
+    if each["lost"]:
+        return f"lost for {_long(each['silent_seconds'])}"
+    if each["inactive_reason"]:
+        return f"inactive: {each['inactive_reason']}"
+    if each["level"] != "balance":
+        return f"{'inactive' if each['level'] == 'off' else 'only rates'}: {each['level_reason']}"
+    return "on" if each["enabled"] else "off"
+
+
+def _failed_job(each: dict[str, Any]) -> str:
+    when, again = local_time(each["last_run"]), local_time(each["next_run"])
+    return f"\nThe job {each['name']} failed at {when}: {each['last_error']}. Next run: {again}."
+
+
+def _long(seconds: float) -> str:
+    for unit, length in (("days", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def _colour(each: dict[str, Any]) -> str | None:
+    if each["silent_seconds"] is not None and each["lost"]:
+        return "red"
+    return None if _state(each) == "on" else "yellow"
+
+
+COLUMNS = (
+    Column("SERVER", lambda each: each["server"]),
+    Column("STATE", _state),
+    Column("MAP", _heard(lambda each: f"{each['map']} ({each['mode']})" if each["map"] else "-")),
+    Column("ROUND", _heard(lambda each: f"{each['round']} {each['phase']}")),
+    Column("PLAYERS", _heard(_players)),
+    Column("FAVOURITE", _heard(lambda each: chance(each["sides"], each["win_probability"], each["outlook"]))),
+    Column("STREAK", _heard(_streak)),
+    Column("NEXT", _heard(_next)),
+)
+
+
+def _field(name: str) -> Column:
+    return Column(name, lambda each: each[name])
+
+
+CSV = (
+    _field("server"),
+    Column("state", _state),
+    *map(_field, ("pool", "map", "mode", "phase", "round", "players_a", "players_b", "waiting", "win_probability")),
+    *map(_field, ("streak", "streak_side", "pending", "ring", "dropped_rounds")),
+)
+
+
+def _several_scripts(each: dict[str, Any]) -> str:
+    """Why a server of this name may not be served."""
+    stale = each["stale_scripts"]
+    named = ", ".join(f"boot {one['boot']} is stale since {local_time(one['since'])}" for one in stale)
+    served = f"boot {each['boot']} is served"
+    return f"{len(stale) + 1} scripts call as {each['server']}: {served}, {named}; is the plugin loaded on two servers?"
+
+
+@click.group()
+def server() -> None:
+    """Game servers."""
+
+
+server.add_command(status, "list")
+
+
+def _order(action: str, summary: str, *, dry: bool = False, called: str | None = None) -> None:
+    """Add a command that makes a server do something, by the action's own name unless it is `called` otherwise."""
+
+    @remote
+    @json_option
+    @click.argument("name", metavar="SERVER")
+    def order(client: Client, name: str, as_json: bool, dry_run: bool = False, when: str = "now") -> None:
+        answer = client.send("POST", "servers", name, action, body={"dry_run": dry_run, "when": when})
+        if not print_json(answer, as_json):
+            _print_order(answer)
+
+    name = called or action
+    example = examples(f"equipoise server {name} {'ns2-1' if called else 'arena-1'}{' --dry-run' if dry else ''}")
+    command = click.command(name, help=summary, epilog=example)(order)
+    if dry:
+        command.params.append(click.Option(["--dry-run"], is_flag=True, help="Only show what would be done."))
+    if action == "scramble":
+        choice = click.Choice(["now", "next"])
+        command.params.append(click.Option(["--when"], type=choice, default="now", help="At once, or next round."))
+    server.add_command(command)
+
+
+def _print_order(answer: dict[str, Any]) -> None:
+    proposal = answer["proposal"]
+    if proposal is None:
+        _print_lines([line["english"] for line in answer["lines"]])
+        if not answer["lines"]:
+            click.echo("Ordered. `equipoise why` shows what became of it.")
+        return
+    click.echo(f"Chance to win: {change(proposal['sides'], proposal)}")
+    if proposal["spread_after"] is not None:
+        here, there = (_spread(proposal[key]) for key in ("spread_before", "spread_after"))
+        click.echo(f"Spread of skill within the sides: {here} → {there} points")
+    if proposal["moves"]:
+        rows = ((one["id"], one["name"] or "-", _where(one["side"])) for one in proposal["moves"])
+        print_table(("PLAYER", "NAME", "TO"), rows)
+    else:
+        click.echo("Nobody would move: the sides are as even as they can be.")
+
+
+def _spread(sides: Sequence[float] | None) -> str:
+    return "?" if sides is None else " / ".join(f"{each:.0f}" for each in sides)
+
+
+def _where(word: str) -> str:
+    return "bench" if word == "none" else side_word((word, word), "a")
+
+
+def _print_lines(lines: Sequence[str]) -> None:
+    """The lines of an answer; one that ends in a colon and the next one are a sentence."""
+    for line in "\n".join(lines).replace(":\n", ": ").splitlines():
+        click.echo(f"{line[:-1]}." if line.endswith(":") else line)
+
+
+_order("scramble", "Balance the teams, at once where the mode allows it.", dry=True)
+_order("scramble", "Shuffle the teams of an NS2 server: its word for scramble.", dry=True, called="shuffle")
+_order("balance", "Close a gap of two or more players now.", dry=True)
+_order("cancel", "Forget a pending scramble, or end a vote.")
+_order("on", "Let Equipoise act on this server.")
+_order("off", "Let Equipoise only watch and rate.")
+
+
+Command = Callable[..., None]
+tf_option = click.option(
+    "--tf", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="The server's folder tf/."
+)
+ns2_config_option = click.option(
+    "--ns2-config",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="NS2: the server's config directory (its -config_path).",
+)
+mod_option = click.option(
+    "--mod",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="NS2: write the mod's folder there, to publish it or to try it with -game.",
+)
+
+
+class Daemon:
+    """The daemon that serves a configuration, or would."""
+
+    def __init__(self, config: Path, url: str | None, token: str | None) -> None:
+        self.config = config
+        self._client = Client.of(config, url, token)
+
+    @property
+    def url(self) -> str:
+        """The daemon's address, as the client calls it."""
+        return self._client.url
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Let other commands wait that change files of this configuration."""
+        with self.config.open("rb") as file:
+            flock(file, LOCK_EX)
+            yield
+
+    def reread(self) -> dict[str, Any]:
+        """Have the files read, and return what that changed; Stopped or ConfigError where they are refused.
+
+        Without a daemon they are checked as one would; then the answer's `running` is false.
+        """
+        try:
+            # Files that are refused are taken back: `status` shall not say that the configuration is refused.
+            self._client.send("POST", "reload", body={"dry_run": True})
+            answer = self._client.send("POST", "reload", body={"dry_run": False})
+        except Unreachable:
+            from equipoise.config import load
+
+            load(self.config, os.environ)
+            return {"running": False, "changes": [], "restart": []}
+        return {"running": True, "changes": answer["changes"], "restart": answer["restart"]}
+
+    def console(self, server: str, command: str) -> list[str]:
+        """Send a command of SourceMod to a game server, and say whether that succeeded."""
+        try:
+            output = str(self._client.send("POST", "servers", server, "rcon", body={"command": command})["output"])
+        except Stopped as error:
+            output = str(error)
+        if "successfully" in output:  # SourceMod, core/logic/PluginSys.cpp, OnRootConsoleCommand
+            return [f"RCON: {command}: {output.strip()}"]
+        return [f"RCON: {output.strip()}", f"One command is left, in the console of {server}:\n\n  {command}\n"]
+
+
+def _with_daemon(command: Command) -> Command:
+    """Give a command the daemon, and print its refusals."""
+
+    @config_option
+    @url_option
+    @token_option
+    @json_option
+    @wraps(command)
+    def connected(path: Path, url: str | None, token: str | None, **arguments: Any) -> None:
+        try:
+            command(Daemon(path.absolute(), url, token), **arguments)
+        except ConfigError as error:
+            stop(error)
+
+    return connected
+
+
+@server.command(
+    epilog=examples(
+        "equipoise server add dustbowl --tf /srv/dustbowl/tf --rcon 127.0.0.1:27025",
+        "equipoise server add ns2-1 --game ns2 --ns2-config '/home/ns2/.config/Natural Selection 2'",
+    )
+)
+@_with_daemon
+@click.argument("name", metavar="SERVER")
+@tf_option
+@ns2_config_option
+@mod_option
+@click.option("--pool", help="The pool it feeds. [default: main, or the only one; for NS2 the one of system ns2]")
+@click.option("--game", type=click.Choice(["tf2", "ns2", "other"]), default="tf2", show_default=True, help="Its game.")
+@click.option("--rcon", metavar="HOST:PORT", help="Its RCON, for orders within a second.")
+@click.option("--rcon-password-file", metavar="FILE", help="A file with its password; -: standard input. Else asked.")
+def add(
+    daemon: Daemon,
+    name: str,
+    tf: Path | None,
+    ns2_config: Path | None,
+    mod: Path | None,
+    pool: str | None,
+    game: str,
+    rcon: str | None,
+    rcon_password_file: str | None,
+    as_json: bool,
+) -> None:
+    """Add a game server, while the daemon runs.
+
+    It is written into servers.d/SERVER.toml, beside the configuration. With --tf the plugin is installed into the
+    server's folder, with the address, the name and a secret of its own; with --ns2-config these are written into the
+    server's config directory, for the NS2 mod. Without either the secret is shown, only once.
+    """
+    from equipoise.install.servers import NewServer, check_rcon, prepare
+
+    _check_new(daemon.config, name)
+    if rcon is not None:
+        check_rcon(rcon)
+    password = questions.rcon_password(name, rcon_password_file) if rcon is not None else None
+    with daemon.alone():
+        tables = _check_new(daemon.config, name)
+        server = NewServer(name, pool or _pool_for(game, tables), game, tf, ns2_config, mod, rcon, password)
+        prepared = prepare(daemon.config, [server], daemon.url)
+        with prepared.applied():
+            answer = daemon.reread()
+    (added,) = prepared.servers
+    lines = added.lines() + _lost(server, tables)
+    if added.command:
+        lines += daemon.console(name, added.command) if rcon and answer["running"] else added.left()
+    secret = added.secret if tf is None and ns2_config is None else None
+    _show_change(answer | {"ok": True, "server": name, "secret": secret, "lines": lines}, as_json)
+
+
+@server.command(
+    epilog=examples(
+        "equipoise server update dustbowl --tf /srv/dustbowl/tf",
+        "equipoise server update ns2-1 --mod /srv/equipoise-mod",
+    )
+)
+@_with_daemon
+@click.argument("name", metavar="SERVER")
+@tf_option
+@mod_option
+def update(daemon: Daemon, name: str, tf: Path | None, mod: Path | None, as_json: bool) -> None:
+    """Install the plugin or the mod of this version, after an upgrade. Address, name and secret stay."""
+    from equipoise.config.sources import read_sources
+    from equipoise.install.servers import prepare_mod, prepare_update
+
+    sources = read_sources(daemon.config)
+    _check_there(name, sources.files)
+    if tf is not None and mod is None:
+        prepared = prepare_update(name, tf)
+    elif mod is not None and tf is None:
+        prepared = prepare_mod(name, mod)
+    else:
+        raise click.UsageError("which folder? Either --tf DIR, of a TF2 server, or --mod DIR, of the NS2 mod")
+    with prepared.applied():
+        pass
+    (updated,) = prepared.servers
+    lines = updated.lines()
+    if updated.command:
+        has_rcon = sources.tables["server"][name].get("rcon")
+        lines += daemon.console(name, updated.command) if has_rcon else updated.left()
+    _show_change({"ok": True, "running": True, "server": name, "lines": lines, "changes": [], "restart": []}, as_json)
+
+
+@server.command(epilog=examples("equipoise server remove dustbowl"))
+@_with_daemon
+@click.argument("name", metavar="SERVER")
+@yes_option
+def remove(daemon: Daemon, name: str, yes: bool, as_json: bool) -> None:
+    """Remove a game server that a command added. Its ratings stay: they are its pool's.
+
+    The daemon writes its session down and no longer serves it. The plugin stays in its folder tf/, the NS2 mod on its
+    server.
+    """
+    from equipoise.install.changes import Changes
+    from equipoise.install.servers import password_file, server_file
+
+    _own_file(daemon.config, name, f"remove the table [server.{name}], then `equipoise reload`")
+    if not yes and not agreed(f"Remove the game server {name}?"):
+        stop("nothing was changed", FAILED)
+    game = _game(daemon.config, name)
+    files = Changes(daemon.config.parent)
+    files.remove(server_file(daemon.config, name))
+    files.remove(password_file(daemon.config, name))
+    with daemon.alone(), files.applied():
+        answer = daemon.reread()
+    lines = [f"{name} is removed; its ratings stay.", *_STILL_THERE.get(game, [])]
+    _show_change(answer | {"ok": True, "server": name, "lines": lines}, as_json)
+
+
+_STILL_THERE = {
+    "tf2": ["Its plugin is still in its tf/: sm plugins unload equipoise"],
+    "ns2": ["Its mod is still there: take its id out of MapCycle.json, and remove Equipoise.json beside that"],
+}
+
+
+@server.command(epilog=examples("equipoise server secret dustbowl --rotate --tf /srv/dustbowl/tf"))
+@_with_daemon
+@click.argument("name", metavar="SERVER")
+@click.option(
+    "--rotate",
+    is_flag=True,
+    required=True,
+    expose_value=False,
+    help="Make a new secret; the old one is refused from then on.",
+)
+@tf_option
+@ns2_config_option
+def secret(daemon: Daemon, name: str, tf: Path | None, ns2_config: Path | None, as_json: bool) -> None:
+    """Give a game server another secret.
+
+    With --tf it is written into the cfg of its plugin, with --ns2-config into the settings of its mod, else shown, only
+    once. Both are read at the next map.
+    """
+    from equipoise.install.servers import new_secret, prepare_rotation
+
+    new, digest = new_secret()
+    line = f'secret_sha256 = "{digest}"'
+    advice = f"set {line} in [server.{name}], then `equipoise reload`; the new secret is {new}"
+    with daemon.alone():
+        _own_file(daemon.config, name, advice)
+        prepared, lines = prepare_rotation(daemon.config, name, tf, ns2_config, new, digest)
+        with prepared.applied():
+            answer = daemon.reread()
+    _show_change(
+        answer | {"ok": True, "server": name, "secret": None if tf or ns2_config else new, "lines": lines}, as_json
+    )
+
+
+def _own_file(config: Path, name: str, advice: str) -> None:
+    """Stop unless the server stands in a file that commands write."""
+    from equipoise.config.sources import read_sources
+
+    files = read_sources(config).files
+    _check_there(name, files)
+    if files[name] == config:
+        stop(f"{name} stands in {config}, which no command changes: {advice}", FAILED)
+
+
+def _check_there(name: str, files: Mapping[str, Path]) -> None:
+    if name not in files:
+        close = [other for other in files if other.casefold() == name.casefold()]
+        stop(f"there is no server {name}; there is: {', '.join(close or files) or 'none'}")
+
+
+def _check_new(config: Path, name: str) -> dict[str, Any]:
+    """The tables of a configuration; ConfigError where it has a server of this name."""
+    from equipoise.config.sources import read_sources
+    from equipoise.install.servers import check_name
+
+    sources = read_sources(config)
+    check_name(name, sources.files)
+    return sources.tables
+
+
+def _game(config: Path, name: str) -> str:
+    """The game of a server that is there, as its file says."""
+    from equipoise.config.sources import read_sources
+
+    return str(read_sources(config).tables["server"][name].get("game", "tf2"))
+
+
+def _pool_for(game: str, tables: dict[str, Any]) -> str:
+    """The pool that a server of a game feeds where no option says it; ConfigError where none fits.
+
+    One account's skill in two games is no one number: a pool that another game's servers feed is left out.
+    """
+    fed = {keys.get("pool") for keys in tables.get("server", {}).values() if keys.get("game", "tf2") != game}
+    pools = {name: keys for name, keys in tables.get("pool", {}).items() if name not in fed}
+    if game == "ns2":
+        pools = {name: keys for name, keys in pools.items() if keys.get("system") == "ns2"}
+        if not pools:
+            raise ConfigError(
+                'no pool rates by ns2: add [pool.ns2] with system = "ns2" to config.toml and restart the daemon, or '
+                "name a pool by --pool"
+            )
+    if not pools and tables.get("pool"):
+        raise ConfigError("servers of another game feed every pool: add a pool to config.toml, or name one by --pool")
+    return next(iter(pools)) if len(pools) == 1 else "main"
+
+
+def _lost(server: NewServer, tables: dict[str, Any]) -> list[str]:
+    """What an operator reads who lets an NS2 server feed a pool of another system; nothing elsewhere."""
+    system = tables.get("pool", {}).get(server.pool, {}).get("system", "synelo")
+    if server.game != "ns2" or system == "ns2":
+        return []
+    return [
+        f"{server.pool} rates by {system}, without sides and commanders. For both add [pool.NAME] with "
+        f'system = "ns2" to config.toml, set pool in servers.d/{server.name}.toml, and restart the daemon.'
+    ]
+
+
+def _show_change(answer: dict[str, Any], as_json: bool) -> None:
+    if print_json(answer, as_json):
+        return
+    for line in (*answer["changes"], *answer["lines"]):
+        click.echo(line)
+    for line in answer["restart"]:
+        click.echo(f"needs a restart: {line}")
+    if not answer["running"]:
+        click.echo("No daemon is running: it reads this at its next start.")
+
+
+EPILOG = examples(
+    "equipoise rcon arena-1 status",
+    "equipoise rcon arena-1 sm_kick '#12'",
+    "equipoise rcon --json arena-1 sm plugins list",
+)
+
+
+@click.command(context_settings={"ignore_unknown_options": True}, epilog=EPILOG)
+@remote
+@json_option
+@click.argument("name", metavar="SERVER")
+@click.argument("words", metavar="COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
+def rcon(client: Client, name: str, words: tuple[str, ...], as_json: bool) -> None:
+    """Send one COMMAND to the console of SERVER, and print its output.
+
+    The daemon sends it by the RCON of its configuration, and writes it into the audit. Refused are `;`, quotes, control
+    characters, and the name of a player where a command takes a player: name players by #userid or SteamID.
+    """
+    answer = client.send("POST", "servers", name, "rcon", body={"command": " ".join(words)})
+    if not print_json(answer, as_json):
+        click.echo(answer["output"], nl=not answer["output"].endswith("\n"))

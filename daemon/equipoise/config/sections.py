@@ -1,0 +1,240 @@
+"""The tables of the file except the rules, as strict structs; msgspec's refusals as operators read them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from functools import cache
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+
+import msgspec
+from msgspec import Meta
+
+from equipoise import ratings
+from equipoise.core.rules import Rules, Triggers
+from equipoise.errors import ConfigError
+
+Raw = dict[str, Any]
+Role = Literal["viewer", "admin"]
+
+
+class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A table of the file; unknown keys are refused."""
+
+
+class Web(Section, frozen=True):
+    """The `[web]` table: the address that the daemon listens on, and the names it is called by."""
+
+    host: str = "127.0.0.1"
+    port: Annotated[int, Meta(ge=0, le=65535)] = 27500
+    """0: any free port; the log names it."""
+    allow_remote: bool = False
+    """Listen on an address that is not a loopback address."""
+    hosts: tuple[str, ...] = ()
+    """Host names that requests may use besides the daemon's own addresses."""
+    max_connections: Annotated[int, Meta(ge=16, le=65536)] = 256
+
+
+class Store(Section, frozen=True):
+    """The `[store]` table: the directory of the database and of the rings' files."""
+
+    directory: str = ""
+    """Empty: `$STATE_DIRECTORY`, else the unit's or the user's: see `state_directory`."""
+
+
+Days = Annotated[float, Meta(ge=0, le=36500)]
+"""How long something is kept; 0: for ever."""
+
+
+class Retention(Section, frozen=True):
+    """The `[retention]` table: how long the store keeps what nobody needs any more."""
+
+    decisions_days: Days = 90.0
+    audit_days: Days = 0.0
+    rounds_days: Days = 0.0
+    """The rounds in players' windows stay."""
+
+
+class Backup(Section, frozen=True):
+    """The `[backup]` table: the copy of the store that the daemon makes every night."""
+
+    keep: Annotated[int, Meta(ge=0, le=1000)] = 14
+    """0: none is made."""
+    at: str = "04:30"
+    """Time of day by the machine's clock and time zone."""
+
+
+class Splits(Section, frozen=True):
+    """Splits that other programs ask for."""
+
+    seconds: Annotated[float, Meta(ge=0.1, le=60.0)] = 1.0
+    """How long one question may take."""
+
+
+class Log(Section, frozen=True):
+    """The log, which goes to standard error."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+
+
+class SecretKeys(Section, frozen=True, kw_only=True):
+    """How a caller's secret is given: one of the two, the other one empty."""
+
+    secret_sha256: str = ""
+    """The SHA-256 of the secret in hexadecimal."""
+    secret_file: str = ""
+    """A file that holds it."""
+
+
+class ServerKeys(SecretKeys, frozen=True, kw_only=True):
+    """A game server; keys that override rules stand in the same table."""
+
+    pool: str = "main"
+    game: Literal["tf2", "ns2", "other"] = "tf2"
+    rcon: str = ""
+    """The address of its RCON; empty: there is none."""
+    rcon_password_file: str = ""
+    query: str | None = None
+    """The address for A2S queries; None: that of its RCON, empty: it is not asked."""
+
+
+class TokenKeys(SecretKeys, frozen=True, kw_only=True):
+    """A token of the admin interface."""
+
+    role: Role
+
+
+class File(Section, frozen=True):
+    """The tables of the file except the rules."""
+
+    web: Web = Web()
+    store: Store = Store()
+    retention: Retention = Retention()
+    backup: Backup = Backup()
+    splits: Splits = Splits()
+    log: Log = Log()
+    pool: dict[str, Raw] = {}
+    server: dict[str, Raw] = {}
+    token: dict[str, Raw] = {}
+
+
+def written(key: str) -> str:
+    """A key as TOML writes it: in quotes if they are needed, and always in one line.
+
+    >>> written("arena-1"), written("cp_a.v2")
+    ('arena-1', '"cp_a.v2"')
+    """
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else json.dumps(key, ensure_ascii=False)
+
+
+@cache
+def places() -> dict[str, list[str]]:
+    """Return the tables that have a key, by key.
+
+    >>> places()["tolerance"], places()["streak"]
+    (['[scramble]'], ['a line of [triggers]'])
+    """
+    tables: dict[str, list[str]] = {}
+    for key, place in _places():
+        tables.setdefault(key, []).append(place)
+    return tables
+
+
+def _places() -> Iterator[tuple[str, str]]:
+    for name, table in msgspec.structs.asdict(File()).items():
+        if isinstance(table, msgspec.Struct):
+            yield from ((key, f"[{name}]") for key in table.__struct_fields__)
+    for name, value in vars_of(Rules()):
+        if dataclasses.is_dataclass(value):
+            yield from ((key, f"[{name}]") for key, _ in vars_of(value))
+        elif isinstance(value, dict):
+            yield from ((key, f"a line of [{name}]") for key, _ in vars_of(Triggers()) if name == "triggers")
+        else:
+            yield name, "the top of the file, above the first table"
+    yield from (
+        (key, "[pool.NAME]") for key in ("system", *(key for key, _ in vars_of(ratings.create("synelo").params)))
+    )
+    yield from ((key, "[server.NAME]") for key in ServerKeys.__struct_fields__)
+    yield from ((key, "[token.NAME]") for key in TokenKeys.__struct_fields__)
+
+
+def vars_of(values: object) -> list[tuple[str, object]]:
+    """The fields of a dataclass with their values."""
+    return [(field.name, getattr(values, field.name)) for field in dataclasses.fields(values)]  # type: ignore[arg-type]
+
+
+T = TypeVar("T")
+
+
+def convert(raw: object, kind: type[T], path: str, siblings: Iterable[str] = ()) -> T:
+    """A table of the file as a value of its type; ConfigError names the key below `path`.
+
+    `siblings`: keys that the table may have besides those of the type, for who misspells one of them.
+    """
+    try:
+        return msgspec.convert(raw, kind)
+    except msgspec.ValidationError as error:
+        raise _refusal(str(error), path, kind, siblings) from None
+
+
+_PLAIN = {
+    "`object`": "a table",
+    "`array`": "an array",
+    "`str`": "a string",
+    "`int`": "a whole number",
+    "`int | null`": "a whole number",
+    "`float`": "a number",
+    "`bool`": "true or false",
+}
+"""msgspec's names of types, as operators know them."""
+
+
+def _refusal(text: str, path: str, kind: type, siblings: Iterable[str]) -> ConfigError:
+    """msgspec's text as a `ConfigError`, with its path below that of the table that was read."""
+    below = ""
+    if found := re.fullmatch(r"(.*) - at `\$(.*)`", text, re.DOTALL):
+        text, below = found[1], found[2]
+    path += below
+    if unknown := re.fullmatch(r"Object contains unknown field `(.*)`", text, re.DOTALL):
+        known = _keys(kind, below)
+        advice = _advice(unknown[1], known if below else {*known, *siblings})
+        return ConfigError(f"no such key{advice}", path=f"{path}.{written(unknown[1])}")
+    if missing := re.fullmatch(r"Object missing required field `(.*)`", text):
+        words = _words(_type_at(kind, f"{below}.{missing[1]}"))
+        return ConfigError(f"this key is required{words and f': {words}'}", path=f"{path}.{missing[1]}")
+    if wrong := re.fullmatch(r"Invalid enum value (.*)", text, re.DOTALL):
+        return ConfigError(f"there is {_words(_type_at(kind, below))}, not {wrong[1]}", path=path)
+    for name, plain in _PLAIN.items():
+        text = text.replace(name, plain)
+    return ConfigError(text.replace("Expected", "expected", 1), path=path)
+
+
+def _advice(key: str, known: set[str]) -> str:
+    """Return the key that may be meant by an unknown one, or the table that it belongs to."""
+    if found := places().get(key):
+        return f"; `{key}` belongs to {' or '.join(found)}"
+    close = get_close_matches(key, sorted(known), n=1)
+    return f"; is it {close[0]}?" if close else ""
+
+
+def _words(kind: Any) -> str:
+    """The words that a key may have; empty for any other type.
+
+    >>> _words(Literal["tf2", "ns2"])
+    'tf2, ns2'
+    """
+    return ", ".join(get_args(kind)) if get_origin(kind) is Literal else ""
+
+
+def _keys(kind: type, below: str) -> set[str]:
+    return {field.name for field in msgspec.structs.fields(_type_at(kind, below))}
+
+
+def _type_at(kind: type, below: str) -> Any:
+    """The type of a key, by the type of the table that was read and the path below it: "" or ".vote"."""
+    for name in filter(None, below.split(".")):
+        kind = next(field.type for field in msgspec.structs.fields(kind) if field.name == name)
+    return kind

@@ -1,1 +1,0 @@
-"""An evening on a simulated NS2 server."""
