@@ -1,13 +1,20 @@
-"""`joint` 12v12 among 500 active: replay, a live round, and what a split and a daemon's start ask of it."""
+"""`joint` 12v12 among 500 active: replay, a live round, and what a split and a daemon's start ask of it.
+
+Then what a live round costs with what each did, and how much memory is held, with more dense: all of 512, 1,000, 2,400.
+"""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 
 import numpy as np
 
-from bench.measuring import timed
-from equipoise.core.model import PlayerId
+from bench.balance import scored
+from bench.measuring import status_of, timed
+from bench.store import a_round
+from equipoise.balancing import match_of
+from equipoise.core.model import STEAM_ID_BASE, PlayerId
 from equipoise.ratings import replay
 from equipoise.ratings.history import History
 from equipoise.ratings.joint.system import Joint
@@ -35,6 +42,23 @@ def main() -> None:
     print(f"  covariance() of {2 * SIZE}                {each(lambda: system.covariance(people)):8.2f} ms")
     print(f"  snapshot(), {len(data) / 1e6:.2f} MB             {each(system.snapshot):8.2f} ms")
     print(f"  restore_snapshot()                {each(lambda: system.restore_snapshot(data)):8.2f} ms")
+    for active in (512, 1_000, 2_400):
+        dense(active)
+
+
+def dense(active: int) -> None:
+    """Rounds with what each did, of so many players, all of them dense."""
+    before, luck = status_of("self", "VmRSS"), random.Random(24)
+    people = [PlayerId(str(STEAM_ID_BASE + number)) for number in range(1, active + 1)]
+    crowds = [people[first : first + 2 * SIZE] for first in range(0, active, 2 * SIZE) if active - first >= 2 * SIZE]
+    system = Joint.create(active=active)
+    rounds = [match_of(scored(a_round(n, luck, crowd), luck)) for n, crowd in enumerate([*crowds, *[people] * 100])]
+    matches = [match for match in rounds if match is not None]
+    for match in matches[:-50]:
+        system.rate(match)
+    took = 1000.0 * timed(lambda: [system.rate(match) for match in matches[-50:]], 1) / 50
+    held, size = status_of("self", "VmRSS") - before, len(system.snapshot()) / 1e6
+    print(f"  {active:5,} dense, with own scores: {took:5.2f} ms a round, {held:.0f} MB, a snapshot of {size:.1f} MB")
 
 
 def each(work: Callable[[], object]) -> float:

@@ -83,7 +83,7 @@ def play(seed: int, row: Row, streak: int) -> tuple[Floats, float]:
         if number % 2 == 0:
             _change_one(here, sides, people, rng)
         if number == 0 or not streak or won_in_a_row >= streak:
-            before, sides = sides, _split(row, system, sides)
+            before, sides = sides, split_anew(row, system, sides)
             moved += sum(before[each] not in (None, sides[each]) for each in here)
             won_in_a_row = 0
         a, b = ([each for each in here if sides[each] is side] for side in Side)
@@ -108,7 +108,7 @@ def _change_one(
     here[place] = comes
 
 
-def _split(row: Row, system: System[Any], sides: dict[PlayerId, Side | None]) -> dict[PlayerId, Side | None]:
+def split_anew(row: Row, system: System[Any], sides: dict[PlayerId, Side | None]) -> dict[PlayerId, Side | None]:
     entries = tuple(Entry(each, side, waiting=side is None) for each, side in sides.items())
     sizes = (PLACES // 2, PLACES // 2)
     asked = AskSplit(Purpose.SCRAMBLE, 0, Text(Phrase.REASON_ROUND_TWO), ARENA, entries, sizes, {}, 0.0)

@@ -56,7 +56,7 @@ def random_rounds(skills: Floats, rounds: int, size: int, rng: np.random.Generat
     """Random people in random teams, without draws."""
     seats = np.argsort(rng.random((rounds, len(skills))), axis=1)[:, : 2 * size].astype(np.int32)
     lost = (rng.random(rounds) >= chances(skills, seats)).astype(np.int32)
-    return _history(len(skills), seats, lost)
+    return history_of(len(skills), seats, lost)
 
 
 def chances(skills: Floats, seats: Numbers) -> Floats:
@@ -70,7 +70,7 @@ def miss(predicted: Floats, true: Floats) -> float:
     return float(np.mean((predicted - true) ** 2))
 
 
-def _history(people: int, seats: Numbers, lost: Numbers) -> History:
+def history_of(people: int, seats: Numbers, lost: Numbers) -> History:
     rounds, both = seats.shape
     return History(
         players=tuple(player(number) for number in range(people)),

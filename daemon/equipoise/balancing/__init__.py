@@ -152,7 +152,10 @@ def summaries_on(
     if system.correlated:
         # With it known, the session asks which side of a joiner becomes more even.
         asked = SkillContext(context.mode.value, context.map)
-        deviations = [system.deviation(player, asked) for player in players]
+        deviations = [
+            system.deviation(player, asked) if known is None else known
+            for player, known in zip(players, deviations, strict=True)
+        ]
     return tuple(
         replace(each, side_skills=on, deviation=deviation, rated_skills=by_shown)
         for each, on, deviation, by_shown in zip(summaries, skills, deviations, rated, strict=True)
@@ -192,7 +195,7 @@ def _cache(ask: CacheSplits, system: System[Any]) -> SplitsCached:
     if system.correlated:
         from equipoise.balancing.correlated import every_size
 
-        return SplitsCached(ask, every_size(ask, every, system))
+        return SplitsCached(ask, every_size(ask, every, (on_a, on_b), system))
     return SplitsCached(ask, tuple(_named(assignment, ask.entries) for assignment in every))
 
 

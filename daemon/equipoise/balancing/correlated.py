@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
 from typing import Any
 
-from equipoise.balancing.chances import MEAN_WEIGHT, NO_PLAYERS, Values, match_to_even, on_both_sides, on_field
+from equipoise.balancing.chances import MEAN_WEIGHT, NO_PLAYERS, Values, match_to_even, on_field
 from equipoise.balancing.expected import Problem, Search, Sides, Toll, all_evened, limit_of
 from equipoise.balancing.means import EQUAL, can_leave, even_difference, leave, renewed, unevenness
 from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, Purpose, ShuffleTerms
@@ -154,13 +154,13 @@ def crossing(ask: AskMoves, moved: Sequence[int], system: System[Any]) -> tuple[
     return tuple(player for player, side in zip(ask.larger, sides, strict=False) if side != here)
 
 
-def every_size(ask: CacheSplits, found: Sequence[Assignment], system: System[Any]) -> tuple[Split, ...]:
+def every_size(ask: CacheSplits, found: Sequence[Assignment], values: Values, system: System[Any]) -> tuple[Split, ...]:
     """For every assignment the best sides of those who play in it; in haste, as there are many and few are ever used.
 
     Equally large sides whose players are worth the same on both are improved all at once.
     """
     players, known = [entry.id for entry in ask.entries], Known(system, ask.context)
-    values, covariance = on_both_sides(system, ask.context, players), known.covariance(players)
+    covariance = known.covariance(players)
     equal = [each for each in found if len(each.a) == len(each.b)]
     if ask.context.mode is Mode.NS2 or values[0] != values[1]:
         equal = []

@@ -14,13 +14,12 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import NormalDist
-from zlib import crc32
 
 import numpy as np
 
 from equipoise.balancing.chances import MEAN_WEIGHT
 from equipoise.balancing.descent import Descent, Form, Leaving, Numbers, Rows
-from equipoise.balancing.starts import Placing, distinct
+from equipoise.balancing.starts import Draw, Placing, distinct
 from equipoise.ratings.system import Covariance
 from equipoise.solver import Budget, Pin
 
@@ -277,12 +276,13 @@ def all_evened(
         return []
     worth, known = np.array(values, dtype=float) - np.mean(values), np.array(covariance, dtype=float)
     cost = Form(known + MEAN_WEIGHT * np.outer(worth, worth), np.zeros_like(worth), 0.0)
-    draw = np.random.default_rng(crc32(cost.matrix.tobytes()))
+    draw = Draw(cost.matrix.tobytes())
     more = max(1, min(HASTY, WORK // len(worth) ** 2 // len(given)) - 1)
     starts = np.repeat(np.array(given, dtype=float)[:, None], 1 + more, axis=1)
     for sides in starts:
         playing = np.flatnonzero(sides[0])
-        sides[1:, playing] = draw.permuted(sides[1:, playing], axis=1)
+        order = draw.random((more, len(playing))).argsort(1)
+        sides[1:, playing] = np.take_along_axis(sides[1:, playing], order, 1)
     rows = starts.reshape(-1, len(worth))
     found = Descent(cost, np.zeros_like(known), np.zeros_like(worth), Budget()).run(rows)
     best = cost.of(found).reshape(len(given), -1).argmin(1)

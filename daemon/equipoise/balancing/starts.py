@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
-from zlib import crc32
+from hashlib import shake_128
 
 import numpy as np
 
 from equipoise.balancing.descent import Numbers, Rows
+
+
+class Draw:
+    """Random numbers that are a function of a question. numpy's own would take 2 MB of the daemon's memory."""
+
+    def __init__(self, question: bytes) -> None:
+        self._question = shake_128(question)
+
+    def random(self, shape: tuple[int, ...]) -> Numbers:
+        """Uniform numbers from 0 to 1, others each time."""
+        self._question.update(b"next")
+        drawn = np.frombuffer(self._question.digest(8 * math.prod(shape)), np.uint64) >> np.uint64(11)
+        return np.asarray(drawn.reshape(shape) * 2.0**-53)
 
 
 def distinct(rows: Rows) -> Rows:
@@ -32,9 +46,9 @@ class Placing:
     question: bytes
 
     @cached_property
-    def draw(self) -> np.random.Generator:
+    def draw(self) -> Draw:
         """The source of the random numbers."""
-        return np.random.default_rng(crc32(self.question))
+        return Draw(self.question)
 
     @property
     def mirrors(self) -> bool:

@@ -78,12 +78,9 @@ class Place:
                 self.replayed.edit(event)
             else:
                 try:
-                    rated = self.replayed.rate(event.record)
+                    predictions[event.number] = self.replayed.follow(event.record)
                 except RatingError as error:  # by every replay: the system has not learnt from it
                     log.info("%s cannot rate it: %s", self.replayed.system.name, error, extra={"pool": self._pool})
-                else:
-                    assert rated.prediction is not None
-                    predictions[event.number] = BalancePrediction(rated.prediction, rated.said, rated.unevenness)
             self.number, self.based = event.number, False
             self.since += 1
         return predictions

@@ -155,8 +155,8 @@ class Pool:
 
     def summary(self, player: PlayerId) -> PlayerSummary:
         """A player's summary from memory; an unknown player's is a newcomer's."""
-        skill, deviation = self.balancing.skill(player), self.balancing.deviation(player)
-        shown = self.system.summary(player)
+        balancing, shown = self.balancing, self.system.summary(player)
+        skill, deviation = balancing.skill(player), balancing.deviation(player)
         return replace(shown, skill=skill, deviation=deviation, skills=self.system.skills(player))
 
     def hold(self, present: Callable[[], Iterable[PlayerId]]) -> Callable[[], None]:

@@ -12,9 +12,10 @@ from equipoise.core.effects import RecordRound
 from equipoise.core.model import Side
 from equipoise.errors import RatingError
 from equipoise.ratings.calibration import NONE, Calibration, calibrated
-from equipoise.ratings.system import Match, System
+from equipoise.ratings.system import Match, Rated, System
 from equipoise.service.held import Before, Held
 from equipoise.service.ring import UnstoredRound
+from equipoise.store.notes import BalancePrediction
 from equipoise.store.rated import Change, HeldVersions, PlayerRow, RatedRound, SharedParts
 
 
@@ -72,10 +73,7 @@ def rated_round(
     """Have a system learn from a round, and what is stored of it; the calibration is of what was said before it."""
     if match is None:
         return RatedRound(record.round.id, None, ())
-    deviation = deviation_of(calibrated(system, calibration), match)
-    rated = system.rate(match)
-    predicted = rated.prediction.expected(0)
-    said = calibration.said(predicted, match.sides, match.map)
+    rated, predicted = learn(system, match, calibration)
     changes = tuple(
         Change(
             id=change.player,
@@ -90,7 +88,14 @@ def rated_round(
         )
         for change in rated.changes
     )
+    return RatedRound(record.round.id, predicted.chance, changes, said=predicted.said, unevenness=predicted.unevenness)
+
+
+def learn(system: System[Any], match: Match, calibration: Calibration = NONE) -> tuple[Rated, BalancePrediction]:
+    """Have a system learn from a match, and what was said before it."""
+    deviation = deviation_of(calibrated(system, calibration), match)
+    rated = system.rate(match)
+    predicted = rated.prediction.expected(0)
+    said = calibration.said(predicted, match.sides, match.map)
     unevenness = None if deviation is None else uncertain(said, deviation).unevenness
-    return RatedRound(
-        record.round.id, predicted, changes, said=None if calibration == NONE else said, unevenness=unevenness
-    )
+    return rated, BalancePrediction(predicted, None if calibration == NONE else said, unevenness)

@@ -8,7 +8,8 @@ from a newcomer's as shifts the win probability of an even round by as much as i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, TypeGuard
 
@@ -21,7 +22,8 @@ from equipoise.ratings.calibration import NONE
 from equipoise.ratings.system import System
 from equipoise.service.calibration import calibration_at, calibration_of
 from equipoise.service.fingerprint import FREE, fingerprint_of, made_by
-from equipoise.service.rating import rated_round
+from equipoise.service.rating import learn, rated_round
+from equipoise.store.notes import BalancePrediction
 from equipoise.store.rated import Fingerprint, PlayerRow, Purpose, RatedRound, Snapshot
 from equipoise.store.sequence import Edit, LearntSpread, Touched
 
@@ -65,19 +67,38 @@ class Replayed:
 
         RatingError, which names the round, when the system refuses it.
         """
-        if not self.same:
-            record = replace(record, skill_at_start=None)
+        with self._named(record):
+            rated = rated_round(self.system, record, match_of(self._read(record)), self.calibration)
+        self._count(record, [change.id for change in rated.changes])
+        return rated
+
+    def follow(self, record: RecordRound) -> BalancePrediction:
+        """As `rate`, but only what was said before the round."""
+        with self._named(record):
+            match = match_of(self._read(record))
+            assert match is not None, "rounds that are not rated are in no sequence"
+            rated, predicted = learn(self.system, match, self.calibration)
+        self._count(record, [change.player for change in rated.changes])
+        return predicted
+
+    def _read(self, record: RecordRound) -> RecordRound:
+        return record if self.same else replace(record, skill_at_start=None)
+
+    @contextmanager
+    def _named(self, record: RecordRound) -> Iterator[None]:
+        """An error names the round."""
         try:
-            rated = rated_round(self.system, record, match_of(record), self.calibration)
+            yield
         except RatingError as error:
             raise RatingError(f"round {record.round.id} of {record.round.server}: {error}") from None
+
+    def _count(self, record: RecordRound, players: Sequence[PlayerId]) -> None:
         started_at = record.round.started_at
-        for change in rated.changes:
-            self._last_played[change.id] = max(self._last_played.get(change.id) or started_at, started_at)
+        for player in players:
+            self._last_played[player] = max(self._last_played.get(player) or started_at, started_at)
         self._rounds += 1
-        self._players += len(rated.changes)
+        self._players += len(players)
         self._advance()
-        return rated
 
     def edit(self, edit: Edit) -> Edit:
         """Change ratings as the next edit did; players whom it cannot change are left out."""

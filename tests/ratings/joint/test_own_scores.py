@@ -11,6 +11,7 @@ from numpy.random import Generator
 from equipoise.core.model import Counts, PlayerId
 from equipoise.ratings import create
 from equipoise.ratings.history import History
+from equipoise.ratings.joint import own
 from equipoise.ratings.joint.formulas import FREE
 from equipoise.ratings.joint.gaussian import absorb, new_dense
 from equipoise.ratings.joint.replay import replay
@@ -136,12 +137,12 @@ def test_a_restored_snapshot_goes_on_to_the_same_bytes() -> None:
     played, _ = matches(150, told=0.7)
     through = rated(played)
     assert map_of(through).used
-    first = rated(played[:70])
-    again = create("joint", spread=SPREAD)
-    again.restore_snapshot(first.snapshot())
-    for match in played[70:]:
-        again.rate(match)
-    assert again.snapshot() == through.snapshot()
+    for place in (69, 70, 71):  # classes and players are parted anew after one of them
+        again = create("joint", spread=SPREAD)
+        again.restore_snapshot(rated(played[:place]).snapshot())
+        for match in played[place:]:
+            again.rate(match)
+        assert again.snapshot() == through.snapshot()
 
 
 def test_a_forgotten_player_takes_their_scores_along() -> None:
@@ -149,9 +150,21 @@ def test_a_forgotten_player_takes_their_scores_along() -> None:
     system = rated(played)
     number = system.active.number(PEOPLE[3])
     system.forget(PEOPLE[3])
+    mode = system.active.own.modes["arena"]
     assert system.active.own.precision[number] == 0
-    assert not system.active.own.modes["arena"].weight[number].any()
+    assert not mode.weight[number].any()
+    np.testing.assert_allclose(mode.class_total.sum(0), mode.total.sum(0), atol=1e-9)
     system.rate(played[0])
+
+
+def test_what_fades_of_players_fades_of_their_classes_and_moves_neither(monkeypatch: pytest.MonkeyPatch) -> None:
+    played, _ = matches(400, told=0.5)
+    whole = rated(played).active.own.modes["arena"]
+    monkeypatch.setattr(own, "LONGEST", 60.0)
+    faded = rated(played).active.own.modes["arena"]
+    assert faded.weight.sum(1).max() < 61 < whole.weight.sum(1).min(where=whole.weight.any(1), initial=100)
+    np.testing.assert_allclose(faded.class_total.sum(0), faded.total.sum(0), atol=1e-9)
+    np.testing.assert_allclose(faded.class_rates, whole.class_rates, atol=0.1)
 
 
 def test_what_is_absorbed_in_one_block_is_what_is_absorbed_one_by_one() -> None:

@@ -255,20 +255,18 @@ def park(number: int, roll: Roll, dense: Dense) -> None:
 
 def longest_unused(kind: int, roll: Roll, dense: Dense, now: int) -> int:
     """The number of the coordinate of a kind that was used longest ago, before this match; `NOWHERE` without one."""
-    found, least = NOWHERE, now
-    for row in range(dense.counts[FREE]):
-        if dense.kind[row] == kind and roll.stamp[dense.owner[row]] < least:
-            found, least = dense.owner[row], roll.stamp[dense.owner[row]]
-    return found
+    owners = dense.owner[dense.kind == kind]
+    if not len(owners):
+        return NOWHERE
+    least = np.argmin(roll.stamp[owners])
+    return int(owners[least]) if roll.stamp[owners[least]] < now else NOWHERE
 
 
 def enter(number: int, kind: int, roll: Roll, dense: Dense) -> int:
     """Make a coordinate dense, if it is not, in the first free row; returns its row."""
     if roll.row[number] != NOWHERE:
         return int(roll.row[number])
-    row = 0
-    while dense.kind[row] != FREE:
-        row += 1
+    row = int(np.argmin(dense.kind))  # FREE is the least
     dense.counts[FREE] = max(dense.counts[FREE], row + 1)
     dense.counts[kind] += 1
     dense.kind[row], dense.owner[row] = kind, number

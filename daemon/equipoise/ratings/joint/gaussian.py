@@ -67,12 +67,12 @@ def absorb(dense: Dense, rows: Ints, precision: Floats, shift: Floats, *, correl
     moved = np.sqrt(np.abs(gains))[:, None] * (axes.T @ reach)
     signed = np.sign(gains)[:, None] * moved
     if correlated:
-        # What a product of matrices gives is symmetric but for the last bits, on some processors: one half is copied.
+        # What a product of matrices gives is symmetric but for the last bits, on some processors.
         for first in range(0, used, BLOCK):
             block, last = slice(first, first + BLOCK), first + BLOCK
             cov[block, :last] -= signed[:, block].T @ moved[:, :last]
-            corner = np.tril(cov[block, block])
-            cov[block, block] = corner + np.tril(corner, -1).T
+            corner = cov[block, block]
+            corner[...] = 0.5 * (corner + corner.T)
             cov[:first, block] = cov[block, :first].T
         left = np.diagonal(cov)
     else:

@@ -26,6 +26,8 @@ LONGEST = 500.0
 """Rounds of a player after which old ones fade: skills change."""
 MOST_ALIKE = 1e6
 """Noise of one round against lasting differences between players, at most."""
+ANEW = 32
+"""What belongs to classes, and what to players, is found again when a mode has a 32nd more rounds: at first in each."""
 MOST_ABSORBED = 0.95
 """Part of what is known of a skill that scores can be at most: where a variance was set by hand, it may seem more."""
 
@@ -38,15 +40,20 @@ class ModeScores:
     standards: Standards = field(default_factory=Standards)
     weight: Floats = field(default_factory=lambda: np.zeros((0, 1)))
     """By number of the player and by class: the weight of their observations."""
-    total: Floats = field(default_factory=lambda: np.zeros((0, 1, NUMBER)))
-    """The weighted sums of their standardised rates."""
+    total: Floats = field(default_factory=lambda: np.zeros((0, NUMBER)))
+    """By number: the weighted sum of their standardised rates."""
+    class_total: Floats = field(default_factory=lambda: np.zeros((1, NUMBER)))
+    """By class: the same sum of all players, as far as they were of the class."""
     class_rates: Floats = field(default_factory=lambda: np.zeros((1, NUMBER)))
     """By class: what its rates are beyond the standard when the players are taken for what they are."""
+    rounds: int = 0
+    parted: int = 0
+    """The round after which classes and players were parted last."""
 
     def observed(self, numbers: Ints | slice) -> tuple[Floats, Floats]:
         """The weight and sum of the observations of players, relative to their classes."""
         weight = self.weight[numbers]
-        return weight.sum(axis=1), self.total[numbers].sum(axis=1) - weight @ self.class_rates
+        return weight.sum(axis=1), self.total[numbers] - weight @ self.class_rates
 
     def lasting_rates(self, numbers: Ints) -> tuple[Floats, Floats]:
         """Estimates of the lasting rates of players, and their covariances."""
@@ -75,15 +82,37 @@ class ModeScores:
         met = old > 0
         away = (rates - shares @ self.class_rates)[met] - total[met] / old[met, None]
         self.learnt.add_residuals(away / np.sqrt(1 / weight[met] + 1 / old[met])[:, None])
-        kept = np.minimum(1.0, LONGEST / (old + weight))
         parts = weight[:, None] * shares
-        self.weight[numbers] = (self.weight[numbers] + parts) * kept[:, None]
-        self.total[numbers] = (self.total[numbers] + parts[:, :, None] * rates[:, None, :]) * kept[:, None, None]
+        self.weight[numbers] += parts
+        self.total[numbers] += weight[:, None] * rates
+        self.class_total += parts.T @ rates
+        faded = 1.0 - np.minimum(1.0, LONGEST / (old + weight))
+        if faded.any():
+            self._fade(numbers, faded)
+
+    def _fade(self, numbers: Ints, part: Floats) -> None:
+        """Take this part of players' observations away.
+
+        What each did in each class is not kept: it is taken to be what class and player together account for.
+        """
+        old, total = self.observed(numbers)
+        own = np.divide(total, old[:, None], out=np.zeros_like(total), where=old[:, None] > 0)
+        gone = part[:, None] * self.weight[numbers]
+        self.class_total -= gone.sum(axis=0)[:, None] * self.class_rates + gone.T @ own
+        self.weight[numbers] -= gone
+        self.total[numbers] *= (1.0 - part)[:, None]
 
     def refit(self) -> None:
-        """Find what belongs to the classes and what to the players, and the map, again."""
-        self._part_classes()
-        self.learnt.refit(*self.observed(slice(None)))
+        """Find the map again, and what belongs to the classes and what to the players.
+
+        The latter takes all players, and one round more of many hardly changes it.
+        """
+        self.rounds += 1
+        anew = (self.rounds - self.parted) * ANEW >= self.rounds
+        if anew:
+            self.parted = self.rounds
+            self._part_classes()
+        self.learnt.refit(self.observed(slice(None)) if anew else None)
 
     def _part_classes(self) -> None:
         """Rates of classes, with players' lasting rates as random effects (Henderson's mixed model equations, 1950).
@@ -96,50 +125,49 @@ class ModeScores:
             return
         within, between = np.trace(self.learnt.within), np.trace(self.learnt.between)
         shrunk = weight.T / (weight.sum(axis=1) + within / max(between, within / MOST_ALIKE))
-        by_class = total.sum(axis=0)
+        by_class = self.class_total
         left = np.diag(weight.sum(axis=0) + FEW) - shrunk @ weight
-        right = by_class - shrunk @ total.sum(axis=1) + FEW * by_class.sum(axis=0) / weight.sum()
+        right = by_class - shrunk @ total + FEW * by_class.sum(axis=0) / weight.sum()
         self.class_rates = np.linalg.solve(left, right)
 
     def _have_classes(self, classes: int) -> None:
         more = classes - self.weight.shape[1]
         if more:
             self.weight = np.pad(self.weight, ((0, 0), (0, more)))
-            self.total = np.pad(self.total, ((0, 0), (0, more), (0, 0)))
+            self.class_total = np.pad(self.class_total, ((0, more), (0, 0)))
             self.class_rates = np.pad(self.class_rates, ((0, more), (0, 0)))
 
     def pack(self) -> dict[str, object]:
-        """All of it, as values that JSON can hold."""
+        """All of it but the players' `arrays`, as values that JSON can hold."""
         return {
             "learnt": packed(self.learnt.sums()),
             "classes": list(self.standards.classes),
             "standards": packed(self.standards.sums),
             "played": [self.standards.played, self.standards.players],
-            "weight": packed(self.weight),
-            "total": packed(self.total),
+            "class_total": packed(self.class_total),
             "class_rates": packed(self.class_rates),
+            "rounds": [self.rounds, self.parted],
         }
 
     @classmethod
-    def unpack(cls, spread2: float, data: Mapping[str, Any]) -> ModeScores:
-        """The scores of a mode from what `pack` gave, with the map found again; `spread2` is the variance of skill."""
+    def unpack(cls, spread2: float, data: Mapping[str, Any], players: int) -> ModeScores:
+        """A mode from what `pack` gave, with room for so many players; `spread2` is the variance of skill."""
         classes = {name: place for place, name in enumerate(data["classes"])}
-        standards = Standards(classes, unpacked(data["standards"], len(classes), -1), *data["played"])
         class_rates = unpacked(data["class_rates"], -1, NUMBER)
-        mode = cls(
+        return cls(
             Learnt.of_sums(spread2, unpacked(data["learnt"], -1)),
-            standards,
-            unpacked(data["weight"], -1, len(class_rates)),
-            unpacked(data["total"], -1, len(class_rates), NUMBER),
+            Standards(classes, unpacked(data["standards"], len(classes), -1), *data["played"]),
+            np.zeros((players, len(class_rates))),
+            np.zeros((players, NUMBER)),
+            unpacked(data["class_total"], -1, NUMBER),
             class_rates,
+            *data["rounds"],
         )
-        mode.learnt.refit(*mode.observed(slice(None)))
-        return mode
 
     def forget(self, number: int) -> None:
         """Drop a player's rates."""
         if number < len(self.weight):
-            self.weight[number], self.total[number] = 0.0, 0.0
+            self._fade(np.array([number]), np.ones(1))
 
 
 @dataclass(slots=True)
@@ -208,15 +236,21 @@ class OwnScores:
             mode.forget(number)
 
     def pack(self) -> dict[str, object]:
-        """All of it, as values that JSON can hold."""
-        modes = {name: mode.pack() for name, mode in self.modes.items()}
-        return {"precision": packed(self.precision), "shift": packed(self.shift), "modes": modes}
+        """All of it but the players' `arrays`, as values that JSON can hold."""
+        return {name: mode.pack() for name, mode in self.modes.items()}
 
     @classmethod
-    def unpack(cls, spread: float, data: Mapping[str, Any]) -> OwnScores:
-        """The scores of all modes, and what was absorbed of them, from what `pack` gave."""
-        modes = {name: ModeScores.unpack(spread**2, each) for name, each in data["modes"].items()}
-        return cls(spread, unpacked(data["precision"], -1), unpacked(data["shift"], -1), modes)
+    def unpack(cls, spread: float, data: Mapping[str, Any], players: int) -> OwnScores:
+        """The scores of all modes from what `pack` gave, with room for so many players."""
+        modes = {name: ModeScores.unpack(spread**2, each, players) for name, each in data.items()}
+        return cls(spread, np.zeros(players), np.zeros(players), modes)
+
+    def arrays(self, players: int) -> list[Floats]:
+        """What is kept of each of so many players, by number: views, in a fixed order."""
+        self._have(players)
+        modes = self.modes.values()
+        whole = [self.precision, self.shift, *(each for mode in modes for each in (mode.weight, mode.total))]
+        return [each[:players] for each in whole]
 
     def maps(self) -> tuple[ScoreMap, ...]:
         """The maps of all modes, in the order of their names."""

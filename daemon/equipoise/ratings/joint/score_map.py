@@ -134,32 +134,29 @@ class Learnt:
     """Covariance of the weights."""
 
     def sums(self) -> Floats:
-        """All that it is a function of, beside the players' rates."""
+        """All that it is a function of."""
         scalars = np.array([self.residuals, self.sides, self.gain, self.rounds, self.used], np.float64)
-        matrices = (self.residual.ravel(), self.precision.ravel())
+        matrices = (self.residual.ravel(), self.precision.ravel(), self.between.ravel())
         return np.concatenate((scalars, *matrices, self.shared, self.shift))
 
     @classmethod
     def of_sums(cls, spread2: float, sums: Floats) -> Learnt:
-        """The map with these sums; `refit` follows."""
+        """The map with these sums."""
         residuals, sides, gain, rounds, used = sums[:5].tolist()
-        residual, precision = sums[5 : -2 * NUMBER].reshape(2, NUMBER, NUMBER).copy()
+        residual, precision, between = sums[5 : -2 * NUMBER].reshape(3, NUMBER, NUMBER).copy()
         shared, shift = sums[-2 * NUMBER :].reshape(2, NUMBER).copy()
         learnt = cls(spread2, residual=residual, residuals=residuals, shared=shared, sides=sides)
-        learnt.precision, learnt.shift, learnt.gain = precision, shift, gain
+        learnt.precision, learnt.between, learnt.shift, learnt.gain = precision, between, shift, gain
         learnt.rounds, learnt.used = int(rounds), bool(used)
+        learnt.refit()
         return learnt
 
-    def refit(self, weight: Floats, total: Floats) -> None:
-        """Find covariances and weights again, with the weight and sum of each player's observations."""
+    def refit(self, observed: tuple[Floats, Floats] | None = None) -> None:
+        """Find the weights again; with the weight and sum of each player's observations also `between`."""
         # Before anything is known, half a dozen rounds' worth of independent noise.
         self.within = (self.residual + 100.0 * np.eye(NUMBER)) / (self.residuals + 100.0)
-        seen = weight > 0
-        if seen.any():
-            roots = total[seen] / np.sqrt(weight[seen])[:, None]
-            excess = roots.T @ roots - np.count_nonzero(seen) * self.within
-            values, vectors = np.linalg.eigh(excess / weight.sum())
-            self.between = (vectors * np.maximum(values, 0.0)) @ vectors.T
+        if observed is not None:
+            self._fit_between(*observed)
         ridge = np.trace(self.between) / (EXPECTED * self.spread2)
         if ridge <= 0:
             self.weights, self.cov = np.zeros(NUMBER), np.zeros((NUMBER, NUMBER))
@@ -170,6 +167,14 @@ class Learnt:
         explained = float(self.weights @ self.between @ self.weights)
         if explained > MOST_EXPLAINED * self.spread2:
             self.weights = self.weights * sqrt(MOST_EXPLAINED * self.spread2 / explained)
+
+    def _fit_between(self, weight: Floats, total: Floats) -> None:
+        seen = weight > 0
+        if seen.any():
+            roots = total[seen] / np.sqrt(weight[seen])[:, None]
+            excess = roots.T @ roots - np.count_nonzero(seen) * self.within
+            values, vectors = np.linalg.eigh(excess / weight[seen].sum())
+            self.between = (vectors * np.maximum(values, 0.0)) @ vectors.T
 
     def lasting_rates(self, weight: Floats, total: Floats) -> tuple[Floats, Floats]:
         """b̂, shape (n, 4), and `explained`, shape (n, 4, 4), by the weight and sum of each player's observations."""

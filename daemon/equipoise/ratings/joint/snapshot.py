@@ -18,9 +18,10 @@ from equipoise.ratings.joint.own import OwnScores
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from equipoise.ratings.history import Floats
     from equipoise.ratings.joint.params import JointParams
 
-MAGIC = b"EQJOINT1"
+MAGIC = b"EQJOINT2"
 CHECKSUM = 16
 """Bytes."""
 
@@ -39,15 +40,22 @@ def write(active: Active, digest: str) -> bytes:
         "own": active.own.pack(),
     }
     text = json.dumps(header, separators=(",", ":")).encode()
-    triangle = dense.cov[np.tril_indices(rows)]
-    parts = [array.tobytes() for array in (*_arrays(active, players), triangle)]
-    body = b"".join((MAGIC, len(text).to_bytes(8, "little"), text, *parts))
-    return body + blake2b(body, digest_size=CHECKSUM).digest()
+    parts: list[Any] = [
+        MAGIC,
+        len(text).to_bytes(8, "little"),
+        text,
+        *_arrays(active, players),
+        *_triangle(dense.cov[:rows]),
+    ]
+    checksum = blake2b(digest_size=CHECKSUM)
+    for part in parts:
+        checksum.update(part)
+    return b"".join((*parts, checksum.digest()))
 
 
 def read(data: bytes, params: JointParams) -> Active:
     """The state of a snapshot; raises `RatingError` for damage, other parameters, or what another version wrote."""
-    body = data[:-CHECKSUM]
+    body = memoryview(data)[:-CHECKSUM]
     if not data.startswith(MAGIC) or blake2b(body, digest_size=CHECKSUM).digest() != data[-CHECKSUM:]:
         raise RatingError("joint: the snapshot is damaged or no snapshot of this version")
     try:
@@ -56,15 +64,15 @@ def read(data: bytes, params: JointParams) -> Active:
         raise RatingError(f"joint: the snapshot has not what this version writes: {error!r}") from error
 
 
-def _read(body: bytes, params: JointParams) -> Active:
+def _read(body: memoryview, params: JointParams) -> Active:
     start = len(MAGIC) + 8
     end = start + int.from_bytes(body[len(MAGIC) : start], "little")
-    header: dict[str, Any] = json.loads(body[start:end])
+    header: dict[str, Any] = json.loads(bytes(body[start:end]))
     if header["parameters"] != params.digest():
         raise RatingError("joint: the snapshot was made with other parameters")
-    active = Active(replace(params, spread=float(header.get("spread", params.spread))))
+    active = Active(replace(params, spread=float(header["spread"])))
     _name(active, header)
-    active.own = OwnScores.unpack(active.params.spread, header["own"])
+    active.own = OwnScores.unpack(active.params.spread, header["own"], len(active.numbers) + len(active.free))
     return _filled(active, header["rows"], body[end:])
 
 
@@ -79,18 +87,24 @@ def _name(active: Active, header: dict[str, Any]) -> None:
         active.admit_place(Place((a, b), on_map))
 
 
-def _filled(active: Active, rows: int, body: bytes) -> Active:
+def _filled(active: Active, rows: int, body: memoryview) -> Active:
     active.make_room(rows)
     dense = active.state.dense
     dense.counts[FREE] = rows
     offset = 0
-    for array in _arrays(active, len(active.numbers) + len(active.free)):
-        array[...] = np.frombuffer(body, array.dtype, array.size, offset)
+    for array in (*_arrays(active, len(active.numbers) + len(active.free)), *_triangle(dense.cov[:rows])):
+        array[...] = np.frombuffer(body, array.dtype, array.size, offset).reshape(array.shape)
         offset += array.nbytes
-    below = np.tril_indices(rows)
-    dense.cov[below] = np.frombuffer(body, np.float64, -1, offset)
-    dense.cov[below[::-1]] = dense.cov[below]
+    if offset != len(body):
+        raise ValueError(f"{len(body)} bytes, not {offset}")
+    for row in range(rows):
+        dense.cov[:row, row] = dense.cov[row, :row]
     return active
+
+
+def _triangle(cov: Floats) -> list[Floats]:
+    """The rows of the lower triangle, with the diagonal: views."""
+    return [each[: row + 1] for row, each in enumerate(cov)]
 
 
 def _arrays(active: Active, players: int) -> list[NDArray[Any]]:
@@ -102,5 +116,6 @@ def _arrays(active: Active, players: int) -> list[NDArray[Any]]:
         *(array[:players] for array in state.players),
         *(array[:places] for array in state.places),
         *(array[:players] for array in state.people),
+        *active.own.arrays(players),
         *(state.time, state.events),
     ]
