@@ -151,10 +151,10 @@ def measure(made: Path, known: int) -> None:
     with ExitStack() as stack:
         measured = {}
         for name, (own, balance) in KINDS.items():
-            filled = made / name / "filled"
-            filled.mkdir(parents=True)
-            asyncio.run(fill(filled, own, balance, known))
-            one = measured[name] = Measured(made / name / "daemon", own, balance, filled)
+            (made / name / "filled").mkdir(parents=True)
+            asyncio.run(fill(made / name / "filled", own, balance, known))
+        for name, (own, balance) in KINDS.items():  # a daemon closes a connection that waits for long
+            one = measured[name] = Measured(made / name / "daemon", own, balance, made / name / "filled")
             stack.callback(one.daemon.kill)
             also = f", joint makes the teams after {one.balanced():.2f} s" if "joint" in name else ""
             print(f"{name:16} ready after {one.ready:.2f} s ({one.busy:.0f} ms of cpu){also}   target 1 s")
