@@ -18,7 +18,7 @@ from bench.findings.anew import PLACES, Row, split_anew
 from bench.findings.people import chances, crowd, history_of, player
 from bench.findings.pools import seed_range
 from bench.findings.table import against, estimate, show
-from equipoise.balancing.expected import unevenness
+from equipoise.balancing.mean_variance import unevenness
 from equipoise.core.model import Side
 from equipoise.ratings import replay
 from equipoise.ratings.history import Floats, Numbers

@@ -246,7 +246,7 @@ def test_a_bot_counts_as_a_player_of_known_skill() -> None:
     with_bot = system.outlook(Match(((ann, bob), (cid, bot))))
     alone = system.outlook(Match(((ann, bob), (cid,))))
     full = system.outlook(Match(((ann, bob), (cid, dan))))
-    one_newcomer_more = (0.5 * 0.25) ** 2
+    one_newcomer_more = (0.25 * 0.25) ** 2
     assert with_bot == pytest.approx((0.0, 3 * 0.25**2 + one_newcomer_more))
     assert alone == pytest.approx((5.0 * math.log(2), 3 * 0.25**2 + one_newcomer_more))
     assert full == pytest.approx((0.0, 4 * 0.25**2))

@@ -32,7 +32,7 @@ class JointParams(Params):
     """Standard deviation of what a side is worth against the other."""
     map_spread: float = ranged(0.3, 0.0, 20.0)
     """Standard deviation of what a side is worth on a map, beyond its worth on all maps."""
-    newcomers: float = ranged(0.5, 0.0, 10.0)
+    newcomers: float = ranged(0.25, 0.0, 10.0)
     """Standard deviation of what newcomers are worth beside all others, in units of `spread`; 0: nothing."""
     draw_weight: float = ranged(0.5, 0.0, 10.0)
     """w in a draw's likelihood (l·(1 - l))^w."""
