@@ -169,7 +169,7 @@ def test_who_played_each_other_evenly_is_known_to_be_even_however_uncertain_each
 
 def test_newcomers_who_lose_make_the_next_ones_weaker_until_they_are_known() -> None:
     """Two of six regulars meet two strangers, and always win; in between the regulars play each other evenly."""
-    system, players = joint(drift=0.0), people(200)
+    system, players = joint(drift=0.0, newcomers=0.5), people(200)
     regulars, strangers = players[:6], players[6:]
     for number in range(60):
         a, b = regulars[number % 6], regulars[(number + 1) % 6]
