@@ -123,7 +123,7 @@ def test_what_editors_and_packages_leave_beside_a_servers_file_is_not_read(tmp_p
     [
         ("dustbowl.toml", "", "the file is empty; is it being written?"),
         ("dustbowl.toml", "# soon", "there is no [server.dustbowl]; is the file being written?"),
-        ("dustbowl.toml", DUSTBOWL[:-5], "this is no TOML: "),
+        ("dustbowl.toml", DUSTBOWL[:-5], "not valid TOML: "),
         ("dustbowl.toml", DUSTBOWL + "[web]\nport = 1", "$.web: this file holds [server.dustbowl] and nothing else"),
         ("badlands.toml", DUSTBOWL, "$.server.dustbowl: a file of servers.d has its server's name: [server.badlands]"),
         ("dustbowl.toml", "server = 3", "$.server: expected a table"),

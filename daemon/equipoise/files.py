@@ -42,7 +42,7 @@ def read_small(path: Path, most: int = 1 << 20) -> bytes:
         before = os.fstat(file.fileno())
         if not stat.S_ISREG(before.st_mode):
             directory = stat.S_ISDIR(before.st_mode)
-            raise OSError(errno.EINVAL, os.strerror(errno.EISDIR) if directory else "it is no regular file")
+            raise OSError(errno.EINVAL, os.strerror(errno.EISDIR) if directory else "not a regular file")
         content = file.read(most + 1)
         after = os.fstat(file.fileno())
     if len(content) > most:

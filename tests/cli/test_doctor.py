@@ -53,7 +53,7 @@ def test_where_all_is_right_it_says_so_and_its_exit_code_is_0(house: House) -> N
         done = run("doctor", "--config", house.config)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"equipoise {equipoise.__version__}, python ")
-    assert done.stdout.endswith("\nnothing to mend\n")
+    assert done.stdout.endswith("\nall good\n")
 
 
 def test_a_script_of_another_author_has_its_own_versions(house: House) -> None:
@@ -74,7 +74,7 @@ def test_a_daemon_that_is_down_and_the_program_that_has_its_port(house: House) -
         wait_for(port)
         found = said(house)
         other.kill()
-    assert f"what answers at http://127.0.0.1:{port} is no daemon" in found
+    assert f"what answers at http://127.0.0.1:{port} is not a daemon" in found
     assert f"port {port} is taken by python" in found
     assert f"(pid {other.pid})" in found
 
@@ -87,7 +87,7 @@ def test_a_daemon_that_is_down_and_the_program_that_has_its_port(house: House) -
         (b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{}", "another program listens there"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", "another program listens there"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n\x1b\x9b", "no daemon answers"),
-        (b"HTTP/1.1 500 \x1b[2J\x9b\r\nContent-Length: 0\r\n\r\n", "is no daemon, or an older one (500)"),
+        (b"HTTP/1.1 500 \x1b[2J\x9b\r\nContent-Length: 0\r\n\r\n", "is not a daemon, or an older one (500)"),
     ],
     ids=["no HTTP", "nothing", "cut off", "other JSON", "no text", "a status with escapes"],
 )

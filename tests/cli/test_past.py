@@ -74,8 +74,8 @@ def test_rounds_are_listed_with_what_was_expected_and_who_won(house: House, even
 def test_a_round_is_shown_with_its_sides_names_and_ratings(house: House, evening: str) -> None:
     shown = ask(house, evening, "round", "show", "arena-1", "r-2").stdout.splitlines()
     assert shown[0] == "Round r-2 on arena-1: koth_nucleus (koth), pool main."
-    assert re.fullmatch(rf"Live at {TIME} for 1:35 min\. RED won\.", shown[1])
-    assert re.fullmatch(r"Expected: RED wins with 5\d %\.", shown[2])
+    assert re.fullmatch(rf"Started {TIME}, lasted 1:35\. RED won\.", shown[1])
+    assert re.fullmatch(r"Favourite: RED 5\d %\.", shown[2])
     assert cells(shown[4]) == ["SIDE", "PLAYER", "NAME", "MINUTES", "K/D/A", "LADDER POINTS"]
     assert [cells(line)[:5] for line in shown[5:]] == [
         [side, id, NAMES[id], "1:35", "7/4/2" if id == IDS[0] else "-"]

@@ -122,7 +122,7 @@ def test_reload_prints_each_change_and_ends_with_1_where_the_file_is_refused(hou
         house.config.write_text(house.config.read_text() + "\n[web")
         refused = run("reload", "--config", house.config)  # the address is found in what is left of the file
         assert refused.returncode == 1, refused.stderr
-        assert refused.stderr.startswith(f"equipoise: {house.config}: this is no TOML")
+        assert refused.stderr.startswith(f"equipoise: {house.config}: not valid TOML")
 
 
 def test_the_log_level_changes_at_once(house: House) -> None:

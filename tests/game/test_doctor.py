@@ -71,12 +71,12 @@ async def test_a_script_of_another_game_has_versions_and_a_console_of_its_own(tm
 async def test_a_server_that_stands_aside_or_is_switched_off_is_worth_knowing(tmp_path: Path) -> None:
     with daemon_beside(tmp_path, "") as daemon:
         await greet(daemon, inactive_reason="mvm")
-        assert (await said(daemon), await said(daemon, bad=False)) == ("", "it stands aside: mvm")
+        assert (await said(daemon), await said(daemon, bad=False)) == ("", "it is inactive: mvm")
         await asyncio.to_thread(daemon.post, batch(2, {**GREETING, "inactive_reason": "damaged"}, ROSTER))
         assert "a file of its mod is damaged" in await said(daemon)
         await asyncio.to_thread(daemon.post, batch(3, {**GREETING, "map": "vsh_dust", "session": "s-2"}))
         await call(daemon, "POST", "/v1/admin/servers/arena-1/off", {})
-        assert "on this map it stands aside: " in await said(daemon, bad=False)
+        assert "on this map it is inactive: " in await said(daemon, bad=False)
         assert "an admin switched it off" in await said(daemon, bad=False)
 
 

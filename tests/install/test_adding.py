@@ -184,7 +184,7 @@ def test_the_file_that_is_written_by_hand_is_never_changed(house: House) -> None
     house.config.write_text(house.config.read_text() + f'\n[server.own]\nsecret_sha256 = "{"ab" * 32}"\n')
     before = written(house)
     line = refused(run("server", "remove", "own", "--config", house.config), 1)
-    assert f"own stands in {house.config}" in line
+    assert f"own is set in {house.config}" in line
     assert "remove the table [server.own]" in line
     line = refused(run("server", "secret", "own", "--rotate", "--config", house.config), 1)
     assert re.search(r'set secret_sha256 = "[0-9a-f]{64}" in \[server\.own\].*; the new secret is [\w-]{43}$', line)
@@ -194,7 +194,7 @@ def test_the_file_that_is_written_by_hand_is_never_changed(house: House) -> None
 def test_a_port_that_is_chosen_at_each_start_is_no_address_for_a_plugin(house: House, tmp_path: Path) -> None:
     tf = game_server(tmp_path)
     line = refused(run("server", "add", "two", "--tf", tf, "--config", house.config), 2)
-    assert "http://127.0.0.1:0 is no address for a game server; choose a web.port, or use --url" in line
+    assert "http://127.0.0.1:0 is not an address for a game server; choose a web.port, or use --url" in line
 
 
 def test_the_plugin_is_updated_and_its_cfg_stays(house: House, tmp_path: Path) -> None:
@@ -261,7 +261,7 @@ def test_a_pipe_in_a_game_folder_is_not_waited_for(house: House, tmp_path: Path)
     tf = game_server(tmp_path)
     os.mkfifo(tf / "cfg/sourcemod/equipoise.cfg")
     said = refused(run("server", "add", "dustbowl", "--tf", tf, "-c", house.config, "--url", "http://[::1]:1"), 2)
-    assert said.endswith("equipoise.cfg: it is no regular file")
+    assert said.endswith("equipoise.cfg: not a regular file")
 
 
 def test_a_killed_command_leaves_whole_files_and_can_be_finished(house: House, tmp_path: Path) -> None:

@@ -90,9 +90,9 @@ def test_an_ns2_server_is_added_gets_another_secret_and_is_removed_while_the_dae
     ("content", "why"),
     [
         ('{"server": "other"}', "this config directory belongs to the server other"),
-        ("{", "this is no JSON, and is left as it is"),
-        ("[]", "this is no JSON object, and is left as it is"),
-        (None, "this is no config directory of an NS2 server"),
+        ("{", "not valid JSON, left as it is"),
+        ("[]", "not a JSON object, left as it is"),
+        (None, "not the config directory of an NS2 server"),
     ],
 )
 def test_a_directory_that_is_none_or_another_servers_is_refused_and_nothing_is_written(
@@ -194,5 +194,5 @@ def test_an_ns2_server_may_feed_a_pool_of_another_system_and_its_operator_reads_
 
 def test_another_games_server_never_falls_into_the_pool_of_ns2(house: House) -> None:
     refused = one_line(run("server", "add", "arena-1", "--config", house.config))
-    assert "servers of another game feed every pool" in refused
+    assert "every pool serves another game" in refused
     assert run("server", "add", "arena-1", "--pool", "main", "--config", house.config).returncode == 0

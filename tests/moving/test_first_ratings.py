@@ -256,7 +256,7 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     house = a_machine(tmp_path / "new")
     os.mkfifo(tmp_path / "skills.csv")
     done = pool(house, "import", "--ratings", tmp_path / "skills.csv", "--yes")
-    assert (done.returncode, "skills.csv: it is no regular file" in done.stderr) == (2, True)
+    assert (done.returncode, "skills.csv: not a regular file" in done.stderr) == (2, True)
 
 
 @pytest.mark.slow

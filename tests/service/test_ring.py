@@ -383,5 +383,5 @@ def test_a_pipe_or_a_device_is_no_ring(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.ring")
     (tmp_path / "device.ring").symlink_to("/dev/full")
     for name in ("pipe.ring", "device.ring"):
-        with pytest.raises(SpillError, match="no regular file"):
+        with pytest.raises(SpillError, match="not a regular file"):
             Ring(tmp_path / name).open()

@@ -48,7 +48,7 @@ class Client:
     def of(cls, config: Path, url: str | None, token: str | None) -> Client:
         """From the options, else from the configuration and the `owner.token` that `init` wrote beside it."""
         if not (url or token or config.exists()) and os.access(config.parent, os.X_OK):
-            stop(f"there is no {config}: `equipoise init` makes one; --config names another")
+            stop(f"not set up yet: there is no {config}. Run `equipoise init`, or name another file by --config")
         found = token or _token(config.with_name("owner.token"))
         return cls(_checked(url) if url else configured_url(config), _sendable(found))
 
@@ -164,7 +164,7 @@ def _token(file: Path) -> str:
     except PermissionError:
         stop(f"cannot read {file}: permission denied; use sudo, or EQUIPOISE_TOKEN")
     except (OSError, ValueError):
-        stop(f"no token: use --token, EQUIPOISE_TOKEN, or the owner.token of `equipoise init` ({file})")
+        stop(f"no token in {file}: run `equipoise init`, or use --token or EQUIPOISE_TOKEN")
 
 
 def _sendable(token: str) -> str:

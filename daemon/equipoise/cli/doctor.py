@@ -22,7 +22,7 @@ import click
 import equipoise
 from equipoise.cli.client import ANOTHER, configured_url, json_option, print_json, token_option, url_option
 from equipoise.cli.options import FAILED, config_option, examples
-from equipoise.cli.output import print_note
+from equipoise.cli.output import counted, print_note
 from equipoise.config import MACHINE_CONFIG, STORE, Config, load
 from equipoise.errors import ConfigError
 from equipoise.service.diagnosis import DAEMON, Finding, of_disk
@@ -56,9 +56,8 @@ def doctor(path: Path, url: str | None, token: str | None, as_json: bool) -> Non
             click.echo()
             print_note(f"{finding.about}: {finding.what}", "bad   " if finding.bad else "note  ")
             print_note(finding.advice, "      ")
-        click.echo(
-            f"\n{bad or 'nothing'} to mend" + (f", {len(findings) - bad} to know" if len(findings) > bad else "")
-        )
+        notes = f", {counted(len(findings) - bad, 'note')}" if len(findings) > bad else ""
+        click.echo(f"\n{counted(bad, 'problem') if bad else 'all good'}{notes}")
     if bad:
         raise SystemExit(FAILED)
 
@@ -115,7 +114,9 @@ def _ask(url: str, token: str) -> Any:
             answer = json.load(response)
     except urllib.error.HTTPError as error:
         if error.code not in (401, 403):
-            return Finding(True, DAEMON, f"what answers at {url} is no daemon, or an older one ({error.code})", start)
+            return Finding(
+                True, DAEMON, f"what answers at {url} is not a daemon, or an older one ({error.code})", start
+            )
         refused = "use sudo, or EQUIPOISE_TOKEN with a token of the role admin"
         return Finding(True, DAEMON, f"the daemon at {url} refuses the token", refused)
     except (OSError, ValueError) as error:

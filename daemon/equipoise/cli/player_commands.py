@@ -343,7 +343,7 @@ def undo_edit(client: Client, id: str, pool: str | None, *, dry_run: bool, yes: 
 def refuse_silence(*, yes: bool) -> None:
     """End a command that would have to ask where nobody can answer."""
     if not yes and not sys.stdin.isatty():
-        stop("this changes ratings, and nobody is here to be asked: say --yes", WRONG)
+        stop("this changes ratings and asks first, which needs a terminal: use --yes", WRONG)
 
 
 def confirm(question: str) -> None:

@@ -128,7 +128,7 @@ def quality(client: Client, name: str, as_json: bool) -> None:
     if sizes is not None and (better := sizes["suggested_k_max"]) is not None:
         _say(
             "k_max",
-            f"{better} suits the teams; it is {sizes['k_max']}. `pool recompute --set k_max={better}` shows more",
+            f"the teams need {better}; it is {sizes['k_max']}. `pool recompute --set k_max={better}` shows more",
         )
     _show_spread(answer["learnt_spread"], answer["spread"])
     if (calibration := answer["calibration"]) is not None:
@@ -495,7 +495,7 @@ def export_pool(path: Path, name: str | None, target: Path, url: str | None, tok
     The running daemon answers with the pool as it is at one moment, and goes on serving. If none runs, the store is
     read directly. docs/moving.md has the format.
     """
-    from equipoise.cli.pool_files import export
+    from equipoise.cli.pool_export import export
 
     os.umask(PRIVATE)
     try:
@@ -549,11 +549,11 @@ def import_pool(
     how = {"overwrite": overwrite, "yes": yes, "as_json": as_json}
     try:
         if source is not None:
-            from equipoise.cli.pool_files import import_export
+            from equipoise.cli.pool_import import import_export
 
             import_export(path, name, source, as_json=as_json)
             return
-        from equipoise.cli.pool_files import import_hlstatsx, import_table
+        from equipoise.cli.pool_import import import_hlstatsx, import_table
 
         if table is not None:
             import_table(path, name, table, **how)

@@ -72,7 +72,7 @@ def rcon_password(name: str, file: str | None) -> str:
             with click.open_file(file, encoding="utf-8") as opened:
                 password = str(opened.read(4096)).strip()
         except (OSError, ValueError) as error:
-            raise ConfigError(getattr(error, "strerror", None) or "this is no text", file=file) from None
+            raise ConfigError(getattr(error, "strerror", None) or "not a text file", file=file) from None
     elif on_terminal():
         password = str(click.prompt(f"RCON password of {name}", hide_input=True))
     else:

@@ -86,7 +86,7 @@ def show_round(client: Client, server: str, id: str, as_json: bool) -> None:
         return
     shown = answer["round"]
     print_note(f"Round {shown['round']} on {shown['server']}: {shown['map']} ({shown['mode']}), pool {shown['pool']}.")
-    print_note(f"Live at {local_time(shown['started_at'])} for {minutes(shown['seconds'])} min. {_result(answer)}")
+    print_note(f"Started {local_time(shown['started_at'])}, lasted {minutes(shown['seconds'])}. {_result(answer)}")
     print_note(_expected(shown))
     if answer["pruned"]:
         print_note("Its participants were deleted for their age (retention.rounds_days).")
@@ -109,7 +109,8 @@ def result(shown: dict[str, Any]) -> str:
 def _expected(shown: dict[str, Any]) -> str:
     if shown["win_probability"] is None:
         return f"Not rated: {shown['unrated'] or 'no reason is stored'}."
-    return f"Expected: {side_word(shown['sides'], 'a')} wins with {percent(shown['win_probability'])}."
+    favourite = chance(shown["sides"], shown["win_probability"])
+    return "The sides were even." if favourite == "even" else f"Favourite: {favourite}."
 
 
 def _people(answer: dict[str, Any]) -> list[dict[str, Any]]:

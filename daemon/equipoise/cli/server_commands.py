@@ -543,7 +543,7 @@ def _own_file(config: Path, name: str, advice: str) -> None:
     files = read_sources(config).files
     _check_there(name, files)
     if files[name] == config:
-        stop(f"{name} stands in {config}, which no command changes: {advice}", FAILED)
+        stop(f"{name} is set in {config}, which no command changes: {advice}", FAILED)
 
 
 def _check_there(name: str, files: Mapping[str, Path]) -> None:
@@ -584,7 +584,7 @@ def _pool_for(game: str, tables: dict[str, Any]) -> str:
                 "name a pool by --pool"
             )
     if not pools and tables.get("pool"):
-        raise ConfigError("servers of another game feed every pool: add a pool to config.toml, or name one by --pool")
+        raise ConfigError("every pool serves another game: add one to config.toml, or name one by --pool")
     return next(iter(pools)) if len(pools) == 1 else "main"
 
 

@@ -162,9 +162,9 @@ def _parsed(file: Path) -> Raw:
         raise (_Gone if gone else ConfigError)(said, file=file) from None
     except ValueError as error:
         advice = "; is the file being written?" if "end of document" in str(error) else ""
-        raise ConfigError(f"this is no TOML: {error}{advice}", file=file) from None
+        raise ConfigError(f"not valid TOML: {error}{advice}", file=file) from None
     except RecursionError:
-        raise ConfigError("this is no TOML: its brackets are nested too deeply", file=file) from None
+        raise ConfigError("not valid TOML: its brackets are nested too deeply", file=file) from None
     if not text:  # to take it for all defaults would remove every server, in the moment before an editor has written
         raise ConfigError("the file is empty; is it being written?", file=file)
     return tables

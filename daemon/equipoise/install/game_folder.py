@@ -129,7 +129,7 @@ def _inspected(path: Path) -> GameFolder:
     if not (path / "gameinfo.txt").is_file():
         inner = path / "tf"
         hint = f"; is it {inner}?" if (inner / "gameinfo.txt").is_file() else ""
-        raise ConfigError(f"this is no tf/ folder: it has no gameinfo.txt{hint}", file=path)
+        raise ConfigError(f"not a tf/ folder: it has no gameinfo.txt{hint}", file=path)
     sourcemod = _version(path, *_SOURCEMOD)
     if sourcemod is None:
         raise ConfigError(

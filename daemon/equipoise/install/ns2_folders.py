@@ -66,7 +66,7 @@ def read_directory(path: Path, name: str) -> ConfigDirectory:
 def _settings(path: Path) -> dict[str, object]:
     if not any((path / sign).is_file() for sign in _SIGNS):
         raise ConfigError(
-            "this is no config directory of an NS2 server, which has a ServerConfig.json from its first start on; "
+            "not the config directory of an NS2 server, which has a ServerConfig.json from its first start on; "
             "its -config_path names it, and without one it is '.config/Natural Selection 2' in the home of its user",
             file=path,
         )
@@ -79,9 +79,9 @@ def _settings(path: Path) -> dict[str, object]:
     try:
         settings = json.loads(text)
     except ValueError as error:
-        raise ConfigError(f"this is no JSON, and is left as it is: {error}", file=path / CONFIG) from None
+        raise ConfigError(f"not valid JSON, left as it is: {error}", file=path / CONFIG) from None
     if not isinstance(settings, dict):
-        raise ConfigError("this is no JSON object, and is left as it is", file=path / CONFIG)
+        raise ConfigError("not a JSON object, left as it is", file=path / CONFIG)
     return settings
 
 

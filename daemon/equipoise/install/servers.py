@@ -209,7 +209,7 @@ def _prepare_script(server: NewServer, url: str, secret: str) -> tuple[Added, li
         )
     needs_url = server.tf or server.ns2_config
     if needs_url and (re.fullmatch(r"https?://[\w.\[\]:-]+", url) is None or url.endswith(":0")):
-        raise ConfigError(f"{url} is no address for a game server; choose a web.port, or use --url")
+        raise ConfigError(f"{url} is not an address for a game server; choose a web.port, or use --url")
     settings = {"url": url, "server": server.name, "secret": secret}
     if server.tf is not None:
         folder, changes = _with_plugin(server.tf, server.name)

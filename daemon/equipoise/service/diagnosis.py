@@ -34,7 +34,7 @@ class Finding:
     """One thing that is wrong, or that an operator may not expect."""
 
     bad: bool
-    """False: worth knowing, nothing to mend."""
+    """False: a note that needs no action."""
     about: str
     """A server's name, or `daemon`."""
     what: str
@@ -201,9 +201,9 @@ SCRIPTS = {
     ),
     "ns2": Script(
         "mod",
-        "on the game server's console: sv_eq_status. Does it not know that, MapCycle.json must name the mod; else "
+        "on the game server's console: sv_eq_status. If the command is unknown, MapCycle.json must name the mod; else "
         "compare url, server ({name}) and secret in its Equipoise.json",
-        "mount the mod: its id belongs into MapCycle.json",
+        "mount the mod: add its id to MapCycle.json",
     ),
     "other": Script(
         "script",
@@ -224,16 +224,16 @@ def of_server(server: ServerStatus, script: Script, version: str) -> Iterator[Fi
         yield Finding(True, name, what, "does it run on two servers? Give one its own name and secret")
     if server.dropped_rounds:
         what = f"its script lost {server.dropped_rounds} rounds that it could not send"
-        yield Finding(False, name, what, "it keeps 8: look why it could not reach the daemon")
+        yield Finding(False, name, what, "it keeps 8: find out why it could not reach the daemon")
     if server.inactive_reason == "damaged":
         what = "a file of its mod is damaged: rounds are rated, no player is moved"
         advice = "the server's log names it: remove the server's copy of the mod and restart the server"
         yield Finding(True, name, what, advice)
     elif server.inactive_reason:
-        what = f"it stands aside: {server.inactive_reason}"
+        what = f"it is inactive: {server.inactive_reason}"
         yield Finding(False, name, what, "that is right for this mode; another map or mode ends it")
     elif server.level != "balance":
-        what = f"on this map it {'stands aside' if server.level == 'off' else 'only rates'}: {server.level_reason}"
+        what = f"on this map it {'is inactive' if server.level == 'off' else 'only rates'}: {server.level_reason}"
         yield Finding(False, name, what, 'the table [maps] says so; "balance" there changes it')
     if not server.enabled:
         yield Finding(False, name, "an admin switched it off", f"equipoise server on {name}")

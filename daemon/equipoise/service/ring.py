@@ -204,7 +204,7 @@ class Ring:
             file = open_private(self.path, os.O_RDWR)
             try:
                 if not stat.S_ISREG(os.fstat(file).st_mode):
-                    raise OSError(errno.EINVAL, "it is no regular file")
+                    raise OSError(errno.EINVAL, "not a regular file")
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 sync(self.path.parent)
             except OSError:
