@@ -132,7 +132,7 @@ def _listed(ids: Iterable[str], names: dict[str, str]) -> str:
 
 
 def _about(line: Line) -> str:
-    """What became of the player who was asked for."""
+    """Return what became of the player who was asked for."""
     detail, player, sides = _detail(line), line["player"], line["sides"]
     if "split" in detail:
         return _in_split(detail, player, sides)

@@ -132,7 +132,7 @@ def _ask(url: str, token: str) -> Any:
 CHECK_SECONDS = 60.0
 """For a look through the store: one of a million rounds may take longer than anybody waits."""
 STEPS = 1000
-"""Of SQLite's machine, between two looks at the clock."""
+"""Steps of SQLite's machine between two looks at the clock."""
 LISTENING = "0A"
 """The state of a listening socket in /proc/net/tcp: TCP_LISTEN of the kernel's tcp_states.h."""
 SOMEBODY = -1
@@ -156,7 +156,7 @@ def of_files(config: Config, uid: int | None) -> Iterator[Finding]:
 
 
 def _closed(path: Path, uid: int) -> Path | None:
-    """What keeps a user from reading a file: the file, or a folder above it. Groups are not looked at."""
+    """Return what keeps a user from reading a file: the file, or a folder above it. Groups are not looked at."""
     if uid == 0:
         return None
     with suppress(OSError):

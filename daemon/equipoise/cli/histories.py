@@ -1,4 +1,4 @@
-"""Where the laboratory's histories come from, and how errors in them end a command."""
+"""Sources of the laboratory's histories, and errors in them that end a command."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def iso_time(epoch: float | None) -> str | None:
 
 
 def side_word(sides: Sequence[str], side: str | None) -> str:
-    """What the game calls side `a` or `b`.
+    """Return the game's word for side `a` or `b`.
 
     >>> side_word(["red", "blu"], "b"), side_word(["marines", "aliens"], "a"), side_word(["red", "blu"], None)
     ('BLU', 'Marines', '-')
@@ -190,16 +190,16 @@ class Column:
 
     head: str
     cell: Callable[[Any], object]
-    """What people read of an item."""
+    """Text that people read of an item."""
     value: Callable[[Any], object] | None = None
-    """What programs read of it in CSV; None: the same."""
+    """Value that programs read of it in CSV; None: the same."""
     right: bool = False
     """Numbers are aligned right."""
     whole: bool = False
     """The cell stays in one line: a time, a change."""
 
     def plain(self, item: Any) -> object:
-        """What CSV has of an item."""
+        """Return the CSV cell of an item."""
         return self.cell(item) if self.value is None else self.value(item)
 
 

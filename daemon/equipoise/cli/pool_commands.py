@@ -218,7 +218,7 @@ def _show_shown(measured: dict[str, Any], less: dict[str, Any]) -> None:
 
 
 def _show_scores(found: dict[str, Any]) -> None:
-    """What own scores count for in one mode."""
+    """Print what own scores count for in one mode."""
     mode, rounds = found["mode"] or "every mode", counted(found["rounds"], "round")
     use = "are used" if found["used"] else "are not used: they do not predict results better than wins alone"
     _say("own scores", f"in {mode} {use} ({found['gain']:+.1f} nats over {rounds})")

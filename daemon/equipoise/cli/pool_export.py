@@ -50,7 +50,7 @@ def export(path: Path, name: str | None, target: Path, url: str | None, token: s
 
 
 def _only_pool(path: Path, url: str | None, token: str | None) -> str:
-    """Of the daemon at an address that was given, else of the configuration."""
+    """Return the only pool of the daemon at a given address, else of the configuration."""
     if url is not None:
         return one_pool(Client.of(path, url, token), None)
     return configured_pool(config.load(path, os.environ), None).name
@@ -132,7 +132,7 @@ def _to_stdout(piece: bytes) -> None:
 
 @contextmanager
 def _output(target: Path) -> Iterator[Take]:
-    """Where the bytes go: standard output, or a new file that appears when it is whole and on the disk."""
+    """Yield a writer of bytes: to standard output, or to a new file that appears when it is whole and on the disk."""
     if str(target) == "-":
         yield _to_stdout
         return

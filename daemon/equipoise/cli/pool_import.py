@@ -186,7 +186,7 @@ NOBODY = PlayerId("76561197960265729")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the files say."""
+    """First ratings and names as the files have them."""
 
     ratings: Sequence[FirstRating]
     source: str
@@ -205,7 +205,7 @@ class Highest:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What an import would do."""
+    """Effects that an import would have."""
 
     pool: str
     ratings: int
@@ -304,7 +304,7 @@ class _FirstRatings:
     async def _looked(
         self, store: SqliteStore | Beside, wanted: Wanted, *, overwrite: bool, as_json: bool
     ) -> tuple[Found, list[PlayerRow]]:
-        """What would change, which is shown; ConfigError unless the configured system makes the stored ratings."""
+        """Return what would change, to be shown; ConfigError unless the configured system makes the stored ratings."""
         recorded = await store.fingerprint(self._pool)
         if recorded is not None:
             check(self._pool, recorded, self._system)
@@ -374,7 +374,7 @@ class _FirstRatings:
 
 
 def _agreed(*, as_json: bool) -> bool:
-    """What a person says; False where there is none to ask."""
+    """Return whether a person agrees; False if there is none to ask."""
     if as_json or not sys.stdin.isatty():
         return False
     if not agreed("Import these ratings?"):

@@ -1,4 +1,4 @@
-"""What a command asks on a terminal about a game server, where no option says it."""
+"""Questions that a command asks on a terminal about a game server if no option answers them."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ from equipoise.store.sqlite import SqliteStore
 
 @dataclass(frozen=True, slots=True)
 class Edits:
-    """What becomes of the players whom admins edited, imported or refitted."""
+    """Counts of the players whom admins edited, imported or refitted, and their fate."""
 
     kept: int = 0
     carried: int = 0
@@ -54,7 +54,7 @@ class Edits:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the new ratings would change."""
+    """Changes that the new ratings would make."""
 
     old: Fingerprint
     new: Fingerprint
@@ -211,7 +211,7 @@ def _show(found: Found) -> None:
 
 
 def _edits(edits: Edits) -> list[str]:
-    """What becomes of what admins changed; empty without edits."""
+    """Return lines on the edits of admins; empty without edits."""
     said = (
         (edits.kept, "edits by admins are kept at their place among the rounds"),
         (edits.carried, "ratings that were set or imported keep their advantage over a newcomer"),

@@ -125,7 +125,7 @@ def _show(answer: Any, *, as_json: bool, as_csv: bool) -> None:
 
 
 def _notes(answer: Any) -> Iterator[str]:
-    """What the table has no room for."""
+    """Yield the lines that the table has no room for."""
     for each in answer["servers"]:
         if each["pending"]:
             yield f"{each['server']}: a {_scramble(each)} is due at the next round start: {each['pending']}."
@@ -589,7 +589,7 @@ def _pool_for(game: str, tables: dict[str, Any]) -> str:
 
 
 def _lost(server: NewServer, tables: dict[str, Any]) -> list[str]:
-    """What an operator reads who lets an NS2 server feed a pool of another system; nothing elsewhere."""
+    """Return a warning if an NS2 server feeds a pool of another system, else nothing."""
     system = tables.get("pool", {}).get(server.pool, {}).get("system", "synelo")
     if server.game != "ns2" or system == "ns2":
         return []

@@ -97,7 +97,7 @@ def init(
 
 
 def _unit_command(directory: Path) -> str:
-    """What the unit runs, after all checks that need no configuration."""
+    """Return the command that the unit runs, after all checks that need no configuration."""
     from equipoise.install import unit
 
     unit.check_machine(directory)
