@@ -66,11 +66,11 @@ def write_server(folder: Path, name: str, text: str) -> Path:
     return path
 
 
-def test_a_missing_file_and_a_file_that_is_no_toml_are_named(tmp_path: Path) -> None:
+def test_a_missing_file_and_a_file_that_is_not_toml_are_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="equipoise init"):
         config.load(tmp_path / "gone.toml", {})
     for text in ("[web", "a = " + "[" * 10_000):
-        with pytest.raises(ConfigError, match="no TOML"):
+        with pytest.raises(ConfigError, match="not valid TOML"):
             load(tmp_path, text)
 
 

@@ -52,8 +52,6 @@ def progress() -> Progress:
 
 def show(tables: Sequence[Table]) -> None:
     """Print tables with their titles and notes."""
-    from equipoise.cli.output import print_table
-
     for table in tables:
         click.echo(click.style(table.title, bold=True))
         print_table(table.head, table.rows, texts=table.texts)
