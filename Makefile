@@ -4,8 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo quick test rig world lint types bench soak chaos walk packages mutants pictures plugin constraints lowest \
-	newest clean
+.PHONY: help demo quick test rig world lint types bench soak chaos walk packages mutants pictures layout plugin \
+	constraints lowest newest clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -81,6 +81,9 @@ mutants: $(STAMP)  ## mutation tests of core, balancing and the store's writer; 
 
 pictures: $(STAMP)  ## draw the pictures of README and docs again
 	$(BIN)/python -m docs.pictures
+
+layout: $(STAMP)  ## write the layout in docs/architecture.md again, from the modules' first lines
+	$(BIN)/python -m docs.layout
 
 plugin: $(STAMP)  ## the SourceMod plugin, compiled and zipped, and the NS2 mod, ready to be published (dist/)
 	$(BIN)/python sourcemod/build.py

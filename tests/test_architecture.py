@@ -192,7 +192,7 @@ def test_commands_that_ask_the_daemon_import_next_to_nothing() -> None:
 
 
 def test_sides_are_improved_without_numpys_random_numbers_which_take_two_megabytes() -> None:
-    code = "import sys; from equipoise.balancing.expected import all_evened\n"
+    code = "import sys; from equipoise.balancing.mean_variance import all_evened\n"
     code += "all_evened([1.0, 2.0], [[1.0, 0.0], [0.0, 1.0]], [[1, -1]])\nprint('numpy.random' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from docs import layout
+
 ROOT = Path(__file__).parents[1]
 DAEMON = ROOT / "daemon"
 DOCUMENTS = sorted(
@@ -82,7 +84,6 @@ def test_the_files_that_contributing_says_to_touch_exist() -> None:
     assert [name for name in sorted(named) if not any((root / name).exists() for root in roots)] == []
 
 
-def test_the_files_in_the_layout_of_the_architecture_exist() -> None:
-    layout = (ROOT / "docs" / "architecture.md").read_text().partition("\n## Layout\n")[2].partition("\n## ")[0]
-    modules = {path.name for path in DAEMON.rglob("*.py")}
-    assert sorted(set(re.findall(r"\w+\.py\b", layout)) - modules) == []
+def test_the_layout_of_the_architecture_is_that_of_the_code() -> None:
+    document = layout.DOCUMENT.read_text()
+    assert document == layout.written(document), "`make layout` writes it again"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from equipoise.errors import StoreDamaged, StoreError
-from equipoise.store.sqlite.quick_check import QuickCheck
+from equipoise.store.sqlite.health import QuickCheck
 from tests.store.damage import wreck
 from tests.store.disk import filled, small_disk, without_root
 from tests.store.failing import locked

@@ -15,7 +15,7 @@ from equipoise.core.model import ServerId
 from equipoise.store.notes import BalancePrediction, BalancePredictions, Decision, Name, Note, SessionMemory
 from equipoise.store.rated import Fingerprint, Snapshot
 from equipoise.store.sqlite import SqliteStore
-from equipoise.store.unwritten import MOST_LINES, MOST_NAMES, Unwritten
+from equipoise.store.sqlite.notes import MOST_LINES, MOST_NAMES, Unwritten
 from tests.store.failing import locked
 from tests.store.samples import POOL, SERVER, Submitted, a_round, in_loop, opened, player, submit, until
 from tests.store.traced import Traced

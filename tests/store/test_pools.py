@@ -13,7 +13,7 @@ from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId, Presence, Side
 from equipoise.store.notes import Audit, Decision
 from equipoise.store.rated import Change, Fingerprint, PlayerRow, RatedRound, SharedParts
-from equipoise.store.sqlite import crowds, journal, pools, rounds, sequence
+from equipoise.store.sqlite import notes, players, rounds, sequence
 from equipoise.store.sqlite.connection import open_database, transaction
 from equipoise.store.upkeep import Crowd, Prediction
 from tests.store.samples import POOL, SERVER, Submitted, a_round, in_loop, opened, player, record, submit
@@ -72,17 +72,17 @@ def test_of_an_outcome_that_has_shared_parts_a_pool_takes_them_over_and_another_
         database.execute("CREATE TABLE outcome.shared (key PRIMARY KEY, part)")
         database.execute("CREATE TABLE outcome.replaced (what)")
         for pool in (POOL, "other"):
-            pools.adopt(database, pool, MADE_BY, 5.0)
-            pools.keep_shared(database, pool, {"b": 1.0})
-        old = pools.shared(database, POOL)
-        pools.take_over_shared(database, POOL)
-        assert pools.shared(database, POOL) == old
+            players.adopt_fingerprint(database, pool, MADE_BY, 5.0)
+            players.keep_shared(database, pool, {"b": 1.0})
+        old = players.shared(database, POOL)
+        players.take_over_shared(database, POOL)
+        assert players.shared(database, POOL) == old
         database.execute("INSERT INTO outcome.replaced VALUES ('shared')")
         database.execute("INSERT INTO outcome.shared VALUES ('a', '2.0')")
-        pools.take_over_shared(database, POOL)
+        players.take_over_shared(database, POOL)
         assert old is not None
-        assert pools.shared(database, POOL) == SharedParts(old.version + 1, {"a": 2.0})
-        assert pools.shared(database, "other") == old
+        assert players.shared(database, POOL) == SharedParts(old.version + 1, {"a": 2.0})
+        assert players.shared(database, "other") == old
 
 
 @in_loop
@@ -108,13 +108,13 @@ async def test_rating_is_handed_the_shared_parts_only_in_a_version_that_memory_l
 def test_replaced_shared_parts_leave_nothing_of_the_old_ones(tmp_path: Path) -> None:
     with closing(open_database(tmp_path / "s.db")) as database, transaction(database.conn):
         for pool in (POOL, "other"):
-            pools.adopt(database.conn, pool, MADE_BY, 1.0)
-            pools.keep_shared(database.conn, pool, {"old": 1, "offset": 2})
-        pools.replace_shared(database.conn, POOL, {"offset": 3})
-        assert pools.shared(database.conn, POOL) == SharedParts(3, {"offset": 3})
-        assert pools.shared(database.conn, "other") == SharedParts(2, {"old": 1, "offset": 2})
-        pools.keep_shared(database.conn, POOL, {})
-        assert pools.shared(database.conn, POOL, 3) is None
+            players.adopt_fingerprint(database.conn, pool, MADE_BY, 1.0)
+            players.keep_shared(database.conn, pool, {"old": 1, "offset": 2})
+        players.replace_shared(database.conn, POOL, {"offset": 3})
+        assert players.shared(database.conn, POOL) == SharedParts(3, {"offset": 3})
+        assert players.shared(database.conn, "other") == SharedParts(2, {"old": 1, "offset": 2})
+        players.keep_shared(database.conn, POOL, {})
+        assert players.shared(database.conn, POOL, 3) is None
 
 
 def every_fact() -> RecordRound:
@@ -217,8 +217,8 @@ def test_an_edited_row_is_stored_whole_and_replaces_the_last_time_played(tmp_pat
             db, POOL, player(1), 500, lambda row: (a_row(1, rating=5.0, visible=False, last_played=2.0), AUDIT)
         )
         assert second == a_row(1, version=2, rating=5.0, visible=False, last_played=2.0)
-        assert journal.audits(db, 10) == [AUDIT, AUDIT]
-        assert journal.audits(db, 1) == [AUDIT]
+        assert notes.audits(db, 10) == [AUDIT, AUDIT]
+        assert notes.audits(db, 1) == [AUDIT]
 
 
 def test_a_crowd_is_every_player_of_one_pool(tmp_path: Path) -> None:
@@ -226,8 +226,8 @@ def test_a_crowd_is_every_player_of_one_pool(tmp_path: Path) -> None:
         db = database.conn
         for number, pool in ((1, POOL), (2, POOL), (3, "other")):
             sequence.edit(db, pool, player(number), 0, lambda _, n=number: (a_row(n, visible=n == 1), AUDIT))
-        assert crowds.crowd(db, POOL, 52.0) == Crowd(2, 1, 1, 1001.5, 0.5)
-        assert crowds.crowd(db, "empty", 52.0) == Crowd(0, 0, 0, None, None)
+        assert players.crowd(db, POOL, 52.0) == Crowd(2, 1, 1, 1001.5, 0.5)
+        assert players.crowd(db, "empty", 52.0) == Crowd(0, 0, 0, None, None)
 
 
 @in_loop

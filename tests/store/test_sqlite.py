@@ -19,7 +19,7 @@ from equipoise.core.model import PlayerId, ServerId, Side
 from equipoise.errors import RatingError, StoreError
 from equipoise.store.notes import Audit, Decision, Name
 from equipoise.store.rated import PlayerRow, RatedRound
-from equipoise.store.sqlite import SqliteStore, crowds, players, sequence
+from equipoise.store.sqlite import SqliteStore, players, sequence
 from equipoise.store.sqlite.connection import open_database, transaction
 from equipoise.store.upkeep import Crowd, Prediction
 from tests.store.disk import fast_directory
@@ -347,7 +347,7 @@ def test_the_leaderboard_is_all_visible_and_active_players_by_rating(
             (place, len(expected)) for place in range(1, len(expected) + 1)
         ]
         edited = [points for points, _, _ in drawn]
-        assert crowds.crowd(db, pool, since) == Crowd(
+        assert players.crowd(db, pool, since) == Crowd(
             count=len(drawn),
             visible=sum(visible for _, visible, _ in drawn),
             stale=sum(played is not None and since is not None and played < since for _, _, played in drawn),

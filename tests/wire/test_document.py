@@ -12,8 +12,8 @@ import pytest
 
 from equipoise.core.model import Counts, Mode
 from equipoise.core.phrases import Phrase
-from equipoise.wire import decode_as, decode_batch, events, games, orders, people
-from equipoise.wire.rounds import RoundEnded
+from equipoise.wire import decode_as, decode_batch, events, games, orders
+from equipoise.wire.events import RoundEnded
 from equipoise.wire.submitted import StrictCountsLine
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text()
@@ -57,7 +57,7 @@ def test_the_events() -> None:
 
 @pytest.mark.parametrize(
     ("number", "struct"),
-    [(1, people.PlayerLine), (2, games.Facts), (3, RoundEnded), (4, people.PresenceLine), (5, people.CountsLine)],
+    [(1, events.PlayerLine), (2, games.Facts), (3, RoundEnded), (4, events.PresenceLine), (5, events.CountsLine)],
     ids=["player", "facts", "round", "presence", "counts"],
 )
 def test_the_parts_of_events(number: int, struct: Any) -> None:
@@ -80,7 +80,7 @@ def test_the_orders() -> None:
 def test_its_examples_are_what_is_read_and_written() -> None:
     examples = re.findall(r"```json\n(\{.*?\})\n```", DOCUMENT, re.DOTALL)
     batch, counts, reply = (json.loads(example) for example in examples[:3])
-    assert fields(people.CountsLine) == {f"{name}?" for name in counts}
+    assert fields(events.CountsLine) == {f"{name}?" for name in counts}
     assert decode_as(json.dumps(counts).encode(), StrictCountsLine).counts() == Counts(**counts)
     assert decode_batch(json.dumps(batch).encode()).seq == batch["seq"]
     assert msgspec.convert(reply, orders.Reply)

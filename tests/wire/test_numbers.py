@@ -12,7 +12,7 @@ import pytest
 
 from equipoise.errors import ScriptError
 from equipoise.wire import decode_as, decode_batch, events, scalars
-from equipoise.wire.people import ClassSeconds
+from equipoise.wire.events import ClassSeconds
 from tests.wire.samples import HELLO, RED, ROUND, posted
 
 COUNT, SECONDS = (0, 2**53), (0.0, 1e12)

@@ -10,8 +10,8 @@ import pytest
 
 from equipoise.core import effects, events, model, phrases
 from equipoise.wire import events as wire
-from equipoise.wire import orders, people, values
-from equipoise.wire.rounds import RoundEnded
+from equipoise.wire import orders, values
+from equipoise.wire.events import RoundEnded
 
 EVENTS: dict[type, tuple[type, dict[str, str]]] = {
     wire.Hello: (events.Hello, {"plugin": "", "game": "mode", "facts": "mode", "slots": ""}),
@@ -47,12 +47,12 @@ ORDERS: dict[type, tuple[type, dict[str, str]]] = {
     orders.Tell: (effects.Tell, {"id": "player"}),
 }
 PARTS: dict[type, tuple[type, dict[str, str]]] = {
-    people.PlayerLine: (model.Entry, {}),
-    people.LineupLine: (model.LineupPlayer, {}),
-    people.PresenceLine: (model.Presence, {"seconds": "seconds_a seconds_b"}),
-    people.SpanLine: (model.Span, {}),
-    people.CountsLine: (model.Counts, {}),
-    people.SecondsOn: (model.Participant, {"red": "seconds_a", "blu": "seconds_b"}),
+    wire.PlayerLine: (model.Entry, {}),
+    wire.LineupLine: (model.LineupPlayer, {}),
+    wire.PresenceLine: (model.Presence, {"seconds": "seconds_a seconds_b"}),
+    wire.SpanLine: (model.Span, {}),
+    wire.CountsLine: (model.Counts, {}),
+    wire.SecondsOn: (model.Participant, {"red": "seconds_a", "blu": "seconds_b"}),
     orders.Text: (phrases.Text, {}),
     orders.PlayerSummary: (model.PlayerSummary, {}),
     orders.Cache: (model.SplitCache, {}),

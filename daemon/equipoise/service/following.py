@@ -20,8 +20,8 @@ from typing import Any
 from equipoise.errors import StoreError
 from equipoise.ratings.calibration import Calibration
 from equipoise.ratings.system import System
+from equipoise.service.log import Repeats
 from equipoise.service.place import SNAPSHOT_EVERY, Place, begun, keep_base
-from equipoise.service.repeats import Repeats
 from equipoise.store.notes import BalancePredictions
 from equipoise.store.port import Store
 from equipoise.store.rated import Fingerprint

@@ -10,17 +10,25 @@ skills are read without a question to the store.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
 from equipoise.core.model import PlayerId, is_bot
+from equipoise.errors import RatingError, StoreError, StoreRefused
 from equipoise.ratings.calibration import NONE
 from equipoise.ratings.system import Match, Parts, State, System
 from equipoise.service.calibration import calibration_at
-from equipoise.store.port import Store
+from equipoise.service.fingerprint import check, fingerprint_of
+from equipoise.store.port import Clock, Store
 from equipoise.store.rated import HeldVersions, PlayerRow, RatedRound, SharedParts
+
+log = logging.getLogger(__name__)
+
 
 MOST_HELD = 4_000
 """Players in memory: a hundred full servers have 3,200, and with SynElo's full windows each takes 8 KB."""
@@ -195,3 +203,88 @@ class Held:
             if not is_bot(player):
                 self._used.pop(player, None)
                 self._used[player] = None
+
+
+# What a pool checks and mends before its first round: whose numbers the store has, and times that cannot be.
+
+AHEAD = 365 * 86_400.0
+"""Seconds. A player who played last this long after now, did so by a clock that was wrong."""
+CLOCK_NOT_SET = 1_735_689_600.0
+"""The year 2025: a clock that shows less was not set since the machine was started."""
+
+
+async def agree(pool: str, store: Store, held: Held, now: float) -> None:
+    """Load the shared state. ConfigError: another system made the ratings, which mean nothing to this one."""
+    fingerprint, recorded = fingerprint_of(held.system), await store.fingerprint(pool)
+    if recorded is not None:
+        check(pool, recorded, held.system)
+    if recorded != fingerprint:
+        await store.adopt(pool, fingerprint, now)
+    try:
+        held.restore((), await store.shared(pool))
+    except RatingError as error:
+        raise StoreRefused(f"pool {pool}: {error}: restore a backup of the store") from None
+
+
+async def redate(pool: str, store: Store, now: float) -> None:
+    """Rounds that were played while a clock was years ahead must not keep players on the leaderboard for years."""
+    if now < CLOCK_NOT_SET:
+        log.warning("the system's clock is not set: it shows a time before 2025")
+    elif count := await store.redate(pool, now + AHEAD, now):
+        log.warning(
+            "%d players played last years from now, by a wrong clock: taken as now",
+            count,
+            extra={"pool": pool},
+        )
+
+
+# What a pool reads from its store into memory: players when they are asked for, and those on servers.
+
+
+class Reading:
+    """All but `hold` and `present` are called while the pool's lock is held: no transaction runs."""
+
+    def __init__(self, name: str, held: Held, store: Store, clock: Clock) -> None:
+        self._name = name
+        self._held = held
+        self._store = store
+        self._clock = clock
+        self._present: list[Callable[[], Iterable[PlayerId]]] = []
+        """The players of each server that feeds the pool."""
+
+    def hold(self, present: Callable[[], Iterable[PlayerId]]) -> Callable[[], None]:
+        """Keep in memory whom `present` returns; what this returns ends it."""
+        self._present.append(present)
+        return lambda: self._present.remove(present)
+
+    def present(self) -> list[PlayerId]:
+        """The players on all servers."""
+        return [player for players in self._present for player in players()]
+
+    async def players(self, players: Sequence[PlayerId]) -> None:
+        """Load whom memory has not, as far as the store answers."""
+        try:
+            await self._held.read(self._store, self._name)
+            shared = await self._store.shared(self._name) if self._held.lacks_shared else None
+            missing = self._held.unread(players)  # another host may have asked for them meanwhile
+            rows = await self._store.players(self._name, missing, self._held.system.window)
+            await asyncio.to_thread(self._held.restore, list(rows.values()), shared)
+            self._held.note_absent(player for player in missing if player not in rows)
+            self._held.version += bool(rows or shared)
+        except (StoreError, RatingError) as error:
+            self._held.version += 1
+            if isinstance(error, RatingError):
+                log.warning("pool %s: players not loaded: %s", self._name, error)
+
+    async def anew(self) -> None:
+        """After the store changed many players: load those on servers, whose skills are read at any time."""
+        with suppress(StoreError):  # rounds that were rated again may be from a time when the clock was wrong
+            await redate(self._name, self._store, self._clock.epoch())
+        present = self.present()
+        self._held.outdate(present)
+        await self.players(present)
+
+    def make_room(self, asked: Iterable[PlayerId] = ()) -> None:
+        """Forget players whom no server has and no caller waits for."""
+        if self._held.crowded:
+            self._held.forget_unused({*asked, *self.present()})

@@ -19,24 +19,20 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from equipoise.core.effects import Order
-from equipoise.core.events import Commanded, Heartbeat
+from equipoise.core.events import Commanded, Heartbeat, RoundEnded
 from equipoise.core.model import Outlook, PlayerId, ServerId, Side, SplitCache
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
 from equipoise.errors import ScriptError
-from equipoise.service import script_clock
 from equipoise.service.journal import Journal
-from equipoise.service.last_batch import LastBatch
-from equipoise.service.lookups import Lookups
-from equipoise.service.outlooks import outlook_now
+from equipoise.service.log import Repeats
+from equipoise.service.lookups import Lookups, outlook_now
 from equipoise.service.pool import Pool
-from equipoise.service.proposed_moves import propose_moves
-from equipoise.service.questions import Questions
-from equipoise.service.repeats import Repeats
+from equipoise.service.questions import Questions, propose_moves
 from equipoise.service.status import CommandAnswer, Proposal, ServerStatus
 from equipoise.service.unserved import RefusedBatches, StaleScripts
 from equipoise.service.work import Seen, Work
@@ -360,7 +356,7 @@ class Host:
             if batch.plugin is not None:
                 self.plugin, self._sent_cache = batch.plugin, None
             self.dropped_rounds += batch.dropped
-            if (ahead := script_clock.ahead(batch, self._clock.epoch())) is not None:
+            if (ahead := clock_lead(batch, self._clock.epoch())) is not None:
                 self.clock_ahead = ahead
             self._journal.names(self.pool.name, batch.names)
             for event in batch.events:
@@ -418,3 +414,45 @@ class Host:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+
+# The last batch of a script: a copy of it gets the same reply.
+
+
+@dataclass(slots=True)
+class LastBatch:
+    """Its numbers, and the reply that it got or waits for."""
+
+    boot: int = 0
+    seq: int = 0
+    reply: asyncio.Future[Reply] | None = None
+    """None: the reply is not known any more, as after a restart."""
+
+    def equals(self, batch: Batch) -> bool:
+        """Whether this is a copy of it."""
+        return (self.boot, self.seq) == (batch.boot, batch.seq)
+
+    def follows(self, batch: Batch) -> bool:
+        """Whether this batch is an older one of the same boot."""
+        return self.boot == batch.boot and self.seq > batch.seq
+
+    def misses(self, batch: Batch) -> bool:
+        """Whether batches of the same boot between the two never came."""
+        return self.boot == batch.boot and self.seq + 1 != batch.seq
+
+
+# How far a script's clock is off ours.
+
+FRESH_SECONDS = 5.0
+"""A round that ended longer than this before its batch was queued: when it arrives says nothing of clocks."""
+
+
+def clock_lead(batch: Batch, now: float) -> float | None:
+    """Seconds by which the script's date is ahead of `now`, the epoch's second; None: the batch does not show it.
+
+    A script dates a round's start. A round that comes right after its end shows what the script takes for now.
+    """
+    for event in reversed(batch.events):
+        if isinstance(event, RoundEnded) and batch.at - event.at < FRESH_SECONDS:
+            return event.round.started_at + event.round.seconds - now
+    return None

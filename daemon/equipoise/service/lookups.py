@@ -9,18 +9,18 @@ A batch may have 256 commands. Of equal look-ups the first is answered, others h
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Collection, Iterable, Sequence
 
 from equipoise.balancing import skills
+from equipoise.balancing.chances import NO_PLAYERS, outlook
 from equipoise.core.commands import left_alone
 from equipoise.core.effects import Tell
 from equipoise.core.events import Commanded
-from equipoise.core.model import STEAM_ID_BASE, PlayerId, PlayerSummary, ServerId, Side
+from equipoise.core.model import STEAM_ID_BASE, Context, Outlook, PlayerId, PlayerSummary, ServerId, Side
 from equipoise.core.phrases import Phrase, Text, with_chance
 from equipoise.core.session import Session
 from equipoise.errors import RatingError, ScriptError, StoreError
 from equipoise.service.journal import Journal, claimant
-from equipoise.service.outlooks import outlook_now
 from equipoise.service.pool import Pool
 from equipoise.service.questions import MOST_QUESTIONS, Questions
 from equipoise.service.status import round_number
@@ -223,3 +223,24 @@ def _number(command: Commanded, place: int) -> float | None:
 
 def _unknown(command: Commanded) -> Text:
     return Text(Phrase.UNKNOWN_PLAYER, (" ".join(command.words[1:]) or "?",))
+
+
+# How even sides are, by the system that a pool's teams are made by.
+
+
+def outlook_now(
+    pool: Pool,
+    context: Context,
+    a: Sequence[PlayerId],
+    b: Sequence[PlayerId],
+    commanders: Collection[PlayerId] = NO_PLAYERS,
+) -> Outlook | None:
+    """The outlook by what memory holds; None while a side is empty."""
+    return outlook(pool.balancing, context, a, b, commanders) if a and b else None
+
+
+async def outlook_of(pool: Pool, context: Context, a: Sequence[PlayerId], b: Sequence[PlayerId]) -> Outlook:
+    """The outlook of any players. StoreError: a player is not in memory, and the store does not answer."""
+    for player in (*a, *b):
+        await pool.looked_up(player)
+    return outlook(pool.balancing, context, a, b)

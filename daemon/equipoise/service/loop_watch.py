@@ -22,8 +22,8 @@ import time
 from types import FrameType
 from typing import NamedTuple
 
+from equipoise.service.log import Repeats
 from equipoise.service.metrics import Metrics
-from equipoise.service.repeats import Repeats
 
 EVERY_SECONDS = 0.1
 LATE_SECONDS = 0.1

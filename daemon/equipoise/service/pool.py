@@ -32,14 +32,13 @@ from equipoise.core.model import Context, PlayerId, PlayerSummary
 from equipoise.errors import ScriptError, SpillError, StoreError
 from equipoise.ratings.calibration import calibrated
 from equipoise.ratings.system import System
-from equipoise.service import opening
+from equipoise.service import held
 from equipoise.service.editing import Edited, Editing
 from equipoise.service.fingerprint import fingerprint_of
 from equipoise.service.following import Follower
-from equipoise.service.held import MOST_HELD, Held
+from equipoise.service.held import MOST_HELD, Held, Reading
 from equipoise.service.held_sequence import HeldSequence
 from equipoise.service.rating import RoundRating
-from equipoise.service.reading import Reading
 from equipoise.service.ring import Ring, UnstoredRound
 from equipoise.service.whereabouts import Recorded, Whereabouts, stored
 from equipoise.store.notes import Audit
@@ -112,9 +111,9 @@ class Pool:
 
         ConfigError: the stored ratings were made by another system. SpillError: the file cannot be used.
         """
-        await opening.agree(self.name, self.store, self._held, self._clock.epoch())
+        await held.agree(self.name, self.store, self._held, self._clock.epoch())
         with suppress(StoreError):  # the store says what is wrong: a daemon that serves keeps rounds
-            await opening.redate(self.name, self.store, self._clock.epoch())
+            await held.redate(self.name, self.store, self._clock.epoch())
         await self._held.read(self.store, self.name)
         await asyncio.to_thread(self.ring.open)
         await self.drain()

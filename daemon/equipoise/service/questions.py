@@ -16,13 +16,18 @@ from types import TracebackType
 from typing import Literal, overload
 
 from equipoise.balancing import Question, Solved, answer, asked_players
+from equipoise.core import autobalance, scrambles
 from equipoise.core.asks import Ask, AskChance, AskMoves, AskSide, AskSplit, AskSwitch, CacheSplits, LoadSummaries
+from equipoise.core.commands import left_alone
 from equipoise.core.events import MovesSolved, SolveFailed
 from equipoise.core.model import ServerId
+from equipoise.core.phrases import Phrase, Text
+from equipoise.core.state import State
 from equipoise.errors import SplitError
 from equipoise.service.journal import Journal
+from equipoise.service.log import Repeats
 from equipoise.service.pool import Pool
-from equipoise.service.repeats import Repeats
+from equipoise.service.status import CommandAnswer
 
 THREAD_FROM = 12
 """Players from which splits and moves are solved in a thread. An odd number of 17 takes 10 ms of the processor, one of
@@ -144,3 +149,23 @@ class Attempt:
             return False
         self.reason = self._questions.fail(self._kind, error)
         return True
+
+
+# The dry run of an admin's `balance`.
+
+
+async def propose_moves(state: State, pool: Pool, questions: Questions, now: float) -> CommandAnswer:
+    """The moves that autobalance would order now."""
+    if (why := left_alone(state)) is not None:
+        return CommandAnswer(False, (why,))
+    question = autobalance.proposal(state, now)
+    if question is None:
+        return CommandAnswer(False, (autobalance.needless(state),))
+    with questions.attempt("moves") as attempt:
+        await pool.summaries((*question.larger, *question.smaller))
+        solved = await questions.solve(question)
+        if not isinstance(solved, SolveFailed):
+            side = question.larger_side.other
+            return CommandAnswer(True, tuple(scrambles.dry_line(state, player, side) for player in solved.players))
+        attempt.reason = solved.reason
+    return CommandAnswer(False, (Text(Phrase.FAILED, (attempt.reason,)),))

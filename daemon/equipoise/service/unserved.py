@@ -12,7 +12,7 @@ from itertools import islice
 from equipoise.core.model import ServerId
 from equipoise.errors import ScriptError
 from equipoise.service.console import defused
-from equipoise.service.repeats import Repeats
+from equipoise.service.log import Repeats
 
 LEAST_SILENCE_SECONDS = 60.0
 """Twice the time after which a stale script calls again."""

@@ -200,7 +200,7 @@ PLAYERS_BY_TIME = (
 )
 
 # Sums over the players of a pool, those who are visible and those who are not. Triggers would keep them in three times
-# the time that `store.sqlite.crowds` needs.
+# the time that `store.sqlite.players` needs.
 CROWDS = """
 CREATE TABLE crowds (
     pool TEXT NOT NULL,

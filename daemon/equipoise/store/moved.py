@@ -224,7 +224,7 @@ class Edited(Line, frozen=True, tag="edited"):
 
 
 class VoidRow(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """A participant as `store.sqlite.voids` keeps them, as a list; those of older stores end with state or spans."""
+    """A participant as `store.sqlite.rounds` keeps them, as a list; those of older stores end with state or spans."""
 
     player: SteamId
     side: Side

@@ -32,8 +32,8 @@ from aiohttp import StreamReader, web
 from aiohttp.http_exceptions import BadHttpMessage, HttpProcessingError
 
 from equipoise.errors import ScriptError
+from equipoise.service.log import Repeats
 from equipoise.service.metrics import Metrics, Reading
-from equipoise.service.repeats import Repeats
 from equipoise.web.refusals import HEAD_BYTES, Refusals
 
 HEAD_SECONDS = 10.0

@@ -14,7 +14,7 @@ from msgspec import Meta
 from equipoise.balancing.chances import match_to_come
 from equipoise.core.model import MOST_PLAYERS, Context, Mode, PlayerId
 from equipoise.errors import RatingError, ScriptError
-from equipoise.service.outlooks import outlook_of
+from equipoise.service.lookups import outlook_of
 from equipoise.service.pool import Pool
 from equipoise.service.refits import RefitStatus
 from equipoise.web.answers import Ok, Stream

@@ -17,8 +17,8 @@ from aiohttp import web
 
 from equipoise.errors import ScriptError
 from equipoise.service.diagnosis import Tried
+from equipoise.service.log import Repeats
 from equipoise.service.metrics import Metrics
-from equipoise.service.repeats import Repeats
 from equipoise.web.answers import Answer
 from equipoise.web.guards import Caller
 from equipoise.wire import encode_refusal

@@ -21,7 +21,7 @@ from equipoise.web.answers import Ok
 from equipoise.web.guards import check_server
 from equipoise.web.players import known_player, names_of
 from equipoise.web.routes import READERS, WRITERS, Ask, Paged, Request, Routes, Services, page
-from equipoise.wire.people import Here
+from equipoise.wire.events import Here
 from equipoise.wire.scalars import Word
 from equipoise.wire.submitted import RoundSubmitted
 

@@ -17,7 +17,7 @@ import msgspec
 from equipoise.core.model import PlayerId, ServerId
 from equipoise.errors import ScriptError
 from equipoise.wire import events, scalars
-from equipoise.wire.people import Here, player_id
+from equipoise.wire.events import Here, player_id
 from equipoise.wire.values import Batch
 
 T = TypeVar("T")

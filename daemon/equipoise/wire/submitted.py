@@ -1,6 +1,6 @@
 """A finished round as a program submits it: a field that this version does not know is refused.
 
-A game script's round is read more leniently (`wire.rounds`). A script that is newer than the daemon may add fields, and
+A game script's round is read more leniently (`wire.events`). A script that is newer than the daemon may add fields, and
 a refusal would cost it the round. A program's unknown field is a misspelt one, and a round that was rated without it
 would be wrong for good.
 """
@@ -13,8 +13,7 @@ from msgspec import Meta, field
 
 from equipoise.core.model import MOST_PLAYERS, Round
 from equipoise.errors import ScriptError
-from equipoise.wire.games import Facts
-from equipoise.wire.people import (
+from equipoise.wire.events import (
     MOST_SPANS,
     Captures,
     ClassSeconds,
@@ -22,10 +21,11 @@ from equipoise.wire.people import (
     Here,
     LineupLine,
     PresenceLine,
+    RoundEnded,
     SecondsOn,
     SpanLine,
 )
-from equipoise.wire.rounds import RoundEnded
+from equipoise.wire.games import Facts
 
 
 class StrictFacts(Facts, frozen=True, forbid_unknown_fields=True):

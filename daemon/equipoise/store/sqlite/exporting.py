@@ -21,7 +21,7 @@ from equipoise.store import moved
 from equipoise.store.migrations import MIGRATIONS
 from equipoise.store.port import SeeRound
 from equipoise.store.rated import Fingerprint, PlayerRow
-from equipoise.store.sqlite import players, pools, replays
+from equipoise.store.sqlite import players, replays
 from equipoise.store.sqlite.connection import store_errors
 
 _HEAD = "SELECT system, params, changed_at, pruned_rounds FROM pools WHERE pool = ?"
@@ -104,7 +104,7 @@ class Beside:
     async def fingerprint(self, pool: str) -> Fingerprint | None:
         """The system and parameters that made a pool's ratings."""
         with store_errors(), closing(_connected(self._path)) as db:
-            return pools.fingerprint(db, pool)
+            return players.fingerprint(db, pool)
 
     async def players(self, pool: str, ids: Sequence[PlayerId], window: int) -> Mapping[PlayerId, PlayerRow]:
         """Rows of these players; those who were never rated are missing."""

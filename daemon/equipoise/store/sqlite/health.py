@@ -1,4 +1,4 @@
-"""What the store's calls say about its health, and the log's lines on it.
+"""Health of the store: what its calls say of it, the log's lines on it, and a look through the whole file.
 
 A store that is locked or full takes rounds again by itself, so the first write that succeeds ends the trouble. A
 damaged one does not: SQLite may go on writing elsewhere in the file, and what it writes there is lost when a backup
@@ -7,11 +7,19 @@ is restored. So after the first sign of damage nothing is written any more, and 
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import os
 import sqlite3
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+from pathlib import Path
+from urllib.parse import quote
 
 from equipoise.errors import StoreDamaged, StoreError
+from equipoise.store.sqlite.connection import means_damage
 from equipoise.store.upkeep import StoreHealth, StoreState
 
 LOG_SECONDS = 60.0
@@ -81,3 +89,44 @@ def _state(error: StoreError) -> StoreState | None:
     if not isinstance(cause, sqlite3.Error):
         return None
     return _STATES.get(getattr(cause, "sqlite_errorcode", 0) & 0xFF, "failing")
+
+
+# A look through the whole file for damage, beside a store in use.
+
+LEAST_PRIORITY = 19
+
+
+class QuickCheck:
+    """Runs once. `stop` ends it at the next page."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._connection: sqlite3.Connection | None = None
+        self._stopped = False
+
+    async def run(self) -> StoreDamaged | None:
+        """The damage that was found; None: there is none, or the check was stopped before its end."""
+        with ThreadPoolExecutor(1, thread_name_prefix="check") as thread:
+            return await asyncio.get_running_loop().run_in_executor(thread, self._look)
+
+    def stop(self) -> None:
+        """End the check; from any thread."""
+        self._stopped = True
+        if (connection := self._connection) is not None:
+            with suppress(sqlite3.ProgrammingError):  # it is closed already
+                connection.interrupt()
+
+    def _look(self) -> StoreDamaged | None:
+        with suppress(OSError):  # the game comes first; a sandbox may refuse it
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LEAST_PRIORITY)
+        try:
+            with closing(sqlite3.connect(f"file:{quote(str(self._path))}?mode=ro", uri=True)) as connection:
+                self._connection = connection
+                found = "ok" if self._stopped else connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        except sqlite3.Error as error:
+            if means_damage(error):
+                return StoreDamaged(f"store: {error}")
+            if not self._stopped:
+                log.warning("the store could not be checked for damage: %s", error)
+            return None
+        return None if found == "ok" else StoreDamaged(f"store: {' '.join(found.split())}")

@@ -12,7 +12,7 @@ from equipoise.store import moved
 from equipoise.store.listings import Record
 from equipoise.store.notes import Audit
 from equipoise.store.rated import Fingerprint, Snapshot
-from equipoise.store.sqlite import crowds, journal, records, snapshots
+from equipoise.store.sqlite import notes, players, rounds, snapshots
 from equipoise.store.sqlite.players import encoded
 from equipoise.store.sqlite.sequence import next_number
 
@@ -72,9 +72,9 @@ def write(db: sqlite3.Connection, pool: str, lines: Iterable[moved.AnyLine]) -> 
             raise FileError(_WHY.get(kind, f"it cannot be stored: {error}")) from None
         except (OverflowError, UnicodeEncodeError):
             raise FileError("it has a number or a text that no store can take") from None
-    crowds.count_again(db, pool)
-    records.count_again(db, pool)
-    records.replace(db, pool, into.records)
+    players.recount_crowd(db, pool)
+    rounds.recount_records(db, pool)
+    rounds.replace_records(db, pool, into.records)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class _Into:
                 name = self.pool, line.player, line.name
                 self.db.execute("INSERT OR REPLACE INTO names (pool, player, name) VALUES (?, ?, ?)", name)
             case moved.Entry():
-                journal.audit(self.db, Audit(line.at, line.who, line.action, line.target, line.before, line.after))
+                notes.audit(self.db, Audit(line.at, line.who, line.action, line.target, line.before, line.after))
 
     def _write_round(self, line: moved.Round) -> None:
         number = self.before + line.number

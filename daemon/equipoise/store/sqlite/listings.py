@@ -13,8 +13,8 @@ import msgspec
 from equipoise.core.model import LineupPlayer, Mode, PlayerId, RoundId, ServerId, Side
 from equipoise.store.listings import EditOf, Played, Record, StoredRound
 from equipoise.store.notes import Decision
-from equipoise.store.sqlite import journal, records
-from equipoise.store.sqlite.participants import counts_of, spans_of
+from equipoise.store.sqlite import notes
+from equipoise.store.sqlite.rounds import counts_of, records_of, spans_of
 from equipoise.store.sqlite.thread import StoreThread
 
 _WHY_UNRATED = """
@@ -60,7 +60,7 @@ class SqliteListings(StoreThread):
         return await self._read_noted(lambda db: played(db, pool, player, server, before, limit))
 
     async def records(self, pool: str, ids: Sequence[PlayerId]) -> Mapping[PlayerId, Record]:
-        return await self._read(lambda db: records.of(db, pool, ids))
+        return await self._read(lambda db: records_of(db, pool, ids))
 
     async def edits_of(self, pool: str, player: PlayerId, before: int | None, limit: int) -> Sequence[EditOf]:
         return await self._read_noted(lambda db: edits_of(db, pool, player, before, limit))
@@ -92,9 +92,9 @@ class SqliteListings(StoreThread):
     ) -> tuple[Sequence[Decision], int | None]:
         found: list[Decision] = []
         if since is not None:
-            after = max(after, await self._read_noted(lambda db: journal.last_before(db, since)))
+            after = max(after, await self._read_noted(lambda db: notes.last_before(db, since)))
         for _ in range(_PIECES):
-            about = partial(journal.decisions_about, player=player, server=server, limit=limit - len(found))
+            about = partial(notes.decisions_about, player=player, server=server, limit=limit - len(found))
             lines, oldest = await self._read_noted(partial(about, before=before, after=after))
             found += lines
             if len(found) == limit:

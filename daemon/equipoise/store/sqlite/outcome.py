@@ -19,9 +19,9 @@ from equipoise.core.model import PlayerId
 from equipoise.files import open_private
 from equipoise.store.rated import Fingerprint, PlayerRow, RatedRound, Snapshot
 from equipoise.store.sequence import Edit
-from equipoise.store.sqlite import crowds, pools, snapshots
-from equipoise.store.sqlite.participants import effect
+from equipoise.store.sqlite import players, snapshots
 from equipoise.store.sqlite.players import encoded
+from equipoise.store.sqlite.rounds import effect
 from equipoise.store.sqlite.sequence import columns
 
 NAMED = ".outcome-"
@@ -172,9 +172,9 @@ def take_over(db: sqlite3.Connection, pool: str, edit: int, *, whole: bool = Fal
     """
     for statement in _TAKE_OVER:
         db.execute(statement, {"pool": pool, "edit": edit, "whole": whole})
-    crowds.count_again(db, pool)
+    players.recount_crowd(db, pool)
     _take_over_snapshot(db, pool, edit)
-    pools.take_over_shared(db, pool)
+    players.take_over_shared(db, pool)
 
 
 def _take_over_snapshot(db: sqlite3.Connection, pool: str, edit: int) -> None:

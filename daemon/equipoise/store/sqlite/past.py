@@ -18,7 +18,7 @@ from equipoise.core.model import Mode, PlayerId
 from equipoise.errors import ScriptError, StoreError
 from equipoise.store.rated import Fingerprint, PlayerRow, Snapshot
 from equipoise.store.sequence import Edit, EditStrike, Event, LearntSpread, NumberedRound, RoundStrike, Strike, Undone
-from equipoise.store.sqlite import players, pools, replays, retention, sequence, snapshots
+from equipoise.store.sqlite import players, replays, retention, sequence, snapshots
 from equipoise.store.sqlite.connection import store_errors
 from equipoise.store.upkeep import PredictedRound
 
@@ -79,7 +79,7 @@ class Past:
 
     def fingerprint(self) -> Fingerprint:
         """What made the ratings. StoreError: the pool has none."""
-        found = pools.fingerprint(self._db, self._pool)
+        found = players.fingerprint(self._db, self._pool)
         if found is None:
             raise StoreError(f"pool {self._pool}: it has no ratings yet")
         return found

@@ -1,15 +1,16 @@
-"""Players and their names in SQLite."""
+"""Players of a pool in SQLite, their names, the sums over all of them, and what their ratings were made by."""
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from equipoise.core.model import PlayerId
-from equipoise.store.rated import Change, PlayerRow
-from equipoise.store.sqlite import crowds
+from equipoise.store.rated import Change, Fingerprint, PlayerRow, SharedParts
+from equipoise.store.upkeep import Crowd, QualityPoint
 
 _SELECT = """
 SELECT id, version, rating, rounds, visible, last_played, state, name
@@ -60,7 +61,7 @@ def _histories(db: sqlite3.Connection, pool: str, players: Sequence[str], window
 
 def update(db: sqlite3.Connection, pool: str, changes: Sequence[Change], played: float) -> None:
     """What a round made of its participants."""
-    crowds.count(db, pool, {each.id: (each.visible, each.after) for each in changes})
+    count_crowd(db, pool, {each.id: (each.visible, each.after) for each in changes})
     db.executemany(
         """
         INSERT INTO players (pool, id, version, rating, rounds, visible, last_played, state)
@@ -179,4 +180,135 @@ def _row(found: _Found, history: History = ()) -> PlayerRow:
         state=msgspec.json.decode(state, type=dict[str, object]),
         history=history,
         name=name,
+    )
+
+
+# Fingerprints of pools, and the shared state of their systems.
+
+
+def fingerprint(db: sqlite3.Connection, pool: str) -> Fingerprint | None:
+    """The recorded fingerprint of a pool; None before its first start."""
+    found = db.execute("SELECT system, params FROM pools WHERE pool = ?", (pool,)).fetchone()
+    return found and Fingerprint(found[0], _plain(found[1]))
+
+
+def adopt_fingerprint(db: sqlite3.Connection, pool: str, fingerprint: Fingerprint, at: float) -> None:
+    """Record a pool's fingerprint in place of the one before."""
+    db.execute(
+        """
+        INSERT INTO pools (pool, system, params, version, changed_at) VALUES (?, ?, ?, 1, ?)
+        ON CONFLICT (pool) DO UPDATE SET
+            system = excluded.system, params = excluded.params, changed_at = excluded.changed_at
+        """,
+        (pool, fingerprint.system, encoded(fingerprint.params), at),
+    )
+
+
+def shared(db: sqlite3.Connection, pool: str, held: int = 0) -> SharedParts | None:
+    """The shared state of a pool's system; None if the stored version is `held`, or the pool is new."""
+    found = db.execute("SELECT version FROM pools WHERE pool = ? AND version != ?", (pool, held)).fetchone()
+    if found is None:
+        return None
+    parts = db.execute("SELECT key, part FROM shared WHERE pool = ?", (pool,))
+    return SharedParts(found[0], {key: msgspec.json.decode(part) for key, part in parts})
+
+
+def keep_shared(db: sqlite3.Connection, pool: str, parts: Mapping[str, object]) -> None:
+    """Write these parts of the shared state and raise its version; without parts nothing is written."""
+    if parts:
+        rows = [(pool, key, encoded(part)) for key, part in parts.items()]
+        db.executemany("INSERT OR REPLACE INTO shared (pool, key, part) VALUES (?, ?, ?)", rows)
+        written = db.execute("UPDATE pools SET version = version + 1 WHERE pool = ?", (pool,))
+        assert written.rowcount == 1, "a pool is adopted before its rounds come"
+
+
+def replace_shared(db: sqlite3.Connection, pool: str, parts: Mapping[str, object]) -> None:
+    """Replace the shared state: parts that are not among these are deleted."""
+    db.execute("DELETE FROM shared WHERE pool = ?", (pool,))
+    keep_shared(db, pool, parts)
+
+
+def take_over_shared(db: sqlite3.Connection, pool: str) -> None:
+    """Replace the shared state by that of an attached outcome, unless it has none."""
+    if db.execute("SELECT 1 FROM outcome.replaced").fetchone():
+        db.execute("DELETE FROM shared WHERE pool = ?", (pool,))
+        db.execute("INSERT INTO shared SELECT ?, key, part FROM outcome.shared", (pool,))
+        db.execute("UPDATE pools SET version = version + 1 WHERE pool = ?", (pool,))
+
+
+def keep_quality(db: sqlite3.Connection, pool: str, point: QualityPoint) -> None:
+    """Add a point to the time series of a pool's quality; one of the same moment is replaced."""
+    db.execute(
+        "INSERT OR REPLACE INTO qualities (pool, at, rounds, brier, log_loss, calibration_error) "
+        "VALUES (?, ?, ?, ?, ?, ?)",
+        (pool, point.at, point.rounds, point.brier, point.log_loss, point.calibration_error),
+    )
+
+
+def qualities(db: sqlite3.Connection, pool: str, since: float) -> Sequence[QualityPoint]:
+    """The time series of a pool's quality, oldest first."""
+    columns = "SELECT at, rounds, brier, log_loss, calibration_error FROM qualities"
+    found = db.execute(f"{columns} WHERE pool = ? AND at >= ? ORDER BY at", (pool, since))
+    return [QualityPoint(*row) for row in found]
+
+
+def _plain(text: str) -> dict[str, object]:
+    return msgspec.json.decode(text, type=dict[str, object])
+
+
+# The sums over all players of a pool, kept in the transaction that changes a player.
+
+_OLD = """
+SELECT visible, rating FROM json_each(:players) AS changed CROSS JOIN players
+WHERE pool = :pool AND players.id = changed.value
+"""
+_ADD = """
+INSERT INTO crowds (pool, visible, players, ratings, squares) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (pool, visible) DO UPDATE SET
+    players = players + excluded.players, ratings = ratings + excluded.ratings, squares = squares + excluded.squares
+"""
+# One range of the index for the visible players and one for the others.
+_ACTIVE = "SELECT count(*) FROM players WHERE pool = :pool AND visible IN (0, 1) AND last_played >= :since"
+_NEVER_PLAYED = "SELECT count(*) FROM players WHERE pool = :pool AND visible IN (0, 1) AND last_played IS NULL"
+
+
+def count_crowd(db: sqlite3.Connection, pool: str, players: Mapping[PlayerId, tuple[bool, float]]) -> None:
+    """Take players into the sums, with whether they are visible and their rating; called before they are written."""
+    sums = {visible: [0, 0.0, 0.0] for visible in (False, True)}
+    found = db.execute(_OLD, {"pool": pool, "players": msgspec.json.encode(list(players)).decode()})
+    for sign, rows in ((-1, found), (1, players.values())):
+        for visible, rating in rows:
+            row = sums[bool(visible)]
+            row[0] += sign
+            row[1] += sign * rating
+            row[2] += sign * rating * rating
+    db.executemany(_ADD, [(pool, visible, *row) for visible, row in sums.items() if any(row)])
+
+
+def recount_crowd(db: sqlite3.Connection, pool: str) -> None:
+    """Replace the sums by those over the rows that are there."""
+    db.execute("DELETE FROM crowds WHERE pool = ?", (pool,))
+    db.execute(
+        "INSERT INTO crowds SELECT pool, visible, count(*), sum(rating), sum(rating * rating) "
+        "FROM players WHERE pool = ? GROUP BY visible",
+        (pool,),
+    )
+
+
+def crowd(db: sqlite3.Connection, pool: str, since: float | None) -> Crowd:
+    """The sums as a mean and a standard deviation, and who is stale: the players without a round since `since`."""
+    rows = db.execute("SELECT visible, players, ratings, squares FROM crowds WHERE pool = ?", (pool,)).fetchall()
+    players, ratings, squares = (sum(row[column] for row in rows) for column in (1, 2, 3))
+    stale = 0
+    if since is not None:  # counted by what it is not: most players of an old pool are stale
+        here = {"pool": pool, "since": since}
+        stale = players - sum(db.execute(query, here).fetchone()[0] for query in (_ACTIVE, _NEVER_PLAYED))
+    mean = ratings / players if players else None
+    return Crowd(
+        count=players,
+        visible=sum(row[1] for row in rows if row[0]),
+        stale=stale,
+        mean=mean,
+        # The difference of two large numbers: rounding may leave it below 0 when all ratings are equal.
+        spread=None if mean is None else math.sqrt(max(0.0, squares / players - mean * mean)),
     )

@@ -16,9 +16,9 @@ from equipoise.store.notes import Audit
 from equipoise.store.port import Replay, SeeRound
 from equipoise.store.rated import RatedRound
 from equipoise.store.sequence import AT_ONCE, Edit, Event, NumberedRound
-from equipoise.store.sqlite import crowds, journal, pools, retention, sequence, snapshots, voids
-from equipoise.store.sqlite.participants import counts_of, effect, spans_of
+from equipoise.store.sqlite import notes, players, retention, rounds, sequence, snapshots
 from equipoise.store.sqlite.players import encoded
+from equipoise.store.sqlite.rounds import counts_of, effect, spans_of
 
 PAGE = 200
 """Rounds read at once: what is written meanwhile must not be written under an open cursor."""
@@ -81,14 +81,14 @@ def recompute(db: sqlite3.Connection, pool: str, replay: Replay, entry: Audit) -
             case Edit():
                 sequence.rewrite(db, pool, replay.edit(event))
     _rewrite_players(db, pool, replay)
-    crowds.count_again(db, pool)
-    pools.adopt(db, pool, replay.fingerprint, entry.at)
-    pools.replace_shared(db, pool, replay.shared())
+    players.recount_crowd(db, pool)
+    players.adopt_fingerprint(db, pool, replay.fingerprint, entry.at)
+    players.replace_shared(db, pool, replay.shared())
     snapshots.forget(db, pool)
     last = sequence.last_number(db, pool)
     if (snapshot := replay.snapshot(last)) is not None:
         snapshots.keep(db, pool, snapshot, last)
-    journal.audit(db, entry)
+    notes.audit(db, entry)
 
 
 def rated(db: sqlite3.Connection, pool: str, last: int = 0) -> Iterator[NumberedRound]:
@@ -104,7 +104,7 @@ def rated(db: sqlite3.Connection, pool: str, last: int = 0) -> Iterator[Numbered
 def voided(db: sqlite3.Connection, number: int) -> NumberedRound:
     """A round that was taken out of the ratings, as its system received it."""
     (prediction, *facts) = db.execute(f"SELECT prediction, {_FACTS} FROM rounds WHERE number = ?", (number,)).fetchone()
-    parts: list[_Part] = [(number, *each[:5], *each[-2:]) for each in voids.participants(db, number)]
+    parts: list[_Part] = [(number, *each[:5], *each[-2:]) for each in rounds.participants(db, number)]
     return NumberedRound(number, _record(tuple(facts), parts), prediction or 0.5)
 
 

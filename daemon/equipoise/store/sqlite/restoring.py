@@ -21,7 +21,7 @@ from equipoise.files import open_private, sync
 from equipoise.store.notes import Audit
 from equipoise.store.sqlite.backups import checked, reading
 from equipoise.store.sqlite.connection import Lock, refuse_missing
-from equipoise.store.sqlite.journal import audit
+from equipoise.store.sqlite.notes import audit
 
 COPY = ".restoring"
 """The end of the name of the copy until it is the store."""

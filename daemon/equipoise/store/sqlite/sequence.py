@@ -15,7 +15,7 @@ from equipoise.store.notes import Audit
 from equipoise.store.port import EditRow
 from equipoise.store.rated import PlayerRow
 from equipoise.store.sequence import RESULTS, BulkEdit, Edit, EditAction, LearntSpread, Touched
-from equipoise.store.sqlite import crowds, journal, pools, retention, snapshots
+from equipoise.store.sqlite import notes, players, retention, snapshots
 from equipoise.store.sqlite.players import encoded, load, write
 
 _TOUCH = """
@@ -80,7 +80,7 @@ def add(
         "INSERT INTO edits (number, pool, at, who, action, detail, shared) VALUES (?, ?, ?, ?, ?, ?, ?)",
         (number, pool, entry.at, entry.who, action, encoded(detail), None if shared is None else encoded(shared)),
     )
-    journal.audit(db, entry)
+    notes.audit(db, entry)
     return number
 
 
@@ -103,7 +103,7 @@ def adopt(db: sqlite3.Connection, pool: str, edit: BulkEdit) -> int:
     for start in range(0, len(rows), AT_ONCE):
         _adopt_players(db, pool, number, rows[start : start + AT_ONCE], whole=edit.action == "refit")
     if edit.shared is not None:
-        pools.replace_shared(db, pool, edit.shared)
+        players.replace_shared(db, pool, edit.shared)
     if edit.snapshot is not None:
         snapshots.replace(db, pool, edit.snapshot)
     return number
@@ -113,7 +113,7 @@ def _adopt_players(db: sqlite3.Connection, pool: str, number: int, rows: list[Pl
     """Write those that change; as part of the edit too, or `whole`: all of them, because it replaces earlier ones."""
     stored = {row.id: row for row in load(db, pool, {row.id: 0 for row in rows}, 0)}
     changed = [row for row in rows if row.id not in stored or columns(stored[row.id]) != columns(row)]
-    crowds.count(db, pool, {row.id: (row.visible, row.rating) for row in changed})
+    players.count_crowd(db, pool, {row.id: (row.visible, row.rating) for row in changed})
     write(db, pool, changed)
     touch(db, pool, number, (Touched(row.id, stored.get(row.id), row) for row in (rows if whole else changed)))
 
@@ -163,7 +163,7 @@ def edit(
     """An admin's change of a player, with its line in the audit; returns the new row."""
     before = next(iter(load(db, pool, {player: 0}, window)), None)
     after, entry = change(before)
-    crowds.count(db, pool, {player: (after.visible, after.rating)})
+    players.count_crowd(db, pool, {player: (after.visible, after.rating)})
     write(db, pool, [after])
     number = add(db, pool, "set" if entry.action == "set" else "reset", entry, detail)
     touch(db, pool, number, [Touched(player, before, after)])

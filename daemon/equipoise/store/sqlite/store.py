@@ -19,14 +19,11 @@ from equipoise.store.rated import Fingerprint, PlayerRow, Purpose, RatedRound, S
 from equipoise.store.sequence import BulkEdit, Edit, Event, LearntSpread, Revised, Strike
 from equipoise.store.sqlite import (
     backups,
-    crowds,
     fits,
     importing,
-    journal,
-    measured,
+    notes,
     outcome,
     players,
-    pools,
     refits,
     replaying,
     replays,
@@ -106,22 +103,22 @@ class SqliteStore(SqliteListings):
     async def decisions(
         self, server: ServerId | None, limit: int, *, before: int | None = None, after: int = 0
     ) -> Sequence[Decision]:
-        return await self._read_noted(lambda db: journal.decisions(db, server, limit, before, after))
+        return await self._read_noted(lambda db: notes.decisions(db, server, limit, before, after))
 
     async def audit(self, entry: Audit) -> None:
-        await self._write(lambda db: journal.audit(db, entry))
+        await self._write(lambda db: notes.audit(db, entry))
 
     async def audits(self, limit: int, *, before: int | None = None) -> Sequence[Audit]:
-        return await self._read_noted(lambda db: journal.audits(db, limit, before))
+        return await self._read_noted(lambda db: notes.audits(db, limit, before))
 
     async def fingerprint(self, pool: str) -> Fingerprint | None:
-        return await self._read(lambda db: pools.fingerprint(db, pool))
+        return await self._read(lambda db: players.fingerprint(db, pool))
 
     async def adopt(self, pool: str, fingerprint: Fingerprint, at: float) -> None:
-        await self._write(lambda db: pools.adopt(db, pool, fingerprint, at))
+        await self._write(lambda db: players.adopt_fingerprint(db, pool, fingerprint, at))
 
     async def shared(self, pool: str) -> SharedParts | None:
-        return await self._read(lambda db: pools.shared(db, pool))
+        return await self._read(lambda db: players.shared(db, pool))
 
     async def rated_rounds(self, pool: str, see: SeeRound, *, after: int = 0) -> None:
         await self._read(lambda db: replays.see(db, pool, see, after))
@@ -211,30 +208,30 @@ class SqliteStore(SqliteListings):
         return await self._read(lambda db: rounds.predictions(db, pool, limit))
 
     async def measured(self, pool: str, limit: int) -> Sequence[MeasuredRound]:
-        numbers = await self._read(lambda db: measured.numbers(db, pool, limit))
+        numbers = await self._read(lambda db: rounds.numbers(db, pool, limit))
         found: list[MeasuredRound] = []
-        for start in range(0, len(numbers), measured.PAGE):
-            page = numbers[start : start + measured.PAGE]
-            found += await self._read(partial(measured.measured, page=page))
+        for start in range(0, len(numbers), rounds.PAGE):
+            page = numbers[start : start + rounds.PAGE]
+            found += await self._read(partial(rounds.measured, page=page))
         return found
 
     async def plays_alone(self, pool: str) -> bool:
         return await self._read(lambda db: rounds.plays_alone(db, pool))
 
     async def team_sizes(self, pool: str, limit: int) -> Sequence[TeamSize]:
-        return await self._read(lambda db: measured.team_sizes(db, pool, limit))
+        return await self._read(lambda db: rounds.team_sizes(db, pool, limit))
 
     async def gained(self, pool: str, most: int, few: int) -> Gained:
-        return await self._read(lambda db: measured.gained(db, pool, most, few))
+        return await self._read(lambda db: rounds.gained(db, pool, most, few))
 
     async def keep_quality(self, pool: str, point: QualityPoint) -> None:
-        await self._write(lambda db: pools.keep_quality(db, pool, point))
+        await self._write(lambda db: players.keep_quality(db, pool, point))
 
     async def qualities(self, pool: str, *, since: float) -> Sequence[QualityPoint]:
-        return await self._read(lambda db: pools.qualities(db, pool, since))
+        return await self._read(lambda db: players.qualities(db, pool, since))
 
     async def crowd(self, pool: str, *, since: float | None) -> Crowd:
-        return await self._read(lambda db: crowds.crowd(db, pool, since))
+        return await self._read(lambda db: players.crowd(db, pool, since))
 
     async def top(self, pool: str, limit: int | None, *, since: float | None) -> Sequence[PlayerRow]:
         return await self._read_noted(lambda db: players.top(db, pool, limit, since))

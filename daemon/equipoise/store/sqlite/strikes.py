@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from equipoise.errors import PoolMoved
 from equipoise.store.notes import Audit
 from equipoise.store.sequence import EditStrike, Revised, RoundStrike, Strike
-from equipoise.store.sqlite import outcome, sequence, snapshots, voids
+from equipoise.store.sqlite import outcome, rounds, sequence, snapshots
 
 
 def apply(
@@ -26,9 +26,9 @@ def apply(
                 raise PoolMoved(f"round {round} of {server} was deleted meanwhile (retention.rounds_days)")
             edit = sequence.add(db, pool, "void", entry, detail)
             if revised.back:
-                voids.put_back(db, pool, revised.number)
+                rounds.put_back(db, pool, revised.number)
             else:
-                voids.take_out(db, revised.number, edit)
+                rounds.take_out(db, revised.number, edit)
         case EditStrike(player):
             detail = {**detail, "edit": revised.number, "again": revised.back}
             edit = sequence.add(db, pool, "undo", entry, detail)

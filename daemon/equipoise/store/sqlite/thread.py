@@ -19,6 +19,7 @@ from equipoise.errors import StoreError
 from equipoise.store.sqlite import outcome
 from equipoise.store.sqlite.connection import (
     Lock,
+    OpenFiles,
     open_database,
     probe,
     refuse_missing,
@@ -26,10 +27,8 @@ from equipoise.store.sqlite.connection import (
     touch,
     transaction,
 )
-from equipoise.store.sqlite.files import OpenFiles
-from equipoise.store.sqlite.health import Health
-from equipoise.store.sqlite.noting import NOTES_RETRY_SECONDS, NOTES_SECONDS, Noting
-from equipoise.store.sqlite.quick_check import QuickCheck
+from equipoise.store.sqlite.health import Health, QuickCheck
+from equipoise.store.sqlite.notes import NOTES_RETRY_SECONDS, NOTES_SECONDS, Noting
 from equipoise.store.upkeep import StoreHealth
 
 T = TypeVar("T")
