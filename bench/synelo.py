@@ -91,7 +91,7 @@ def recomputed(system: SynElo, small: History) -> NDArray[np.float64]:
     return after
 
 
-win_probability = numba.njit(kernel.win_probability)
+logistic = numba.njit(kernel.logistic)
 fixed = numba.njit(kernel.fixed)
 updated = numba.njit(kernel.updated)
 NO_SHADOW = -1
@@ -102,7 +102,7 @@ def _recompute(members, ranks, rating, ring, errors, head, after, c):  # type: i
     width = c.width
     for match in range(len(members)):
         strength = [rating[members[match, team * SIZE : (team + 1) * SIZE]].sum() for team in range(2)]
-        first = win_probability(strength[0] - strength[1], c.theta)
+        first = logistic((strength[0] - strength[1]) / c.theta)
         for place in range(2 * SIZE):
             player, team = members[match, place], place // SIZE
             expected = first if team == 0 else 1.0 - first

@@ -31,13 +31,13 @@ def test_the_peak_of_a_process_is_its_own_and_not_that_of_the_one_that_started_i
 
 
 @pytest.mark.slow
-def test_a_round_end_goes_at_most_twelve_functions_deep_into_our_own_code():
+def test_a_round_end_goes_at_most_thirteen_functions_deep_into_our_own_code():
     printed = subprocess.run(
         [sys.executable, "-m", "bench", "calls"], capture_output=True, text=True, check=True
     ).stdout
     depth = re.search(r"round end .* depth +(\d+)", printed)
     assert depth is not None, printed
-    assert int(depth[1]) <= 12, printed
+    assert int(depth[1]) <= 13, printed
 
 
 def test_a_pool_goes_on_from_a_filled_store(tmp_path: Path):

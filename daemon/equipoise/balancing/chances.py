@@ -167,9 +167,8 @@ def skills(system: System[Any], context: Context, side: Side, players: Iterable[
 
 
 def on_both_sides(system: System[Any], context: Context, players: Sequence[PlayerId]) -> Values:
-    """The skills of all players on A, and on B; they differ in NS2 alone, where the sides are not alike."""
-    on_a = skills(system, context, Side.A, players)
-    return on_a, skills(system, context, Side.B, players) if context.mode is Mode.NS2 else [*on_a]
+    """Return the skills of all players on A, and on B."""
+    return skills(system, context, Side.A, players), skills(system, context, Side.B, players)
 
 
 def on_field(

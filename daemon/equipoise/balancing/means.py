@@ -98,7 +98,7 @@ class Means:
 
     def in_turn(self) -> Assignment:
         """Return, within the tolerance the fair bench, with it the least difference, and in that the fewest moves."""
-        # First how even the sides of a fair bench can be, whoever moves.
+        # First how even the sides of a fair bench can be, however many move.
         self.moves_count = False
         near = self.within(self.system.gap(self.ask.tolerance, max(self.ask.sizes)))
         least = min(map(self._off, self.optima(preferring=False).values()))

@@ -90,17 +90,6 @@ class SynEloConstants(NamedTuple):
     """K counts for the part of the match that a participant played."""
 
 
-def win_probability(difference: float, theta: float) -> float:
-    """F1, base e: the score expected of a team whose sum is larger by `difference` points.
-
-    p(x) + p(-x) is exactly 1, and no difference overflows.
-
-    >>> win_probability(600.0, theta=2400.0)
-    0.5621765008857981
-    """
-    return logistic(difference / theta)
-
-
 def fixed(probability: float) -> int:
     """A probability or a score as a multiple of 2⁻⁵⁰."""
     return int(probability * FIXED_POINT + 0.5)
@@ -235,9 +224,12 @@ IN_ARRAYS = {"window_of": window_in_arrays}
 
 
 def expected_score(match: int, lineup: Lineup, records: Any, c: SynEloConstants) -> float:
-    """The expected score of a match's first team."""
+    """F1, base e: the score expected of a match's first team, from the difference of the lineups' sums.
+
+    The logistic has p(x) + p(-x) = 1 exactly, and no difference overflows.
+    """
     strength, other = lineup_sums(match, lineup, records, c.initial)
-    return win_probability(strength - other, c.theta)
+    return logistic((strength - other) / c.theta)
 
 
 def rate_match(
