@@ -177,7 +177,7 @@ def test_without_a_token_one_line_says_where_it_is_looked_for(house: House) -> N
 
 def test_without_a_configuration_one_line_says_what_makes_one(tmp_path: Path) -> None:
     missing = tmp_path / "config.toml"
-    assert f"there is no {missing}: `equipoise init` makes one" in one_line(run("status", "--config", missing))
+    assert f"there is no {missing}. Run `equipoise init`" in one_line(run("status", "--config", missing))
 
 
 def test_a_wrong_token_is_refused(house: House, daemon: str) -> None:
