@@ -25,7 +25,7 @@ from equipoise import app, config
 OURS = str(Path(equipoise.__file__).parent)
 BEHIND_SECONDS = 1.5
 """Seconds to wait until the work that follows a reply is done: notes are written after one."""
-BESIDE = {"service/loop_watch.py", "service/repeats.py"}
+BESIDE = {"service/loop_watch.py", "service/log.py"}
 """A thread that looks at the event loop all the time, and its log lines: no part of any story."""
 TARGET = "round end: 13 frames"
 CONFIG = """
