@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo quick test rig world lint types bench soak chaos walk packages mutants pictures layout plugin \
+.PHONY: help demo quick test rig world lint types bench soak chaos walk packages mutants pictures layout plugin release \
 	constraints lowest newest clean
 .DEFAULT_GOAL := help
 
@@ -88,6 +88,10 @@ layout: $(STAMP)  ## write the layout in docs/architecture.md again, from the mo
 plugin: $(STAMP)  ## the SourceMod plugin, compiled and zipped, and the NS2 mod, ready to be published (dist/)
 	$(BIN)/python sourcemod/build.py
 	$(BIN)/python ns2mod/build.py
+
+# From a clone of the tag: what lies about here is in no release.
+release: $(STAMP)  ## wheel, sdist, plugin, mod, constraints, notes and their sums from the tag of this commit (dist/)
+	$(BIN)/python release.py $(ARGS)
 
 $(STAMP)-versions: $(STAMP)
 	$(BIN)/python -m pip install --quiet --group versions

@@ -11,6 +11,7 @@ import re
 import shutil
 import tomllib
 import zipfile
+from importlib.metadata import version
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -65,11 +66,6 @@ def _words(*words: str) -> re.Pattern[str]:
 _BLOCK = _words(*_OPENING, *_PAIRS)
 _KEYWORD = _words(*_OPENING, *_PAIRS, "then", "else", "elseif", "for", "while")
 _STRINGS = re.compile(r'"((?:[^"\\]|\\.)*)"')
-
-
-def version() -> str:
-    """Equipoise's, which the mod's is."""
-    return str(tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"])
 
 
 def codes() -> list[str]:
@@ -149,16 +145,16 @@ def write_languages(folder: Path) -> None:
         (folder / f"{code}.lua").write_text(table(code), encoding="utf-8")
 
 
-def build(folder: Path) -> Path:
-    """The mod's folder in `folder`, and a zip of it beside it. SystemExit names what `faults` finds."""
-    mod = folder / f"equipoise-ns2-{version()}"
+def build(folder: Path, version: str) -> Path:
+    """Write the mod's folder in `folder`, and a zip of it beside it. SystemExit names what `faults` finds."""
+    mod = folder / f"equipoise-ns2-{version}"
     if mod.exists():
         shutil.rmtree(mod)
     output = mod / "output"
     shutil.copytree(HERE / "lua", output / "lua")
     write_languages(output / LANGUAGES.relative_to(HERE))
     for path in output.rglob("*.lua"):
-        path.write_text(path.read_text(encoding="utf-8").replace("@VERSION@", version()), encoding="utf-8")
+        path.write_text(path.read_text(encoding="utf-8").replace("@VERSION@", version), encoding="utf-8")
     scripts = [path for path in files(output / "lua") if path.suffix in (".lua", ".entry")]
     wrong = [
         f"ns2mod/{path.relative_to(output).as_posix()}:{line}: {fault}"
@@ -187,11 +183,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Write the NS2 mod's folder, ready to be published, and a zip of it.")
     parser.add_argument("--output", type=Path, default=ROOT / "dist", help="where to write the folder (dist)")
     parser.add_argument("--languages", action="store_true", help="only write lua/equipoise/languages again")
+    parser.add_argument("--release", metavar="VERSION", help="the version (that of the installed equipoise)")
     arguments = parser.parse_args()
     if arguments.languages:
         write_languages(LANGUAGES)
         return
-    mod = build(arguments.output)
+    mod = build(arguments.output, arguments.release or version("equipoise"))
     print(mod)  # noqa: T201  a build script's result
     for path in files(mod):
         print(f"  {path.relative_to(mod).as_posix():<50}{path.stat().st_size:>8}")  # noqa: T201

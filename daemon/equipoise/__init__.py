@@ -1,3 +1,10 @@
 """Equipoise: fair teams for community game servers."""
 
-__version__ = "0.1.0"
+
+def __getattr__(name: str) -> str:
+    # Asked of the installation, and only by those who want it: reading it takes longer than many a command.
+    if name != "__version__":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib.metadata import version
+
+    return version("equipoise")

@@ -178,8 +178,7 @@ def test_the_build_finds_block_keywords_that_have_no_partner_or_stand_in_texts(
 def test_a_build_with_such_a_keyword_fails_and_names_file_and_line(tmp_path: Path) -> None:
     for name in ("ns2mod", "sourcemod/translations"):
         shutil.copytree(ROOT / name, tmp_path / name)
-    for name in ("pyproject.toml", "sourcemod/LICENSE"):
-        shutil.copy(ROOT / name, tmp_path / name)
+    shutil.copy(ROOT / "sourcemod/LICENSE", tmp_path / "sourcemod")
     command = [sys.executable, str(tmp_path / "ns2mod/build.py"), "--output", str(tmp_path / "dist")]
     assert subprocess.run(command, capture_output=True, check=False).returncode == 0
     plan = tmp_path / "ns2mod/lua/equipoise/plan.lua"

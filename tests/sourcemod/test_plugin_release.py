@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import equipoise
 from equipoise.core.phrases import Phrase
 from tests.sourcemod.answerer import Daemon, settle
 from tests.sourcemod.conftest import SCRIPTING, SOURCEMOD, TRANSLATIONS
@@ -127,7 +128,8 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_archive_unpacks_into_a_game_folder(archive: Path, game: Game, plugin: Plugin) -> None:
-    assert archive.name == f"equipoise-sourcemod-{plugin.info['version']}.zip"
+    assert archive.name == f"equipoise-sourcemod-{equipoise.__version__}.zip"
+    assert plugin.info["version"] == "0.0.0+source"  # as the compiler alone makes it
     with zipfile.ZipFile(archive) as built:
         names = set(built.namelist())
         assert built.testzip() is None
@@ -137,6 +139,7 @@ def test_the_archive_unpacks_into_a_game_folder(archive: Path, game: Game, plugi
         addon + "plugins/equipoise.smx",
         addon + "scripting/equipoise.sp",
         addon + "scripting/include/equipoise.inc",
+        addon + "scripting/include/equipoise_version.inc",
         *(f"{addon}translations/{folder}{texts}.phrases.txt" for folder in folders for texts in PHRASE_FILES),
         "equipoise/README.md",
         "equipoise/LICENSE",

@@ -36,8 +36,8 @@ def main() -> int:
     empty = roots.machine(debian, CACHE, transcript)
     if options.suite:
         return 0 if suite.run_suite(empty.copy(CACHE / f"walked{debian}" / "suite"), transcript) else 1
-    wheels.build(ROOT, empty.wheels)
-    walk = Walk(empty, CACHE / f"walked{debian}", steps(), transcript)
+    wheels.release(CACHE / "release", CACHE / "tagged")
+    walk = Walk(empty, CACHE / f"walked{debian}", CACHE / "release", steps(), transcript)
     walk.place.mkdir(exist_ok=True)
     try:
         walk_all(walk)

@@ -45,7 +45,7 @@ class Machine:
         self._process: subprocess.Popen[bytes] | None = None
         self._leader = 0
         shared = {path: path for path in host.folders()} | {self.wheels: Path("/srv/wheels"), HERE: Path("/srv/walk")}
-        self._nspawn = ["systemd-nspawn", "-q", "-D", str(self.root), "--register=no", "--keep-unit"]
+        self._nspawn = ["systemd-nspawn", "-q", "-D", str(self.root), "--chdir=/root", "--register=no", "--keep-unit"]
         self._nspawn += [f"--bind-ro={path}:{place}" for path, place in shared.items()]
 
     def run(self, text: str, *, code: int | None = 0, answer: str = "", seconds: float = RUN_SECONDS) -> str:
@@ -80,7 +80,7 @@ class Machine:
         if self._leader:
             enter = ["nsenter", "-t", str(self._leader), "-m", "-u", "-i", "-n", "-p"]
             given = BASE | {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "/srv/wheels"}
-            return [*enter, "env", "-i", *(f"{name}={value}" for name, value in given.items())]
+            return [*enter, "env", "-i", "-C", "/root", *(f"{name}={value}" for name, value in given.items())]
         passed = host.environment()
         links = f"{passed.get('PIP_FIND_LINKS', '')} /srv/wheels".strip()
         given = BASE | passed | {"PIP_FIND_LINKS": links}

@@ -20,10 +20,12 @@ FOUND_SECONDS = 60
 
 
 class Walk:
-    """The machines of one walk and the blocks that are left to run."""
+    """The machines of one walk and the blocks that are left to run; `release` is the folder of what people download."""
 
-    def __init__(self, base: Machine, place: Path, steps: dict[str, list[Block]], transcript: Transcript) -> None:
-        self.base, self.place, self.log = base, place, transcript
+    def __init__(
+        self, base: Machine, place: Path, release: Path, steps: dict[str, list[Block]], transcript: Transcript
+    ) -> None:
+        self.base, self.place, self.release, self.log = base, place, release, transcript
         self.steps = dict(steps)
         self.figures: list[tuple[str, object]] = []
         self.machines: list[Machine] = []
@@ -99,6 +101,8 @@ def first_server(walk: Walk) -> tuple[Machine, Machine, Machine]:
     """From an empty Debian to the first balanced round, and one server more; also two machines with nothing set up."""
     machine = walk.machine("first")
     game_servers(machine, "/srv/arena-1/tf", "/srv/harvest/tf", "/srv/dustbowl/tf")
+    for path in walk.release.iterdir():
+        shutil.copy(path, machine.root / "root")
     began = walk.log.seconds
     walk.type(machine, "install")
     walk.figure("installed, MB", machine.run("du -sm /opt/pipx").split()[0])
@@ -200,7 +204,6 @@ def earlier(walk: Walk, machine: Machine) -> bool:
         walk.log.say(f"this clone does not have {wheels.EARLIER}: no upgrade is walked")
         return False
     machine.run("PIPX_HOME=/opt/pipx pipx runpip equipoise install --no-deps --force-reinstall /srv/wheels/*.whl")
-    shutil.copytree(walk.base.wheels, machine.wheels, dirs_exist_ok=True)
     shutil.copy(tree / "systemd" / "equipoise.service", machine.root / "etc/systemd/system")
     said = machine.run("equipoise init /etc/equipoise --server arena-1")
     secret = max(re.findall(r"[\w-]{43}", said), key=len)

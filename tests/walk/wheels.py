@@ -1,4 +1,4 @@
-"""Wheels of this checkout and of an earlier commit: what `pipx install equipoise` finds beside the index."""
+"""This commit as a release, and the wheel of an earlier commit."""
 
 from __future__ import annotations
 
@@ -13,6 +13,27 @@ from tests.walk.blocks import ROOT
 EARLIER = "b9fd22c9fc6d200f05bb968d2a89578a83f908dd"
 """Before units, secrets and servers were installed by commands: what upgraders have."""
 EARLIER_VERSION = "0.0.1"
+
+
+def tag(clone: Path, version: str) -> None:
+    """Clone this repository, with its last commit as a release."""
+    subprocess.run(["git", "clone", "--quiet", f"file://{ROOT}", clone], check=True)
+    changelog = clone / "CHANGELOG.md"
+    notes = changelog.read_text().replace("## [Unreleased]", f"## [Unreleased]\n\n## [{version}] - 2026-12-01", 1)
+    changelog.write_text(notes)
+    git = ["git", "-C", str(clone), "-c", "user.name=x", "-c", "user.email=x@example.org"]
+    subprocess.run([*git, "commit", "--quiet", "--all", "--message", version], check=True)
+    subprocess.run([*git, "tag", f"v{version}"], check=True)
+
+
+def release(folder: Path, scratch: Path) -> None:
+    """The files of a release of this commit, in `folder`."""
+    for path in (folder, scratch):
+        shutil.rmtree(path, ignore_errors=True)
+    tag(scratch, "9.8.7")
+    subprocess.run(
+        [sys.executable, "release.py", "--output", str(folder)], cwd=scratch, check=True, capture_output=True
+    )
 
 
 def build(tree: Path, folder: Path) -> None:

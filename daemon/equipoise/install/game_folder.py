@@ -23,6 +23,7 @@ from pathlib import Path
 from equipoise.errors import ConfigError
 from equipoise.files import read_small
 from equipoise.install.changes import Changes, advice, as_owner
+from equipoise.versions import order
 
 PLUGIN = Path("addons/sourcemod/plugins/equipoise.smx")
 CFG = Path("cfg/sourcemod/equipoise.cfg")
@@ -117,7 +118,8 @@ def inspect(path: Path, name: str, ours: str | None) -> GameFolder:
             "sourcemod/README.md, Settings",
             file=path / CFG,
         )
-    if ours and folder.plugin and _numbers(folder.plugin) > _numbers(ours):
+    there = order(folder.plugin or "")
+    if ours and there and there > (order(ours) or there):
         raise ConfigError(
             f"the plugin there is {folder.plugin}, newer than this Equipoise ({ours}): upgrade Equipoise first",
             file=path / PLUGIN,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from equipoise.service.spreads import SpreadStatus
 from equipoise.service.status import ServerStatus
 from equipoise.service.team_sizes import TeamSizes
 from equipoise.store.upkeep import Gained, StoreHealth
+from equipoise.versions import order
 
 DAEMON = "daemon"
 """What findings are about that concern no single server."""
@@ -262,29 +262,24 @@ def of_refused(server: ServerStatus, script: Script, version: str, epoch: float)
         yield Finding(True, server.server, what, f"{advice}; it is over when {kinds} is taken")
 
 
-_VERSION = re.compile(r"\d+(\.\d+)*")
-"""How our plugin says its version. Scripts of other authors say their name too: `own-game/1`."""
-
-
 def _of_script(server: ServerStatus, script: Script, version: str) -> Iterator[Finding]:
     name, look = server.server, script.look.format(name=server.server)
     if server.silent_seconds is None:
         yield Finding(True, name, "its script has never called since the daemon started", look)
     elif server.lost:
         yield Finding(True, name, f"its script has been silent for {server.silent_seconds:.0f} s", look)
-    if script.ours and server.plugin not in (None, version) and _VERSION.fullmatch(server.plugin or ""):
+    if script.ours and server.plugin is not None:
         yield from _of_version(name, script, server.plugin, version)
 
 
-def _of_version(name: str, script: Script, found: str, version: str) -> Iterator[Finding]:
-    older = _numbers(found) < _numbers(version)
-    what = f"its {script.word} is version {found}, {'older' if older else 'newer'} than the daemon's {version}"
-    advice = f"install the {script.word} of the daemon's version" if older else "update the daemon"
+def _of_version(name: str, script: Script, plugin: str, version: str) -> Iterator[Finding]:
+    theirs, ours = order(plugin), order(version)
+    # Scripts of other authors say their name too: `own-game/1`.
+    if theirs is None or ours is None or plugin == version:
+        return
+    what = f"its {script.word} is version {plugin}, {'older' if theirs < ours else 'newer'} than the daemon's {version}"
+    advice = f"install the {script.word} of the daemon's version" if theirs < ours else "update the daemon"
     yield Finding(True, name, what, advice)
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) if part.isdecimal() else 0 for part in version.split(".")[:4])
 
 
 def of_peer(
@@ -323,7 +318,7 @@ def _of_inspection(server: ServerStatus, found: Inspection, version: str) -> Ite
     elif found.plugin_state != "Running":
         what = f"SourceMod says of the plugin: {found.plugin_state}"
         yield Finding(True, name, what, "on its console: sm plugins info equipoise")
-    elif found.plugin is not None and found.plugin != version and server.plugin is None:
+    elif found.plugin is not None and server.plugin is None:
         yield from _of_version(name, SCRIPTS["tf2"], found.plugin, version)
     for rival in found.rivals:
         what = f"another plugin seems to balance teams: {rival}"

@@ -73,7 +73,7 @@ class Unhealthy(Refusal, frozen=True, kw_only=True):
     reply=Health,
     reply_example={
         "ok": True,
-        "version": "0.1.0",
+        "version": "0.2.0",
         "waiting_rounds": 0,
         "store": {"state": "ok", "since": None, "advice": ""},
     },

@@ -34,7 +34,7 @@ routes = Routes()
         "events": [
             {
                 "kind": "hello",
-                "plugin": "0.1.0",
+                "plugin": "0.2.0",
                 "game": "tf2",
                 "map": "arena_lumberyard",
                 "session": "1763622000123-1",

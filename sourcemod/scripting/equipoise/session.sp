@@ -250,7 +250,7 @@ void Session_Restore(JSONObject state)
 	g_Watching = state.GetBool("watching");
 	g_Enforcing = state.GetBool("enforcing");
 	state.GetString("inactive_reason", g_InactiveReason, sizeof(g_InactiveReason));
-	char version[16];
+	char version[64];
 	state.GetString("version", version, sizeof(version));
 	if (!StrEqual(version, PLUGIN_VERSION))
 	{
