@@ -75,9 +75,10 @@ chaos: $(STAMP)  ## break the daemon in every way, count what is lost; SECONDS=6
 walk: $(STAMP)  ## follow README and docs/operations.md on an empty Debian that is booted, as root; DEBIAN=12 or 13, ARGS=--suite
 	$(BIN)/python -m tests.walk --debian $(or $(DEBIAN),12) $(ARGS)
 
-mutants: $(STAMP)  ## mutation tests of core, balancing and the store's writer; SAMPLE=300, 0: all; resumable
+mutants: $(STAMP)  ## mutation tests of core, balancing, the store's writer and the plugin; SAMPLE=300, 0: all; resumable
 	$(BIN)/python -m pip install --quiet --group mutants
 	nice -n 19 $(BIN)/python -m mutation --sample $(or $(SAMPLE),300) $(ARGS)
+	nice -n 19 $(BIN)/python -m mutation.sourcepawn --sample $$(($(or $(SAMPLE),300) / 10))
 
 pictures: $(STAMP)  ## draw the pictures of README and docs again
 	$(BIN)/python -m docs.pictures

@@ -1,5 +1,6 @@
 """A fake server per test, and the plugin compiled once. A test that leaves an unexpected plugin error behind fails."""
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def equipoise_smx(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The plugin's bytecode, compiled once per session."""
+    """The plugin's bytecode, compiled once per session, or a mutant of it (`mutation/sourcepawn.py`)."""
+    if mutant := os.environ.get("EQUIPOISE_PLUGIN"):
+        return Path(mutant)
     output = tmp_path_factory.mktemp("plugin") / "equipoise.smx"
     return compile_plugin(SCRIPTING / "equipoise.sp", output, SCRIPTING / "include")
 

@@ -103,6 +103,24 @@ void OnChanged(ConVar cvar, const char[] before, const char[] after)
 	cvar.IntValue = 1;
 }
 """
+FIVE_TIMES = 5
+"""Within a second: then the plugin takes it for a rival that will not end."""
+
+
+@pytest.mark.parametrize(("times", "value"), [(FIVE_TIMES - 1, "0"), (FIVE_TIMES, "1")])
+def test_a_plugin_that_sets_the_variable_a_few_times_is_no_rival(
+    game: Game, daemon: Daemon, equipoise_smx: Path, script: Callable[..., Plugin], times: int, value: str
+) -> None:
+    patient = RIVAL.replace("ConVar g_Cvar;", "ConVar g_Cvar;\nint g_Times;")
+    patient = patient.replace(
+        "cvar.IntValue = 1;\n}\n", f"if (cvar.IntValue == 0 && g_Times++ < {times}) cvar.IntValue = 1;\n}}\n"
+    )
+    script(patient, "rival")
+    install(game, daemon, equipoise_smx)
+    game.start_map("koth_harvest_final")
+    settle(game)
+    game.rcon("compete")
+    assert values(game, *BALANCING) == [value, "0", "0"]
 
 
 @pytest.mark.parametrize("first", [True, False])

@@ -58,10 +58,14 @@ def test_from_a_side_that_is_larger_by_two_even_the_locked_may_go(game: Game, da
     red, blu = live
     lock(daemon, red[0], "red")
     poll(game)
-    game.leave(blu[0])
-    game.leave(blu[1])
-    settle(game)
     daemon.answers["side_wanted"] = obliging
+    game.leave(blu[0])
+    settle(game)
+    game.join(red[0], "blue")
+    settle(game)
+    assert red[0].team == RED  # larger by one
+    game.leave(blu[1])
+    seconds_of_play(game, 2)
     game.join(red[0], "blue")
     settle(game)
     assert red[0].team == BLU

@@ -125,12 +125,16 @@ def test_a_side_change_is_reported_once(game: Game, daemon: Daemon, plugin: Plug
 def test_the_roster_says_what_forbids_moving_a_player(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("ctf_2fort")
     builder = seat(game, "Engie", "red", "engineer")
+    sender = seat(game, "Sender", "blue", "engineer")
+    feeder = seat(game, "Feeder", "blue", "engineer")
     medic = seat(game, "Medic", "blue", "medic")
     carrier = seat(game, "Scout", "red", "scout")
     admin = seat(game, "Admin", "blue")
     admin.flags = 1 << 14
     play.go_live(game)
     play.build(game, builder, "obj_sentrygun")
+    play.build(game, sender, "obj_teleporter")
+    play.build(game, feeder, "obj_dispenser")
     medic.charge = 0.75
     play.pick_up_flag(game, carrier)
     daemon.once["want"] = ["roster"]
@@ -140,7 +144,8 @@ def test_the_roster_says_what_forbids_moving_a_player(game: Game, daemon: Daemon
     settle(game)
     lines = {line["id"]: line for line in daemon.events("roster")[-1]["players"]}
     flags = lambda player: {k: v for k, v in lines[str(player.steamid)].items() if k not in ("id", "side", "connected")}  # noqa: E731
-    assert flags(builder) == {"building": True}
+    assert flags(builder) == flags(sender) == {"building": True}
+    assert flags(feeder) == {}
     assert flags(medic) == {"charge": 0.75}
     assert flags(carrier) == {"carrier": True}
     assert flags(admin) == {"immune": True, "alive": False}
@@ -167,8 +172,11 @@ def test_a_player_who_connects_while_their_old_connection_times_out_is_there_onc
     game.start_map("koth_harvest_final")
     settle(game)
     ghost = seat(game, "Ann", "red")
+    settle(game)
+    daemon.forget()
     ann = game.connect("Ann", ghost.steamid)
     settle(game)
+    assert daemon.kinds() == ["player_joined", "roster"]
     for _ in range(2):
         daemon.once["want"] = ["roster"]
         game.rcon("equipoise_poll")
