@@ -156,7 +156,7 @@ async def _serving(
         store=store,
         clock=clock,
         metrics=metrics,
-        refusals=refusals,
+        tried=refusals.tried,
         solving=solving,
         scheduler=scheduler,
         exports=Exports(lambda pool: exported(store.path, pool)),
@@ -168,7 +168,7 @@ async def _serving(
     )
     configured = Configured(config, environ, fleet, services, listener.getsockname()[1])
     _follow(configured, retention, solving, peers, scheduler, backups)
-    await _listen(configured, listener, stack)
+    await _listen(configured, refusals, listener, stack)
     # Also before requests are waited for: one may wait for a game server that does not answer.
     stack.callback(peers.close)
     stack.push_async_callback(refits.close)
@@ -271,14 +271,14 @@ def _is_filled(path: Path) -> bool:
     return os.path.exists(path) and os.path.getsize(path) > 0
 
 
-async def _listen(configured: Configured, listener: socket.socket, stack: AsyncExitStack) -> None:
+async def _listen(configured: Configured, refusals: Refusals, listener: socket.socket, stack: AsyncExitStack) -> None:
     services = configured.services
-    app = application(lambda: configured.services)
+    app = application(lambda: configured.services, refusals)
     runner = web.AppRunner(app, handle_signals=False, shutdown_timeout=STOP_SECONDS)
     await runner.setup()
     stack.push_async_callback(runner.cleanup)
     assert runner.server is not None
-    connections = Connections(runner.server, _most(configured.config), services.refusals, services.metrics)
+    connections = Connections(runner.server, _most(configured.config), refusals, services.metrics)
 
     def follow(config: Config) -> None:
         connections.most = _most(config)

@@ -11,7 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from equipoise.web.guards import LIMIT
+from equipoise.web.requests import LIMIT
 from tests.ns2mod.disk import Crash, Disk
 from tests.ns2mod.outboxes import BOOT, Mail
 

@@ -10,7 +10,7 @@ import pytest
 
 from equipoise.config.sections import Web
 from equipoise.service.systemd import notify, watchdog_seconds
-from equipoise.web.connections import RESERVED_FILES
+from equipoise.web.requests import RESERVED_FILES
 
 UNIT = Path(__file__).parents[2] / "systemd" / "equipoise.service"
 

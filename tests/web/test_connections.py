@@ -18,7 +18,7 @@ import pytest
 from aiohttp import web
 
 from equipoise.service.metrics import Metrics
-from equipoise.web import connections, guards
+from equipoise.web import requests
 from equipoise.web.refusals import Refusals
 from tests.daemons import RealDaemon
 from tests.web.daemon import CONFIG, SECRETS, Daemon, running
@@ -147,7 +147,7 @@ def test_a_connection_without_a_request_is_closed(
     with few(tmp_path) as daemon:
         kept = connect(stack, daemon)
         assert kept.post("arena-1", 1) == 200
-        monkeypatch.setattr(connections, "HEAD_SECONDS", 0.2)
+        monkeypatch.setattr(requests, "HEAD_SECONDS", 0.2)
         silent, half = (connect(stack, daemon) for _ in range(2))
         half.socket.sendall(b"POST /v1/events HTTP/1.1\r\nHost: ")
         assert silent.ended()
@@ -160,7 +160,7 @@ def test_a_connection_without_a_request_is_closed(
 def test_a_body_that_does_not_arrive_is_408(
     tmp_path: Path, stack: ExitStack, monkeypatch: pytest.MonkeyPatch, secret: str | None
 ) -> None:
-    monkeypatch.setattr(guards, "BODY_SECONDS", 0.2)
+    monkeypatch.setattr(requests, "BODY_SECONDS", 0.2)
     with few(tmp_path) as daemon:
         client = connect(stack, daemon)
         if secret:
@@ -248,7 +248,7 @@ def test_a_client_who_comes_in_the_moment_of_a_stop_is_no_error() -> None:
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda _, context: errors.append(context))
         metrics = Metrics()
-        accepting = connections.Connections(web.Server(nobody), MOST, Refusals(metrics), metrics)
+        accepting = requests.Connections(web.Server(nobody), MOST, Refusals(metrics), metrics)
         listener = socket.create_server(("127.0.0.1", 0))
         task = asyncio.create_task(accepting.accept(listener))
         await asyncio.sleep(0.01)
@@ -267,7 +267,7 @@ def test_a_client_who_comes_in_the_moment_of_a_stop_is_no_error() -> None:
 @pytest.mark.parametrize(("soft", "hard", "fitting"), [(128, 128, 64), (128, 4096, 256)])
 def test_the_limit_of_open_files_is_raised_where_it_may_be(soft: int, hard: int, fitting: int) -> None:
     program = (
-        "import resource; from equipoise.web.connections import fitting;"
+        "import resource; from equipoise.web.requests import fitting;"
         f"resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, {hard})); print(fitting(256))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)

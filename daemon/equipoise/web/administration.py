@@ -23,8 +23,7 @@ from equipoise.service.diagnosis import Finding
 from equipoise.service.host import Host
 from equipoise.service.team_sizes import ROUNDS, team_sizes
 from equipoise.store.upkeep import StoreHealth, StoreState
-from equipoise.web.answers import Answer, Ok
-from equipoise.web.routes import ADMINS, READERS, Ask, Request, Routes, Services, refused
+from equipoise.web.routes import ADMINS, READERS, Answer, Ask, Ok, Request, Routes, Services, refused
 from equipoise.wire.orders import Fault, Refusal
 
 LASTING_SECONDS = 60.0
@@ -130,7 +129,7 @@ async def show_findings(request: Request) -> Findings:
     findings = [
         *diagnosis.of_daemon(health, services.pools.values(), jobs, epoch),
         *await _of_parameters(services),
-        *diagnosis.of_tries(services.refusals.tried(), services.hosts),
+        *diagnosis.of_tries(services.tried(), services.hosts),
     ]
     inspections = [
         _of_server(host, services.game_servers, diagnosis.SCRIPTS[services.games[name].name], epoch)

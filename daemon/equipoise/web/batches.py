@@ -6,9 +6,7 @@ Their structs are in `wire.events`, those of the reply in `wire.orders`; docs/pr
 from __future__ import annotations
 
 from equipoise.errors import ScriptError
-from equipoise.web.answers import Answer
-from equipoise.web.guards import check_server
-from equipoise.web.routes import SCRIPTS, Request, Routes
+from equipoise.web.routes import SCRIPTS, Answer, Request, Routes, check_server
 from equipoise.wire import at_fault, batch_of, encode_reply, events, kinds_of, orders
 
 STALE = 409

@@ -9,9 +9,8 @@ from msgspec import Meta
 
 from equipoise.core.model import PlayerId, ServerId
 from equipoise.store.notes import Audit, Decision
-from equipoise.web.answers import Ok
 from equipoise.web.players import names_of, player_id
-from equipoise.web.routes import LARGEST, READERS, Paged, Request, Routes, Services, page
+from equipoise.web.routes import LARGEST, READERS, Ok, Paged, Request, Routes, Services, page
 
 routes = Routes()
 

@@ -25,7 +25,6 @@ from equipoise.web import (
     administration,
     batches,
     decisions,
-    edits,
     players,
     pools,
     predictions,
@@ -33,8 +32,7 @@ from equipoise.web import (
     servers,
     splits,
 )
-from equipoise.web.answers import Answer
-from equipoise.web.routes import ANYBODY, Request, Route, Routes
+from equipoise.web.routes import ANYBODY, Answer, Request, Route, Routes
 from equipoise.wire import orders, scalars
 
 Schema = dict[str, Any]
@@ -121,7 +119,6 @@ TABLE: tuple[Route, ...] = (
     *rounds.routes,
     *splits.routes,
     *players.routes,
-    *edits.routes,
     *pools.routes,
     *predictions.routes,
     *servers.routes,

@@ -1,7 +1,8 @@
-"""Players: one, those whose id or name has a text, and the leaderboard; how they are named in any request.
+"""Players: one, those whose id or name has a text, the leaderboard, and edits by admins; how any request names them.
 
-GET /v1/admin/players/{id}, GET /v1/admin/pools/{pool}/players, GET /v1/admin/pools/{pool}/top. People name a player by
-an id in any of the forms in which it is written, or by the last name the player had.
+GET, PUT and DELETE /v1/admin/players/{id}, POST …/undo, GET /v1/admin/pools/{pool}/players and …/top. People name a
+player by an id in any of the forms in which it is written, or by the last name the player had. Each edit is written to
+the audit.
 """
 
 from __future__ import annotations
@@ -14,13 +15,15 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from equipoise.core.model import PlayerId, PlayerSummary, Skills, interval
-from equipoise.errors import ScriptError, StoreError
+from equipoise.core.model import PlayerId, PlayerSummary, Skills, interval, is_bot
+from equipoise.errors import RatingError, ScriptError, StoreError
 from equipoise.service.pool import Pool
 from equipoise.store.listings import Record
-from equipoise.web.answers import Ok
-from equipoise.web.routes import READERS, Ask, Limited, Request, Routes, Services
+from equipoise.store.sequence import Revised, Undone
+from equipoise.web.routes import ADMINS, READERS, Ask, Limited, Ok, Request, Routes, Services
 from equipoise.wire.steam_ids import FORMS, written_id
+
+Points = Annotated[float, Meta(ge=-1e9, le=1e9)]
 
 MOST_LISTED = 10
 """Players who are listed where a name fits several."""
@@ -201,6 +204,158 @@ async def show_top(request: Request) -> Top:
         shadow=crowd.count - crowd.visible,
         stale=crowd.stale,
     )
+
+
+class RatingSet(Ask, frozen=True):
+    """The rating that an admin gives a player, in points."""
+
+    rating: Points
+    """The rating, in points."""
+    new: bool = False
+    """The player may be one who was never seen here."""
+
+
+class PlayerEdited(PlayerFound, frozen=True, kw_only=True):
+    """A player after an edit, and before it."""
+
+    before: PlayerSeen
+    """The player before the edit."""
+
+
+@routes.add(
+    "PUT",
+    "/v1/admin/players/{id}",
+    "Set a player's rating",
+    ADMINS,
+    query=InPool,
+    body=RatingSet,
+    reply=PlayerEdited,
+    body_example={"rating": 1500},
+)
+async def set_player(request: Request) -> PlayerEdited:
+    """Set a player's rating; one who was never seen here only with `new`."""
+    return await _edit(request, request.body.rating, new=request.body.new)
+
+
+@routes.add("DELETE", "/v1/admin/players/{id}", "Make a player a newcomer", ADMINS, query=InPool, reply=PlayerEdited)
+async def reset_player(request: Request) -> PlayerEdited:
+    """Make a player a newcomer again."""
+    return await _edit(request, None, new=False)
+
+
+async def _edit(request: Request, rating: float | None, *, new: bool) -> PlayerEdited:
+    pool, text = request.services.pool(request.query.pool), request.path["id"]
+    player = await (player_id if new or is_bot(PlayerId(text)) else known_player)(pool, text)
+    try:
+        edit = await pool.edit(player, rating, request.caller.who)
+    except RatingError as error:
+        raise ScriptError("rating", str(error), path="$.rating") from None
+    name = (await names_of(pool, (player,))).get(player)
+    summaries = [replace(summary, name=name) for summary in (edit.before, edit.after)]
+    before, after = await all_seen(request.services, pool, summaries)
+    return PlayerEdited(pool=pool.name, before=before, player=after)
+
+
+class Undo(Ask, frozen=True):
+    """Take back a player's last edit."""
+
+    dry_run: bool = False
+    """Say what would change, and change nothing."""
+
+
+class EditUndone(Ok, frozen=True, kw_only=True):
+    """The edit that was taken back, and what that changes."""
+
+    pool: str
+    again: bool
+    """It had been taken back, and was applied again."""
+    edit: Undone
+    """The edit that was taken back, or applied again."""
+    replay: Replay
+    """The changes by the replay of the following rounds."""
+
+
+@routes.add(
+    "POST",
+    "/v1/admin/players/{id}/undo",
+    "Take back a player's last edit",
+    ADMINS,
+    query=InPool,
+    body=Undo,
+    reply=EditUndone,
+    body_example={"dry_run": True},
+)
+async def undo_edit(request: Request) -> EditUndone:
+    """Take back the last edit of a player; when it was taken back already, apply it again."""
+    pool = request.services.pool(request.query.pool)
+    player = await known_player(pool, request.path["id"])
+    revision = await pool.undo(player, request.caller.who, trial=request.body.dry_run)
+    edit = revision.undone
+    assert edit is not None
+    replay = await replay_of(pool, revision, dry_run=request.body.dry_run)
+    return EditUndone(pool=pool.name, again=revision.back, edit=edit, replay=replay)
+
+
+# A replay: what the change of an older event changes.
+
+
+class RatingChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A player whose rating or rounds a replay changes."""
+
+    id: PlayerId
+    name: str | None
+    """Their last known name."""
+    before: float
+    """The rating before it."""
+    after: float
+    """The rating after it."""
+    rounds_before: int
+    """Rated rounds before it."""
+    rounds_after: int
+    """Rated rounds after it."""
+
+
+class Replay(msgspec.Struct, frozen=True, kw_only=True):
+    """A replay, and what it changes, or would change."""
+
+    dry_run: bool
+    """Nothing was changed."""
+    rounds: int
+    """Rounds that were rated anew."""
+    edits: int
+    """Edits that were applied anew."""
+    lost_edits: int
+    """Ratings that admins changed since then, before edits were stored: they cannot be kept."""
+    refitted: bool
+    """The ratings are those of a later refit: the next one takes the change into account."""
+    changes: tuple[RatingChange, ...]
+    """The largest change first."""
+
+
+async def replay_of(pool: Pool, revision: Revised, *, dry_run: bool) -> Replay:
+    """Return a replay as admins see it."""
+    names = await names_of(pool, [shift.id for shift in revision.shifts])
+    return Replay(
+        dry_run=dry_run,
+        rounds=revision.rounds,
+        edits=revision.edits,
+        lost_edits=revision.lost,
+        refitted=revision.refitted,
+        changes=tuple(
+            RatingChange(
+                id=PlayerId(shift.id),
+                name=names.get(shift.id),
+                before=shift.before,
+                after=shift.after,
+                rounds_before=shift.rounds_before,
+                rounds_after=shift.rounds_after,
+            )
+            for shift in revision.shifts
+        ),
+    )
+
+
+# How players are named and shown in any request.
 
 
 async def player_id(pool: Pool, text: str, *, path: str = "{id}") -> PlayerId:

@@ -6,7 +6,7 @@ GET /v1/admin/pools, POST /v1/admin/pools/{pool}/match, POST and GET …/refit, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -17,9 +17,9 @@ from equipoise.errors import RatingError, ScriptError
 from equipoise.service.lookups import outlook_of
 from equipoise.service.pool import Pool
 from equipoise.service.refits import RefitStatus
-from equipoise.web.answers import Ok, Stream
 from equipoise.web.players import names_of, player_id
-from equipoise.web.routes import ADMINS, READERS, Ask, Request, Routes, refused
+from equipoise.web.routes import ADMINS, READERS, Ask, Ok, Request, Routes, Stream, refused
+from equipoise.web.splits import Evenness, fields_of
 
 routes = Routes()
 
@@ -72,29 +72,16 @@ class InMatch(msgspec.Struct, frozen=True):
     """Their last known name."""
 
 
-class MatchFound(Ok, frozen=True):
-    """How even two sides are known to be."""
+class MatchFound(Evenness, frozen=True, kw_only=True):
+    """How even two sides of a pool's players are known to be."""
 
+    ok: Literal[True] = True
+    """Whether the request was accepted."""
     pool: str
     a: tuple[InMatch, ...]
     """Players on side A: RED, Marines."""
     b: tuple[InMatch, ...]
     """Players on side B: BLU, Aliens."""
-    win_probability: float
-    """Win probability of side A."""
-    low: float | None
-    """The lower end of the 80 % interval of the true one; null where the rating system knows no uncertainty."""
-    high: float | None
-    """Its upper end."""
-    unevenness: float
-    """How far the true win probability is expected to be from a half, 0 to 0.5."""
-    evenness: float
-    """1 - 2 · `unevenness`: 1 for sides that are known to be even, 0 for a match that is decided."""
-    quality: Annotated[float, Meta(extra_json_schema={"deprecated": True})]
-    """Deprecated: `evenness` by its old name. It goes with the next release."""
-    trueskill_quality: float | None
-    """TrueSkill's match quality, 0 to 1: 1 only for equal sides of players whose skills are known. Null where
-    the system that makes the teams is no TrueSkill."""
 
 
 @routes.add(
@@ -133,13 +120,7 @@ async def show_match(request: Request) -> MatchFound:
         pool=pool.name,
         a=tuple(InMatch(player, names.get(player)) for player in a),
         b=tuple(InMatch(player, names.get(player)) for player in b),
-        win_probability=outlook.chance,
-        low=outlook.low,
-        high=outlook.high,
-        unevenness=outlook.unevenness,
-        evenness=outlook.evenness,
-        quality=outlook.evenness,
-        trueskill_quality=pool.balancing.trueskill_quality(match_to_come(context, a, b)),
+        **fields_of(outlook, pool.balancing.trueskill_quality(match_to_come(context, a, b))),
     )
 
 

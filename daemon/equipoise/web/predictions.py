@@ -33,8 +33,7 @@ from equipoise.service.team_sizes import TeamSizes, team_sizes
 from equipoise.store import upkeep
 from equipoise.store.sequence import Edit, LearntSpread
 from equipoise.store.upkeep import CalibrationFound, MeasuredRound, Prediction, SpreadFound, TeamSize
-from equipoise.web.answers import Ok
-from equipoise.web.routes import ADMINS, READERS, Ask, Request, Routes, Services, refused
+from equipoise.web.routes import ADMINS, READERS, Ask, Ok, Request, Routes, Services, refused
 
 LEAST = 500
 """Rounds, the last ones, whose predictions are measured, and that are needed before a scale is proposed."""

@@ -19,8 +19,7 @@ from equipoise.errors import ScriptError
 from equipoise.service.diagnosis import Tried
 from equipoise.service.log import Repeats
 from equipoise.service.metrics import Metrics
-from equipoise.web.answers import Answer
-from equipoise.web.guards import Caller
+from equipoise.web.routes import Answer, Caller
 from equipoise.wire import encode_refusal
 
 CALLER = web.RequestKey("caller", Caller)

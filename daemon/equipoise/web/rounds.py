@@ -1,6 +1,7 @@
 """Rounds: one that a program submits, and stored ones with what they did to players.
 
-POST /v1/rounds, GET /v1/admin/rounds, GET /v1/admin/rounds/{server}/{round}, GET /v1/admin/players/{id}/rounds.
+POST /v1/rounds, GET /v1/admin/rounds, GET /v1/admin/rounds/{server}/{round}, POST …/void, GET
+/v1/admin/players/{id}/rounds.
 """
 
 from __future__ import annotations
@@ -15,12 +16,25 @@ from msgspec import Meta
 from equipoise.core.model import Mode, PlayerId, RoundId, ServerId, Side
 from equipoise.core.participation import recorded
 from equipoise.errors import ScriptError
+from equipoise.service.pool import Pool
 from equipoise.store.listings import EditOf, Played, StoredRound
 from equipoise.store.notes import Audit
-from equipoise.web.answers import Ok
-from equipoise.web.guards import check_server
-from equipoise.web.players import known_player, names_of
-from equipoise.web.routes import READERS, WRITERS, Ask, Paged, Request, Routes, Services, page
+from equipoise.store.sequence import RoundStrike
+from equipoise.web.players import Replay, known_player, names_of, replay_of
+from equipoise.web.routes import (
+    ADMINS,
+    READERS,
+    WRITERS,
+    Ask,
+    Ok,
+    Paged,
+    Request,
+    Routes,
+    Services,
+    check_server,
+    page,
+    refused,
+)
 from equipoise.wire.events import Here
 from equipoise.wire.scalars import Word
 from equipoise.wire.submitted import RoundSubmitted
@@ -299,6 +313,60 @@ async def show_history(request: Request) -> History:
         edits=tuple(edit for edit in edits if edit.number > (before or 0) and edit.at >= (query.since or -math.inf)),
         before=before,
     )
+
+
+class RoundVoid(Ask, frozen=True):
+    """Take a round out of the ratings."""
+
+    reason: Annotated[str, Meta(max_length=200)] = ""
+    """Why, in words, for the audit."""
+    undo: bool = False
+    """Put it back instead."""
+    dry_run: bool = False
+    """Say what would change, and change nothing."""
+
+
+class RoundVoided(Ok, frozen=True, kw_only=True):
+    """A round that was taken out of the ratings or put back, and what that changes."""
+
+    pool: str
+    server: ServerId
+    round: RoundId
+    void: bool
+    """Whether the round is out of the ratings."""
+    replay: Replay
+    """The changes by the replay of the following rounds."""
+
+
+@routes.add(
+    "POST",
+    "/v1/admin/rounds/{server}/{round}/void",
+    "Take a round out of the ratings",
+    ADMINS,
+    body=RoundVoid,
+    reply=RoundVoided,
+    body_example={"reason": "a cheater played", "dry_run": True},
+)
+async def void_round(request: Request) -> RoundVoided:
+    """Take a round out of the ratings; with `undo`, put it back."""
+    server, number, body = ServerId(request.path["server"]), RoundId(request.path["round"]), request.body
+    pool = await _pool_of(request, server, number)
+    strike = RoundStrike(server, number, body.undo)
+    revision = await pool.void(strike, request.caller.who, body.reason, trial=body.dry_run)
+    replay = await replay_of(pool, revision, dry_run=body.dry_run)
+    return RoundVoided(pool=pool.name, server=server, round=number, void=not revision.back, replay=replay)
+
+
+async def _pool_of(request: Request, server: ServerId, number: RoundId) -> Pool:
+    pools = request.services.pools
+    name = await request.services.store.pool_of(server, number)
+    if name is not None and name in pools:
+        return pools[name]
+    if name is not None:
+        raise refused("refused", f"pool {name}, which round {number} of {server} belongs to, is not configured")
+    if any((server, number) in pool.ring for pool in pools.values()):
+        raise refused("refused", f"round {number} of {server} waits for the store: try again when it is stored")
+    raise ScriptError("not_found", f"round {number} of {server} is not stored", status=404)
 
 
 def _seen(services: Services, row: StoredRound) -> RoundSeen:

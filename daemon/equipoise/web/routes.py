@@ -1,24 +1,32 @@
-"""Routes: how a handler is declared, what it is given, and the parts of the daemon that it may use.
+"""Routes: how a handler is declared, what it is given, and what it answers.
 
 Each file of a resource has its routes from top to bottom: the structs of a request and its answer, then the handler
-below its path. `openapi.TABLE` holds them all; it feeds the router and /openapi.json.
+below its path. `openapi.TABLE` holds them all; it feeds the router and /openapi.json. `requests` has the way of a
+request to its handler.
 """
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
+import hmac
+import logging
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from itertools import takewhile
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
+from aiohttp import web
 from msgspec import Meta
 
 from equipoise.core.model import ServerId
-from equipoise.errors import ScriptError
+from equipoise.errors import ScriptError, StoreError
 from equipoise.game.port import GameServers
 from equipoise.service.calibrations import Calibrations
+from equipoise.service.diagnosis import Tried
 from equipoise.service.exporting import Exports
 from equipoise.service.host import Host
 from equipoise.service.metrics import Metrics
@@ -29,10 +37,9 @@ from equipoise.service.scheduler import Scheduler
 from equipoise.service.spreads import Spreads
 from equipoise.solving.worker import Worker
 from equipoise.store.port import Clock, Store
-from equipoise.web.answers import Answer, Stream
-from equipoise.web.guards import Caller, Callers, Role
-from equipoise.web.refusals import Refusals
 from equipoise.wire import Game
+
+Role = Literal["script", "viewer", "admin"]
 
 SCRIPTS: frozenset[Role] = frozenset({"script"})
 READERS: frozenset[Role] = frozenset({"viewer", "admin"})
@@ -40,11 +47,70 @@ ADMINS: frozenset[Role] = frozenset({"admin"})
 WRITERS: frozenset[Role] = SCRIPTS | ADMINS
 ANYBODY: frozenset[Role] = SCRIPTS | READERS
 
+HEADERS = {
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+}
+"""Headers of every answer."""
+STALLED_SECONDS = 60.0
+"""How long a caller may leave a piece of a long answer unread."""
 MOST_LINES = 1000
 LARGEST = 2**53
 """The largest whole number: as far as a double counts exactly, and well below where SQLite's end."""
 
 Row = TypeVar("Row")
+
+log = logging.getLogger(__name__)
+
+
+# Who calls: game servers' scripts and holders of tokens, whose secrets are known by their SHA-256 only.
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A caller whose secret is known."""
+
+    role: Role
+    name: str
+    """The script's server, or the token's name."""
+
+    @property
+    def who(self) -> str:
+        """The caller's name in the audit."""
+        return f"{'script' if self.role == 'script' else 'token'}:{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Callers:
+    """Every caller by the SHA-256 of their secret."""
+
+    digests: Mapping[bytes, Caller] = field(default_factory=dict)
+
+    def names(self) -> frozenset[str]:
+        """Return all callers as the audit names them."""
+        return frozenset(caller.who for caller in self.digests.values())
+
+    def known(self, secret: str) -> Caller | None:
+        """Return the caller who has this secret.
+
+        All digests are compared, so that the time taken reveals none.
+        """
+        digest = hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()
+        match = None
+        for entry, caller in self.digests.items():
+            if hmac.compare_digest(entry, digest):
+                match = caller
+        return match
+
+
+def check_server(caller: Caller, server: str) -> None:
+    """403: a script speaks for its own server only."""
+    if caller.role == "script" and caller.name != server:
+        raise ScriptError("server", "this secret belongs to another server", path="$.server", status=403)
+
+
+# What a handler is given.
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +124,8 @@ class Services:
     store: Store
     clock: Clock
     metrics: Metrics
-    refusals: Refusals
+    tried: Callable[[], Iterable[Tried]]
+    """Returns the requests with a wrong secret, or another server's, of the last hour."""
     solving: Worker
     """Splits for other programs."""
     scheduler: Scheduler
@@ -104,7 +171,7 @@ class Services:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request that passed all checks of `web.guards`."""
+    """A request that passed all checks of `web.requests`."""
 
     services: Services
     caller: Caller
@@ -116,6 +183,68 @@ class Request:
     gone: Callable[[], bool]
     """Whether the caller has hung up."""
 
+
+# What it answers.
+
+
+class Ok(msgspec.Struct, frozen=True, kw_only=True):
+    """The base of every answer that is no refusal."""
+
+    ok: Literal[True] = True
+    """Whether the request was accepted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer as it goes out: body, status and content type."""
+
+    body: bytes
+    status: int = 200
+    content_type: str = "application/json"
+    refusal: str | None = None
+    """The error's code, when the answer is a refusal; it is counted."""
+
+    def response(self) -> web.Response:
+        """Return the response of aiohttp, with the headers that every answer has."""
+        return web.Response(body=self.body, status=self.status, headers={**HEADERS, "Content-Type": self.content_type})
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """An answer that is too long for memory: it is made while it goes out."""
+
+    pieces: AsyncGenerator[bytes, None]
+    content_type: str
+
+    async def send(self, request: web.Request) -> web.StreamResponse:
+        """Send it. An error before the first piece is raised; after it, the answer ends without its last chunk.
+
+        That is how the caller knows that something is missing.
+        """
+        response = web.StreamResponse(headers={**HEADERS, "Content-Type": self.content_type})
+        response.enable_chunked_encoding()
+        async with aclosing(self.pieces) as pieces:
+            piece: bytes | None = await anext(pieces)
+            await response.prepare(request)
+            try:
+                while piece is not None:
+                    async with asyncio.timeout(STALLED_SECONDS):
+                        await response.write(piece)
+                    piece = await anext(pieces, None)
+                await response.write_eof()
+            except (StoreError, TimeoutError, ConnectionError) as error:
+                log.warning("an answer was not sent to its end: %s", error or "its caller does not read")
+                if request.transport is not None:
+                    request.transport.abort()
+        return response
+
+
+def refused(code: str, message: str, path: str | None = None) -> ScriptError:
+    """Return the error 409: the request is valid, but not possible now."""
+    return ScriptError(code, message, path=path, status=409)
+
+
+# How it is declared.
 
 Handler = Callable[[Request], Awaitable[msgspec.Struct | Answer | Stream]]
 AnyHandler = TypeVar("AnyHandler", bound=Handler)
@@ -177,6 +306,9 @@ class Routes(list[Route]):
         return register
 
 
+# What many routes ask.
+
+
 class Ask(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A body or query of a program: unknown fields are refused."""
 
@@ -208,8 +340,3 @@ def page(
     recent = tuple(rows if query.since is None else takewhile(lambda row: at(row) >= (query.since or 0.0), rows))
     more = len(recent) == len(rows) == query.limit
     return recent, number(recent[-1]) if more else None
-
-
-def refused(code: str, message: str, path: str | None = None) -> ScriptError:
-    """Return the error 409: the request is valid, but not possible now."""
-    return ScriptError(code, message, path=path, status=409)

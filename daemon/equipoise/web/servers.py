@@ -26,9 +26,8 @@ from equipoise.service.scheduler import JobStatus
 from equipoise.service.status import Proposal, ServerStatus
 from equipoise.store.notes import Audit, Decision
 from equipoise.web.administration import StoreSeen, store_seen, waiting_rounds
-from equipoise.web.answers import Ok
 from equipoise.web.players import names_of
-from equipoise.web.routes import ADMINS, READERS, Ask, Request, Routes, Services, refused
+from equipoise.web.routes import ADMINS, READERS, Ask, Ok, Request, Routes, Services, refused
 from equipoise.wire import Game
 
 LAST = 10

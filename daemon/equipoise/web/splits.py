@@ -17,8 +17,7 @@ from equipoise.ratings.system import Covariance, Match
 from equipoise.service.pool import Pool
 from equipoise.solver import Assignment, Pin
 from equipoise.solving.question import SplitQuestion
-from equipoise.web.answers import Ok
-from equipoise.web.routes import ANYBODY, Ask, Request, Routes
+from equipoise.web.routes import ANYBODY, Ask, Ok, Request, Routes
 from equipoise.wire.scalars import Fraction, Player
 
 LOOK_SECONDS = 0.1
@@ -81,7 +80,42 @@ class SplitGap(msgspec.Struct, frozen=True):
     """Players who change side."""
 
 
-class SplitFound(msgspec.Struct, frozen=True):
+class Evenness(msgspec.Struct, frozen=True, kw_only=True):
+    """How even two sides are known to be, by the system that makes the teams."""
+
+    win_probability: float
+    """Win probability of side A."""
+    low: float | None
+    """The lower end of the 80 % interval of the true one; null where the system knows no uncertainty, and where ratings
+    were sent."""
+    high: float | None
+    """Its upper end."""
+    unevenness: float
+    """How far the true win probability is expected to be from a half, 0 to 0.5; without an interval, the predicted
+    one."""
+    evenness: float
+    """1 - 2 · `unevenness`: 1 for sides that are known to be even, 0 for a match that is decided."""
+    quality: Annotated[float, Meta(extra_json_schema={"deprecated": True})]
+    """Deprecated: `evenness` by its old name. It goes with the next release."""
+    trueskill_quality: float | None
+    """TrueSkill's match quality, 0 to 1: 1 only for equal sides of players whose skills are known. Null where the
+    system is no TrueSkill, and where ratings were sent."""
+
+
+def fields_of(outlook: Outlook, trueskill_quality: float | None) -> Mapping[str, Any]:
+    """Return the fields of `Evenness`, for a struct that has them and more."""
+    return {
+        "win_probability": outlook.chance,
+        "low": outlook.low,
+        "high": outlook.high,
+        "unevenness": outlook.unevenness,
+        "evenness": outlook.evenness,
+        "quality": outlook.evenness,
+        "trueskill_quality": trueskill_quality,
+    }
+
+
+class SplitFound(Evenness, frozen=True, kw_only=True):
     """The best split of one size, or the best that was found in time."""
 
     k: int
@@ -94,21 +128,6 @@ class SplitFound(msgspec.Struct, frozen=True):
     """Players who sit out."""
     difference: float
     """Sum of A minus sum of B, rating points."""
-    win_probability: float
-    """Win probability of side A."""
-    low: float | None
-    """The true win probability is above it with 90 %; null where the pool knows no deviations, or ratings were sent."""
-    high: float | None
-    """The true win probability is below it with 90 %."""
-    unevenness: float
-    """How far the true win probability is expected to be from a half; without an interval, the predicted one."""
-    evenness: float
-    """1 - 2 · unevenness: 1 is known to be even, 0 is decided."""
-    quality: Annotated[float, Meta(extra_json_schema={"deprecated": True})]
-    """Deprecated: `evenness` by its old name. It goes with the next release."""
-    trueskill_quality: float | None
-    """TrueSkill's match quality, 0 to 1: 1 only for equal sides of players whose skills are known. Null where
-    the system that makes the teams is no TrueSkill, and where ratings were sent."""
     optimal: bool
     """False: the time was over before it was proven that none is better, or the pool's system is correlated."""
     gap: SplitGap
@@ -275,20 +294,14 @@ class _Question:
         system = self.pool.balancing
         outlook = outlook_of(system, match) if self.body.ids else self._outlook_of_ratings(match, split.difference)
         return SplitFound(
-            len(split.a),
-            a,
-            b,
-            bench,
-            split.difference,
-            outlook.chance,
-            outlook.low,
-            outlook.high,
-            outlook.unevenness,
-            outlook.evenness,
-            outlook.evenness,
-            system.trueskill_quality(match) if self.body.ids else None,
-            split.optimal,
-            SplitGap(*split.gap),
+            k=len(split.a),
+            a=a,
+            b=b,
+            bench=bench,
+            difference=split.difference,
+            optimal=split.optimal,
+            gap=SplitGap(*split.gap),
+            **fields_of(outlook, system.trueskill_quality(match) if self.body.ids else None),
         )
 
     def _outlook_of_ratings(self, match: Match, difference: float) -> Outlook:
