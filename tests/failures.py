@@ -1,6 +1,6 @@
 """A question that fails, and that no test made fail, is an error of the test in whose time it failed.
 
-The daemon catches whatever fails in a question (`equipoise.service.questions`), so a test of something else would not
+The daemon catches whatever fails in a question (`equipoise.service.work`), so a test of something else would not
 notice. What hosts in the test's process note is seen as they note it. Daemons in processes of their own leave it in
 their stores, which are read when the test is over. A test that makes questions fail says so by the mark
 `questions_fail`.
@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from equipoise.core.effects import DecisionKind
-from equipoise.service.journal import Journal
+from equipoise.service.work import Journal
 
 STORE = "equipoise.db"
 OF_QUESTIONS = "SELECT reason FROM decisions WHERE kind = 'failed' AND order_id IS NULL"

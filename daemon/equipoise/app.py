@@ -23,17 +23,16 @@ from equipoise.configured import Configured, peers_of
 from equipoise.errors import ConfigError, PortInUse, StoreError, StoreMissing, StoreRefused
 from equipoise.fleet import Fleet
 from equipoise.game.servers import QUERY_SECONDS, PeerServers
-from equipoise.service import jobs, readings, systemd
-from equipoise.service.backups import FOLDER, Backups
+from equipoise.service import jobs
 from equipoise.service.calibrations import Calibrations
-from equipoise.service.exporting import Exports
-from equipoise.service.log import set_level
+from equipoise.service.copies import FOLDER, Backups, Exports
+from equipoise.service.jobs import Every, Scheduler
+from equipoise.service.log import notify, set_level, watchdog_seconds
 from equipoise.service.loop_watch import LoopWatch
-from equipoise.service.metrics import Metrics
+from equipoise.service.metrics import Metrics, of_game_servers, of_pools, of_servers, of_store
 from equipoise.service.refits import Refits
 from equipoise.service.reloads import Reloads
 from equipoise.service.retention import Retention, RetentionDays
-from equipoise.service.scheduler import Every, Scheduler
 from equipoise.service.spreads import Spreads
 from equipoise.solving.worker import Worker
 from equipoise.store.port import Store
@@ -81,11 +80,11 @@ async def serve(config: Config, *, new_store: bool = False) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGHUP,))
     async with AsyncExitStack() as stack:
         # Killed before its end, a migration would start again from nothing at every restart.
-        systemd.notify(f"EXTEND_TIMEOUT_USEC={START_SECONDS * 1_000_000}")
+        notify(f"EXTEND_TIMEOUT_USEC={START_SECONDS * 1_000_000}")
         address, configured = await _start(config, os.environ, stack, new_store=new_store)
         configured.follow(_look)
         _look(config)
-        systemd.notify("READY=1")
+        notify("READY=1")
         log.info("ready", extra={"address": address, "version": equipoise.__version__})
         if config.web.allow_remote:
             log.warning("web.allow_remote: other machines may call; put TLS in front", extra={"address": address})
@@ -93,7 +92,7 @@ async def serve(config: Config, *, new_store: bool = False) -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGHUP,))
         await stopped.wait()
         signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGHUP,))
-        systemd.notify("STOPPING=1")
+        notify("STOPPING=1")
         log.info("stopping")
 
 
@@ -184,10 +183,10 @@ async def _measured(
     metrics, retention = Metrics(), Retention(store, fleet.pools.values(), clock, _days(config))
     with suppress(StoreError):  # damage to the logs is said by /healthz: a daemon that serves keeps rounds
         await retention.look()
-    metrics.watch(lambda: readings.of_servers(fleet.hosts.values()))
-    metrics.watch(lambda: readings.of_pools(fleet.pools.values()))
-    metrics.watch(lambda: readings.of_store(store, retention))
-    metrics.watch(lambda: readings.of_game_servers(peers.statuses()))
+    metrics.watch(lambda: of_servers(fleet.hosts.values()))
+    metrics.watch(lambda: of_pools(fleet.pools.values()))
+    metrics.watch(lambda: of_store(store, retention))
+    metrics.watch(lambda: of_game_servers(peers.statuses()))
     return metrics, retention
 
 
@@ -308,7 +307,7 @@ def _begin_time(scheduler: Scheduler, store: SqliteStore, stack: AsyncExitStack)
 
 def _sign_of_life(store: Store, stack: AsyncExitStack) -> None:
     """Feed systemd's watchdog from the event loop after the store's thread answered: if either hangs, it starves."""
-    seconds = systemd.watchdog_seconds()
+    seconds = watchdog_seconds()
     if seconds is None:
         return
 
@@ -316,7 +315,7 @@ def _sign_of_life(store: Store, stack: AsyncExitStack) -> None:
         while True:
             with suppress(StoreError):  # locked or full: the ring keeps rounds, a restart would not help
                 await store.ping()
-            systemd.notify("WATCHDOG=1")
+            notify("WATCHDOG=1")
             await asyncio.sleep(seconds)
 
     task = asyncio.create_task(beat())

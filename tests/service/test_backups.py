@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from equipoise.errors import StoreError
-from equipoise.service.backups import FOLDER, Backups
-from equipoise.service.jobs import schedule_backups
+from equipoise.service.copies import FOLDER, Backups
+from equipoise.service.jobs import Scheduler, schedule_backups
 from equipoise.service.metrics import Metrics
-from equipoise.service.scheduler import Scheduler
 from equipoise.store.sqlite import SqliteStore
 from tests.hosts import GivenClock
 from tests.store.disk import no_file_above
-from tests.store.samples import Submitted, a_round, in_loop, opened, submit
+from tests.store.samples import Submitted, a_round, in_loop, opened, submit, until
 
 pytestmark = pytest.mark.slow
 
@@ -118,10 +116,9 @@ async def test_a_reload_that_changes_nothing_of_it_keeps_what_is_known_of_the_jo
         house, scheduler = House(store), Scheduler(Metrics())
         scheduler.start()
         schedule_backups(scheduler, house.backups, 3, "04:30")
-        await scheduler._begin(scheduler._jobs["backup"])
-        await asyncio.gather(*scheduler._running)
+        scheduler._timer.get_job("backup").modify(next_run_time=datetime.now(UTC))
+        await until(lambda: scheduler.status()[0].last_seconds is not None)
         before = scheduler.status()
-        assert before[0].last_seconds is not None
         schedule_backups(scheduler, house.backups, 5, "04:30")
         assert scheduler.status() == before
         await scheduler.close()

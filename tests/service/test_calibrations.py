@@ -19,8 +19,8 @@ from equipoise.core.model import Context, Mode, Side
 from equipoise.errors import StoreError
 from equipoise.ratings import create
 from equipoise.ratings.calibration import NONE, Calibrated, Calibration
-from equipoise.service.calibration import calibration_at
 from equipoise.service.calibrations import OFTEN, Calibrations
+from equipoise.service.held import calibration_at
 from equipoise.service.pool import Pool
 from equipoise.store.sequence import RoundStrike
 from equipoise.store.sqlite import fits

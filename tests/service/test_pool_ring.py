@@ -155,7 +155,7 @@ async def test_a_full_disk_leaves_the_reserve_to_the_rounds_that_wait(
             await pool.drain()
             assert pool.applied > 0
             assert pool.ring_depth + pool.applied == kept
-    lines = [record.levelname for record in caplog.records if record.name == "equipoise.service.whereabouts"]
+    lines = [record.levelname for record in caplog.records if record.name == "equipoise.service.pool"]
     assert lines == ["WARNING", "ERROR"]  # they wait; further ones are not kept here
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from equipoise.errors import StoreError
 from equipoise.ratings.quality import assess
-from equipoise.service.quality import QualitySnapshots
+from equipoise.service.jobs import QualitySnapshots
 from tests.hosts import GivenClock
 from tests.opened_pool import opened
 from tests.store.failing import locked

@@ -23,8 +23,8 @@ from equipoise.core import events as e
 from equipoise.core.model import Mode, Roster, RoundId, Side
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules, VoteRules
-from equipoise.service import readings
-from equipoise.service.questions import KINDS, MOST_QUESTIONS, THREAD_FROM, kind_of
+from equipoise.service import metrics
+from equipoise.service.work import KINDS, MOST_QUESTIONS, THREAD_FROM, kind_of
 from equipoise.store.notes import Decision
 from tests.hosts import Rig, player, roster, round_of
 
@@ -108,7 +108,7 @@ async def decisions(rig: Rig, kind: str) -> list[Decision]:
 
 def counted(rig: Rig, name: str) -> dict[str, float]:
     """The values of a metric, by kind of question."""
-    found = readings.of_servers([rig.host])
+    found = metrics.of_servers([rig.host])
     return {each.labels.get("question", ""): each.value for each in found if each.name == name and each.value}
 
 
@@ -149,7 +149,7 @@ def test_a_question_that_fails_refuses_no_batch(
             assert [one.reason for one in failed if one.reason.startswith(KINDS[case.kind])]  # type: ignore[index]
             assert all(type(error).__name__ in one.reason and one.order is None for one in failed)
             assert counted(rig, "equipoise_question_failures_total")[case.kind] >= 1
-            lines = [record for record in caplog.records if record.name == "equipoise.service.questions"]
+            lines = [record for record in caplog.records if record.name == "equipoise.service.work"]
             (line,) = [each for each in lines if each.getMessage() == f"{KINDS[case.kind]} failed"]  # type: ignore[index]
             assert line.exc_info is not None
             assert line.exc_info[1] is error

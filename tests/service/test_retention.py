@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from equipoise.service.jobs import Every, Scheduler
 from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
 from equipoise.service.retention import DAY, LINES, Retention, RetentionDays
-from equipoise.service.scheduler import Every, Scheduler
 from equipoise.store.notes import Audit, Decision
 from tests.hosts import GivenClock
 from tests.opened_pool import NOW, Stopped, opened

@@ -19,11 +19,10 @@ from equipoise.core.events import RoundEnded
 from equipoise.core.participation import recorded
 from equipoise.core.rules import Rules
 from equipoise.errors import StoreError
-from equipoise.service.jobs import retry
+from equipoise.service.jobs import MISSED_SECONDS, Daily, Every, JobStatus, Run, Scheduler, retry
 from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
 from equipoise.service.ring import Ring
-from equipoise.service.scheduler import MISSED_SECONDS, Daily, Every, JobStatus, Run, Scheduler
 from equipoise.store.sqlite import SqliteStore
 from equipoise.wire import decode_batch
 from tests.opened_pool import opened

@@ -28,9 +28,9 @@ from equipoise.errors import RatingError, ScriptError
 from equipoise.ratings.system import System
 from equipoise.service.diagnosis import of_daemon
 from equipoise.service.fingerprint import fingerprint_of
+from equipoise.service.metrics import of_pools
 from equipoise.service.place import begun
 from equipoise.service.pool import Pool
-from equipoise.service.readings import of_pools
 from equipoise.service.replayed import Replayed, begin
 from equipoise.service.retention import Retention, RetentionDays
 from equipoise.service.ring import Ring

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from equipoise.core.model import ServerId
-from equipoise.service.diagnosis import of_team_sizes, of_weights
-from equipoise.service.team_sizes import team_sizes
+from equipoise.service.diagnosis import of_team_sizes, of_weights, team_sizes
 from equipoise.store.sqlite import SqliteStore
 from equipoise.store.upkeep import TeamSize
 from tests.opened_pool import a_pool

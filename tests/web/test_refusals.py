@@ -19,7 +19,7 @@ from equipoise.errors import ScriptError
 from equipoise.service import log
 from equipoise.service.log import JournalFormatter
 from equipoise.service.metrics import Metrics
-from equipoise.service.unserved import MOST_KINDS, REMEMBERED_SECONDS, RefusedBatches
+from equipoise.service.status import MOST_KINDS, REMEMBERED_SECONDS, RefusedBatches
 from equipoise.web import Refusals, refusals
 from tests.web.daemon import CONFIG, SECRETS, Daemon, running
 from tests.wire.samples import HELLO, RED, ROUND, body, posted
@@ -192,14 +192,14 @@ def counted(daemon: Daemon) -> list[str]:
 
 
 def noted(caplog: pytest.LogCaptureFixture) -> list[str]:
-    records = (each for each in caplog.records if each.name == "equipoise.service.unserved")
+    records = (each for each in caplog.records if each.name == "equipoise.service.status")
     return [JournalFormatter().format(record).split(": ", 1)[1] for record in records]
 
 
 def test_a_script_whose_rounds_are_refused_is_seen_until_one_is_taken(
     daemon: Daemon, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO, logger="equipoise.service.unserved")
+    caplog.set_level(logging.INFO, logger="equipoise.service.status")
     daemon.post(posted(HELLO, seq=1))
     assert (refused_batches(daemon), shown(daemon), counted(daemon)) == ([], "", [])
     for seq in range(2, 12, 2):
@@ -306,7 +306,7 @@ def test_wrong_secrets_other_servers_tokens_and_stale_batches_are_no_refused_bat
 def test_a_refused_batch_cannot_forge_a_line_or_reach_a_terminal(
     daemon: Daemon, caplog: pytest.LogCaptureFixture, name: str
 ) -> None:
-    caplog.set_level(logging.INFO, logger="equipoise.service.unserved")
+    caplog.set_level(logging.INFO, logger="equipoise.service.status")
     for seq, wrong in enumerate(({"kind": name}, {"kind": "hello", name: 1, "game": name}, {"kind": "vote_ended"})):
         assert daemon.post(posted(wrong, seq=seq + 1)).code == "schema"
     daemon.post(posted(**{name: 1}, v=2))

@@ -126,7 +126,7 @@ def _store(path: Path) -> Path:
 
 
 def _target(store: Path, file: Path | None) -> Path:
-    from equipoise.service.backups import FOLDER, new_file
+    from equipoise.service.copies import FOLDER, new_file
 
     if file is not None and not file.is_dir():
         return file

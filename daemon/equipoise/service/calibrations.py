@@ -16,7 +16,8 @@ from typing import Any
 from equipoise.errors import StoreError
 from equipoise.ratings.calibration import NONE, Calibration
 from equipoise.ratings.system import System
-from equipoise.service.calibration import calibration_at, calibration_of, detail_of
+from equipoise.service.fingerprint import fingerprint_of
+from equipoise.service.held import calibration_at, calibration_of
 from equipoise.service.pool import Pool
 from equipoise.store.port import Clock
 from equipoise.store.sequence import BulkEdit, Edit
@@ -107,6 +108,18 @@ class Calibrations:
             after=described(new),
             detail={**detail_of(new, before.system), **worth},
         )
+
+
+def detail_of(calibration: Calibration, system: System[Any]) -> dict[str, object]:
+    """The same as an edit stores it; what else it says about itself is added."""
+    made = fingerprint_of(system)
+    return {
+        "temperature": calibration.temperature,
+        "sides": dict(calibration.sides),
+        "maps": dict(calibration.maps),
+        "system": made.system,
+        "params": dict(made.params),
+    }
 
 
 def described(calibration: Calibration) -> str:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median
 
 from equipoise.core.rules import MATCH_HUMANS
 from equipoise.game.port import Inspection, PeerStatus, one_line
 from equipoise.ratings import BALANCED_BY
+from equipoise.service.jobs import JobStatus
 from equipoise.service.pool import Pool
-from equipoise.service.scheduler import JobStatus
 from equipoise.service.spreads import SpreadStatus
 from equipoise.service.status import ServerStatus
-from equipoise.service.team_sizes import TeamSizes
-from equipoise.store.upkeep import Gained, StoreHealth
+from equipoise.store.upkeep import Gained, StoreHealth, TeamSize
 from equipoise.versions import order
 
 DAEMON = "daemon"
@@ -328,3 +328,79 @@ def _of_inspection(server: ServerStatus, found: Inspection, version: str) -> Ite
         for variable in found.switched_on:
             what = f"{variable} is on, although the plugin switches it off: something else sets it"
             yield Finding(True, name, what, "look for it in server.cfg, in map configs and in other plugins")
+
+
+# What RCON and A2S say of game servers beside what their scripts say.
+
+
+def remarks(server: ServerStatus, peer: PeerStatus) -> Iterator[str]:
+    """What an operator should know of one server, a sentence each, with what to do."""
+    if (said := _silence(server, peer)) is not None:
+        yield f"{server.server}: {said}."
+    match peer.rcon.state:
+        case "refused":
+            advice = "correct the file of rcon_password_file, then load the configuration again"
+            yield f"{server.server}: the RCON password is wrong and is not tried again: {advice}."
+        case "closed" | "unreachable":
+            yield f"{server.server}: RCON at {peer.rcon.address} failed: {peer.rcon.error}."
+
+
+def _silence(server: ServerStatus, peer: PeerStatus) -> str | None:
+    """One of the two is silent although the other is not; or both are."""
+    query = peer.query
+    heard = server.silent_seconds is not None and not server.lost
+    if query.state == "answers" and query.answer is not None and not heard:
+        script = "its script has never called" if server.silent_seconds is None else "its script is silent"
+        seen = f"the game server answers ({query.answer.map}, players: {query.answer.players})"
+        return f"{seen}, but {script}: is the plugin loaded? On its console: sm plugins info equipoise"
+    if query.state == "silent" and heard:
+        return (
+            f"its script calls, but nothing answers A2S at {query.address} ({query.error}): is `query` the right "
+            "address, and does the game server listen on it?"
+        )
+    if query.state == "silent":
+        return f"neither its script nor the game server at {query.address} answers: is it running?"
+    return None
+
+
+# The team sizes that a pool saw, beside the `k_max` that it was told.
+
+ROUNDS = 500
+"""The last of a pool."""
+LEAST = 50
+"""Rounds that are needed before a `k_max` is proposed."""
+USUAL = 20
+"""A size that fewer than one of so many rounds reached is an exception."""
+FAR = 1.5
+"""A `k_max` is far off if the Θ of the one that was seen is so many times as large or as small."""
+
+
+@dataclass(frozen=True, slots=True)
+class TeamSizes:
+    """How large a pool's teams are."""
+
+    rounds: int
+    """As many were looked at."""
+    usual: int
+    """The largest size that is usual: reached in one round of twenty; the median over the pool's servers."""
+    k_max: int | None
+    """The configured `k_max`; null for a system without one, and where `theta` is configured itself."""
+    suggested_k_max: int | None
+    """The `k_max` for these teams, if the configured one is far off: its Θ 1.5 times as large or as small, or more.
+    Null below 50 rounds."""
+
+
+def team_sizes(pool: Pool, found: Sequence[TeamSize]) -> TeamSizes | None:
+    """What the sizes of a pool's last rounds say; None without rounds."""
+    by_server: dict[str, list[int]] = {}
+    for each in found:
+        by_server.setdefault(each.server, []).append(each.size)
+    if not by_server:
+        return None
+    usual = max(1, int(median(sorted(sizes)[-1 - len(sizes) // USUAL] for sizes in by_server.values())))
+    params = pool.system.params
+    if getattr(params, "k_max", None) is None or params.theta is not None:
+        return TeamSizes(len(found), usual, None, None)
+    times = replace(params, k_max=usual).scale / params.scale
+    far = len(found) >= LEAST and not 1 / FAR < times < FAR
+    return TeamSizes(len(found), usual, params.k_max, usual if far else None)

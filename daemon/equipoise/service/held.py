@@ -12,20 +12,26 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Iterable, Sequence
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-from equipoise.core.model import PlayerId, is_bot
+from equipoise.balancing import match_of
+from equipoise.balancing.chances import deviation_of, uncertain
+from equipoise.core.effects import RecordRound
+from equipoise.core.model import PlayerId, Side, is_bot
 from equipoise.errors import RatingError, StoreError, StoreRefused
-from equipoise.ratings.calibration import NONE
-from equipoise.ratings.system import Match, Parts, State, System
-from equipoise.service.calibration import calibration_at
-from equipoise.service.fingerprint import check, fingerprint_of
+from equipoise.ratings.calibration import NONE, Calibration, calibrated
+from equipoise.ratings.system import Match, Parts, Rated, State, System
+from equipoise.service.fingerprint import check, fingerprint_of, made_by
+from equipoise.service.ring import UnstoredRound
+from equipoise.store.notes import BalancePrediction
 from equipoise.store.port import Clock, Store
-from equipoise.store.rated import HeldVersions, PlayerRow, RatedRound, SharedParts
+from equipoise.store.rated import Change, Fingerprint, HeldVersions, PlayerRow, RatedRound, SharedParts
+from equipoise.store.sequence import Edit
 
 log = logging.getLogger(__name__)
 
@@ -205,6 +211,91 @@ class Held:
                 self._used[player] = None
 
 
+# A round, rated inside the store's transaction.
+
+
+class RoundRating:
+    """One attempt to rate and store a round; the port's `Submission`.
+
+    A round that the system refuses is stored unrated, with the reason.
+    """
+
+    def __init__(self, unstored: UnstoredRound, held: Held) -> None:
+        self.record = unstored.record
+        self.memory = unstored.memory
+        self.at = unstored.at
+        self._held = held
+        self._before: Before | None = None
+        self._match: Match | None = None
+        self._refusal = unstored.record.unrated
+
+    def held(self) -> HeldVersions:
+        """What memory holds of the players whom the round needs."""
+        try:
+            self._match = match_of(self.record)
+        except RatingError as error:
+            self._refusal = str(error)
+        return self._held.versions(self._held.system.needs(self._match) if self._match else ())
+
+    def rate(self, rows: Sequence[PlayerRow], shared: SharedParts | None) -> RatedRound:
+        """Learn from the round, in memory."""
+        system, match = self._held.system, self._match
+        unrated = RatedRound(self.record.round.id, None, (), unrated=self._refusal)
+        try:
+            self._held.restore(rows, shared)
+            if match is None:
+                return unrated
+            self._before = self._held.before((each.id for each in self.record.participants), match)
+            rated = rated_round(system, self.record, match, self._held.calibration)
+            after = system.shared(match)
+        except RatingError as error:
+            return replace(unrated, unrated=str(error))
+        before = self._before.shared
+        rated = replace(rated, shared={key: part for key, part in after.items() if part != before[key]})
+        self._held.learned(rated, match)
+        return rated
+
+    def undo(self) -> None:
+        """Put back what `rate` changed."""
+        if self._before is not None:
+            self._held.put_back(self._before)
+            self._before = None
+
+
+def rated_round(
+    system: System[Any], record: RecordRound, match: Match | None, calibration: Calibration = NONE
+) -> RatedRound:
+    """Have a system learn from a round, and what is stored of it; the calibration is of what was said before it."""
+    if match is None:
+        return RatedRound(record.round.id, None, ())
+    rated, predicted = learn(system, match, calibration)
+    changes = tuple(
+        Change(
+            id=change.player,
+            side=(Side.A, Side.B)[change.team],
+            before=change.before,
+            after=change.after,
+            prediction=change.expected,
+            score=change.score,
+            rounds=change.rounds,
+            visible=system.summary(change.player).visible,
+            state=system.state(change.player),
+        )
+        for change in rated.changes
+    )
+    return RatedRound(record.round.id, predicted.chance, changes, said=predicted.said, unevenness=predicted.unevenness)
+
+
+def learn(system: System[Any], match: Match, calibration: Calibration = NONE) -> tuple[Rated, BalancePrediction]:
+    """Have a system learn from a match, and what was said before it."""
+    deviation = deviation_of(calibrated(system, calibration), match)
+    rated = system.rate(match)
+    predicted = rated.prediction.expected(0)
+    said = calibration.said(predicted, match.sides, match.map)
+    unevenness = None if deviation is None else uncertain(said, deviation).unevenness
+    return rated, BalancePrediction(predicted, None if calibration == NONE else said, unevenness)
+
+
 # What a pool checks and mends before its first round: whose numbers the store has, and times that cannot be.
 
 AHEAD = 365 * 86_400.0
@@ -288,3 +379,28 @@ class Reading:
         """Forget players whom no server has and no caller waits for."""
         if self._held.crowded:
             self._held.forget_unused({*asked, *self.present()})
+
+
+# What is said of predictions, by the pool's sequence: an event of it holds until the next one.
+
+
+def calibration_of(edit: Edit, system: System[Any]) -> Calibration | None:
+    """What an edit makes of a system's calibration: another one, or none any more; None: the edit is not about it.
+
+    Another spread of skill ends it, because it was fitted to what the system predicted with the one before.
+    """
+    detail: Mapping[str, Any] = edit.detail
+    if edit.action == "spread":
+        return None if system.spread is None else NONE
+    if edit.action != "calibration" or not made_by(Fingerprint(detail["system"], detail["params"]), system):
+        return None
+    return Calibration(detail["temperature"], detail["sides"], detail["maps"])
+
+
+def calibration_at(edits: Iterable[Edit], system: System[Any], number: float = math.inf) -> Calibration:
+    """What holds of a system's predictions after event `number`, by all edits that are about calibrations, in order."""
+    holds = NONE
+    for edit in edits:
+        if edit.number <= number and (found := calibration_of(edit, system)) is not None:
+            holds = found
+    return holds

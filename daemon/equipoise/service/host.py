@@ -28,14 +28,11 @@ from equipoise.core.model import Outlook, PlayerId, ServerId, Side, SplitCache
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
 from equipoise.errors import ScriptError
-from equipoise.service.journal import Journal
 from equipoise.service.log import Repeats
-from equipoise.service.lookups import Lookups, outlook_now
+from equipoise.service.lookups import Lookups, outlook_now, propose_moves
 from equipoise.service.pool import Pool
-from equipoise.service.questions import Questions, propose_moves
-from equipoise.service.status import CommandAnswer, Proposal, ServerStatus
-from equipoise.service.unserved import RefusedBatches, StaleScripts
-from equipoise.service.work import Seen, Work
+from equipoise.service.status import CommandAnswer, Proposal, RefusedBatches, ServerStatus, StaleScripts
+from equipoise.service.work import Journal, Questions, Seen, Work
 from equipoise.store.port import Clock, Store
 from equipoise.wire.memory import Remembered, decode_memory, encode_memory
 from equipoise.wire.values import Batch, Reply
@@ -313,10 +310,8 @@ class Host:
             await doing
             self._commit(work)
             committed = True
-            commands = (look_up.command for look_up in work.look_ups)
-            async for tell in self._lookups.answers(commands, work.who, self.session):
-                work.tell(tell)
-                self._send(work)
+            if work.look_ups:
+                await self._look_up(work)
             if self._outbox and (work.batch is None or work.answered):
                 self._nudge()
         except ScriptError as refusal:
@@ -332,6 +327,12 @@ class Host:
             self._lock.release()
         # Behind the reply: a slow disk must not hold it up.
         self._start(self.write_down())
+
+    async def _look_up(self, work: Work) -> None:
+        commands = (look_up.command for look_up in work.look_ups)
+        async for tell in self._lookups.answers(commands, work.who, self.session):
+            work.tell(tell)
+            self._send(work)
 
     async def _save_rounds(self, batch: Batch) -> None:
         """The script drops a batch that the daemon failed on: its rounds must not be lost with it."""

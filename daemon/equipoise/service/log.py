@@ -1,4 +1,6 @@
-"""Log lines for systemd's journal: priority, logger, message, and fields from a list of those that may be logged.
+"""All that systemd is told: log lines for its journal, and whether the daemon is ready and alive.
+
+A line has priority, logger, message, and fields from a list of those that may be logged.
 
 Players' names and secrets are not on the list, so that no call site can log them by accident. Text that comes from
 outside is one line without control characters, whatever it contains.
@@ -8,9 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import re
+import socket
 import sys
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -122,3 +126,28 @@ class Repeats:
         self._lines.clear()
         self._others = 0
         self._timer = None
+
+
+# systemd's notification protocol (sd_notify(3)). Outside systemd nothing is sent.
+
+
+def notify(state: str, environ: Mapping[str, str] = os.environ) -> None:
+    """Send a state to the socket that `NOTIFY_SOCKET` names, if it is set; a leading @ marks an abstract socket."""
+    address = environ.get("NOTIFY_SOCKET")
+    if not address:
+        return
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as channel:
+        channel.connect("\0" + address[1:] if address.startswith("@") else address)
+        channel.sendall(state.encode())
+
+
+def watchdog_seconds(environ: Mapping[str, str] = os.environ) -> float | None:
+    """Seconds between two WATCHDOG=1: half of what systemd allows; None when it expects none.
+
+    >>> watchdog_seconds({"WATCHDOG_USEC": "30000000"})
+    15.0
+    """
+    allowed = environ.get("WATCHDOG_USEC", "")
+    if not allowed.isdecimal() or environ.get("WATCHDOG_PID", str(os.getpid())) != str(os.getpid()):
+        return None
+    return int(allowed) / 2_000_000

@@ -13,17 +13,18 @@ from collections.abc import AsyncIterator, Collection, Iterable, Sequence
 
 from equipoise.balancing import skills
 from equipoise.balancing.chances import NO_PLAYERS, outlook
+from equipoise.core import autobalance, scrambles
 from equipoise.core.commands import left_alone
 from equipoise.core.effects import Tell
-from equipoise.core.events import Commanded
+from equipoise.core.events import Commanded, SolveFailed
 from equipoise.core.model import STEAM_ID_BASE, Context, Outlook, PlayerId, PlayerSummary, ServerId, Side
 from equipoise.core.phrases import Phrase, Text, with_chance
 from equipoise.core.session import Session
+from equipoise.core.state import State
 from equipoise.errors import RatingError, ScriptError, StoreError
-from equipoise.service.journal import Journal, claimant
 from equipoise.service.pool import Pool
-from equipoise.service.questions import MOST_QUESTIONS, Questions
-from equipoise.service.status import round_number
+from equipoise.service.status import CommandAnswer, round_number
+from equipoise.service.work import MOST_QUESTIONS, Journal, Questions, claimant
 from equipoise.store.port import Clock, Store
 from equipoise.wire.scalars import ACCOUNTS
 
@@ -244,3 +245,23 @@ async def outlook_of(pool: Pool, context: Context, a: Sequence[PlayerId], b: Seq
     for player in (*a, *b):
         await pool.looked_up(player)
     return outlook(pool.balancing, context, a, b)
+
+
+# The dry run of an admin's `balance`.
+
+
+async def propose_moves(state: State, pool: Pool, questions: Questions, now: float) -> CommandAnswer:
+    """The moves that autobalance would order now."""
+    if (why := left_alone(state)) is not None:
+        return CommandAnswer(False, (why,))
+    question = autobalance.proposal(state, now)
+    if question is None:
+        return CommandAnswer(False, (autobalance.needless(state),))
+    with questions.attempt("moves") as attempt:
+        await pool.summaries((*question.larger, *question.smaller))
+        solved = await questions.solve(question)
+        if not isinstance(solved, SolveFailed):
+            side = question.larger_side.other
+            return CommandAnswer(True, tuple(scrambles.dry_line(state, player, side) for player in solved.players))
+        attempt.reason = solved.reason
+    return CommandAnswer(False, (Text(Phrase.FAILED, (attempt.reason,)),))

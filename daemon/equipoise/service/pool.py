@@ -6,7 +6,7 @@ a commit form a group, which goes as soon as that commit is done: no round waits
 answers after one sync, and a busy one stores as many rounds with each sync as came in during the last.
 
 A group is one call to the store and one transaction there. Each round has a savepoint of its own and is rated inside
-the transaction (`service/rating.py`), on what the rounds before it left in memory and in the store.
+the transaction (`service/held.py`), on what the rounds before it left in memory and in the store.
 
 - A round that fails alone is rolled back to its savepoint, undone in memory, and refused. The rounds before it are
   committed; those behind it go in a transaction of their own.
@@ -24,7 +24,7 @@ import math
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from equipoise.balancing import summaries_on
 from equipoise.core.effects import RecordRound
@@ -36,16 +36,15 @@ from equipoise.service import held
 from equipoise.service.editing import Edited, Editing
 from equipoise.service.fingerprint import fingerprint_of
 from equipoise.service.following import Follower
-from equipoise.service.held import MOST_HELD, Held, Reading
-from equipoise.service.held_sequence import HeldSequence
-from equipoise.service.rating import RoundRating
+from equipoise.service.held import MOST_HELD, Held, Reading, RoundRating
+from equipoise.service.place import HeldSequence
 from equipoise.service.ring import Ring, UnstoredRound
-from equipoise.service.whereabouts import Recorded, Whereabouts, stored
 from equipoise.store.notes import Audit
 from equipoise.store.port import Clock, Fitting, Store
 from equipoise.store.rated import RatedRound
 from equipoise.store.sequence import BulkEdit, Revised, RoundStrike
 from equipoise.store.upkeep import CaughtUp
+from equipoise.wire.values import RoundStatus
 
 GROUP = 32
 """Rounds in one transaction at most: it holds the store's thread for under a tenth of a second."""
@@ -53,6 +52,15 @@ GROUP = 32
 T = TypeVar("T")
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What became of a round."""
+
+    status: RoundStatus
+    rated: RatedRound | None
+    """Its first answer; None while it is kept."""
 
 
 @dataclass(slots=True)
@@ -289,7 +297,7 @@ class Pool:
             try:
                 while not self.ring.depth and not self._replaying and len(recorded) < len(group.rounds):
                     outcomes = await self._store(group.rounds[len(recorded) :])
-                    recorded += map(stored, outcomes)
+                    recorded += (each if isinstance(each, Exception) else Recorded("stored", each) for each in outcomes)
             except StoreError as error:
                 why = str(error)
             if len(recorded) < len(group.rounds):
@@ -410,3 +418,31 @@ class Pool:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+
+# Where a pool's rounds are: stored, in the ring, or still with their scripts; logged when it changes.
+
+
+class Whereabouts:
+    """The log of one pool: the store's own log says how its trouble goes on."""
+
+    def __init__(self, pool: str) -> None:
+        self._pool = pool
+        self._waits_in: Literal["ring", "script"] | None = None
+        """Where the last rounds wait, by the log."""
+        self._waits_since = 0
+        """Rounds stored by then."""
+
+    def say(self, outcomes: Sequence[Recorded | Exception], applied: int, why: str) -> None:
+        """Log where rounds wait, if that has changed; `applied`: rounds stored so far, `why`: the store's refusal."""
+        before = self._waits_in if self._waits_since == applied else None
+        self._waits_in, self._waits_since = None, applied
+        for outcome in outcomes:
+            if isinstance(outcome, SpillError):
+                self._waits_in, why = "script", str(outcome)
+            elif isinstance(outcome, Recorded) and outcome.status == "kept":
+                self._waits_in = "ring"
+        if self._waits_in == "ring" != before and why:
+            log.warning("pool %s: rounds wait in the ring: %s", self._pool, why)
+        elif self._waits_in == "script" != before:
+            log.error("pool %s: neither store nor ring takes rounds; scripts keep their last 8: %s", self._pool, why)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from equipoise.errors import EquipoiseError, ScriptError
-from equipoise.service import systemd
+from equipoise.service.log import notify
 from equipoise.store.notes import Audit
 from equipoise.store.port import Clock, Store
 
@@ -94,12 +94,12 @@ class Reloads:
                 raise ScriptError("busy", "the daemon is stopping", status=503)
             if dry:
                 return await self._reload(True)
-            systemd.notify(f"RELOADING=1\nMONOTONIC_USEC={time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000}")
+            notify(f"RELOADING=1\nMONOTONIC_USEC={time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000}")
             try:
                 return await self._put_in_force(who)
             finally:
                 said = f"configuration refused: {self._refused}" if self._refused else ""
-                systemd.notify(f"READY=1\nSTATUS={said.splitlines()[0] if said else ''}")
+                notify(f"READY=1\nSTATUS={said.splitlines()[0] if said else ''}")
 
     async def _put_in_force(self, who: str) -> Reloaded:
         try:

@@ -20,9 +20,8 @@ from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings.calibration import NONE
 from equipoise.ratings.system import System
-from equipoise.service.calibration import calibration_at, calibration_of
 from equipoise.service.fingerprint import FREE, fingerprint_of, made_by
-from equipoise.service.rating import learn, rated_round
+from equipoise.service.held import calibration_at, calibration_of, learn, rated_round
 from equipoise.store.notes import BalancePrediction
 from equipoise.store.rated import Fingerprint, PlayerRow, Purpose, RatedRound, Snapshot
 from equipoise.store.sequence import Edit, LearntSpread, Touched

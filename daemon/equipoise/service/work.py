@@ -6,22 +6,28 @@ copy: what is stored with a round, the skills at its start and the session's mem
 before it. Nothing else of the rehearsal counts. When a round can be kept nowhere, the work ends with a ScriptError and
 is thrown away. The rounds before that one stay stored, each known by its id when the batch comes again, and none behind
 it is stored before it. Splits are solved after all rounds, so that a batch which comes again gets the same ones.
+
+What it asks (`Questions`) may fail, and what it has to write down (`Journal`) may wait.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import assert_never
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from types import TracebackType
+from typing import Literal, assert_never, overload
 
-from equipoise.balancing import Question, Solved, asked_players
+from equipoise.balancing import Question, Solved, answer, asked_players
 from equipoise.core import asks
 from equipoise.core import effects as f
+from equipoise.core.commands import AUDITED, LOOK_UPS, quoted
 from equipoise.core.events import (
+    Commanded,
     Event,
+    MovesSolved,
     PlayerJoined,
     RoundEnded,
     ScriptEvent,
@@ -30,15 +36,16 @@ from equipoise.core.events import (
     SummariesLoaded,
 )
 from equipoise.core.memory import Memory
-from equipoise.core.model import Context, PlayerId, PlayerSummary, RoundId
+from equipoise.core.model import Context, PlayerId, PlayerSummary, RoundId, ServerId, Split
 from equipoise.core.participation import recorded
 from equipoise.core.phrases import Text
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
-from equipoise.errors import ScriptError, SpillError
+from equipoise.errors import ScriptError, SpillError, SplitError
+from equipoise.service.log import Repeats
 from equipoise.service.pool import Pool
-from equipoise.service.questions import MOST_QUESTIONS, Questions, kind_of
-from equipoise.store.port import Clock
+from equipoise.store.notes import Audit, Decision, Name, Note, SessionMemory
+from equipoise.store.port import Clock, Store
 from equipoise.wire.memory import Remembered, encode_memory
 from equipoise.wire.values import Batch, RoundStatus
 
@@ -272,3 +279,208 @@ def _alike(ask: Question) -> Question:
         case asks.AskChance():
             return replace(ask, by=PlayerId(""))
     return ask
+
+
+# The questions of one server: what its session asks, what players and admins look up, dry runs, the outlook shown.
+#
+# A question that fails costs nobody but those who wait for its answer: the events beside it are taken, the rounds are
+# stored, the reply goes out, and the session goes on without the answer (`SolveFailed`). So every exception is caught
+# here, memory errors included. Each is counted; the first of its kind in a minute is also logged with its traceback and
+# becomes a decision, which `equipoise why` shows.
+
+THREAD_FROM = 12
+"""Players from which splits and moves are solved in a thread. An odd number of 17 takes 10 ms of the processor, one of
+29 takes 28; for as long the daemon would answer no other server. The way to a thread and back takes less than one."""
+
+MOST_QUESTIONS = 64
+"""Different questions that are answered of one batch. A batch has up to 256 events, and each may change the roster that
+the next question is about; when 24 players come at once there are two questions for each."""
+
+LONGEST_REASON = 200
+"""Characters."""
+
+Kind = Literal["split", "moves", "side", "switch", "cache", "chance", "summaries", "command", "outlook"]
+
+KINDS: dict[Kind, str] = {
+    "split": "making teams",
+    "moves": "choosing players to move",
+    "side": "placing a joiner",
+    "switch": "judging a change of side",
+    "cache": "solving splits in advance",
+    "chance": "judging the teams for a vote",
+    "summaries": "loading ratings",
+    "command": "answering a command",
+    "outlook": "judging the teams for the status",
+}
+"""Every kind of question, and what is done for it."""
+
+_KIND_OF: dict[type[asks.Ask], Kind] = {
+    asks.AskSplit: "split",
+    asks.AskMoves: "moves",
+    asks.AskSide: "side",
+    asks.AskSwitch: "switch",
+    asks.CacheSplits: "cache",
+    asks.AskChance: "chance",
+    asks.LoadSummaries: "summaries",
+}
+
+
+def kind_of(ask: asks.Ask) -> Kind:
+    """Return the kind of a session's question."""
+    return _KIND_OF[type(ask)]
+
+
+class Questions:
+    """Call `close` last."""
+
+    def __init__(self, server: ServerId, pool: Pool, journal: Journal) -> None:
+        self.failed: Counter[Kind] = Counter()
+        """Since the start."""
+        self.refused = 0
+        """Questions of batches that had more than `MOST_QUESTIONS`."""
+        self._server, self._pool, self._journal = server, pool, journal
+        self._repeats = Repeats(log, logging.ERROR)
+
+    def go_on(self, before: Questions) -> None:
+        """Count on from where the server's questions have come."""
+        self.failed, self.refused = before.failed, before.refused
+
+    def attempt(self, kind: Kind) -> Attempt:
+        """Return a context that ends with whatever fails in it; the code behind it answers then."""
+        return Attempt(kind, self)
+
+    @overload
+    async def solve(self, ask: asks.AskMoves) -> MovesSolved | SolveFailed: ...
+    @overload
+    async def solve(self, ask: Question) -> Solved: ...
+    async def solve(self, ask: Question) -> Solved:
+        """Return the answer by the pool's present skills. To be called in an `attempt`: it may fail in any way."""
+        system = self._pool.balancing
+        if isinstance(ask, asks.AskSide | asks.AskSwitch | asks.AskChance) or len(asked_players(ask)) < THREAD_FROM:
+            solved = answer(ask, system)
+        else:
+            solved = await asyncio.to_thread(answer, ask, system)
+        if isinstance(solved, SolveFailed):
+            self.fail(kind_of(ask), SplitError(solved.reason))
+        return solved
+
+    def fail(self, kind: Kind, error: Exception) -> str:
+        """Note a failure, and return its reason."""
+        self.failed[kind] += 1
+        name = type(error).__name__
+        said = " ".join(str(error).split())[:LONGEST_REASON]
+        reason = said if isinstance(error, SplitError) else f"{name}: {said}" if said else name
+        if self._repeats.log((kind, name), f"{KINDS[kind]} failed", error, server=self._server):
+            self._journal.note("failed", f"{KINDS[kind]} failed: {reason}")
+        return reason
+
+    def refuse(self, kind: Kind) -> str:
+        """Note a question that is one too many, and return the reason."""
+        self.refused += 1
+        reason = f"one batch had more than {MOST_QUESTIONS} different questions"
+        if self._repeats.log((kind, "refused"), f"{KINDS[kind]} refused: {reason}", server=self._server):
+            self._journal.note("refused", f"{KINDS[kind]} refused: {reason}")
+        return reason
+
+    def close(self) -> None:
+        """Write how often the lines were repeated."""
+        self._repeats.close()
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One question being answered."""
+
+    _kind: Kind
+    _questions: Questions
+    reason: str = ""
+    """Why it failed; empty while it has not."""
+
+    def __enter__(self) -> Attempt:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool:
+        if not isinstance(error, Exception):  # a cancelled task is no failure
+            return False
+        self.reason = self._questions.fail(self._kind, error)
+        return True
+
+
+# What is written down behind the replies: session memory, decisions, orders in the game and names. Never rounds.
+
+
+class Journal:
+    """Collects one server's notes while a batch is in work, and then hands them to the store."""
+
+    def __init__(self, server: ServerId, store: Store, clock: Clock) -> None:
+        self._server = server
+        self._store = store
+        self._clock = clock
+        self._notes: list[Note] = []
+
+    def remember(self, memory: bytes) -> None:
+        """Note the session's memory as of now; only the newest is written."""
+        self._notes.append(SessionMemory(self._server, memory, self._clock.epoch()))
+
+    def decide(self, effect: f.LogDecision) -> None:
+        """Note a line of the decision log, with its detail as plain data."""
+        self._notes.append(
+            Decision(
+                self._server,
+                self._clock.epoch(),
+                effect.kind,
+                effect.reason.english,
+                effect.order,
+                _detail(effect),
+            )
+        )
+
+    def note(self, kind: f.DecisionKind, reason: str) -> None:
+        """Note a line of the decision log that no session decided."""
+        self._notes.append(Decision(self._server, self._clock.epoch(), kind, reason))
+
+    def ordered(self, command: Commanded, who: str) -> None:
+        """Note in the audit what an admin ordered in the game. `set` and `reset` bring their own line, with ratings."""
+        if command.admin and command.words[0] in AUDITED - LOOK_UPS:
+            by, words = claimant(command, who), quoted(command)
+            self._notes.append(Audit(self._clock.epoch(), by, "command", self._server, "", words))
+
+    def names(self, pool: str, names: Mapping[PlayerId, str]) -> None:
+        """Note players' current names; only the newest of each is written."""
+        self._notes += (Name(pool, player, name) for player, name in names.items())
+
+    async def flush(self) -> None:
+        """Hand everything to the store, whose reads are complete from now on."""
+        notes, self._notes = self._notes, []
+        if notes:
+            self._store.note(notes)
+
+
+def claimant(command: Commanded, who: str) -> str:
+    """Who gave a command, as the audit names them: the script or token first, because a player is only its claim."""
+    return who if command.by is None else f"{who} player:{command.by}"
+
+
+def _detail(effect: f.LogDecision) -> dict[str, object] | None:
+    detail: dict[str, object] = {}
+    if effect.split is not None:
+        detail["split"] = _plain(effect.split)
+    if effect.players or effect.split is not None:
+        detail["players"] = list(effect.players)
+    if effect.side is not None:
+        detail["side"] = effect.side.value
+    if effect.after is not None:
+        before, after = effect.before, effect.after
+        detail |= {"before": before.chance if before else None, "after": after.chance}
+        detail |= {"before_outlook": before and asdict(before), "after_outlook": asdict(after)}
+    if effect.cause is not None:
+        detail["cause"] = effect.cause.english
+    if effect.spread is not None:
+        detail["spread"] = [round(each, 1) for each in effect.spread]
+    return detail or None
+
+
+def _plain(split: Split) -> dict[str, list[PlayerId]]:
+    return {"a": list(split.a), "b": list(split.b), "bench": list(split.bench)}

@@ -19,9 +19,8 @@ from equipoise.core.rules import MATCH_HUMANS
 from equipoise.errors import ConfigError, PeerError, StoreError
 from equipoise.game.port import GameServers, Inspection
 from equipoise.service import diagnosis, metrics
-from equipoise.service.diagnosis import Finding
+from equipoise.service.diagnosis import Finding, team_sizes
 from equipoise.service.host import Host
-from equipoise.service.team_sizes import ROUNDS, team_sizes
 from equipoise.store.upkeep import StoreHealth, StoreState
 from equipoise.web.routes import ADMINS, READERS, Answer, Ask, Ok, Request, Routes, Services, refused
 from equipoise.wire.orders import Fault, Refusal
@@ -147,7 +146,7 @@ async def _of_parameters(services: Services) -> list[Finding]:
             findings += diagnosis.of_spread(pool.name, await services.spreads.status(pool))
             gains = await services.store.gained(pool.name, diagnosis.BEST, MATCH_HUMANS)
             findings += diagnosis.of_gained(pool.name, gains)
-            sizes = team_sizes(pool, await services.store.team_sizes(pool.name, ROUNDS))
+            sizes = team_sizes(pool, await services.store.team_sizes(pool.name, diagnosis.ROUNDS))
             findings += diagnosis.of_team_sizes(pool.name, sizes)
     return findings
 

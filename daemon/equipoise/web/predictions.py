@@ -28,8 +28,8 @@ from equipoise.ratings.quality import (
     groups,
     rounds_missing,
 )
+from equipoise.service.diagnosis import TeamSizes, team_sizes
 from equipoise.service.pool import Pool
-from equipoise.service.team_sizes import TeamSizes, team_sizes
 from equipoise.store import upkeep
 from equipoise.store.sequence import Edit, LearntSpread
 from equipoise.store.upkeep import CalibrationFound, MeasuredRound, Prediction, SpreadFound, TeamSize

@@ -26,14 +26,14 @@ from equipoise.core.model import ServerId
 from equipoise.errors import ScriptError, StoreError
 from equipoise.game.port import GameServers
 from equipoise.service.calibrations import Calibrations
+from equipoise.service.copies import Exports
 from equipoise.service.diagnosis import Tried
-from equipoise.service.exporting import Exports
 from equipoise.service.host import Host
+from equipoise.service.jobs import Scheduler
 from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
 from equipoise.service.refits import Refits
 from equipoise.service.reloads import Reloads
-from equipoise.service.scheduler import Scheduler
 from equipoise.service.spreads import Spreads
 from equipoise.solving.worker import Worker
 from equipoise.store.port import Clock, Store

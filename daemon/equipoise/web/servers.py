@@ -18,11 +18,10 @@ from equipoise.core.phrases import Text
 from equipoise.errors import PeerError, ScriptError
 from equipoise.game.port import PeerStatus
 from equipoise.service.console import LONGEST_COMMAND, check_command, defused
-from equipoise.service.diagnosis import SCRIPTS, of_balance, of_refused
+from equipoise.service.diagnosis import SCRIPTS, of_balance, of_refused, remarks
 from equipoise.service.host import Host
-from equipoise.service.peers import remarks
+from equipoise.service.jobs import JobStatus
 from equipoise.service.reloads import ConfigurationStatus
-from equipoise.service.scheduler import JobStatus
 from equipoise.service.status import Proposal, ServerStatus
 from equipoise.store.notes import Audit, Decision
 from equipoise.web.administration import StoreSeen, store_seen, waiting_rounds
