@@ -73,24 +73,24 @@ async def serve(config: Config, *, new_store: bool = False) -> None:
 
     `new_store`: a missing store is made, although other files show that there was one.
     """
-    stopped, loop = asyncio.Event(), asyncio.get_running_loop()
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopped.set)
+        loop.add_signal_handler(number, stop.set)
     # One that comes during the start waits for its end.
     signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGHUP,))
     async with AsyncExitStack() as stack:
         # Killed before its end, a migration would start again from nothing at every restart.
         notify(f"EXTEND_TIMEOUT_USEC={START_SECONDS * 1_000_000}")
-        address, configured = await _start(config, os.environ, stack, new_store=new_store)
-        configured.follow(_look)
+        address, configuration = await _start(config, os.environ, stack, new_store=new_store)
+        configuration.follow(_look)
         _look(config)
         notify("READY=1")
         log.info("ready", extra={"address": address, "version": equipoise.__version__})
         if config.web.allow_remote:
             log.warning("web.allow_remote: other machines may call; put TLS in front", extra={"address": address})
-        loop.add_signal_handler(signal.SIGHUP, configured.services.reloads.ask)
+        loop.add_signal_handler(signal.SIGHUP, configuration.services.reloads.ask)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGHUP,))
-        await stopped.wait()
+        await stop.wait()
         signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGHUP,))
         notify("STOPPING=1")
         log.info("stopping")
@@ -124,8 +124,8 @@ async def _start(
     fleet = Fleet(store, clock, peers.nudge)
     await fleet.change(config, lambda: None)
     stack.push_async_callback(fleet.close)
-    configured = await _serving(config, environ, fleet, peers, store, clock, listener, stack)
-    return _address(listener), configured
+    configuration = await _serving(config, environ, fleet, peers, store, clock, listener, stack)
+    return _address(listener), configuration
 
 
 async def _serving(
@@ -138,7 +138,7 @@ async def _serving(
     listener: socket.socket,
     stack: AsyncExitStack,
 ) -> Configured:
-    """Everything that stands on the fleet, and requests let in."""
+    """Build all that stands on the fleet, and let requests in."""
     metrics, retention = await _measured(config, fleet, peers, store, clock)
     refusals = stack.enter_context(closing(Refusals(metrics)))
     watch = stack.enter_context(closing(LoopWatch(metrics)))
@@ -148,15 +148,15 @@ async def _serving(
     calibrations = Calibrations(fleet.pools, clock)
     await jobs.add_jobs(scheduler, fleet.pools, retention, refits, spreads, calibrations, clock)
     scheduler.add("game server query", Every(QUERY_SECONDS), peers.ask_all)
-    solving = Worker(config.splits.seconds)
-    stack.push_async_callback(solving.close)
-    reloads = Reloads(lambda dry: configured.reload(dry), store, clock)
+    worker = Worker(config.splits.seconds)
+    stack.push_async_callback(worker.close)
+    reloads = Reloads(lambda dry: configuration.reload(dry), store, clock)
     services = Services(
         store=store,
         clock=clock,
         metrics=metrics,
         tried=refusals.tried,
-        solving=solving,
+        solving=worker,
         scheduler=scheduler,
         exports=Exports(lambda pool: exported(store.path, pool)),
         reloads=reloads,
@@ -165,15 +165,15 @@ async def _serving(
         spreads=spreads,
         calibrations=calibrations,
     )
-    configured = Configured(config, environ, fleet, services, listener.getsockname()[1])
-    _follow(configured, retention, solving, peers, scheduler, backups)
-    await _listen(configured, refusals, listener, stack)
+    configuration = Configured(config, environ, fleet, services, listener.getsockname()[1])
+    _follow(configuration, retention, worker, peers, scheduler, backups)
+    await _listen(configuration, refusals, listener, stack)
     # Also before requests are waited for: one may wait for a game server that does not answer.
     stack.callback(peers.close)
     stack.push_async_callback(refits.close)
     _begin_time(scheduler, store, stack)
     stack.push_async_callback(reloads.close)
-    return configured
+    return configuration
 
 
 async def _measured(
@@ -191,23 +191,23 @@ async def _measured(
 
 
 def _follow(
-    configured: Configured,
+    configuration: Configured,
     retention: Retention,
-    solving: Worker,
+    worker: Worker,
     peers: PeerServers,
     scheduler: Scheduler,
     backups: Backups,
 ) -> None:
-    """What goes by the configuration beside pools and hosts: from the present one on."""
+    """Have the parts beside pools and hosts go by the configuration, from the present one on."""
 
     def schedule(config: Config) -> None:
         jobs.schedule_backups(scheduler, backups, config.backup.keep, config.backup.at)
 
-    schedule(configured.config)
-    configured.follow(schedule)
-    configured.follow(lambda config: retention.use(_days(config)))
-    configured.follow(lambda config: solving.use(config.splits.seconds))
-    configured.follow(lambda config: peers.set(peers_of(config)))
+    schedule(configuration.config)
+    configuration.follow(schedule)
+    configuration.follow(lambda config: retention.use(_days(config)))
+    configuration.follow(lambda config: worker.use(config.splits.seconds))
+    configuration.follow(lambda config: peers.set(peers_of(config)))
 
 
 def _days(config: Config) -> RetentionDays:
@@ -263,27 +263,29 @@ def _trace(path: Path) -> Path | None:
     """A file that only a daemon with an open store leaves behind: a ring's, or one of the store's log."""
     patterns = ("*.ring*", f"{path.name}-wal", f"{path.name}-shm")
     # A directory that may not be looked into has none: opening the store says what is wrong with it.
-    return min((found for pattern in patterns for found in path.parent.glob(pattern)), default=None)
+    return min((file for pattern in patterns for file in path.parent.glob(pattern)), default=None)
 
 
 def _is_filled(path: Path) -> bool:
     return os.path.exists(path) and os.path.getsize(path) > 0
 
 
-async def _listen(configured: Configured, refusals: Refusals, listener: socket.socket, stack: AsyncExitStack) -> None:
-    services = configured.services
-    app = application(lambda: configured.services, refusals)
+async def _listen(
+    configuration: Configured, refusals: Refusals, listener: socket.socket, stack: AsyncExitStack
+) -> None:
+    services = configuration.services
+    app = application(lambda: configuration.services, refusals)
     runner = web.AppRunner(app, handle_signals=False, shutdown_timeout=STOP_SECONDS)
     await runner.setup()
     stack.push_async_callback(runner.cleanup)
     assert runner.server is not None
-    connections = Connections(runner.server, _most(configured.config), refusals, services.metrics)
+    connections = Connections(runner.server, _most(configuration.config), refusals, services.metrics)
 
     def follow(config: Config) -> None:
         connections.most = _most(config)
-        connections.disown(configured.services.callers.names())
+        connections.disown(configuration.services.callers.names())
 
-    configured.follow(follow)
+    configuration.follow(follow)
     services.metrics.watch(connections.readings)
     task = asyncio.create_task(connections.accept(listener))
     stack.callback(task.cancel)
@@ -298,7 +300,7 @@ def _most(config: Config) -> int:
 
 
 def _begin_time(scheduler: Scheduler, store: SqliteStore, stack: AsyncExitStack) -> None:
-    """What happens by itself: jobs, systemd's watchdog, the check of the whole store."""
+    """Begin all that happens by itself: jobs, systemd's watchdog, the check of the whole store."""
     scheduler.start()
     stack.push_async_callback(scheduler.close)
     _sign_of_life(store, stack)

@@ -1,4 +1,4 @@
-"""What the configuration decides while the daemon runs: read again, compared, and put in force at one moment."""
+"""The configuration in force while the daemon runs: read again, compared, and exchanged at one moment."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Configured:
             follower(config)
 
     def _serving(self, services: Services) -> Services:
-        """The services with what the configuration decides of them."""
+        """Return the services with what the configuration decides of them."""
         config, fleet = self.config, self._fleet
         return replace(
             services,
@@ -71,7 +71,7 @@ class Configured:
 
 
 def peers_of(config: Config) -> dict[ServerId, Peer]:
-    """Where the game servers are reached that have an address in the configuration."""
+    """Return the game servers that have an address in the configuration, with how they are reached."""
     return {
         name: Peer(
             rcon=server.rcon.address if server.rcon else None,
@@ -84,22 +84,22 @@ def peers_of(config: Config) -> dict[ServerId, Peer]:
 
 
 def _callers(config: Config) -> Callers:
-    """Every script and every token, by the digest of its secret."""
+    """Return every script and every token, by the digest of its secret."""
     scripts = {server.digest: Caller("script", server.name) for server in config.servers.values()}
     tokens = {token.digest: Caller(token.role, token.name) for token in config.tokens.values()}
     return Callers(scripts | tokens)
 
 
 def _names(config: Config, port: int) -> frozenset[str]:
-    """Values of the Host header that are served: own addresses with the port, and configured names."""
+    """Return the values of the Host header that are served: own addresses with the port, and configured names."""
     host = f"[{config.web.host}]" if ":" in config.web.host else config.web.host
-    own = (f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]", host))
-    more = (name for each in config.web.hosts for name in (each, f"{each}:{port}"))
-    return frozenset(name.lower() for name in (*own, *more))
+    own = (f"{address}:{port}" for address in ("127.0.0.1", "localhost", "[::1]", host))
+    more = (address for name in config.web.hosts for address in (name, f"{name}:{port}"))
+    return frozenset(address.lower() for address in (*own, *more))
 
 
 def _read(old: Config, environ: Mapping[str, str]) -> tuple[Config, Changes]:
-    """The files again, and what they change; for 100 servers that is too long for the event loop."""
+    """Read the files again, and what they change; for 100 servers that is too long for the event loop."""
     settle(old.path)
     new = load(old.path, environ, started=True)
     if old.tokens and not new.tokens:

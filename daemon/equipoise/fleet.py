@@ -35,10 +35,10 @@ class Fleet:
     async def check(self, config: Config) -> None:
         """ConfigError: the ratings of a pool that is new here were made by another system."""
         for name in config.pools.keys() - self.pools.keys():
-            recorded = await self._store.fingerprint(name)
-            if recorded is not None:
+            fingerprint = await self._store.fingerprint(name)
+            if fingerprint is not None:
                 with located(config.path):
-                    check(name, recorded, _system(config, name))
+                    check(name, fingerprint, _system(config, name))
 
     async def change(self, config: Config, swap: Callable[[], None]) -> None:
         """Serve what the configuration says. An error leaves everything as it was.

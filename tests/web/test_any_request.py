@@ -45,7 +45,7 @@ def document_of_this_daemon() -> dict[str, Any]:
         for parameter in operation["parameters"]:
             if parameter["name"] in NAMES:
                 parameter["schema"] = {"enum": NAMES[parameter["name"]]}
-    for struct in ("Batch", "RoundSent"):
+    for struct in ("Batch", "Submission"):
         schemas[struct]["properties"]["server"] = {"enum": NAMES["server"]}
     schemas["SplitsAsked"]["properties"]["pool"] = {"enum": NAMES["pool"]}
     return described

@@ -21,7 +21,7 @@ from client import AuthenticatedClient
 from client.api.players import show_player
 from client.api.rounds import take_round
 from client.api.splits import find_splits
-from client.models import PlayerFound, Refusal, RoundSent, RoundTaken, SplitsAsked, SplitsFound
+from client.models import PlayerFound, Refusal, Submission, Receipt, SplitsAsked, SplitsFound
 
 url, secret, token = sys.argv[1:]
 script = AuthenticatedClient(base_url=url, token=secret)
@@ -35,9 +35,9 @@ round = {
         for n, id in enumerate(ids)
     ],
 }
-taken = take_round.sync(client=script, body=RoundSent.from_dict({"server": "arena-1", "round": round}))
-assert isinstance(taken, RoundTaken), taken
-assert taken.status == "stored" and taken.win_probability == 0.5 and len(taken.players) == 4, taken
+receipt = take_round.sync(client=script, body=Submission.from_dict({"server": "arena-1", "round": round}))
+assert isinstance(receipt, Receipt), receipt
+assert receipt.status == "stored" and receipt.win_probability == 0.5 and len(receipt.players) == 4, receipt
 
 found = find_splits.sync(client=script, body=SplitsAsked(ids=ids))
 assert isinstance(found, SplitsFound), found

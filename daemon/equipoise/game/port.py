@@ -1,4 +1,4 @@
-"""What the daemon knows of game servers by their own protocols: values and a Protocol, no sockets."""
+"""Game servers as their own protocols show them: values and a Protocol, no sockets."""
 
 from __future__ import annotations
 

@@ -139,15 +139,13 @@ class Rcon:
     async def _exchange(self, command: str) -> str:
         if self._state == "refused":  # while this command waited for its turn
             raise _Failure(self._error or "", "refused")
-        finished = False
         try:
             await self._connect()
             answer = await self._ask(command)
-            finished = True
-        finally:
+        except BaseException:
             # Whatever comes later on a connection that failed, or whose caller has gone, belongs to nobody.
-            if not finished:
-                self._drop()
+            self._drop()
+            raise
         return answer.decode(errors="replace")
 
     async def _connect(self) -> None:

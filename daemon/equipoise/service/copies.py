@@ -51,11 +51,11 @@ class Backups:
     async def run(self) -> None:
         """Make one, and remove the oldest beyond those that are kept. StoreError: none was made, and none removed."""
         try:
-            made = await self._store.back_up(new_file(self._directory, self._clock.epoch()))
+            copy = await self._store.back_up(new_file(self._directory, self._clock.epoch()))
         except OSError as error:
             raise StoreError(f"{self._directory}: no backup was made: {error.strerror}") from None
-        log.info("%s: %d rounds, %.0f MB, checked", made.file, made.rounds, made.bytes / 1e6)
-        await asyncio.to_thread(self._remove_oldest, Path(made.file))
+        log.info("%s: %d rounds, %.0f MB, checked", copy.file, copy.rounds, copy.bytes / 1e6)
+        await asyncio.to_thread(self._remove_oldest, Path(copy.file))
 
     def last(self) -> float | None:
         """When the newest was made, seconds since the epoch; None: there is none."""
@@ -63,18 +63,18 @@ class Backups:
 
     def _times(self) -> Mapping[Path, float]:
         times = {}
-        for each in self._directory.glob("*.db"):
-            if _NAMED.fullmatch(each.name):
+        for file in self._directory.glob("*.db"):
+            if _NAMED.fullmatch(file.name):
                 with suppress(ValueError):  # it has the form of ours, and is dated by no day: somebody else's
-                    times[each] = datetime.strptime(each.name, _NAME).replace(tzinfo=UTC).timestamp()
+                    times[file] = datetime.strptime(file.name, _NAME).replace(tzinfo=UTC).timestamp()
         return times
 
     def _remove_oldest(self, newest: Path) -> None:
         """Those that a clock which was ahead has dated go first: they would displace all that come after them."""
         times, ahead = self._times(), self._clock.epoch() + DAY
-        older = sorted(times.keys() - {newest}, key=lambda each: (times[each] <= ahead, times[each]))
-        for each in older[: max(0, len(older) + 1 - self.keep)]:
-            each.unlink(missing_ok=True)
+        older = sorted(times.keys() - {newest}, key=lambda file: (times[file] <= ahead, times[file]))
+        for file in older[: max(0, len(older) + 1 - self.keep)]:
+            file.unlink(missing_ok=True)
 
 
 # Exports.

@@ -1,4 +1,4 @@
-"""What is wrong with the daemon and its game servers, for `equipoise doctor`: what, and what to do about it."""
+"""Findings for `equipoise doctor`: what is wrong with the daemon and its game servers, and what to do about it."""
 
 from __future__ import annotations
 
@@ -132,9 +132,9 @@ def of_default(pool: Pool) -> Iterator[Finding]:
 
 def of_spread(pool: str, status: SpreadStatus | None) -> Iterator[Finding]:
     """A spread of skill that a pool's rounds exclude, and that it cannot learn."""
-    found = None if status is None or not status.fixed else status.found
-    if found is not None and not found.missing:
-        what = f"pool {pool}: spread is {found.present:.3g}, but its rounds say {found.spread:.3g} ± {found.error:.2g}"
+    fit = None if status is None or not status.fixed else status.found
+    if fit is not None and not fit.missing:
+        what = f"pool {pool}: spread is {fit.present:.3g}, but its rounds say {fit.spread:.3g} ± {fit.error:.2g}"
         yield Finding(False, DAEMON, what, f"the line for the configuration: equipoise pool fit-spread {pool}")
 
 
@@ -155,7 +155,7 @@ def _of_numba(environ: Mapping[str, str]) -> Iterator[Finding]:
     cache = environ.get("NUMBA_CACHE_DIR")
     if cache is None:
         return
-    place = next((each for each in (Path(cache), *Path(cache).parents) if each.exists()), Path("/"))
+    place = next((folder for folder in (Path(cache), *Path(cache).parents) if folder.exists()), Path("/"))
     if not (place.is_dir() and os.access(place, os.W_OK)):
         what = f"NUMBA_CACHE_DIR={cache} cannot be written: every bulk calculation compiles anew"
         yield Finding(True, DAEMON, what, "make it a folder that the daemon's user can write")
@@ -163,26 +163,26 @@ def _of_numba(environ: Mapping[str, str]) -> Iterator[Finding]:
 
 def of_tries(tried: Iterable[Tried], servers: Iterable[str]) -> Iterator[Finding]:
     """Scripts that are not let in."""
-    known = set(servers)
-    for one in tried:
-        name = one_line(one.server) or "a server without a name"
-        about = one.server if one.server in known else DAEMON
-        times = f"{one.count} times in the last hour" if one.count > 1 else "in the last hour"
-        if one.server and one.server not in known:
-            what = f"{name} called from {one.peer} {times}, but there is no [server.{name}]"
+    names = set(servers)
+    for attempt in tried:
+        name = one_line(attempt.server) or "a server without a name"
+        about = attempt.server if attempt.server in names else DAEMON
+        times = f"{attempt.count} times in the last hour" if attempt.count > 1 else "in the last hour"
+        if attempt.server and attempt.server not in names:
+            what = f"{name} called from {attempt.peer} {times}, but there is no [server.{name}]"
             advice = f"correct the server's name there, or add it: equipoise server add {name}"
-        elif one.code == "server":
-            what = f"{name} called from {one.peer} {times} with the secret of another server"
+        elif attempt.code == "server":
+            what = f"{name} called from {attempt.peer} {times} with the secret of another server"
             advice = f"give it its own secret, or its own name: is {name} right?"
         else:
-            what = f"{name} called from {one.peer} {times} with a wrong secret"
+            what = f"{name} called from {attempt.peer} {times} with a wrong secret"
             advice = f"equipoise server secret {name} --rotate makes a new one for it"
         yield Finding(True, about, what, advice)
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What calls from a game's servers, and how its operator looks after it."""
+    """The program that calls from a game's servers, and how its operator looks after it."""
 
     word: str
     look: str
@@ -216,7 +216,7 @@ SCRIPTS = {
 
 
 def of_server(server: ServerStatus, script: Script, version: str) -> Iterator[Finding]:
-    """What a server's script says, or that it is silent; `version` is the daemon's."""
+    """Findings by what a server's script says, or that it is silent; `version` is the daemon's."""
     yield from _of_script(server, script, version)
     name = server.server
     if server.stale_scripts:
@@ -244,20 +244,20 @@ def of_server(server: ServerStatus, script: Script, version: str) -> Iterator[Fi
 
 
 def of_refused(server: ServerStatus, script: Script, version: str, epoch: float) -> Iterator[Finding]:
-    """What the daemon does not take from a server's script."""
-    for refused in server.refused_batches:
-        if refused.status >= 500:
+    """Batches that the daemon does not take from a server's script."""
+    for batch in server.refused_batches:
+        if batch.status >= 500:
             advice = "the daemon's log says what failed"
         elif script.ours:
             advice = f"install the {script.word} that came with this daemon ({version}), and load it anew"
         else:
             advice = "compare what the script sends with docs/protocol.md"
-        kinds = " and ".join(refused.kinds) or "any batch"
-        minutes = (epoch - refused.last) / 60.0
+        kinds = " and ".join(batch.kinds) or "any batch"
+        minutes = (epoch - batch.last) / 60.0
         ago = f"{minutes / 60.0:.0f} h" if minutes >= 120.0 else f"{max(0.0, minutes):.0f} min"
         what = (
-            f"batches of its script refused: {refused.count}, the last one {ago} ago: "
-            f"{' at '.join(filter(None, (refused.code, refused.path)))}: {refused.message}"
+            f"batches of its script refused: {batch.count}, the last one {ago} ago: "
+            f"{' at '.join(filter(None, (batch.code, batch.path)))}: {batch.message}"
         )
         yield Finding(True, server.server, what, f"{advice}; it is over when {kinds} is taken")
 
@@ -285,7 +285,7 @@ def _of_version(name: str, script: Script, plugin: str, version: str) -> Iterato
 def of_peer(
     server: ServerStatus, peer: PeerStatus, inspection: Inspection | None, script: Script, version: str
 ) -> Iterator[Finding]:
-    """What RCON and A2S say; `inspection`: of SourceMod, None where it is not there or RCON did not answer."""
+    """Findings by RCON and A2S; `inspection`: of SourceMod, None where it is not there or RCON did not answer."""
     name, rcon, query = server.server, peer.rcon, peer.query
     match rcon.state:
         case "refused":
@@ -308,24 +308,24 @@ def of_peer(
         yield from _of_inspection(server, inspection, version)
 
 
-def _of_inspection(server: ServerStatus, found: Inspection, version: str) -> Iterator[Finding]:
+def _of_inspection(server: ServerStatus, inspection: Inspection, version: str) -> Iterator[Finding]:
     name = server.server
-    if not found.sourcemod:
+    if not inspection.sourcemod:
         yield Finding(True, name, "SourceMod does not run there", "install Metamod:Source and SourceMod")
         return
-    if found.plugin_state is None:
+    if inspection.plugin_state is None:
         yield Finding(True, name, "the plugin is not loaded", "on its console: sm plugins load equipoise")
-    elif found.plugin_state != "Running":
-        what = f"SourceMod says of the plugin: {found.plugin_state}"
+    elif inspection.plugin_state != "Running":
+        what = f"SourceMod says of the plugin: {inspection.plugin_state}"
         yield Finding(True, name, what, "on its console: sm plugins info equipoise")
-    elif found.plugin is not None and server.plugin is None:
-        yield from _of_version(name, SCRIPTS["tf2"], found.plugin, version)
-    for rival in found.rivals:
+    elif inspection.plugin is not None and server.plugin is None:
+        yield from _of_version(name, SCRIPTS["tf2"], inspection.plugin, version)
+    for rival in inspection.rivals:
         what = f"another plugin seems to balance teams: {rival}"
         yield Finding(True, name, what, "unload it, and move its .smx into plugins/disabled")
     acts = server.enabled and server.level == "balance" and not server.inactive_reason
-    if found.plugin_state == "Running" and acts and server.silent_seconds is not None and not server.lost:
-        for variable in found.switched_on:
+    if inspection.plugin_state == "Running" and acts and server.silent_seconds is not None and not server.lost:
+        for variable in inspection.switched_on:
             what = f"{variable} is on, although the plugin switches it off: something else sets it"
             yield Finding(True, name, what, "look for it in server.cfg, in map configs and in other plugins")
 
@@ -334,9 +334,9 @@ def _of_inspection(server: ServerStatus, found: Inspection, version: str) -> Ite
 
 
 def remarks(server: ServerStatus, peer: PeerStatus) -> Iterator[str]:
-    """What an operator should know of one server, a sentence each, with what to do."""
-    if (said := _silence(server, peer)) is not None:
-        yield f"{server.server}: {said}."
+    """Sentences for the operator of one server, each with what to do."""
+    if (silence := _silence(server, peer)) is not None:
+        yield f"{server.server}: {silence}."
     match peer.rcon.state:
         case "refused":
             advice = "correct the file of rcon_password_file, then load the configuration again"
@@ -390,17 +390,17 @@ class TeamSizes:
     Null below 50 rounds."""
 
 
-def team_sizes(pool: Pool, found: Sequence[TeamSize]) -> TeamSizes | None:
-    """What the sizes of a pool's last rounds say; None without rounds."""
+def team_sizes(pool: Pool, rows: Sequence[TeamSize]) -> TeamSizes | None:
+    """Return the sizes of a pool's teams by its last rounds; None without rounds."""
     by_server: dict[str, list[int]] = {}
-    for each in found:
-        by_server.setdefault(each.server, []).append(each.size)
+    for row in rows:
+        by_server.setdefault(row.server, []).append(row.size)
     if not by_server:
         return None
     usual = max(1, int(median(sorted(sizes)[-1 - len(sizes) // USUAL] for sizes in by_server.values())))
     params = pool.system.params
     if getattr(params, "k_max", None) is None or params.theta is not None:
-        return TeamSizes(len(found), usual, None, None)
+        return TeamSizes(len(rows), usual, None, None)
     times = replace(params, k_max=usual).scale / params.scale
-    far = len(found) >= LEAST and not 1 / FAR < times < FAR
-    return TeamSizes(len(found), usual, params.k_max, usual if far else None)
+    far = len(rows) >= LEAST and not 1 / FAR < times < FAR
+    return TeamSizes(len(rows), usual, params.k_max, usual if far else None)

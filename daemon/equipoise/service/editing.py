@@ -108,7 +108,7 @@ class Editing:
             return await self._tried(strike)
 
         def entry(found: Revised) -> Audit:
-            own = next((each for each in found.shifts if each.id == player), None)
+            own = next((shift for shift in found.shifts if shift.id == player), None)
             before, after = ("same", "same") if own is None else _numbers(own)
             return Audit(self._clock.epoch(), who, "undo", player, before, after)
 
@@ -118,8 +118,8 @@ class Editing:
         """Take a round out of the ratings, or put it back."""
         if trial:
             return await self._tried(strike)
-        rated, void = "rated", f"void: {reason}" if reason else "void"
-        before, after = (void, rated) if strike.back else (rated, void)
+        present, void = "rated", f"void: {reason}" if reason else "void"
+        before, after = (void, present) if strike.back else (present, void)
         target = f"round {strike.round} of {strike.server}"
         detail = {"server": strike.server, "round": strike.round, "back": strike.back, "reason": reason}
 

@@ -44,12 +44,12 @@ def described(fingerprint: Fingerprint) -> str:
 
 def check(pool: str, recorded: Fingerprint, system: System[Any]) -> None:
     """Raise ConfigError, which names the difference, unless the configured system made the recorded ratings too."""
-    configured = fingerprint_of(system)
-    if recorded.system != configured.system:
-        then, now = recorded.system, configured.system
+    present = fingerprint_of(system)
+    if recorded.system != present.system:
+        then, now = recorded.system, present.system
     else:
-        different = _differences(recorded, configured)
-        then, now = _listed(different, _completed(recorded, configured)), _listed(different, configured.params)
+        different = _differences(recorded, present)
+        then, now = _listed(different, _completed(recorded, present)), _listed(different, present.params)
     if then != now:
         raise ConfigError(
             f"the stored ratings were made with {then}, not with {now}: set that back, "

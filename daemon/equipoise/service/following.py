@@ -72,13 +72,13 @@ class Follower:
 
     @property
     def system(self) -> System[Any]:
-        """To be asked while it is `ready`."""
+        """The system that makes the teams; to be asked while it is `ready`."""
         assert self._place is not None
         return self._place.replayed.system
 
     @property
     def calibration(self) -> Calibration:
-        """Of what `system` says."""
+        """The calibration of what `system` says."""
         assert self._place is not None
         return self._place.replayed.calibration
 
@@ -199,12 +199,12 @@ class Follower:
 
     def _fail(self, error: Exception) -> None:
         self.failures += 1
-        said = f"{type(error).__name__}: {error}"
-        if said != self.failure:
+        reason = f"{type(error).__name__}: {error}"
+        if reason != self.failure:
             log.error(
                 "%s failed, the pool's own system makes the teams", self.name, extra={"pool": self.pool}, exc_info=error
             )
-        self.failure, self.ready, self._place = said, False, None
+        self.failure, self.ready, self._place = reason, False, None
         self._changed()
 
     async def _pause(self, seconds: float) -> None:

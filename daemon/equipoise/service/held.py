@@ -86,7 +86,7 @@ class Held:
             self._calibrated = True
 
     def changed(self) -> None:
-        """Skills have changed that memory does not hold."""
+        """Note that skills have changed which memory does not hold."""
         self.version += 1
 
     @property
@@ -106,13 +106,13 @@ class Held:
         return not self._shared
 
     def unread(self, players: Collection[PlayerId]) -> list[PlayerId]:
-        """Those of whom memory does not know whether the store has them."""
-        held, absent = self._players, self._absent
+        """Return those of whom memory does not know whether the store has them."""
+        versions, absent = self._players, self._absent
         self._use(players)
-        return [player for player in players if player not in held and player not in absent and not is_bot(player)]
+        return [player for player in players if player not in versions and player not in absent and not is_bot(player)]
 
     def versions(self, players: Collection[PlayerId]) -> HeldVersions:
-        """What a round that needs these players tells the store."""
+        """Return the versions that a round which needs these players tells the store."""
         self._use(players)
         return HeldVersions({player: self._players.get(player, 0) for player in sorted(players)}, self._shared)
 
@@ -129,7 +129,7 @@ class Held:
             self._shared = shared.version
 
     def note_absent(self, players: Iterable[PlayerId]) -> None:
-        """The store has no row of these."""
+        """Note that the store has no row of these."""
         self._absent.update(players)
 
     @property
@@ -143,21 +143,21 @@ class Held:
         Only while no transaction runs, which may have asked for them already.
         """
         excess = len(self._used) - self._most * 9 // 10
-        unused = (player for player in self._used if player not in needed)
-        for player in list(islice(unused, max(0, excess))):
+        players = (player for player in self._used if player not in needed)
+        for player in list(islice(players, max(0, excess))):
             del self._used[player]
             self._players.pop(player, None)
             self._absent.discard(player)
             self.system.forget(player)
 
     def learned(self, rated: RatedRound, match: Match) -> None:
-        """The system learnt from a round: the store will count one version more of each player it changed."""
+        """Note that the system learnt from a round: the store will count one version more of each player it changed."""
         for change in rated.changes:
             self._players[change.id] = self._players.get(change.id, 0) + 1
         self._shared += bool(rated.shared)
 
     def outdate(self, needed: Collection[PlayerId]) -> None:
-        """The store changed many players: all are loaded again before they are used, and only these stay until then.
+        """Note that the store changed many players: all are loaded again before use, and only these stay until then.
 
         Only while no transaction runs.
         """
@@ -171,19 +171,19 @@ class Held:
         self.version += 1
 
     def stored(self, rated: Sequence[RatedRound]) -> None:
-        """These rounds were committed."""
-        self.version += any(each.changes for each in rated)
+        """Note that these rounds were committed."""
+        self.version += any(outcome.changes for outcome in rated)
 
     def undone(self) -> None:
-        """All that was changed since the last commit was put back; it may be stored all the same."""
+        """Note that all changes since the last commit were put back; they may be stored all the same."""
 
     def edited(self, row: PlayerRow) -> None:
-        """An admin changed a player, here and in the store."""
+        """Note that an admin changed a player, here and in the store."""
         self._players[row.id] = row.version
         self.version += 1
 
     def before(self, players: Iterable[PlayerId], match: Match | None = None) -> Before:
-        """What `put_back` needs after a round that these players take part in."""
+        """Return what `put_back` needs after a round that these players take part in."""
         system, players = self.system, list(players)
         self._use(players)
         states = {player: system.state(player) if player in system else None for player in players}
@@ -214,7 +214,7 @@ class Held:
 # A round, rated inside the store's transaction.
 
 
-class RoundRating:
+class RatingAttempt:
     """One attempt to rate and store a round; the port's `Submission`.
 
     A round that the system refuses is stored unrated, with the reason.
@@ -230,7 +230,7 @@ class RoundRating:
         self._refusal = unstored.record.unrated
 
     def held(self) -> HeldVersions:
-        """What memory holds of the players whom the round needs."""
+        """Return the versions that memory holds of the players whom the round needs."""
         try:
             self._match = match_of(self.record)
         except RatingError as error:
@@ -240,20 +240,20 @@ class RoundRating:
     def rate(self, rows: Sequence[PlayerRow], shared: SharedParts | None) -> RatedRound:
         """Learn from the round, in memory."""
         system, match = self._held.system, self._match
-        unrated = RatedRound(self.record.round.id, None, (), unrated=self._refusal)
+        refusal = RatedRound(self.record.round.id, None, (), unrated=self._refusal)
         try:
             self._held.restore(rows, shared)
             if match is None:
-                return unrated
-            self._before = self._held.before((each.id for each in self.record.participants), match)
-            rated = rated_round(system, self.record, match, self._held.calibration)
+                return refusal
+            self._before = self._held.before((participant.id for participant in self.record.participants), match)
+            outcome = rated_round(system, self.record, match, self._held.calibration)
             after = system.shared(match)
         except RatingError as error:
-            return replace(unrated, unrated=str(error))
+            return replace(refusal, unrated=str(error))
         before = self._before.shared
-        rated = replace(rated, shared={key: part for key, part in after.items() if part != before[key]})
-        self._held.learned(rated, match)
-        return rated
+        outcome = replace(outcome, shared={key: part for key, part in after.items() if part != before[key]})
+        self._held.learned(outcome, match)
+        return outcome
 
     def undo(self) -> None:
         """Put back what `rate` changed."""
@@ -265,10 +265,10 @@ class RoundRating:
 def rated_round(
     system: System[Any], record: RecordRound, match: Match | None, calibration: Calibration = NONE
 ) -> RatedRound:
-    """Have a system learn from a round, and what is stored of it; the calibration is of what was said before it."""
+    """Have a system learn from a round; returns what is stored of it. The calibration is of what was said before it."""
     if match is None:
         return RatedRound(record.round.id, None, ())
-    rated, predicted = learn(system, match, calibration)
+    result, prediction = learn(system, match, calibration)
     changes = tuple(
         Change(
             id=change.player,
@@ -281,19 +281,21 @@ def rated_round(
             visible=system.summary(change.player).visible,
             state=system.state(change.player),
         )
-        for change in rated.changes
+        for change in result.changes
     )
-    return RatedRound(record.round.id, predicted.chance, changes, said=predicted.said, unevenness=predicted.unevenness)
+    return RatedRound(
+        record.round.id, prediction.chance, changes, said=prediction.said, unevenness=prediction.unevenness
+    )
 
 
 def learn(system: System[Any], match: Match, calibration: Calibration = NONE) -> tuple[Rated, BalancePrediction]:
-    """Have a system learn from a match, and what was said before it."""
+    """Have a system learn from a match; returns what it learnt, and what was said before it."""
     deviation = deviation_of(calibrated(system, calibration), match)
-    rated = system.rate(match)
-    predicted = rated.prediction.expected(0)
-    said = calibration.said(predicted, match.sides, match.map)
-    unevenness = None if deviation is None else uncertain(said, deviation).unevenness
-    return rated, BalancePrediction(predicted, None if calibration == NONE else said, unevenness)
+    result = system.rate(match)
+    chance = result.prediction.expected(0)
+    calibrated_chance = calibration.said(chance, match.sides, match.map)
+    unevenness = None if deviation is None else uncertain(calibrated_chance, deviation).unevenness
+    return result, BalancePrediction(chance, None if calibration == NONE else calibrated_chance, unevenness)
 
 
 # What a pool checks and mends before its first round: whose numbers the store has, and times that cannot be.
@@ -306,10 +308,10 @@ CLOCK_NOT_SET = 1_735_689_600.0
 
 async def agree(pool: str, store: Store, held: Held, now: float) -> None:
     """Load the shared state. ConfigError: another system made the ratings, which mean nothing to this one."""
-    fingerprint, recorded = fingerprint_of(held.system), await store.fingerprint(pool)
-    if recorded is not None:
-        check(pool, recorded, held.system)
-    if recorded != fingerprint:
+    fingerprint, record = fingerprint_of(held.system), await store.fingerprint(pool)
+    if record is not None:
+        check(pool, record, held.system)
+    if record != fingerprint:
         await store.adopt(pool, fingerprint, now)
     try:
         held.restore((), await store.shared(pool))
@@ -318,7 +320,7 @@ async def agree(pool: str, store: Store, held: Held, now: float) -> None:
 
 
 async def redate(pool: str, store: Store, now: float) -> None:
-    """Rounds that were played while a clock was years ahead must not keep players on the leaderboard for years."""
+    """Date back rounds of a clock that was years ahead: they would keep players on the leaderboard for years."""
     if now < CLOCK_NOT_SET:
         log.warning("the system's clock is not set: it shows a time before 2025")
     elif count := await store.redate(pool, now + AHEAD, now):
@@ -349,19 +351,19 @@ class Reading:
         return lambda: self._present.remove(present)
 
     def present(self) -> list[PlayerId]:
-        """The players on all servers."""
+        """Return the players on all servers."""
         return [player for players in self._present for player in players()]
 
     async def players(self, players: Sequence[PlayerId]) -> None:
         """Load whom memory has not, as far as the store answers."""
         try:
             await self._held.read(self._store, self._name)
-            shared = await self._store.shared(self._name) if self._held.lacks_shared else None
-            missing = self._held.unread(players)  # another host may have asked for them meanwhile
-            rows = await self._store.players(self._name, missing, self._held.system.window)
-            await asyncio.to_thread(self._held.restore, list(rows.values()), shared)
-            self._held.note_absent(player for player in missing if player not in rows)
-            self._held.version += bool(rows or shared)
+            parts = await self._store.shared(self._name) if self._held.lacks_shared else None
+            ids = self._held.unread(players)  # another host may have asked for them meanwhile
+            rows = await self._store.players(self._name, ids, self._held.system.window)
+            await asyncio.to_thread(self._held.restore, list(rows.values()), parts)
+            self._held.note_absent(player for player in ids if player not in rows)
+            self._held.version += bool(rows or parts)
         except (StoreError, RatingError) as error:
             self._held.version += 1
             if isinstance(error, RatingError):
@@ -385,7 +387,7 @@ class Reading:
 
 
 def calibration_of(edit: Edit, system: System[Any]) -> Calibration | None:
-    """What an edit makes of a system's calibration: another one, or none any more; None: the edit is not about it.
+    """Return the calibration that an edit gives a system, `NONE` where it ends one; None: the edit is not about it.
 
     Another spread of skill ends it, because it was fitted to what the system predicted with the one before.
     """
@@ -398,9 +400,9 @@ def calibration_of(edit: Edit, system: System[Any]) -> Calibration | None:
 
 
 def calibration_at(edits: Iterable[Edit], system: System[Any], number: float = math.inf) -> Calibration:
-    """What holds of a system's predictions after event `number`, by all edits that are about calibrations, in order."""
+    """Return the calibration after event `number`, by all edits that are about calibrations, in order."""
     holds = NONE
     for edit in edits:
-        if edit.number <= number and (found := calibration_of(edit, system)) is not None:
-            holds = found
+        if edit.number <= number and (calibration := calibration_of(edit, system)) is not None:
+            holds = calibration
     return holds

@@ -98,9 +98,9 @@ class Host:
     async def start(self) -> None:
         """Go on from the stored memory. StoreError when the store does not answer."""
         data = await self._store.memory(self.server)
-        remembered = decode_memory(data) if data is not None else None
-        if remembered is not None:
-            await self._go_on(remembered)
+        snapshot = decode_memory(data) if data is not None else None
+        if snapshot is not None:
+            await self._go_on(snapshot)
 
     async def succeed(self, before: Host) -> None:
         """Instead of `start`: close the host that this server had until now, and go on where it ended."""
@@ -111,12 +111,12 @@ class Host:
         self.questions.go_on(before.questions)
         await self._go_on(before._remembered)
 
-    async def _go_on(self, remembered: Remembered) -> None:
-        memory = remembered.memory.restored(self._clock.monotonic(), self.rules)
-        remembered = replace(remembered, memory=memory)
+    async def _go_on(self, snapshot: Remembered) -> None:
+        memory = snapshot.memory.restored(self._clock.monotonic(), self.rules)
+        snapshot = replace(snapshot, memory=memory)
         self.session = Session(self.rules, memory)
-        self._last = LastBatch(remembered.boot, remembered.seq)
-        self._remembered = remembered
+        self._last = LastBatch(snapshot.boot, snapshot.seq)
+        self._remembered = snapshot
         # A memory that is dated years ahead would not be replaced by that of a round: it is dated now.
         await self.write_down()
 
@@ -126,10 +126,10 @@ class Host:
         async with self._lock:
             if self._timer is not None:
                 self._timer.cancel()
-        while ended := tuple(self._tasks):
-            await asyncio.gather(*ended, return_exceptions=True)
+        while tasks := tuple(self._tasks):
+            await asyncio.gather(*tasks, return_exceptions=True)
             # Where all were done already, Python 3.12 and later let nobody else in: no callback has taken them out.
-            self._tasks.difference_update(ended)
+            self._tasks.difference_update(tasks)
         self._release()
         self._refusals.close()
         self.questions.close()
@@ -198,7 +198,7 @@ class Host:
         return CommandAnswer(done, lines, proposal)
 
     def status(self) -> ServerStatus:
-        """The server now, for operators."""
+        """Return the server as it is now, for operators."""
         return ServerStatus.of(
             self.server,
             self.session,
@@ -214,7 +214,7 @@ class Host:
         )
 
     def _outlook(self) -> Outlook | None:
-        """How even the present sides are; None while one is empty, or when that cannot be said."""
+        """Return how even the present sides are; None while one is empty, or when that cannot be said."""
         roster = self.session.state.roster
         a, b = (tuple(entry.id for entry in roster.on(side)) for side in Side)
         with self.questions.attempt("outlook"):
@@ -223,16 +223,16 @@ class Host:
 
     async def write_down(self) -> None:
         """Store memory, decisions and names so far: a reader of the log finds it complete afterwards."""
-        noted, current = self._noted, self._remembered
-        if current.memory is not noted.memory or current.boot != noted.boot:
-            self._noted = current
+        old, new = self._noted, self._remembered
+        if new.memory is not old.memory or new.boot != old.boot:
+            self._noted = new
             self._journal.remember(encode_memory(self._remembered))
         await self._journal.flush()
 
     # One piece of work at a time.
 
     def _players(self) -> set[PlayerId]:
-        """Those whom the session asks for again, whenever a rating of the pool has changed."""
+        """Return those whom the session asks for again, whenever a rating of the pool has changed."""
         state = self.session.state
         return {*state.summaries, *(entry.id for entry in state.roster.entries)}
 
@@ -243,7 +243,7 @@ class Host:
         return self._last.reply
 
     def _is_superseded(self, boot: int, now: float) -> bool:
-        """Another start of the script has taken this one's place, and has not fallen silent."""
+        """Tell whether another start of the script has taken this one's place, and has not fallen silent."""
         return boot in self._remembered.superseded and now - self._heard_at < self.rules.silence_seconds
 
     def _note_stale(self, boot: int, now: float) -> None:
@@ -263,9 +263,9 @@ class Host:
             raise ScriptError("busy", "this server's configuration has just changed: send it again", status=503)
 
     async def _take(self, batch: Batch) -> Reply:
-        """The next batch. A refused one is as if it had never come; a copy that waits is refused with it."""
+        """Take the next batch. A refused one is as if it had never come; a copy that waits is refused with it."""
         before, reply = self._last, asyncio.get_running_loop().create_future()
-        missed = before.misses(batch)
+        gap = before.misses(batch)
         self._last = LastBatch(batch.boot, batch.seq, reply)
         work = self._work(f"script:{self.server}", batch)
         try:
@@ -280,13 +280,13 @@ class Host:
             self._last.reply = None
             reply.cancel()
             raise
-        self.skipped += missed
-        answered = self._reply(work, want_roster=missed and self.session.state.has_roster)
-        reply.set_result(answered)
-        return answered
+        self.skipped += gap
+        answer = self._reply(work, want_roster=gap and self.session.state.has_roster)
+        reply.set_result(answer)
+        return answer
 
     async def _take_rounds(self, batch: Batch) -> Work:
-        """Of a late batch only the finished rounds count."""
+        """Take the finished rounds of a late batch: nothing else of it counts."""
         work = self._work(f"script:{self.server}")
         await self._run(work, work.take_rounds(batch.events, self.rules))
         return work
@@ -304,12 +304,12 @@ class Host:
             raise work.refusal
 
     async def _finish(self, work: Work, doing: Coroutine[Any, Any, None]) -> None:
-        """The host's loop boundary: whatever goes wrong in here must not stop the next batch."""
-        committed = False
+        """Do the work and commit it: whatever goes wrong in here must not stop the next batch."""
+        complete = False
         try:
             await doing
             self._commit(work)
-            committed = True
+            complete = True
             if work.look_ups:
                 await self._look_up(work)
             if self._outbox and (work.batch is None or work.answered):
@@ -318,7 +318,7 @@ class Host:
             work.refusal = refusal
         except Exception:
             log.exception("event=failed server=%s", self.server)
-            if not committed:
+            if not complete:
                 work.refusal = ScriptError("internal", "the daemon failed on this; its log says how", status=500)
                 if work.batch is not None:
                     self._start(self._save_rounds(work.batch))
@@ -335,13 +335,13 @@ class Host:
             self._send(work)
 
     async def _save_rounds(self, batch: Batch) -> None:
-        """The script drops a batch that the daemon failed on: its rounds must not be lost with it."""
+        """Store the rounds of a batch that the daemon failed on: the script drops it, and they would be lost."""
         await self._lock.acquire()
         work = self._work(f"script:{self.server}")
         await self._finish(work, work.take_rounds(batch.events, self.rules))
 
     def _commit(self, work: Work) -> None:
-        """The copy becomes the session, and what was collected beside it goes out."""
+        """Make the copy the session, and send out what was collected beside it."""
         if work.last.boot != self._remembered.boot:
             self._sent_cache = None
             self._stale.forget(work.last.boot)
@@ -404,7 +404,7 @@ class Host:
             self._timer = asyncio.get_running_loop().call_later(wait, lambda: self._start(self._tick()))
 
     async def _tick(self) -> None:
-        """The session's deadline has come."""
+        """Do what the session's deadline brings."""
         await self._lock.acquire()
         work = self._work("timer")
         await self._finish(work, work.pass_time())

@@ -104,18 +104,19 @@ def schedule_backups(scheduler: Scheduler, backups: Backups, keep: int, at: str)
 
 async def retry(pools: Mapping[str, Pool]) -> None:
     """Try again to store rounds that wait, and to write a store that was in trouble."""
-    troubled = (pool for pool in pools.values() if pool.ring_depth or pool.store.health().state != "ok")
-    await asyncio.gather(*(_drain(pool) for pool in troubled))
+    await asyncio.gather(
+        *(_drain(pool) for pool in pools.values() if pool.ring_depth or pool.store.health().state != "ok")
+    )
 
 
 async def _drain(pool: Pool) -> None:
-    waiting = pool.ring_depth
-    if not waiting:
+    depth = pool.ring_depth
+    if not depth:
         with suppress(StoreError):  # the store logs it
             await pool.store.ping()
     await pool.drain()
-    if stored := waiting - pool.ring_depth:
-        log.info("%d of %d waiting rounds stored", stored, waiting, extra={"pool": pool.name})
+    if count := depth - pool.ring_depth:
+        log.info("%d of %d waiting rounds stored", count, depth, extra={"pool": pool.name})
 
 
 class QualitySnapshots:
@@ -129,10 +130,12 @@ class QualitySnapshots:
     async def run(self) -> None:
         """StoreError: the rest waits for the next run."""
         for pool in list(self._pools.values()):
-            if (applied := pool.applied) == self._seen.get(pool.name, 0):
+            if (rounds := pool.applied) == self._seen.get(pool.name, 0):
                 continue
             predictions = await pool.store.predictions(pool.name, QUALITY_ROUNDS)
-            quality = await asyncio.to_thread(assess, [(each.predicted, each.score) for each in predictions])
+            quality = await asyncio.to_thread(
+                assess, [(prediction.predicted, prediction.score) for prediction in predictions]
+            )
             if quality is not None:
                 point = QualityPoint(
                     at=self._clock.epoch(),
@@ -142,7 +145,7 @@ class QualitySnapshots:
                     calibration_error=quality.calibration_error,
                 )
                 await pool.store.keep_quality(pool.name, point)
-            self._seen[pool.name] = applied
+            self._seen[pool.name] = rounds
 
 
 # The timer.
@@ -176,9 +179,9 @@ class Daily(BaseTrigger):  # type: ignore[misc]  # APScheduler has no types
         """The next such time after now."""
         today = now.astimezone().date()
         for days in range(3):  # on the day that summer time ends, today's may be past and tomorrow's too soon
-            found = datetime.combine(today + timedelta(days=days), self._at).astimezone()
-            if found > now:
-                return found
+            moment = datetime.combine(today + timedelta(days=days), self._at).astimezone()
+            if moment > now:
+                return moment
         raise AssertionError("the day after tomorrow is later than now")
 
     def missed(self, last_run: float | None, now: float) -> bool:
@@ -190,7 +193,7 @@ class Daily(BaseTrigger):  # type: ignore[misc]  # APScheduler has no types
 
 @dataclass(frozen=True, slots=True)
 class JobStatus:
-    """What operators see of a job; times in seconds since the epoch."""
+    """A job for operators; times in seconds since the epoch."""
 
     name: str
     """The job's name."""
@@ -264,9 +267,9 @@ class Scheduler:
         if self._looking is not None:
             self._looking.cancel()
         self._timer.pause()  # a shutdown comes with the loop's next turn, and a job might begin before
-        running = self._tasks.running
+        tasks = self._tasks.running
         self._timer.shutdown(wait=False)
-        await asyncio.gather(*running, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     def status(self) -> tuple[JobStatus, ...]:
         """Every job, in the order in which they were added."""
@@ -304,11 +307,11 @@ class Scheduler:
         error = event.exception
         if isinstance(error, asyncio.CancelledError):  # the daemon ends
             return
-        said = None if error is None else str(error) or type(error).__name__
+        reason = None if error is None else str(error) or type(error).__name__
         # A job that was removed meanwhile is not shown, nor is one that has taken its name and not begun.
         if job is not None and job.began is not None:
-            job.last_seconds, job.last_error, job.began = time.monotonic() - job.began, said, None
+            job.last_seconds, job.last_error, job.began = time.monotonic() - job.began, reason, None
         if error is not None:
             self._metrics.failed_jobs.labels(event.job_id).inc()
             fault = None if isinstance(error, EquipoiseError) else error
-            log.error("a job failed: %s", said, extra={"job": event.job_id}, exc_info=fault)
+            log.error("a job failed: %s", reason, extra={"job": event.job_id}, exc_info=fault)

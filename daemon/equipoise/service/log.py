@@ -38,8 +38,8 @@ class JournalFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """One line, and one more for each line of a traceback. Control characters are escaped: `\\n`."""
         text = _escaped(record.getMessage())
-        known = " ".join(f"{name}={_word(getattr(record, name))}" for name in FIELDS if hasattr(record, name))
-        lines = [f"{record.name}: {text}{' ' + known if known else ''}"]
+        fields = " ".join(f"{name}={_word(getattr(record, name))}" for name in FIELDS if hasattr(record, name))
+        lines = [f"{record.name}: {text}{' ' + fields if fields else ''}"]
         if record.exc_info:
             lines += map(_escaped, self.formatException(record.exc_info).split("\n"))
         prefix = f"<{_PRIORITIES.get(record.levelno, 5)}>"
@@ -147,7 +147,7 @@ def watchdog_seconds(environ: Mapping[str, str] = os.environ) -> float | None:
     >>> watchdog_seconds({"WATCHDOG_USEC": "30000000"})
     15.0
     """
-    allowed = environ.get("WATCHDOG_USEC", "")
-    if not allowed.isdecimal() or environ.get("WATCHDOG_PID", str(os.getpid())) != str(os.getpid()):
+    limit = environ.get("WATCHDOG_USEC", "")
+    if not limit.isdecimal() or environ.get("WATCHDOG_PID", str(os.getpid())) != str(os.getpid()):
         return None
-    return int(allowed) / 2_000_000
+    return int(limit) / 2_000_000

@@ -62,20 +62,20 @@ class Lookups:
 
         `who` is named in the audit: the script, or the token of the admin API.
         """
-        known: dict[tuple[object, ...], Lines] = {}
-        asked = 0
+        answers: dict[tuple[object, ...], Lines] = {}
+        count = 0
         for command in commands:
             verb = command.words[0]
             if verb in EDITS:
-                known.clear()
+                answers.clear()
                 yield Tell(command.by, await self._answered(command, who, session))
                 continue
             key = (command.words, command.admin, command.by if verb in OF_THE_SENDER else None)
-            if (lines := known.get(key)) is None:
-                asked += 1
+            if (lines := answers.get(key)) is None:
+                count += 1
                 await asyncio.sleep(0)
-                if asked <= MOST_QUESTIONS:
-                    lines = known[key] = await self._answered(command, who, session)
+                if count <= MOST_QUESTIONS:
+                    lines = answers[key] = await self._answered(command, who, session)
                 else:
                     lines = (Text(Phrase.FAILED, (self._questions.refuse("command"),)),)
             yield Tell(command.by, lines)
@@ -120,19 +120,19 @@ class Lookups:
         player = _player(command, 1) or command.by
         if player is None:
             return (_unknown(command),)
-        ranked = await self._pool.rank(player)
-        if ranked is None:
+        place = await self._pool.rank(player)
+        if place is None:
             return (Text(Phrase.RANK_NONE, (f"@{player}",)),)
         (summary,) = await self._pool.summaries((player,))
-        played = (await self._store.records(self._pool.name, (player,)))[player]
-        record = f"{played.wins}-{played.draws}-{played.losses}"
-        return (Text(Phrase.RANK, (f"@{player}", *map(str, ranked), f"{summary.rating:.0f}", record)),)
+        record = (await self._store.records(self._pool.name, (player,)))[player]
+        score = f"{record.wins}-{record.draws}-{record.losses}"
+        return (Text(Phrase.RANK, (f"@{player}", *map(str, place), f"{summary.rating:.0f}", score)),)
 
     async def _top(self) -> Lines:
-        ranked = await self._pool.top(TOP)
+        rows = await self._pool.top(TOP)
         lines = (
             Text(Phrase.TOP_LINE, (str(place), summary.name or f"@{summary.id}", f"{summary.rating:.0f}"))
-            for place, summary in enumerate(ranked, 1)
+            for place, summary in enumerate(rows, 1)
         )
         return tuple(lines) or (Text(Phrase.TOP_EMPTY),)
 
@@ -150,9 +150,9 @@ class Lookups:
             return (fair,)
         # By the system that makes the teams, as the chance is: others' points would name another favourite.
         sums = (
-            sum(skills(self._pool.balancing, context, side, there)) for side, there in zip(Side, sides, strict=True)
+            sum(skills(self._pool.balancing, context, side, players)) for side, players in zip(Side, sides, strict=True)
         )
-        sum_a, sum_b = (f"{each:.0f}" for each in sums)
+        sum_a, sum_b = (f"{total:.0f}" for total in sums)
         return (Text(Phrase.TEAMS, (a, sum_a, b, sum_b)), fair)
 
     async def _status(self, session: Session) -> Lines:
@@ -164,17 +164,17 @@ class Lookups:
             return (alone,)
         await self._journal.flush()
         decisions = await self._store.decisions(self._server, SCRAMBLE_AMONG)
-        scrambled_at = [one.at for one in decisions if one.kind in ("scramble", "shuffle", "alone")]
+        scrambled_at = [decision.at for decision in decisions if decision.kind in ("scramble", "shuffle", "alone")]
         # Dated ahead when the clock was: as if it had just been.
         last = f"{max(0.0, self._clock.epoch() - scrambled_at[0]) / 60:.0f} min" if scrambled_at else "-"
-        pending = memory.pending.english if memory.pending else "-"
-        shown = (memory.mode.value, str(round_number(session)), str(memory.tally.streak), pending, last)
+        reason = memory.pending.english if memory.pending else "-"
+        shown = (memory.mode.value, str(round_number(session)), str(memory.tally.streak), reason, last)
         return (*filter(None, (alone,)), Text(Phrase.STATUS, shown))
 
     async def _why(self) -> Lines:
         await self._journal.flush()
         decisions = await self._store.decisions(self._server, WHY)
-        lines = (Text(Phrase.WHY_LINE, (one.kind.replace("_", " "), one.reason)) for one in decisions)
+        lines = (Text(Phrase.WHY_LINE, (decision.kind.replace("_", " "), decision.reason)) for decision in decisions)
         return tuple(lines) or (Text(Phrase.WHY_NONE),)
 
     async def _set(self, command: Commanded, who: str) -> Lines:
@@ -183,8 +183,8 @@ class Lookups:
             return (_unknown(command),)
         if rating is None:
             words = " ".join(command.words[2:])
-            refused = "a rating is a whole number of at most six digits"
-            return (Text(Phrase.FAILED, (f"{refused}, not {words}" if words else refused,)),)
+            rule = "a rating is a whole number of at most six digits"
+            return (Text(Phrase.FAILED, (f"{rule}, not {words}" if words else rule,)),)
         return await self._edit(player, rating, command, who)
 
     async def _reset(self, command: Commanded, who: str) -> Lines:
@@ -194,19 +194,19 @@ class Lookups:
     async def _edit(self, player: PlayerId, rating: float | None, command: Commanded, who: str) -> Lines:
         if not await self._pool.known(player):
             return (_unknown(command),)
-        edited = await self._pool.edit(player, rating, claimant(command, who))
-        before, after = (f"{summary.rating:.0f}" for summary in (edited.before, edited.after))
+        edit = await self._pool.edit(player, rating, claimant(command, who))
+        before, after = (f"{summary.rating:.0f}" for summary in (edit.before, edit.after))
         return (Text(Phrase.SET_DONE, (f"@{player}", before, after)),)
 
 
 def _rating_line(summary: PlayerSummary, *, admin: bool) -> Text:
-    name, rounds, missing = f"@{summary.id}", str(summary.rounds), str(summary.missing)
+    name, rounds, rest = f"@{summary.id}", str(summary.rounds), str(summary.missing)
     rating = f"{summary.rating:.0f}"
     if summary.visible:
         return Text(Phrase.RATING, (name, rating, rounds))
     if admin:
-        return Text(Phrase.RATING_ADMIN, (name, rating, rounds, missing))
-    return Text(Phrase.RATING_SHADOW, (name, missing))
+        return Text(Phrase.RATING_ADMIN, (name, rating, rounds, rest))
+    return Text(Phrase.RATING_SHADOW, (name, rest))
 
 
 def _player(command: Commanded, place: int) -> PlayerId | None:
@@ -259,9 +259,9 @@ async def propose_moves(state: State, pool: Pool, questions: Questions, now: flo
         return CommandAnswer(False, (autobalance.needless(state),))
     with questions.attempt("moves") as attempt:
         await pool.summaries((*question.larger, *question.smaller))
-        solved = await questions.solve(question)
-        if not isinstance(solved, SolveFailed):
+        moves = await questions.solve(question)
+        if not isinstance(moves, SolveFailed):
             side = question.larger_side.other
-            return CommandAnswer(True, tuple(scrambles.dry_line(state, player, side) for player in solved.players))
-        attempt.reason = solved.reason
+            return CommandAnswer(True, tuple(scrambles.dry_line(state, player, side) for player in moves.players))
+        attempt.reason = moves.reason
     return CommandAnswer(False, (Text(Phrase.FAILED, (attempt.reason,)),))

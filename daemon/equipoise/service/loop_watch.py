@@ -74,23 +74,23 @@ class LoopWatch:
 
     def _ask(self, seized: float) -> None:
         """Have the loop answer, and note how long that takes; it was held for `seized` seconds before."""
-        asked, not_run = time.monotonic() - seized, 0.0
-        answered, stuck, stack = False, False, self._stack() if seized else ""
+        start, not_run = time.monotonic() - seized, 0.0
+        answer, stuck, stack = False, False, self._stack() if seized else ""
         self._answered.clear()
         self._loop.call_soon_threadsafe(self._answer)
         # `close` may come before the clearing above, and then waits for this thread: no answer comes.
-        while not answered and not self._ended.is_set():
+        while not answer and not self._ended.is_set():
             wait = self._wait(self._answered, LATE_SECONDS)
-            answered, seized, not_run = wait.happened, seized + wait.seized, not_run + wait.not_run
-            if wait.seized or not answered:
+            answer, seized, not_run = wait.happened, seized + wait.seized, not_run + wait.not_run
+            if wait.seized or not answer:
                 stack = stack or self._stack()
-            if stack and not answered and not stuck and time.monotonic() - asked - not_run >= self._stuck_seconds:
+            if stack and not answer and not stuck and time.monotonic() - start - not_run >= self._stuck_seconds:
                 stuck = True
                 log.error("the event loop is held: %s", stack, extra={"seconds": self._stuck_seconds})
         if self._ended.is_set():
             return
         # Also the call that came just behind the answer, and kept this thread from reading it.
-        lag = max(0.0, seized, self._answered_at - asked - not_run)
+        lag = max(0.0, seized, self._answered_at - start - not_run)
         self._lag.observe(lag)
         if lag >= LATE_SECONDS and (stack or seized):
             self._loop.call_soon_threadsafe(self._report, stack, lag, seized)
@@ -109,15 +109,15 @@ class LoopWatch:
         self._repeats.log(functions, f"the event loop was held: {how}", seconds=round(lag, 2))
 
     def _wait(self, event: threading.Event, seconds: float) -> _Wait:
-        began, used = time.monotonic(), time.process_time()
-        happened = event.wait(seconds)
+        began, before = time.monotonic(), time.process_time()
+        done = event.wait(seconds)
         late = time.monotonic() - began - seconds
         if late < LATE_SECONDS:
-            return _Wait(happened)
-        if time.process_time() - used >= late * LEAST_USED:
-            return _Wait(happened, seized=late)
+            return _Wait(done)
+        if time.process_time() - before >= late * LEAST_USED:
+            return _Wait(done, seized=late)
         self._not_run.inc(late)
-        return _Wait(happened, not_run=late)
+        return _Wait(done, not_run=late)
 
     def _stack(self) -> str:
         """The functions that the loop's thread is in, outermost first; empty while the loop waits for work."""

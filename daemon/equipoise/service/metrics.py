@@ -103,7 +103,7 @@ class Metrics:
 
 
 def of_servers(hosts: Iterable[Host]) -> Iterator[Reading]:
-    """What `equipoise status` shows of each server, in numbers."""
+    """Readings of each server: those of `equipoise status` in numbers, and what its batches and questions came to."""
     for host in hosts:
         status, server = host.status(), {"server": host.server}
         yield Reading("equipoise_server_lost", "1: its script is silent.", status.lost, server)
@@ -115,8 +115,8 @@ def of_servers(hosts: Iterable[Host]) -> Iterator[Reading]:
         if status.win_probability is not None:
             chance = status.win_probability
             yield Reading("equipoise_server_win_probability", "Of side A with the present sides.", chance, server)
-        dropped = status.dropped_rounds
-        yield Reading("equipoise_server_dropped_rounds_total", "Rounds the script lost.", dropped, server)
+        losses = status.dropped_rounds
+        yield Reading("equipoise_server_dropped_rounds_total", "Rounds the script lost.", losses, server)
         stale = len(status.stale_scripts)
         yield Reading("equipoise_server_stale_scripts", "Superseded scripts that call.", stale, server)
         for code, count in host.refused.counted.items():
@@ -125,14 +125,14 @@ def of_servers(hosts: Iterable[Host]) -> Iterator[Reading]:
         yield Reading("equipoise_server_repeated_total", "Batches that came again.", host.repeated, server)
         yield Reading("equipoise_server_skipped_total", "Gaps in the batches' numbers.", host.skipped, server)
         for kind in KINDS:
-            labels, failed = {**server, "question": kind}, host.questions.failed[kind]
-            yield Reading("equipoise_question_failures_total", "Questions that failed.", failed, labels)
-        refused = host.questions.refused
-        yield Reading("equipoise_questions_refused_total", "Questions too many for one batch.", refused, server)
+            labels, count = {**server, "question": kind}, host.questions.failed[kind]
+            yield Reading("equipoise_question_failures_total", "Questions that failed.", count, labels)
+        excess = host.questions.refused
+        yield Reading("equipoise_questions_refused_total", "Questions too many for one batch.", excess, server)
 
 
 def of_game_servers(statuses: Iterable[PeerStatus]) -> Iterator[Reading]:
-    """How those answer by their own protocols that have an address in the configuration."""
+    """Readings of the game servers with an address in the configuration: how they answer by their own protocols."""
     for status in statuses:
         server, rcon, query = {"server": status.server}, status.rcon, status.query
         if rcon.state != "off":
@@ -150,12 +150,12 @@ def of_game_servers(statuses: Iterable[PeerStatus]) -> Iterator[Reading]:
 
 
 def of_pools(pools: Iterable[Pool]) -> Iterator[Reading]:
-    """Where the rounds of each pool are."""
+    """Readings of each pool: the whereabouts of its rounds, and how its balance system does."""
     for pool in pools:
         labels = {"pool": pool.name}
         yield Reading("equipoise_waiting_rounds", "Rounds that wait for the store.", pool.ring_depth, labels)
-        overflowed = pool.ring.overflowed
-        yield Reading("equipoise_ring_overflowed_total", "Rounds that found the ring full.", overflowed, labels)
+        overflow = pool.ring.overflowed
+        yield Reading("equipoise_ring_overflowed_total", "Rounds that found the ring full.", overflow, labels)
         yield Reading("equipoise_rounds_stored_total", "Rounds stored.", pool.applied, labels)
         yield Reading("equipoise_rounds_refused_total", "Rounds never to be stored.", pool.refused, labels)
         if pool.follower is not None:
@@ -165,7 +165,7 @@ def of_pools(pools: Iterable[Pool]) -> Iterator[Reading]:
 
 
 def of_store(store: Store, retention: Retention) -> Iterator[Reading]:
-    """Its health now, its size at the last look, and what was deleted."""
+    """Readings of the store: its health now, its size at the last look, and what was deleted."""
     health, extent = store.health(), retention.extent
     trouble = 0.0 if health.began is None else time.monotonic() - health.began
     yield Reading("equipoise_store_damaged", "1: the store takes nothing more.", health.state == "damaged")

@@ -121,20 +121,20 @@ async def begun(
     `recorded` made the pool's ratings. A snapshot that is damaged, or of another system, is passed over.
     """
     place = await before_first(store, pool, system, recorded)
-    while system.sequential and (found := await store.snapshot(pool, purpose, most)) is not None:
-        if made_by(found.fingerprint, system):
+    while system.sequential and (snapshot := await store.snapshot(pool, purpose, most)) is not None:
+        if made_by(snapshot.fingerprint, system):
             try:
-                await asyncio.to_thread(place.replayed.restore_snapshot, found.data)
+                await asyncio.to_thread(place.replayed.restore_snapshot, snapshot.data)
             except RatingError as error:
-                log.warning("the snapshot after event %d is not read: %s", found.number, error, extra={"pool": pool})
+                log.warning("the snapshot after event %d is not read: %s", snapshot.number, error, extra={"pool": pool})
             else:
-                place.number, place.based = found.number, found.base
-                place.replayed.calibrate(await store.calibrations(pool), found.number)
+                place.number, place.based = snapshot.number, snapshot.base
+                place.replayed.calibrate(await store.calibrations(pool), snapshot.number)
                 return place
-        most = found.number - 1
-    if pruned := await store.pruned_rounds(pool):
+        most = snapshot.number - 1
+    if count := await store.pruned_rounds(pool):
         message = "%s begins with the rounds that are left: %d older ones were deleted (retention.rounds_days)"
-        log.warning(message, system.name, pruned, extra={"pool": pool})
+        log.warning(message, system.name, count, extra={"pool": pool})
     return place
 
 
@@ -224,7 +224,7 @@ class HeldSequence(Held):
 
     def stored(self, rated: Sequence[RatedRound]) -> None:
         super().stored(rated)
-        self._number = max((each.number for each in rated), default=self._number)
+        self._number = max((row.number for row in rated), default=self._number)
         self._since += len(self._rated)
         self._settle()
 

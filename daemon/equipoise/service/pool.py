@@ -36,7 +36,7 @@ from equipoise.service import held
 from equipoise.service.editing import Edited, Editing
 from equipoise.service.fingerprint import fingerprint_of
 from equipoise.service.following import Follower
-from equipoise.service.held import MOST_HELD, Held, Reading, RoundRating
+from equipoise.service.held import MOST_HELD, Held, RatingAttempt, Reading
 from equipoise.service.place import HeldSequence
 from equipoise.service.ring import Ring, UnstoredRound
 from equipoise.store.notes import Audit
@@ -56,7 +56,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What became of a round."""
+    """The outcome of a round that was sent."""
 
     status: RoundStatus
     rated: RatedRound | None
@@ -68,7 +68,7 @@ class _Group:
     """Rounds that came while an earlier group was under way, in order."""
 
     rounds: list[UnstoredRound] = field(default_factory=list)
-    recorded: asyncio.Task[list[Recorded | Exception]] | None = None
+    results: asyncio.Task[list[Recorded | Exception]] | None = None
     """Ends with what became of each."""
 
 
@@ -158,10 +158,135 @@ class Pool:
         """Rounds that wait for the store."""
         return self.ring.depth
 
+    # Rounds, in the order of their way: a group, its transaction, the ring.
+
+    async def record(self, record: RecordRound, memory: bytes | None) -> Recorded:
+        """Store and rate a round once, after every older one; a round sent again returns its first answer.
+
+        SpillError: neither the store nor the ring took it. ScriptError: the store can never take it.
+        """
+        if self._closed:  # a ring that is closed would keep a round that nothing applies
+            raise ScriptError("busy", "the pool's configuration has just changed: send it again", status=503)
+        group = self._group
+        # While a group is under way the next one is filled: its rounds share one sync of the disk.
+        if group is None or len(group.rounds) == GROUP:
+            group = self._group = _Group()
+            group.results = self._start(self._take(group))
+        place, now = len(group.rounds), self._clock.epoch()
+        if record.round.started_at > now:  # by a script's clock that is ahead: its players would not be stale for years
+            record = replace(record, round=replace(record.round, started_at=now))
+        group.rounds.append(UnstoredRound(record, memory, now))
+        assert group.results is not None
+        # A caller that goes away must not end the group, which has others' rounds too.
+        outcome = (await asyncio.shield(group.results))[place]
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    async def _take(self, group: _Group) -> list[Recorded | Exception]:
+        """Store a group, and put into the ring what the store does not take; returns an outcome for each round."""
+        async with self._lock:
+            await self._apply_waiting()  # the older ones: ratings depend on the order
+            if self._group is group:  # rounds that come from now on are in time for the next group
+                self._group = None
+            results: list[Recorded | Exception] = []
+            why = ""  # older rounds wait: their turn comes without a word
+            try:
+                # One transaction, unless a round fails alone: those behind it go in another.
+                while not self.ring.depth and not self._replaying and len(results) < len(group.rounds):
+                    outcomes = await self._store(group.rounds[len(results) :])
+                    results += (
+                        outcome if isinstance(outcome, Exception) else Recorded("stored", outcome)
+                        for outcome in outcomes
+                    )
+            except StoreError as error:
+                why = str(error)
+            if len(results) < len(group.rounds):
+                results += await asyncio.to_thread(self._keep, group.rounds[len(results) :])
+            self._whereabouts.say(results, self.applied, why)
+            self._reading.make_room()
+            if self._held.snapshot_due:
+                self._start(self._keep_snapshot())
+            return results
+
+    async def _store(self, rounds: Sequence[UnstoredRound]) -> Sequence[RatedRound | Exception]:
+        """Rate and store rounds in one transaction, up to the first that fails; after an error memory is as before."""
+        await self._held.read(self.store, self.name)
+        group = [RatingAttempt(entry, self._held) for entry in rounds]
+        try:
+            outcomes = await self.store.record(self.name, group, self.system.window)
+        except BaseException:
+            for entry in reversed(group):  # each puts back what it found
+                entry.undo()
+            self._held.undone()
+            raise
+        # A round that came again has its first answer: it has changed nothing.
+        news = [outcome for outcome in outcomes if isinstance(outcome, RatedRound) and not outcome.again]
+        self.applied += len(news)
+        self._held.stored(news)
+        if self.follower is not None:
+            self.follower.wake()
+        return outcomes
+
+    def _keep(self, rounds: Sequence[UnstoredRound]) -> list[Recorded | Exception]:
+        """Put rounds into the ring, in order: behind one that cannot be kept none is, or it would overtake that one."""
+        kept: list[Recorded | Exception] = []
+        try:
+            for entry in rounds:
+                self.ring.push(entry)
+                kept.append(Recorded("kept", None))
+        except SpillError as error:
+            kept += [error] * (len(rounds) - len(kept))
+        return kept
+
+    async def drain(self) -> None:
+        """Apply what waits, oldest first, until the store refuses."""
+        await self._uninterrupted(self._drain())
+
+    async def _drain(self) -> None:
+        progress = True
+        while progress:
+            async with self._lock:  # let go in between: a round may have ended meanwhile
+                depth = self.ring.depth
+                await self._apply_waiting()
+                progress = self.ring.depth < depth
+
+    async def _apply_waiting(self) -> None:
+        """Store as many waiting rounds as there are slots: more would keep a script waiting for its answer."""
+        if self._closed or self._replaying or not self.ring.depth:
+            return
+        try:
+            entries = await asyncio.to_thread(self.ring.slots)
+            while entries:
+                outcomes = await self._store(entries)
+                for entry, outcome in zip(entries, outcomes, strict=False):
+                    if isinstance(outcome, ScriptError):  # it must not stop those behind it
+                        self.refused += 1
+                        log.error("pool %s: round %s of %s dropped: %s", self.name, *reversed(entry.key), outcome)
+                    elif isinstance(outcome, Exception):  # a fault of ours: it waits for the version that mends it
+                        log.error("pool %s: round %s of %s fails", self.name, *reversed(entry.key), exc_info=outcome)
+                        return
+                    await asyncio.to_thread(self.ring.pop)
+                entries = entries[len(outcomes) :]
+        except StoreError:
+            return
+        except SpillError as error:
+            log.warning("pool %s: %d rounds wait: %s", self.name, self.ring.depth, error)
+
+    async def keep_base(self, before: float) -> None:
+        """Prepare for the deletion of rounds that were stored before a time."""
+        await self._held.keep_base(self.store, self.name, before)
+        if self.follower is not None:
+            await self.follower.keep_base(before)
+
+    async def _keep_snapshot(self) -> None:
+        async with self._lock:
+            await self._held.keep_snapshot(self.store, self.name)
+
     # Players.
 
     def summary(self, player: PlayerId) -> PlayerSummary:
-        """A player's summary from memory; an unknown player's is a newcomer's."""
+        """Return a player's summary from memory; an unknown player's is a newcomer's."""
         balancing, shown = self.balancing, self.system.summary(player)
         skill, deviation = balancing.skill(player), balancing.deviation(player)
         return replace(shown, skill=skill, deviation=deviation, skills=self.system.skills(player))
@@ -171,11 +296,11 @@ class Pool:
         return self._reading.hold(present)
 
     def skill(self, player: PlayerId) -> float:
-        """A player's skill in points, which splits sum up; unknown players and bots have a newcomer's."""
+        """Return a player's skill in points, which splits sum up; unknown players and bots have a newcomer's."""
         return self.balancing.skill(player)
 
     async def summaries(self, players: Sequence[PlayerId], context: Context | None = None) -> tuple[PlayerSummary, ...]:
-        """Summaries in the players' order, loaded where memory has none; from memory alone if the store fails.
+        """Return summaries in the players' order, loaded where memory has none; from memory alone if the store fails.
 
         With a context: also their skills on both sides in it, which are stored ones like the rest. What is asked of
         `balancing` behind this is answered by one that knows all rounds before, and perhaps one that is being rated.
@@ -194,15 +319,33 @@ class Pool:
             return summaries_on(self.balancing, context, tuple(map(self.summary, players)), shown=self.system)
 
     async def looked_up(self, player: PlayerId) -> PlayerSummary:
-        """A player's summary, to be read by people. StoreError where `summaries` would make them a newcomer."""
+        """Return a player's summary, to be read by people. StoreError where `summaries` would make them a newcomer."""
         (summary,) = await self.summaries((player,))
         if player not in self.system and self._held.unread((player,)):
             raise StoreError(f"store: it does not answer, and {player} is not in memory")
         return summary
 
     async def known(self, player: PlayerId) -> bool:
-        """Whether a player is on a server, or was ever seen in the pool."""
+        """Tell whether a player is on a server, or was ever seen in the pool."""
         return player in self._reading.present() or await self.store.seen(self.name, player)
+
+    async def top(self, limit: int | None) -> tuple[PlayerSummary, ...]:
+        """Return the leaderboard with names, all of it without a limit: without shadow ratings and stale players."""
+        rows = await self.store.top(self.name, limit, since=self.active_since())
+        return tuple(
+            PlayerSummary(row.id, row.rating, row.rounds, row.visible, row.last_played, name=row.name) for row in rows
+        )
+
+    async def rank(self, player: PlayerId) -> tuple[int, int] | None:
+        """Return the place on the leaderboard and its length; None for a player who is not on it."""
+        return await self.store.rank(self.name, player, since=self.active_since())
+
+    def active_since(self) -> float | None:
+        """Return the second of the epoch before which a last rated round makes a player stale; None: no player is."""
+        longest = self.system.stale_after
+        return None if math.isinf(longest) else self._clock.epoch() - longest
+
+    # Edits: they wait for rounds under way, and a replay holds back those that come.
 
     async def edit(self, player: PlayerId, rating: float | None, who: str) -> Edited:
         """Set a player's rating, or with None make them a newcomer; audited as done by `who`.
@@ -211,12 +354,12 @@ class Pool:
         """
         if self.follower is not None:
             await self.follower.keep_up()
-        edited = await self._uninterrupted(self._editing.edit(player, rating, who))
+        edit = await self._uninterrupted(self._editing.edit(player, rating, who))
         if self.follower is not None:  # it reads the edit from the store
             await self.follower.keep_up()
             skill, deviation = self.balancing.skill(player), self.balancing.deviation(player)
-            edited = replace(edited, after=replace(edited.after, skill=skill, deviation=deviation))
-        return edited
+            edit = replace(edit, after=replace(edit.after, skill=skill, deviation=deviation))
+        return edit
 
     async def undo(self, player: PlayerId, who: str, *, trial: bool = False) -> Revised:
         """Take back a player's last edit, or apply it again; a trial only says what would change.
@@ -244,94 +387,9 @@ class Pool:
         """Adopt a fit of all rounds; rounds that come meanwhile wait in the ring. StoreError: nothing was changed."""
         return await self._uninterrupted(self._editing.refit(fitting, entry))
 
-    async def top(self, limit: int | None) -> tuple[PlayerSummary, ...]:
-        """The leaderboard with names, all of it without a limit: without shadow ratings and stale players."""
-        rows = await self.store.top(self.name, limit, since=self.active_since())
-        return tuple(
-            PlayerSummary(row.id, row.rating, row.rounds, row.visible, row.last_played, name=row.name) for row in rows
-        )
-
-    async def rank(self, player: PlayerId) -> tuple[int, int] | None:
-        """Place on the leaderboard and its length; None for a player who is not on it."""
-        return await self.store.rank(self.name, player, since=self.active_since())
-
-    def active_since(self) -> float | None:
-        """Players without a rated round since this moment are stale, in seconds since the epoch; None: no player is."""
-        longest = self.system.stale_after
-        return None if math.isinf(longest) else self._clock.epoch() - longest
-
-    # Rounds.
-
-    async def record(self, record: RecordRound, memory: bytes | None) -> Recorded:
-        """Store and rate a round once, after every older one; a round sent again returns its first answer.
-
-        SpillError: neither the store nor the ring took it. ScriptError: the store can never take it.
-        """
-        if self._closed:  # a ring that is closed would keep a round that nothing applies
-            raise ScriptError("busy", "the pool's configuration has just changed: send it again", status=503)
-        group = self._group
-        if group is None or len(group.rounds) == GROUP:
-            group = self._group = _Group()
-            group.recorded = self._start(self._record(group))
-        place, now = len(group.rounds), self._clock.epoch()
-        if record.round.started_at > now:  # by a script's clock that is ahead: its players would not be stale for years
-            record = replace(record, round=replace(record.round, started_at=now))
-        group.rounds.append(UnstoredRound(record, memory, now))
-        assert group.recorded is not None
-        outcome = (await asyncio.shield(group.recorded))[place]
-        if isinstance(outcome, Exception):
-            raise outcome
-        return outcome
-
-    async def drain(self) -> None:
-        """Apply what waits, oldest first, until the store refuses."""
-        await self._uninterrupted(self._drain())
-
-    async def _record(self, group: _Group) -> list[Recorded | Exception]:
-        async with self._lock:
-            await self._apply_waiting()
-            if self._group is group:  # rounds that come from now on are in time for the next group
-                self._group = None
-            recorded: list[Recorded | Exception] = []
-            why = ""  # older rounds wait: their turn comes without a word
-            try:
-                while not self.ring.depth and not self._replaying and len(recorded) < len(group.rounds):
-                    outcomes = await self._store(group.rounds[len(recorded) :])
-                    recorded += (each if isinstance(each, Exception) else Recorded("stored", each) for each in outcomes)
-            except StoreError as error:
-                why = str(error)
-            if len(recorded) < len(group.rounds):
-                recorded += await asyncio.to_thread(self._keep, group.rounds[len(recorded) :])
-            self._whereabouts.say(recorded, self.applied, why)
-            self._reading.make_room()
-            if self._held.snapshot_due:
-                self._start(self._keep_snapshot())
-            return recorded
-
-    async def keep_base(self, before: float) -> None:
-        """Prepare for the deletion of rounds that were stored before a time."""
-        await self._held.keep_base(self.store, self.name, before)
-        if self.follower is not None:
-            await self.follower.keep_base(before)
-
-    async def _keep_snapshot(self) -> None:
-        async with self._lock:
-            await self._held.keep_snapshot(self.store, self.name)
-
-    def _keep(self, rounds: Sequence[UnstoredRound]) -> list[Recorded | Exception]:
-        """Into the ring, in order: behind a round that cannot be kept none is, or it would overtake that one."""
-        kept: list[Recorded | Exception] = []
-        try:
-            for each in rounds:
-                self.ring.push(each)
-                kept.append(Recorded("kept", None))
-        except SpillError as error:
-            kept += [error] * (len(rounds) - len(kept))
-        return kept
-
     @asynccontextmanager
     async def _settled(self) -> AsyncIterator[None]:
-        """The lock, with waiting rounds applied before. StoreError while a replay is under way."""
+        """Hold the lock, with waiting rounds applied before. StoreError while a replay is under way."""
         async with self._lock:
             if self._replaying:
                 raise StoreError(f"the ratings of pool {self.name} are being replayed: try again in a moment")
@@ -346,7 +404,7 @@ class Pool:
 
     @asynccontextmanager
     async def _held_back(self) -> AsyncIterator[None]:
-        """Rounds that come wait in the ring, and are applied when this ends. The lock is free."""
+        """Have rounds that come wait in the ring, and apply them when this ends. The lock is free."""
         async with self._settled():
             self._replaying = True
         try:
@@ -360,56 +418,10 @@ class Pool:
                 await self._apply_waiting()
             self._start(self._drain())
 
-    async def _drain(self) -> None:
-        progress = True
-        while progress:
-            async with self._lock:  # let go in between: a round may have ended meanwhile
-                depth = self.ring.depth
-                await self._apply_waiting()
-                progress = self.ring.depth < depth
-
-    async def _apply_waiting(self) -> None:
-        """As many waiting rounds as there are slots: more would keep a script waiting for its answer."""
-        if self._closed or self._replaying or not self.ring.depth:
-            return
-        try:
-            waiting = await asyncio.to_thread(self.ring.slots)
-            while waiting:
-                outcomes = await self._store(waiting)
-                for each, outcome in zip(waiting, outcomes, strict=False):
-                    if isinstance(outcome, ScriptError):  # it must not stop those behind it
-                        self.refused += 1
-                        log.error("pool %s: round %s of %s dropped: %s", self.name, *reversed(each.key), outcome)
-                    elif isinstance(outcome, Exception):  # a fault of ours: it waits for the version that mends it
-                        log.error("pool %s: round %s of %s fails", self.name, *reversed(each.key), exc_info=outcome)
-                        return
-                    await asyncio.to_thread(self.ring.pop)
-                waiting = waiting[len(outcomes) :]
-        except StoreError:
-            return
-        except SpillError as error:
-            log.warning("pool %s: %d rounds wait: %s", self.name, self.ring.depth, error)
-
-    async def _store(self, rounds: Sequence[UnstoredRound]) -> Sequence[RatedRound | Exception]:
-        """Rate and store rounds in one transaction, up to the first that fails; after an error memory is as before."""
-        await self._held.read(self.store, self.name)
-        group = [RoundRating(each, self._held) for each in rounds]
-        try:
-            outcomes = await self.store.record(self.name, group, self.system.window)
-        except BaseException:
-            for each in reversed(group):
-                each.undo()
-            self._held.undone()
-            raise
-        rated = [outcome for outcome in outcomes if isinstance(outcome, RatedRound) and not outcome.again]
-        self.applied += len(rated)
-        self._held.stored(rated)
-        if self.follower is not None:
-            self.follower.wake()
-        return outcomes
+    # Work that no caller ends.
 
     async def _uninterrupted(self, work: Coroutine[Any, Any, T]) -> T:
-        """A caller that is cancelled leaves the work running: it must not let go of the lock halfway."""
+        """Do work that a cancelled caller leaves running: it must not let go of the lock halfway."""
         return await asyncio.shield(self._start(work))
 
     def _start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:

@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Reloaded:
-    """What a reload has changed, or would change: lines for people."""
+    """The changes by a reload, or those that it would make: lines for people."""
 
     changes: tuple[str, ...] = ()
     """In force from now on."""
@@ -60,7 +60,7 @@ class Reloads:
         self._restart: tuple[str, ...] = ()
 
     def status(self) -> ConfigurationStatus:
-        """What operators see."""
+        """Return the state for operators."""
         return ConfigurationStatus(self._refused, self._refused_since, self._restart)
 
     def ask(self) -> None:
@@ -98,8 +98,8 @@ class Reloads:
             try:
                 return await self._put_in_force(who)
             finally:
-                said = f"configuration refused: {self._refused}" if self._refused else ""
-                notify(f"READY=1\nSTATUS={said.splitlines()[0] if said else ''}")
+                fault = f"configuration refused: {self._refused}" if self._refused else ""
+                notify(f"READY=1\nSTATUS={fault.splitlines()[0] if fault else ''}")
 
     async def _put_in_force(self, who: str) -> Reloaded:
         try:

@@ -67,18 +67,18 @@ class Replayed:
         RatingError, which names the round, when the system refuses it.
         """
         with self._named(record):
-            rated = rated_round(self.system, record, match_of(self._read(record)), self.calibration)
-        self._count(record, [change.id for change in rated.changes])
-        return rated
+            outcome = rated_round(self.system, record, match_of(self._read(record)), self.calibration)
+        self._count(record, [change.id for change in outcome.changes])
+        return outcome
 
     def follow(self, record: RecordRound) -> BalancePrediction:
-        """As `rate`, but only what was said before the round."""
+        """Rate the next round like `rate`, and return only what was said before it."""
         with self._named(record):
             match = match_of(self._read(record))
             assert match is not None, "rounds that are not rated are in no sequence"
-            rated, predicted = learn(self.system, match, self.calibration)
-        self._count(record, [change.player for change in rated.changes])
-        return predicted
+            result, prediction = learn(self.system, match, self.calibration)
+        self._count(record, [change.player for change in result.changes])
+        return prediction
 
     def _read(self, record: RecordRound) -> RecordRound:
         return record if self.same else replace(record, skill_at_start=None)
@@ -111,8 +111,8 @@ class Replayed:
             case "refit":
                 return self._refit(edit)
             case "calibration" | "spread":
-                if (found := calibration_of(edit, self.system)) is not None:
-                    self.calibration = found
+                if (calibration := calibration_of(edit, self.system)) is not None:
+                    self.calibration = calibration
                 return edit
             case "undo" | "void":
                 return edit
@@ -120,10 +120,10 @@ class Replayed:
     def player(self, player: PlayerId) -> PlayerRow:
         """The player after the events so far; a newcomer when they were in none."""
         summary, state = self.system.summary(player), self.system.state(player)
-        played = self._last_played.get(player)
-        if played is None and self.system.sequential:  # they played before the snapshot that it went on from
-            played = summary.last_played
-        return PlayerRow(player, 0, summary.rating, summary.rounds, summary.visible, played, state, ())
+        last = self._last_played.get(player)
+        if last is None and self.system.sequential:  # they played before the snapshot that it went on from
+            last = summary.last_played
+        return PlayerRow(player, 0, summary.rating, summary.rounds, summary.visible, last, state, ())
 
     def players(self) -> Iterable[PlayerId]:
         """Those in the events so far."""
@@ -143,7 +143,7 @@ class Replayed:
         return self.system.shared()
 
     def snapshot(self, number: int, purpose: Purpose = "system", *, base: bool = False) -> Snapshot | None:
-        """What a replay needs to go on from here, after event `number`; None: the system is not sequential."""
+        """Return what a replay needs to go on from here, after event `number`; None: the system is not sequential."""
         if not self.system.sequential:
             return None
         data = b"%d %d\n" % (self._rounds, self._players) + self.system.snapshot()
@@ -160,48 +160,48 @@ class Replayed:
         self._rounds, self._players = rounds, players
 
     def _each(self, edit: Edit, change: Callable[[Touched], bool]) -> Edit:
-        touched = []
-        for each in edit.touched:
-            before = None if each.before is None else self.player(each.id)
-            if change(each):
-                touched.append(Touched(each.id, before, self.player(each.id)))
-        return replace(edit, touched=tuple(touched))
+        entries = []
+        for entry in edit.touched:
+            before = None if entry.before is None else self.player(entry.id)
+            if change(entry):
+                entries.append(Touched(entry.id, before, self.player(entry.id)))
+        return replace(edit, touched=tuple(entries))
 
     def _set(self, edit: Edit) -> Edit:
         """One player, at most: none when it was undone."""
-        asked = edit.detail["rating"]
+        rating = edit.detail["rating"]
 
-        def change(each: Touched) -> bool:
-            nonlocal asked
+        def change(entry: Touched) -> bool:
+            nonlocal rating
             if not self.same:
-                asked = self._carried(each)
-                return asked is not None
-            self.system.seed(each.id, rating=float(asked))  # type: ignore[arg-type]  # as it was asked for
-            self._edited(each.id, "kept")
+                rating = self._carried(entry)
+                return rating is not None
+            self.system.seed(entry.id, rating=float(rating))  # type: ignore[arg-type]  # as it was asked for
+            self._edited(entry.id, "kept")
             return True
 
         done = self._each(edit, change)
-        return replace(done, detail={**edit.detail, "rating": asked}) if done.touched else done
+        return replace(done, detail={**edit.detail, "rating": rating}) if done.touched else done
 
-    def _reset(self, each: Touched) -> bool:
-        self.system.forget(each.id)
-        self.system.seed(each.id)
-        self._edited(each.id, "kept")
+    def _reset(self, entry: Touched) -> bool:
+        self.system.forget(entry.id)
+        self.system.seed(entry.id)
+        self._edited(entry.id, "kept")
         return True
 
-    def _adopt(self, each: Touched) -> bool:
-        self.system.restore(each.id, each.after.state)
-        self._last_played[each.id] = each.after.last_played
+    def _adopt(self, entry: Touched) -> bool:
+        self.system.restore(entry.id, entry.after.state)
+        self._last_played[entry.id] = entry.after.last_played
         self.edits["kept"] += 1
         return True
 
-    def _import(self, each: Touched) -> bool:
-        self.system.forget(each.id)
-        self.system.seed(each.id, rounds=each.after.rounds)
-        if self._carried(each) is None:
-            self.system.forget(each.id)
+    def _import(self, entry: Touched) -> bool:
+        self.system.forget(entry.id)
+        self.system.seed(entry.id, rounds=entry.after.rounds)
+        if self._carried(entry) is None:
+            self.system.forget(entry.id)
             return False
-        self._last_played[each.id] = each.after.last_played
+        self._last_played[entry.id] = entry.after.last_played
         return True
 
     def _refit(self, edit: Edit) -> Edit:
@@ -216,22 +216,22 @@ class Replayed:
                 self.system.restore_shared(key, part)
         return self._each(edit, self._adopt)
 
-    def _carried(self, each: Touched) -> float | None:
+    def _carried(self, entry: Touched) -> float | None:
         """Give a player the same advantage as in the old system; returns the rating, None if it is refused."""
         assert self._old is not None
-        self._old.restore(each.id, each.after.state)
+        self._old.restore(entry.id, entry.after.state)
         size = round(self._players / self._rounds / 2) if self._rounds else FIRST_SIDE
         unit = self.system.gap(SHIFT, max(1, int(size))) / self._old.gap(SHIFT, max(1, int(size)))
-        advantage = (self._old.skill(each.id) - self._old.skill(NEWCOMER)) * unit
-        self._old.forget(each.id)
-        wanted = self.system.skill(NEWCOMER) + advantage
-        rating = self.system.summary(each.id).rating + wanted - self.system.skill(each.id)
+        advantage = (self._old.skill(entry.id) - self._old.skill(NEWCOMER)) * unit
+        self._old.forget(entry.id)
+        goal = self.system.skill(NEWCOMER) + advantage
+        rating = self.system.summary(entry.id).rating + goal - self.system.skill(entry.id)
         for close in (rating, float(round(rating))):  # some systems know whole points only
             try:
-                self.system.seed(each.id, rating=close)
+                self.system.seed(entry.id, rating=close)
             except RatingError:
                 continue
-            self._edited(each.id, "carried")
+            self._edited(entry.id, "carried")
             return close
         self.edits["dropped"] += 1
         return None

@@ -115,8 +115,8 @@ class Retention:
         return await self._store.prune_rounds(pool.name, pool.system.window, before, limit)
 
     async def _delete(self, name: str, delete: Callable[[], Awaitable[int]], limit: int) -> None:
-        deleted = limit
-        while deleted == limit and not self._distrusted and self._clock.monotonic() < self._ends_at:
-            deleted = await delete()
-            self.pruned[name] += deleted
+        count = limit
+        while count == limit and not self._distrusted and self._clock.monotonic() < self._ends_at:
+            count = await delete()
+            self.pruned[name] += count
             await asyncio.sleep(PAUSE_SECONDS)

@@ -1,4 +1,4 @@
-"""What operators see of a server: its status, the result of a command, and what a dry run would do."""
+"""A server for operators: its status, the results of commands, and scripts that call it in vain."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class ServerStatus:
         stale_scripts: tuple[StaleScript, ...],
         refused_batches: tuple[RefusedBatch, ...],
     ) -> ServerStatus:
-        """Of a session at a time of the daemon's monotonic clock, with the skills that its pool has in memory."""
+        """Return a session's status at a time of our monotonic clock, with the skills that its pool has in memory."""
         state, memory = session.state, session.memory
         on_a, on_b = ([entry.id for entry in state.roster.on(side)] for side in Side)
         return cls(
@@ -223,7 +223,7 @@ class StaleScript:
 
 @dataclass(slots=True)
 class StaleScripts:
-    """Those of one server. As many as boots are remembered, because others are not known to be superseded."""
+    """The superseded scripts of one server: as many as boots are remembered, others are not known to be superseded."""
 
     silence_seconds: float
     """A script that has been silent this long, and for `LEAST_SILENCE_SECONDS`, does not call any more."""
@@ -232,10 +232,10 @@ class StaleScripts:
 
     def note(self, boot: int, now: float, epoch: float) -> bool:
         """Note a stale batch; True when its script was not known to call."""
-        known = {script.boot: script for script in self.calling(now)}
-        self._heard = {each: heard for each, heard in self._heard.items() if each in known}
-        self._heard[boot] = known.get(boot, StaleScript(boot, epoch)), now
-        return boot not in known
+        scripts = {script.boot: script for script in self.calling(now)}
+        self._heard = {number: heard for number, heard in self._heard.items() if number in scripts}
+        self._heard[boot] = scripts.get(boot, StaleScript(boot, epoch)), now
+        return boot not in scripts
 
     def forget(self, boot: int) -> None:
         """The script is the server's own from now on."""
@@ -270,7 +270,7 @@ class RefusedBatch:
 
 
 class RefusedBatches:
-    """Those of one server.
+    """The refused batches of one server.
 
     A script whose rounds are refused still has its heartbeats taken. So a refusal is over when the kinds of events that
     it concerned were taken, or when a script of another version says hello, as after an update. What is to be sent
@@ -299,7 +299,7 @@ class RefusedBatches:
         if before is not None and epoch - before.last >= REMEMBERED_SECONDS:
             before = None
         kinds = [*refusal.kinds, *(before.kinds if before else ())]
-        self._now[key] = refused = (
+        self._now[key] = entry = (
             RefusedBatch(
                 code=refusal.code,
                 status=refusal.status,
@@ -315,23 +315,23 @@ class RefusedBatches:
         self.counted[refusal.code] += 1
         while len(self._now) > MOST_REFUSED:
             del self._now[next(iter(self._now))]
-        self._repeats.log(key, "a batch of the script is refused", **self._named(refused[0]))
+        self._repeats.log(key, "a batch of the script is refused", **self._named(entry[0]))
 
     def taken(self, kinds: Collection[str], version: str | None) -> None:
         """Note that a batch with these kinds of events was taken, from a script of this version."""
-        for key, (refused, by) in tuple(self._now.items()):
-            left = tuple(kind for kind in refused.kinds if kind not in kinds)
-            if left and by in (None, version):
-                self._now[key] = replace(refused, kinds=left), by
+        for key, (batch, by) in tuple(self._now.items()):
+            rest = tuple(kind for kind in batch.kinds if kind not in kinds)
+            if rest and by in (None, version):
+                self._now[key] = replace(batch, kinds=rest), by
             else:
                 del self._now[key]
-                log.info("batches like those that were refused are taken again", extra=self._named(refused))
+                log.info("batches like those that were refused are taken again", extra=self._named(batch))
 
     def current(self, epoch: float) -> tuple[RefusedBatch, ...]:
         """Those that are not over, the one that came last at the end."""
-        return tuple(refused for refused, _ in self._now.values() if epoch - refused.last < REMEMBERED_SECONDS)
+        return tuple(batch for batch, _ in self._now.values() if epoch - batch.last < REMEMBERED_SECONDS)
 
-    def _named(self, refused: RefusedBatch) -> dict[str, object]:
+    def _named(self, batch: RefusedBatch) -> dict[str, object]:
         # Not the message: it may have a player's name.
-        named: dict[str, object] = {"server": self.server, "code": refused.code, "path": refused.path}
-        return named | {"kinds": ",".join(refused.kinds), "count": refused.count}
+        fields: dict[str, object] = {"server": self.server, "code": batch.code, "path": batch.path}
+        return fields | {"kinds": ",".join(batch.kinds), "count": batch.count}

@@ -100,7 +100,7 @@ class Work:
 
     @property
     def remembered(self) -> Remembered:
-        """What a restarted daemon goes on from."""
+        """The memory that a restarted daemon goes on from."""
         return replace(self.last, memory=self.session.memory)
 
     async def take(self, events: Sequence[ScriptEvent]) -> None:
@@ -134,24 +134,24 @@ class Work:
         await self._carry_out(self.session.tick(self.clock.monotonic()))
 
     def tell(self, tell: f.Tell) -> None:
-        """Lines for the console answer a command from outside the game; all others go to the script."""
+        """Collect lines: those for the console answer a command from outside the game; all others go to the script."""
         if tell.player is None and self.batch is None:
             self.console += tell.lines
         else:
             self.orders.append(tell)
 
     async def _refresh(self) -> None:
-        """Ratings change elsewhere too: by an admin, on the pool's other servers. Most polls find nothing changed."""
+        """Let the session know ratings that changed elsewhere: by an admin, on the pool's other servers."""
         current = self._current()
-        if current == self.seen:
+        if current == self.seen:  # most polls find nothing changed
             return
-        known = self.session.state.summaries
-        loaded = await self._loaded(tuple(known), self.session)
-        if isinstance(loaded, SolveFailed):
+        summaries = self.session.state.summaries
+        answer = await self._loaded(tuple(summaries), self.session)
+        if isinstance(answer, SolveFailed):
             return
-        changed = tuple(summary for summary in loaded.summaries if summary != known[summary.id])
-        if changed:
-            await self._carry_out(self.session.receive(SummariesLoaded(changed), self.clock.monotonic()))
+        news = tuple(summary for summary in answer.summaries if summary != summaries[summary.id])
+        if news:
+            await self._carry_out(self.session.receive(SummariesLoaded(news), self.clock.monotonic()))
         self.seen = current
 
     def _current(self) -> Seen:
@@ -162,52 +162,52 @@ class Work:
         match effect:
             case f.RecordRound():
                 await self._record(effect, session.memory)
-                rated = self._rated.get(effect.round.id, ())
+                ids = self._rated.get(effect.round.id, ())
             case asks.LoadSummaries(players):
-                rated = players
+                ids = players
             case _:
                 return
-        session.receive(await self._loaded(rated, session), self.clock.monotonic())
+        session.receive(await self._loaded(ids, session), self.clock.monotonic())
 
     async def _carry_out(self, effects: Iterable[f.Effect]) -> None:
         """Obey effects in order; what an answer leads to comes behind the effects that wait already."""
-        waiting = deque(effects)
-        while waiting:
-            effect = waiting.popleft()
+        queue = deque(effects)
+        while queue:
+            effect = queue.popleft()
             answers: list[Event]
             if isinstance(effect, Question):
                 answers = await self._answers(effect)
             else:
                 answers = await self._obey(effect)
-            for answered in answers:
-                if isinstance(answered, SplitSolved) and answered.ask.dry:
-                    self.dry_split = answered
-                waiting.extend(self.session.receive(answered, self.clock.monotonic()))
+            for event in answers:
+                if isinstance(event, SplitSolved) and event.ask.dry:
+                    self.dry_split = event
+                queue.extend(self.session.receive(event, self.clock.monotonic()))
 
     async def _answers(self, ask: Question) -> list[Event]:
-        """The events that answer a question of balance. Of equal ones the first is solved, and too many are refused."""
+        """Answer a question of balance with events. Of equal ones the first is solved, and too many are refused."""
         if (current := self._current()) != self._solved_by:
             self._solved, self._solved_by = [], current
         alike = _alike(ask)
-        for other, solved in self._solved:
-            if other == alike:
-                return [replace(solved, ask=ask)]  # type: ignore[arg-type]
+        for question, event in self._solved:
+            if question == alike:
+                return [replace(event, ask=ask)]  # type: ignore[arg-type]
         if self._asked == MOST_QUESTIONS:
             return [SolveFailed(ask, self.questions.refuse(kind_of(ask)))]
         self._asked += 1
         await asyncio.sleep(0)  # other servers' work has a turn
         with self.questions.attempt(kind_of(ask)) as attempt:
             # The ratings that the answer is made from come before it.
-            loaded = SummariesLoaded(await self._summaries(asked_players(ask), self.session))
-            solved = await self.questions.solve(ask)
-            self._solved.append((alike, solved))
-            return [loaded, solved]
-        failed = SolveFailed(ask, attempt.reason)
-        self._solved.append((alike, failed))
-        return [failed]
+            ratings = SummariesLoaded(await self._summaries(asked_players(ask), self.session))
+            event = await self.questions.solve(ask)
+            self._solved.append((alike, event))
+            return [ratings, event]
+        failure = SolveFailed(ask, attempt.reason)
+        self._solved.append((alike, failure))
+        return [failure]
 
     async def _obey(self, effect: _Plain) -> list[Event]:
-        """The events that answer an effect."""
+        """Return the events that answer an effect."""
         match effect:
             case asks.LoadSummaries(players):
                 return [await self._loaded(players, self.session)]
@@ -228,16 +228,16 @@ class Work:
         return []
 
     async def _loaded(self, players: tuple[PlayerId, ...], session: Session) -> SummariesLoaded | SolveFailed:
-        """The answer to `LoadSummaries`."""
+        """Return the answer to `LoadSummaries`."""
         with self.questions.attempt("summaries") as attempt:
             return SummariesLoaded(await self._summaries(players, session))
         return SolveFailed(asks.LoadSummaries(players), attempt.reason)
 
     async def _summaries(self, players: Sequence[PlayerId], session: Session) -> tuple[PlayerSummary, ...]:
-        """With what the players are worth on the session's map and in its mode."""
-        known = session.state.summaries
-        if session is self.session and self.seen == self._current() and all(player in known for player in players):
-            return tuple(known[player] for player in players)
+        """Return summaries with what the players are worth on the session's map and in its mode."""
+        summaries = session.state.summaries
+        if session is self.session and self.seen == self._current() and all(player in summaries for player in players):
+            return tuple(summaries[player] for player in players)
         return await self.pool.summaries(players, session.memory.context)
 
     async def _record(self, record: f.RecordRound, memory: Memory) -> None:
@@ -255,14 +255,14 @@ class Work:
         self.rounds[record.round.id] = done.status
         self._rated[record.round.id] = tuple(change.id for change in done.rated.changes) if done.rated else ()
 
-    async def _see_rated(self, round: RoundId) -> list[Event]:
-        """The ratings that a stored round has changed; nothing for one that waits in the ring."""
-        if not (rated := self._rated.get(round, ())):
+    async def _see_rated(self, number: RoundId) -> list[Event]:
+        """Return the ratings that a stored round has changed; nothing for one that waits in the ring."""
+        if not (players := self._rated.get(number, ())):
             return []
-        loaded = await self._loaded(rated, self.session)
-        if isinstance(loaded, SummariesLoaded):
-            self.summaries |= {summary.id: summary for summary in loaded.summaries}
-        return [loaded]
+        ratings = await self._loaded(players, self.session)
+        if isinstance(ratings, SummariesLoaded):
+            self.summaries |= {summary.id: summary for summary in ratings.summaries}
+        return [ratings]
 
     def _refused(self, record: f.RecordRound, error: ScriptError | SpillError) -> ScriptError:
         if isinstance(error, SpillError):
@@ -272,7 +272,7 @@ class Work:
 
 
 def _alike(ask: Question) -> Question:
-    """The question without those whom its answer is for."""
+    """Return the question without those whom its answer is for."""
     match ask:
         case asks.AskSplit():
             return replace(ask, by=None, dry=False)
@@ -357,19 +357,19 @@ class Questions:
         """Return the answer by the pool's present skills. To be called in an `attempt`: it may fail in any way."""
         system = self._pool.balancing
         if isinstance(ask, asks.AskSide | asks.AskSwitch | asks.AskChance) or len(asked_players(ask)) < THREAD_FROM:
-            solved = answer(ask, system)
+            event = answer(ask, system)
         else:
-            solved = await asyncio.to_thread(answer, ask, system)
-        if isinstance(solved, SolveFailed):
-            self.fail(kind_of(ask), SplitError(solved.reason))
-        return solved
+            event = await asyncio.to_thread(answer, ask, system)
+        if isinstance(event, SolveFailed):
+            self.fail(kind_of(ask), SplitError(event.reason))
+        return event
 
     def fail(self, kind: Kind, error: Exception) -> str:
         """Note a failure, and return its reason."""
         self.failed[kind] += 1
         name = type(error).__name__
-        said = " ".join(str(error).split())[:LONGEST_REASON]
-        reason = said if isinstance(error, SplitError) else f"{name}: {said}" if said else name
+        text = " ".join(str(error).split())[:LONGEST_REASON]
+        reason = text if isinstance(error, SplitError) else f"{name}: {text}" if text else name
         if self._repeats.log((kind, name), f"{KINDS[kind]} failed", error, server=self._server):
             self._journal.note("failed", f"{KINDS[kind]} failed: {reason}")
         return reason
@@ -459,7 +459,7 @@ class Journal:
 
 
 def claimant(command: Commanded, who: str) -> str:
-    """Who gave a command, as the audit names them: the script or token first, because a player is only its claim."""
+    """Return who gave a command, for the audit: the script or token first, because a player is only its claim."""
     return who if command.by is None else f"{who} player:{command.by}"
 
 
@@ -478,7 +478,7 @@ def _detail(effect: f.LogDecision) -> dict[str, object] | None:
     if effect.cause is not None:
         detail["cause"] = effect.cause.english
     if effect.spread is not None:
-        detail["spread"] = [round(each, 1) for each in effect.spread]
+        detail["spread"] = [round(value, 1) for value in effect.spread]
     return detail or None
 
 

@@ -45,7 +45,7 @@ RANDOM = 100
 routes = Routes()
 
 
-class TypicalRound(msgspec.Struct, frozen=True):
+class TypicalEvenness(msgspec.Struct, frozen=True):
     """How even the last rounds were, by the system that makes the teams."""
 
     favourite: float
@@ -139,7 +139,7 @@ class QualityFound(Ok, frozen=True):
     """How well a pool predicts, over its last 500 rounds."""
 
     pool: str
-    typical: TypicalRound | None
+    typical: TypicalEvenness | None
     """Null before the first rated round."""
     quality: Quality | None
     """Measures of the system that is shown; `balance` has those of the one that makes the teams. Null before the first
@@ -246,7 +246,7 @@ async def show_quality(request: Request) -> QualityFound:
     return msgspec.structs.replace(quality, typical=typical, calibration=_calibrated(edit))
 
 
-async def _typical(services: Services, pool: Pool, rounds: Sequence[MeasuredRound]) -> TypicalRound | None:
+async def _typical(services: Services, pool: Pool, rounds: Sequence[MeasuredRound]) -> TypicalEvenness | None:
     chances = [row.predicted if row.said is None else row.said for row in rounds]
     if not chances:
         return None
@@ -260,7 +260,7 @@ async def _typical(services: Services, pool: Pool, rounds: Sequence[MeasuredRoun
         cut = len(row.lineup_a)
         random_chances.append(chance(pool.balancing, Context(row.mode, row.map), players[:cut], players[cut:]))
         await asyncio.sleep(0)  # others are let in
-    return TypicalRound(_favourite(chances), even, _favourite(random_chances) if random_chances else None)
+    return TypicalEvenness(_favourite(chances), even, _favourite(random_chances) if random_chances else None)
 
 
 def _favourite(chances: Sequence[float]) -> float:

@@ -45,7 +45,7 @@ MOST_EDITS = 1000
 routes = Routes()
 
 
-class RoundSent(Ask, frozen=True):
+class Submission(Ask, frozen=True):
     """A finished round of a configured server."""
 
     server: Word
@@ -69,7 +69,7 @@ class Rerated(msgspec.Struct, frozen=True):
     """The rating may be shown."""
 
 
-class RoundTaken(Ok, frozen=True):
+class Receipt(Ok, frozen=True):
     """The result of a round; one that comes again gets its first answer."""
 
     status: Literal["stored", "kept"]
@@ -87,8 +87,8 @@ class RoundTaken(Ok, frozen=True):
     "/v1/rounds",
     "A finished round",
     WRITERS,
-    body=RoundSent,
-    reply=RoundTaken,
+    body=Submission,
+    reply=Receipt,
     body_example={
         "server": "arena-1",
         "round": {
@@ -132,9 +132,9 @@ class RoundTaken(Ok, frozen=True):
         ],
     },
 )
-async def take_round(request: Request) -> RoundTaken:
+async def take_round(request: Request) -> Receipt:
     """Rate and store a round that did not come in a batch. No session sees it; an admin's is written to the audit."""
-    body: RoundSent = request.body
+    body: Submission = request.body
     server = ServerId(str(body.server))
     match = body.round.finished(Here(server, "$.round", 0.0))
     check_server(request.caller, server)
@@ -145,7 +145,7 @@ async def take_round(request: Request) -> RoundTaken:
         await request.services.store.audit(Audit(now, who, "round", server, "", match.id))
     result = await host.pool.record(record, None)
     outcome = result.rated
-    return RoundTaken(
+    return Receipt(
         status=result.status,
         win_probability=outcome.prediction if outcome else None,
         unrated=outcome.unrated if outcome else record.unrated,
@@ -156,7 +156,7 @@ async def take_round(request: Request) -> RoundTaken:
     )
 
 
-class OfRounds(Paged, frozen=True):
+class HistoryFilter(Paged, frozen=True):
     """Rounds of one server, or of all; of one player, or of all."""
 
     server: str | None = None
@@ -166,7 +166,7 @@ class OfRounds(Paged, frozen=True):
     """The player's; may be left out where there is only one."""
 
 
-class RoundSeen(msgspec.Struct, frozen=True, kw_only=True):
+class Listing(msgspec.Struct, frozen=True, kw_only=True):
     """A round as it is listed."""
 
     round: RoundId
@@ -202,13 +202,13 @@ class RoundSeen(msgspec.Struct, frozen=True, kw_only=True):
 class Rounds(Ok, frozen=True):
     """Stored rounds, newest first."""
 
-    rounds: tuple[RoundSeen, ...]
+    rounds: tuple[Listing, ...]
     """A page of them, newest first."""
     before: int | None
     """The value of `before` that asks for the next page; null at the end."""
 
 
-@routes.add("GET", "/v1/admin/rounds", "Stored rounds", READERS, query=OfRounds, reply=Rounds)
+@routes.add("GET", "/v1/admin/rounds", "Stored rounds", READERS, query=HistoryFilter, reply=Rounds)
 async def list_rounds(request: Request) -> Rounds:
     """The newest rounds; of a player only rated ones, because the others name no participants."""
     services, query = request.services, request.query
@@ -224,10 +224,10 @@ async def list_rounds(request: Request) -> Rounds:
     return Rounds(rounds=tuple(_seen(services, row) for row in rows), before=before)
 
 
-class RoundFound(Ok, frozen=True):
+class Report(Ok, frozen=True):
     """A round, who was rated for it, and who else stood on a side when it went live."""
 
-    round: RoundSeen
+    round: Listing
     """The round as it is listed."""
     captures: tuple[int, int]
     """How often side A and side B captured, over all stages."""
@@ -241,8 +241,8 @@ class RoundFound(Ok, frozen=True):
     """Last known names."""
 
 
-@routes.add("GET", "/v1/admin/rounds/{server}/{round}", "A round", READERS, reply=RoundFound)
-async def show_round(request: Request) -> RoundFound:
+@routes.add("GET", "/v1/admin/rounds/{server}/{round}", "A round", READERS, reply=Report)
+async def show_round(request: Request) -> Report:
     """One round, with its sides."""
     services, server, number = request.services, request.path["server"], request.path["round"]
     result = await services.store.round(ServerId(server), RoundId(number))
@@ -251,7 +251,7 @@ async def show_round(request: Request) -> RoundFound:
     row, players = result
     pool = services.pools.get(row.pool)
     ids = (*row.lineup_a, *row.lineup_b, *(player.id for player in players))
-    return RoundFound(
+    return Report(
         round=_seen(services, row),
         captures=(row.captures_a, row.captures_b),
         pruned=row.pruned,
@@ -269,10 +269,10 @@ class OfPlayer(Paged, frozen=True):
     server: str | None = None
 
 
-class RoundPlayed(msgspec.Struct, frozen=True):
+class Appearance(msgspec.Struct, frozen=True):
     """A rated round of a player."""
 
-    round: RoundSeen
+    round: Listing
     """The round as it is listed."""
     played: Played
     """The player's part in it, and its effect on their rating."""
@@ -286,7 +286,7 @@ class History(Ok, frozen=True):
     """The player."""
     name: str | None
     """Their last known name."""
-    rounds: tuple[RoundPlayed, ...]
+    rounds: tuple[Appearance, ...]
     """Their rated rounds, newest first."""
     edits: tuple[EditOf, ...]
     """Changes of the rating between these rounds; none where a server is named."""
@@ -309,13 +309,13 @@ async def show_history(request: Request) -> History:
         pool=pool.name,
         player=player,
         name=names.get(player),
-        rounds=tuple(RoundPlayed(_seen(services, row), part) for row, part in rows),
+        rounds=tuple(Appearance(_seen(services, row), part) for row, part in rows),
         edits=tuple(edit for edit in edits if edit.number > (before or 0) and edit.at >= (query.since or -math.inf)),
         before=before,
     )
 
 
-class RoundVoid(Ask, frozen=True):
+class Void(Ask, frozen=True):
     """Take a round out of the ratings."""
 
     reason: Annotated[str, Meta(max_length=200)] = ""
@@ -326,7 +326,7 @@ class RoundVoid(Ask, frozen=True):
     """Say what would change, and change nothing."""
 
 
-class RoundVoided(Ok, frozen=True, kw_only=True):
+class Voided(Ok, frozen=True, kw_only=True):
     """A round that was taken out of the ratings or put back, and what that changes."""
 
     pool: str
@@ -343,18 +343,18 @@ class RoundVoided(Ok, frozen=True, kw_only=True):
     "/v1/admin/rounds/{server}/{round}/void",
     "Take a round out of the ratings",
     ADMINS,
-    body=RoundVoid,
-    reply=RoundVoided,
+    body=Void,
+    reply=Voided,
     body_example={"reason": "a cheater played", "dry_run": True},
 )
-async def void_round(request: Request) -> RoundVoided:
+async def void_round(request: Request) -> Voided:
     """Take a round out of the ratings; with `undo`, put it back."""
     server, number, body = ServerId(request.path["server"]), RoundId(request.path["round"]), request.body
     pool = await _pool_of(request, server, number)
     strike = RoundStrike(server, number, body.undo)
     revision = await pool.void(strike, request.caller.who, body.reason, trial=body.dry_run)
     replay = await replay_of(pool, revision, dry_run=body.dry_run)
-    return RoundVoided(pool=pool.name, server=server, round=number, void=not revision.back, replay=replay)
+    return Voided(pool=pool.name, server=server, round=number, void=not revision.back, replay=replay)
 
 
 async def _pool_of(request: Request, server: ServerId, number: RoundId) -> Pool:
@@ -369,8 +369,8 @@ async def _pool_of(request: Request, server: ServerId, number: RoundId) -> Pool:
     raise ScriptError("not_found", f"round {number} of {server} is not stored", status=404)
 
 
-def _seen(services: Services, row: StoredRound) -> RoundSeen:
-    return RoundSeen(
+def _seen(services: Services, row: StoredRound) -> Listing:
+    return Listing(
         round=row.id,
         server=row.server,
         pool=row.pool,
