@@ -22,7 +22,7 @@ from equipoise.config.sources import located
 from equipoise.configured import Configured, peers_of
 from equipoise.errors import ConfigError, PortInUse, StoreError, StoreMissing, StoreRefused
 from equipoise.fleet import Fleet
-from equipoise.game.servers import QUERY_SECONDS, PeerServers
+from equipoise.game.peers import QUERY_SECONDS, PeerServers
 from equipoise.service import jobs
 from equipoise.service.calibrations import Calibrations
 from equipoise.service.copies import FOLDER, Backups, Exports

@@ -6,8 +6,8 @@ import pytest
 
 from equipoise.core.model import ServerId
 from equipoise.errors import PeerError
+from equipoise.game.peers import PeerServers
 from equipoise.game.port import Inspection, Peer
-from equipoise.game.servers import PeerServers
 from tests.game.rcon_servers import PASSWORD, Answers, free_port, source_server
 
 SERVER = ServerId("arena-1")

@@ -21,28 +21,27 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar
 
 from equipoise.balancing import summaries_on
 from equipoise.core.effects import RecordRound
-from equipoise.core.model import Context, PlayerId, PlayerSummary
-from equipoise.errors import ScriptError, SpillError, StoreError
+from equipoise.core.model import Context, PlayerId, PlayerSummary, is_bot
+from equipoise.errors import RatingError, ScriptError, SpillError, StoreError
 from equipoise.ratings.calibration import calibrated
 from equipoise.ratings.system import System
 from equipoise.service import held
-from equipoise.service.editing import Edited, Editing
 from equipoise.service.fingerprint import fingerprint_of
 from equipoise.service.following import Follower
-from equipoise.service.held import MOST_HELD, Held, RatingAttempt, Reading
+from equipoise.service.held import MOST_HELD, Before, Held, RatingAttempt, Reading
 from equipoise.service.place import HeldSequence
 from equipoise.service.ring import Ring, UnstoredRound
 from equipoise.store.notes import Audit
 from equipoise.store.port import Clock, Fitting, Store
-from equipoise.store.rated import RatedRound
-from equipoise.store.sequence import BulkEdit, Revised, RoundStrike
+from equipoise.store.rated import PlayerRow, RatedRound
+from equipoise.store.sequence import BulkEdit, EditStrike, Revised, RoundStrike, Shift, Strike
 from equipoise.store.upkeep import CaughtUp
 from equipoise.wire.values import RoundStatus
 
@@ -61,6 +60,14 @@ class Recorded:
     status: RoundStatus
     rated: RatedRound | None
     """Its first answer; None while it is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """A player before and after an edit."""
+
+    before: PlayerSummary
+    after: PlayerSummary
 
 
 @dataclass(slots=True)
@@ -103,9 +110,9 @@ class Pool:
         self.follower = Follower(name, balance, store, self._held.changed) if balance else None
         """Of the balance system, where there is one."""
         self._reading = Reading(name, self._held, store, clock)
-        self._editing = Editing(
-            name, self._held, store, clock, self.summary, self._settled, self._held_back, self._reading.anew
-        )
+        self._turn = asyncio.Lock()
+        """Of replays: one at a time."""
+        self._replay: asyncio.Task[Revised] | None = None
         self._replaying = False
         """Rounds wait in the ring until a replay is written."""
         self._group: _Group | None = None
@@ -131,7 +138,8 @@ class Pool:
     async def close(self) -> None:
         """Finish what is under way, and take no more rounds."""
         self._closed = True
-        self._editing.stop()
+        if self._replay is not None:
+            self._replay.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self.follower is not None:
             await self.follower.stop()
@@ -352,28 +360,96 @@ class Pool:
 
         RatingError when the system refuses it, StoreError when the store does: then nothing was changed.
         """
+        if is_bot(player):
+            raise RatingError(f"{player}: bots are not rated")
         if self.follower is not None:
             await self.follower.keep_up()
-        edit = await self._uninterrupted(self._editing.edit(player, rating, who))
+        edit = await self._uninterrupted(self._edit(player, rating, who))
         if self.follower is not None:  # it reads the edit from the store
             await self.follower.keep_up()
             skill, deviation = self.balancing.skill(player), self.balancing.deviation(player)
             edit = replace(edit, after=replace(edit.after, skill=skill, deviation=deviation))
         return edit
 
+    async def _edit(self, player: PlayerId, rating: float | None, who: str) -> Edited:
+        async with self._settled():
+            before = Before()
+            old = new = self.summary(player)
+
+            def change(row: PlayerRow | None) -> tuple[PlayerRow, Audit]:
+                nonlocal before, old, new
+                self._held.restore([row] if row else [])
+                before = self._held.before([player])
+                old = self.summary(player)
+                if rating is None:
+                    self.system.forget(player)
+                    self.system.seed(player)
+                else:
+                    self.system.seed(player, rating=rating)
+                new = self.summary(player)
+                action = "reset" if rating is None else "set"
+                entry = Audit(self._clock.epoch(), who, action, player, described(old), described(new))
+                state = self.system.state(player)
+                return PlayerRow(player, 0, new.rating, new.rounds, new.visible, new.last_played, state, ()), entry
+
+            detail = {} if rating is None else {"rating": rating}
+            try:
+                row = await self.store.edit(self.name, player, self.system.window, change, detail)
+            except BaseException:
+                self._held.put_back(before)
+                self._held.undone()
+                raise
+            self._held.edited(row)
+            return Edited(old, new)
+
     async def undo(self, player: PlayerId, who: str, *, trial: bool = False) -> Revised:
         """Take back a player's last edit, or apply it again; a trial only says what would change.
 
         ScriptError: there is none. StoreError: nothing was changed.
         """
-        return await self._uninterrupted(self._editing.undo(player, who, trial=trial))
+
+        def entry(revision: Revised) -> Audit:
+            own = next((shift for shift in revision.shifts if shift.id == player), None)
+            before, after = ("same", "same") if own is None else _numbers(own)
+            return Audit(self._clock.epoch(), who, "undo", player, before, after)
+
+        strike = EditStrike(player)
+        return await self._uninterrupted(self._try(strike) if trial else self._strike(strike, entry, {}))
 
     async def void(self, strike: RoundStrike, who: str, reason: str, *, trial: bool = False) -> Revised:
         """Take a round out of the ratings, or put it back; a trial only says what would change.
 
         ScriptError: it is not there, or not rated. StoreError: nothing was changed.
         """
-        return await self._uninterrupted(self._editing.void(strike, who, reason, trial=trial))
+        words = "rated", f"void: {reason}" if reason else "void"
+        before, after = reversed(words) if strike.back else words
+        target = f"round {strike.round} of {strike.server}"
+        detail = {"server": strike.server, "round": strike.round, "back": strike.back, "reason": reason}
+
+        def entry(_: Revised) -> Audit:
+            return Audit(self._clock.epoch(), who, "void", target, before, after)
+
+        return await self._uninterrupted(self._try(strike) if trial else self._strike(strike, entry, detail))
+
+    async def _try(self, strike: Strike) -> Revised:
+        async with self._turn:
+            return await self._replayed(self.store.struck(self.name, strike))
+
+    async def _strike(self, strike: Strike, entry: Callable[[Revised], Audit], detail: Mapping[str, object]) -> Revised:
+        async with self._turn, self._held_back():
+            return await self._replayed(self.store.strike(self.name, strike, entry, detail))
+
+    async def _replayed(self, work: Coroutine[Any, Any, Revised]) -> Revised:
+        """Wait for a replay, which ends with the pool: nothing of it is written then."""
+        self._replay = asyncio.create_task(work)
+        if self._closed:
+            self._replay.cancel()
+        try:
+            return await self._replay
+        except asyncio.CancelledError:
+            raise StoreError("the daemon ends: the audit says whether it was done") from None
+        finally:
+            self._replay = None
 
     async def adopt(self, edit: BulkEdit) -> int:
         """Write new ratings of many players as one edit; returns its number.
@@ -381,11 +457,32 @@ class Pool:
         PoolMoved: rounds came that it does not take into account. RatingError: the system cannot read a state.
         StoreError: nothing was changed.
         """
-        return await self._uninterrupted(self._editing.adopt(edit))
+        return await self._uninterrupted(self._adopt(edit))
+
+    async def _adopt(self, edit: BulkEdit) -> int:
+        await asyncio.to_thread(self._refuse_unreadable, edit)
+        async with self._settled():
+            try:
+                return await self.store.adopt_edit(self.name, edit)
+            finally:  # after an error, too: it may be stored all the same
+                await self._reading.anew()
+
+    def _refuse_unreadable(self, edit: BulkEdit) -> None:
+        """RatingError: the system could not read these states back."""
+        system = type(self.system)(self.system.params)
+        for row in edit.rows:
+            system.restore(row.id, row.state)
+            system.forget(row.id)
+        for key, part in (edit.shared or {}).items():
+            system.restore_shared(key, part)
 
     async def refit(self, fitting: Fitting, entry: Audit) -> CaughtUp:
         """Adopt a fit of all rounds; rounds that come meanwhile wait in the ring. StoreError: nothing was changed."""
-        return await self._uninterrupted(self._editing.refit(fitting, entry))
+        return await self._uninterrupted(self._refit(fitting, entry))
+
+    async def _refit(self, fitting: Fitting, entry: Audit) -> CaughtUp:
+        async with self._turn, self._held_back():
+            return await fitting.adopt(entry)
 
     @asynccontextmanager
     async def _settled(self) -> AsyncIterator[None]:
@@ -430,6 +527,15 @@ class Pool:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+
+def described(summary: PlayerSummary) -> str:
+    """A rating as the audit has it."""
+    return f"{summary.rating:g} after {summary.rounds} rounds"
+
+
+def _numbers(shift: Shift) -> tuple[str, str]:
+    return f"{shift.before:g} after {shift.rounds_before} rounds", f"{shift.after:g} after {shift.rounds_after} rounds"
 
 
 # Where a pool's rounds are: stored, in the ring, or still with their scripts; logged when it changes.

@@ -9,8 +9,8 @@ import pytest
 
 from equipoise.core.model import ServerId
 from equipoise.errors import PeerError
+from equipoise.game.peers import NUDGE, PeerServers
 from equipoise.game.port import Peer
-from equipoise.game.servers import NUDGE, PeerServers
 from tests.game.query_server import query_server
 from tests.game.rcon_servers import PASSWORD, free_port, source_server
 
