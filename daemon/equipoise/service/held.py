@@ -1,5 +1,7 @@
 """The part of a pool that is in memory: its system's players, and the versions of the rows they were read from.
 
+A round is rated on it (`RatingAttempt`), and so is one that is replayed (`rated_round`).
+
 The store has the truth. Memory runs ahead of it while a transaction rates rounds, so every player touched there can
 be put back; players whose version is unknown afterwards are loaded again before the next round is rated.
 
@@ -192,7 +194,7 @@ class Held:
     def put_back(self, before: Before) -> None:
         """Make each skill what it was, but load it again before it is used: it may be stored all the same."""
         for player, state in before.players.items():
-            self._players.pop(player, None)
+            self._players.pop(player, None)  # of what version the row is, is not known
             self._absent.discard(player)  # they may have a row now
             if state is None:
                 self.system.forget(player)
@@ -242,7 +244,7 @@ class RatingAttempt:
         system, match = self._held.system, self._match
         refusal = RatedRound(self.record.round.id, None, (), unrated=self._refusal)
         try:
-            self._held.restore(rows, shared)
+            self._held.restore(rows, shared)  # what the store found newer than what memory holds
             if match is None:
                 return refusal
             self._before = self._held.before((participant.id for participant in self.record.participants), match)
@@ -250,7 +252,7 @@ class RatingAttempt:
             after = system.shared(match)
         except RatingError as error:
             return replace(refusal, unrated=str(error))
-        before = self._before.shared
+        before = self._before.shared  # only parts that the round has changed are written
         outcome = replace(outcome, shared={key: part for key, part in after.items() if part != before[key]})
         self._held.learned(outcome, match)
         return outcome

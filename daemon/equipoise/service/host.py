@@ -160,6 +160,7 @@ class Host:
             self._lock.release()
             return await asyncio.shield(reply)
         now = self._clock.monotonic()
+        # Whatever is said of a batch that is late: the rounds in it were played.
         if self._is_superseded(batch.boot, now):
             self._note_stale(batch.boot, now)
             return Reply(rounds=(await self._take_rounds(batch)).rounds, stale="another start of the script is served")
@@ -229,27 +230,13 @@ class Host:
             self._journal.remember(encode_memory(self._remembered))
         await self._journal.flush()
 
-    # One piece of work at a time.
-
-    def _players(self) -> set[PlayerId]:
-        """Return those whom the session asks for again, whenever a rating of the pool has changed."""
-        state = self.session.state
-        return {*state.summaries, *(entry.id for entry in state.roster.entries)}
+    # One piece of work at a time: it enters, is done on a copy, and is committed.
 
     def _first_reply(self, batch: Batch) -> asyncio.Future[Reply] | None:
         if self._last.reply is None or not self._last.equals(batch):
             return None
         self.repeated += 1
         return self._last.reply
-
-    def _is_superseded(self, boot: int, now: float) -> bool:
-        """Tell whether another start of the script has taken this one's place, and has not fallen silent."""
-        return boot in self._remembered.superseded and now - self._heard_at < self.rules.silence_seconds
-
-    def _note_stale(self, boot: int, now: float) -> None:
-        if self._stale.note(boot, now, self._clock.epoch()):
-            which = {"server": self.server, "boot": boot}
-            log.warning("a script calls that another start has superseded: is it on two servers?", extra=which)
 
     async def _enter(self) -> None:
         """Have the lock, which the work that follows lets go."""
@@ -262,6 +249,15 @@ class Host:
             self._lock.release()
             raise ScriptError("busy", "this server's configuration has just changed: send it again", status=503)
 
+    def _is_superseded(self, boot: int, now: float) -> bool:
+        """Tell whether another start of the script has taken this one's place, and has not fallen silent."""
+        return boot in self._remembered.superseded and now - self._heard_at < self.rules.silence_seconds
+
+    def _note_stale(self, boot: int, now: float) -> None:
+        if self._stale.note(boot, now, self._clock.epoch()):
+            which = {"server": self.server, "boot": boot}
+            log.warning("a script calls that another start has superseded: is it on two servers?", extra=which)
+
     async def _take(self, batch: Batch) -> Reply:
         """Take the next batch. A refused one is as if it had never come; a copy that waits is refused with it."""
         before, reply = self._last, asyncio.get_running_loop().create_future()
@@ -269,6 +265,7 @@ class Host:
         self._last = LastBatch(batch.boot, batch.seq, reply)
         work = self._work(f"script:{self.server}", batch)
         try:
+            # A batch without events is a poll: it shows that the script is there.
             await self._run(work, work.take(batch.events or (Heartbeat(batch.at),)))
         except ScriptError as refusal:
             self._last = before
@@ -313,7 +310,7 @@ class Host:
             if work.look_ups:
                 await self._look_up(work)
             if self._outbox and (work.batch is None or work.answered):
-                self._nudge()
+                self._nudge()  # no reply is open that could carry the orders
         except ScriptError as refusal:
             work.refusal = refusal
         except Exception:
@@ -323,27 +320,15 @@ class Host:
                 if work.batch is not None:
                     self._start(self._save_rounds(work.batch))
         finally:
-            self._arm()
+            self._arm()  # the session may wait for another moment now
             self._lock.release()
         # Behind the reply: a slow disk must not hold it up.
         self._start(self.write_down())
 
-    async def _look_up(self, work: Work) -> None:
-        commands = (look_up.command for look_up in work.look_ups)
-        async for tell in self._lookups.answers(commands, work.who, self.session):
-            work.tell(tell)
-            self._send(work)
-
-    async def _save_rounds(self, batch: Batch) -> None:
-        """Store the rounds of a batch that the daemon failed on: the script drops it, and they would be lost."""
-        await self._lock.acquire()
-        work = self._work(f"script:{self.server}")
-        await self._finish(work, work.take_rounds(batch.events, self.rules))
-
     def _commit(self, work: Work) -> None:
         """Make the copy the session, and send out what was collected beside it."""
         if work.last.boot != self._remembered.boot:
-            self._sent_cache = None
+            self._sent_cache = None  # the script was started anew, and has none
             self._stale.forget(work.last.boot)
         self.session, self._seen, self._remembered = work.session, work.seen, work.remembered
         self.session.use(self.rules)
@@ -354,7 +339,7 @@ class Host:
             message = "refused admin commands from the game: admin_commands = false"
             self._refusals.log("refused", message, server=self.server)
         if (batch := work.batch) is not None:
-            if batch.plugin is not None:
+            if batch.plugin is not None:  # a hello: a script that says it has no cache yet
                 self.plugin, self._sent_cache = batch.plugin, None
             self.dropped_rounds += batch.dropped
             if (ahead := clock_lead(batch, self._clock.epoch())) is not None:
@@ -364,16 +349,29 @@ class Host:
                 if isinstance(event, Commanded) and self.rules.admin_commands:
                     self._journal.ordered(event, work.who)
 
+    async def _look_up(self, work: Work) -> None:
+        commands = (look_up.command for look_up in work.look_ups)
+        async for tell in self._lookups.answers(commands, work.who, self.session):
+            work.tell(tell)
+            self._send(work)
+
     def _send(self, work: Work) -> None:
         """Let collected orders go out with the next reply, which may be this work's own."""
         self._outbox += work.orders
         work.orders = []
+
+    async def _save_rounds(self, batch: Batch) -> None:
+        """Store the rounds of a batch that the daemon failed on: the script drops it, and they would be lost."""
+        await self._lock.acquire()
+        work = self._work(f"script:{self.server}")
+        await self._finish(work, work.take_rounds(batch.events, self.rules))
 
     # Replies and time.
 
     def _reply(self, work: Work, *, want_roster: bool = False) -> Reply:
         state, memory = self.session.state, self.session.memory
         orders, self._outbox = tuple(self._outbox), []
+        # Splits solved in advance are long, and change seldom.
         cache = None if state.cache is self._sent_cache else state.cache
         self._sent_cache = state.cache
         return Reply(
@@ -396,7 +394,7 @@ class Host:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if self._closed:
+        if self._closed:  # a successor may be there already
             return
         deadline = self.session.deadline()
         if deadline is not None:
@@ -415,6 +413,11 @@ class Host:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+    def _players(self) -> set[PlayerId]:
+        """Return those whom the session asks for again, whenever a rating of the pool has changed."""
+        state = self.session.state
+        return {*state.summaries, *(entry.id for entry in state.roster.entries)}
 
 
 # The last batch of a script: a copy of it gets the same reply.

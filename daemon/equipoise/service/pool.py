@@ -179,7 +179,7 @@ class Pool:
         # While a group is under way the next one is filled: its rounds share one sync of the disk.
         if group is None or len(group.rounds) == GROUP:
             group = self._group = _Group()
-            group.results = self._start(self._take(group))
+            group.results = self._start(self._store_or_keep(group))
         place, now = len(group.rounds), self._clock.epoch()
         if record.round.started_at > now:  # by a script's clock that is ahead: its players would not be stale for years
             record = replace(record, round=replace(record.round, started_at=now))
@@ -191,7 +191,7 @@ class Pool:
             raise outcome
         return outcome
 
-    async def _take(self, group: _Group) -> list[Recorded | Exception]:
+    async def _store_or_keep(self, group: _Group) -> list[Recorded | Exception]:
         """Store a group, and put into the ring what the store does not take; returns an outcome for each round."""
         async with self._lock:
             await self._apply_waiting()  # the older ones: ratings depend on the order
@@ -202,7 +202,7 @@ class Pool:
             try:
                 # One transaction, unless a round fails alone: those behind it go in another.
                 while not self.ring.depth and not self._replaying and len(results) < len(group.rounds):
-                    outcomes = await self._store(group.rounds[len(results) :])
+                    outcomes = await self._rate_and_store(group.rounds[len(results) :])
                     results += (
                         outcome if isinstance(outcome, Exception) else Recorded("stored", outcome)
                         for outcome in outcomes
@@ -212,12 +212,12 @@ class Pool:
             if len(results) < len(group.rounds):
                 results += await asyncio.to_thread(self._keep, group.rounds[len(results) :])
             self._whereabouts.say(results, self.applied, why)
-            self._reading.make_room()
+            self._reading.make_room()  # now that no transaction may have asked for a player
             if self._held.snapshot_due:
                 self._start(self._keep_snapshot())
             return results
 
-    async def _store(self, rounds: Sequence[UnstoredRound]) -> Sequence[RatedRound | Exception]:
+    async def _rate_and_store(self, rounds: Sequence[UnstoredRound]) -> Sequence[RatedRound | Exception]:
         """Rate and store rounds in one transaction, up to the first that fails; after an error memory is as before."""
         await self._held.read(self.store, self.name)
         group = [RatingAttempt(entry, self._held) for entry in rounds]
@@ -261,12 +261,13 @@ class Pool:
 
     async def _apply_waiting(self) -> None:
         """Store as many waiting rounds as there are slots: more would keep a script waiting for its answer."""
+        # A replay writes ratings by the rounds that were stored when it began.
         if self._closed or self._replaying or not self.ring.depth:
             return
         try:
             entries = await asyncio.to_thread(self.ring.slots)
             while entries:
-                outcomes = await self._store(entries)
+                outcomes = await self._rate_and_store(entries)
                 for entry, outcome in zip(entries, outcomes, strict=False):
                     if isinstance(outcome, ScriptError):  # it must not stop those behind it
                         self.refused += 1
@@ -274,9 +275,9 @@ class Pool:
                     elif isinstance(outcome, Exception):  # a fault of ours: it waits for the version that mends it
                         log.error("pool %s: round %s of %s fails", self.name, *reversed(entry.key), exc_info=outcome)
                         return
-                    await asyncio.to_thread(self.ring.pop)
+                    await asyncio.to_thread(self.ring.pop)  # after a crash before this, the store knows it by its id
                 entries = entries[len(outcomes) :]
-        except StoreError:
+        except StoreError:  # it says why itself; they are tried again with the next round, or by the job
             return
         except SpillError as error:
             log.warning("pool %s: %d rounds wait: %s", self.name, self.ring.depth, error)

@@ -172,13 +172,13 @@ class Ring:
         if room:
             self._slots.append(entry)
             self._read = self._end
-        else:
+        else:  # it is read when those before it were applied
             self.overflowed += 1
 
     def slots(self) -> list[UnstoredRound]:
         """The rounds to apply next, oldest first, as many as memory holds. SpillError: the file cannot be read now.
 
-        None while the disk is full: the store would write into the room that the reserve has left to this file.
+        Empty while the disk is full: the store would write into the room that the reserve has left to this file.
         """
         if self._keys and not self._set_reserve():
             return []
@@ -256,7 +256,7 @@ class Ring:
         except OSError as error:
             if error.errno not in NO_ROOM or not self._reserve.exists():
                 raise
-            self._reserve.unlink()
+            self._reserve.unlink()  # what it was kept for
             self._write(frame)
         self._end += len(frame)
 
@@ -270,7 +270,7 @@ class Ring:
                 written += os.pwrite(file, frame[written:], self._end + written)
             os.fsync(file)
         except OSError:
-            with suppress(OSError):
+            with suppress(OSError):  # half a frame would look like a write that was cut short
                 os.ftruncate(file, self._end)
             raise
 

@@ -106,6 +106,7 @@ class Work:
     async def take(self, events: Sequence[ScriptEvent]) -> None:
         """Store the rounds among the events, then carry the events out in order. ScriptError: one cannot be kept."""
         await self._refresh()
+        # What is stored with a round depends on the events before it, so that a rehearsal has to come to it.
         if any(isinstance(event, RoundEnded) for event in events):
             rehearsal = self.session.copy()
             for number, event in enumerate(events):
@@ -114,7 +115,7 @@ class Work:
                     await asyncio.sleep(0)
                 for effect in rehearsal.receive(event, self.clock.monotonic()):
                     await self._rehearse(rehearsal, effect)
-            await self._refresh()
+            await self._refresh()  # the rounds have changed ratings
         for number, event in enumerate(events, start=1):
             if number % YIELD_EVERY == 0:
                 await asyncio.sleep(0)
@@ -186,13 +187,13 @@ class Work:
 
     async def _answers(self, ask: Question) -> list[Event]:
         """Answer a question of balance with events. Of equal ones the first is solved, and too many are refused."""
-        if (current := self._current()) != self._solved_by:
+        if (current := self._current()) != self._solved_by:  # a round in between has changed ratings
             self._solved, self._solved_by = [], current
         alike = _alike(ask)
         for question, event in self._solved:
             if question == alike:
                 return [replace(event, ask=ask)]  # type: ignore[arg-type]
-        if self._asked == MOST_QUESTIONS:
+        if self._asked == MOST_QUESTIONS:  # a script must not hold the daemon up with one batch
             return [SolveFailed(ask, self.questions.refuse(kind_of(ask)))]
         self._asked += 1
         await asyncio.sleep(0)  # other servers' work has a turn
@@ -211,7 +212,7 @@ class Work:
         match effect:
             case asks.LoadSummaries(players):
                 return [await self._loaded(players, self.session)]
-            case f.RecordRound():
+            case f.RecordRound():  # it was stored before: the session learns what that has changed
                 return await self._see_rated(effect.round.id)
             case f.LogDecision():
                 self.decisions.append(effect)
@@ -242,7 +243,7 @@ class Work:
 
     async def _record(self, record: f.RecordRound, memory: Memory) -> None:
         """Have a round rated and stored; with it the memory of the session that has counted it."""
-        if self.refusal is not None:
+        if self.refusal is not None:  # no round is stored before an older one
             return
         try:
             done = await self.pool.record(record, encode_memory(replace(self.last, memory=memory)))
