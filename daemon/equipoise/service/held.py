@@ -219,7 +219,8 @@ class Held:
 class RatingAttempt:
     """One attempt to rate and store a round; the port's `Submission`.
 
-    A round that the system refuses is stored unrated, with the reason.
+    The store asks `held` which rows memory has, reads what is newer, and has the round rated before it writes; `undo`
+    follows a rollback. A round that the system refuses is stored unrated, with the reason.
     """
 
     def __init__(self, unstored: UnstoredRound, held: Held) -> None:

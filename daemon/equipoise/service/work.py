@@ -141,22 +141,7 @@ class Work:
         else:
             self.orders.append(tell)
 
-    async def _refresh(self) -> None:
-        """Let the session know ratings that changed elsewhere: by an admin, on the pool's other servers."""
-        current = self._current()
-        if current == self.seen:  # most polls find nothing changed
-            return
-        summaries = self.session.state.summaries
-        answer = await self._loaded(tuple(summaries), self.session)
-        if isinstance(answer, SolveFailed):
-            return
-        news = tuple(summary for summary in answer.summaries if summary != summaries[summary.id])
-        if news:
-            await self._carry_out(self.session.receive(SummariesLoaded(news), self.clock.monotonic()))
-        self.seen = current
-
-    def _current(self) -> Seen:
-        return self.pool.version, self.session.memory.context
+    # First the rounds: a rehearsal comes to them, and stores them.
 
     async def _rehearse(self, session: Session, effect: f.Effect) -> None:
         """Store a round, and let the rehearsing session know ratings; other effects are not obeyed."""
@@ -169,6 +154,29 @@ class Work:
             case _:
                 return
         session.receive(await self._loaded(ids, session), self.clock.monotonic())
+
+    async def _record(self, record: f.RecordRound, memory: Memory) -> None:
+        """Have a round rated and stored; with it the memory of the session that has counted it."""
+        if self.refusal is not None:  # no round is stored before an older one
+            return
+        try:
+            done = await self.pool.record(record, encode_memory(replace(self.last, memory=memory)))
+        except (ScriptError, SpillError) as error:
+            self.refusal = self._refused(record, error)
+            if not self.answered:
+                raise self.refusal from error
+            # The reply does not name this round: the script sends it again, and those behind it.
+            return
+        self.rounds[record.round.id] = done.status
+        self._rated[record.round.id] = tuple(change.id for change in done.rated.changes) if done.rated else ()
+
+    def _refused(self, record: f.RecordRound, error: ScriptError | SpillError) -> ScriptError:
+        if isinstance(error, SpillError):
+            return ScriptError("busy", f"round {record.round.id} cannot be kept: {error}", status=503)
+        # No store will ever take it: its path lets the script drop this round alone.
+        return ScriptError(error.code, error.message, path=f"$.events[{self._number}]", status=error.status)
+
+    # Then the effects, in order, and the answers that the session gets.
 
     async def _carry_out(self, effects: Iterable[f.Effect]) -> None:
         """Obey effects in order; what an answer leads to comes behind the effects that wait already."""
@@ -184,6 +192,36 @@ class Work:
                 if isinstance(event, SplitSolved) and event.ask.dry:
                     self.dry_split = event
                 queue.extend(self.session.receive(event, self.clock.monotonic()))
+
+    async def _obey(self, effect: _Plain) -> list[Event]:
+        """Return the events that answer an effect."""
+        match effect:
+            case asks.LoadSummaries(players):
+                return [await self._loaded(players, self.session)]
+            case f.RecordRound():  # it was stored before: the session learns what that has changed
+                return await self._see_rated(effect.round.id)
+            case f.LogDecision():
+                self.decisions.append(effect)
+            case f.LookUp():
+                self.look_ups.append(effect)
+            case f.Tell():
+                self.tell(effect)
+            case f.Assign() | f.Move() | f.Cancel() | f.Place() | f.Lock() | f.Unlock() | f.OpenVote() | f.Say():
+                self.orders.append(effect)
+            case f.Ignored(event):
+                log.debug("ignored: %s", type(event).__name__)
+            case _:
+                assert_never(effect)
+        return []
+
+    async def _see_rated(self, number: RoundId) -> list[Event]:
+        """Return the ratings that a stored round has changed; nothing for one that waits in the ring."""
+        if not (players := self._rated.get(number, ())):
+            return []
+        ratings = await self._loaded(players, self.session)
+        if isinstance(ratings, SummariesLoaded):
+            self.summaries |= {summary.id: summary for summary in ratings.summaries}
+        return [ratings]
 
     async def _answers(self, ask: Question) -> list[Event]:
         """Answer a question of balance with events. Of equal ones the first is solved, and too many are refused."""
@@ -207,26 +245,19 @@ class Work:
         self._solved.append((alike, failure))
         return [failure]
 
-    async def _obey(self, effect: _Plain) -> list[Event]:
-        """Return the events that answer an effect."""
-        match effect:
-            case asks.LoadSummaries(players):
-                return [await self._loaded(players, self.session)]
-            case f.RecordRound():  # it was stored before: the session learns what that has changed
-                return await self._see_rated(effect.round.id)
-            case f.LogDecision():
-                self.decisions.append(effect)
-            case f.LookUp():
-                self.look_ups.append(effect)
-            case f.Tell():
-                self.tell(effect)
-            case f.Assign() | f.Move() | f.Cancel() | f.Place() | f.Lock() | f.Unlock() | f.OpenVote() | f.Say():
-                self.orders.append(effect)
-            case f.Ignored(event):
-                log.debug("ignored: %s", type(event).__name__)
-            case _:
-                assert_never(effect)
-        return []
+    async def _refresh(self) -> None:
+        """Let the session know ratings that changed elsewhere: by an admin, on the pool's other servers."""
+        current = self._current()
+        if current == self.seen:  # most polls find nothing changed
+            return
+        summaries = self.session.state.summaries
+        answer = await self._loaded(tuple(summaries), self.session)
+        if isinstance(answer, SolveFailed):
+            return
+        news = tuple(summary for summary in answer.summaries if summary != summaries[summary.id])
+        if news:
+            await self._carry_out(self.session.receive(SummariesLoaded(news), self.clock.monotonic()))
+        self.seen = current
 
     async def _loaded(self, players: tuple[PlayerId, ...], session: Session) -> SummariesLoaded | SolveFailed:
         """Return the answer to `LoadSummaries`."""
@@ -241,35 +272,8 @@ class Work:
             return tuple(summaries[player] for player in players)
         return await self.pool.summaries(players, session.memory.context)
 
-    async def _record(self, record: f.RecordRound, memory: Memory) -> None:
-        """Have a round rated and stored; with it the memory of the session that has counted it."""
-        if self.refusal is not None:  # no round is stored before an older one
-            return
-        try:
-            done = await self.pool.record(record, encode_memory(replace(self.last, memory=memory)))
-        except (ScriptError, SpillError) as error:
-            self.refusal = self._refused(record, error)
-            if not self.answered:
-                raise self.refusal from error
-            # The reply does not name this round: the script sends it again, and those behind it.
-            return
-        self.rounds[record.round.id] = done.status
-        self._rated[record.round.id] = tuple(change.id for change in done.rated.changes) if done.rated else ()
-
-    async def _see_rated(self, number: RoundId) -> list[Event]:
-        """Return the ratings that a stored round has changed; nothing for one that waits in the ring."""
-        if not (players := self._rated.get(number, ())):
-            return []
-        ratings = await self._loaded(players, self.session)
-        if isinstance(ratings, SummariesLoaded):
-            self.summaries |= {summary.id: summary for summary in ratings.summaries}
-        return [ratings]
-
-    def _refused(self, record: f.RecordRound, error: ScriptError | SpillError) -> ScriptError:
-        if isinstance(error, SpillError):
-            return ScriptError("busy", f"round {record.round.id} cannot be kept: {error}", status=503)
-        # No store will ever take it: its path lets the script drop this round alone.
-        return ScriptError(error.code, error.message, path=f"$.events[{self._number}]", status=error.status)
+    def _current(self) -> Seen:
+        return self.pool.version, self.session.memory.context
 
 
 def _alike(ask: Question) -> Question:
