@@ -25,8 +25,8 @@ def text(value: str) -> bytes:
     return value.encode() + b"\0"
 
 
-def info(name: bytes = b"Fair Arena \xe2\x98\x83", map: str = "arena_well") -> bytes:
-    head = b"\x49\x11" + name + b"\0" + text(map) + text("tf") + text("Team Fortress")
+def info(name: bytes = b"Fair Arena \xe2\x98\x83", map_name: str = "arena_well") -> bytes:
+    head = b"\x49\x11" + name + b"\0" + text(map_name) + text("tf") + text("Team Fortress")
     numbers = struct.pack("<HBBB", 440, len(PLAYERS), 24, 1)
     return head + numbers + b"dl\0\x01" + text("9800111") + b"\xb1" + extra()
 

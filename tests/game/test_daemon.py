@@ -37,8 +37,11 @@ WORDS = (
     "#[U:1:7]",
 )
 NAMES = {str(int(RED) + number): name for number, name in enumerate(WORDS)}
-ROSTER = {"kind": "roster", "players": [{"id": id, "side": ("red", "blu")[at % 2]} for at, id in enumerate(NAMES)]}
-JOINED = [{"kind": "player_joined", "id": id, "name": name} for id, name in NAMES.items()]
+ROSTER = {
+    "kind": "roster",
+    "players": [{"id": steam_id, "side": ("red", "blu")[at % 2]} for at, steam_id in enumerate(NAMES)],
+}
+JOINED = [{"kind": "player_joined", "id": steam_id, "name": name} for steam_id, name in NAMES.items()]
 
 
 @contextmanager

@@ -32,8 +32,8 @@ async def test_the_answer_has_the_map_and_the_players() -> None:
 
 
 async def test_a_name_that_is_no_text_is_no_failure_and_nothing_that_a_terminal_obeys_is_left_of_it() -> None:
-    name, map = b"caf\xe9 \xff\x1b[2J\xe2\x80\xae", "cp_well\nbad   daemon: x\r\x9b2J\u2028"
-    async with query_server(lambda _: [SIMPLE + info(name, map)]) as (_, port):
+    name, map_name = b"caf\xe9 \xff\x1b[2J\xe2\x80\xae", "cp_well\nbad   daemon: x\r\x9b2J\u2028"
+    async with query_server(lambda _: [SIMPLE + info(name, map_name)]) as (_, port):
         answer = await ask(("127.0.0.1", port), PATIENT)
     assert (answer.name, answer.map) == (
         "caf\ufffd \ufffd\ufffd[2J\ufffd",
@@ -175,7 +175,7 @@ async def test_what_comes_in_the_same_moment_as_the_answer_changes_nothing() -> 
     loop = asyncio.get_running_loop()
     async with query_server(lambda _: []) as (_, port):
         transport, exchange = await loop.create_datagram_endpoint(module._Exchange, remote_addr=("127.0.0.1", port))
-        for packet in (SIMPLE + info(), b"rubbish", SIMPLE + info(map="ctf_later")):
+        for packet in (SIMPLE + info(), b"rubbish", SIMPLE + info(map_name="ctf_later")):
             exchange.datagram_received(packet, ("127.0.0.1", port))
         exchange.error_received(ConnectionRefusedError())
         assert (await exchange.answer).map == "arena_well"
@@ -187,7 +187,7 @@ async def test_an_answer_from_another_address_is_none() -> None:
         async with query_server() as (server, port):
 
             def answer(request: bytes) -> list[bytes]:
-                other.sendto(SIMPLE + info(map="ctf_elsewhere"), server.asker)
+                other.sendto(SIMPLE + info(map_name="ctf_elsewhere"), server.asker)
                 return right(request)
 
             server.answer = answer

@@ -107,8 +107,8 @@ def test_players_who_played_while_the_clock_was_years_ahead_become_stale_all_the
 def test_players_whose_rounds_are_rated_again_become_stale_too(tmp_path: Path) -> None:
     async def main() -> None:
         async with rig_at(tmp_path, RIGHT + TEN_YEARS) as rig:
-            for id in ("r1", "r2", "r3"):
-                await rig.pool.record(recorded(dated(RIGHT + TEN_YEARS - 200, id), Rules()), None)
+            for round_id in ("r1", "r2", "r3"):
+                await rig.pool.record(recorded(dated(RIGHT + TEN_YEARS - 200, round_id), Rules()), None)
         async with rig_at(tmp_path, RIGHT) as rig:
             await rig.pool.void(RoundStrike(SERVER, RoundId("r2")), "owner", "")
             assert await shown(rig) == (RIGHT, False, 4)

@@ -22,18 +22,18 @@ def rig_of(folder: Path) -> Rig:
     return Rig(folder, rules=replace(Rules(), maps=LEVELS))
 
 
-def hello(map: str) -> e.Hello:
-    return e.Hello(0.0, SESSION, map, Mode.ARENA, e.Phase.IDLE)
+def hello(map_name: str) -> e.Hello:
+    return e.Hello(0.0, SESSION, map_name, Mode.ARENA, e.Phase.IDLE)
 
 
 @pytest.mark.parametrize(
-    ("map", "level", "reason"),
+    ("map_name", "level", "reason"),
     [("vsh_dust", "off", "vsh_"), ("arena_well", "rate", "arena_"), ("koth_king", "balance", "")],
 )
-def test_every_reply_names_the_level_of_the_map(tmp_path: Path, map: str, level: str, reason: str) -> None:
+def test_every_reply_names_the_level_of_the_map(tmp_path: Path, map_name: str, level: str, reason: str) -> None:
     async def answered() -> None:
         async with rig_of(tmp_path) as rig:
-            reply = await rig.post(hello(map))
+            reply = await rig.post(hello(map_name))
             status = rig.host.status()
             assert (reply.level, reply.level_reason) == (status.level, status.level_reason) == (level, reason)
 
@@ -61,14 +61,14 @@ def test_a_dry_run_is_refused_with_the_reason(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("map", "phrases"), [("vsh_dust", [Phrase.MAP_OFF]), ("arena_well", [Phrase.MAP_RATE, Phrase.STATUS])]
+    ("map_name", "phrases"), [("vsh_dust", [Phrase.MAP_OFF]), ("arena_well", [Phrase.MAP_RATE, Phrase.STATUS])]
 )
 def test_the_status_in_the_game_says_that_the_map_is_left_alone(
-    tmp_path: Path, map: str, phrases: list[Phrase]
+    tmp_path: Path, map_name: str, phrases: list[Phrase]
 ) -> None:
     async def answered() -> None:
         async with rig_of(tmp_path) as rig:
-            await rig.post(hello(map))
+            await rig.post(hello(map_name))
             answer = await rig.host.command(("status",), "token:owner")
             assert [line.phrase for line in answer.lines] == phrases
 

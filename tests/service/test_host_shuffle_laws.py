@@ -69,8 +69,8 @@ class Evening:
         return self.rig.host.session.state.phase is e.Phase.RUNNING
 
     async def broken_off(self) -> None:
-        round = replace(round_of(self.round, self.here, None, Mode.NS2), partial=True)
-        await self.post(e.RoundEnded(0.0, round))
+        result = replace(round_of(self.round, self.here, None, Mode.NS2), partial=True)
+        await self.post(e.RoundEnded(0.0, result))
 
     def judge(self, order: f.Assign) -> None:
         """Compare with every other split, by the terms of the question."""
@@ -130,9 +130,9 @@ class Evening:
         if not self.running:
             await self.post(e.RoundStarted(0.0, self.here), e.RoundLive(0.0, RoundId(f"{self.round}b"), self.here))
             self.round += "b"
-        round = round_of(self.round, self.here, self.random.choice((Side.A, Side.B, None)), Mode.NS2)
-        played = tuple(with_spans(presence, self.here.commanders()) for presence in round.presences)
-        await self.post(e.RoundEnded(0.0, replace(round, presences=played)))
+        result = round_of(self.round, self.here, self.random.choice((Side.A, Side.B, None)), Mode.NS2)
+        played = tuple(with_spans(presence, self.here.commanders()) for presence in result.presences)
+        await self.post(e.RoundEnded(0.0, replace(result, presences=played)))
         self.stand_up()
         await self.idle()
 

@@ -129,7 +129,7 @@ async def test_glicko2_is_its_papers_example_and_the_whole_chain_of_periods_afte
 def _row(number: int, one: Glicko2Player) -> PlayerRow:
     system = create("glicko2")
     assert isinstance(system, Glicko2)
-    id = player(number)
-    system.seed(id, rating=1500.0 + GLICKO * one.mu, rd=GLICKO * one.phi)
-    found = system.summary(id)
-    return PlayerRow(id, 0, found.rating, 0, found.visible, None, system.state(id), ())
+    steam_id = player(number)
+    system.seed(steam_id, rating=1500.0 + GLICKO * one.mu, rd=GLICKO * one.phi)
+    found = system.summary(steam_id)
+    return PlayerRow(steam_id, 0, found.rating, 0, found.visible, None, system.state(steam_id), ())

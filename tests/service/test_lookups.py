@@ -163,13 +163,13 @@ async def test_what_an_admin_orders_in_the_game_is_in_the_audit_once(rig: Rig) -
 @played
 async def test_a_player_has_one_rating_however_their_id_is_spelt(rig: Rig) -> None:
     await rig.hello(FOUR)
-    id = player(1)
-    arabic = id.translate({ord("0") + digit: ord("٠") + digit for digit in range(10)})
+    steam_id = player(1)
+    arabic = steam_id.translate({ord("0") + digit: ord("٠") + digit for digit in range(10)})
 
-    for spelt in (f"00{id}", arabic):
+    for spelt in (f"00{steam_id}", arabic):
         await asked(rig, "set", spelt, "1700", admin=True)
 
-    assert [audit.target for audit in await rig.store.audits(10)] == [id, id]
+    assert [audit.target for audit in await rig.store.audits(10)] == [steam_id, steam_id]
 
 
 @played

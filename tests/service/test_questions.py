@@ -219,9 +219,9 @@ def test_a_joiner_is_placed_by_head_count(breaks: str, tmp_path: Path, monkeypat
             even = await rig.post(e.SideWanted(0.0, player(9), Side.B))
             uneven = await rig.post(e.SideWanted(0.0, player(10), Side.B))
 
-            for reply, id, side in ((even, player(9), Side.B), (uneven, player(10), Side.A)):
+            for reply, steam_id, side in ((even, player(9), Side.B), (uneven, player(10), Side.A)):
                 (place,) = [order for order in reply.orders if isinstance(order, f.Place)]
-                assert (place.player, place.side) == (id, side)
+                assert (place.player, place.side) == (steam_id, side)
 
     asyncio.run(main())
 

@@ -107,7 +107,7 @@ async def recomputed(pool: Pool, directory: Path) -> list[tuple[object, ...]]:
 async def seen(pool: Pool) -> dict[PlayerId, tuple[float, int]]:
     """Ratings and rounds, read from the store."""
     rows = await pool.store.players("main", [player(number) for number in range(1, 13)], 0)
-    return {id: (row.rating, row.rounds) for id, row in rows.items()}
+    return {steam_id: (row.rating, row.rounds) for steam_id, row in rows.items()}
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
@@ -126,8 +126,11 @@ async def test_a_refit_gives_the_ratings_of_the_whole_history_and_memory_has_the
         assert done.fitted is not None
         assert (done.error, done.fitted.rounds, done.result.players) == (None, 60, len(after))
         assert after != before
-        for id, (rating, count) in after.items():
-            assert (rating, count) == (pytest.approx(alone.summary(id).rating, abs=1e-6), alone.summary(id).rounds)
+        for steam_id, (rating, count) in after.items():
+            assert (rating, count) == (
+                pytest.approx(alone.summary(steam_id).rating, abs=1e-6),
+                alone.summary(steam_id).rounds,
+            )
         assert [(each.rating, each.rounds) for each in await pool.summaries(list(after))] == list(after.values())
         (entry,) = await pool.store.audits(1)
         assert (entry.who, entry.action, entry.after) == ("owner", "refit", "fit of 60 rounds")
@@ -190,8 +193,11 @@ async def test_what_is_struck_before_a_refit_changes_nothing_until_the_next_and_
         after = await seen(pool)
     assert {one, unplayed, only} <= after.keys()
     alone = fitted("ns2", [each for each in (*early[:-1], *late[1:]) if each is not void])
-    for id, (rating, count) in after.items():
-        assert (rating, count) == (pytest.approx(alone.summary(id).rating, abs=1e-6), alone.summary(id).rounds)
+    for steam_id, (rating, count) in after.items():
+        assert (rating, count) == (
+            pytest.approx(alone.summary(steam_id).rating, abs=1e-6),
+            alone.summary(steam_id).rounds,
+        )
 
 
 @in_loop
@@ -211,7 +217,10 @@ async def test_rounds_that_come_while_it_fits_are_rated_by_the_new_ratings(tmp_p
         after, alone = await seen(pool), fitted("trueskill_through_time", rounds(40))
     for each in (*later, newcomer, a_round(45)):
         alone.rate(matched(each))
-    assert after == {id: (pytest.approx(alone.summary(id).rating, abs=1e-6), alone.summary(id).rounds) for id in after}
+    assert after == {
+        steam_id: (pytest.approx(alone.summary(steam_id).rating, abs=1e-6), alone.summary(steam_id).rounds)
+        for steam_id in after
+    }
 
 
 @in_loop

@@ -33,7 +33,7 @@ def audit(daemon: Daemon) -> list[dict[str, Any]]:
 
 def crowd(daemon: Daemon, *sides: str) -> dict[str, Any]:
     """A running KOTH round with these sides."""
-    players = [{"id": id, "side": side} for id, side in zip(SIX, sides, strict=False)]
+    players = [{"id": steam_id, "side": side} for steam_id, side in zip(SIX, sides, strict=False)]
     lineup = {"kind": "round_live", "round": "1-1", "players": players}
     return daemon.post(batch(1, KOTH, {"kind": "roster", "players": players}, lineup)).body
 
@@ -283,8 +283,8 @@ def test_a_server_is_shown_as_its_script_reported_it(daemon: Daemon) -> None:
 
 def test_a_dry_run_proposes_and_changes_nothing(daemon: Daemon) -> None:
     crowd(daemon, "red", "red", "blu", "blu")
-    for id, rating in zip(SIX, (2000, 1900, 1200, 1100), strict=False):
-        daemon.call("PUT", f"/v1/admin/players/{id}", {"rating": rating, "new": True})
+    for steam_id, rating in zip(SIX, (2000, 1900, 1200, 1100), strict=False):
+        daemon.call("PUT", f"/v1/admin/players/{steam_id}", {"rating": rating, "new": True})
     before = audit(daemon)
     proposal = daemon.call("POST", "/v1/admin/servers/arena-1/scramble", {"dry_run": True}).body["proposal"]
     best = {frozenset({SIX[0], SIX[3]}), frozenset({SIX[1], SIX[2]})}
@@ -364,8 +364,8 @@ def test_a_submitted_round_of_ns2_has_spans_and_wrong_ones_are_refused_with_thei
     field = {"side": "aliens", "from": 400, "to": 600.5}
     swapped = [{"side": "aliens", "from": 0, "to": 400}, {"side": "marines", "from": 400, "to": 600.5}]
     players = [{"id": RED, "side": "marines", "spans": [chair, field]}, {"id": BLU, "side": "aliens", "spans": swapped}]
-    round = {**ROUND, "game": "ns2", "winner": "aliens", "seconds": 600.5, "players": players}
-    assert daemon.call("POST", "/v1/rounds", {"server": "ns2-1", "round": round}).body["status"] == "stored"
+    result = {**ROUND, "game": "ns2", "winner": "aliens", "seconds": 600.5, "players": players}
+    assert daemon.call("POST", "/v1/rounds", {"server": "ns2-1", "round": result}).body["status"] == "stored"
     assert daemon.call("GET", "/v1/admin/rounds/ns2-1/1-4").body["players"][0]["spans"] == [
         {"side": "a", "start": 0.0, "end": 400.0, "role": "commander"},
         {"side": "b", "start": 400.0, "end": 600.5, "role": "field"},
@@ -374,7 +374,7 @@ def test_a_submitted_round_of_ns2_has_spans_and_wrong_ones_are_refused_with_thei
         ({"seconds": 600.0}, "$.round.players[0].spans[1].to"),
         ({"game": "tf2"}, "$.round.players[0].spans"),
     ):
-        answer = daemon.call("POST", "/v1/rounds", {"server": "ns2-1", "round": {**round, "round": "1-5", **change}})
+        answer = daemon.call("POST", "/v1/rounds", {"server": "ns2-1", "round": {**result, "round": "1-5", **change}})
         assert (answer.status, answer.code, answer.body["error"]["path"]) == (422, "spans", path)
     assert daemon.call("GET", "/v1/admin/rounds/ns2-1/1-5").status == 404
 

@@ -26,8 +26,8 @@ def ended(number: int, winner: str = "red") -> dict[str, Any]:
     return {**ROUND, "round": f"1-{number}", "winner": winner, "started_at": time.time() - 60}
 
 
-def rating(daemon: Daemon, id: str) -> tuple[float, int]:
-    player = daemon.call("GET", f"/v1/admin/players/{id}").body["player"]
+def rating(daemon: Daemon, steam_id: str) -> tuple[float, int]:
+    player = daemon.call("GET", f"/v1/admin/players/{steam_id}").body["player"]
     return player["rating"], player["rounds"]
 
 

@@ -25,15 +25,17 @@ def glicko(tmp_path: Path) -> Iterator[Daemon]:
 def played(daemon: Daemon, rounds: int) -> None:
     """RED wins each of these rounds, and BLU's player leaves early each time."""
     for number in range(1, rounds + 1):
-        round = {**ROUND, "round": f"1-{number}", "started_at": int(time.time())}
-        assert daemon.post(posted(HELLO, round, seq=number)).body["rounds"] == {f"1-{number}": "stored"}
+        result = {**ROUND, "round": f"1-{number}", "started_at": int(time.time())}
+        assert daemon.post(posted(HELLO, result, seq=number)).body["rounds"] == {f"1-{number}": "stored"}
 
 
 def test_a_player_is_shown_with_the_interval_of_their_skill_and_with_their_record(glicko: Daemon) -> None:
     played(glicko, 3)
     top = glicko.call("GET", "/v1/admin/pools/main/top").body["players"]
     assert [each["id"] for each in top] == [RED, BLU]
-    winner, loser = (glicko.call("GET", f"/v1/admin/players/{id}", who="guest").body["player"] for id in (RED, BLU))
+    winner, loser = (
+        glicko.call("GET", f"/v1/admin/players/{steam_id}", who="guest").body["player"] for steam_id in (RED, BLU)
+    )
     assert top == [winner, loser]
     assert winner["record"] == {"wins": 3, "draws": 0, "losses": 0, "leaves": 0}
     assert loser["record"] == {"wins": 0, "draws": 0, "losses": 3, "leaves": 3}
@@ -124,7 +126,7 @@ def test_wrong_sides_are_refused_with_their_place(
 
 
 def test_decisions_and_status_have_the_interval_of_a_chance(glicko: Daemon) -> None:
-    players = [{"id": id, "side": side} for id, side in zip(SIX, ("red", "blu") * 3, strict=True)]
+    players = [{"id": steam_id, "side": side} for steam_id, side in zip(SIX, ("red", "blu") * 3, strict=True)]
     roster = {"kind": "roster", "players": players}
     glicko.post(posted(KOTH, roster, {"kind": "round_live", "round": "1-1", "players": players}, seq=1))
     (status, _) = glicko.call("GET", "/v1/admin/servers").body["servers"]

@@ -15,8 +15,8 @@ MARINE, ALIEN, BOT = "1001", "1002", "bot:3"
 SECONDS = 600
 
 
-def stay(id: str, side: str, *spans: dict[str, Any]) -> dict[str, Any]:
-    return {"id": id, "side": side, "spans": list(spans) or [{"side": side, "from": 0, "to": SECONDS}]}
+def stay(steam_id: str, side: str, *spans: dict[str, Any]) -> dict[str, Any]:
+    return {"id": steam_id, "side": side, "spans": list(spans) or [{"side": side, "from": 0, "to": SECONDS}]}
 
 
 def ended(**fields: Any) -> dict[str, Any]:

@@ -68,5 +68,5 @@ def test_all_kinds_of_events_and_all_modes_are_among_them(game: str) -> None:
     assert any(not batch["events"] for batch in batches)
 
     rounds = (event.round for body in bodies for event in decode_batch(body.encode()).events if hasattr(event, "round"))
-    modes = {round.mode for round in rounds if isinstance(round, Round)}
+    modes = {result.mode for result in rounds if isinstance(result, Round)}
     assert modes == ({Mode.NS2} if game == "ns2" else {*Mode} - {Mode.NS2})

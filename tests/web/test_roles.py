@@ -121,8 +121,8 @@ def test_each_role_is_answered_or_refused(two_pools: Daemon, route: str) -> None
 
 
 def test_a_script_learns_no_rating_of_another_pool(two_pools: Daemon) -> None:
-    for id, rating in zip(IDS, (1234.5, 1800, 1500, 999), strict=True):
-        two_pools.call("PUT", f"/v1/admin/players/{id}?pool=main", {"rating": rating, "new": True})
+    for steam_id, rating in zip(IDS, (1234.5, 1800, 1500, 999), strict=True):
+        two_pools.call("PUT", f"/v1/admin/players/{steam_id}?pool=main", {"rating": rating, "new": True})
 
     for asked in ({"ids": IDS}, {"ratings": [1, 2, 3, 4]}):
         refused = two_pools.call("POST", "/v1/splits", {**asked, "pool": "main"}, who=OTHER)

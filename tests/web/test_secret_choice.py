@@ -43,13 +43,15 @@ def held(folder: Path, chosen: dict[int, str], caplog: pytest.LogCaptureFixture)
     caplog.clear()
     folder.mkdir()
     sides = {ADMIN: "marines", 22202: "aliens", 22203: "marines", 22204: "aliens", 22205: "none"}
-    players = [{"id": str(id), "side": side, "waiting": side == "none"} for id, side in sides.items()]
+    players = [{"id": str(steam_id), "side": side, "waiting": side == "none"} for steam_id, side in sides.items()]
     hello = {**HELLO, "game": "ns2", "map": "ns2_veil", "phase": "idle"}
     seen: list[Any] = []
     with running(folder, LONG) as daemon:
         seen.append(post(daemon, 1, hello, {"kind": "roster", "players": players}))
         seen.append(post(daemon, 2, said(ADMIN, "choice")))
-        told = [post(daemon, 3 + n, said(id, "choose", word)) for n, (id, word) in enumerate(chosen.items())]
+        told = [
+            post(daemon, 3 + n, said(steam_id, "choose", word)) for n, (steam_id, word) in enumerate(chosen.items())
+        ]
         seen.append(post(daemon, 10, said(22205, "status"), said(ADMIN, "why"), said(ADMIN, "status")))
         seen += [daemon.call("GET", f"/v1/admin/{what}").body for what in READ]
         *exported, _checksum = daemon.call("GET", "/v1/admin/pools/main/export").raw.decode().splitlines()

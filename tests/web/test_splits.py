@@ -101,8 +101,8 @@ def test_ratings_have_no_interval_and_their_evenness_is_that_of_the_chance(daemo
 def test_a_pool_of_correlated_errors_says_how_even_its_splits_are_known_to_be(tmp_path: Path, preferring: bool) -> None:
     ids = [str(int(RED) + n) for n in range(4)]
     with running(tmp_path, CONFIG.replace(ALONE, 'system = "joint"')) as daemon:
-        for id, rating in zip(ids, (2000, 1000, 1900, 1100), strict=True):
-            daemon.call("PUT", f"/v1/admin/players/{id}", {"rating": rating, "new": True})
+        for steam_id, rating in zip(ids, (2000, 1000, 1900, 1100), strict=True):
+            daemon.call("PUT", f"/v1/admin/players/{steam_id}", {"rating": rating, "new": True})
         more: dict[str, Any] = {"current": {"a": ids[:2], "b": ids[2:]}, "tolerance": 0.01} if preferring else {}
         (split,) = solve(daemon, ids=ids, **more)
     assert {frozenset(split["a"]), frozenset(split["b"])} == {frozenset(ids[:2]), frozenset(ids[2:])}
@@ -113,8 +113,8 @@ def test_a_pool_of_correlated_errors_says_how_even_its_splits_are_known_to_be(tm
 
 def test_players_are_split_by_what_the_pool_knows_of_them(daemon: Daemon) -> None:
     ids = [str(int(RED) + n) for n in range(4)]
-    for id, rating in zip(ids, (2000, 1000, 1900, 1100), strict=True):
-        daemon.call("PUT", f"/v1/admin/players/{id}", {"rating": rating, "new": True})
+    for steam_id, rating in zip(ids, (2000, 1000, 1900, 1100), strict=True):
+        daemon.call("PUT", f"/v1/admin/players/{steam_id}", {"rating": rating, "new": True})
     (split,) = solve(daemon, ids=ids)
     assert {frozenset(split["a"]), frozenset(split["b"])} == {frozenset(ids[:2]), frozenset(ids[2:])}
     assert split["difference"] == 0
