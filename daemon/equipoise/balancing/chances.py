@@ -163,7 +163,7 @@ def skills(system: System[Any], context: Context, side: Side, players: Iterable[
     [1000.0]
     """
     asked = SkillContext(context.mode.value, context.map, context.mode.sides[side is Side.B])
-    return [system.skill(player, asked) for player in players]
+    return system.skill_values(tuple(players), asked)
 
 
 def on_both_sides(system: System[Any], context: Context, players: Sequence[PlayerId]) -> Values:

@@ -279,6 +279,10 @@ class System(ABC, Generic[P]):
     def skill(self, player: PlayerId, context: SkillContext = ANYWHERE) -> float:
         """The number that the solver balances on: sides are even if their sums of it are equal."""
 
+    def skill_values(self, players: Sequence[PlayerId], context: SkillContext = ANYWHERE) -> list[float]:
+        """Return the `skill` of each player; a roster is asked for several times a round."""
+        return [self.skill(player, context) for player in players]
+
     @abstractmethod
     def gap(self, probability: float, size: int) -> float:
         """The difference of the sides' sums of skill that shifts an even match by `probability`, at `size` a side."""

@@ -124,28 +124,36 @@ class Active:
         away = max(0.0, float(state.time[0]) - max(last, -FARTHEST)) * self.constants.drift2_second
         return found + min(max(prior - found, 0.0), away)
 
+    def means(self, players: Sequence[PlayerId]) -> Floats:
+        """Return the means of the players' skills, as `moments` has them."""
+        return self._located(players)[0]
+
     def moments(self, players: Sequence[PlayerId]) -> tuple[Floats, Floats]:
         """Mean and covariance of the players' skills at the latest time that is known; log-odds."""
-        state, count = self.state, len(players)
-        mean, cov = np.zeros(count), np.diag(np.full(count, self.params.spread**2))
-        numbers = np.array([self.number(player) for player in players], np.int64)
-        held = np.flatnonzero(numbers != STRANGER)
-        mean[held], cov[held, held] = state.players.mean[numbers[held]], state.players.variance[numbers[held]]
-        newcomer = np.array([self._newcomer(player) for player in players])
-        newcomer[held] = state.people.newcomer[numbers[held]]
-        rows = np.full(count, NOWHERE)
-        rows[held] = state.players.row[numbers[held]]
-        dense = np.flatnonzero(rows != NOWHERE)
-        newcomer[dense] = 0.0  # it is in the row already
-        mean += newcomer * state.dense.mean[NEWCOMERS]
-        cov += np.outer(newcomer, newcomer) * state.dense.cov[NEWCOMERS, NEWCOMERS]
-        mean[dense] = state.dense.mean[rows[dense]]
+        state = self.state
+        mean, numbers, rows, newcomer = self._located(players)
+        variance = np.where(numbers == STRANGER, self.params.spread**2, state.players.variance[numbers])
+        cov = np.diag(variance) + np.outer(newcomer, newcomer) * state.dense.cov[NEWCOMERS, NEWCOMERS]
+        held, dense = np.flatnonzero(numbers != STRANGER), np.flatnonzero(rows != NOWHERE)
         cov[np.ix_(dense, dense)] = state.dense.cov[np.ix_(rows[dense], rows[dense])]
         shared = np.outer(newcomer, state.dense.cov[NEWCOMERS, rows[dense]])
         cov[:, dense] += shared
         cov[dense, :] += shared.T
         cov[held, held] += self._away(numbers[held], cov[held, held])
         return mean, cov
+
+    def _located(self, players: Sequence[PlayerId]) -> tuple[Floats, Ints, Ints, Floats]:
+        """Return the players' means, numbers, rows, and what the worth of newcomers counts in them beside their row."""
+        state = self.state
+        numbers = np.array([self.number(player) for player in players], np.int64)
+        strange = numbers == STRANGER
+        # A stranger's number reads somebody's line, which is not used.
+        rows = np.where(strange, NOWHERE, state.players.row[numbers])
+        newcomer = np.where(rows == NOWHERE, state.people.newcomer[numbers], 0.0)  # a row has it already
+        for index in np.flatnonzero(strange):
+            newcomer[index] = self._newcomer(players[int(index)])
+        mean = np.where(strange, 0.0, state.players.mean[numbers]) + newcomer * state.dense.mean[NEWCOMERS]
+        return np.where(rows == NOWHERE, mean, state.dense.mean[rows]), numbers, rows, newcomer
 
     def forget(self, player: PlayerId) -> None:
         """Drop a player."""

@@ -362,20 +362,36 @@ def shrink_by_rows(dense: Dense, factor: float, correlated: bool) -> None:
 def learn(count: int, score: float, weight: float, terms: Terms, dense: Dense, c: Constants) -> float:
     """Take in a result of the sum of `count` terms; returns the logarithm of its likelihood."""
     mean, variance = project(count, terms, dense)
+    factor, evidence = take_in(count, mean, variance, score, weight, terms, dense, c)
+    narrow(count, factor, terms, dense, c)
+    return evidence
+
+
+def take_in(
+    count: int, mean: float, variance: float, score: float, weight: float, terms: Terms, dense: Dense, c: Constants
+) -> tuple[float, float]:
+    """Move the means by a result of the sum of `count` terms, which has this mean and variance and was projected.
+
+    Returns the factor for `narrow`, which is left to do, and the logarithm of the result's likelihood.
+    """
     least = FLOOR * float((terms.x[:count] ** 2).sum())
     a, b = exponents(score, weight, c.draw_weight)
     variance = max(variance, least)
     if variance <= 0.0:
-        return 0.0
+        return 0.0, 0.0
     after, left, evidence = posterior(float(mean), float(variance), a, b)
     left = min(variance, max(left, least))
     rows, gain = dense.counts[FREE], (after - mean) / variance
     dense.mean[:rows] += gain * dense.work[:rows]
-    shrink(dense, math.sqrt(variance - left) / variance, c.correlated)
+    return math.sqrt(variance - left) / variance, evidence
+
+
+def narrow(count: int, factor: float, terms: Terms, dense: Dense, c: Constants) -> None:
+    """Take from the covariance what a result has told, by the factor that `take_in` gave."""
+    shrink(dense, factor, c.correlated)
     for term in range(count):
         row = terms.rows[term]
         dense.cov[row, row] = max(dense.cov[row, row], FLOOR)
-    return evidence
 
 
 def enter_match(match: int, fixtures: Fixtures, terms: Terms, s: State, c: Constants) -> int:

@@ -53,20 +53,23 @@ def _blank(rows: int) -> Dense:
     )
 
 
-def absorb(dense: Dense, rows: Ints, precision: Floats, shift: Floats, *, correlated: bool) -> None:
+def absorb(
+    dense: Dense, rows: Ints, precision: Floats, shift: Floats, factor: float = 0.0, *, correlated: bool
+) -> None:
     """Multiply the density by exp(-p·s²/2 + h·s) of each row's coordinate s: what was observed of each by itself.
 
-    A precision p may be negative as long as all that was absorbed of the coordinate is not.
+    A precision p may be negative as long as all that was absorbed of the coordinate is not. `factor`: that of a result
+    which has moved the means and not yet the covariance (`formulas.take_in`): the whole matrix is gone through once.
     """
     used = dense.counts[FREE]
-    mean, cov = dense.mean[:used], dense.cov[:used, :used]
-    reach, before = cov[rows], np.diagonal(cov).copy()
+    mean, cov, shrunk = dense.mean[:used], dense.cov[:used, :used], factor * dense.work[:used]
+    reach, before = cov[rows] - np.outer(shrunk[rows], shrunk), np.diagonal(cov).copy()
     scaled = np.eye(len(rows)) + precision[:, None] * reach[:, rows]
     mean += np.linalg.solve(scaled, shift - precision * mean[rows]) @ reach
     inner = np.linalg.solve(scaled, np.diag(precision))
     gains, axes = np.linalg.eigh(0.5 * (inner + inner.T))
-    moved = np.sqrt(np.abs(gains))[:, None] * (axes.T @ reach)
-    signed = np.sign(gains)[:, None] * moved
+    moved = np.vstack((shrunk, np.sqrt(np.abs(gains))[:, None] * (axes.T @ reach)))
+    signed = np.append(1.0, np.sign(gains))[:, None] * moved
     if correlated:
         # What a product of matrices gives is symmetric but for the last bits, on some processors.
         for first in range(0, used, BLOCK):

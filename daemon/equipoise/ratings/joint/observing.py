@@ -33,19 +33,25 @@ def rate_observed(
     sides = fixtures.played
     numbers = np.array(sides.members[sides.starts[match] : sides.starts[match + 1]], np.int64)
     answers.wins[match] = expected(*kernel.foresee(match, fixtures, fixtures.lineup, terms, state, constants))
-    variance = _variances(numbers, state)
+    earlier = _variances(numbers, state)
     count = kernel.enter_match(match, fixtures, terms, state, constants)
     rows, row = terms.rows[count - len(numbers) : count].copy(), terms.x[count - len(numbers) : count].copy()
-    kept = variance / np.diagonal(state.dense.cov)[rows]
-    before = _before(count, rows, row, terms, state)
-    score, weight = float(fixtures.score[match]), float(fixtures.weight[match])
-    answers.evidence[match] = kernel.learn(count, score, weight, terms, state.dense, constants)
+    kept = earlier / np.diagonal(state.dense.cov)[rows]
     own.drift(numbers, kept)
+    score, weight = float(fixtures.score[match]), float(fixtures.weight[match])
     if played is None:
+        answers.evidence[match] = kernel.learn(count, score, weight, terms, state.dense, constants)
         return
+    mean, variance = kernel.project(count, terms, state.dense)
+    before = _before(mean, variance, rows, row, state)
+    factor, answers.evidence[match] = kernel.take_in(
+        count, mean, variance, score, weight, terms, state.dense, constants
+    )
     gained = own.rate(numbers, played, before, Result(score, weight, constants.draw_weight))
     if any(each.any() for each in gained):
-        absorb(state.dense, rows, *gained, correlated=constants.correlated)
+        absorb(state.dense, rows, *gained, factor, correlated=constants.correlated)
+    else:
+        kernel.narrow(count, factor, terms, state.dense, constants)
 
 
 def _variances(numbers: Ints, state: State) -> Floats:
@@ -55,8 +61,7 @@ def _variances(numbers: Ints, state: State) -> Floats:
     return np.where(rows == NOWHERE, parked, np.diagonal(state.dense.cov)[rows])
 
 
-def _before(count: int, rows: Ints, row: Floats, terms: Terms, state: State) -> Before:
-    mean, variance = kernel.project(count, terms, state.dense)
+def _before(mean: float, variance: float, rows: Ints, row: Floats, state: State) -> Before:
     own_mean, own_cov = state.dense.mean[rows], state.dense.cov[np.ix_(rows, rows)]
     return Before(
         mean=own_mean,

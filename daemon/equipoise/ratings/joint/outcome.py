@@ -90,7 +90,8 @@ def find_mode(mean: float, variance: float, a: float, b: float) -> float:
 
 def log_density(d: float, mean: float, variance: float, a: float, b: float) -> float:
     """The logarithm of prior times likelihood at D = d, without the prior's constant factor."""
-    return a * log_logistic(d) + b * log_logistic(-d) - 0.5 * (d - mean) * (d - mean) / variance
+    # log(logistic(-d)) = log(logistic(d)) - d.
+    return (a + b) * log_logistic(d) - b * d - 0.5 * (d - mean) * (d - mean) / variance
 
 
 def find_end(mode: float, first: float, most: float, mean: float, variance: float, a: float, b: float) -> float:

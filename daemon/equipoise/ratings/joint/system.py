@@ -136,6 +136,11 @@ class Joint(System[JointParams]):
         """The present mean in points; for bots and players who are not held, a newcomer's."""
         return self._points(self.active.mean(player))
 
+    def skill_values(self, players: Sequence[PlayerId], context: SkillContext = ANYWHERE) -> list[float]:
+        """See `System.skill_values`."""
+        points: list[float] = (self.params.initial + self.params.scale * self.active.means(players)).tolist()
+        return points
+
     def gap(self, probability: float, size: int) -> float:
         """4·scale·probability: the logistic's slope at an even match is a quarter."""
         return 4.0 * self.params.scale * probability
