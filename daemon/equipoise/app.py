@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import gc
 import logging
 import os
 import signal
@@ -84,6 +85,9 @@ async def serve(config: Config, *, new_store: bool = False) -> None:
         address, configuration = await _start(config, os.environ, stack, new_store=new_store)
         configuration.follow(_look)
         _look(config)
+        # What is there now stays: collections, which hold all threads for tens of milliseconds, need not go through it.
+        gc.collect()
+        gc.freeze()
         notify("READY=1")
         log.info("ready", extra={"address": address, "version": equipoise.__version__})
         if config.web.allow_remote:

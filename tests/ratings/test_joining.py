@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from equipoise.core.model import PlayerId, Role
-from equipoise.ratings.history import History, Spans
-from equipoise.ratings.joining import joined
+from equipoise.ratings.history import History, Spans, joined
 from equipoise.ratings.system import Counts, Match, Span
 
 ANN, BOB, CAT, BOT = map(PlayerId, ("ann", "bob", "cat", "bot:1"))

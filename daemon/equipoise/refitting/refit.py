@@ -48,8 +48,7 @@ class Refit:
 
     def fit(self) -> Fitted:
         """Estimate all ratings. StoreError: there is nothing to fit. MemoryError: the history is too long."""
-        from equipoise.ratings.history import History
-        from equipoise.ratings.joining import joined
+        from equipoise.ratings.history import History, joined
 
         with past.opened(self._store, self._pool) as found:
             recorded, self._last = found.fingerprint(), found.last

@@ -17,8 +17,9 @@ from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings import replay
 from equipoise.ratings.history import History
+from equipoise.ratings.joint.active import grown, new_dense
 from equipoise.ratings.joint.formulas import FREE, PLAYER
-from equipoise.ratings.joint.gaussian import BLOCK, absorb, grown, new_dense
+from equipoise.ratings.joint.observing import BLOCK, absorb
 from equipoise.ratings.joint.snapshot import CHECKSUM, MAGIC
 from equipoise.ratings.joint.system import Joint
 from equipoise.ratings.system import Match, ranks_of

@@ -12,8 +12,9 @@ from equipoise.core.model import Counts, PlayerId
 from equipoise.ratings import create
 from equipoise.ratings.history import History
 from equipoise.ratings.joint import own
+from equipoise.ratings.joint.active import new_dense
 from equipoise.ratings.joint.formulas import FREE
-from equipoise.ratings.joint.gaussian import absorb, new_dense
+from equipoise.ratings.joint.observing import absorb
 from equipoise.ratings.joint.replay import replay
 from equipoise.ratings.joint.score_map import Learnt, ScoreMap
 from equipoise.ratings.joint.system import Joint

@@ -9,8 +9,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from equipoise.core.model import PlayerId, is_bot
-from equipoise.ratings.joint.formulas import FLOOR, NEWCOMERS, NOWHERE, STRANGER, People, Roll, State, park
-from equipoise.ratings.joint.gaussian import grown, new_dense
+from equipoise.ratings.joint.formulas import (
+    FLOOR,
+    FREE,
+    HEAD,
+    HEAD_COUNT,
+    NEWCOMERS,
+    NOWHERE,
+    STRANGER,
+    Dense,
+    People,
+    Roll,
+    State,
+    park,
+)
 from equipoise.ratings.joint.own import OwnScores
 from equipoise.ratings.validation import FARTHEST, NEVER
 
@@ -20,7 +32,7 @@ if TYPE_CHECKING:
     from equipoise.ratings.joint.params import JointParams
 
 SMALLEST = 64
-"""Length of new arrays of players."""
+"""Length of new arrays of players, and rows of a new Gaussian."""
 
 Arrays = TypeVar("Arrays", Roll, People)
 
@@ -258,3 +270,38 @@ def _longer(arrays: Arrays, blank: Arrays) -> Arrays:
 def _copied(arrays: Any) -> Any:
     """Arrays, and tuples of them."""
     return type(arrays)(*map(_copied, arrays)) if isinstance(arrays, tuple) else arrays.copy()
+
+
+def new_dense(mean: float, variance: float, newcomers: float) -> Dense:
+    """A Gaussian with the head count, and the worth of newcomers with mean 0 and this variance."""
+    dense = _blank(SMALLEST)
+    dense.kind[:2], dense.counts[FREE], dense.counts[HEAD] = HEAD, 2, 2
+    dense.mean[HEAD_COUNT], dense.cov[HEAD_COUNT, HEAD_COUNT] = mean, variance
+    dense.cov[NEWCOMERS, NEWCOMERS] = newcomers
+    return dense
+
+
+def grown(dense: Dense, more: int) -> Dense:
+    """The Gaussian with room for this many more rows: itself if it has it, else a larger one."""
+    used, have = int(dense.counts[FREE]), len(dense.mean)
+    # Rows that were freed since are used first, so this is at times more room than is needed.
+    if used + more <= have:
+        return dense
+    # By an eighth: a matrix of twice the rows would take four times the memory, most of it for nothing.
+    larger = _blank(max(have + have // 8, used + more))
+    larger.mean[:used] = dense.mean[:used]
+    larger.cov[:used, :used] = dense.cov[:used, :used]
+    larger.kind[:used], larger.owner[:used] = dense.kind[:used], dense.owner[:used]
+    larger.counts[:] = dense.counts
+    return larger
+
+
+def _blank(rows: int) -> Dense:
+    return Dense(
+        mean=np.zeros(rows),
+        cov=np.zeros((rows, rows)),
+        kind=np.zeros(rows, np.int64),
+        owner=np.full(rows, -1, np.int64),
+        counts=np.zeros(4, np.int64),
+        work=np.zeros(rows),
+    )

@@ -7,8 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from equipoise.ratings.joint import formulas as kernel
-from equipoise.ratings.joint.formulas import NEWCOMERS, NOWHERE, Answers, Constants, Fixtures, State, Terms
-from equipoise.ratings.joint.gaussian import absorb
+from equipoise.ratings.joint.formulas import (
+    FLOOR,
+    FREE,
+    NEWCOMERS,
+    NOWHERE,
+    Answers,
+    Constants,
+    Dense,
+    Fixtures,
+    State,
+    Terms,
+)
 from equipoise.ratings.joint.outcome import expected
 from equipoise.ratings.joint.own import OwnScores
 from equipoise.ratings.joint.score_map import Before, Result
@@ -17,6 +27,9 @@ from equipoise.ratings.joint.scores import Played
 if TYPE_CHECKING:
     from equipoise.ratings.history import Floats
     from equipoise.ratings.joint.formulas import Ints
+
+BLOCK = 64
+"""Rows that take in a block of observations at once: what they change by stays in the cache."""
 
 
 def rate_observed(
@@ -70,3 +83,34 @@ def _before(mean: float, variance: float, rows: Ints, row: Floats, state: State)
         rest=mean - float(row @ own_mean),
         rest_variance=max(0.0, variance - float(row @ own_cov @ row)),
     )
+
+
+def absorb(
+    dense: Dense, rows: Ints, precision: Floats, shift: Floats, factor: float = 0.0, *, correlated: bool
+) -> None:
+    """Multiply the density by exp(-p·s²/2 + h·s) of each row's coordinate s: what was observed of each by itself.
+
+    A precision p may be negative as long as all that was absorbed of the coordinate is not. `factor`: that of a result
+    which has moved the means and not yet the covariance (`formulas.take_in`): the whole matrix is gone through once.
+    """
+    used = dense.counts[FREE]
+    mean, cov, shrunk = dense.mean[:used], dense.cov[:used, :used], factor * dense.work[:used]
+    reach, before = cov[rows] - np.outer(shrunk[rows], shrunk), np.diagonal(cov).copy()
+    scaled = np.eye(len(rows)) + precision[:, None] * reach[:, rows]
+    mean += np.linalg.solve(scaled, shift - precision * mean[rows]) @ reach
+    inner = np.linalg.solve(scaled, np.diag(precision))
+    gains, axes = np.linalg.eigh(0.5 * (inner + inner.T))
+    moved = np.vstack((shrunk, np.sqrt(np.abs(gains))[:, None] * (axes.T @ reach)))
+    signed = np.append(1.0, np.sign(gains))[:, None] * moved
+    if correlated:
+        # What a product of matrices gives is symmetric but for the last bits, on some processors.
+        for first in range(0, used, BLOCK):
+            block, last = slice(first, first + BLOCK), first + BLOCK
+            cov[block, :last] -= signed[:, block].T @ moved[:, :last]
+            corner = cov[block, block]
+            corner[...] = 0.5 * (corner + corner.T)
+            cov[:first, block] = cov[block, :first].T
+        left = np.diagonal(cov)
+    else:
+        left = before - np.einsum("ij,ij->j", signed, moved)
+    np.fill_diagonal(cov, np.maximum(left, FLOOR * (before > 0.0)))

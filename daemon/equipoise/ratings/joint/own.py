@@ -8,13 +8,13 @@ all rounds of a player, also of those before the map was used.
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from equipoise.ratings.joint.packing import packed, unpacked
 from equipoise.ratings.joint.score_map import Before, Learnt, Result, ScoreMap
 from equipoise.ratings.joint.scores import FEW, NUMBER, Played, Standards
 
@@ -59,13 +59,13 @@ class ModeScores:
         """Estimates of the lasting rates of players, and their covariances."""
         return self.learnt.lasting_rates(*self.observed(numbers))
 
-    def take(self, numbers: Ints, played: Played, first: Flags) -> None:
-        """Add what the participants did; `first` says who played on the first side."""
+    def take(self, numbers: Ints, played: Played, first: Flags, told: tuple[Floats, Floats]) -> None:
+        """Add what the participants did; `first` says who played on the first side, `told` are their lasting rates."""
         known = played.known()
         if not len(known):  # a standard of nobody divides by nobody's time
             return
         numbers, first = numbers[known], first[known]
-        lasting, explained = self.lasting_rates(numbers)
+        lasting, explained = (each[known] for each in told)
         shares, rates, weight = self.standards.take(played.of(known), lasting)
         self._have_classes(shares.shape[1])
         usual = shares @ self.class_rates
@@ -202,11 +202,10 @@ class OwnScores:
         mode, old = self.modes[played.mode], self.precision[numbers]
         precision = np.minimum(old, MOST_ABSORBED / np.diagonal(before.cov))
         shift = self.shift[numbers] * np.divide(precision, old, out=np.zeros(len(old)), where=old > 0)
-        lasting, explained = mode.lasting_rates(numbers)
-        wins = before.without(precision, shift)
-        if lasting.any():
-            mode.learnt.learn(before, wins, (lasting, explained), result)
-        mode.take(numbers, played, before.row > 0)
+        told, wins = mode.lasting_rates(numbers), before.without(precision, shift)
+        if told[0].any():
+            mode.learnt.learn(before, wins, told, result)
+        mode.take(numbers, played, before.row > 0, told)
         mode.refit()
         self.precision[numbers], self.shift[numbers] = self._factors(numbers, wins)
         return self.precision[numbers] - precision, self.shift[numbers] - shift
@@ -271,3 +270,17 @@ def _longer(array: Floats, length: int) -> Floats:
     longer = np.zeros((length, *array.shape[1:]))
     longer[: len(array)] = array
     return longer
+
+
+def packed(array: Floats) -> str:
+    """The array's values; its shape is not kept.
+
+    >>> unpacked(packed(np.array([0.1, 2.0])), 2).tolist()
+    [0.1, 2.0]
+    """
+    return b64encode(array.astype("<f8").tobytes()).decode()
+
+
+def unpacked(text: object, *shape: int) -> Floats:
+    """An array of this shape that `packed` wrote; one length may be -1."""
+    return np.frombuffer(b64decode(str(text)), "<f8").astype(np.float64).reshape(shape)

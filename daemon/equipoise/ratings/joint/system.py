@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import wraps
 from itertools import chain
 from threading import RLock
-from typing import Any
+from types import FunctionType
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,7 +20,6 @@ from equipoise.errors import RatingError
 from equipoise.ratings.joint import formulas as kernel
 from equipoise.ratings.joint import snapshot
 from equipoise.ratings.joint.active import Active
-from equipoise.ratings.joint.atomic import atomic
 from equipoise.ratings.joint.fixtures import head_term, lineup_sides, one_fixture, places_of, played_sides
 from equipoise.ratings.joint.formulas import HEAD_COUNT, MORE_TERMS, NOWHERE, STRANGER, Answers, Fixtures, Terms
 from equipoise.ratings.joint.observing import rate_observed
@@ -40,6 +41,26 @@ from equipoise.ratings.system import (
     log_odds,
 )
 from equipoise.ratings.validation import DAY, FARTHEST, NEVER, count_of, known_time, number_of
+
+T = TypeVar("T", bound=type)
+
+
+def atomic(locked: T) -> T:
+    """A class whose public methods take the object's `lock`; a method of it may call others."""
+    for name, value in list(vars(locked).items()):
+        if isinstance(value, FunctionType) and (name == "__contains__" or not name.startswith("_")):
+            setattr(locked, name, _atomic(value))
+    return locked
+
+
+def _atomic(method: FunctionType) -> Any:
+    @wraps(method)
+    def call(self: Any, *args: Any, **named: Any) -> Any:
+        with self.lock:
+            return method(self, *args, **named)
+
+    return call
+
 
 LIMIT = 1e6
 """Points: a rating is never set beyond this."""

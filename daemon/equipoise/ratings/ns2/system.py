@@ -16,7 +16,6 @@ from equipoise.ratings.ns2.arrays import NS2Arrays, NS2Constants, Player, Worksp
 from equipoise.ratings.ns2.environment import UNKNOWN, Environment, no_rounds
 from equipoise.ratings.ns2.formulas import POINTS, forecast, intercept, is_large, predict_match, rate_match
 from equipoise.ratings.ns2.time_weights import fill_time_weights, median_length
-from equipoise.ratings.ns2.uncertainty import constant_rate_variance, gamma_variance, online_variance
 from equipoise.ratings.parameters import Params, ranged
 from equipoise.ratings.parts.match_arrays import MatchArrays, one_match
 from equipoise.ratings.parts.players import PlayerTable, refuse_bots
@@ -319,3 +318,45 @@ def _points(player: PlayerId, name: str, value: object) -> float:
     if abs(points) > LIMIT:
         raise RatingError(f"{player}: {name} {points:g} is not from {-LIMIT:g} to {LIMIT:g}")
     return points / POINTS
+
+
+def gamma_variance(skill: float, shape: float, scale: float) -> float:
+    """v at a skill, log-odds squared; below the prior's scale what it is at that.
+
+    >>> gamma_variance(2.5, shape=6.0, scale=0.5), gamma_variance(-1.0, shape=6.0, scale=0.5)
+    (1.25, 0.05)
+    """
+    return max(skill, scale) ** 2 / (shape - 1.0)
+
+
+def posterior_variance(prior: float, squares: float) -> float:
+    """Of an estimate that is the most probable one; `prior` is the variance that the prior leaves there.
+
+    >>> posterior_variance(0.5, squares=2.0)
+    0.25
+    """
+    return 1.0 / (1.0 / prior + squares)
+
+
+def step_noise(rate: float, since: float) -> float:
+    """What steps of a rate have added to the variance, after rounds of so much information.
+
+    >>> step_noise(0.2, since=0.0), step_noise(0.2, since=1000.0)
+    (0.0, 0.1)
+    """
+    return -0.5 * rate * math.expm1(-2.0 * rate * since)
+
+
+def online_variance(prior: float, squares: float, fitted: float, rate: float) -> float:
+    """Of a skill that was fitted when its squares were `fitted`, and has moved since by steps of a rate.
+
+    The rate falls as Adagrad's does, so the early steps have used what the rounds said: the posterior's variance stays
+    below the noise of the steps.
+    """
+    return posterior_variance(prior, squares) + step_noise(rate, squares - fitted)
+
+
+def constant_rate_variance(prior: float, squares: float, fitted: float, rate: float) -> float:
+    """Likewise, where the rate has always been the same: what was unknown is forgotten as fast as noise comes in."""
+    forgotten = math.exp(-2.0 * rate * (squares - fitted))
+    return posterior_variance(prior, fitted) * forgotten + step_noise(rate, squares - fitted)
