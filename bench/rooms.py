@@ -25,8 +25,11 @@ SMALL, SATELLITE = 60, 80
 """Lines below which a file is small, and one with a single importer is a satellite of it."""
 OPENINGS = ("Of", "What", "Where", "By", "As")
 """First words of docstrings that are no sentence and no noun phrase."""
-PARTICIPLES = re.compile(r"[a-z]+(ed|ing)$|found|known|given|made|held|told|said|each|one|other|here|there")
-"""Names of locals that say a state or a pronoun and no noun."""
+PARTICIPLES = re.compile(
+    r"(?!(?:rating|evening|ring|string|seed|speed|finding|listing|setting|warning|beginning|ending|nothing)$)"
+    r"(?:[a-z]+(?:ed|ing)$|found|known|given|made|held|told|said|each|one|other|here|there)"
+)
+"""Names of locals that say a state or a pronoun; nouns that end alike are left out."""
 
 
 @dataclass(frozen=True)

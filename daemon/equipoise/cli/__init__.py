@@ -102,11 +102,11 @@ class _Lazy(click.Group):
         """The commands that begin so, from the table alone."""
         from click.shell_completion import CompletionItem
 
-        found = [
+        items = [
             CompletionItem(name, help=help) for name, (_, help) in _COMMANDS.items() if name.startswith(incomplete)
         ]
         # An option of the group itself is the other thing that may stand here.
-        return found if not incomplete.startswith("-") else super().shell_complete(ctx, incomplete)
+        return items if not incomplete.startswith("-") else super().shell_complete(ctx, incomplete)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The commands in the order of the table."""

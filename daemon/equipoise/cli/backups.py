@@ -36,13 +36,13 @@ def backup(path: Path, file: Path | None, as_json: bool) -> None:
     store = _store(path)
     say_opened(store)
     try:
-        made = back_up(store, _target(store, file))
+        copy = back_up(store, _target(store, file))
     except StoreRefused as error:
         stop(error)
     except StoreError as error:
         stop(error, FAILED)
-    if not print_json(asdict(made), as_json):
-        click.echo(f"{made.file}: {counted(made.rounds, 'round')}, {made.bytes / 1e6:,.1f} MB, checked.")
+    if not print_json(asdict(copy), as_json):
+        click.echo(f"{copy.file}: {counted(copy.rounds, 'round')}, {copy.bytes / 1e6:,.1f} MB, checked.")
 
 
 @click.command(
@@ -68,18 +68,18 @@ def restore(path: Path, file: Path, force: bool, yes: bool, as_json: bool) -> No
     store, kept = _store(path), None
     say_opened(store)
     try:
-        restoring = Restoring(store, file)
-        with restoring.prepared() as found:
+        restoration = Restoring(store, file)
+        with restoration.prepared() as contents:
             if not as_json:
-                _show(file, found)
-            _refuse_loss(found, force=force)
+                _show(file, contents)
+            _refuse_loss(contents, force=force)
             if written := yes or (not as_json and agreed("Restore it?")):
-                kept = restoring.put_in_place(_entry(file))
+                kept = restoration.put_in_place(_entry(file))
     except StoreRefused as error:
         stop(error)
     except StoreError as error:
         stop(error, FAILED)
-    answer = asdict(found) | {"restored": written, "kept": None if kept is None else str(kept)}
+    answer = asdict(contents) | {"restored": written, "kept": None if kept is None else str(kept)}
     if not print_json(answer, as_json):
         _report(kept) if written else stop("nothing was changed", FAILED)
 

@@ -49,8 +49,8 @@ class Client:
         """From the options, else from the configuration and the `owner.token` that `init` wrote beside it."""
         if not (url or token or config.exists()) and os.access(config.parent, os.X_OK):
             stop(f"not set up yet: there is no {config}. Run `equipoise init`, or name another file by --config")
-        found = token or _token(config.with_name("owner.token"))
-        return cls(_checked(url) if url else configured_url(config), _sendable(found))
+        secret = token or _token(config.with_name("owner.token"))
+        return cls(_checked(url) if url else configured_url(config), _sendable(secret))
 
     def get(self, *path: str, **query: str | float | None) -> Any:
         """Send GET; returns the daemon's answer. A query parameter that is None is left out."""
@@ -72,8 +72,8 @@ class Client:
     ) -> Any:
         if "" in path:
             stop("a name or an id is empty")
-        asked = urlencode({name: _as_typed(str(value)) for name, value in query.items() if value is not None})
-        target = self._target(path) + (f"?{asked}" if asked else "")
+        parameters = urlencode({name: _as_typed(str(value)) for name, value in query.items() if value is not None})
+        target = self._target(path) + (f"?{parameters}" if parameters else "")
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         text = None if body is None else json_text(body, indent=None)
         try:
@@ -153,8 +153,8 @@ def _web_table(text: str) -> dict[str, Any]:
         table: dict[str, Any] = tomllib.loads(text).get("web", {})
     except tomllib.TOMLDecodeError:
         # A daemon runs on, and is asked, while the file is edited: what is wrong in it may stand elsewhere.
-        found = re.search(r"^\[web\].*\n((?:(?!\[).*\n)*)", text, re.MULTILINE)
-        return tomllib.loads(found[1]) if found else {}
+        match = re.search(r"^\[web\].*\n((?:(?!\[).*\n)*)", text, re.MULTILINE)
+        return tomllib.loads(match[1]) if match else {}
     return table
 
 
@@ -223,10 +223,10 @@ def one_pool(client: Client, name: str | None) -> str:
     """The pool that was named, else the daemon's only one."""
     if name is not None:
         return name
-    known = [each["pool"] for each in client.get("pools")["pools"]]
-    if len(known) != 1:
-        stop(f"there are several pools: name one by --pool: {', '.join(known)}")
-    return str(known[0])
+    names = [pool["pool"] for pool in client.get("pools")["pools"]]
+    if len(names) != 1:
+        stop(f"there are several pools: name one by --pool: {', '.join(names)}")
+    return str(names[0])
 
 
 def print_json(answer: Any, as_json: bool) -> bool:
@@ -250,8 +250,8 @@ class Since(click.ParamType[float]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Seconds since the epoch."""
-        if found := re.fullmatch(r"([0-9]{1,9})([smhdw])", value):
-            return time.time() - int(found[1]) * UNITS[found[2]]
+        if match := re.fullmatch(r"([0-9]{1,9})([smhdw])", value):
+            return time.time() - int(match[1]) * UNITS[match[2]]
         for form in DATES:
             with suppress(ValueError, OverflowError):
                 return datetime.strptime(value, form).timestamp()  # noqa: DTZ007 (by the reader's clock)
@@ -285,13 +285,13 @@ def pages(
     client: Client, *path: str, key: str, limit: int | None, since: float | None, default: int, **query: Any
 ) -> Any:
     """The daemon's answer with as much of the list as was asked for, and what its pages say beside it."""
-    wanted = limit or (default if since is None else 1_000_000)
+    most = limit or (default if since is None else 1_000_000)
     answer: dict[str, Any] = {}
     before = None
     while True:
-        found = len(answer.get(key, ()))
-        asked = {**query, "since": since, "before": before, "limit": min(PAGE, wanted - found)}
-        part = client.get(*path, **asked)
+        count = len(answer.get(key, ()))
+        page = {**query, "since": since, "before": before, "limit": min(PAGE, most - count)}
+        part = client.get(*path, **page)
         for name, value in part.items():
             if isinstance(value, list):
                 answer[name] = [*answer.get(name, ()), *value]
@@ -300,7 +300,7 @@ def pages(
             else:
                 answer[name] = value
         before = part["before"]
-        if before is None or len(answer[key]) >= wanted:
+        if before is None or len(answer[key]) >= most:
             return answer
 
 

@@ -88,9 +88,9 @@ def _with_words(answer: Any) -> list[Line]:
 
 
 def _one_line(line: Line, player: str | None) -> str:
-    told = [local_time(line["at"]), line["server"], _kind(line), line["reason"], _chance(line)]
-    told.append(_about(line) if player else _players(line))
-    return "  ".join(printable(part, 2000) for part in told if part)
+    words = [local_time(line["at"]), line["server"], _kind(line), line["reason"], _chance(line)]
+    words.append(_about(line) if player else _players(line))
+    return "  ".join(printable(part, 2000) for part in words if part)
 
 
 def _kind(line: Line) -> str:
@@ -108,18 +108,18 @@ def _chance(line: Line) -> str:
 def _players(line: Line) -> str:
     """Who goes where; of lines that do not say who moved, who sits out."""
     detail, names = _detail(line), line["names"]
-    moved = detail.get("players", ())
+    movers = detail.get("players", ())
     if "split" not in detail:
         how = " stays on" if line["kind"] == "kept" else " →"
         where = f"{how} {side_word(line['sides'], detail['side'])}" if "side" in detail else ""
-        return _listed(moved, names) + where
+        return _listed(movers, names) + where
     places = (("bench", "sits out"), ("a", side_word(line["sides"], "a")), ("b", side_word(line["sides"], "b")))
-    told = []
+    words = []
     for place, word in places[1:] + places[:1]:
-        here = [id for id in detail["split"][place] if id in moved or place == "bench"]
-        if here:
-            told.append(f"{_listed(here, names)} → {word}" if place != "bench" else f"{_listed(here, names)} {word}")
-    return ("; ".join(told) or ("nobody moves" if "players" in detail else "")) + _cause(detail)
+        ids = [player for player in detail["split"][place] if player in movers or place == "bench"]
+        if ids:
+            words.append(f"{_listed(ids, names)} → {word}" if place != "bench" else f"{_listed(ids, names)} {word}")
+    return ("; ".join(words) or ("nobody moves" if "players" in detail else "")) + _cause(detail)
 
 
 def _cause(detail: dict[str, Any]) -> str:
@@ -128,7 +128,7 @@ def _cause(detail: dict[str, Any]) -> str:
 
 
 def _listed(ids: Iterable[str], names: dict[str, str]) -> str:
-    return ", ".join(names.get(id) or id for id in ids)
+    return ", ".join(names.get(player) or player for player in ids)
 
 
 def _about(line: Line) -> str:

@@ -79,7 +79,7 @@ def _findings(path: Path, url: str | None, token: str | None) -> Iterator[Findin
     if isinstance(answer, Finding):
         yield answer
     else:
-        yield from (Finding(**each) for each in answer["findings"])
+        yield from (Finding(**line) for line in answer["findings"])
         if answer["version"] != equipoise.__version__:
             what = f"the daemon is version {answer['version']}, this command {equipoise.__version__}"
             yield Finding(True, DAEMON, what, "restart the daemon: systemctl restart equipoise")
@@ -117,8 +117,8 @@ def _ask(url: str, token: str) -> Any:
             return Finding(
                 True, DAEMON, f"what answers at {url} is not a daemon, or an older one ({error.code})", start
             )
-        refused = "use sudo, or EQUIPOISE_TOKEN with a token of the role admin"
-        return Finding(True, DAEMON, f"the daemon at {url} refuses the token", refused)
+        advice = "use sudo, or EQUIPOISE_TOKEN with a token of the role admin"
+        return Finding(True, DAEMON, f"the daemon at {url} refuses the token", advice)
     except (OSError, ValueError) as error:
         reason = getattr(error, "reason", error)
         return Finding(True, DAEMON, f"no daemon answers at {url}: {reason}", start)
@@ -150,9 +150,9 @@ def of_files(config: Config, uid: int | None) -> Iterator[Finding]:
     if uid is None and config.path.absolute() == MACHINE_CONFIG:
         uid = SOMEBODY
     for path in (config.path, *(folder / "servers.d").glob("*.toml")):
-        if uid is not None and (closed := _closed(path.absolute(), uid)) is not None:
+        if uid is not None and (obstacle := _closed(path.absolute(), uid)) is not None:
             what = f"the daemon's user cannot read {path}: its next start or reload fails"
-            yield Finding(True, DAEMON, what, f"chmod o+r{'x' if closed.is_dir() else ''} {closed}")
+            yield Finding(True, DAEMON, what, f"chmod o+r{'x' if obstacle.is_dir() else ''} {obstacle}")
 
 
 def _closed(path: Path, uid: int) -> Path | None:
@@ -160,9 +160,9 @@ def _closed(path: Path, uid: int) -> Path | None:
     if uid == 0:
         return None
     with suppress(OSError):
-        for place, needed in ((path, 4), *((folder, 1) for folder in path.parents)):
+        for place, right in ((path, 4), *((folder, 1) for folder in path.parents)):
             state = place.stat()
-            if not (state.st_mode >> (6 if state.st_uid == uid else 0)) & needed:
+            if not (state.st_mode >> (6 if state.st_uid == uid else 0)) & right:
                 return place
     return None
 
@@ -176,7 +176,7 @@ def of_store(path: Path, seconds: float = CHECK_SECONDS) -> Iterator[Finding]:
     try:
         with closing(sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True)) as store:
             store.set_progress_handler(lambda: time.monotonic() > end, STEPS)
-            (found,) = store.execute("PRAGMA integrity_check(1)").fetchone()
+            (answer,) = store.execute("PRAGMA integrity_check(1)").fetchone()
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
             what = f"the store is too large to be checked in {seconds:g} s; the part that was looked at is whole"
@@ -186,8 +186,8 @@ def of_store(path: Path, seconds: float = CHECK_SECONDS) -> Iterator[Finding]:
     except sqlite3.DatabaseError as error:
         yield Finding(True, DAEMON, f"{path} is damaged: {error}", restore)
     else:
-        if found != "ok":
-            yield Finding(True, DAEMON, f"{path} is damaged: {' '.join(found.split())}", restore)
+        if answer != "ok":
+            yield Finding(True, DAEMON, f"{path} is damaged: {' '.join(answer.split())}", restore)
 
 
 def of_port(port: int) -> Iterator[Finding]:

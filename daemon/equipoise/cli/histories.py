@@ -43,12 +43,12 @@ def reports_errors(command: Callable[P, None]) -> Callable[P, None]:
 
 def located(error: Exception) -> Exception | str:
     """The error, or its message with file and line if it is about one match of a file."""
-    asked = click.get_current_context().params
-    if not isinstance(error, RatingError) or error.match is None or asked.get("matches") is None:
+    options = click.get_current_context().params
+    if not isinstance(error, RatingError) or error.match is None or options.get("matches") is None:
         return error
     from equipoise.lab.reading import line_of
 
-    return f"{asked['matches']}:{line_of(asked['matches'], error.match)}: {error}"
+    return f"{options['matches']}:{line_of(options['matches'], error.match)}: {error}"
 
 
 def file_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -132,11 +132,11 @@ def configured_pool(config: Config, name: str | None) -> Pool:
     """A pool of the configuration; None means the only one. ConfigError: there is none of this name, or several."""
     if name is None and len(config.pools) == 1:
         return next(iter(config.pools.values()))
-    known = ", ".join(config.pools)
+    names = ", ".join(config.pools)
     if name is None:
-        raise ConfigError(f"{config.path}: there are several pools: name one by --pool: {known}")
+        raise ConfigError(f"{config.path}: there are several pools: name one by --pool: {names}")
     if name not in config.pools:
-        raise ConfigError(f"{config.path}: there is no [pool.{name}]; there are {known}")
+        raise ConfigError(f"{config.path}: there is no [pool.{name}]; there are {names}")
     return config.pools[name]
 
 

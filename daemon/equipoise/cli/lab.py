@@ -92,18 +92,18 @@ def backtest(
     models = [model_of(name, pairs), *([parsed(against)] if against else [])]
     done = _backtests(models, history, burn_in, correct)
     groups = divided(done[0], history)
-    found = _backtest_tables(done, groups)
+    sections = _backtest_tables(done, groups)
     drawn = _backtest_charts(done, groups, history) if plot or html else []
     if plot is not None:
         draw(plot, drawn)
     if html is not None:
-        report(html, f"Backtest of {name}", _introduction(history, correct), found, drawn)
+        report(html, f"Backtest of {name}", _introduction(history, correct), sections, drawn)
     if as_json:
         first, *others = json_output.compared(done) if against else [json_output.backtest(done[0])]
         first["groups"] = json_output.divisions(groups)
         click.echo(json_text([first, *others] if against else first))
     else:
-        show(found)
+        show(sections)
 
 
 @click.command(epilog=examples("equipoise compare synelo elo trueskill --pool main"))
@@ -129,10 +129,10 @@ def compare(
     from equipoise.lab import charts, json_output, tables
     from equipoise.lab.models import labels
 
-    refused: list[str] = []
-    done = _backtests([parsed(text) for text in systems], history, burn_in, correct, refused)
+    refusals: list[str] = []
+    done = _backtests([parsed(text) for text in systems], history, burn_in, correct, refusals)
     if not done:
-        stop("; ".join(refused))
+        stop("; ".join(refusals))
     done.sort(key=lambda one: one.quality.log_loss.value)
     models = [one.model for one in done]
     drawn = [charts.losses(done), *_quality_charts(done)]
@@ -148,8 +148,8 @@ def compare(
         click.echo(json_text(json_output.compared(done)))
     else:
         show(shown[:2])
-    if refused:
-        stop("; ".join(refused))
+    if refusals:
+        stop("; ".join(refusals))
 
 
 HOW = "Each system predicted every match before it was rated; matches of the burn-in are rated but not measured."
@@ -157,10 +157,10 @@ HOW = "Each system predicted every match before it was rated; matches of the bur
 
 def _introduction(history: History, correct: Correct | None) -> str:
     """The history and the correction, for the top of the page."""
-    asked = click.get_current_context().params
-    source = f"Pool {asked['pool']}" if asked["pool"] else asked["matches"].name
-    corrected = f" Predictions are corrected (--correct {correct})." if correct else ""
-    return f"{source}: {len(history):,} matches, {len(history.players):,} players. {HOW}{corrected}"
+    options = click.get_current_context().params
+    source = f"Pool {options['pool']}" if options["pool"] else options["matches"].name
+    correction = f" Predictions are corrected (--correct {correct})." if correct else ""
+    return f"{source}: {len(history):,} matches, {len(history.players):,} players. {HOW}{correction}"
 
 
 @click.command(epilog=examples("equipoise tune --pool main --model elo"))
@@ -195,16 +195,16 @@ def tune(
         def tried(count: int, loss: float) -> None:
             bar.update(task, completed=count, description=f"log loss {loss:.5f}")
 
-        found = search(model, history, burn_in=burn_in, trials=trials, only=only, progress=tried)
+        result = search(model, history, burn_in=burn_in, trials=trials, only=only, progress=tried)
     if as_json:
-        click.echo(json_text(json_output.tuned(found) | {"command": _command(found.model, burn_in)}))
-        _end(found)
+        click.echo(json_text(json_output.tuned(result) | {"command": _command(result.model, burn_in)}))
+        _end(result)
         return
-    show([tables.corrected(found.correction, found.model.name)])
-    ended = ", interrupted" if found.interrupted else "" if found.finished else ", stopped before the steps were small"
-    click.echo(f"log loss on the burn-in {found.before:.5f} → {found.after:.5f}, {found.trials} trials{ended}\n")
-    click.echo(_command(found.model, burn_in))
-    _end(found)
+    show([tables.corrected(result.correction, result.model.name)])
+    end = ", interrupted" if result.interrupted else "" if result.finished else ", stopped before the steps were small"
+    click.echo(f"log loss on the burn-in {result.before:.5f} → {result.after:.5f}, {result.trials} trials{end}\n")
+    click.echo(_command(result.model, burn_in))
+    _end(result)
 
 
 def _end(found: Tuned) -> None:
@@ -236,14 +236,14 @@ def replay(
     model = model_of(name, pairs)
     with progress() as bar:
         bar.add_task(name, total=None)
-        system, ended = fit(model, history) if whole else (forecast(model, history).system, None)
+        system, result = fit(model, history) if whole else (forecast(model, history).system, None)
     board = leaderboard(system, history, hidden=hidden).top(top)
     if as_json:
-        click.echo(json_text(json_output.fitted(ended, board) if ended else json_output.standings(board)))
+        click.echo(json_text(json_output.fitted(result, board) if result else json_output.standings(board)))
     else:
-        show([*([tables.fitted(ended, name)] if ended else []), tables.leaderboard(board)])
-    if ended and not ended.converged:
-        stop(f"the fit did not converge in {ended.iterations:,} iterations: these ratings are not settled", FAILED)
+        show([*([tables.fitted(result, name)] if result else []), tables.leaderboard(board)])
+    if result and not result.converged:
+        stop(f"the fit did not converge in {result.iterations:,} iterations: these ratings are not settled", FAILED)
 
 
 def model_of(name: str, pairs: Sequence[str]) -> Model:
@@ -287,7 +287,7 @@ def _backtest_charts(done: Sequence[Backtest], groups: Sequence[Group], history:
     from equipoise.lab import charts
     from equipoise.lab.models import labels
 
-    label, *_ = labels([one.model for one in done])
+    label, *_ = labels([entry.model for entry in done])
     of_groups = [charts.divisions(groups, label)] if groups else []
     first = charts.predictions(done[0].quality, label), charts.ratings(done[0], history, label)
     return [*_quality_charts(done), *of_groups, *first]
@@ -297,24 +297,24 @@ def _backtest_tables(done: Sequence[Backtest], groups: Sequence[Group]) -> list[
     from equipoise.lab import tables
     from equipoise.lab.models import labels
 
-    (label, *_), correction = labels([one.model for one in done]), done[0].correction
-    found = [tables.comparison(done), tables.bins(done[0].quality, label)]
-    found += [tables.divisions(groups, label)] if groups else []
-    return found + ([tables.corrected(correction, label)] if correction else [])
+    (label, *_), correction = labels([entry.model for entry in done]), done[0].correction
+    sections = [tables.comparison(done), tables.bins(done[0].quality, label)]
+    sections += [tables.divisions(groups, label)] if groups else []
+    return sections + ([tables.corrected(correction, label)] if correction else [])
 
 
 def _quality_charts(done: Sequence[Backtest]) -> list[Chart]:
     from equipoise.lab import charts
     from equipoise.lab.models import labels
 
-    names = labels([one.model for one in done])
-    qualities = [(label, one.quality) for label, one in zip(names, done, strict=True)]
+    names = labels([entry.model for entry in done])
+    qualities = [(label, entry.quality) for label, entry in zip(names, done, strict=True)]
     return [charts.calibration(qualities), charts.progress(done)]
 
 
 def _command(model: Model, burn_in: float) -> str:
     """The command line that measures a tuned system on the same history."""
-    asked = click.get_current_context().params
-    given = [f"--{key} {shlex.quote(str(asked[key]))}" for key in ("matches", "participants", "pool") if asked[key]]
-    given += ["--teams"] * asked["teams"] + [f"--config {shlex.quote(str(asked['path']))}"] * bool(asked["pool"])
-    return " ".join(("equipoise backtest", *given, model.options(), f"--burn-in {burn_in:g} --correct running"))
+    options = click.get_current_context().params
+    words = [f"--{key} {shlex.quote(str(options[key]))}" for key in ("matches", "participants", "pool") if options[key]]
+    words += ["--teams"] * options["teams"] + [f"--config {shlex.quote(str(options['path']))}"] * bool(options["pool"])
+    return " ".join(("equipoise backtest", *words, model.options(), f"--burn-in {burn_in:g} --correct running"))

@@ -279,17 +279,17 @@ def table(
     """
     cells = [[_shown(cell) for cell in row] for row in (head, *rows)]
     widths = [max(cell_width(row[place]) for row in cells) for place in range(len(head))]
-    fitting = widths if width is None else _narrowed(cells, columns, widths, width)
-    if fitting is None:
+    room = widths if width is None else _narrowed(cells, columns, widths, width)
+    if room is None:
         assert width is not None
         yield from _stacked(cells[0], cells[1:], width)
         return
     for number, row in enumerate(cells):
-        parts = [wrapped(cell, fitting[place]) for place, cell in enumerate(row)]
+        parts = [wrapped(cell, room[place]) for place, cell in enumerate(row)]
         for depth in range(max(map(len, parts))):
             line = (part[depth] if depth < len(part) else "" for part in parts)
-            padded = (_padded(cell, fitting[place], columns[place].right) for place, cell in enumerate(line))
-            yield number - 1 if number else None, GAP.join(padded).rstrip()
+            aligned_cells = (_padded(cell, room[place], columns[place].right) for place, cell in enumerate(line))
+            yield number - 1 if number else None, GAP.join(aligned_cells).rstrip()
 
 
 def cell_width(text: str) -> int:

@@ -57,10 +57,10 @@ def player() -> None:
 @remote
 @json_option
 @pool_option
-@click.argument("id")
-def show_player(client: Client, id: str, pool: str | None, as_json: bool) -> None:
+@click.argument("player_id", metavar="ID")
+def show_player(client: Client, player_id: str, pool: str | None, as_json: bool) -> None:
     """Show a player: by SteamID64, STEAM_0:1:…, [U:1:…], profile address, or a name that only one player has."""
-    _player(client.get("players", id, pool=pool), as_json)
+    _player(client.get("players", player_id, pool=pool), as_json)
 
 
 @player.command(
@@ -75,11 +75,11 @@ def show_player(client: Client, id: str, pool: str | None, as_json: bool) -> Non
 @pool_option
 @limited(DEFAULT)
 @click.option("--server", help="Only rounds of this server.")
-@click.argument("id")
-def player_history(client: Client, id: str, as_json: bool, as_csv: bool, **asked: Any) -> None:
+@click.argument("player_id", metavar="ID")
+def player_history(client: Client, player_id: str, as_json: bool, as_csv: bool, **asked: Any) -> None:
     """The rated rounds of a player, newest first, with the rating before and after each."""
     one_format(as_json=as_json, as_csv=as_csv)
-    answer = pages(client, "players", id, "rounds", key="rounds", default=DEFAULT, **asked)
+    answer = pages(client, "players", player_id, "rounds", key="rounds", default=DEFAULT, **asked)
     if print_json(answer, as_json):
         return
     who = answer["name"] or answer["player"]
@@ -148,7 +148,7 @@ def _by_side(skills: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The skills as lines, each with its name."""
     first, *_ = skills["sides"]
     yield {"name": "both sides", **skills["average"]}
-    yield from ({"name": side, **each} for side, each in skills["sides"].items())
+    yield from ({"name": side, **skill} for side, skill in skills["sides"].items())
     yield {"name": f"offset ({first})", **skills["offset"]}
     yield {"name": "commander", **skills["commander"]}
 
@@ -199,8 +199,8 @@ def _shown(each: dict[str, Any]) -> str:
 
 def _interval(each: dict[str, Any]) -> str:
     """The interval that the skill lies in with 80 %."""
-    found = each["interval"]
-    return "-" if found is None else f"{found['low']:.0f} to {found['high']:.0f}"
+    interval = each["interval"]
+    return "-" if interval is None else f"{interval['low']:.0f} to {interval['high']:.0f}"
 
 
 def _own(each: dict[str, Any], key: str) -> Any:
@@ -209,8 +209,8 @@ def _own(each: dict[str, Any], key: str) -> Any:
 
 
 def _record(each: dict[str, Any]) -> str:
-    found = each["record"]
-    return "-" if found is None else f"{found['wins']}-{found['draws']}-{found['losses']}"
+    record = each["record"]
+    return "-" if record is None else f"{record['wins']}-{record['draws']}-{record['losses']}"
 
 
 SKILLS = (
@@ -258,7 +258,7 @@ _FOR_PROGRAMS = (
 
 
 def _print_players(players: Sequence[dict[str, Any]], *, as_csv: bool, empty: str) -> None:
-    known = [_INTERVAL] if any(_own(each, "interval") for each in players) else []
+    known = [_INTERVAL] if any(_own(player, "interval") for player in players) else []
     columns = _FOR_PROGRAMS if as_csv else (*_PLAYER, *known, _ROUNDS, *_RECORD, *_PLAYED)
     print_items(players, columns, as_csv=as_csv, empty=empty)
 
@@ -275,18 +275,18 @@ MOST_SHOWN = 20
 @pool_option
 @yes_option
 @click.option("--new", is_flag=True, help="The player may be one who was never seen here.")
-@click.argument("id")
+@click.argument("player_id", metavar="ID")
 @click.argument("rating", type=float)
 def set_player(
-    client: Client, id: str, rating: float, pool: str | None, *, new: bool, yes: bool, as_json: bool
+    client: Client, player_id: str, rating: float, pool: str | None, *, new: bool, yes: bool, as_json: bool
 ) -> None:
     """Give a player a rating; their rounds stay."""
     refuse_silence(yes=yes)
     if not yes:
-        _show_edit(f"{id}: a new player" if new else _seen(client, id, pool), f"rating {rating:g}")
+        _show_edit(f"{player_id}: a new player" if new else _seen(client, player_id, pool), f"rating {rating:g}")
         confirm("Set the rating?")
     body = {"rating": rating, "new": new}
-    _report(client.send("PUT", "players", id, body=body, pool=pool), as_json=as_json)
+    _report(client.send("PUT", "players", player_id, body=body, pool=pool), as_json=as_json)
 
 
 @player.command("reset", epilog=examples("equipoise player reset 76561197960287930"))
@@ -294,14 +294,14 @@ def set_player(
 @json_option
 @pool_option
 @yes_option
-@click.argument("id")
-def reset_player(client: Client, id: str, pool: str | None, *, yes: bool, as_json: bool) -> None:
+@click.argument("player_id", metavar="ID")
+def reset_player(client: Client, player_id: str, pool: str | None, *, yes: bool, as_json: bool) -> None:
     """Make a player a newcomer again: their rating and their rounds are forgotten."""
     refuse_silence(yes=yes)
     if not yes:
-        _show_edit(_seen(client, id, pool), "a newcomer")
+        _show_edit(_seen(client, player_id, pool), "a newcomer")
         confirm("Forget the rating?")
-    _report(client.send("DELETE", "players", id, pool=pool), as_json=as_json)
+    _report(client.send("DELETE", "players", player_id, pool=pool), as_json=as_json)
 
 
 @player.command("undo", epilog=examples("equipoise player undo 76561197960287930 --dry-run"))
@@ -310,8 +310,8 @@ def reset_player(client: Client, id: str, pool: str | None, *, yes: bool, as_jso
 @pool_option
 @dry_run_option
 @yes_option
-@click.argument("id")
-def undo_edit(client: Client, id: str, pool: str | None, *, dry_run: bool, yes: bool, as_json: bool) -> None:
+@click.argument("player_id", metavar="ID")
+def undo_edit(client: Client, player_id: str, pool: str | None, *, dry_run: bool, yes: bool, as_json: bool) -> None:
     """Take back the last set, reset or import of a player; a second undo applies it again.
 
     What was played since is rated again, so other players change a little too.
@@ -321,17 +321,19 @@ def undo_edit(client: Client, id: str, pool: str | None, *, dry_run: bool, yes: 
         refuse_silence(yes=yes)
 
     def undo(*, trial: bool) -> Any:
-        return client.send("POST", "players", id, "undo", body={"dry_run": trial}, wait=REPLAY_SECONDS, pool=pool)
+        return client.send(
+            "POST", "players", player_id, "undo", body={"dry_run": trial}, wait=REPLAY_SECONDS, pool=pool
+        )
 
     if dry_run or not yes:
-        found = undo(trial=True)
-        if dry_run and print_json(found, as_json):
+        trial_run = undo(trial=True)
+        if dry_run and print_json(trial_run, as_json):
             return
-        _say_undone(found)
-        show_replay(found["replay"])
+        _say_undone(trial_run)
+        show_replay(trial_run["replay"])
         if dry_run:
             return
-        confirm("Apply it again?" if found["again"] else "Take it back?")
+        confirm("Apply it again?" if trial_run["again"] else "Take it back?")
     done = undo(trial=False)
     if not print_json(done, as_json):
         if yes:
@@ -363,7 +365,7 @@ def show_replay(replay: dict[str, Any]) -> None:
         edits = counted(replay["lost_edits"], "change by an admin", "changes by admins")
         click.echo(f"Lost, because no state was stored: {edits} since then.")
     if changes:
-        print_table(("PLAYER", "NAME", "RATING", "CHANGE", "ROUNDS"), (_row(each) for each in changes[:MOST_SHOWN]))
+        print_table(("PLAYER", "NAME", "RATING", "CHANGE", "ROUNDS"), (_row(change) for change in changes[:MOST_SHOWN]))
     if len(changes) > MOST_SHOWN:
         click.echo(f"… and {len(changes) - MOST_SHOWN:,} more; --json lists all.")
 
@@ -388,8 +390,8 @@ def _say_undone(found: dict[str, Any]) -> None:
     click.echo(f"{which}: {what}")
 
 
-def _seen(client: Client, id: str, pool: str | None) -> str:
-    player = client.get("players", id, pool=pool)["player"]
+def _seen(client: Client, player_id: str, pool: str | None) -> str:
+    player = client.get("players", player_id, pool=pool)["player"]
     return f"{player['id']} {player['name'] or '-'}: {_numbers(player)}"
 
 

@@ -109,19 +109,19 @@ def quality(client: Client, name: str, as_json: bool) -> None:
     answer = client.get("pools", name, "quality")
     if print_json(answer, as_json):
         return
-    crowd, measured = answer["players"], answer["quality"]
+    crowd, measures = answer["players"], answer["quality"]
     _show_typical(answer["typical"])
     click.echo(f"{crowd['count']} players: {crowd['visible']} shown, {crowd['shadow']} shadow, {crowd['stale']} stale.")
-    if measured is None:
+    if measures is None:
         click.echo("No rounds have been rated yet.")
         return
     balance = answer["balance"]
-    made = measured if balance is None else balance["quality"]
+    teams = measures if balance is None else balance["quality"]
     for measure in ("brier", "log_loss"):
-        _say(measure.replace("_", " "), f"{made[measure]['value']:.4f}")
-    _say("calibration", f"{made['calibration_error']:.4f} off on average, over {made['rounds']} rounds")
+        _say(measure.replace("_", " "), f"{teams[measure]['value']:.4f}")
+    _say("calibration", f"{teams['calibration_error']:.4f} off on average, over {teams['rounds']} rounds")
     if balance is not None:
-        _show_shown(measured, balance["difference"]["log_loss"])
+        _show_shown(measures, balance["difference"]["log_loss"])
     if answer["suggested_theta"] is not None:
         _say("theta", f"{answer['suggested_theta']:.0f} would have predicted best")
     sizes = answer["team_sizes"]
@@ -136,8 +136,8 @@ def quality(client: Client, name: str, as_json: bool) -> None:
             f"{_described(calibration)}, on {local_time(calibration['at'])[:10]} by {calibration['rounds']:,} rounds"
         )
         _say("calibrated", taught)
-    for each in answer["scores"]:
-        _show_scores(each)
+    for mode_scores in answer["scores"]:
+        _show_scores(mode_scores)
     if answer["groups"]:
         click.echo("" if balance is None else "\nBy the ratings that are shown:")
         _show_groups(answer["groups"])
@@ -157,12 +157,12 @@ def calibrate(client: Client, name: str, dry_run: bool, as_json: bool) -> None:
     does it once a week. Ratings do not change. Exit code 1: it is not better.
     """
     answer = client.send("POST", "pools", name, "calibrate", body={"dry_run": dry_run})
-    found = answer["found"]
+    fit = answer["found"]
     if not print_json(answer, as_json):
-        if found is None:
+        if fit is None:
             stop("too few rounds, or favourites lose: 300 rounds are needed", REFUSED)
-        _show_calibration(found, answer["present"])
-    if found is None or not found["better"]:
+        _show_calibration(fit, answer["present"])
+    if fit is None or not fit["better"]:
         stop("it is not better by two standard errors: what is said stays as it is", REFUSED)
     if not as_json:
         click.echo("\nA dry run: nothing was changed." if dry_run else "\nThis is said from now on.")
@@ -174,8 +174,8 @@ def _show_calibration(found: dict[str, Any], present: dict[str, Any] | None) -> 
         _say("calibrated", f"no longer: predictions as they are fit the last of {found['rounds']:,} rounds better")
     else:
         _say("calibrated", f"{_described(found)}, by {found['rounds']:,} rounds")
-        for map, worth in sorted(found["maps"].items(), key=lambda one: -abs(one[1])):
-            _say("", f"{map} {worth:+.2f}")
+        for name, worth in sorted(found["maps"].items(), key=lambda item: -abs(item[1])):
+            _say("", f"{name} {worth:+.2f}")
         _say("log loss", f"{-found['gain']:+.4f} ± {found['error']:.4f} against none, {unseen}")
     if present is not None:
         _say("", f"{-found['gain_on_present']:+.4f} ± {found['error_on_present']:.4f} against the present one")
@@ -224,7 +224,9 @@ def _show_scores(found: dict[str, Any]) -> None:
     _say("own scores", f"in {mode} {use} ({found['gain']:+.1f} nats over {rounds})")
     if not found["used"]:
         return
-    weights = (f"{one['feature']} {one['weight']:+.3f} ± {one['deviation']:.3f}" for one in found["weights"])
+    weights = (
+        f"{feature['feature']} {feature['weight']:+.3f} ± {feature['deviation']:.3f}" for feature in found["weights"]
+    )
     _say("", ", ".join(weights))
     offset = "" if found["offset"] is None else f", lasting offsets {found['offset']:.2f} log-odds"
     _say("", f"one round's score correlates {found['correlation']:.2f} with skill{offset}")
@@ -232,11 +234,11 @@ def _show_scores(found: dict[str, Any]) -> None:
 
 def _show_groups(groups: list[dict[str, Any]]) -> None:
     rows = []
-    for each in groups:
-        less = each["difference"]
+    for group in groups:
+        less = group["difference"]
         error = "" if less["error"] is None else f" ± {less['error']:.1%}"
-        means = f"{each['predicted']:.1%}", f"{each['scored']:.1%}", f"{less['value']:+.1%}{error}"
-        rows.append((_BY[each["by"]], each["name"], f"{each['rounds']:,}", f"{each['players']:,}", *means))
+        means = f"{group['predicted']:.1%}", f"{group['scored']:.1%}", f"{less['value']:+.1%}{error}"
+        rows.append((_BY[group["by"]], group["name"], f"{group['rounds']:,}", f"{group['players']:,}", *means))
     print_table(("BY", "GROUP", "ROUNDS", "PLAYERS", "PREDICTED", "SCORED", "DIFFERENCE"), rows, texts=2)
 
 
@@ -255,24 +257,24 @@ def refit(client: Client, name: str, dry_run: bool, as_json: bool) -> None:
     meanwhile; Ctrl-C ends the command, not the refit. Exit code 1: the ratings are as they were.
     """
     answer = client.send("POST", "pools", name, "refit", body={"dry_run": dry_run})
-    while (found := answer["refit"])["running_since"] is not None:
+    while (state := answer["refit"])["running_since"] is not None:
         time.sleep(POLL_SECONDS)
         answer = client.get("pools", name, "refit")
-    if found["error"] is not None:
-        stop(found["error"], REFUSED)
+    if state["error"] is not None:
+        stop(state["error"], REFUSED)
     if not print_json(answer, as_json):
-        _show_refit(found)
+        _show_refit(state)
 
 
 def _show_refit(found: dict[str, Any]) -> None:
-    fitted, result = found["fitted"], found["result"]
+    sizes, result = found["fitted"], found["result"]
     done = "would get new ratings" if found["dry_run"] else "got new ratings"
-    rounds = f"{counted(fitted['rounds'], 'round')} in {counted(fitted['iterations'], 'iteration')}"
+    rounds = f"{counted(sizes['rounds'], 'round')} in {counted(sizes['iterations'], 'iteration')}"
     click.echo(
         f"{counted(result['players'], 'player')} {done}, fitted to {rounds}; "
         f"{counted(result['rounds'], 'round')} came meanwhile."
     )
-    rows = ((each["id"], f"{each['before']:,.1f}", f"{each['after']:,.1f}") for each in result["shifts"])
+    rows = ((shift["id"], f"{shift['before']:,.1f}", f"{shift['after']:,.1f}") for shift in result["shifts"])
     print_table(("PLAYER", "BEFORE", "AFTER"), rows, texts=1)
 
 
@@ -307,8 +309,8 @@ def fit_spread(history: History | None, pool: Pool | None, as_json: bool) -> Non
     fit = None if history is None or missing else _fitted(params, history)
     missing = fit.missing if fit else missing
     if as_json:
-        found = {"rounds": rounds, "missing": missing, "spread": params.spread, "fit": fit and asdict(fit)}
-        click.echo(json_text({"pool": pool and pool.name, **found}))
+        result = {"rounds": rounds, "missing": missing, "spread": params.spread, "fit": fit and asdict(fit)}
+        click.echo(json_text({"pool": pool and pool.name, **result}))
         return
     if rounds < LEAST:
         stop(_too_few(rounds, missing), REFUSED)
@@ -336,10 +338,10 @@ def _joint_params(pool: Pool | None) -> JointParams:
     """Those of the pool's system that is `joint`, else the defaults."""
     from equipoise import ratings
 
-    given: Mapping[str, object] = {}
+    own: Mapping[str, object] = {}
     if pool is not None:
-        given = pool.params if pool.system == "joint" else pool.balance_params if pool.balance == "joint" else {}
-    params: JointParams = ratings.create("joint", **given).params
+        own = pool.params if pool.system == "joint" else pool.balance_params if pool.balance == "joint" else {}
+    params: JointParams = ratings.create("joint", **own).params
     return params
 
 
@@ -415,8 +417,8 @@ def estimate(history: History | None, pool: Pool | None, sweeps: int, as_json: b
     gain, better = estimates.gain(best.losses, present), estimates.is_better(best, present)
     before = float(present.mean())
     if as_json:
-        measured = {"gain": asdict(gain), "unseen": len(present), "better": better, "counts": best.counted}
-        losses = {"log_loss_before": before, "log_loss": best.log_loss, **measured}
+        measures = {"gain": asdict(gain), "unseen": len(present), "better": better, "counts": best.counted}
+        losses = {"log_loss_before": before, "log_loss": best.log_loss, **measures}
         click.echo(
             json_text({"pool": pool and pool.name, "rounds": rounds, "missing": 0, "estimated": values, **losses})
         )
@@ -425,9 +427,9 @@ def estimate(history: History | None, pool: Pool | None, sweeps: int, as_json: b
     click.echo(f"log loss  {before:.4f} → {best.log_loss:.4f}, {unseen}")
     better_by = f"{gain.value:.4f} ± {gain.error or 0.0:.4f} better than the present parameters"
     click.echo(f"          {better_by}; a coin: {estimates.COIN:.4f}")
-    for other in others:
+    for parameter in others:
         which = "without counts" if best.counted else "with counts, which are left out"
-        click.echo(f"          {other.log_loss:.4f} {which}")
+        click.echo(f"          {parameter.log_loss:.4f} {which}")
     if not better:
         stop(
             "not proposed: it is not better than the present parameters and than a coin by two standard errors", REFUSED
@@ -439,8 +441,8 @@ def _trueskill2_params(pool: Pool | None) -> TrueSkill2Params:
     """Those of a pool of trueskill2, else the defaults."""
     from equipoise import ratings
 
-    given = pool.params if pool is not None and pool.system == "trueskill2" else {}
-    params: TrueSkill2Params = ratings.create("trueskill2", **given).params
+    own = pool.params if pool is not None and pool.system == "trueskill2" else {}
+    params: TrueSkill2Params = ratings.create("trueskill2", **own).params
     return params
 
 
@@ -449,8 +451,8 @@ def _rounded(value: Any) -> Any:
     if isinstance(value, float):
         return float(f"{value:.4g}") if abs(value) > NOTHING else 0.0
     if isinstance(value, tuple | list):
-        return [_rounded(each) for each in value]
-    return {key: _rounded(each) for key, each in value.items()} if isinstance(value, Mapping) else value
+        return [_rounded(item) for item in value]
+    return {key: _rounded(item) for key, item in value.items()} if isinstance(value, Mapping) else value
 
 
 def _propose_estimates(pool: Pool | None, values: dict[str, Any]) -> None:
@@ -458,9 +460,9 @@ def _propose_estimates(pool: Pool | None, values: dict[str, Any]) -> None:
     from equipoise.config.differences import pool_table
 
     click.echo()
-    named = pool or Pool("main", "trueskill2", {})
-    kept = named.params if named.system == "trueskill2" else {}
-    for line in pool_table(replace(named, system="trueskill2", params={**kept, **values})):
+    target = pool or Pool("main", "trueskill2", {})
+    kept = target.params if target.system == "trueskill2" else {}
+    for line in pool_table(replace(target, system="trueskill2", params={**kept, **values})):
         click.echo(line)
     if pool is not None:
         recompute = f"equipoise pool recompute --pool {pool.name}"

@@ -88,13 +88,13 @@ def _asked(client: Client, pool: str) -> Iterator[http.client.HTTPResponse | Non
             target = f"{address.path.rstrip('/')}/v1/admin/pools/{quote(pool, safe='')}/export"
             connection.request("GET", target, headers={"Authorization": f"Bearer {client.token}"})
             answer = connection.getresponse()
-            refused = b"" if answer.status == 200 else answer.read()
+            refusal = b"" if answer.status == 200 else answer.read()
         except ConnectionRefusedError:
-            refused = b""
+            refusal = b""
         except (OSError, ValueError, http.client.HTTPException) as error:
             stop(f"no daemon answers at {client.url}: {error}; is `equipoise serve` running?", NO_DAEMON)
-        if refused:
-            stop(_why(refused), FAILED)
+        if refusal:
+            stop(_why(refusal), FAILED)
         yield answer
 
 
@@ -115,12 +115,12 @@ def _received(answer: http.client.HTTPResponse) -> Iterator[bytes]:
 
 def _copy(pieces: Iterable[bytes], take: Take) -> None:
     with progress() as bar:
-        task, head, known = bar.add_task("exporting", total=None), b"", False
+        task, head, counted_on = bar.add_task("exporting", total=None), b"", False
         for piece in pieces:
             take(piece)
-            if not known:
+            if not counted_on:
                 head += piece
-                if known := head.count(b"\n") > 1:
+                if counted_on := head.count(b"\n") > 1:
                     bar.update(task, total=3 + msgspec.json.decode(head.splitlines()[1], type=Head).following)
             bar.advance(task, piece.count(b"\n"))
 
@@ -145,17 +145,17 @@ def _output(target: Path) -> Iterator[Take]:
     except OSError as error:
         _failed(target, error)
     try:
-        with os.fdopen(file, "wb") as opened:
+        with os.fdopen(file, "wb") as stream:
 
             def to_file(piece: bytes) -> None:
                 try:
-                    opened.write(piece)
+                    stream.write(piece)
                 except OSError as error:
                     _failed(target, error)
 
             yield to_file
             try:
-                opened.flush()
+                stream.flush()
                 os.fsync(file)
                 part.rename(target)
                 sync(target.parent)

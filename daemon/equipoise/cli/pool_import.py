@@ -50,10 +50,10 @@ def import_export(path: Path, name: str | None, source: Path, *, as_json: bool) 
     with source.open("rb") as file:
         reader = Reader(file)
         name = name or reader.head.pool
-        loaded = config.load(path, os.environ)
-        system = configured(loaded, name)
+        whole = config.load(path, os.environ)
+        system = configured(whole, name)
         _agree(name, reader.head, system)
-        written = asyncio.run(_Import(loaded.directory, name, source, system).run(reader))
+        written = asyncio.run(_Import(whole.directory, name, source, system).run(reader))
     head = reader.head
     if as_json:
         counts = {"players": head.players, "rounds": head.rounds, "names": head.names, "edits": head.edits}
@@ -74,11 +74,11 @@ def configured(loaded: config.Config, name: str) -> System[Any]:
 @contextmanager
 def interruptible() -> Iterator[Event]:
     """An event that Ctrl-C sets: the store's thread looks at it between two lines, and takes everything back."""
-    interrupted = Event()
+    interrupt = Event()
     loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGINT, interrupted.set)
+    loop.add_signal_handler(signal.SIGINT, interrupt.set)
     try:
-        yield interrupted
+        yield interrupt
     except Interrupted:
         stop("interrupted; nothing was imported", INTERRUPTED)
     finally:
@@ -110,12 +110,12 @@ class _Import:
         return empty
 
     async def _fill(self, store: SqliteStore, reader: Reader) -> None:
-        with progress() as bar, interruptible() as interrupted:
+        with progress() as bar, interruptible() as interrupt:
             task = bar.add_task("importing", total=reader.head.following)
 
             def lines() -> Iterator[moved.AnyLine]:
                 for line in reader.lines():
-                    if interrupted.is_set():
+                    if interrupt.is_set():
                         raise Interrupted
                     self._check(line)
                     bar.advance(task)
@@ -219,8 +219,8 @@ def import_table(path: Path, name: str | None, source: Path, *, overwrite: bool,
     """Ratings from a table. FileError, ConfigError, StoreError: why not; then nothing was changed."""
     run = _FirstRatings.of(path, name)
     with _opened(source) as data:
-        wanted = Wanted(read_table(data[:]), source.name)
-    asyncio.run(run.run(wanted, overwrite=overwrite, yes=yes, as_json=as_json))
+        table = Wanted(read_table(data[:]), source.name)
+    asyncio.run(run.run(table, overwrite=overwrite, yes=yes, as_json=as_json))
 
 
 def import_hlstatsx(
@@ -238,15 +238,15 @@ def import_hlstatsx(
     run = _FirstRatings.of(path, name)
     with ExitStack() as stack:
         players = read({str(source): stack.enter_context(_opened(source)) for source in sources}, game)
-    order = {player: listed.skill for player, listed in players.listed.items()}
-    rated = quantiles(order, run.newcomer, run.spread if spread is None else spread)
-    wanted = Wanted(
-        [FirstRating(player, rated[player]) for player in sorted(order, key=lambda player: (-order[player], player))],
+    order = {player: person.skill for player, person in players.listed.items()}
+    ratings = quantiles(order, run.newcomer, run.spread if spread is None else spread)
+    table = Wanted(
+        [FirstRating(player, ratings[player]) for player in sorted(order, key=lambda player: (-order[player], player))],
         f"HLstatsX:CE, {game}",
-        {player: listed.name for player, listed in players.listed.items()},
+        {player: person.name for player, person in players.listed.items()},
         players.skipped,
     )
-    asyncio.run(run.run(wanted, overwrite=overwrite, yes=yes, as_json=as_json))
+    asyncio.run(run.run(table, overwrite=overwrite, yes=yes, as_json=as_json))
 
 
 @contextmanager
@@ -270,12 +270,12 @@ class _FirstRatings:
 
     @classmethod
     def of(cls, path: Path, name: str | None) -> _FirstRatings:
-        loaded = config.load(path, os.environ)
-        if name is None and len(loaded.pools) == 1:
-            (name,) = loaded.pools
+        whole = config.load(path, os.environ)
+        if name is None and len(whole.pools) == 1:
+            (name,) = whole.pools
         elif name is None:
-            stop(f"--pool must name one of the pools: {', '.join(sorted(loaded.pools))}")
-        return cls(loaded.directory, name, configured(loaded, name))
+            stop(f"--pool must name one of the pools: {', '.join(sorted(whole.pools))}")
+        return cls(whole.directory, name, configured(whole, name))
 
     async def run(self, wanted: Wanted, *, overwrite: bool, yes: bool, as_json: bool) -> None:
         """Work out what would change, show it, ask and write; while a daemon runs, only the first two."""
@@ -286,33 +286,33 @@ class _FirstRatings:
         except StoreInUse as error:
             if yes:
                 raise
-            found, _ = await self._looked(Beside(path), wanted, overwrite=overwrite, as_json=as_json)
-            _report_first_ratings(found, as_json=as_json, why_not=f"{error}; then import with --yes")
+            trial, _ = await self._looked(Beside(path), wanted, overwrite=overwrite, as_json=as_json)
+            _report_first_ratings(trial, as_json=as_json, why_not=f"{error}; then import with --yes")
             return
         say_opened(store.path)
         written = False
         try:
             refuse_waiting(self._directory, self._pool)
-            found, rows = await self._looked(store, wanted, overwrite=overwrite, as_json=as_json)
+            trial, rows = await self._looked(store, wanted, overwrite=overwrite, as_json=as_json)
             if rows and (yes or _agreed(as_json=as_json)):
                 await self._write(store, wanted, rows)
                 written = True
         finally:
             await store.close()
-        _report_first_ratings(found, as_json=as_json, why_not=None if written else "--yes imports them")
+        _report_first_ratings(trial, as_json=as_json, why_not=None if written else "--yes imports them")
 
     async def _looked(
         self, store: SqliteStore | Beside, wanted: Wanted, *, overwrite: bool, as_json: bool
     ) -> tuple[Found, list[PlayerRow]]:
         """Return what would change, to be shown; ConfigError unless the configured system makes the stored ratings."""
-        recorded = await store.fingerprint(self._pool)
-        if recorded is not None:
-            check(self._pool, recorded, self._system)
+        fingerprint = await store.fingerprint(self._pool)
+        if fingerprint is not None:
+            check(self._pool, fingerprint, self._system)
         rows, skipped = await self._rows(store, wanted, overwrite=overwrite)
-        found = self._found(wanted, rows, wanted.skipped + skipped)
+        trial = self._found(wanted, rows, wanted.skipped + skipped)
         if not as_json:
-            _show_first_ratings(found)
-        return found, rows
+            _show_first_ratings(trial)
+        return trial, rows
 
     async def _rows(
         self, store: SqliteStore | Beside, wanted: Wanted, *, overwrite: bool
@@ -322,13 +322,13 @@ class _FirstRatings:
         skipped: Counter[str] = Counter()
         for start in range(0, len(wanted.ratings), AT_ONCE):
             batch = wanted.ratings[start : start + AT_ONCE]
-            stored = await store.players(self._pool, [each.player for each in batch], 0)
-            for each in batch:
-                row = stored.get(each.player)
+            present = await store.players(self._pool, [line.player for line in batch], 0)
+            for line in batch:
+                row = present.get(line.player)
                 if row is not None and row.last_played is not None and not overwrite:
                     skipped["players who have rated rounds here (--overwrite)"] += 1
                     continue
-                rows.append(self._row(each, row))
+                rows.append(self._row(line, row))
         return rows, skipped
 
     def _row(self, first: FirstRating, row: PlayerRow | None) -> PlayerRow:
@@ -390,7 +390,7 @@ def _show_first_ratings(found: Found) -> None:
             bar = "#" * -(-count * BAR // most)
             click.echo(f"{low:10.6g} to {high:<10.6g} {count:>9,}  {bar}".rstrip())
         click.echo("\nThe highest:\n")
-        rows = [(each.id, each.name or "-", f"{each.rating:g}") for each in found.highest]
+        rows = [(player.id, player.name or "-", f"{player.rating:g}") for player in found.highest]
         print_table(("PLAYER", "NAME", "RATING"), rows, texts=2)
     if found.skipped:
         click.echo("\nLeft out:\n")

@@ -69,8 +69,8 @@ def rcon_password(name: str, file: str | None) -> str:
     """The password of a server's RCON: from a file (`-`: standard input), else asked; ConfigError without both."""
     if file is not None:
         try:
-            with click.open_file(file, encoding="utf-8") as opened:
-                password = str(opened.read(4096)).strip()
+            with click.open_file(file, encoding="utf-8") as stream:
+                password = str(stream.read(4096)).strip()
         except (OSError, ValueError) as error:
             raise ConfigError(getattr(error, "strerror", None) or "not a text file", file=file) from None
     elif on_terminal():

@@ -81,13 +81,13 @@ class Recomputing:
         cls, path: Path, name: str | None, system: str | None, pairs: Sequence[str], *, from_rest: bool = False
     ) -> Recomputing:
         """ConfigError, RatingError: there is no such pool, or no such system for it."""
-        loaded = config.load(path, os.environ)
-        configured = configured_pool(loaded, name)
+        whole = config.load(path, os.environ)
+        configured = configured_pool(whole, name)
         base = {} if system else configured.params
         wanted = replace(configured, system=system or configured.system, params={**base, **settings(pairs)})
         if not _made(wanted).live:
             raise ConfigError(f"{wanted.system} rates histories, it cannot rate a pool")
-        return cls(loaded, configured, wanted, from_rest)
+        return cls(whole, configured, wanted, from_rest)
 
     async def run(self, *, yes: bool, as_json: bool) -> None:
         """Try, show, ask and write. StoreError: nothing was written; usually the daemon runs, or no store is here."""
@@ -95,16 +95,16 @@ class Recomputing:
         await store.open()
         say_opened(store.path)
         try:
-            found = await self._try(store)
+            trial = await self._try(store)
             if not as_json:
-                _show(found)
+                _show(trial)
             written = yes or (not as_json and agreed("Replace the ratings?"))
             if written:
-                await self._write(store, found)
+                await self._write(store, trial)
         finally:
             await store.close()
         if as_json:
-            click.echo(json_text(asdict(found) | {"written": written}, ascii_only=False))
+            click.echo(json_text(asdict(trial) | {"written": written}, ascii_only=False))
         elif written:
             self._report()
         else:
@@ -131,8 +131,8 @@ class Recomputing:
     async def _settled(self, store: SqliteStore) -> Fingerprint:
         """The fingerprint of the stored ratings, after waiting rounds have been rated and stored by the same system."""
         name = self.configured.name
-        recorded = await store.fingerprint(name)
-        fingerprint = recorded or fingerprint_of(_made(self.configured))
+        own = await store.fingerprint(name)
+        fingerprint = own or fingerprint_of(_made(self.configured))
         path = self.whole.directory / f"{name}.ring"
         if path.exists() and path.stat().st_size:
             pool = Pool(
@@ -201,7 +201,7 @@ def _show(found: Found) -> None:
     if found.movers:
         click.echo("\nThe largest changes of place, among players shown before and after:")
         head = ("PLAYER", "NAME", "PLACE", "", "RATING", "")
-        print_table(head, (_mover(each) for each in found.movers))
+        print_table(head, (_mover(mover) for mover in found.movers))
     if found.pruned_rounds:
         click.echo(
             f"\n{found.pruned_rounds:,} older rounds were deleted: who played in no later one is a newcomer again."
@@ -212,13 +212,13 @@ def _show(found: Found) -> None:
 
 def _edits(edits: Edits) -> list[str]:
     """Return lines on the edits of admins; empty without edits."""
-    said = (
+    parts = (
         (edits.kept, "edits by admins are kept at their place among the rounds"),
         (edits.carried, "ratings that were set or imported keep their advantage over a newcomer"),
         (edits.dropped, "ratings that were set, imported or refitted mean nothing to the new system: dropped"),
         (edits.lost, "ratings that were set or reset by an earlier version are lost: it did not store edits"),
     )
-    lines = [f"{count:,} {text}." for count, text in said if count]
+    lines = [f"{count:,} {text}." for count, text in parts if count]
     return ["", *lines] if lines else []
 
 

@@ -75,13 +75,13 @@ def list_rounds(client: Client, as_json: bool, as_csv: bool, **asked: Any) -> No
 @remote
 @json_option
 @click.argument("server")
-@click.argument("id", metavar="ROUND")
-def show_round(client: Client, server: str, id: str, as_json: bool) -> None:
+@click.argument("round_id", metavar="ROUND")
+def show_round(client: Client, server: str, round_id: str, as_json: bool) -> None:
     """One round: its sides, the ratings of its players before and after, and what was expected.
 
     `equipoise round list` shows the ids of rounds.
     """
-    answer = client.get("rounds", server, id)
+    answer = client.get("rounds", server, round_id)
     if print_json(answer, as_json):
         return
     shown = answer["round"]
@@ -91,7 +91,9 @@ def show_round(client: Client, server: str, id: str, as_json: bool) -> None:
     if answer["pruned"]:
         print_note("Its participants were deleted for their age (retention.rounds_days).")
     click.echo()
-    players = [one | {"sides": shown["sides"], "name": answer["names"].get(one["id"])} for one in _people(answer)]
+    players = [
+        player | {"sides": shown["sides"], "name": answer["names"].get(player["id"])} for player in _people(answer)
+    ]
     print_items(players, PLAYERS, as_csv=False, empty="Its players are not known any more.")
 
 
@@ -115,12 +117,12 @@ def _expected(shown: dict[str, Any]) -> str:
 
 def _people(answer: dict[str, Any]) -> list[dict[str, Any]]:
     """Who was rated, then who only stood on a side when it went live."""
-    rated = {one["id"] for one in answer["players"]}
+    participants = {one["id"] for one in answer["players"]}
     others = [
-        {"id": id, "side": side, "before": None}
-        for side, ids in zip("ab", answer["lineup"], strict=True)
-        for id in ids
-        if id not in rated
+        {"id": player, "side": side, "before": None}
+        for side, players in zip("ab", answer["lineup"], strict=True)
+        for player in players
+        if player not in participants
     ]
     return sorted([*answer["players"], *others], key=lambda one: (one["side"], one["before"] is None))
 
@@ -152,9 +154,9 @@ def _played_minutes(one: dict[str, Any]) -> str:
     if one["before"] is None:
         return "-"
     chair = sum(span["end"] - span["start"] for span in one["spans"] if span["role"] == "commander")
-    commanded = f", commanded {minutes(chair)}" if chair else ""
+    command = f", commanded {minutes(chair)}" if chair else ""
     left = ", left" if one["quit"] else ""
-    return f"{minutes(one['seconds_a'] + one['seconds_b'])}{commanded}{left}"
+    return f"{minutes(one['seconds_a'] + one['seconds_b'])}{command}{left}"
 
 
 def _done(one: dict[str, Any]) -> str:
@@ -206,9 +208,9 @@ def _short(_: click.Context, __: click.Parameter, reason: str) -> str:
 @click.option("--reason", default="", callback=_short, help="Why; the audit keeps it.")
 @click.option("--undo", is_flag=True, help="Put a void round back.")
 @click.argument("server")
-@click.argument("id", metavar="ROUND")
+@click.argument("round_id", metavar="ROUND")
 def void_round(
-    client: Client, server: str, id: str, reason: str, *, undo: bool, dry_run: bool, yes: bool, as_json: bool
+    client: Client, server: str, round_id: str, reason: str, *, undo: bool, dry_run: bool, yes: bool, as_json: bool
 ) -> None:
     """Take a round out of the ratings.
 
@@ -221,13 +223,13 @@ def void_round(
 
     def void(*, trial: bool) -> Any:
         body = {"reason": reason, "undo": undo, "dry_run": trial}
-        return client.send("POST", "rounds", server, id, "void", body=body, wait=REPLAY_SECONDS)
+        return client.send("POST", "rounds", server, round_id, "void", body=body, wait=REPLAY_SECONDS)
 
     if dry_run or not yes:
-        found = void(trial=True)
-        if dry_run and print_json(found, as_json):
+        trial_run = void(trial=True)
+        if dry_run and print_json(trial_run, as_json):
             return
-        show_replay(found["replay"])
+        show_replay(trial_run["replay"])
         if dry_run:
             return
         confirm("Put the round back?" if undo else "Take the round out of the ratings?")
@@ -235,7 +237,7 @@ def void_round(
     if not print_json(done, as_json):
         if yes:
             show_replay(done["replay"])
-        click.echo(f"Round {id} of {server} is {'rated' if undo else 'void'}.")
+        click.echo(f"Round {round_id} of {server} is {'rated' if undo else 'void'}.")
 
 
 AGAINST = "vs"
@@ -276,7 +278,7 @@ def evenness(
     if print_json(answer, as_json):
         return
     for side in ("a", "b"):
-        click.echo(f"Side {side.upper()}   {', '.join(_who(each) for each in answer[side])}")
+        click.echo(f"Side {side.upper()}   {', '.join(_who(player) for player in answer[side])}")
     click.echo(f"Chance   {percent(answer['win_probability'])}{interval(answer)} for side A to win")
     click.echo(f"Evenness {answer['evenness']:.2f}")
     if answer["trueskill_quality"] is not None:

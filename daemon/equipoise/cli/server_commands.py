@@ -119,30 +119,30 @@ def _show(answer: Any, *, as_json: bool, as_csv: bool) -> None:
     for line in _notes(answer):
         print_note(line)
     _show_store(answer)
-    if any(each["players_a"] or each["players_b"] for each in answer["servers"]):
+    if any(server["players_a"] or server["players_b"] for server in answer["servers"]):
         click.echo()
         print_note(LEGEND)
 
 
 def _notes(answer: Any) -> Iterator[str]:
     """Yield the lines that the table has no room for."""
-    for each in answer["servers"]:
-        if each["pending"]:
-            yield f"{each['server']}: a {_scramble(each)} is due at the next round start: {each['pending']}."
-        if each["stale_scripts"]:
-            yield _several_scripts(each)
-    yield from (_failed_job(each) for each in answer["jobs"] if each["last_error"] is not None)
+    for line in answer["servers"]:
+        if line["pending"]:
+            yield f"{line['server']}: a {_scramble(line)} is due at the next round start: {line['pending']}."
+        if line["stale_scripts"]:
+            yield _several_scripts(line)
+    yield from (_failed_job(line) for line in answer["jobs"] if line["last_error"] is not None)
     yield from answer["remarks"]
     yield from not_in_force(answer["configuration"])
 
 
 def _show_store(answer: Any) -> None:
-    waiting = counted(answer["waiting_rounds"], "round waits", "rounds wait")
+    queue = counted(answer["waiting_rounds"], "round waits", "rounds wait")
     if (store := answer["store"])["state"] != "ok":
         click.echo()
-        print_note(f"The store is {store['state']} since {local_time(store['since'])}, {waiting}: {store['advice']}.")
+        print_note(f"The store is {store['state']} since {local_time(store['since'])}, {queue}: {store['advice']}.")
     elif answer["waiting_rounds"]:
-        click.echo(f"{waiting} for the store.")
+        click.echo(f"{queue} for the store.")
 
 
 def _heard(shown: Callable[[dict[str, Any]], object]) -> Callable[[dict[str, Any]], object]:
@@ -229,9 +229,9 @@ CSV = (
 def _several_scripts(each: dict[str, Any]) -> str:
     """Why a server of this name may not be served."""
     stale = each["stale_scripts"]
-    named = ", ".join(f"boot {one['boot']} is stale since {local_time(one['since'])}" for one in stale)
-    served = f"boot {each['boot']} is served"
-    return f"{len(stale) + 1} scripts call as {each['server']}: {served}, {named}; is the plugin loaded on two servers?"
+    others = ", ".join(f"boot {script['boot']} is stale since {local_time(script['since'])}" for script in stale)
+    first = f"boot {each['boot']} is served"
+    return f"{len(stale) + 1} scripts call as {each['server']}: {first}, {others}; is the plugin loaded on two servers?"
 
 
 @click.group()
@@ -273,17 +273,17 @@ def _print_order(answer: dict[str, Any]) -> None:
         return
     click.echo(f"Chance to win: {change(proposal['sides'], proposal)}")
     if proposal["spread_after"] is not None:
-        here, there = (_spread(proposal[key]) for key in ("spread_before", "spread_after"))
-        click.echo(f"Spread of skill within the sides: {here} → {there} points")
+        before, after = (_spread(proposal[key]) for key in ("spread_before", "spread_after"))
+        click.echo(f"Spread of skill within the sides: {before} → {after} points")
     if proposal["moves"]:
-        rows = ((one["id"], one["name"] or "-", _where(one["side"])) for one in proposal["moves"])
+        rows = ((move["id"], move["name"] or "-", _where(move["side"])) for move in proposal["moves"])
         print_table(("PLAYER", "NAME", "TO"), rows)
     else:
         click.echo("Nobody would move: the sides are as even as they can be.")
 
 
 def _spread(sides: Sequence[float] | None) -> str:
-    return "?" if sides is None else " / ".join(f"{each:.0f}" for each in sides)
+    return "?" if sides is None else " / ".join(f"{total:.0f}" for total in sides)
 
 
 def _where(word: str) -> str:
@@ -427,14 +427,14 @@ def add(
     with daemon.alone():
         tables = _check_new(daemon.config, name)
         server = NewServer(name, pool or _pool_for(game, tables), game, tf, ns2_config, mod, rcon, password)
-        prepared = prepare(daemon.config, [server], daemon.url)
-        with prepared.applied():
+        preparation = prepare(daemon.config, [server], daemon.url)
+        with preparation.applied():
             answer = daemon.reread()
-    (added,) = prepared.servers
-    lines = added.lines() + _lost(server, tables)
-    if added.command:
-        lines += daemon.console(name, added.command) if rcon and answer["running"] else added.left()
-    secret = added.secret if tf is None and ns2_config is None else None
+    (result,) = preparation.servers
+    lines = result.lines() + _lost(server, tables)
+    if result.command:
+        lines += daemon.console(name, result.command) if rcon and answer["running"] else result.left()
+    secret = result.secret if tf is None and ns2_config is None else None
     _show_change(answer | {"ok": True, "server": name, "secret": secret, "lines": lines}, as_json)
 
 
@@ -456,18 +456,18 @@ def update(daemon: Daemon, name: str, tf: Path | None, mod: Path | None, as_json
     sources = read_sources(daemon.config)
     _check_there(name, sources.files)
     if tf is not None and mod is None:
-        prepared = prepare_update(name, tf)
+        preparation = prepare_update(name, tf)
     elif mod is not None and tf is None:
-        prepared = prepare_mod(name, mod)
+        preparation = prepare_mod(name, mod)
     else:
         raise click.UsageError("which folder? Either --tf DIR, of a TF2 server, or --mod DIR, of the NS2 mod")
-    with prepared.applied():
+    with preparation.applied():
         pass
-    (updated,) = prepared.servers
-    lines = updated.lines()
-    if updated.command:
+    (result,) = preparation.servers
+    lines = result.lines()
+    if result.command:
         has_rcon = sources.tables["server"][name].get("rcon")
-        lines += daemon.console(name, updated.command) if has_rcon else updated.left()
+        lines += daemon.console(name, result.command) if has_rcon else result.left()
     _show_change({"ok": True, "running": True, "server": name, "lines": lines, "changes": [], "restart": []}, as_json)
 
 
@@ -528,8 +528,8 @@ def secret(daemon: Daemon, name: str, tf: Path | None, ns2_config: Path | None, 
     advice = f"set {line} in [server.{name}], then `equipoise reload`; the new secret is {new}"
     with daemon.alone():
         _own_file(daemon.config, name, advice)
-        prepared, lines = prepare_rotation(daemon.config, name, tf, ns2_config, new, digest)
-        with prepared.applied():
+        preparation, lines = prepare_rotation(daemon.config, name, tf, ns2_config, new, digest)
+        with preparation.applied():
             answer = daemon.reread()
     _show_change(
         answer | {"ok": True, "server": name, "secret": None if tf or ns2_config else new, "lines": lines}, as_json
@@ -548,7 +548,7 @@ def _own_file(config: Path, name: str, advice: str) -> None:
 
 def _check_there(name: str, files: Mapping[str, Path]) -> None:
     if name not in files:
-        close = [other for other in files if other.casefold() == name.casefold()]
+        close = [file for file in files if file.casefold() == name.casefold()]
         stop(f"there is no server {name}; there is: {', '.join(close or files) or 'none'}")
 
 
@@ -574,8 +574,8 @@ def _pool_for(game: str, tables: dict[str, Any]) -> str:
 
     One account's skill in two games is no one number: a pool that another game's servers feed is left out.
     """
-    fed = {keys.get("pool") for keys in tables.get("server", {}).values() if keys.get("game", "tf2") != game}
-    pools = {name: keys for name, keys in tables.get("pool", {}).items() if name not in fed}
+    names = {keys.get("pool") for keys in tables.get("server", {}).values() if keys.get("game", "tf2") != game}
+    pools = {name: keys for name, keys in tables.get("pool", {}).items() if name not in names}
     if game == "ns2":
         pools = {name: keys for name, keys in pools.items() if keys.get("system") == "ns2"}
         if not pools:

@@ -82,11 +82,11 @@ def init(
             _remove_unit(directory)
             return
         command = _unit_command(directory) if systemd else None
-        given = {"--tf": tf, "--ns2-config": ns2_config, "--rcon": rcon, "--rcon-password-file": rcon_password_file}
-        if not command or names or rules == "source" or any(given.values()) or not config.exists():
-            servers = _new_servers(names, game, given, asks=questions.on_terminal() and not yes)
-            for added in write_new(directory, servers, rules):
-                click.echo("\n".join([*added.lines(), *added.left()]) + "\n")
+        options = {"--tf": tf, "--ns2-config": ns2_config, "--rcon": rcon, "--rcon-password-file": rcon_password_file}
+        if not command or names or rules == "source" or any(options.values()) or not config.exists():
+            servers = _new_servers(names, game, options, asks=questions.on_terminal() and not yes)
+            for result in write_new(directory, servers, rules):
+                click.echo("\n".join([*result.lines(), *result.left()]) + "\n")
             click.echo(f"Wrote {config}, {directory / 'owner.token'} and a file for each game server.")
         if command:
             _start_unit(config, command)
@@ -149,10 +149,10 @@ def _remove_unit(directory: Path) -> None:
 
     unit.check_machine(directory)
     try:
-        removed = unit.remove()
+        paths = unit.remove()
     except unit.StartFailed as error:
         stop(error, FAILED)
-    click.echo(f"Removed {', '.join(str(path) for path in removed)}.")
+    click.echo(f"Removed {', '.join(str(path) for path in paths)}.")
     click.echo(f"The configuration stays in {unit.MACHINE}, the ratings in {unit.STATE}.")
 
 
@@ -162,8 +162,8 @@ def _new_servers(
     """The game servers that the options say, and on a terminal the answers to what they leave open."""
     usual = "ns2-1" if game == "ns2" else "arena-1"
     servers = names or (questions.server_names(usual) if asks else (usual,))
-    told = {option: _by_server(option, values, servers) for option, values in given.items()}
-    return [_server(name, game, {option: told[option].get(name) for option in told}, asks) for name in servers]
+    answers = {option: _by_server(option, values, servers) for option, values in given.items()}
+    return [_server(name, game, {option: answers[option].get(name) for option in answers}, asks) for name in servers]
 
 
 def _server(name: str, game: str, told: Mapping[str, str | None], asks: bool) -> NewServer:
@@ -184,14 +184,14 @@ def _path(text: str | None) -> Path | None:
 
 def _by_server(option: str, given: Sequence[str], servers: Sequence[str]) -> dict[str, str]:
     """The values of an option by server; without NAME= it is that of the only one."""
-    found: dict[str, str] = {}
+    values_by_server: dict[str, str] = {}
     for value in given:
         name, equals, rest = value.partition("=")
         if not (equals and name in servers):
             if len(servers) > 1:
                 raise ConfigError(f"{option} {value}: which server? Write {option} {servers[0]}={value}")
             name, rest = servers[0], value
-        if name in found:
+        if name in values_by_server:
             raise ConfigError(f"{option} is given twice for {name}")
-        found[name] = rest
-    return found
+        values_by_server[name] = rest
+    return values_by_server

@@ -131,23 +131,23 @@ def simulate(
     from equipoise.lab.simulation.run import simulate as run
 
     scenario = Scenario(mode=Mode(mode), attendance=Visits(attendance), **numbers)  # type: ignore[arg-type]
-    models, balancing = [parsed(text) for text in systems], None if balance is None else parsed(balance)
-    for model in models if balancing is None else [*models, balancing]:
+    models, balancer = [parsed(text) for text in systems], None if balance is None else parsed(balance)
+    for model in models if balancer is None else [*models, balancer]:
         playable(model)
     with progress() as bar:
-        found = [
-            run(scenario, model, progress=_advance(bar, model.name, scenario.rounds), balance=balancing, learns=learn)
+        results = [
+            run(scenario, model, progress=_advance(bar, model.name, scenario.rounds), balance=balancer, learns=learn)
             for model in models
         ]
-    named = list(zip(labels(models), found, strict=True))
-    found_tables = [tables.simulated(named, balancing), tables.fairness(named), tables.groups(named)]
+    rows = list(zip(labels(models), results, strict=True))
+    found_tables = [tables.simulated(rows, balancer), tables.fairness(rows), tables.groups(rows)]
     if plot is not None:
-        draw(plot, charts.simulation(named))
+        draw(plot, charts.simulation(rows))
     if html is not None:
         shown = [*found_tables, tables.settings(models), tables.scenario(scenario)]
-        report(html, "A simulated pool", INTRODUCTION, shown, charts.simulation(named))
+        report(html, "A simulated pool", INTRODUCTION, shown, charts.simulation(rows))
     if as_json:
-        click.echo(json_text(json_output.simulated(scenario, list(zip(models, found, strict=True)), balancing)))
+        click.echo(json_text(json_output.simulated(scenario, list(zip(models, results, strict=True)), balancer)))
     else:
         show(found_tables)
 

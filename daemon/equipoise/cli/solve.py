@@ -73,7 +73,7 @@ def solve(file: str, k: int | None, theta: float, resolution: float | None, seco
     players = _players(_read(file))
     budget = Budget(math.inf, clock=time.monotonic, until=time.monotonic() + seconds)
     try:
-        found = splits(
+        best = splits(
             [player.rating for player in players],
             groups=_alike({i: player.group for i, player in enumerate(players)}),
             roles=_alike({i: player.role for i, player in enumerate(players)}),
@@ -86,7 +86,7 @@ def solve(file: str, k: int | None, theta: float, resolution: float | None, seco
         raise BadInput(str(error)) from None
     except KeyboardInterrupt:
         stop("interrupted", INTERRUPTED)
-    click.echo(_as_json(found) if as_json else _as_text(found, players, theta))
+    click.echo(_as_json(best) if as_json else _as_text(best, players, theta))
 
 
 def _read(file: str) -> bytes:
@@ -98,20 +98,20 @@ def _read(file: str) -> bytes:
 
 def _players(text: bytes) -> list[InputPlayer]:
     try:
-        given = msgspec.json.decode(text, type=Input)
+        content = msgspec.json.decode(text, type=Input)
     except msgspec.ValidationError as error:
         raise BadInput(str(error)) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadInput(f"the input is not JSON: {error}") from None
-    if (given.ratings is None) == (given.players is None):
+    if (content.ratings is None) == (content.players is None):
         raise BadInput('the input has either "ratings" or "players"')
-    players = [InputPlayer(rating) for rating in given.ratings or ()] or list(given.players or ())
-    known = set[str | int]()
+    players = [InputPlayer(rating) for rating in content.ratings or ()] or list(content.players or ())
+    names = set[str | int]()
     for player in players:
-        if player.id in known:
+        if player.id in names:
             raise BadInput(f"player {player.id} appears twice")
         if player.id is not None:
-            known.add(player.id)
+            names.add(player.id)
     return players
 
 
@@ -152,8 +152,8 @@ def _paragraph(assignment: Assignment, players: Sequence[InputPlayer], theta: fl
         lines.append(f"  not proven to be the best, which may be {assignment.gap.points:g} points closer")
     for name, indices in (("A", assignment.a), ("B", assignment.b), ("bench", assignment.bench)):
         if indices:
-            listed = ", ".join(f"{_name(i, players[i])}\N{NO-BREAK SPACE}{players[i].rating:g}" for i in indices)
-            lines += textwrap.wrap(listed, 100, initial_indent=f"  {name:<7}", subsequent_indent=" " * 9)
+            members = ", ".join(f"{_name(i, players[i])}\N{NO-BREAK SPACE}{players[i].rating:g}" for i in indices)
+            lines += textwrap.wrap(members, 100, initial_indent=f"  {name:<7}", subsequent_indent=" " * 9)
     return "\n".join(lines).replace("\N{NO-BREAK SPACE}", " ")
 
 

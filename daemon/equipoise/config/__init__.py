@@ -229,17 +229,17 @@ def _pool(name: str, keys: Raw) -> Pool:
     params = dict(keys)
     system, balance = params.pop("system", "synelo"), params.pop("balance", None)
     balance_params = params.pop("balance_params", None)
-    made = _rating_system(system, params, f"{path}.system", path)
+    rater = _rating_system(system, params, f"{path}.system", path)
     if balance is None:
         if balance_params is not None:
             raise ConfigError("its system is missing: give `balance` too", path=f"{path}.balance_params")
-        default = ratings.BALANCED_BY.get(made.name)
+        default = ratings.BALANCED_BY.get(rater.name)
         return Pool(name, system, params, default, balance_left_open=default is not None)
     inner = f"{path}.balance_params"
     if not isinstance(balance_params, dict | None):
         raise ConfigError(f"expected a table, not {balance_params!r}", path=inner)
-    other = _rating_system(balance, balance_params or {}, f"{path}.balance", inner)
-    if other.name == made.name and (balance_params is None or other.params == made.params):
+    balancer = _rating_system(balance, balance_params or {}, f"{path}.balance", inner)
+    if balancer.name == rater.name and (balance_params is None or balancer.params == rater.params):
         return Pool(name, system, params)
     return Pool(name, system, params, balance, balance_params or {})
 
@@ -249,13 +249,13 @@ def _rating_system(name: object, params: Mapping[str, object], path: str, params
     if not isinstance(name, str) or name not in ratings.SYSTEMS:
         raise ConfigError(f"there is {', '.join(ratings.SYSTEMS)}, not {name!r}", path=path)
     try:
-        made = ratings.create(name, **params)
+        rater = ratings.create(name, **params)
     except RatingError as error:
         key, _, text = str(error).partition(": ")
         raise ConfigError(text, path=f"{params_path}.{key}") from None
-    if not made.live:
+    if not rater.live:
         raise ConfigError(f"{name} rates histories, it cannot rate a pool", path=path)
-    return made
+    return rater
 
 
 def _rules(raw: Raw, file: Path, path: str, siblings: Iterable[str], above: Raw) -> tuple[Raw, tuple[OldKey, ...]]:
@@ -274,7 +274,7 @@ def _server(
     if server.pool not in pools:
         raise ConfigError(f"there is no [pool.{server.pool}]", path=f"{path}.pool")
     rcon = _rcon(server, path, secrets)
-    found = Server(
+    result = Server(
         name=ServerId(name),
         file=file,
         pool=server.pool,
@@ -284,7 +284,7 @@ def _server(
         rcon=rcon,
         query=_query(server, path, rcon),
     )
-    return found, old
+    return result, old
 
 
 def _token(name: str, keys: Raw, secrets: Secrets) -> Token:
@@ -295,10 +295,10 @@ def _token(name: str, keys: Raw, secrets: Secrets) -> Token:
 
 def _check_distinct(path: Path, servers: Mapping[ServerId, Server], tokens: Mapping[str, Token]) -> None:
     """Refuse equal secrets: a request is attributed by its secret alone."""
-    named = [(server.file, f"$.server.{server.name}", server.digest) for server in servers.values()]
-    named += [(path, f"$.token.{token.name}", token.digest) for token in tokens.values()]
+    secrets = [(server.file, f"$.server.{server.name}", server.digest) for server in servers.values()]
+    secrets += [(path, f"$.token.{token.name}", token.digest) for token in tokens.values()]
     owners: dict[bytes, str] = {}
-    for file, key, digest in named:
+    for file, key, digest in secrets:
         if digest in owners:
             raise ConfigError(f"the same secret as {owners[digest]}", path=key, file=file)
         owners[digest] = key if file == path else f"{key} in {file}"

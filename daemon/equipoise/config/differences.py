@@ -115,8 +115,8 @@ def compare(old: Config, new: Config) -> Changes:
         *(line for name, token in new.tokens.items() for line in _token(old.tokens.get(name, token), token)),
         *(line for key, line in tables if key not in FIXED),
     ]
-    moved = [f"store.directory: {old.directory} -> {new.directory}"] if old.directory != new.directory else []
-    return Changes(tuple(live), (*(line for key, line in tables if key in FIXED), *moved, *pools, *new.late))
+    moves = [f"store.directory: {old.directory} -> {new.directory}"] if old.directory != new.directory else []
+    return Changes(tuple(live), (*(line for key, line in tables if key in FIXED), *moves, *pools, *new.late))
 
 
 def without_restart(old: Config, new: Config) -> Config:
@@ -152,27 +152,27 @@ def _pool(pool: Pool, other: Pool) -> _Table:
 
 def _servers(old: Config, new: Config) -> Iterator[str]:
     """Changes of servers that stay; those of several servers in one line."""
-    staying = [name for name in new.servers if name in old.servers]
-    changed: dict[str, list[ServerId]] = {}
-    for name in staying:
+    common = [name for name in new.servers if name in old.servers]
+    changes: dict[str, list[ServerId]] = {}
+    for name in common:
         before, after = old.servers[name], new.servers[name]
         yield from (line for _, line in _differences(_own(before), _own(after)))
         if before.digest != after.digest:
             yield f"[server.{name}] secret changed"
         if before.rules != after.rules:
             for _, line in _differences(_flat(before.rules), _flat(after.rules)):
-                changed.setdefault(line, []).append(name)
-    for line, names in changed.items():
+                changes.setdefault(line, []).append(name)
+    for line, names in changes.items():
         yield f"{line} for {', '.join(names)}"
 
 
 def _own(server: Server) -> _Table:
     """Return a server's values that are not rules."""
-    other = {"name", "file", "digest", "rules"}
+    apart = {"name", "file", "digest", "rules"}
     return {
         f"server.{server.name}.{key}": value
         for field in dataclasses.fields(server)
-        if field.name not in other
+        if field.name not in apart
         for key, value in _parts(field.name, getattr(server, field.name))
     }
 

@@ -50,16 +50,16 @@ def read_levels(raw: object, path: str) -> object:
         return raw
     levels: dict[str, object] = {}
     for key, level in raw.items():
-        here = f"{path}.{written(key)}"
+        place = f"{path}.{written(key)}"
         name = key.rpartition("/")[2].casefold()  # as `level_of` reads the name of a map
         if not name or len(key) > LONGEST_MAP:
-            raise ConfigError(f"a name or prefix has 1 to {LONGEST_MAP} characters", path=here)
+            raise ConfigError(f"a name or prefix has 1 to {LONGEST_MAP} characters", path=place)
         if re.search(r"[\s*?]", name):
-            raise ConfigError("a name or the beginning of one, without spaces, * or ?", path=here)
+            raise ConfigError("a name or the beginning of one, without spaces, * or ?", path=place)
         if name in levels:
-            raise ConfigError(f"the same map as another key: {name}", path=here)
+            raise ConfigError(f"the same map as another key: {name}", path=place)
         if level not in get_args(Level):
-            raise ConfigError("must be off, rate or balance", path=here)
+            raise ConfigError("must be off, rate or balance", path=place)
         levels[name] = level
     return levels
 
@@ -84,13 +84,13 @@ def read_triggers(raw: object, path: str, kind: type[Section]) -> object:
     if not isinstance(raw, dict):
         return raw
     for mode, keys in raw.items():
-        here = f"{path}.{written(mode)}"
+        place = f"{path}.{written(mode)}"
         if mode not in DEFAULT_TRIGGERS:
-            raise ConfigError(_unknown(mode), path=here)
-        line = convert(keys, kind, here)
+            raise ConfigError(_unknown(mode), path=place)
+        line = convert(keys, kind, place)
         for key in line.__struct_fields__:
             if getattr(line, key) and (why := _IMPOSSIBLE.get((mode, key))):
-                raise ConfigError(why, path=f"{here}.{key}")
+                raise ConfigError(why, path=f"{place}.{key}")
     return raw
 
 
@@ -239,9 +239,9 @@ def _ranged(hint: Any, limits: tuple[float, float] | None) -> Any:
     number = Annotated[float, Meta(ge=limits[0], le=limits[1])]
     if get_origin(hint) is tuple:
         return tuple[number, number]
-    numbers = [each for each in get_args(hint) if each is not NoneType]  # of one that need not be given
-    ranged: Any = Annotated[numbers[0] if numbers else hint, Meta(ge=limits[0], le=limits[1])]
-    return ranged | None if numbers else ranged
+    numbers = [kind for kind in get_args(hint) if kind is not NoneType]  # of one that need not be given
+    annotation: Any = Annotated[numbers[0] if numbers else hint, Meta(ge=limits[0], le=limits[1])]
+    return annotation | None if numbers else annotation
 
 
 _RULES, _LINE = _section(Rules), _section(Triggers)
@@ -319,36 +319,36 @@ def renewed(raw: Raw, file: Path, path: str, above: Raw) -> tuple[Raw, tuple[Old
 
 def _band(new: Raw, file: Path, path: str, above: Raw) -> OldKey | None:
     """Move `vote.fair_band`."""
-    vote, scramble, here = new.get("vote"), new.setdefault("scramble", {}), f"{path}.vote.fair_band"
+    vote, scramble, place = new.get("vote"), new.setdefault("scramble", {}), f"{path}.vote.fair_band"
     if not isinstance(vote, dict) or not isinstance(scramble, dict) or "fair_band" not in vote:
         return None  # a value that is not a table is refused with its path
-    band = convert(vote.pop("fair_band"), tuple[_End, _End], here)
-    check_band(band, here)
+    band = convert(vote.pop("fair_band"), tuple[_End, _End], place)
+    check_band(band, place)
     if "fair_band" in scramble:
-        raise ConfigError(f"{path}.scramble.fair_band is there too: remove this key", path=here)
+        raise ConfigError(f"{path}.scramble.fair_band is there too: remove this key", path=place)
     scramble["fair_band"] = list(band)
-    held = above.get("scramble", {}).get("fair_band", ScrambleRules().fair_band)
+    outer = above.get("scramble", {}).get("fair_band", ScrambleRules().fair_band)
     lines = {"fair_band": json.dumps(band)}
-    return OldKey(file, here, _advice(f"{path}.scramble", lines, needless=tuple(held) == band))
+    return OldKey(file, place, _advice(f"{path}.scramble", lines, needless=tuple(outer) == band))
 
 
 def _triggers(old: _Old, new: Raw, file: Path, path: str, above: Raw) -> OldKey | None:
     """Move keys of a table into the lines of their modes."""
-    given = _taken(old, new, path)
-    if given is None:
+    values = _taken(old, new, path)
+    if values is None:
         return None
-    here = f"{path}.{old.table}" if old.whole else ".".join((path, old.table, *given))
+    place = f"{path}.{old.table}" if old.whole else ".".join((path, old.table, *values))
     lines = new.setdefault("triggers", {})
     if not isinstance(lines, dict):
         return None  # refused with its path
-    held = {mode: Triggers(**above["triggers"][mode]) for mode in old.modes}
-    added = {mode: replace(line, **given) for mode, line in held.items()}
-    missing = {mode: shown(line) for mode, line in added.items() if mode not in lines}
+    outer = {mode: Triggers(**above["triggers"][mode]) for mode in old.modes}
+    results = {mode: replace(line, **values) for mode, line in outer.items()}
+    rest = {mode: shown(line) for mode, line in results.items() if mode not in lines}
     if both := [mode for mode in old.modes if mode in lines]:
-        also = f", and {_advice(f'{path}.triggers', missing)}" if missing else ""
-        raise ConfigError(f"{path}.triggers.{both[0]} is there too: remove this key{also}", path=here)
-    lines |= {mode: line_of(line) for mode, line in added.items()}
-    return OldKey(file, here, _advice(f"{path}.triggers", missing, needless=added == held))
+        also = f", and {_advice(f'{path}.triggers', rest)}" if rest else ""
+        raise ConfigError(f"{path}.triggers.{both[0]} is there too: remove this key{also}", path=place)
+    lines |= {mode: line_of(line) for mode, line in results.items()}
+    return OldKey(file, place, _advice(f"{path}.triggers", rest, needless=results == outer))
 
 
 def _taken(old: _Old, new: Raw, path: str) -> Raw | None:
@@ -356,15 +356,15 @@ def _taken(old: _Old, new: Raw, path: str) -> Raw | None:
     own = new.get(old.table)
     if not isinstance(own, dict):
         return None
-    given = {
+    values = {
         key: convert(own.pop(key), kind, f"{path}.{old.table}.{key}") for key, kind in old.keys.items() if key in own
     }
     if not old.whole:
-        return given or None
+        return values or None
     for key in own:
         raise ConfigError("no such key; [triggers] has a line for each mode", path=f"{path}.other.{written(key)}")
     del new[old.table]
-    return given
+    return values
 
 
 def _advice(path: str, lines: Mapping[str, str], *, needless: bool = False) -> str:

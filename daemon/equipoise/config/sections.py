@@ -195,16 +195,16 @@ _PLAIN = {
 def _refusal(text: str, path: str, kind: type, siblings: Iterable[str]) -> ConfigError:
     """msgspec's text as a `ConfigError`, with its path below that of the table that was read."""
     below = ""
-    if found := re.fullmatch(r"(.*) - at `\$(.*)`", text, re.DOTALL):
-        text, below = found[1], found[2]
+    if match := re.fullmatch(r"(.*) - at `\$(.*)`", text, re.DOTALL):
+        text, below = match[1], match[2]
     path += below
     if unknown := re.fullmatch(r"Object contains unknown field `(.*)`", text, re.DOTALL):
-        known = _keys(kind, below)
-        advice = _advice(unknown[1], known if below else {*known, *siblings})
+        keys = _keys(kind, below)
+        advice = _advice(unknown[1], keys if below else {*keys, *siblings})
         return ConfigError(f"no such key{advice}", path=f"{path}.{written(unknown[1])}")
-    if missing := re.fullmatch(r"Object missing required field `(.*)`", text):
-        words = _words(_type_at(kind, f"{below}.{missing[1]}"))
-        return ConfigError(f"this key is required{words and f': {words}'}", path=f"{path}.{missing[1]}")
+    if absent := re.fullmatch(r"Object missing required field `(.*)`", text):
+        words = _words(_type_at(kind, f"{below}.{absent[1]}"))
+        return ConfigError(f"this key is required{words and f': {words}'}", path=f"{path}.{absent[1]}")
     if wrong := re.fullmatch(r"Invalid enum value (.*)", text, re.DOTALL):
         return ConfigError(f"there is {_words(_type_at(kind, below))}, not {wrong[1]}", path=path)
     for name, plain in _PLAIN.items():
@@ -214,8 +214,8 @@ def _refusal(text: str, path: str, kind: type, siblings: Iterable[str]) -> Confi
 
 def _advice(key: str, known: set[str]) -> str:
     """Return the key that may be meant by an unknown one, or the table that it belongs to."""
-    if found := places().get(key):
-        return f"; `{key}` belongs to {' or '.join(found)}"
+    if place := places().get(key):
+        return f"; `{key}` belongs to {' or '.join(place)}"
     close = get_close_matches(key, sorted(known), n=1)
     return f"; is it {close[0]}?" if close else ""
 

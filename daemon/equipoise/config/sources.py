@@ -79,14 +79,14 @@ def settle(path: Path) -> None:
     A file that is half written may be valid: it ends behind a line. To take it would remove the servers below it.
     """
     ends_at = time.monotonic() + SETTLE_LONGEST
-    found = _stamps(path)
-    while any(abs(time.time() - stamp.at) < SETTLE_SECONDS for stamp in found):
+    stamps = _stamps(path)
+    while any(abs(time.time() - stamp.at) < SETTLE_SECONDS for stamp in stamps):
         time.sleep(SETTLE_SECONDS)
-        before, found = found, _stamps(path)
-        if found == before:
+        before, stamps = stamps, _stamps(path)
+        if stamps == before:
             return
         if time.monotonic() > ends_at:
-            raise ConfigError("it is being written: try again", file=_newest(found))
+            raise ConfigError("it is being written: try again", file=_newest(stamps))
 
 
 def _newest(stamps: list[_Stamp]) -> Path:
@@ -103,12 +103,12 @@ class _Stamp(NamedTuple):
 
 
 def _stamps(path: Path) -> list[_Stamp]:
-    found = []
+    stamps = []
     for file in (path, *_server_files(path.parent / SERVERS)):
         with suppress(OSError):  # reading says what is wrong with it
             stat = file.stat()
-            found.append(_Stamp(file, stat.st_mtime, stat.st_size, stat.st_ino))
-    return found
+            stamps.append(_Stamp(file, stat.st_mtime, stat.st_size, stat.st_ino))
+    return stamps
 
 
 def _server_files(folder: Path) -> list[Path]:
@@ -130,8 +130,8 @@ def _only_server(file: Path) -> Raw:
     servers = tables.get("server", {})
     if not isinstance(servers, dict):
         raise ConfigError("expected a table", path="$.server", file=file)
-    for other in servers.keys() - {name}:
-        raise ConfigError(f"a file of {SERVERS} has its server's name: {_table(name)}", path=_key(other), file=file)
+    for stranger in servers.keys() - {name}:
+        raise ConfigError(f"a file of {SERVERS} has its server's name: {_table(name)}", path=_key(stranger), file=file)
     if name not in servers:
         raise ConfigError(f"there is no {_table(name)}; is the file being written?", file=file)
     own = servers[name]
@@ -158,8 +158,8 @@ def _parsed(file: Path) -> Raw:
         tables = tomllib.loads(text)
     except OSError as error:
         gone = isinstance(error, FileNotFoundError) and not file.is_symlink()
-        said = f"{error.strerror}{_ADVICE.get(type(error), '')}"
-        raise (_Gone if gone else ConfigError)(said, file=file) from None
+        reason = f"{error.strerror}{_ADVICE.get(type(error), '')}"
+        raise (_Gone if gone else ConfigError)(reason, file=file) from None
     except ValueError as error:
         advice = "; is the file being written?" if "end of document" in str(error) else ""
         raise ConfigError(f"not valid TOML: {error}{advice}", file=file) from None

@@ -147,12 +147,12 @@ def _content(path: Path) -> tuple[bytes, int] | None:
 
 def _write(path: Path, data: bytes, mode: int) -> None:
     """Write a file beside its place; OSError names the place."""
-    staged = _beside(path)
+    copy = _beside(path)
     try:
         with suppress(FileNotFoundError):
-            if staged.lstat():  # of a run that was killed
-                staged.unlink()
-        with os.fdopen(os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
+            if copy.lstat():  # of a run that was killed
+                copy.unlink()
+        with os.fdopen(os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
             os.fchmod(file.fileno(), mode)
             file.write(data)
             file.flush()

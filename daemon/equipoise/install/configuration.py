@@ -47,9 +47,9 @@ system = "ns2"
 
 def write_new(directory: Path, servers: Sequence[NewServer], rules: Ruleset = "equipoise") -> list[Added]:
     """Write a configuration with these servers; ConfigError, and nothing is written, where `prepare_new` refuses."""
-    prepared = prepare_new(directory, servers, rules)
-    with prepared.applied():
-        return prepared.servers
+    preparation = prepare_new(directory, servers, rules)
+    with preparation.applied():
+        return preparation.servers
 
 
 def prepare_new(directory: Path, servers: Sequence[NewServer], rules: Ruleset = "equipoise") -> Prepared:
@@ -58,22 +58,22 @@ def prepare_new(directory: Path, servers: Sequence[NewServer], rules: Ruleset = 
     ConfigError where one of its files exists already, or a server does not fit.
     """
     config = directory / "config.toml"
-    named: dict[str, Path] = {}
+    files_by_name: dict[str, Path] = {}
     for server in servers:
-        check_name(server.name, named)
-        named[server.name] = config
-    prepared = prepare(config, servers, URL)
+        check_name(server.name, files_by_name)
+        files_by_name[server.name] = config
+    preparation = prepare(config, servers, URL)
     token, digest = new_secret()
     text = _text(rules, digest, ns2=all(server.game == "ns2" for server in servers))
-    prepared.files.write(config, text.encode())
-    prepared.files.write(directory / "owner.token", f"{token}\n".encode(), 0o600)
-    for path in prepared.files.written():
+    preparation.files.write(config, text.encode())
+    preparation.files.write(directory / "owner.token", f"{token}\n".encode(), 0o600)
+    for path in preparation.files.written():
         if path.exists():
             raise ConfigError(
                 "exists already, and nothing is overwritten; `equipoise server add` adds a server to a configuration",
                 file=path,
             )
-    return prepared
+    return preparation
 
 
 def with_balance(text: str, pool: str, system: str) -> str | None:
@@ -87,8 +87,8 @@ def with_balance(text: str, pool: str, system: str) -> str | None:
     <BLANKLINE>
     """
     line = f'# {_AS_BEFORE}\nbalance = "{system}"\n'
-    changed, count = re.subn(rf"(?m)^\[ *pool *\. *{re.escape(pool)} *\][^\n]*\n", lambda found: found[0] + line, text)
-    return changed if count == 1 else None
+    result, count = re.subn(rf"(?m)^\[ *pool *\. *{re.escape(pool)} *\][^\n]*\n", lambda found: found[0] + line, text)
+    return result if count == 1 else None
 
 
 def _text(rules: Ruleset, digest: str, *, ns2: bool) -> str:

@@ -63,8 +63,8 @@ class GameFolder:
 
     def configure(self, changes: Changes, **settings: str) -> Changes:
         """Return the changes with these settings of the plugin: `url`, `server`, `secret`."""
-        named = {f"equipoise_{name}": value for name, value in settings.items()}
-        changes.write(self.path / CFG, _with_settings(self.cfg, named), 0o600)
+        values = {f"equipoise_{name}": value for name, value in settings.items()}
+        changes.write(self.path / CFG, _with_settings(self.cfg, values), 0o600)
         return changes
 
     def setting(self, name: str) -> str | None:
@@ -75,9 +75,9 @@ class GameFolder:
 
     def installed(self) -> list[str]:
         """Return the lines that an operator reads when the plugin is there."""
-        replaced = "" if self.plugin is None else f", in place of {self.plugin or 'one of an unknown version'}"
+        note = "" if self.plugin is None else f", in place of {self.plugin or 'one of an unknown version'}"
         return [
-            f"The plugin is {self.path / PLUGIN}{replaced}.",
+            f"The plugin is {self.path / PLUGIN}{note}.",
             f"Its address, name and secret are in {self.path / CFG}.",
             *self.notes(),
         ]
@@ -111,15 +111,15 @@ def inspect(path: Path, name: str, ours: str | None) -> GameFolder:
             folder = _inspected(path)
     except OSError as error:
         raise ConfigError(f"{error.strerror}{advice(error, path)}", file=error.filename or path) from None
-    other = folder.setting("server")
-    if other and other != name:
+    owner = folder.setting("server")
+    if owner and owner != name:
         raise ConfigError(
-            f"this folder belongs to the server {other}; several servers from one install: see "
+            f"this folder belongs to the server {owner}; several servers from one install: see "
             "sourcemod/README.md, Settings",
             file=path / CFG,
         )
-    there = order(folder.plugin or "")
-    if ours and there and there > (order(ours) or there):
+    present = order(folder.plugin or "")
+    if ours and present and present > (order(ours) or present):
         raise ConfigError(
             f"the plugin there is {folder.plugin}, newer than this Equipoise ({ours}): upgrade Equipoise first",
             file=path / PLUGIN,

@@ -55,10 +55,10 @@ def read_directory(path: Path, name: str) -> ConfigDirectory:
             directory = ConfigDirectory(path, _settings(path))
     except OSError as error:
         raise ConfigError(f"{error.strerror}{advice(error, path)}", file=error.filename or path) from None
-    other = directory.settings.get("server")
-    if other and other != name:
+    owner = directory.settings.get("server")
+    if owner and owner != name:
         raise ConfigError(
-            f"this config directory belongs to the server {other}: each needs its own", file=directory.file
+            f"this config directory belongs to the server {owner}: each needs its own", file=directory.file
         )
     return directory
 

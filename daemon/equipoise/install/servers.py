@@ -121,11 +121,11 @@ def check_name(name: str, taken: Mapping[str, Path]) -> None:
     """ConfigError where a server may not be called so, or one in `taken`, by name and file, is, but for capitals."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", name):
         raise ConfigError(f"a server's name is up to 64 of A-Z a-z 0-9 _ -, not {name!r}")
-    for other, file in taken.items():
-        if other == name:
+    for rival, file in taken.items():
+        if rival == name:
             raise ConfigError(f"there is a server {name} already", file=file)
-        if other.casefold() == name.casefold():
-            raise ConfigError(f"there is a server {other}: {name} differs only in capitals", file=file)
+        if rival.casefold() == name.casefold():
+            raise ConfigError(f"there is a server {rival}: {name} differs only in capitals", file=file)
 
 
 def check_rcon(address: str) -> str:
@@ -149,7 +149,7 @@ def prepare(config: Path, servers: Iterable[NewServer], url: str) -> Prepared:
     files = Changes(config.parent)
     files.make(config.parent)
     files.make(config.parent / "secrets", 0o700)
-    prepared = Prepared(files)
+    preparation = Prepared(files)
     for server in servers:
         secret, digest = new_secret()
         pool = json.dumps(server.pool, ensure_ascii=False)  # a string of TOML, whatever is in it
@@ -161,10 +161,10 @@ def prepare(config: Path, servers: Iterable[NewServer], url: str) -> Prepared:
             text += _RCON.format(name=server.name, rcon=server.rcon)
             files.write(password_file(config, server.name), f"{server.password}\n".encode(), 0o600)
         files.write(server_file(config, server.name), text.encode())
-        added, scripts = _prepare_script(server, url, secret)
-        prepared.scripts.extend(scripts)
-        prepared.servers.append(added)
-    return prepared
+        result, scripts = _prepare_script(server, url, secret)
+        preparation.scripts.extend(scripts)
+        preparation.servers.append(result)
+    return preparation
 
 
 def prepare_rotation(
@@ -185,18 +185,18 @@ def prepare_rotation(
         raise ConfigError("there is no line secret_sha256; a secret_file is changed by hand", file=file)
     files = Changes(config.parent)
     files.write(file, text.encode())
-    prepared = Prepared(files)
+    preparation = Prepared(files)
     if tf is not None:
-        prepared.scripts.append(inspect(tf, name, None).configure(Changes(tf), secret=secret))
-        return prepared, [
+        preparation.scripts.append(inspect(tf, name, None).configure(Changes(tf), secret=secret))
+        return preparation, [
             f"The new secret is in {tf / CFG}. The plugin reads it at the next map, or at once with:\n\n"
             "  sm plugins reload equipoise\n"
         ]
     if ns2_config is not None:
         directory = read_directory(ns2_config, name)
-        prepared.scripts.append(directory.configure(secret=secret))
-        return prepared, [f"The new secret is in {directory.file}. The mod reads it at the next map."]
-    return prepared, Added(name, secret).lines()
+        preparation.scripts.append(directory.configure(secret=secret))
+        return preparation, [f"The new secret is in {directory.file}. The mod reads it at the next map."]
+    return preparation, Added(name, secret).lines()
 
 
 def _prepare_script(server: NewServer, url: str, secret: str) -> tuple[Added, list[Changes]]:
@@ -221,8 +221,8 @@ def _prepare_script(server: NewServer, url: str, secret: str) -> tuple[Added, li
         written += lines
         scripts.append(changes)
     if server.ns2_config is None:
-        added = Added(server.name, secret)
-        return Added(server.name, secret, (*written, *added.lines()) if written else ()), scripts
+        result = Added(server.name, secret)
+        return Added(server.name, secret, (*written, *result.lines()) if written else ()), scripts
     directory = read_directory(server.ns2_config, server.name)
     scripts.append(directory.configure(**settings))
     written.append(f"Its address, name and secret are in {directory.file}; the mod reads them at the next map.")
@@ -234,8 +234,8 @@ def prepare_update(name: str, tf: Path) -> Prepared:
     folder, changes = _with_plugin(tf, name)
     if folder.setting("server") != name:
         raise ConfigError(f"it is not the plugin of {name}: it names no server", file=folder.path / CFG)
-    added = Added(name, "", tuple(folder.installed()), folder.command())
-    return Prepared(Changes(tf), [changes], [added])
+    result = Added(name, "", tuple(folder.installed()), folder.command())
+    return Prepared(Changes(tf), [changes], [result])
 
 
 def prepare_mod(name: str, mod: Path) -> Prepared:

@@ -80,23 +80,23 @@ def files(command: str, port: int, connections: int) -> dict[Path, str]:
     """Return the unit for a command and the keys `web.port` and `web.max_connections`, with the drop-in they need."""
     unit = (assets.folder() / "systemd" / UNIT.name).read_text("utf-8")
     assert f"ExecStart={_COMMAND}" in unit
-    found = {UNIT: _WRITTEN + unit.replace(_COMMAND, f"{command} ")}
+    texts = {UNIT: _WRITTEN + unit.replace(_COMMAND, f"{command} ")}
     lines = [f"SocketBindAllow=tcp:{port}"] if port != _PORT else []
     lines += [f"LimitNOFILE={connections + 64}"] if connections > _CONNECTIONS else []
     if lines:
-        found[DROP_IN] = "\n".join(
+        texts[DROP_IN] = "\n".join(
             ["# Written by `equipoise init --systemd` from config.toml.", "[Service]", *lines, ""]
         )
-    return found
+    return texts
 
 
 def write(command: str, port: int, connections: int) -> None:
     """Write the unit in place of an older one; arguments as `files` has them."""
-    planned = Changes(UNITS)
-    planned.remove(DROP_IN)
+    changes = Changes(UNITS)
+    changes.remove(DROP_IN)
     for path, text in files(command, port, connections).items():
-        planned.write(path, text.encode())
-    with planned.applied():
+        changes.write(path, text.encode())
+    with changes.applied():
         pass
 
 
@@ -108,8 +108,8 @@ def start() -> None:
         systemctl("restart", UNIT.name)
     except StartFailed as error:
         journal = ["journalctl", "-u", UNIT.name, "-n", "5", "-o", "cat", "--no-pager"]
-        said = subprocess.run(journal, capture_output=True, text=True, timeout=_SECONDS, check=False).stdout.strip()
-        raise StartFailed(f"{error}\n{said}") from None
+        lines = subprocess.run(journal, capture_output=True, text=True, timeout=_SECONDS, check=False).stdout.strip()
+        raise StartFailed(f"{error}\n{lines}") from None
 
 
 def remove() -> list[Path]:
@@ -117,15 +117,15 @@ def remove() -> list[Path]:
     if not UNIT.exists():
         raise ConfigError("there is no unit to remove", file=UNIT)
     systemctl("disable", "--now", "--quiet", UNIT.name)
-    removed = [path for path in (UNIT, DROP_IN) if path.exists()]
-    for path in removed:
+    paths = [path for path in (UNIT, DROP_IN) if path.exists()]
+    for path in paths:
         path.unlink()
     if DROP_IN.parent.is_dir() and not any(DROP_IN.parent.iterdir()):
         DROP_IN.parent.rmdir()
     systemctl("daemon-reload")
     with suppress(StartFailed):  # it has not failed, so that nothing is left to forget
         systemctl("reset-failed", UNIT.name)
-    return removed
+    return paths
 
 
 def systemctl(*words: str) -> None:
