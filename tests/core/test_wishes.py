@@ -11,13 +11,20 @@ from hypothesis import strategies as st
 from equipoise.core import events as e
 from equipoise.core.asks import AskSplit, Purpose, Wish
 from equipoise.core.effects import Effect, Tell
-from equipoise.core.memory import HEAVIEST_WISH, MOST_REMEMBERED, Memory, WantedSide
+from equipoise.core.memory import (
+    HEAVIEST_WISH,
+    MOST_REMEMBERED,
+    Memory,
+    Remembered,
+    WantedSide,
+    decode_memory,
+    encode_memory,
+)
 from equipoise.core.model import Mode, PlayerId, Roster, Side
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
 from equipoise.core.shuffles import terms
-from equipoise.wire.memory import Remembered, decode_memory, encode_memory
 from tests.core.game import Game
 from tests.core.scripts import A, B, begun, command, hello, ids, of, play, rules, seen, split
 

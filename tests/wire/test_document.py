@@ -12,9 +12,8 @@ import pytest
 
 from equipoise.core.model import Counts, Mode
 from equipoise.core.phrases import Phrase
-from equipoise.wire import decode_as, decode_batch, events, games, orders
-from equipoise.wire.events import RoundEnded
-from equipoise.wire.submitted import StrictCountsLine
+from equipoise.wire import decode_as, decode_batch, events, orders
+from equipoise.wire.events import RoundEnded, StrictCountsLine
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text()
 
@@ -57,7 +56,7 @@ def test_the_events() -> None:
 
 @pytest.mark.parametrize(
     ("number", "struct"),
-    [(1, events.PlayerLine), (2, games.Facts), (3, RoundEnded), (4, events.PresenceLine), (5, events.CountsLine)],
+    [(1, events.PlayerLine), (2, events.Facts), (3, RoundEnded), (4, events.PresenceLine), (5, events.CountsLine)],
     ids=["player", "facts", "round", "presence", "counts"],
 )
 def test_the_parts_of_events(number: int, struct: Any) -> None:

@@ -11,8 +11,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+import msgspec
+
 from equipoise.core.model import MOST_PLAYERS, Context, Mode, PlayerId, RoundId, Side
-from equipoise.core.phrases import Text
+from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from equipoise.core.triggers import Tally
 
@@ -253,3 +255,52 @@ class Memory:
 def _newest(noted: Mapping[PlayerId, Value]) -> dict[PlayerId, Value]:
     """At most as many players as are remembered, those who were noted last."""
     return dict(list(noted.items())[-MOST_REMEMBERED:])
+
+
+# The memory as bytes for the store.
+
+MOST_SUPERSEDED = 16
+"""Superseded boots that are remembered: far more than can still have batches on their way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What a restarted daemon goes on from: a session's memory, and the number of the last batch in it."""
+
+    memory: Memory = field(default_factory=Memory)
+    boot: int = 0
+    seq: int = 0
+    """0: no batch was taken yet."""
+    superseded: tuple[int, ...] = ()
+    """Boots before this one, the latest last. Numbers of boots have no order: a script's clock may go back."""
+
+    def after(self, boot: int, seq: int) -> Remembered:
+        """The same memory with the next batch; another boot supersedes the present one.
+
+        >>> Remembered().after(2035, 1).after(2026, 1).superseded
+        (2035,)
+        """
+        superseded = self.superseded
+        if boot != self.boot and self.seq:
+            earlier = (*(each for each in superseded if each != boot), self.boot)
+            superseded = earlier[-MOST_SUPERSEDED:]
+        return Remembered(self.memory, boot, seq, superseded)
+
+
+def encode_memory(remembered: Remembered) -> bytes:
+    """JSON. Phrases are written by name, because their English text may change between versions."""
+    plain = msgspec.to_builtins(remembered)
+    if (pending := remembered.memory.pending) is not None:
+        plain["memory"]["pending"]["phrase"] = pending.phrase.name
+    return msgspec.json.encode(plain)
+
+
+def decode_memory(data: bytes) -> Remembered | None:
+    """None for bytes of another version: the session then begins without memory."""
+    try:
+        plain = msgspec.json.decode(data)
+        if pending := plain["memory"]["pending"]:
+            pending["phrase"] = Phrase[pending["phrase"]].value
+        return msgspec.convert(plain, Remembered)
+    except (msgspec.MsgspecError, LookupError, TypeError):
+        return None

@@ -288,6 +288,7 @@ def _live(state: State, event: e.RoundLive, now: float) -> Effects:
 def _aborted(state: State, event: e.RoundAborted, now: float) -> Effects:
     if state.phase is not e.Phase.FREEZE:
         return _ignore(state, event)
+    assert event.at is not None  # `wire` sets the batch's time where the script gave none
     state.enter(e.Phase.IDLE, event.at)
     return scrambles.give_up(state, Moment.FREEZE)
 

@@ -32,7 +32,7 @@ from equipoise.core.phrases import Phrase, Text
 from equipoise.lab.simulation.game_server import GameServer
 from equipoise.wire import NS2, TF2, Game
 from equipoise.wire import orders as wire
-from equipoise.wire.games import SIDES
+from equipoise.wire.scalars import SIDES
 
 Json: TypeAlias = dict[str, object]
 

@@ -2,23 +2,47 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import assert_never
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal, assert_never
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from equipoise.core import effects
-from equipoise.core.model import DueIf, PlayerId, PlayerSummary, Side, Split, SplitCache
+from equipoise.core.model import DueIf, PlayerId, PlayerSummary, RoundId, Side, Split, SplitCache
 from equipoise.core.phrases import Text
+from equipoise.core.rules import Level
 from equipoise.wire import orders
-from equipoise.wire.games import TF2, Game
-from equipoise.wire.values import Reply
+from equipoise.wire.orders import RoundStatus
+from equipoise.wire.scalars import TF2, Game
 
 LIMIT = 16 * 1024
 """Bytes. sm-ripext cuts off bodies from this size on (its issues 57 and 63)."""
 
 _ANY = frozenset({DueIf(Side.A), DueIf(Side.B), DueIf(None)})
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The answer to a batch, before it is encoded in the words of the script's game."""
+
+    orders: tuple[effects.Order, ...] = ()
+    rounds: Mapping[RoundId, RoundStatus] = field(default_factory=dict)
+    summaries: tuple[PlayerSummary, ...] = ()
+    pending: bool = False
+    reason: Text | None = None
+    due_if: tuple[DueIf, ...] = ()
+    """Outcomes that would make a scramble due. Every outcome is written as the three without `shutout`."""
+    cache: SplitCache | None = None
+    want: tuple[Literal["hello", "roster"], ...] = ()
+    enabled: bool = True
+    level: Level = "balance"
+    level_reason: str = ""
+    """The key of the configuration that set the level; empty where none matched the map."""
+    next: float = 5.0
+    stale: str = ""
+    """Why only the rounds of the batch were taken; empty: all of it was."""
 
 
 def encode_reply(reply: Reply, game: Game = TF2) -> bytes:

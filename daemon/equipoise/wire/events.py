@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Meta, field
 
 from equipoise.core import events as core
+from equipoise.core.events import Seconds
 from equipoise.core.model import (
     MOST_PLAYERS,
     Counts,
@@ -34,8 +35,58 @@ from equipoise.core.model import (
     is_bot,
 )
 from equipoise.errors import ScriptError
-from equipoise.wire.games import GAMES, SIDES, Facts, GameName, SideWord
-from equipoise.wire.scalars import Caller, Count, Fraction, Line, MapName, Ordinal, Player, Seconds, Version, Word
+from equipoise.wire.scalars import (
+    SIDES,
+    Caller,
+    Count,
+    Fraction,
+    GameName,
+    Line,
+    MapName,
+    Ordinal,
+    Player,
+    SideWord,
+    Version,
+    Word,
+)
+
+ModeName = Literal["arena", "attack_defend", "payload", "koth", "symmetric_cp", "ctf", "payload_race", "other"]
+"""The modes that a script of another game may state: all but NS2's own."""
+
+
+class Facts(msgspec.Struct, frozen=True):
+    """What a script knows of a map's rules: TF2's own description, or the mode itself."""
+
+    game_type: Count = field(default_factory=Count)
+    """`m_nGameType`."""
+    koth: bool = False
+    """TF2: `m_bPlayingKoth`."""
+    multiple_trains: bool = False
+    """TF2: `m_bMultipleTrains`."""
+    attack_defend: bool = False
+    """Control points: RED owns all of them at the start, or the map switches teams on a win."""
+    mode: ModeName = "other"
+    """Read of the game `other` alone, whose script states the mode."""
+
+
+def mode_of(game: GameName, facts: Facts) -> Mode:
+    """The mode of a map; TF2's from `m_nGameType`: 1 CTF, 2 control points, 3 escort, 4 arena, else without rules."""
+    if game != "tf2":
+        return Mode.NS2 if game == "ns2" else Mode(facts.mode)
+    match facts.game_type:
+        case 1:
+            return Mode.CTF
+        case 2 if facts.koth:
+            return Mode.KOTH
+        case 2:
+            return Mode.ATTACK_DEFEND if facts.attack_defend else Mode.SYMMETRIC_CP
+        case 3:
+            return Mode.PAYLOAD_RACE if facts.multiple_trains else Mode.PAYLOAD
+        case 4:
+            return Mode.ARENA
+        case _:
+            return Mode.OTHER
+
 
 # Lists of players on the wire: a roster, a round's lineup, and who was on a side during a round.
 
@@ -59,11 +110,8 @@ class Here:
     at: float
 
 
-class ScriptEvent(msgspec.Struct, frozen=True, tag_field="kind", kw_only=True):
-    """Base of the kinds of event that scripts post; `kind` is the tag."""
-
-    at: Seconds | None = None
-    """When it happened, in seconds of the script's monotonic clock; by default the batch's time."""
+class ScriptEvent(core.TimedEvent, frozen=True, kw_only=True):
+    """Base of the kinds of event in which sides, players, clocks or Lua's numbers are translated."""
 
     def fact(self, here: Here) -> core.ScriptEvent:
         """The core's event. ScriptError where parts of it contradict each other."""
@@ -378,7 +426,7 @@ class RoundEnded(ScriptEvent, frozen=True, tag="round_ended", kw_only=True):
         refuse_twice(
             (id, f"{here.path}.squads[{n}][{m}]") for n, ids in enumerate(self.squads) for m, id in enumerate(ids)
         )
-        mode = GAMES[self.game].mode(self.facts)
+        mode = mode_of(self.game, self.facts)
         for n, line in enumerate(self.players):
             path = f"{here.path}.players[{n}].spans"
             if line.spans and mode is not Mode.NS2:
@@ -409,6 +457,65 @@ class RoundEnded(ScriptEvent, frozen=True, tag="round_ended", kw_only=True):
         played = {player_id(line.id) for line in self.players}
         squads = (tuple(id for id in map(player_id, ids) if id in played and not is_bot(id)) for ids in self.squads)
         return tuple(squad for squad in squads if len(squad) > 1)
+
+
+# The same round as a program submits it: a field that this version does not know is refused. A script that is newer
+# than the daemon may add fields, and a refusal would cost it the round. A program's unknown field is a misspelt one,
+# and a round that was rated without it would be wrong for good.
+
+
+class StrictFacts(Facts, frozen=True, forbid_unknown_fields=True):
+    """Facts of a map, and no others."""
+
+
+class StrictCaptures(Captures, frozen=True, forbid_unknown_fields=True):
+    """Captures by the two sides, and nothing else."""
+
+
+class StrictSecondsOn(SecondsOn, frozen=True, forbid_unknown_fields=True):
+    """Seconds on the two sides, and nothing else."""
+
+
+class StrictLineupLine(LineupLine, frozen=True, forbid_unknown_fields=True):
+    """A player of the lineup, without unknown fields."""
+
+
+class StrictSpanLine(SpanLine, frozen=True, forbid_unknown_fields=True):
+    """A stretch of a round, without unknown fields."""
+
+
+class StrictClassSeconds(ClassSeconds, frozen=True, forbid_unknown_fields=True):
+    """Seconds as each class, and no other class."""
+
+
+class StrictCountsLine(CountsLine, frozen=True, forbid_unknown_fields=True):
+    """What a player did, without unknown fields."""
+
+    classes: StrictClassSeconds = field(default_factory=StrictClassSeconds)
+
+
+class StrictPresenceLine(PresenceLine, frozen=True, forbid_unknown_fields=True):
+    """A player's part in the round, without unknown fields."""
+
+    seconds: StrictSecondsOn = field(default_factory=StrictSecondsOn)
+    spans: Annotated[tuple[StrictSpanLine, ...], Meta(max_length=MOST_SPANS)] = ()
+    counts: StrictCountsLine | None = None
+
+
+class RoundSubmitted(RoundEnded, frozen=True, forbid_unknown_fields=True, tag="round_ended", kw_only=True):
+    """A whole round, without unknown fields in any of its parts."""
+
+    facts: StrictFacts = field(default_factory=StrictFacts)
+    captures: StrictCaptures = field(default_factory=StrictCaptures)
+    lineup: Annotated[tuple[StrictLineupLine, ...], Meta(max_length=MOST_PLAYERS)]
+    players: Annotated[tuple[StrictPresenceLine, ...], Meta(max_length=MOST_PLAYERS)]
+
+    def finished(self, here: Here) -> Round:
+        """The round. ScriptError for counts that cannot be, too: a program can mend what it sends."""
+        for n, line in enumerate(self.players):
+            if (fault := line.fault()) is not None:
+                raise ScriptError("counts", fault, path=f"{here.path}.players[{n}].counts")
+        return super().finished(here)
 
 
 MOST_EVENTS = 256
@@ -452,7 +559,7 @@ class Hello(ScriptEvent, frozen=True, tag="hello", kw_only=True):
             at=self.time(here),
             session=str(self.session),
             map=str(self.map),
-            mode=GAMES[self.game].mode(self.facts),
+            mode=mode_of(self.game, self.facts),
             phase=self.phase,
             waiting=self.waiting,
             late=self.late,
@@ -527,20 +634,6 @@ class SideWanted(ScriptEvent, frozen=True, tag="side_wanted", kw_only=True):
         return core.SideWanted(self.time(here), player_id(self.id), SIDES.get(self.side))
 
 
-class SidesSwitched(ScriptEvent, frozen=True, tag="sides_switched", kw_only=True):
-    """The game swapped the sides."""
-
-    def fact(self, here: Here) -> core.SidesSwitched:
-        return core.SidesSwitched(self.time(here))
-
-
-class WaitingEnded(ScriptEvent, frozen=True, tag="waiting_ended", kw_only=True):
-    """Waiting For Players is over. Arena never sends it."""
-
-    def fact(self, here: Here) -> core.WaitingEnded:
-        return core.WaitingEnded(self.time(here))
-
-
 class RoundStarted(ScriptEvent, frozen=True, tag="round_started", kw_only=True):
     """Freeze or setup time began."""
 
@@ -560,13 +653,6 @@ class RoundLive(ScriptEvent, frozen=True, tag="round_live", kw_only=True):
 
     def fact(self, here: Here) -> core.RoundLive:
         return core.RoundLive(self.time(here), RoundId(str(self.round)), roster(self.players, here))
-
-
-class RoundAborted(ScriptEvent, frozen=True, tag="round_aborted", kw_only=True):
-    """NS2: what `round_started` began ended without a round."""
-
-    def fact(self, here: Here) -> core.RoundAborted:
-        return core.RoundAborted(self.time(here))
 
 
 class ScrambledAlone(ScriptEvent, frozen=True, tag="scrambled_alone", kw_only=True):
@@ -639,13 +725,6 @@ class Commanded(ScriptEvent, frozen=True, tag="command", kw_only=True):
         return core.Commanded(self.time(here), words, player_id(self.by) if self.by else None, self.admin)
 
 
-class Heartbeat(ScriptEvent, frozen=True, tag="heartbeat", kw_only=True):
-    """The script is alive and nothing happened."""
-
-    def fact(self, here: Here) -> core.Heartbeat:
-        return core.Heartbeat(self.time(here))
-
-
 AnyEvent = (
     Hello
     | RosterSeen
@@ -653,18 +732,18 @@ AnyEvent = (
     | PlayerLeft
     | SideChanged
     | SideWanted
-    | SidesSwitched
-    | WaitingEnded
+    | core.SidesSwitched
+    | core.WaitingEnded
     | RoundStarted
     | RoundLive
-    | RoundAborted
+    | core.RoundAborted
     | RoundEnded
     | ScrambledAlone
     | OrderDone
     | OrderFailed
     | VoteEnded
     | Commanded
-    | Heartbeat
+    | core.Heartbeat
 )
 
 
