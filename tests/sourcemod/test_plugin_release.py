@@ -115,7 +115,7 @@ def test_the_build_names_what_a_language_lacks(tmp_path: Path) -> None:
     german = tmp_path / "de" / "equipoise.phrases.txt"
     german.write_text(german.read_text().replace('\t"Equipoise_VoteOff"\n', '\t"Equipoise_Other"\n'))
     warnings = runpy.run_path(str(SOURCEMOD / "build.py"))["warnings"]
-    assert list(warnings(tmp_path)) == ["warning: de has no Equipoise_VoteOff: it is English"]
+    assert set(warnings(tmp_path)) - set(warnings()) == {"warning: de has no Equipoise_VoteOff: it is English"}
 
 
 def test_there_are_no_languages_but_these() -> None:
