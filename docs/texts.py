@@ -37,6 +37,7 @@ def files() -> dict[Path, str]:
         SCRIPTING / "words.sp": ",\n".join(_chat_words()) + "\n",
         MOD / "engine" / "commands.lua": "".join(_lua_tables()),
         MOD / "load.lua": _lua_words(),
+        ROOT / "docs" / "protocol.md": _table((f"`{each.key}` | {each.value}" for each in Phrase), "| key | English |"),
         ROOT / "sourcemod" / "README.md": _table(_plugin_rows(), "| | who may (override in `admin_overrides.cfg`) | |"),
         ROOT / "ns2mod" / "README.md": _table(_mod_rows(), "| | |"),
     }

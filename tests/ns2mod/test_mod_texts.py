@@ -90,10 +90,10 @@ def test_a_player_is_shown_by_name_and_a_name_is_no_pattern(modules: Modules) ->
 def test_a_text_within_a_text_is_in_the_readers_language(modules: Modules) -> None:
     reason = {"phrase": "Equipoise_ReasonAdmin", "args": []}
     assert line(modules, "en", "Equipoise_ScramblePending", reason) == (
-        "New teams at the next round start: ordered by an admin."
+        "New teams at the next round (ordered by an admin)."
     )
     assert line(modules, "de", "Equipoise_ScramblePending", reason) == (
-        "Neue Teams zum nächsten Rundenbeginn: von einem Admin angeordnet."
+        "Neue Teams in der nächsten Runde (von einem Admin angeordnet)."
     )
 
 

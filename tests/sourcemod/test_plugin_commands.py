@@ -300,14 +300,14 @@ def test_a_line_that_is_too_long_ends_with_a_whole_character(
 
 
 INTERVALS = {
-    "en": "(30 to 73)",
-    "de": "(30 bis 73)",
-    "es": "(30 a 73)",
-    "fr": "(30 à 73)",
-    "pl": "(od 30 do 73)",
-    "pt": "(30 a 73)",
-    "ru": "(30–73)",
-    "chi": "（30 至 73）",
+    "en": "30 to 73 %",
+    "de": "30 bis 73 %",
+    "es": "30 a 73 %",
+    "fr": "30 à 73 %",
+    "pl": "30–73 %",
+    "pt": "30 a 73 %",
+    "ru": "30–73 %",
+    "chi": "30 至 73 %",
 }
 
 

@@ -116,7 +116,7 @@ def _shown(state: State, player: PlayerId) -> Text:
     if wanted is None:
         return Text(Phrase.WISH_NONE)
     phrase = Phrase.WISH_STATED if wanted.stated else Phrase.WISH_ASKED
-    return Text(phrase, (state.side_name(wanted.side), str(state.memory.weights.get(player, 1))))
+    return Text(phrase, (state.side_name(wanted.side),))
 
 
 def terms(state: State) -> ShuffleTerms:

@@ -70,12 +70,9 @@ def _refusal(state: State, by: PlayerId | None, now: float) -> Text | None:
         (now < state.memory.no_vote_before, Phrase.VOTE_COOLDOWN),
         (eligible_count(state.roster) < rules.min_players, Phrase.VOTE_TOO_FEW),
         (_round_ends(state, now), Phrase.VOTE_ROUND_ENDS),
+        (state.ns2 and _too_late(state, now), Phrase.VOTE_TOO_LATE),
     )
-    if (phrase := next((phrase for holds, phrase in reasons if holds), None)) is not None:
-        return Text(phrase)
-    if state.ns2 and _too_late(state, now):
-        return Text(Phrase.VOTE_TOO_LATE, (f"{round(state.rules.shuffle.vote_seconds / 60, 1):g}",))
-    return None
+    return next((Text(phrase) for holds, phrase in reasons if holds), None)
 
 
 def _too_late(state: State, now: float) -> bool:
