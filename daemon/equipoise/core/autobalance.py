@@ -151,7 +151,7 @@ def _held_back(state: State) -> Effects:
 
 
 def _answered(state: State, gap: Gap, count: int) -> bool:
-    """As many moves as possible are under way, all of players on the larger side who may still be moved."""
+    """Tell whether as many moves as possible are under way, all of movable players on the larger side."""
     able = {entry.id for entry in state.roster.on(gap.larger) if can_move(entry)}
     moving = [move.player for move in _under_way(state).values()]
     return len(moving) == count and able.issuperset(moving)
@@ -192,7 +192,7 @@ def proposal(state: State, now: float) -> AskMoves | None:
 
 
 def needless(state: State) -> Text:
-    """What an admin reads whose `balance` would move nobody."""
+    """The answer to an admin whose `balance` would move nobody."""
     if state.no_moves:
         return no_moves(state.no_moves)
     gap = Gap.of(state.roster) if state.phase is Phase.RUNNING else None

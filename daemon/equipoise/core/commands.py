@@ -39,7 +39,7 @@ def _tell(event: Commanded, *lines: Text) -> Effects:
 
 
 def _answer(event: Commanded, *lines: Text) -> Effects:
-    """What all players read, to a sender who does not: an admin in the game would read it twice."""
+    """Give the line that all players read to a sender outside the game; an admin in the game would read it twice."""
     return () if event.by is not None else _tell(event, *lines)
 
 

@@ -1,4 +1,4 @@
-"""What happened: frozen facts in the past tense, and their union.
+"""Events of a session: frozen facts in the past tense, and their union.
 
 The first group comes from the script (`wire`), the second from the shell that answers an ask: the only two ways into
 a session. `at` is the script's monotonic clock in seconds. It drives durations, never deadlines, because a script

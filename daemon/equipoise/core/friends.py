@@ -27,13 +27,13 @@ def present(state: State) -> tuple[frozenset[PlayerId], ...]:
     return tuple(group for group in groups_here if len(group) > 1)
 
 
-def squads(state: State, round: Round) -> tuple[tuple[PlayerId, ...], ...]:
+def squads(state: State, game_round: Round) -> tuple[tuple[PlayerId, ...], ...]:
     """The squads of the round that is running: those that the script tells, or else the groups of friends in it."""
-    if round.squads:
-        return round.squads
-    played = tuple(presence.id for presence in round.presences)
+    if game_round.squads:
+        return game_round.squads
+    played = tuple(presence.id for presence in game_round.presences)
     groups_here = dict.fromkeys(groups(state.memory.friendships).values())
-    found = (tuple(id for id in played if id in group) for group in groups_here)
+    found = (tuple(player for player in played if player in group) for group in groups_here)
     return tuple(squad for squad in found if len(squad) > 1)
 
 

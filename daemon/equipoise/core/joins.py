@@ -152,7 +152,7 @@ def _answer(
 
 
 def _question(state: State, entry: Entry, wanted: Side | None, held: HeldSide | None) -> AskSide | AskSwitch | None:
-    """What the pool is asked about a player; None where sizes or a lock decide, or no errors are known of a joiner."""
+    """The question for the pool about a player; None where sizes or a lock decide, or errors of a joiner are unknown."""
     a, b = (tuple(one.id for one in state.roster.on(side)) for side in Side)
     context, commanders = state.memory.context, state.roster.commanders()
     if held is not None:

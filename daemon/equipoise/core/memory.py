@@ -1,4 +1,4 @@
-"""What a session must know again after a restart of the daemon: stored beside its rounds, restored before any event.
+"""A session's memory across restarts of the daemon: stored beside its rounds, restored before any event.
 
 Times are the session's `now`: seconds that never go back within a process and mean the same in the next one, unless
 the system's clock was wrong when one of the two processes began (`restored`). All values are frozen: every change makes
@@ -143,11 +143,11 @@ class Memory:
         """Mode and map, which skills may depend on."""
         return Context(self.mode, self.map)
 
-    def next_map(self, session: str, map: str, mode: Mode) -> Memory:
+    def next_map(self, session: str, map_name: str, mode: Mode) -> Memory:
         """Begin a session on a new map: what players want, recent moves, order numbers and the switch are kept."""
         return Memory(
             session,
-            map,
+            map_name,
             mode,
             moved=self.moved,
             moved_before=self.moved_before,
@@ -162,9 +162,9 @@ class Memory:
         """The last human left an arena server: the next players begin with round 1."""
         return replace(self, pending=None, tally=Tally(), benched={})
 
-    def count(self, round: RoundId, tally: Tally, winners: tuple[PlayerId, ...] = ()) -> Memory:
+    def count(self, round_id: RoundId, tally: Tally, winners: tuple[PlayerId, ...] = ()) -> Memory:
         """Note a round as counted; `tally` includes it."""
-        return replace(self, tally=tally, counted=(*self.counted, round)[-COUNTED_ROUNDS:], winners=winners)
+        return replace(self, tally=tally, counted=(*self.counted, round_id)[-COUNTED_ROUNDS:], winners=winners)
 
     def bench(self, players: tuple[PlayerId, ...]) -> Memory:
         """Note that these players sit out the round that goes live now."""
@@ -211,7 +211,7 @@ class Memory:
         return replace(self, locks=locks, tally=self.tally.switched())
 
     def restored(self, now: float, rules: Rules) -> Memory:
-        """As another process goes on from it: nothing in it holds longer from `now` on than the rules say.
+        """Return the memory for a new process: nothing in it holds longer from `now` on than the rules say.
 
         The clock may have been ahead when the times were noted: then a lock of three minutes would hold for years. A
         time that is no number is taken as the latest that is allowed.
@@ -231,7 +231,7 @@ class Memory:
         return remembered._within_bounds()
 
     def _within_bounds(self) -> Memory:
-        """What players want, as the rules allow it: another version may have written more."""
+        """Cut wishes, weights and friendships to what the rules allow: another version may have written more."""
         weights = {player: min(weight, HEAVIEST_WISH) for player, weight in self.weights.items()}
         friendships = lawful(self.friendships[-MOST_REMEMBERED:])
         winners = self.winners[:MOST_PLAYERS]
@@ -265,7 +265,7 @@ MOST_SUPERSEDED = 16
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What a restarted daemon goes on from: a session's memory, and the number of the last batch in it."""
+    """A session's memory and the number of the last batch in it: a restarted daemon goes on from both."""
 
     memory: Memory = field(default_factory=Memory)
     boot: int = 0

@@ -117,7 +117,7 @@ def may_be_at_once(state: State) -> bool:
 
 
 def due_purpose(state: State) -> Purpose:
-    """What is done when a scramble is due."""
+    """The purpose of a scramble that is due."""
     return Purpose.SHUFFLE if state.ns2 else Purpose.SCRAMBLE
 
 
@@ -514,12 +514,16 @@ def _star_decides(state: State, event: SplitSolved, likely: Side) -> bool:
     """
     assert event.after is not None
     players = {side: _players_on(side, event) for side in Side}
-    skills = {id: state.summaries[id].balance for id in players[Side.A] | players[Side.B] if id in state.summaries}
+    skills = {
+        player: state.summaries[player].balance
+        for player in players[Side.A] | players[Side.B]
+        if player in state.summaries
+    }
     if len(skills) < 3 or event.difference is None or (event.difference > 0) is not (likely is Side.A):
         return False
-    star, second, *_ = sorted(skills, key=lambda id: -skills[id])
+    star, second, *_ = sorted(skills, key=lambda player: -skills[player])
     lead = skills[star] - skills[second]
-    others = [skill for id, skill in skills.items() if id != star]
+    others = [skill for player, skill in skills.items() if player != star]
     deviation = dist(others, [sum(others) / len(others)] * len(others)) / sqrt(len(others))
     # The log odds are proportional to the difference in every system, or nearly so.
     even_part = _log_odds(EVEN_CHANCES[1]) / abs(_log_odds(event.after.teams))

@@ -55,7 +55,7 @@ class Session:
 
     @property
     def memory(self) -> Memory:
-        """What must survive a restart; a new value whenever it has changed."""
+        """The memory that must survive a restart; a new value whenever it has changed."""
         return self._state.memory
 
     @property
@@ -309,16 +309,16 @@ def _note_skill_at_start(state: State) -> None:
 
 
 def _ended(state: State, event: e.RoundEnded, now: float) -> Effects:
-    round, skill_at_start = event.round, None
-    if round.id == state.round:  # what is known of a running round says nothing of one that was sent late
-        round, skill_at_start = replace(round, squads=friends.squads(state, round)), state.skill_at_start
-    record = recorded(round, state.rules, skill_at_start)
-    if round.session != state.memory.session or round.id in state.memory.counted:
+    game_round, skill_at_start = event.round, None
+    if game_round.id == state.round:  # what is known of a running round says nothing of one that was sent late
+        game_round, skill_at_start = replace(game_round, squads=friends.squads(state, game_round)), state.skill_at_start
+    record = recorded(game_round, state.rules, skill_at_start)
+    if game_round.session != state.memory.session or game_round.id in state.memory.counted:
         return (record,)
     stopped: Effects = ()
     if _is_running(state, event):
         stopped = (*_stop(state, event), *_tell_unrated(state, record))
-        if state.waiting and not round.waiting:
+        if state.waiting and not game_round.waiting:
             # A script that never says that waiting ended would get no order on this map.
             stopped = (*stopped, *_end_waiting(state))
     return (record, *stopped, *_count(state, event), *fallback.ask(state), *scrambles.in_freeze(state))
@@ -348,22 +348,22 @@ def _tell_unrated(state: State, record: RecordRound) -> Effects:
     return (LogDecision("unrated", text), *((Say(Text(Phrase.UNRATED)), Say(text)) if state.enforces else ()))
 
 
-def _is_abandoned(round: Round) -> bool:
+def _is_abandoned(game_round: Round) -> bool:
     """NS2: the game was reset, or the map changed, in the middle of the round."""
-    return round.mode is Mode.NS2 and round.partial
+    return game_round.mode is Mode.NS2 and game_round.partial
 
 
 def _count(state: State, event: e.RoundEnded) -> Effects:
     """Count a finished round, and make a scramble due if a trigger says so."""
-    round = event.round
-    if round.waiting or round.walk_out or _is_abandoned(round):
+    game_round = event.round
+    if game_round.waiting or game_round.walk_out or _is_abandoned(game_round):
         return ()
-    tally = state.memory.tally.after(round.winner)
-    state.memory = state.memory.count(round.id, tally, winners(round))
+    tally = state.memory.tally.after(game_round.winner)
+    state.memory = state.memory.count(game_round.id, tally, winners(game_round))
     if state.arena and _is_empty(state):
         # Counted, the round that the last human left would make the next one round 2.
         return _last_human_left(state)
-    reason = due(state.memory.mode, tally, Outcome.of(round), state.rules)
+    reason = due(state.memory.mode, tally, Outcome.of(game_round), state.rules)
     return scrambles.make_due(state, reason) if reason and state.enforces else ()
 
 

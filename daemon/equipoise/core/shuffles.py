@@ -63,7 +63,7 @@ def without_moves(state: State, event: SplitSolved) -> Effects:
 
 
 def first(state: State, moment: Moment) -> Effects:
-    """What all players read before the order."""
+    """The line that all players read before the order."""
     restarts = moment is Moment.NOW and state.phase is Phase.RUNNING
     return (Say(Text(Phrase.SHUFFLE_RESTARTS)),) if restarts else ()
 
@@ -120,7 +120,7 @@ def _shown(state: State, player: PlayerId) -> Text:
 
 
 def terms(state: State) -> ShuffleTerms:
-    """What a shuffle of the players who are here is chosen by."""
+    """Criteria for a shuffle of the players who are here."""
     rules, ballot = state.rules.shuffle, state.choice
     if ballot is None or ballot.stage is Stage.OPEN:
         wanted = {player: wish.side for player, wish in state.memory.wishes.items()}
@@ -167,7 +167,7 @@ def _weighed(state: State, wanted: Mapping[PlayerId, Side]) -> dict[PlayerId, Wi
 
 
 def _weights(state: State) -> Mapping[PlayerId, int]:
-    """What wishes weigh in the shuffles before one round."""
+    """Weights of the wishes in the shuffles before one round."""
     return state.memory.weights if state.weights_before is None else state.weights_before
 
 

@@ -1,4 +1,4 @@
-"""What a session knows at one moment: its memory, and what a restart may forget.
+"""A session at one moment: its memory, and what a restart may forget.
 
 The modules that decide (`scrambles`, `autobalance`, `joins`, `commands`) read and change it; only `session` creates it.
 """
@@ -221,7 +221,7 @@ class State:
 
     @property
     def triggers(self) -> Triggers:
-        """What makes a scramble due in this mode."""
+        """The triggers of this mode."""
         return self.rules.triggers_of(self.memory.mode)
 
     @property
@@ -235,7 +235,7 @@ class State:
         return eligible_count(self.balanced_roster()) >= self.rules.scramble.min_players
 
     def side_name(self, side: Side) -> str:
-        """What players call a side."""
+        """Players' name for a side."""
         names = self.rules.sides or self.memory.mode.side_names
         return names[side is Side.B]
 
@@ -285,7 +285,7 @@ class State:
         """Take over the script's own roster: players who are not on it have left, even if no event said so."""
         self.set_roster(roster)
         here = {entry.id for entry in roster.entries}
-        self.pending_joins = {id: event for id, event in self.pending_joins.items() if id in here}
+        self.pending_joins = {player: event for player, event in self.pending_joins.items() if player in here}
         self._forget_strangers()
 
     def learn(self, summaries: Iterable[PlayerSummary]) -> None:
@@ -298,7 +298,7 @@ class State:
         # Each rated round brings those who left during it. The lineup's are needed until its skills are noted.
         here = {entry.id for entry in self.roster.entries}
         needed = here | self.lineup.keys() | self.pending_joins.keys()
-        self.summaries = {id: summary for id, summary in self.summaries.items() if id in needed}
+        self.summaries = {player: summary for player, summary in self.summaries.items() if player in needed}
 
     def set_roster(self, roster: Roster) -> bool:
         """Replace the roster; True when a player came, left or changed side."""
@@ -407,7 +407,7 @@ class State:
 
 
 def _positions(roster: Roster) -> frozenset[tuple[PlayerId, Side | None, bool, bool, bool]]:
-    """What a split depends on; marks like `alive` change all the time and do not make a question out of date."""
+    """The roster as far as a split depends on it; marks like `alive` change all the time and date no question."""
     return frozenset(
         (entry.id, entry.side, entry.waiting, entry.commander, entry.held != "") for entry in roster.entries
     )

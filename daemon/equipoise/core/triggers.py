@@ -61,10 +61,10 @@ class Outcome:
     loser_captures: int
 
     @classmethod
-    def of(cls, round: Round) -> Outcome:
+    def of(cls, game_round: Round) -> Outcome:
         """The outcome of a finished round."""
-        captures = round.captures(round.winner.other) if round.winner else 0
-        return cls(round.winner, captures)
+        captures = game_round.captures(game_round.winner.other) if game_round.winner else 0
+        return cls(game_round.winner, captures)
 
     @property
     def shutout(self) -> bool:

@@ -153,8 +153,8 @@ class ArenaEvening(Evening):
 
     def _fair(self, bench: Iterable[PlayerId]) -> bool:
         """No player on a side has sat out less often than the players on the bench."""
-        least = min(self._sat_out[id] for id in self.game.clients)
-        return all(self._sat_out[id] == least for id in bench)
+        least = min(self._sat_out[player] for player in self.game.clients)
+        return all(self._sat_out[player] == least for player in bench)
 
     def _report_move(self, order: Move) -> None:
         self.record.gaps += 1
@@ -204,7 +204,7 @@ class ArenaEvening(Evening):
 
     def _counts(self) -> dict[PlayerId, Counts]:
         """Return the players' counts in the running round, drawn by their true skill."""
-        people = {id: Person(id, (one.skill - MEAN) / self.theta) for id, one in self.people.items()}
+        people = {player: Person(player, (one.skill - MEAN) / self.theta) for player, one in self.people.items()}
         return self._scores.drawn(self.number, self.game.seconds_played(), people)
 
     def _record(self, winner: Side) -> None:
@@ -226,7 +226,7 @@ class ArenaEvening(Evening):
         return max(chance, 1 - chance)
 
     def _skills(self, ids: Iterable[PlayerId]) -> list[float]:
-        return [self.people[id].skill for id in ids]
+        return [self.people[player].skill for player in ids]
 
     # What is shown.
 

@@ -117,11 +117,11 @@ class Evening(ABC):
 
     def _take_summaries(self, summaries: Iterable[wire.PlayerSummary]) -> None:
         for summary in summaries:
-            id = PlayerId(summary.id)
-            before = self._summaries.get(id)
+            player = PlayerId(summary.id)
+            before = self._summaries.get(player)
             if before is not None and summary.rounds > before.rounds:
-                self._changes[id] = summary.rating - before.rating
-            self._summaries[id] = summary
+                self._changes[player] = summary.rating - before.rating
+            self._summaries[player] = summary
 
     def _obey(self, order: Order) -> None:
         before = self.teams()
@@ -142,9 +142,9 @@ class Evening(ABC):
         """A phrase in English, with players' names in place of their ids."""
         return english(text, self._names)
 
-    def name(self, id: PlayerId) -> str:
+    def name(self, player: PlayerId) -> str:
         """The name of the player with this id."""
-        return self._names[id]
+        return self._names[player]
 
     def report(self, kind: Kind, text: str) -> None:
         """Show a line of this kind on the stage."""
@@ -152,15 +152,15 @@ class Evening(ABC):
 
     # What is shown.
 
-    def rating(self, id: PlayerId) -> float:
+    def rating(self, player: PlayerId) -> float:
         """A player's rating as the daemon last sent it; a newcomer's before that."""
-        summary = self._summaries.get(id)
+        summary = self._summaries.get(player)
         return summary.rating if summary else MEAN
 
     def fidelity(self) -> float:
         """Rank correlation of ratings and true skill."""
-        known = [id for id, summary in self._summaries.items() if summary.rounds]
-        return spearman([self.rating(id) for id in known], [self._characters[id].skill for id in known])
+        known = [player for player, summary in self._summaries.items() if summary.rounds]
+        return spearman([self.rating(player) for player in known], [self._characters[player].skill for player in known])
 
     @abstractmethod
     def teams(self) -> Teams:
@@ -193,18 +193,18 @@ class Evening(ABC):
         )
 
     def _rows(self, ids: Iterable[PlayerId]) -> tuple[Row, ...]:
-        rows = [self._row(id) for id in ids]
+        rows = [self._row(player) for player in ids]
         return tuple(sorted(rows, key=lambda row: -row.rating))
 
-    def _row(self, id: PlayerId) -> Row:
-        summary = self._summaries.get(id)
-        mark = "★ " if self._playing.clients[id].commander else ""
+    def _row(self, player: PlayerId) -> Row:
+        summary = self._summaries.get(player)
+        mark = "★ " if self._playing.clients[player].commander else ""
         return Row(
-            name=f"{mark}{self._names[id]}",
-            rating=self.rating(id),
+            name=f"{mark}{self._names[player]}",
+            rating=self.rating(player),
             shadow=summary is None or not summary.visible,
-            change=self._changes.get(id, 0.0),
-            skill=self._characters[id].skill,
+            change=self._changes.get(player, 0.0),
+            skill=self._characters[player].skill,
         )
 
 

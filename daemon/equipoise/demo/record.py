@@ -60,7 +60,7 @@ def listed(ids: Iterable[PlayerId], names: Names) -> str:
     >>> listed([PlayerId("1"), PlayerId("2"), PlayerId("3")], {"1": "Ann", "2": "Bob", "3": "Cid"})
     'Ann, Bob and Cid'
     """
-    *rest, last = [names[id] for id in ids] or [""]
+    *rest, last = [names[player] for player in ids] or [""]
     return f"{', '.join(rest)} and {last}" if rest else last
 
 

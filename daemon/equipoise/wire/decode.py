@@ -90,7 +90,7 @@ def kinds_of(posted: events.Batch) -> list[str]:
 
 
 def at_fault(kinds: Sequence[str], path: str | None) -> tuple[str, ...]:
-    """Of the kinds of a refused batch's events, those that may be at fault: the one at the path, else all.
+    """Return the kinds of events that may be at fault in a refused batch: the one at the path, else all.
 
     >>> at_fault(["heartbeat", "roster"], "$.events[1].players"), at_fault(["heartbeat", "roster"], "$.at")
     (('roster',), ('heartbeat', 'roster'))

@@ -91,7 +91,7 @@ def _encode(reply: Reply, game: Game) -> bytes:
 
 
 def _rounds(reply: Reply) -> orders.Rounds:
-    return {str(round): kept for round, kept in reply.rounds.items()}
+    return {str(round_id): kept for round_id, kept in reply.rounds.items()}
 
 
 def _smaller(reply: Reply) -> Reply | None:
@@ -116,20 +116,20 @@ def _halved(each: effects.Order) -> effects.Order:
 def order(each: effects.Order, game: Game) -> orders.AnyOrder:
     """An order, its sides in the game's words."""
     match each:
-        case effects.Assign(id, reason, split, moment, purpose):
-            return orders.Assign(id, text(reason), split.a, split.b, split.bench, moment.value, purpose.value)
-        case effects.Move(id, reason, player, side, deadline, quiet):
-            return orders.Move(id, text(reason), player, game.word(side), float(deadline), float(quiet))
-        case effects.Cancel(id):
-            return orders.Cancel(id)
+        case effects.Assign(order_id, reason, split, moment, purpose):
+            return orders.Assign(order_id, text(reason), split.a, split.b, split.bench, moment.value, purpose.value)
+        case effects.Move(order_id, reason, player, side, deadline, quiet):
+            return orders.Move(order_id, text(reason), player, game.word(side), float(deadline), float(quiet))
+        case effects.Cancel(order_id):
+            return orders.Cancel(order_id)
         case effects.Place(player, side, reason):
             return orders.Place(player, game.word(side), text(reason))
         case effects.Lock(player, side, seconds):
             return orders.Lock(player, game.word(side), 0.0 if seconds is None else float(seconds))
         case effects.Unlock(players):
             return orders.Unlock(players)
-        case effects.OpenVote(id, seconds):
-            return orders.Vote(id, float(seconds))
+        case effects.OpenVote(order_id, seconds):
+            return orders.Vote(order_id, float(seconds))
         case effects.Say(said):
             return orders.Say(text(said))
         case effects.Tell(player, lines):
@@ -172,4 +172,4 @@ def cache(kept: SplitCache) -> orders.Cache:
 
 def _letters(ids: tuple[PlayerId, ...], split: Split) -> str:
     letters = dict.fromkeys(split.a, "A") | dict.fromkeys(split.b, "B")
-    return "".join([letters.get(id, "-") for id in ids])
+    return "".join([letters.get(player, "-") for player in ids])

@@ -55,7 +55,7 @@ ModeName = Literal["arena", "attack_defend", "payload", "koth", "symmetric_cp", 
 
 
 class Facts(msgspec.Struct, frozen=True):
-    """What a script knows of a map's rules: TF2's own description, or the mode itself."""
+    """Rules of a map as the script knows them: TF2's own description, or the mode itself."""
 
     game_type: Count = field(default_factory=Count)
     """`m_nGameType`."""
@@ -103,7 +103,7 @@ Ids = Annotated[tuple[Player, ...], Meta(max_length=MOST_PLAYERS)]
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """Where an event comes from: the server, its JSON path, and the batch's time on the script's clock."""
+    """Origin of an event: the server, its JSON path, and the batch's time on the script's clock."""
 
     server: ServerId
     path: str
@@ -237,12 +237,12 @@ class ClassSeconds(msgspec.Struct, frozen=True):
     """Seconds as this class."""
 
     def played(self) -> dict[str, float]:
-        """By class, without those that were not played."""
+        """Seconds by class, without classes that were not played."""
         return {name: seconds for name, seconds in msgspec.structs.asdict(self).items() if seconds}
 
 
 class CountsLine(msgspec.Struct, frozen=True):
-    """What a player did in this round alone, as the game counted it."""
+    """A player's scores in this round alone, as the game counted them."""
 
     kills: Count = field(default_factory=Count)
     """Kills of other players."""
@@ -262,7 +262,7 @@ class CountsLine(msgspec.Struct, frozen=True):
         return Counts(*done, self.classes.played(), int(self.suicides))
 
     def fault(self, seconds: float) -> str | None:
-        """What cannot be of a player who was on a side for so long; None: nothing."""
+        """Name a count that is impossible for a player who was on a side for so long; None: there is none."""
         for name in ("kills", "deaths", "assists", "points", "suicides"):
             if (number := getattr(self, name)) > MOST_COUNTED:
                 return f"{name} of one round are at most {MOST_COUNTED:,}, not {number:,}"
@@ -306,7 +306,7 @@ class PresenceLine(msgspec.Struct, frozen=True):
         )
 
     def fault(self) -> str | None:
-        """What cannot be of the player's counts; None: nothing."""
+        """Name a count of the player that is impossible; None: there is none."""
         seconds = self._seconds(tuple(line.span() for line in self.spans))
         return None if self.counts is None else self.counts.fault(sum(seconds))
 
@@ -334,9 +334,9 @@ def stayed(lines: Stayed, here: Here) -> core.Stayed:
     return {player_id(line.id): str(line.held) for line in lines}
 
 
-def player_id(id: Player) -> PlayerId:
+def player_id(player: Player) -> PlayerId:
     """The id as the core's type."""
-    return PlayerId(str(id))
+    return PlayerId(str(player))
 
 
 def roster(players: Players, here: Here) -> Roster:
@@ -353,10 +353,10 @@ def roster(players: Players, here: Here) -> Roster:
 def refuse_twice(ids: Iterable[tuple[Player, str]]) -> None:
     """Raise ScriptError at the path of the first id that occurred before; pairs of id and path."""
     seen: set[Player] = set()
-    for id, path in ids:
-        if id in seen:
-            raise ScriptError("twice", f"{id} is here twice", path=path)
-        seen.add(id)
+    for player, path in ids:
+        if player in seen:
+            raise ScriptError("twice", f"{player} is here twice", path=path)
+        seen.add(player)
 
 
 def refuse_spans(spans: tuple[SpanLine, ...], seconds: float, path: str) -> None:
@@ -424,7 +424,9 @@ class RoundEnded(ScriptEvent, frozen=True, tag="round_ended", kw_only=True):
         refuse_twice((seat.id, f"{here.path}.lineup[{n}].id") for n, seat in enumerate(self.lineup))
         refuse_twice((line.id, f"{here.path}.players[{n}].id") for n, line in enumerate(self.players))
         refuse_twice(
-            (id, f"{here.path}.squads[{n}][{m}]") for n, ids in enumerate(self.squads) for m, id in enumerate(ids)
+            (player, f"{here.path}.squads[{n}][{m}]")
+            for n, ids in enumerate(self.squads)
+            for m, player in enumerate(ids)
         )
         mode = mode_of(self.game, self.facts)
         for n, line in enumerate(self.players):
@@ -455,7 +457,10 @@ class RoundEnded(ScriptEvent, frozen=True, tag="round_ended", kw_only=True):
     def _squads(self) -> tuple[tuple[PlayerId, ...], ...]:
         """The squads as far as they played: of two humans or more."""
         played = {player_id(line.id) for line in self.players}
-        squads = (tuple(id for id in map(player_id, ids) if id in played and not is_bot(id)) for ids in self.squads)
+        squads = (
+            tuple(player for player in map(player_id, ids) if player in played and not is_bot(player))
+            for ids in self.squads
+        )
         return tuple(squad for squad in squads if len(squad) > 1)
 
 
@@ -489,7 +494,7 @@ class StrictClassSeconds(ClassSeconds, frozen=True, forbid_unknown_fields=True):
 
 
 class StrictCountsLine(CountsLine, frozen=True, forbid_unknown_fields=True):
-    """What a player did, without unknown fields."""
+    """A player's scores, without unknown fields."""
 
     classes: StrictClassSeconds = field(default_factory=StrictClassSeconds)
 
@@ -619,8 +624,8 @@ class SideChanged(ScriptEvent, frozen=True, tag="side_changed", kw_only=True):
     """Why nobody may move the player: a word of docs/protocol.md."""
 
     def fact(self, here: Here) -> core.SideChanged:
-        id, side = player_id(self.id), SIDES.get(self.side)
-        return core.SideChanged(self.time(here), id, side, self.waiting, self.ready, str(self.held or ""))
+        player, side = player_id(self.id), SIDES.get(self.side)
+        return core.SideChanged(self.time(here), player, side, self.waiting, self.ready, str(self.held or ""))
 
 
 class SideWanted(ScriptEvent, frozen=True, tag="side_wanted", kw_only=True):
@@ -667,8 +672,10 @@ class ScrambledAlone(ScriptEvent, frozen=True, tag="scrambled_alone", kw_only=Tr
 
     def fact(self, here: Here) -> core.ScrambledAlone:
         parts = {"red": self.red, "blu": self.blu, "bench": self.bench}
-        refuse_twice((id, f"{here.path}.{part}[{n}]") for part, ids in parts.items() for n, id in enumerate(ids))
-        a, b, bench = (tuple(player_id(id) for id in ids) for ids in parts.values())
+        refuse_twice(
+            (player, f"{here.path}.{part}[{n}]") for part, ids in parts.items() for n, player in enumerate(ids)
+        )
+        a, b, bench = (tuple(player_id(player) for player in ids) for ids in parts.values())
         return core.ScrambledAlone(self.time(here), Split(a, b, bench))
 
 
