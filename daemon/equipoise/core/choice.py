@@ -43,8 +43,8 @@ def obey(state: State, event: Commanded, now: float) -> Effects:
 def _obey_cancel(state: State, event: Commanded, *, admin: bool) -> Effects:
     if not admin:
         words = " ".join(event.words)
-        refused = Text(Phrase.REFUSED_IN_GAME, (words,)) if event.admin else Text(Phrase.REFUSED_ADMIN)
-        return (Tell(event.by, (refused,)),)
+        refusal = Text(Phrase.REFUSED_IN_GAME, (words,)) if event.admin else Text(Phrase.REFUSED_ADMIN)
+        return (Tell(event.by, (refusal,)),)
     if state.choice_stage is not Stage.OPEN:
         return (Tell(event.by, (Text(Phrase.CHOICE_NONE),)),)
     reason = Text(Phrase.REASON_ADMIN)
@@ -91,9 +91,9 @@ def _count(state: State, by: PlayerId | None, now: float) -> Effects:
     state.choice_voices = state.choice_voices.with_voice(by, now)
     eligible = state.roster.eligible()
     have = sum(entry.id in state.choice_voices.asked_at for entry in eligible)
-    need = part(state.rules.vote.fraction, len(eligible))
-    line = Text(Phrase.CHOICE_VOICE, (f"@{by}", str(have), str(need)))
-    if have < need:
+    quorum = part(state.rules.vote.fraction, len(eligible))
+    line = Text(Phrase.CHOICE_VOICE, (f"@{by}", str(have), str(quorum)))
+    if have < quorum:
         # Repeated words of one player are not shown to all.
         return (Tell(by, (line,)),) if again else (Say(line),)
     close(state, now)
@@ -135,8 +135,8 @@ def settle(state: State) -> Effects:
     if state.memory.choosing:
         # The process or the script began anew while it was open: players read so as soon as they can be told.
         return _cancel(state, Text(Phrase.REASON_RESTARTED)) if state.known else ()
-    cancelled = stage is Stage.CLOSED and state.memory.pending is None
-    if cancelled or (stage is Stage.APPLIED and state.phase is Phase.RUNNING):
+    is_void = stage is Stage.CLOSED and state.memory.pending is None
+    if is_void or (stage is Stage.APPLIED and state.phase is Phase.RUNNING):
         state.choice = None
     return ()
 
@@ -152,8 +152,8 @@ def _settle_open(state: State) -> Effects:
     if not state.acts:
         return _cancel(state, Text(Phrase.REASON_INACTIVE))
     state.choice = state.choice.of(state.roster)
-    missing = [entry.id for entry in state.roster.eligible() if entry.id not in state.choice.chosen]
-    return () if missing else _close(state)
+    silent = [entry.id for entry in state.roster.eligible() if entry.id not in state.choice.chosen]
+    return () if silent else _close(state)
 
 
 def overdue_at(state: State) -> float | None:

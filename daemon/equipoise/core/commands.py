@@ -140,8 +140,8 @@ def _balance(state: State, event: Commanded, now: float) -> Effects:
 def _switch(state: State, event: Commanded, now: float) -> Effects:
     state.memory = replace(state.memory, enabled=event.words[0] == "on")
     text = Text(Phrase.SWITCHED_ON if state.memory.enabled else Phrase.SWITCHED_OFF)
-    cancelled = () if state.memory.enabled else autobalance.drop(state)
-    return (*_tell(event, text), LogDecision("switch", text), *cancelled)
+    cancels = () if state.memory.enabled else autobalance.drop(state)
+    return (*_tell(event, text), LogDecision("switch", text), *cancels)
 
 
 # The table.
@@ -243,8 +243,8 @@ def obey(state: State, event: Commanded, now: float) -> Effects:
         return _unknown(state, event)
     if word in CHANGES and not event.outside and not state.rules.admin_commands:
         refusal = Text(Phrase.REFUSED_IN_GAME, (quoted(event),))
-        claimed = () if event.by is None else (event.by,)
-        return (*_tell(event, refusal), LogDecision("refused", refusal, players=claimed))
+        players = () if event.by is None else (event.by,)
+        return (*_tell(event, refusal), LogDecision("refused", refusal, players=players))
     if command.balances and rest != ["cancel"] and (why := left_alone(state)) is not None:
         return _tell(event, why)
     return command.answer(state, event, now)

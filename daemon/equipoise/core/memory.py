@@ -33,11 +33,11 @@ def groups(friendships: Iterable[Friendship]) -> Mapping[PlayerId, frozenset[Pla
     >>> sorted(groups([(ann, bob), (bob, cid)])[ann])
     ['ann', 'bob', 'cid']
     """
-    found: dict[PlayerId, frozenset[PlayerId]] = {}
+    group_of: dict[PlayerId, frozenset[PlayerId]] = {}
     for one, two in friendships:
-        both = found.get(one, frozenset((one,))) | found.get(two, frozenset((two,)))
-        found |= dict.fromkeys(both, both)
-    return found
+        both = group_of.get(one, frozenset((one,))) | group_of.get(two, frozenset((two,)))
+        group_of |= dict.fromkeys(both, both)
+    return group_of
 
 
 def lawful(friendships: Iterable[Friendship]) -> tuple[Friendship, ...]:
@@ -48,14 +48,14 @@ def lawful(friendships: Iterable[Friendship]) -> tuple[Friendship, ...]:
     >>> lawful(chain) == chain[:3]
     True
     """
-    kept: list[Friendship] = []
-    found: dict[PlayerId, frozenset[PlayerId]] = {}
+    lawful_pairs: list[Friendship] = []
+    group_of: dict[PlayerId, frozenset[PlayerId]] = {}
     for one, two in friendships:
-        both = found.get(one, frozenset((one,))) | found.get(two, frozenset((two,)))
+        both = group_of.get(one, frozenset((one,))) | group_of.get(two, frozenset((two,)))
         if 2 <= len(both) <= LARGEST_GROUP:
-            found |= dict.fromkeys(both, both)
-            kept.append((one, two))
-    return tuple(kept)
+            group_of |= dict.fromkeys(both, both)
+            lawful_pairs.append((one, two))
+    return tuple(lawful_pairs)
 
 
 MOST_REMEMBERED = 4 * MOST_PLAYERS
@@ -168,29 +168,29 @@ class Memory:
 
     def bench(self, players: tuple[PlayerId, ...]) -> Memory:
         """Note that these players sit out the round that goes live now."""
-        benched = dict(self.benched)
+        turns = dict(self.benched)
         for player in players:
-            times = benched.pop(player).times if player in benched else 0
-            benched[player] = Benched(times + 1, self.tally.completed + 1)
-        return replace(self, benched=_newest(benched))
+            times = turns.pop(player).times if player in turns else 0
+            turns[player] = Benched(times + 1, self.tally.completed + 1)
+        return replace(self, benched=_newest(turns))
 
     def lock(self, sides: Mapping[PlayerId, Side], until: float | None) -> Memory:
         """Lock players to sides until a time; None: until the next scramble."""
-        locks = {player: held for player, held in self.locks.items() if player not in sides}
+        locks = {player: lock for player, lock in self.locks.items() if player not in sides}
         locks |= {player: HeldSide(side, until) for player, side in sides.items()}
         return replace(self, locks=_newest(locks))
 
     def move(self, player: PlayerId, now: float) -> Memory:
         """Note that a player was moved, not by new teams."""
-        moved = {other: at for other, at in self.moved.items() if other != player}
-        before = {other: at for other, at in self.moved_before.items() if other != player}
+        times = {someone: at for someone, at in self.moved.items() if someone != player}
+        before = {someone: at for someone, at in self.moved_before.items() if someone != player}
         if player in self.moved:
             before[player] = self.moved[player]
-        return replace(self, moved=_newest({**moved, player: now}), moved_before=_newest(before))
+        return replace(self, moved=_newest({**times, player: now}), moved_before=_newest(before))
 
     def want(self, player: PlayerId, wanted: WantedSide | None) -> Memory:
         """Note a player's wish; None: they have none any more."""
-        wishes = {other: wish for other, wish in self.wishes.items() if other != player}
+        wishes = {someone: wish for someone, wish in self.wishes.items() if someone != player}
         return replace(self, wishes=wishes if wanted is None else _newest({**wishes, player: wanted}))
 
     def weigh(self, weights: Mapping[PlayerId, int]) -> Memory:
@@ -207,7 +207,7 @@ class Memory:
 
     def switched(self) -> Memory:
         """The game swapped the sides: locks and the streak follow the group of players."""
-        locks = {player: HeldSide(held.side.other, held.until) for player, held in self.locks.items()}
+        locks = {player: HeldSide(lock.side.other, lock.until) for player, lock in self.locks.items()}
         return replace(self, locks=locks, tally=self.tally.switched())
 
     def restored(self, now: float, rules: Rules) -> Memory:
@@ -222,13 +222,14 @@ class Memory:
         (1180.0, 1000.0)
         """
         lock_end, vote = now + rules.lock.minutes * 60, now + rules.vote.cooldown_minutes * 60
-        locks = {player: self._held_until(lock_end, held) for player, held in self.locks.items()}
-        moved, before = (
-            {player: at if at < now else now for player, at in each.items()} for each in (self.moved, self.moved_before)
+        locks = {player: self._held_until(lock_end, lock) for player, lock in self.locks.items()}
+        last, before = (
+            {player: at if at < now else now for player, at in moments.items()}
+            for moments in (self.moved, self.moved_before)
         )
         no_vote_before = self.no_vote_before if self.no_vote_before < vote else vote
-        remembered = replace(self, locks=locks, moved=moved, moved_before=before, no_vote_before=no_vote_before)
-        return remembered._within_bounds()
+        memory = replace(self, locks=locks, moved=last, moved_before=before, no_vote_before=no_vote_before)
+        return memory._within_bounds()
 
     def _within_bounds(self) -> Memory:
         """Cut wishes, weights and friendships to what the rules allow: another version may have written more."""
@@ -245,11 +246,11 @@ class Memory:
     def without_expired(self, now: float, spare_seconds: float) -> Memory:
         """Drop expired locks, and moves that are longer ago than `spare_seconds` and half an hour."""
         least = now - max(spare_seconds, MOVED_SECONDS)
-        locks = {player: held for player, held in self.locks.items() if held.holds(now)}
-        moved, before = (
-            {player: at for player, at in each.items() if at > least} for each in (self.moved, self.moved_before)
+        locks = {player: lock for player, lock in self.locks.items() if lock.holds(now)}
+        last, before = (
+            {player: at for player, at in moments.items() if at > least} for moments in (self.moved, self.moved_before)
         )
-        return replace(self, locks=locks, moved=moved, moved_before=before)
+        return replace(self, locks=locks, moved=last, moved_before=before)
 
 
 def _newest(noted: Mapping[PlayerId, Value]) -> dict[PlayerId, Value]:
@@ -280,18 +281,18 @@ class Remembered:
         >>> Remembered().after(2035, 1).after(2026, 1).superseded
         (2035,)
         """
-        superseded = self.superseded
+        boots = self.superseded
         if boot != self.boot and self.seq:
-            earlier = (*(each for each in superseded if each != boot), self.boot)
-            superseded = earlier[-MOST_SUPERSEDED:]
-        return Remembered(self.memory, boot, seq, superseded)
+            earlier = (*(number for number in boots if number != boot), self.boot)
+            boots = earlier[-MOST_SUPERSEDED:]
+        return Remembered(self.memory, boot, seq, boots)
 
 
 def encode_memory(remembered: Remembered) -> bytes:
     """JSON. Phrases are written by name, because their English text may change between versions."""
     plain = msgspec.to_builtins(remembered)
-    if (pending := remembered.memory.pending) is not None:
-        plain["memory"]["pending"]["phrase"] = pending.phrase.name
+    if (reason := remembered.memory.pending) is not None:
+        plain["memory"]["pending"]["phrase"] = reason.phrase.name
     return msgspec.json.encode(plain)
 
 
@@ -299,8 +300,8 @@ def decode_memory(data: bytes) -> Remembered | None:
     """None for bytes of another version: the session then begins without memory."""
     try:
         plain = msgspec.json.decode(data)
-        if pending := plain["memory"]["pending"]:
-            pending["phrase"] = Phrase[pending["phrase"]].value
+        if reason := plain["memory"]["pending"]:
+            reason["phrase"] = Phrase[reason["phrase"]].value
         return msgspec.convert(plain, Remembered)
     except (msgspec.MsgspecError, LookupError, TypeError):
         return None

@@ -506,5 +506,5 @@ class Outlook:
         least, most = band
         if not least <= self.teams <= most:
             return False
-        known = self.unevenness if self.unevenness_of_teams is None else self.unevenness_of_teams
-        return self.low is None or known <= (most - least) / 2
+        unevenness = self.unevenness if self.unevenness_of_teams is None else self.unevenness_of_teams
+        return self.low is None or unevenness <= (most - least) / 2

@@ -20,9 +20,9 @@ END_SECONDS = 0.5
 
 def recorded(game_round: Round, rules: Rules, skill_at_start: Mapping[PlayerId, float] | None = None) -> RecordRound:
     """The order to store a round, with the players who are rated for it or the reason why it is not rated."""
-    rated = participants(game_round)
-    unrated = _why_unrated(game_round, rated, rules)
-    return RecordRound(game_round, () if unrated else rated, unrated, skill_at_start)
+    players = participants(game_round)
+    reason = _why_unrated(game_round, players, rules)
+    return RecordRound(game_round, () if reason else players, reason, skill_at_start)
 
 
 def participants(game_round: Round) -> tuple[Participant, ...]:
@@ -72,11 +72,11 @@ def spoiled(game_round: Round) -> Phrase | None:
     """Why a round that was played to its end says nothing of its players; None: it does."""
     if game_round.cheats:
         return Phrase.UNRATED_CHEATS
-    humans = [each for each in game_round.presences if not is_bot(each.id)]
-    stayed = {span.side for each in humans for span in each.spans if span.end >= game_round.seconds - END_SECONDS}
+    humans = [human for human in game_round.presences if not is_bot(human.id)]
+    sides = {span.side for human in humans for span in human.spans if span.end >= game_round.seconds - END_SECONDS}
     # Without the spans of all of them nobody knows who was there at the end.
-    known = bool(humans) and all(each.spans for each in humans)
-    return Phrase.UNRATED_EMPTIED if known and stayed != set(Side) else None
+    has_spans = bool(humans) and all(human.spans for human in humans)
+    return Phrase.UNRATED_EMPTIED if has_spans and sides != set(Side) else None
 
 
 def _why_unrated(game_round: Round, rated: tuple[Participant, ...], rules: Rules) -> str | None:

@@ -120,7 +120,7 @@ def _ignore(state: State, event: e.Event) -> Effects:
 
 def _hello(state: State, event: e.Hello, now: float) -> Effects:
     """Go by what the script says of its map, send it the locks that still hold, and ask for its roster."""
-    dropped = _enter_map(state, event)
+    drops = _enter_map(state, event)
     spare = state.rules.autobalance.spare_minutes * 60
     state.memory = state.memory.without_expired(now, spare)
     state.known = True
@@ -130,11 +130,11 @@ def _hello(state: State, event: e.Hello, now: float) -> Effects:
     state.wants = frozenset(("roster",)) if state.has_roster else frozenset()
     # A script that was loaded anew knows no locks.
     locks = tuple(
-        Lock(player, held.side, None if held.until is None else held.until - now)
-        for player, held in state.memory.locks.items()
+        Lock(player, lock.side, None if lock.until is None else lock.until - now)
+        for player, lock in state.memory.locks.items()
         if state.balances
     )
-    return (*dropped, *too_late, *locks, *(scrambles.due_after_waiting(state) if event.due else ()))
+    return (*drops, *too_late, *locks, *(scrambles.due_after_waiting(state) if event.due else ()))
 
 
 def _enter_map(state: State, event: e.Hello) -> Effects:
@@ -168,8 +168,8 @@ def _forget_orders(state: State) -> None:
     state.asked = state.asked_moves = state.gap_since = None
     state.voices = state.choice_voices = Voices()
     state.choice = None
-    for outstanding in (state.assigned, state.moves, state.pending_joins):
-        outstanding.clear()
+    for orders in (state.assigned, state.moves, state.pending_joins):
+        orders.clear()
 
 
 def _roster(state: State, event: e.RosterSeen, now: float) -> Effects:
@@ -187,9 +187,9 @@ def _last_human_left(state: State) -> Effects:
     """Arena: an empty server ends what is pending, the streak and the turns on the bench."""
     if not state.arena or not _is_empty(state):
         return ()
-    dropped = state.memory.pending
+    reason = state.memory.pending
     state.memory, state.teams_made = state.memory.emptied(), False
-    return (LogDecision("dropped", dropped),) if dropped is not None else ()
+    return (LogDecision("dropped", reason),) if reason is not None else ()
 
 
 def _is_empty(state: State) -> bool:
@@ -208,8 +208,8 @@ def _look(state: State, now: float) -> Effects:
 
 
 def _load_missing(state: State) -> Effects:
-    missing = state.without_summary()
-    return (LoadSummaries(missing),) if missing else ()
+    players = state.without_summary()
+    return (LoadSummaries(players),) if players else ()
 
 
 def _joined(state: State, event: e.PlayerJoined, now: float) -> Effects:
@@ -236,11 +236,11 @@ def _changed(state: State, event: e.SideChanged, now: float) -> Effects:
 def _switched(state: State, event: e.SidesSwitched, now: float) -> Effects:
     if not state.memory.session:
         return _ignore(state, event)
-    cancelled = autobalance.drop(state)
-    switched = [replace(entry, side=entry.side and entry.side.other) for entry in state.roster.entries]
-    state.set_roster(Roster(tuple(switched)))
+    cancels = autobalance.drop(state)
+    entries = [replace(entry, side=entry.side and entry.side.other) for entry in state.roster.entries]
+    state.set_roster(Roster(tuple(entries)))
     state.memory = state.memory.switched()
-    return (*cancelled, *autobalance.check(state, now))
+    return (*cancels, *autobalance.check(state, now))
 
 
 def _waiting_ended(state: State, event: e.WaitingEnded, now: float) -> Effects:
@@ -277,8 +277,8 @@ def _live(state: State, event: e.RoundLive, now: float) -> Effects:
     state.round, state.skill_at_start, state.teams_made = event.round, None, False
     state.live_at = now
     # In arena a player who stands on a side without a class, or died in the freeze, does not play the round.
-    playing = {entry.id for entry in state.roster.entries if entry.alive or not state.arena}
-    state.lineup = {entry.id: side for side in Side for entry in state.roster.on(side) if entry.id in playing}
+    players = {entry.id for entry in state.roster.entries if entry.alive or not state.arena}
+    state.lineup = {entry.id: side for side in Side for entry in state.roster.on(side) if entry.id in players}
     if state.arena and not state.waiting and not _walked_out(state):
         state.memory = state.memory.bench(tuple(sorted(waiting_players(state.roster))))
     _note_skill_at_start(state)
@@ -315,13 +315,13 @@ def _ended(state: State, event: e.RoundEnded, now: float) -> Effects:
     record = recorded(game_round, state.rules, skill_at_start)
     if game_round.session != state.memory.session or game_round.id in state.memory.counted:
         return (record,)
-    stopped: Effects = ()
+    effects: Effects = ()
     if _is_running(state, event):
-        stopped = (*_stop(state, event), *_tell_unrated(state, record))
+        effects = (*_stop(state, event), *_tell_unrated(state, record))
         if state.waiting and not game_round.waiting:
             # A script that never says that waiting ended would get no order on this map.
-            stopped = (*stopped, *_end_waiting(state))
-    return (record, *stopped, *_count(state, event), *fallback.ask(state), *scrambles.in_freeze(state))
+            effects = (*effects, *_end_waiting(state))
+    return (record, *effects, *_count(state, event), *fallback.ask(state), *scrambles.in_freeze(state))
 
 
 def _is_running(state: State, event: e.RoundEnded) -> bool:

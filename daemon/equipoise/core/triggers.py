@@ -96,11 +96,11 @@ def due_if(mode: Mode, tally: Tally, rules: Rules) -> tuple[DueIf, ...]:
     >>> due_if(Mode.KOTH, Tally(), Rules())
     (DueIf(winner=<Side.A: 'a'>, shutout=True), DueIf(winner=<Side.B: 'b'>, shutout=True))
     """
-    found = []
+    outcomes = []
     for winner in (Side.A, Side.B, None):
         after = tally.after(winner)
         if due(mode, after, Outcome(winner, 1), rules):
-            found.append(DueIf(winner))
+            outcomes.append(DueIf(winner))
         elif due(mode, after, Outcome(winner, 0), rules):
-            found.append(DueIf(winner, shutout=True))
-    return tuple(found)
+            outcomes.append(DueIf(winner, shutout=True))
+    return tuple(outcomes)

@@ -121,9 +121,9 @@ def _count(state: State, by: PlayerId, now: float) -> Effects:
     eligible = [entry.id for entry in state.roster.eligible()]
     have = sum(player in state.voices.asked_at for player in eligible)
     rules = state.rules.vote
-    need = part(rules.fraction if state.ns2 else rules.start_fraction, len(eligible))
-    line = Text(Phrase.VOTE_SHUFFLE if state.ns2 else Phrase.VOTE_VOICE, (f"@{by}", str(have), str(need)))
-    if have >= need:
+    quorum = part(rules.fraction if state.ns2 else rules.start_fraction, len(eligible))
+    line = Text(Phrase.VOTE_SHUFFLE if state.ns2 else Phrase.VOTE_VOICE, (f"@{by}", str(have), str(quorum)))
+    if have >= quorum:
         return (Say(line), *(_pass(state, have, len(eligible), now) if state.ns2 else (_open(state, now),)))
     # Repeated words of one player are not shown to all.
     return (Tell(by, (line,)),) if again else (Say(line),)
@@ -148,12 +148,12 @@ def _open(state: State, now: float) -> OpenVote:
 def ended(state: State, event: VoteEnded, now: float) -> Effects:
     """Judge the votes cast; a vote that passed makes a scramble due."""
     votes = event.yes + event.no
-    needed = part(state.rules.vote.fraction, votes)
-    if event.yes >= needed:
+    quorum = part(state.rules.vote.fraction, votes)
+    if event.yes >= quorum:
         return _pass(state, event.yes, votes, now, event.order)
     close(state, now)
-    failed = Text(Phrase.VOTE_FAILED, (str(event.yes), str(votes), str(needed)))
-    return (LogDecision("vote", failed, event.order), Say(failed))
+    result = Text(Phrase.VOTE_FAILED, (str(event.yes), str(votes), str(quorum)))
+    return (LogDecision("vote", result, event.order), Say(result))
 
 
 def close(state: State, now: float) -> None:
@@ -165,12 +165,12 @@ def close(state: State, now: float) -> None:
 def _pass(state: State, votes: int, of: int, now: float, order: OrderId | None = None) -> Effects:
     """Make a scramble due; in NS2 shuffle at once, unless a round runs and is not to be started again."""
     close(state, now)
-    passed = Text(Phrase.VOTE_PASSED, (str(votes), str(of)))
-    said = (LogDecision("vote", passed, order), Say(passed))
+    result = Text(Phrase.VOTE_PASSED, (str(votes), str(of)))
+    lines = (LogDecision("vote", result, order), Say(result))
     restarts = state.phase is not Phase.RUNNING or state.rules.shuffle.vote == "now"
     if state.ns2 and restarts and may_be_at_once(state):
-        return (*said, *at_once(state, Text(Phrase.REASON_VOTE)))
-    return (*said, *make_due(state, Text(Phrase.REASON_VOTE)), *in_freeze(state))
+        return (*lines, *at_once(state, Text(Phrase.REASON_VOTE)))
+    return (*lines, *make_due(state, Text(Phrase.REASON_VOTE)), *in_freeze(state))
 
 
 def failed(state: State, order: OrderId, reason: str) -> Effects:

@@ -56,13 +56,13 @@ def plan(rounds: int) -> dict[int, list[Incident]]:
     >>> sorted(plan(100))
     [6, 10, 20, 33, 40]
     """
-    planned: dict[int, list[Incident]] = {}
+    incidents: dict[int, list[Incident]] = {}
     earliest = 2
     for incident, mark in _MARKS.items():
         number = max(earliest, round(mark * rounds))
-        planned.setdefault(number, []).append(incident)
+        incidents.setdefault(number, []).append(incident)
         earliest = number + (incident is Incident.WALK_OUT)
-    return planned
+    return incidents
 
 
 class Story:
@@ -336,7 +336,7 @@ async def summarise(record: Record, stored: int, client: Client) -> EveningSumma
     quality = (await client.ask(f"/v1/admin/pools/{POOL}/quality"))["quality"]
     log = (await client.ask(f"/v1/admin/decisions?server={SERVER}&limit={DECISIONS}"))["decisions"]
     before, after = favourites(log, "scramble")
-    expected, won = record.expected()
+    forecast, won = record.expected()
     half = (len(record.rounds) + 1) // 2
     stronger, random = record.evenness(half)
     return EveningSummary(
@@ -354,7 +354,7 @@ async def summarise(record: Record, stored: int, client: Client) -> EveningSumma
         stronger_side=stronger,
         by_ratings_alone=fmean(record.by_ratings[-half:]),
         random_teams=random,
-        favourites_expected=expected,
+        favourites_expected=forecast,
         favourites_won=round(won),
         brier=quality["brier"]["value"],
         restarts_survived=record.restarts,

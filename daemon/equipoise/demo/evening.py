@@ -89,16 +89,16 @@ class Evening(ABC):
         if self.up:
             status = await self._client.ask(f"/v1/admin/servers/{self.daemon.installation.server}")
             self._chance = status["server"]["win_probability"]
-        for said, before, after in self._remade:
-            self.report("scramble", said(await self._odds() if self.up else (before.chance, after.chance)))
+        for line, before, after in self._remade:
+            self.report("scramble", line(await self._odds() if self.up else (before.chance, after.chance)))
         self._remade.clear()
 
     async def _odds(self) -> Odds:
         """Side A's win probability before and after the last scramble or shuffle, by the daemon's log."""
         server = self.daemon.installation.server
         log = (await self._client.ask(f"/v1/admin/decisions?server={server}&limit={RECENT}"))["decisions"]
-        found = next((one["detail"] for one in log if one["kind"] in ("scramble", "shuffle", "alone")), None)
-        return (None, None) if found is None else (found.get("before"), found.get("after"))
+        detail = next((entry["detail"] for entry in log if entry["kind"] in ("scramble", "shuffle", "alone")), None)
+        return (None, None) if detail is None else (detail.get("before"), detail.get("after"))
 
     async def poll(self) -> bool:
         """One batch and its answer; False when there is no answer, or when a round must be sent again later."""
@@ -159,8 +159,10 @@ class Evening(ABC):
 
     def fidelity(self) -> float:
         """Rank correlation of ratings and true skill."""
-        known = [player for player, summary in self._summaries.items() if summary.rounds]
-        return spearman([self.rating(player) for player in known], [self._characters[player].skill for player in known])
+        players = [player for player, summary in self._summaries.items() if summary.rounds]
+        return spearman(
+            [self.rating(player) for player in players], [self._characters[player].skill for player in players]
+        )
 
     @abstractmethod
     def teams(self) -> Teams:
@@ -247,8 +249,8 @@ async def revive(evening: Evening, place: str) -> None:
     await pause(evening, READ)
     await evening.daemon.start()
     await evening.sync()
-    delivered = waiting - len(evening.script.ring)
+    count = waiting - len(evening.script.ring)
     evening.record.restarts += 1
-    evening.record.delivered += delivered
-    evening.report("trouble", f"The daemon is back: {delivered} of {waiting} rounds delivered, stored and rated")
+    evening.record.delivered += count
+    evening.report("trouble", f"The daemon is back: {count} of {waiting} rounds delivered, stored and rated")
     await pause(evening, READ)

@@ -166,11 +166,11 @@ def shuffled(odds: Odds, reason: str, before: Teams, after: Teams) -> str:
     >>> shuffled((0.71, 0.52), "the round starts", before, after)
     'The round starts → shuffled: Marines 71 % → 52 %, 1 moved, 1 placed from the ready room'
     """
-    moved = before.moved_to(after)
-    placed = len({*after.a, *after.b} & {*before.bench})
-    parts = [f"Marines {percent(odds[0])} → {percent(odds[1])}", f"{moved or 'nobody'} moved"]
-    if placed:
-        parts.append(f"{placed} placed from the ready room")
+    movers = before.moved_to(after)
+    newcomers = len({*after.a, *after.b} & {*before.bench})
+    parts = [f"Marines {percent(odds[0])} → {percent(odds[1])}", f"{movers or 'nobody'} moved"]
+    if newcomers:
+        parts.append(f"{newcomers} placed from the ready room")
     return f"{reason[:1].upper()}{reason[1:]} → shuffled: {', '.join(parts)}"
 
 
@@ -281,8 +281,8 @@ class NS2Evening(Evening):
         after = self.teams()
         self.record.scrambles += 1
         self.record.moved += before.moved_to(after)
-        said = partial(shuffled, reason=reason, before=before, after=after)
-        self._remade.append((said, before, after))
+        line = partial(shuffled, reason=reason, before=before, after=after)
+        self._remade.append((line, before, after))
 
     # Before a round.
 
@@ -290,11 +290,11 @@ class NS2Evening(Evening):
         """Players choose sides out of the ready room, a few at a time; some go on standing there."""
         self._winner, self._chat, self._wishes = None, "", {}
         self.game.pass_time(20)
-        here = [player for player in self.game.clients if self.game.clients[player].side is None]
-        self.rng.shuffle(here)
-        choosing = here[: max(len(here) - self.rng.randint(0, 2), 2)]
-        for place in range(0, len(choosing), GROUP):
-            for player in choosing[place : place + GROUP]:
+        people = [player for player in self.game.clients if self.game.clients[player].side is None]
+        self.rng.shuffle(people)
+        voters = people[: max(len(people) - self.rng.randint(0, 2), 2)]
+        for place in range(0, len(voters), GROUP):
+            for player in voters[place : place + GROUP]:
                 await self._want(player)
             await self.sync()
             self.game.pass_time(HOLD_SECONDS)  # without the daemon all go where they asked
@@ -310,10 +310,10 @@ class NS2Evening(Evening):
     def man_chairs(self) -> None:
         """On each side without a commander a player takes the chair, if possible one who likes to."""
         for side in Side:
-            there = self.game.on(side)
-            if there and self.game.commander(side) is None:
-                willing = [player for player in there if self.people[player].commands]
-                self.game.take_chair(self.rng.choice(willing or there))
+            team = self.game.on(side)
+            if team and self.game.commander(side) is None:
+                volunteers = [player for player in team if self.people[player].commands]
+                self.game.take_chair(self.rng.choice(volunteers or team))
 
     async def choose(self) -> None:
         """A secret team choice: all say what they want, most of them the side that they prefer."""
@@ -325,12 +325,10 @@ class NS2Evening(Evening):
             self.game.say(player, "choose", SIDES[side].lower() if side else "random")
         seen = self.record.scrambles
         await self.sync()
-        named = [self.game.clients[player].side is side for player, side in chosen.items() if side is not None]
-        self.tally.chosen += named
+        hits = [self.game.clients[player].side is side for player, side in chosen.items() if side is not None]
+        self.tally.chosen += hits
         if self.record.scrambles > seen:
-            after = (
-                f"{sum(named)} of {len(named)} who named a side got it, {before.moved_to(self.teams())} changed side"
-            )
+            after = f"{sum(hits)} of {len(hits)} who named a side got it, {before.moved_to(self.teams())} changed side"
             self.report("people", f"The choice is closed: {after}")
 
     async def vote(self, player: PlayerId) -> tuple[str, bool]:
@@ -359,15 +357,15 @@ class NS2Evening(Evening):
 
     async def count_down(self) -> None:
         """The shuffle is carried out; without the daemon the mod uses the split that it was given last."""
-        before, (reason, ordered) = self.teams(), self._held or ("", self.teams())
+        before, (reason, teams) = self.teams(), self._held or ("", self.teams())
         self._held = None
-        changed = self.game.count_down()
+        changes = self.game.count_down()
         alone = not self.up and self.script.scramble_alone()
         self.man_chairs()
         if alone:
             self._count_shuffle("the daemon is away, the mod applies its cached split", before)
-        elif changed:
-            self._count_shuffle(reason, ordered)
+        elif changes:
+            self._count_shuffle(reason, teams)
         await self.sync()
 
     async def go_live(self) -> None:
@@ -402,9 +400,9 @@ class NS2Evening(Evening):
         self.game.pass_time(60)
         true = chance(self.people, self.game.presences(), self.advantage)
         winner = None if drawn else draw_winner(self.rng, true)
-        ended = self.game.end_round(winner).round
-        self.script.keep(e.RoundEnded(self.game.clock, ended))
-        self._record(ended, true)
+        result = self.game.end_round(winner).round
+        self.script.keep(e.RoundEnded(self.game.clock, result))
+        self._record(result, true)
         await self.sync()
         self.record.fidelity.append(self.fidelity())
 
@@ -458,9 +456,10 @@ class NS2Evening(Evening):
 
     def commanders_fidelity(self) -> float:
         """Rank correlation of the skills as commanders with the true ones, of those who have commanded."""
-        known = sorted(self.tally.commanded)
+        players = sorted(self.tally.commanded)
         return spearman(
-            [self._skill(player, COMMANDER) for player in known], [self.people[player].commanding for player in known]
+            [self._skill(player, COMMANDER) for player in players],
+            [self.people[player].commanding for player in players],
         )
 
     def _due(self) -> str:

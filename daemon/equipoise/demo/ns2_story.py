@@ -117,10 +117,10 @@ class NS2Story:
     def _due(self) -> list[Incident]:
         """The incidents of this round. The round of the kill has no other, and those after it wait for the daemon."""
         number, rounds = self._evening.number, self._evening.rounds
-        due = [each for each in self._left if number >= max(2, MARKS[each] * rounds)]
+        due = [incident for incident in self._left if number >= max(2, MARKS[incident] * rounds)]
         if Incident.KILL in due:
             due = [Incident.KILL] if due[0] is Incident.KILL else due[: due.index(Incident.KILL)]
-        self._left = [each for each in self._left if each not in due]
+        self._left = [incident for incident in self._left if incident not in due]
         return due
 
     async def _pause(self) -> None:
@@ -219,13 +219,13 @@ class NS2Story:
     async def _vote(self) -> None:
         """Players ask for a shuffle, one after the other, until there are enough; then the round starts again."""
         evening = self._evening
-        restarted, answer = evening.tally.restarted, ""
+        restarts, answer = evening.tally.restarted, ""
         evening.report("move", "The others type “!eq vote”, one after the other")
         for player in [*evening.game.on(Side.A), *evening.game.on(Side.B)]:
-            answer, decided = await evening.vote(player)
-            if decided:
+            answer, outcome = await evening.vote(player)
+            if outcome:
                 break
-        if evening.tally.restarted == restarted:
+        if evening.tally.restarted == restarts:
             evening.report("move", f"The last one reads: {answer}")
         else:
             evening.report("trouble", f"Round {evening.number} starts again: what was played of it is not rated")
@@ -407,5 +407,5 @@ def _part(held: Sequence[bool]) -> float:
 
 def _error(rounds: Sequence[Mapping[str, Any]], true: Mapping[RoundId, float]) -> float:
     """How far predictions were off: those that the daemon rated the rounds by, from who played when."""
-    predicted = {RoundId(one["round"]): one["win_probability"] for one in rounds if one["win_probability"] is not None}
-    return fmean(abs(predicted[player] - chance) for player, chance in true.items() if player in predicted)
+    chances = {RoundId(one["round"]): one["win_probability"] for one in rounds if one["win_probability"] is not None}
+    return fmean(abs(chances[round_id] - chance) for round_id, chance in true.items() if round_id in chances)

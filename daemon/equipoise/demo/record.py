@@ -163,8 +163,8 @@ def favourites(log: Sequence[Mapping[str, Any]], kind: str) -> tuple[float, floa
 
     def mean(when: str) -> float:
         odds = [one["detail"].get(when) for one in log if one["kind"] == kind]
-        known = [odd for odd in odds if odd is not None]
-        return fmean(max(odd, 1 - odd) for odd in known) if known else 0.5
+        chances = [odd for odd in odds if odd is not None]
+        return fmean(max(odd, 1 - odd) for odd in chances) if chances else 0.5
 
     return mean("before"), mean("after")
 

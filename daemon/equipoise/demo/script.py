@@ -46,8 +46,8 @@ _PHRASES = {phrase.key: phrase for phrase in Phrase}
 def encoded(event: e.ScriptEvent, names: Mapping[PlayerId, str], game: Game = TF2) -> Json:
     """An event of the game as a batch holds it."""
     kind, fields = _EVENTS[type(event)]
-    named = {"name": names[event.id]} if isinstance(event, e.PlayerJoined) else {}
-    return {"kind": kind, "at": event.at, **fields(event, game), **named}
+    name = {"name": names[event.id]} if isinstance(event, e.PlayerJoined) else {}
+    return {"kind": kind, "at": event.at, **fields(event, game), **name}
 
 
 def _id(player: PlayerId, game: Game) -> str:
@@ -256,8 +256,8 @@ class Script:
         game_round = ended.round
         self.ring[game_round.id] = ended
         word = self._kind.word(game_round.winner)
-        captured = 0 if game_round.winner is None else game_round.captures(game_round.winner.other)
-        self.pending |= not {"any", word, f"{word}:{captured}"}.isdisjoint(self.due_if)
+        captures = 0 if game_round.winner is None else game_round.captures(game_round.winner.other)
+        self.pending |= not {"any", word, f"{word}:{captures}"}.isdisjoint(self.due_if)
         self.due_if = ()
 
     def batch(self) -> Json:
@@ -310,9 +310,9 @@ class Script:
 
     def _cached_split(self) -> Split | None:
         """The largest cached split, if exactly its players are here; the plugin also replaces absentees."""
-        here = {*self._game.on(Side.A), *self._game.on(Side.B), *self._game.bench()}
-        if self._cache is None or not self._cache.splits or set(self._cache.ids) != here:
+        players_here = {*self._game.on(Side.A), *self._game.on(Side.B), *self._game.bench()}
+        if self._cache is None or not self._cache.splits or set(self._cache.ids) != players_here:
             return None
         players = [(PlayerId(id), letter) for id, letter in zip(self._cache.ids, self._cache.splits[-1], strict=True)]
-        a, b, bench = (tuple(player for player, letter in players if letter == wanted) for wanted in "AB-")
+        a, b, bench = (tuple(player for player, letter in players if letter == mark) for mark in "AB-")
         return Split(a, b, bench)

@@ -95,8 +95,8 @@ def at_fault(kinds: Sequence[str], path: str | None) -> tuple[str, ...]:
     >>> at_fault(["heartbeat", "roster"], "$.events[1].players"), at_fault(["heartbeat", "roster"], "$.at")
     (('roster',), ('heartbeat', 'roster'))
     """
-    found = _EVENT.match(path or "")
-    return tuple(kinds[int(found[1]) :][:1] if found else dict.fromkeys(kinds))
+    place = _EVENT.match(path or "")
+    return tuple(kinds[int(place[1]) :][:1] if place else dict.fromkeys(kinds))
 
 
 def decode_as(body: bytes, kind: type[T]) -> T:
@@ -156,13 +156,13 @@ def _refusal(body: bytes, kind: type[T], error: Exception) -> ScriptError:
     try:
         msgspec.convert(json.loads(body, parse_int=_bounded), type=kind, dec_hook=scalars.read)
     except msgspec.ValidationError as invalid:
-        found = _PATH.fullmatch(str(invalid))
-        refusal = ScriptError("schema", found[1] if found else str(invalid), path=found[2] if found else "$")
+        match = _PATH.fullmatch(str(invalid))
+        refusal = ScriptError("schema", match[1] if match else str(invalid), path=match[2] if match else "$")
     except (ValueError, RecursionError) as malformed:
         refusal = ScriptError("json", f"this is no JSON: {malformed}", status=400)
     if kind is events.Batch:
         # Only an event has a `kind`; a body that is no JSON shows its own as well as any other.
-        refusal.kinds = at_fault([found.decode() for found in _KIND.findall(body)], refusal.path)
+        refusal.kinds = at_fault([match.decode() for match in _KIND.findall(body)], refusal.path)
     return refusal
 
 

@@ -74,7 +74,7 @@ def _encode(reply: Reply, game: Game) -> bytes:
         return msgspec.json.encode(orders.Refusal(fault, rounds=_rounds(reply)))
     return msgspec.json.encode(
         orders.Reply(
-            orders=tuple(order(each, game) for each in reply.orders),
+            orders=tuple(order(effect, game) for effect in reply.orders),
             rounds=_rounds(reply),
             players=tuple(map(player, reply.summaries)),
             pending=reply.pending,
@@ -100,12 +100,14 @@ def _smaller(reply: Reply) -> Reply | None:
         return replace(reply, cache=replace(reply.cache, splits=reply.cache.splits[1:]))
     if reply.summaries:
         return replace(reply, summaries=reply.summaries[: len(reply.summaries) // 2])
-    long = [n for n, each in enumerate(reply.orders) if isinstance(each, effects.Tell) and each.lines]
+    long = [n for n, effect in enumerate(reply.orders) if isinstance(effect, effects.Tell) and effect.lines]
     if not long:
         return None
     # Half of them at a time: a batch may have 256 commands, and each step encodes the whole reply.
     cut = frozenset(long[: (len(long) + 1) // 2])
-    return replace(reply, orders=tuple(_halved(each) if n in cut else each for n, each in enumerate(reply.orders)))
+    return replace(
+        reply, orders=tuple(_halved(effect) if n in cut else effect for n, effect in enumerate(reply.orders))
+    )
 
 
 def _halved(each: effects.Order) -> effects.Order:
@@ -142,7 +144,7 @@ def player(summary: PlayerSummary) -> orders.PlayerSummary:
     """A player's rating, and where the rating system distinguishes them the skills by side and as a commander."""
     skills: dict[str, float] | UnsetType = UNSET
     if summary.skills is not None:
-        skills = {side: each.value for side, each in summary.skills.sides.items()}
+        skills = {side: skill.value for side, skill in summary.skills.sides.items()}
         skills["commander"] = summary.skills.commander.value
     deviation = UNSET if summary.deviation is None else summary.deviation
     rating = float(summary.rating)

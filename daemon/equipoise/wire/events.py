@@ -266,9 +266,9 @@ class CountsLine(msgspec.Struct, frozen=True):
         for name in ("kills", "deaths", "assists", "points", "suicides"):
             if (number := getattr(self, name)) > MOST_COUNTED:
                 return f"{name} of one round are at most {MOST_COUNTED:,}, not {number:,}"
-        played = sum(self.classes.played().values())
-        if played > seconds + CLOCK_SLACK:
-            return f"classes were played for {played:g} s, and the player was on a side for {seconds:g} s"
+        seconds_as_classes = sum(self.classes.played().values())
+        if seconds_as_classes > seconds + CLOCK_SLACK:
+            return f"classes were played for {seconds_as_classes:g} s, and the player was on a side for {seconds:g} s"
         return None
 
 
@@ -456,9 +456,9 @@ class RoundEnded(ScriptEvent, frozen=True, tag="round_ended", kw_only=True):
 
     def _squads(self) -> tuple[tuple[PlayerId, ...], ...]:
         """The squads as far as they played: of two humans or more."""
-        played = {player_id(line.id) for line in self.players}
+        players = {player_id(line.id) for line in self.players}
         squads = (
-            tuple(player for player in map(player_id, ids) if player in played and not is_bot(player))
+            tuple(player for player in map(player_id, ids) if player in players and not is_bot(player))
             for ids in self.squads
         )
         return tuple(squad for squad in squads if len(squad) > 1)
