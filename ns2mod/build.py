@@ -61,7 +61,7 @@ _PART = re.compile(r"""--[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\[(=*)\[
 
 
 def _words(*words: str) -> re.Pattern[str]:
-    """Any of the words, also beside a letter that is no ASCII: byte by byte "do" stands in "doświadczenie"."""
+    """Any of the words, also beside a letter that is not ASCII: byte by byte "do" is in "doświadczenie"."""
     return re.compile(rf"(?<![A-Za-z0-9_])(?:{'|'.join(words)})(?![A-Za-z0-9_])")
 
 
@@ -139,9 +139,7 @@ def faults(text: str) -> list[tuple[int, str]]:
         kind, word = ("comment", _BLOCK) if part[0].startswith("--") else ("string", _KEYWORD)
         for each in word.finditer(part[0]):
             line = text.count("\n", 0, part.start() + each.start()) + 1
-            found.append(
-                (line, f'"{each[0]}" stands in a {kind}: choose another word, or write a letter as its number')
-            )
+            found.append((line, f'"{each[0]}" is in a {kind}: choose another word, or write a letter as its number'))
     code = _PART.sub(lambda part: re.sub(r"[^\n]", " ", part[0]), text)
     opened: list[tuple[int, str]] = []
     for each in _BLOCK.finditer(code):

@@ -230,7 +230,7 @@ def test_a_game_without_these_statistics_has_rounds_without_counts(
     won(game)
     (round,) = daemon.events("round_ended")
     assert ["counts" in line for line in round["players"]] == [False, False]
-    assert [text for _, text in game.sm.log.errors if "what players do" in text]
+    assert [text for _, text in game.sm.log.errors if "statistics are not as the plugin knows them" in text]
 
 
 def test_as_many_rounds_of_a_hundred_players_of_every_class_as_go_with_a_batch_fit(
