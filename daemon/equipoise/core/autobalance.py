@@ -111,16 +111,19 @@ def check(state: State, now: float, *, forced: bool = False) -> Effects:
     gap = Gap.of(state.roster) if _runs(state) else None
     if gap is None:
         return forget(state)
+    # A move would fail at once; the gap waits, and the log says for what.
     if state.no_moves:
         return (*forget(state), *_held_back(state))
     if state.gap_since is None:
         state.gap_since = now
     if _quiet(state, now):
         return (*_cancel_all(state), *_explain(state, gap, Phrase.GAP_QUIET))
+    # The answer is compared with the roster when it comes: two questions would give two sets of moves.
     if state.asked_moves is not None:
         return ()
     candidates = _candidates(state, gap, now)
     explanation = _explain(state, gap, Phrase.GAP_STAYS if len(candidates) < gap.count else None)
+    # The moves under way still close the gap: others would only change who has to go.
     if _answered(state, gap, min(gap.count, len(candidates))):
         return explanation
     cancels = _cancel_all(state)

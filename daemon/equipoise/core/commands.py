@@ -245,6 +245,7 @@ def obey(state: State, event: Commanded, now: float) -> Effects:
         refusal = Text(Phrase.REFUSED_IN_GAME, (quoted(event),))
         players = () if event.by is None else (event.by,)
         return (*_tell(event, refusal), LogDecision("refused", refusal, players=players))
+    # What is pending may be cancelled on any map.
     if command.balances and rest != ["cancel"] and (why := left_alone(state)) is not None:
         return _tell(event, why)
     return command.answer(state, event, now)

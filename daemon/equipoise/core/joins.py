@@ -129,17 +129,21 @@ def _answer(
 ) -> Effects:
     event = pending.wanted
     entry = state.roster.get(event.id) or Entry(event.id, None)
+    # Where teams are left alone players get what they ask for; the script has held them and needs an answer.
     if not state.acts:
         sizes = state.roster.sizes()
         return (Place(event.id, event.side or min(Side, key=sizes.__getitem__), Text(Phrase.REASON_ALLOWED)),)
+    # A round of arena takes nobody in: who comes now plays the next one.
     if state.arena and entry.side is None and state.phase in (Phase.FREEZE, Phase.RUNNING):
         state.place(event.id, None, waiting=True)
         return (Place(event.id, None, Text(Phrase.REASON_WAITS)),)
+    # The game keeps them where they are, whatever the answer: they read why.
     if entry.side is None and entry.held:
         return (Tell(event.id, (not_moved(entry.held, f"@{event.id}"),)),)
     lock = state.held_side(event.id, now)
     question = None if by_count else _question(state, entry, event.side, lock)
     if question is not None:
+        # Nobody was asked yet, or the sides have changed since: ask about the sides of now.
         if found is None or found.ask != question:
             state.pending_joins[event.id] = replace(pending, ask=question)
             return (question,)
@@ -155,11 +159,13 @@ def _question(state: State, entry: Entry, wanted: Side | None, held: HeldSide | 
     """The question for the pool about a player; None where sizes or a lock decide, or a joiner has no known errors."""
     a, b = (tuple(one.id for one in state.roster.on(side)) for side in Side)
     context, commanders = state.memory.context, state.roster.commanders()
+    # A lock decides without skill.
     if held is not None:
         return None
     if entry.side is not None:
         own, others = (a, b) if entry.side is Side.A else (b, a)
         larger_by_one = others and len(own) - len(others) == 1
+        # Only a switch from a side that is larger by one keeps the numbers as even as they are.
         if wanted is not entry.side.other or not larger_by_one or state.arena or _made_anew(state):
             return None
         return AskSwitch(state.version, context, a, b, entry.id, commanders)
@@ -243,6 +249,7 @@ def place_joiner(
         if count[held.side] + 1 - count[held.side.other] < 2:
             return Placement(held.side, Text(Phrase.REASON_RETURN))
         return Placement(held.side.other, Text(Phrase.REASON_JOIN_SMALLER))
+    # Numbers before skill: a missing player costs a side more than a weak one.
     if count[Side.A] != count[Side.B]:
         return Placement(min(Side, key=count.__getitem__), Text(Phrase.REASON_JOIN_SMALLER))
     if skills is None:
@@ -270,6 +277,7 @@ def answer_switch(roster: Roster, entry: Entry, wanted: Side | None, held: HeldS
         return Placement(current, Text(Phrase.REASON_ALLOWED))
     if held is not None and surplus < 2:
         return Placement(current, _locked(held, now))
+    # The sides are equal, or theirs is the smaller one: leaving it would open a gap of two.
     if surplus < 1:
         sizes_after = (str(count[current] - 1), str(count[current.other] + 1))
         return Placement(current, Text(Phrase.REFUSED_GAP, sizes_after))

@@ -171,6 +171,7 @@ def _needed(state: State) -> tuple[Purpose, Text] | None:
         return shuffles.needed(state)
     if _duels(state):
         return None if _duel_is_set(state) else (Purpose.DUEL, Text(Phrase.REASON_DUEL))
+    # A due scramble comes first: its split makes the sides equal too.
     if state.memory.pending is not None and state.enough_players:
         return Purpose.SCRAMBLE, state.memory.pending
     if state.arena and not _sides_are_equal(state):
@@ -229,6 +230,7 @@ def ask(
     `dry`: the answer is shown to the player `by` and nothing is ordered.
     """
     question = replace(_question(state, purpose, reason), moment=moment, by=by, dry=dry)
+    # Those who have to stay fill one side: there is no split to ask for.
     if 0 in question.sizes:
         lines = kept(_held(question), said=True) if moment is Moment.NOW and not dry else ()
         return (*lines, *(_no_answer(question) if dry else _waits(state, question)))
@@ -286,6 +288,7 @@ def solved(state: State, event: SplitSolved) -> Effects:
     """Order the split; if the roster has changed since the question, ask again instead."""
     if event.ask.dry:
         return (Tell(event.ask.by, tuple(proposal(state, event))),)
+    # The question was withdrawn, or asked again with other players.
     if event.ask != state.asked:
         return ()
     state.asked = None
@@ -315,6 +318,7 @@ def _ask_again(state: State, question: AskSplit) -> Effects:
 def _order(state: State, event: SplitSolved) -> Effects:
     if event.ask.purpose in _SCRAMBLES and not event.moved():
         return _without_moves(state, event)
+    # The pool found nothing better: the same players are not looked at again in this freeze.
     if event.ask.purpose is Purpose.TOO_UNEVEN and not event.moved():
         state.even_version = state.version
         return in_freeze(state)
@@ -394,6 +398,7 @@ def done(state: State, answer: OrderDone, now: float) -> Effects:
     """The script has carried out an assignment, but for players who could not be moved."""
     event = state.assigned.pop(answer.order)
     is_scramble = event.ask.purpose in _SCRAMBLES
+    # The chance was that of the split as it was ordered; what came out is another, whose chance nobody asked for.
     if answer.stayed:
         event = replace(event, split=_with_stayed(state, event.split, answer.stayed), after=None)
         state.hold(answer.stayed)
@@ -519,6 +524,7 @@ def _star_decides(state: State, event: SplitSolved, likely: Side) -> bool:
         for player in players[Side.A] | players[Side.B]
         if player in state.summaries
     }
+    # With fewer than three known skills there are no others to stand out from.
     if len(skills) < 3 or event.difference is None or (event.difference > 0) is not (likely is Side.A):
         return False
     star, second, *_ = sorted(skills, key=lambda player: -skills[player])

@@ -94,6 +94,7 @@ class Session:
     def receive(self, event: e.Event, now: float) -> Effects:
         """Apply one event and return what to do about it, in order. `now` is in seconds, on the daemon's clock."""
         from_outside = isinstance(event, e.Commanded) and event.outside
+        # Only the script's own events show that it is alive.
         if not isinstance(event, e.Answer) and not from_outside:
             self._state.heard_at = now
         effects = _RECEIVE[type(event)](self._state, event, now)
@@ -125,6 +126,7 @@ def _hello(state: State, event: e.Hello, now: float) -> Effects:
     state.memory = state.memory.without_expired(now, spare)
     state.known = True
     state.enter(event.phase, event.at)
+    # In the freeze an assignment that is under way is still in time.
     too_late = () if event.phase is e.Phase.FREEZE else scrambles.give_up(state, Moment.FREEZE)
     state.waiting, state.inactive_reason = event.waiting, event.inactive_reason
     state.wants = frozenset(("roster",)) if state.has_roster else frozenset()
@@ -140,9 +142,11 @@ def _hello(state: State, event: e.Hello, now: float) -> Effects:
 def _enter_map(state: State, event: e.Hello) -> Effects:
     """Continue the remembered session, or begin a new one."""
     old = state.memory
+    # The same script on the same map: it was asked for a hello, or the daemon began anew.
     if event.session == old.session:
         state.memory = replace(old, mode=event.mode)
         return ()
+    # The script was loaded again in the middle of the map: streak and locks go on, its orders are gone with it.
     if event.late and event.map == old.map:
         state.memory = replace(old, session=event.session, mode=event.mode)
         _forget_orders(state)
@@ -236,6 +240,7 @@ def _changed(state: State, event: e.SideChanged, now: float) -> Effects:
 def _switched(state: State, event: e.SidesSwitched, now: float) -> Effects:
     if not state.memory.session:
         return _ignore(state, event)
+    # Moves name a colour, which now is the other team's.
     cancels = autobalance.drop(state)
     entries = [replace(entry, side=entry.side and entry.side.other) for entry in state.roster.entries]
     state.set_roster(Roster(tuple(entries)))
@@ -244,6 +249,7 @@ def _switched(state: State, event: e.SidesSwitched, now: float) -> Effects:
 
 
 def _waiting_ended(state: State, event: e.WaitingEnded, now: float) -> Effects:
+    # After a counted round the message is late: that round said already that waiting is over.
     if not state.memory.session or not (state.waiting or state.memory.tally.completed == 0):
         return _ignore(state, event)
     return (*_end_waiting(state), *scrambles.in_freeze(state))
@@ -279,6 +285,7 @@ def _live(state: State, event: e.RoundLive, now: float) -> Effects:
     # In arena a player who stands on a side without a class, or died in the freeze, does not play the round.
     players = {entry.id for entry in state.roster.entries if entry.alive or not state.arena}
     state.lineup = {entry.id: side for side in Side for entry in state.roster.on(side) if entry.id in players}
+    # Who is on no side now sits out this round: it counts as their turn on the bench.
     if state.arena and not state.waiting and not _walked_out(state):
         state.memory = state.memory.bench(tuple(sorted(waiting_players(state.roster))))
     _note_skill_at_start(state)
@@ -313,6 +320,7 @@ def _ended(state: State, event: e.RoundEnded, now: float) -> Effects:
     if game_round.id == state.round:  # what is known of a running round says nothing of one that was sent late
         game_round, skill_at_start = replace(game_round, squads=friends.squads(state, game_round)), state.skill_at_start
     record = recorded(game_round, state.rules, skill_at_start)
+    # A round of an earlier map, or one that is sent again, is recorded and leaves this session as it is.
     if game_round.session != state.memory.session or game_round.id in state.memory.counted:
         return (record,)
     effects: Effects = ()
@@ -356,6 +364,7 @@ def _is_abandoned(game_round: Round) -> bool:
 def _count(state: State, event: e.RoundEnded) -> Effects:
     """Count a finished round, and make a scramble due if a trigger says so."""
     game_round = event.round
+    # None of these shows which team is the better one, so none belongs to a streak.
     if game_round.waiting or game_round.walk_out or _is_abandoned(game_round):
         return ()
     tally = state.memory.tally.after(game_round.winner)

@@ -43,6 +43,7 @@ def ask_for(state: State, by: PlayerId | None, now: float) -> Effects:
         return (Tell(by, (refusal,)),)
     assert by is not None, "the console is not eligible"
     a, b = (tuple(entry.id for entry in state.roster.on(side)) for side in Side)
+    # An empty side has no chance to ask for.
     if not (a and b) or _counts_anyway(state):
         return _count(state, by, now)
     return (AskChance(state.version, state.memory.context, a, b, by, state.roster.commanders()),)
