@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from equipoise.core import autobalance, choice, friends, scrambles, shuffles, votes
+from equipoise.core import autobalance, friends, scrambles, shuffles, votes
 from equipoise.core.bench import eligible_count
 from equipoise.core.effects import LogDecision, LookUp, Say, Tell
 from equipoise.core.events import Commanded
@@ -194,11 +194,11 @@ COMMANDS = (
         usage="[<player>|none]",
         tf2=(),
     ),
-    Command("choice", "ask for a secret team choice, between rounds", _ns2(choice.obey), tf2=(), balances=True),
+    Command("choice", "ask for a secret team choice, between rounds", _ns2(votes.choice), tf2=(), balances=True),
     Command(
         "choose",
         "your side in a secret team choice",
-        _ns2(choice.choose),
+        _ns2(votes.choose),
         usage="[marines|aliens|random]",
         tf2=(),
         secret=True,
@@ -212,7 +212,7 @@ COMMANDS = (
     Command(
         "choice",
         "let all players choose a side in secret, and shuffle",
-        _ns2(choice.obey),
+        _ns2(votes.choice),
         "generic",
         "[cancel]",
         tf2=(),

@@ -16,7 +16,6 @@ from typing import Any
 
 from equipoise.core import (
     autobalance,
-    choice,
     commands,
     fallback,
     friends,
@@ -102,17 +101,16 @@ class Session:
 
     def deadline(self) -> float | None:
         """When `tick` must be called, on the daemon's clock; None: nothing waits for time to pass."""
-        times = tuple(module.overdue_at(self._state) for module in (autobalance, joins, votes, choice))
-        return min((at for at in times if at is not None), default=None)
+        return min((at for ends_at, _ in _TIMED if (at := ends_at(self._state)) is not None), default=None)
 
     def tick(self, now: float) -> Effects:
         """Give up what is overdue at `now`."""
-        overdue = (module.overdue(self._state, now) for module in (autobalance, joins, votes, choice))
-        return (*(effect for effects in overdue for effect in effects), *self._settle())
+        effects = [effect for _, give_up in _TIMED for effect in give_up(self._state, now)]
+        return (*effects, *self._settle())
 
     def _settle(self) -> Effects:
         """Choices and votes end as soon as they are pointless; a choice that closes ends a vote."""
-        return (*choice.settle(self._state), *votes.settle(self._state))
+        return (*votes.settle_choice(self._state), *votes.settle(self._state))
 
 
 def _ignore(state: State, event: e.Event) -> Effects:
@@ -426,6 +424,14 @@ def _not_solved(state: State, event: e.SolveFailed, now: float) -> Effects:
         case AskChance():
             return votes.chance_not_found(state, event.ask, now)
 
+
+_TIMED = (
+    (autobalance.overdue_at, autobalance.overdue),
+    (joins.overdue_at, joins.overdue),
+    (votes.overdue_at, votes.overdue),
+    (votes.choice_ends_at, votes.close_choice_in_time),
+)
+"""What waits for time to pass: when it is over, and what is done then."""
 
 _RECEIVE: dict[type, Callable[[State, Any, float], Effects]] = {
     e.Hello: _hello,
