@@ -228,7 +228,7 @@ def test_what_players_want_survives_a_restart_and_a_new_map() -> None:
     assert stored is not None
     assert stored.memory == full_memory()
     session = Session(Rules(), stored.memory.restored(0.0, Rules()))
-    play(session, [(0.0, hello(Mode.NS2, session="s2", map="next map")), (0.0, seen("ab|cd"))])
+    play(session, [(0.0, hello(Mode.NS2, session="s2", map_name="next map")), (0.0, seen("ab|cd"))])
     assert terms(session.state).wishes == {ANN: Wish(A, 4), BOB: Wish(B, 1)}
     assert terms(session.state).groups == (frozenset((ANN, BOB)),)
     assert session.memory.winners == ()

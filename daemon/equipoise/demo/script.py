@@ -313,6 +313,9 @@ class Script:
         players_here = {*self._game.on(Side.A), *self._game.on(Side.B), *self._game.bench()}
         if self._cache is None or not self._cache.splits or set(self._cache.ids) != players_here:
             return None
-        players = [(PlayerId(id), letter) for id, letter in zip(self._cache.ids, self._cache.splits[-1], strict=True)]
+        players = [
+            (PlayerId(player_id), letter)
+            for player_id, letter in zip(self._cache.ids, self._cache.splits[-1], strict=True)
+        ]
         a, b, bench = (tuple(player for player, letter in players if letter == mark) for mark in "AB-")
         return Split(a, b, bench)
