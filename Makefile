@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo quick test rig world lint types bench soak chaos walk packages mutants pictures layout plugin release \
+.PHONY: help demo quick test rig world lint types bench soak chaos walk packages mutants pictures layout texts plugin release \
 	constraints lowest newest clean
 .DEFAULT_GOAL := help
 
@@ -85,6 +85,9 @@ pictures: $(STAMP)  ## draw the pictures of README and docs again
 
 layout: $(STAMP)  ## write the layout in docs/architecture.md again, from the modules' first lines
 	$(BIN)/python -m docs.layout
+
+texts: $(STAMP)  ## write commands and phrases again where the scripts and their documents have them
+	$(BIN)/python -m docs.texts
 
 plugin: $(STAMP)  ## the SourceMod plugin, compiled and zipped, and the NS2 mod, ready to be published (dist/)
 	$(BIN)/python sourcemod/build.py

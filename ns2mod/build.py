@@ -1,7 +1,8 @@
 """Writes the mod as the Launch Pad publishes it, as a folder and as a zip of it.
 
 `make plugin` runs it. The texts in `lua/equipoise/languages` are made from the translations of the SourceMod plugin and
-from `phrases.toml`; `--languages` writes them again after either changed, and a test compares them.
+from `phrases.toml`; `make texts` writes them again after either changed, and a test compares them. What a language
+lacks is shown in English.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import argparse
 import re
 import shutil
+import sys
 import tomllib
 import zipfile
 from importlib.metadata import version
@@ -59,7 +61,7 @@ _PART = re.compile(r"""--[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\[(=*)\[
 
 
 def _words(*words: str) -> re.Pattern[str]:
-    """Any of the words, also beside a letter that is no ASCII: byte by byte "do" stands in "doświadczenie"."""
+    """Any of the words, also beside a letter that is not ASCII: byte by byte "do" is in "doświadczenie"."""
     return re.compile(rf"(?<![A-Za-z0-9_])(?:{'|'.join(words)})(?![A-Za-z0-9_])")
 
 
@@ -75,11 +77,26 @@ def codes() -> list[str]:
 
 def texts(code: str) -> dict[str, str]:
     """Key and text of every phrase that an NS2 server says in a language."""
-    folder = TRANSLATIONS if code == "en" else TRANSLATIONS / code
-    found = translated((folder / "equipoise.phrases.txt").read_text(encoding="utf-8"), code)
     own = tomllib.loads((HERE / "phrases.toml").read_text(encoding="utf-8"))
-    kept = {key: text for key, text in found.items() if key not in NOT_IN_NS2}
-    return kept | {f"Equipoise_{key}": phrase[code] for key, phrase in own.items()}
+    kept = {key: text for key, text in said(code).items() if key not in NOT_IN_NS2}
+    return kept | {f"Equipoise_{key}": phrase[code] for key, phrase in own.items() if code in phrase}
+
+
+def said(code: str) -> dict[str, str]:
+    """Key and text of every phrase of the daemon that a language has."""
+    folder = TRANSLATIONS if code == "en" else TRANSLATIONS / code
+    return translated((folder / "equipoise.phrases.txt").read_text(encoding="utf-8"), code)
+
+
+def warnings() -> list[str]:
+    """A line for every text of the mod's own that a language lacks; sourcemod/build.py has those of the daemon's."""
+    own = tomllib.loads((HERE / "phrases.toml").read_text(encoding="utf-8"))
+    return [
+        f"warning: {code} has no Equipoise_{key}: it is English"
+        for key, phrase in own.items()
+        for code in codes()
+        if code not in phrase
+    ]
 
 
 def translated(text: str, code: str) -> dict[str, str]:
@@ -122,9 +139,7 @@ def faults(text: str) -> list[tuple[int, str]]:
         kind, word = ("comment", _BLOCK) if part[0].startswith("--") else ("string", _KEYWORD)
         for each in word.finditer(part[0]):
             line = text.count("\n", 0, part.start() + each.start()) + 1
-            found.append(
-                (line, f'"{each[0]}" stands in a {kind}: choose another word, or write a letter as its number')
-            )
+            found.append((line, f'"{each[0]}" is in a {kind}: choose another word, or write a letter as its number'))
     code = _PART.sub(lambda part: re.sub(r"[^\n]", " ", part[0]), text)
     opened: list[tuple[int, str]] = []
     for each in _BLOCK.finditer(code):
@@ -182,12 +197,9 @@ def main() -> None:
     """Build it and show what is in it."""
     parser = argparse.ArgumentParser(description="Write the NS2 mod's folder, ready to be published, and a zip of it.")
     parser.add_argument("--output", type=Path, default=ROOT / "dist", help="where to write the folder (dist)")
-    parser.add_argument("--languages", action="store_true", help="only write lua/equipoise/languages again")
     parser.add_argument("--release", metavar="VERSION", help="the version (that of the installed equipoise)")
     arguments = parser.parse_args()
-    if arguments.languages:
-        write_languages(LANGUAGES)
-        return
+    sys.stderr.writelines(f"{warning}\n" for warning in warnings())
     mod = build(arguments.output, arguments.release or version("equipoise"))
     print(mod)  # noqa: T201  a build script's result
     for path in files(mod):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -23,6 +24,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 SCRIPTING = HERE / "scripting"
 VERSION = "equipoise_version.inc"
+KEY = re.compile(r'^\t"(\w+)"$', re.MULTILINE)
+"""A phrase of a file of translations."""
 RIPEXT = HERE.parent / "tests" / "sourcemod" / "rig" / "include"
 
 
@@ -102,6 +105,15 @@ def build(folder: Path, version: str) -> Path:
     return archive
 
 
+def warnings(translations: Path = HERE / "translations") -> Iterator[str]:
+    """Return a line for every phrase that a language lacks: SourceMod shows it in English."""
+    for english in sorted(translations.glob("*.txt")):
+        keys = KEY.findall(english.read_text(encoding="utf-8"))
+        for path in sorted(translations.glob(f"*/{english.name}")):
+            own = set(KEY.findall(path.read_text(encoding="utf-8")))
+            yield from (f"warning: {path.parent.name} has no {key}: it is English" for key in keys if key not in own)
+
+
 def main() -> None:
     """Build it and show what is in it."""
     parser = argparse.ArgumentParser(description="Compile the SourceMod plugin and zip it.")
@@ -117,6 +129,7 @@ def main() -> None:
         archive = build(arguments.output, release)
     except NoCompiler as error:
         sys.exit(str(error))
+    sys.stderr.writelines(f"{warning}\n" for warning in warnings())
     print(archive)  # noqa: T201  a build script's result
     with zipfile.ZipFile(archive) as built:
         for info in built.infolist():

@@ -18,7 +18,7 @@ from equipoise.service.host import Host
 from equipoise.service.pool import Pool
 from equipoise.service.ring import Ring
 from equipoise.store.sqlite.store import SqliteStore
-from equipoise.wire.values import Batch, Reply
+from equipoise.wire import Batch, Reply
 
 SERVER = ServerId("arena-1")
 BOOT = 1763622000123

@@ -38,7 +38,7 @@ from equipoise.lab.simulation.population import Scenario
 from equipoise.lab.simulation.run import simulate
 from equipoise.ratings.system import System
 from equipoise.solver import Budget, Pin, best_split
-from equipoise.wire.values import Reply
+from equipoise.wire import Reply
 from tests.core.answerer import GIVEN_UP, least_leaving
 from tests.correlated import PER_LOG_ODDS, Gaussian
 from tests.hosts import Rig, player, roster

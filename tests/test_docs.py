@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from docs import layout
+from docs import layout, texts
 
 ROOT = Path(__file__).parents[1]
 DAEMON = ROOT / "daemon"
@@ -82,6 +82,11 @@ def test_the_files_that_contributing_says_to_touch_exist() -> None:
     assert len(named) > 30
     roots = ROOT, DAEMON / "equipoise"
     assert [name for name in sorted(named) if not any((root / name).exists() for root in roots)] == []
+
+
+def test_commands_and_phrases_are_in_the_scripts_as_in_the_code() -> None:
+    stale = [path.name for path, text in texts.files().items() if path.read_text(encoding="utf-8") != text]
+    assert stale == [], "`make texts` writes them again"
 
 
 def test_the_layout_of_the_architecture_is_that_of_the_code() -> None:

@@ -137,7 +137,7 @@ def test_an_order_that_the_game_still_has_to_carry_out_says_where_its_result_is_
 
 def test_a_scramble_that_waits_is_announced_with_its_reason(house: House, daemon: str) -> None:
     line = ask(house, daemon, "server", "scramble", "arena-1", "--when", "next").stdout
-    assert line == "New teams at the next round start: the losing side captured nothing.\n"
+    assert line == "New teams at the next round (the losing side captured nothing).\n"
 
 
 def test_a_scramble_can_be_tried_dry_and_then_ordered(house: House, daemon: str) -> None:
@@ -153,7 +153,7 @@ def test_a_scramble_can_be_tried_dry_and_then_ordered(house: House, daemon: str)
     assert ask(house, daemon, "server", "scramble", "arena-1", "--when", "next").returncode == 0
     assert ask(house, daemon, "server", "cancel", "arena-1").returncode == 0
     again = ask(house, daemon, "server", "cancel", "arena-1")
-    assert (again.returncode, again.stderr) == (1, "equipoise: No new teams are pending.\n")
+    assert (again.returncode, again.stderr) == (1, "equipoise: No scramble is due.\n")
 
 
 def test_why_lists_decisions_and_pool_quality_its_measures(house: House, daemon: str) -> None:

@@ -104,14 +104,14 @@ def hello(
     *,
     at: float = 0.0,
     session: str = SESSION,
-    map: str = MAP,
+    map_name: str = MAP,
     waiting: bool = False,
     late: bool = False,
     inactive_reason: str = "",
     due: bool = False,
 ) -> e.Hello:
     """The hello of a script on KOTH, unless said otherwise."""
-    return e.Hello(at, session, map, mode, phase, waiting, late, inactive_reason, due)
+    return e.Hello(at, session, map_name, mode, phase, waiting, late, inactive_reason, due)
 
 
 def seen(text: str, at: float = 0.0, *, ends_in: float | None = None, no_moves: str = "", **marks: str) -> e.RosterSeen:
@@ -174,9 +174,9 @@ def presence(
     return Presence(PlayerId(player), side, on_a, on_b, fought, left)
 
 
-def ended(round: Round, at: float = 1000.0) -> e.RoundEnded:
+def ended(game_round: Round, at: float = 1000.0) -> e.RoundEnded:
     """A finished round is reported."""
-    return e.RoundEnded(at, round)
+    return e.RoundEnded(at, game_round)
 
 
 def command(*words: str, by: str | None = "a", admin: bool = True) -> e.Commanded:

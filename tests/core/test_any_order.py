@@ -97,7 +97,7 @@ class AnyServer(LawfulServer, RuleBasedStateMachine):
                 phase,
                 at=self.now,
                 session=session,
-                map=where,
+                map_name=where,
                 waiting=waiting,
                 late=late,
                 inactive_reason=inactive_reason,
@@ -185,9 +185,11 @@ class AnyServer(LawfulServer, RuleBasedStateMachine):
         presences = tuple(Presence(entry.id, entry.side or Side.A, 9.0, 1.0, True) for entry in self.roster.humans())
         text = roster_text(self.roster)
         name = f"r{max(0, self.rounds - back)}"
-        round = finished(name, winner, text, mode=self.mode, session=session, captures=captures, presences=presences)
-        round = replace(round, partial=partial)
-        self.happens(e.RoundEnded(0.0 if late else self.now, round))
+        game_round = finished(
+            name, winner, text, mode=self.mode, session=session, captures=captures, presences=presences
+        )
+        game_round = replace(game_round, partial=partial)
+        self.happens(e.RoundEnded(0.0 if late else self.now, game_round))
 
     @rule(
         event=st.sampled_from([e.WaitingEnded(0.0), e.SidesSwitched(0.0), e.Heartbeat(0.0), e.RoundAborted(0.0)]),

@@ -262,8 +262,8 @@ def test_no_outcome_of_a_round_without_a_lineup_makes_a_scramble_due() -> None:
 
 def test_a_round_that_was_not_seen_going_live_counts_without_a_lineup() -> None:
     session = evening("ab|cd")
-    round = finished("r3", A, "|", mode=Mode.ARENA, partial=True)
-    play(session, [(2.0, ended(round, 2.0))])
+    game_round = finished("r3", A, "|", mode=Mode.ARENA, partial=True)
+    play(session, [(2.0, ended(game_round, 2.0))])
     assert session.memory.tally.streak == 1
 
 

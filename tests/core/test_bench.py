@@ -40,7 +40,7 @@ def test_of_two_benched_once_the_least_recent_gives_way_though_the_other_would_l
     game.session.state.memory = replace(
         game.session.memory,
         tally=Tally(completed=5),
-        benched={player: Benched(1, round) for player, round in zip(ids("bac"), (1, 3, 4), strict=True)},
+        benched={player: Benched(1, game_round) for player, game_round in zip(ids("bac"), (1, 3, 4), strict=True)},
     )
 
     (question,) = of(AskSplit, game.start())

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from equipoise.core import events as e
 from equipoise.core.asks import AskSplit, Moment
 from equipoise.core.effects import Assign, Effect, LogDecision, Say, Tell
+from equipoise.core.memory import Remembered, encode_memory
 from equipoise.core.model import Mode, PlayerId, Side
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from equipoise.core.state import Stage
-from equipoise.wire.memory import Remembered, encode_memory
 from tests.core.game import Game
 from tests.core.scripts import A, B, command, ids, of, rules
 

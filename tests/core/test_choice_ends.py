@@ -108,7 +108,7 @@ def test_a_script_that_is_loaded_anew_on_the_map_ends_it_too() -> None:
 
 def test_the_end_of_the_map_ends_it_without_a_word() -> None:
     game = opened()
-    assert said(game.happens(hello(Mode.NS2, session="s2", map="next map"))) == []
+    assert said(game.happens(hello(Mode.NS2, session="s2", map_name="next map"))) == []
     assert is_over(game)
 
 

@@ -429,7 +429,7 @@ def test_a_player_who_wants_a_side_while_it_is_off_gets_it() -> None:
 
 def test_the_switch_survives_the_map() -> None:
     session = begun(Mode.KOTH, "ab|cd")
-    play(session, [(1.0, command("off")), (2.0, hello(Mode.CTF, session="s2", map="next map"))])
+    play(session, [(1.0, command("off")), (2.0, hello(Mode.CTF, session="s2", map_name="next map"))])
     assert not session.memory.enabled
 
 

@@ -169,7 +169,7 @@ def test_rounds_of_other_games_are_not_rated() -> None:
 
 def test_a_late_round_is_judged_by_its_own_map() -> None:
     session = Session(Rules())
-    play(session, [(0.0, hello(map="vsh_dust"))])
+    play(session, [(0.0, hello(map_name="vsh_dust"))])
     (recorded,) = of(RecordRound, play(session, [(1.0, ended(finished("r9", B, session="before"), 1.0))]))
     assert isinstance(recorded, RecordRound)
     assert recorded.unrated is None
@@ -177,7 +177,7 @@ def test_a_late_round_is_judged_by_its_own_map() -> None:
 
 def test_no_roster_is_wanted_from_a_script_that_leaves_the_game_alone() -> None:
     session = Session(Rules())
-    play(session, [(0.0, hello(map="surf_utopia"))])
+    play(session, [(0.0, hello(map_name="surf_utopia"))])
     assert session.state.wants == frozenset()
-    play(session, [(1.0, hello(map="koth_viaduct", session="s2"))])
+    play(session, [(1.0, hello(map_name="koth_viaduct", session="s2"))])
     assert session.state.wants == {"roster"}

@@ -19,17 +19,17 @@ def played(mode: Mode, *presences: Presence, text: str = "a|b", **fields: object
     return replace(finished("r1", A, text, mode=mode, presences=(*BOTH, *presences)), **fields)  # type: ignore[arg-type]
 
 
-def rated(round: Round) -> set[str]:
-    return {participant.id for participant in participants(round)}
+def rated(game_round: Round) -> set[str]:
+    return {participant.id for participant in participants(game_round)}
 
 
-def side_of(round: Round, player: str) -> Side:
-    (found,) = (participant for participant in participants(round) if participant.id == player)
+def side_of(game_round: Round, player: str) -> Side:
+    (found,) = (participant for participant in participants(game_round) if participant.id == player)
     return found.side
 
 
-def unrated(round: Round, rules: Rules | None = None) -> str | None:
-    record = recorded(round, rules or Rules(min_rated_humans=2))
+def unrated(game_round: Round, rules: Rules | None = None) -> str | None:
+    record = recorded(game_round, rules or Rules(min_rated_humans=2))
     assert (record.participants == ()) == (record.unrated is not None)
     return record.unrated
 
@@ -129,8 +129,8 @@ def test_in_ns2_both_sides_need_a_human_at_the_end(end: Side | None) -> None:
         for n, side in enumerate(Side)
     ]
     presences = tuple(replace(each, seconds_a=50.0, seconds_b=50.0) for each in (*stayed, went, *bots))
-    round = replace(finished("r1", B, "ac|b", mode=Mode.NS2), presences=presences)
-    assert unrated(round) == (None if end is None else "a side had no human before the end")
+    game_round = replace(finished("r1", B, "ac|b", mode=Mode.NS2), presences=presences)
+    assert unrated(game_round) == (None if end is None else "a side had no human before the end")
 
 
 def test_a_round_with_cheats_on_is_not_rated() -> None:
@@ -154,7 +154,7 @@ def test_an_ns2_round_is_rated_from_sixty_seconds_on() -> None:
 def test_a_round_of_fewer_humans_than_a_match_has_is_not_rated(mode: Mode, least: int) -> None:
     def whole(players: int) -> Round:
         ids = "abcdefgh"[:players]
-        there = [presence(id, A if place % 2 else B, 60.0) for place, id in enumerate(ids)]
+        there = [presence(player, A if place % 2 else B, 60.0) for place, player in enumerate(ids)]
         bots = [presence(f"bot:{n}", side, 60.0) for n, side in enumerate(Side)]
         lineup = f"{ids[1::2]}|{ids[::2]}"
         return replace(finished("r1", A, lineup, mode=mode), presences=(*there, *bots), seconds=60.0)
@@ -167,6 +167,6 @@ def test_a_round_of_fewer_humans_than_a_match_has_is_not_rated(mode: Mode, least
 
 @pytest.mark.parametrize(("winner", "score"), [(A, 1.0), (B, 0.0), (None, 0.5)])
 def test_an_outcome_is_one_half_or_nothing(winner: Side | None, score: float) -> None:
-    round = finished("r1", winner)
-    assert round.score(A) == score
-    assert round.score(A) + round.score(B) == 1.0
+    game_round = finished("r1", winner)
+    assert game_round.score(A) == score
+    assert game_round.score(A) + game_round.score(B) == 1.0

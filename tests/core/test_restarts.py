@@ -221,7 +221,7 @@ def test_a_late_load_without_stored_state_starts_under_round_threes_rules_and_ne
 
 def test_a_late_load_on_another_map_than_the_remembered_one_knows_nothing() -> None:
     session = restarted()
-    effects = play(session, [(0.0, hello(Mode.ARENA, session="s2", map="next map", late=True))])
+    effects = play(session, [(0.0, hello(Mode.ARENA, session="s2", map_name="next map", late=True))])
     assert effects == [LogDecision("dropped", DUE)]
     assert session.memory.tally == Tally(completed=2)
 
@@ -241,14 +241,14 @@ def test_a_plugin_that_was_loaded_anew_has_forgotten_its_orders() -> None:
 
 def test_a_new_map_resets_everything_but_recent_moves_and_logs_the_scramble_that_was_due() -> None:
     session = restarted()
-    assert play(session, [(50.0, hello(Mode.KOTH, session="s2", map="next map"))]) == [LogDecision("dropped", DUE)]
+    assert play(session, [(50.0, hello(Mode.KOTH, session="s2", map_name="next map"))]) == [LogDecision("dropped", DUE)]
     assert session.memory == Memory("s2", "next map", Mode.KOTH, moved={PlayerId("d"): 30.0}, orders=12)
 
 
 def test_a_new_map_forgets_the_players_the_round_and_everything_that_was_asked() -> None:
     session = begun(Mode.KOTH, "abcd|ef")
     play(session, [(1.0, e.SideWanted(1.0, PlayerId("g"), A))])
-    play(session, [(2.0, hello(session="s2", map="next map"))])
+    play(session, [(2.0, hello(session="s2", map_name="next map"))])
     state = session.state
     assert (state.roster, state.round, state.asked_moves, state.cache) == (roster(""), None, None, None)
     assert {len(kept) for kept in (state.summaries, state.pending_joins, state.moves, state.assigned)} == {0}
@@ -266,18 +266,18 @@ def test_the_same_map_again_is_a_new_session_too() -> None:
 
 def test_a_round_that_is_sent_twice_is_counted_once() -> None:
     session = begun(Mode.ARENA, "ab|cd")
-    round = finished("r1", A, mode=Mode.ARENA)
-    play(session, [(1.0, ended(round, 1.0))])
+    game_round = finished("r1", A, mode=Mode.ARENA)
+    play(session, [(1.0, ended(game_round, 1.0))])
     memory = session.memory
-    (record,) = play(session, [(2.0, ended(round, 1.0))])
+    (record,) = play(session, [(2.0, ended(game_round, 1.0))])
     assert isinstance(record, RecordRound)
     assert session.memory == memory
 
 
 def test_a_round_of_another_session_is_recorded_but_does_not_count() -> None:
     session = begun(Mode.KOTH, "ab|cd")
-    round = finished("old", A, session="s0", captures=(1, 0))
-    (record,) = play(session, [(1.0, ended(round, 1.0))])
+    game_round = finished("old", A, session="s0", captures=(1, 0))
+    (record,) = play(session, [(1.0, ended(game_round, 1.0))])
     assert isinstance(record, RecordRound)
     assert record.unrated is None
     assert session.memory.tally == Tally()

@@ -42,8 +42,8 @@ QUIET_MODES = (Mode.PAYLOAD_RACE, Mode.OTHER, Mode.NS2)
 def reason_after(
     mode: Mode, winner: Side | None, captures: tuple[int, int] = (1, 1), tally: Tally | None = None
 ) -> Text | None:
-    round = finished("r", winner, captures=captures)
-    return due(mode, (tally or Tally()).after(winner), Outcome.of(round), Rules())
+    game_round = finished("r", winner, captures=captures)
+    return due(mode, (tally or Tally()).after(winner), Outcome.of(game_round), Rules())
 
 
 # The whole answer to a round's end, once.
@@ -51,11 +51,11 @@ def reason_after(
 
 def test_a_round_end_records_the_round_makes_the_scramble_due_and_asks_for_splits_to_fall_back_on() -> None:
     session = begun(Mode.KOTH, "ab|cd")
-    round = finished("r1", A, captures=(3, 0))
+    game_round = finished("r1", A, captures=(3, 0))
     participants = tuple(Participant(player, side, *time) for player, side, time in _everybody())
     reason = Text(Phrase.REASON_NO_CAPTURE)
-    assert play(session, [(100.0, ended(round))]) == [
-        RecordRound(round, participants, None, dict.fromkeys("abcd", 2000.0)),
+    assert play(session, [(100.0, ended(game_round))]) == [
+        RecordRound(game_round, participants, None, dict.fromkeys("abcd", 2000.0)),
         LogDecision("pending", reason),
         Say(Text(Phrase.SCRAMBLE_PENDING, (reason,))),
         CacheSplits(KOTH, roster("ab|cd").entries, bench=False),
@@ -128,9 +128,9 @@ def test_a_scramble_begins_the_count_of_rounds_anew(mode: Mode) -> None:
 
 def test_the_number_of_rounds_comes_from_the_configuration() -> None:
     patient = rules(triggers={"payload": Triggers(rounds=3)})
-    round = Outcome.of(finished("r", B))
-    assert due(Mode.PAYLOAD, Tally(2, 2), round, patient) is None
-    assert due(Mode.PAYLOAD, Tally(3, 3), round, patient) == Text(Phrase.REASON_ROUNDS, ("3",))
+    game_round = Outcome.of(finished("r", B))
+    assert due(Mode.PAYLOAD, Tally(2, 2), game_round, patient) is None
+    assert due(Mode.PAYLOAD, Tally(3, 3), game_round, patient) == Text(Phrase.REASON_ROUNDS, ("3",))
 
 
 # Arena.
@@ -143,9 +143,9 @@ def test_three_wins_in_a_row_make_a_scramble_due() -> None:
 
 
 def test_the_length_of_a_streak_comes_from_the_configuration() -> None:
-    round = Outcome.of(finished("r", A))
-    assert due(Mode.ARENA, Tally(4, 2, A, 2), round, rules(triggers={"arena": Triggers(streak=2)})) is not None
-    assert due(Mode.ARENA, Tally(5, 3, A, 3), round, rules(triggers={"arena": Triggers(streak=4)})) is None
+    game_round = Outcome.of(finished("r", A))
+    assert due(Mode.ARENA, Tally(4, 2, A, 2), game_round, rules(triggers={"arena": Triggers(streak=2)})) is not None
+    assert due(Mode.ARENA, Tally(5, 3, A, 3), game_round, rules(triggers={"arena": Triggers(streak=4)})) is None
 
 
 def test_a_streak_longer_than_the_limit_makes_a_scramble_due_too() -> None:

@@ -15,8 +15,8 @@ from equipoise.ratings import system as rating
 TEAM = {Side.A: 1, Side.B: 2}
 
 
-def presence(id: PlayerId, *spans: Span) -> Presence:
-    return Presence(id, spans[-1].side, 0, 0, fought=True, spans=spans)
+def presence(player: PlayerId, *spans: Span) -> Presence:
+    return Presence(player, spans[-1].side, 0, 0, fought=True, spans=spans)
 
 
 def of_system(known: dict[PlayerId, Person], presences: list[Presence], advantage: float) -> float:

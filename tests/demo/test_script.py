@@ -62,10 +62,10 @@ def kinds(events: list[Json]) -> list[object]:
 
 def play(game: GameServer, script: Script, winner: Side | None = Side.A, *, captures: int = 0) -> RoundId:
     game.start_round()
-    round = game.go_live()
+    game_round = game.go_live()
     game.fight()
     script.keep(game.end_round(winner, {Side.A: captures, Side.B: captures}))
-    return round
+    return game_round
 
 
 def test_the_first_batch_introduces_the_script_and_a_quiet_one_is_silent() -> None:
@@ -98,15 +98,15 @@ def test_a_batch_holds_finished_rounds_then_events_in_order_then_the_roster() ->
 def test_a_round_stays_in_the_ring_until_it_is_stored() -> None:
     game = server(A, blu=(B,))
     script = introduced(game)
-    round = play(game, script)
+    game_round = play(game, script)
     script.batch()
     script.unanswered()
     script.batch()
-    script.answered(reply({round: "kept"}))
-    assert list(script.ring) == [round]
+    script.answered(reply({game_round: "kept"}))
+    assert list(script.ring) == [game_round]
 
     script.batch()
-    script.answered(reply({round: "stored"}))
+    script.answered(reply({game_round: "stored"}))
 
     assert not script.ring
 
@@ -193,7 +193,7 @@ def test_alone_the_script_applies_the_largest_cached_split_and_reports_it_later(
     script = introduced(game)
     script.batch()
     script.answered(reply(due_if=("red",), cache=wire.Cache((E, D, C, B, A), ("AB---", "ABBA-"))))
-    round = play(game, script, Side.A)
+    game_round = play(game, script, Side.A)
     script.batch()
     script.unanswered()
     game.start_round()
@@ -205,7 +205,7 @@ def test_alone_the_script_applies_the_largest_cached_split_and_reports_it_later(
     script.unanswered()
     sent = events(script.batch())
     assert kinds(sent) == ["hello", "round_ended", "scrambled_alone", "roster"]
-    assert sent[1]["round"] == round
+    assert sent[1]["round"] == game_round
     assert {name: sent[2][name] for name in ("red", "blu", "bench")} == {"red": (E, B), "blu": (D, C), "bench": (A,)}
 
 

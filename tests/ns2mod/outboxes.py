@@ -15,10 +15,10 @@ MODULES = Modules()
 BOOT = 1763622000123
 
 
-def round_ended(id: str, players: int = 2) -> dict[str, Any]:
+def round_ended(round_id: str, players: int = 2) -> dict[str, Any]:
     return {
         "kind": "round_ended",
-        "round": id,
+        "round": round_id,
         "session": "1-1",
         "map": "ns2_veil",
         "game": "ns2",
@@ -78,8 +78,8 @@ class Mail:
     def add(self, kind: str, *, durable: bool = False, **fields: Any) -> None:
         self.box.Add(self.box, MODULES.table({"kind": kind, **fields}), durable)
 
-    def finish(self, id: str, players: int = 2) -> None:
-        self.box.Finish(self.box, MODULES.table(round_ended(id, players)))
+    def finish(self, round_id: str, players: int = 2) -> None:
+        self.box.Finish(self.box, MODULES.table(round_ended(round_id, players)))
 
     def batch(self) -> dict[str, Any] | None:
         """The next batch, which the daemon would read; None while one is in flight."""

@@ -135,16 +135,18 @@ def test_the_carry_of_the_conversion_is_right_at_its_edges(account: int) -> None
     assert MODULES.call(CODEC.SteamId, str(account)) == str(STEAM_ID_BASE + account)
 
 
-@pytest.mark.parametrize("id", ["", "0", "01", "x", "4294967296", "99999999999", "-5", "1.5", "bot:", "bot:x", " 1"])
-def test_what_is_no_account_id_has_no_steam_id(id: str) -> None:
-    assert MODULES.call(CODEC.SteamId, id) is None
+@pytest.mark.parametrize(
+    "account", ["", "0", "01", "x", "4294967296", "99999999999", "-5", "1.5", "bot:", "bot:x", " 1"]
+)
+def test_what_is_no_account_id_has_no_steam_id(account: str) -> None:
+    assert MODULES.call(CODEC.SteamId, account) is None
 
 
 @pytest.mark.parametrize(
-    "id", ["", "12345", "76561197960265728", "76561202255233024", "76561299999999999", "7656119796026573"]
+    "steam_id", ["", "12345", "76561197960265728", "76561202255233024", "76561299999999999", "7656119796026573"]
 )
-def test_what_is_no_steam_id_has_no_account_id(id: str) -> None:
-    assert MODULES.call(CODEC.AccountId, id) is None
+def test_what_is_no_steam_id_has_no_account_id(steam_id: str) -> None:
+    assert MODULES.call(CODEC.AccountId, steam_id) is None
 
 
 def test_bots_keep_their_ids() -> None:

@@ -30,7 +30,7 @@ def test_the_law_is_the_daemons(cache: SplitCache, present: list[str], lead: int
     wire = encode_cache(cache)
     given_cache = {"ids": list(wire.ids), "splits": list(wire.splits)}
     found = MODULES.call(MODULES.all.Fallback.Split, given_cache, present, lead)
-    expected = from_cache(cache, [PlayerId(id) for id in present], bench=False, lead=lead)
+    expected = from_cache(cache, [PlayerId(player) for player in present], bench=False, lead=lead)
     assert found == (expected and {"marines": list(expected.a), "aliens": list(expected.b)})
 
 

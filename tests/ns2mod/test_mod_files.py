@@ -158,9 +158,9 @@ def test_a_reader_that_only_matches_block_keywords_reads_every_file_as_lua_does(
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("local a = 1\n-- what to do\n", [(2, '"do" stands in a comment')]),
-        ("x = { 'if', [[\nthen]] }", [(1, '"if" stands in a string'), (2, '"then" stands in a string')]),
-        ('x = "doświadczenie"', [(1, '"do" stands in a string')]),
+        ("local a = 1\n-- what to do\n", [(2, '"do" is in a comment')]),
+        ("x = { 'if', [[\nthen]] }", [(1, '"if" is in a string'), (2, '"then" is in a string')]),
+        ('x = "doświadczenie"', [(1, '"do" is in a string')]),
         ('x = "d\\111 redo done do_it"\n-- for ends, dos, iffy', []),
         ("if x then\n    f()\n", [(1, '"if" is not closed')]),
         ("f()\nend", [(2, '"end" closes nothing')]),
@@ -185,7 +185,7 @@ def test_a_build_with_such_a_keyword_fails_and_names_file_and_line(tmp_path: Pat
     plan.write_text('-- First.\nlocal text = "not in the end"\n' + plan.read_text(encoding="utf-8"), encoding="utf-8")
     run = subprocess.run(command, text=True, capture_output=True, check=False)
     assert run.returncode == 1
-    assert run.stderr.startswith('ns2mod/lua/equipoise/plan.lua:2: "end" stands in a string: ')
+    assert run.stderr.startswith('ns2mod/lua/equipoise/plan.lua:2: "end" is in a string: ')
     assert len(run.stderr.splitlines()) == 1
 
 

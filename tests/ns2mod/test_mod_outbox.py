@@ -314,7 +314,7 @@ def test_a_batch_of_many_long_rounds_is_no_longer_than_the_daemon_takes() -> Non
         assert posted is not None
         batches.append([event["round"] for event in posted["events"]])
         mail.answered(dict.fromkeys(batches[-1], "stored"))
-    assert [round for rounds in batches for round in rounds] == [f"1-{n}" for n in range(8)]
+    assert [round_id for rounds in batches for round_id in rounds] == [f"1-{n}" for n in range(8)]
     assert len(batches) == 2
 
 
@@ -365,9 +365,9 @@ class Evenings(RuleBasedStateMachine):
 
     @rule(crash=crashes)
     def finish(self, crash: float | None) -> None:
-        id = f"{self.mail.boots}-{len(self.safe)}"
-        if self._guarded(lambda: self.mail.finish(id), crash):
-            self.safe.append(id)
+        round_id = f"{self.mail.boots}-{len(self.safe)}"
+        if self._guarded(lambda: self.mail.finish(round_id), crash):
+            self.safe.append(round_id)
 
     @rule()
     def other(self) -> None:
@@ -389,8 +389,8 @@ class Evenings(RuleBasedStateMachine):
             for event in posted["events"]
             if event["kind"] == "round_ended"
         }
-        rounds = {round: status for round, status in rounds.items() if status}
-        self.gone |= {round for round, status in rounds.items() if status == "stored"}
+        rounds = {round_id: status for round_id, status in rounds.items() if status}
+        self.gone |= {round_id for round_id, status in rounds.items() if status == "stored"}
         self.counted += posted["dropped"]
         want = data.draw(st.sampled_from([(), ("roster",), ("hello", "roster")]))
         self._guarded(lambda: self.mail.answered(rounds, want), crash)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from equipoise.core.events import RoundEnded
 from equipoise.core.model import STEAM_ID_BASE, PlayerId, is_bot
+from equipoise.wire import Batch
 from equipoise.wire.decode import decode_batch
-from equipoise.wire.values import Batch
 from tests.ns2mod.modules import Modules
 
 MODULES = Modules()
@@ -38,17 +38,17 @@ class Recorded:
     def __post_init__(self) -> None:
         self.record = NEW(MODULES.table({"id": "1-1", "clock": START, "players": self.players}))
 
-    def enter(self, id: str, team: int, clock: float, role: str | None = None) -> None:
-        self.record.Enter(self.record, id, team, role, START + clock)
+    def enter(self, player: str, team: int, clock: float, role: str | None = None) -> None:
+        self.record.Enter(self.record, player, team, role, START + clock)
 
-    def role(self, id: str, role: str, clock: float) -> None:
-        self.record.Role(self.record, id, role, START + clock)
+    def role(self, player: str, role: str, clock: float) -> None:
+        self.record.Role(self.record, player, role, START + clock)
 
-    def leave(self, id: str, clock: float) -> None:
-        self.record.Leave(self.record, id, START + clock)
+    def leave(self, player: str, clock: float) -> None:
+        self.record.Leave(self.record, player, START + clock)
 
-    def disconnect(self, id: str, clock: float) -> None:
-        self.record.Disconnect(self.record, id, START + clock)
+    def disconnect(self, player: str, clock: float) -> None:
+        self.record.Disconnect(self.record, player, START + clock)
 
     def look(self, snapshot: Snapshot, clock: float) -> None:
         self.record.Look(self.record, MODULES.table(snapshot), START + clock)
@@ -221,45 +221,45 @@ class Truth:
     seconds: dict[tuple[str, str, str], float] = field(default_factory=dict)
 
     def until(self, clock: float) -> None:
-        for id, where in self.at.items():
+        for player, where in self.at.items():
             if where and where[0] in SIDES and clock > self.clock:
-                key = (id, SIDES[where[0]], where[1])
+                key = (player, SIDES[where[0]], where[1])
                 self.seconds[key] = self.seconds.get(key, 0.0) + clock - self.clock
         self.clock = max(self.clock, clock)
 
 
 def play(steps: Iterable[Step]) -> tuple[Recorded, Truth, dict[str, tuple[int, str] | None]]:
     here: dict[str, tuple[int, str] | None] = {"1": (1, "field"), "2": (2, "commander"), "bot:1": (1, "field")}
-    recorded = Recorded({id: place(*where) for id, where in here.items() if where})
+    recorded = Recorded({player: place(*where) for player, where in here.items() if where})
     truth, clock = Truth(dict(here)), 0.0
     for step in steps:
         clock += step.passes
         if step.what != "unseen":
             truth.until(clock)
-        id, role = step.id, step.role if step.team in SIDES else "field"
+        player, role = step.id, step.role if step.team in SIDES else "field"
         match step.what:
             case "enter":
-                here[id] = (step.team, role)
-                recorded.enter(id, step.team, clock, role)
+                here[player] = (step.team, role)
+                recorded.enter(player, step.team, clock, role)
             case "leave":
-                here[id] = (0, "field")
-                recorded.leave(id, clock)
+                here[player] = (0, "field")
+                recorded.leave(player, clock)
             case "disconnect":
-                here[id] = None
-                recorded.disconnect(id, clock)
-            case "role" if (where := truth.at.get(id)) and where[0] in SIDES:
-                here[id] = (where[0], step.role)
-                recorded.role(id, step.role, clock)
+                here[player] = None
+                recorded.disconnect(player, clock)
+            case "role" if (where := truth.at.get(player)) and where[0] in SIDES:
+                here[player] = (where[0], step.role)
+                recorded.role(player, step.role, clock)
             case "unseen":
-                here[id] = (step.team, role)
+                here[player] = (step.team, role)
                 continue
             case "finish":
                 recorded.finish(clock)
                 continue
             case _:
-                recorded.look({id: place(*where) for id, where in here.items() if where}, clock)
+                recorded.look({player: place(*where) for player, where in here.items() if where}, clock)
                 truth.at = dict(here)
-        truth.at[id] = here.get(id)
+        truth.at[player] = here.get(player)
     return recorded, truth, here
 
 
@@ -270,20 +270,20 @@ def test_spans_never_overlap_lie_inside_and_add_up(steps: list[Step], rest: floa
     truth.until(end)
     players, seconds = recorded.finish(end)
     assert abs(seconds - end) <= 0.001
-    for id, player in players.items():
+    for player_id, player in players.items():
         found = spans(player)
         assert all(0 <= start < to <= seconds for _, _, start, to in found)
         assert all(one[3] <= other[2] for one, other in pairwise(found))
         for (who, side, role), lasted in truth.seconds.items():
-            if who == id:
+            if who == player_id:
                 counted = sum(to - start for at, as_, start, to in found if (at, as_) == (side, role))
                 assert abs(counted - lasted) <= 0.001 * (len(steps) + 2)
-    played = {id for (id, _, _), lasted in truth.seconds.items() if lasted > 0.001}
+    played = {player_id for (player_id, _, _), lasted in truth.seconds.items() if lasted > 0.001}
     assert played <= set(players)
 
 
-def steam_id(id: str) -> PlayerId:
-    return PlayerId(id if id.startswith("bot:") else str(STEAM_ID_BASE + int(id)))
+def steam_id(player: str) -> PlayerId:
+    return PlayerId(player if player.startswith("bot:") else str(STEAM_ID_BASE + int(player)))
 
 
 @given(steps)

@@ -100,7 +100,7 @@ def test_a_round_with_filler_bots_is_stored_with_their_time_and_pays_less(new_ev
 
     (stored,) = evening.stored()
     assert stored.unrated is None
-    assert len([id for id in stored.lineup if id.startswith("bot:")]) == 6
+    assert len([player for player in stored.lineup if player.startswith("bot:")]) == 6
     whole, short = [(side, "field", 0, 300) for side in ("aliens", "marines")], ("aliens", "field", 0, 100)
     assert stored.bots == sorted([short, *whole[:1] * 2, *whole[1:] * 3])
     # Five a side are on the field all the time, four of them people: without the bots it would be more than 100 points.

@@ -94,7 +94,7 @@ def test_no_vote_begins_late_in_a_round(new_evening: NewEvening) -> None:
     people["c"].console("eq vote")
     evening.settle()
     assert evening.status()["voices"] == 0
-    assert any("0 min into" in line for line in [*people["c"].chat, *people["c"].prints])
+    assert any("Too late in this round" in line for line in [*people["c"].chat, *people["c"].prints])
 
 
 def test_an_admin_shuffles_at_once_and_for_the_next_round(new_evening: NewEvening) -> None:

@@ -12,12 +12,12 @@ import pytest
 
 from equipoise.core import effects as f
 from equipoise.core import events as e
+from equipoise.core.memory import decode_memory
 from equipoise.core.model import Mode, Round, RoundId, Side
 from equipoise.core.participation import recorded
 from equipoise.core.rules import Rules
 from equipoise.store.notes import Decision
 from equipoise.store.sequence import RoundStrike
-from equipoise.wire.memory import decode_memory
 from tests.hosts import SERVER, GivenClock, Rig, player, roster, round_of
 
 FOUR = roster([1, 2], [3, 4])

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.core import events as e
+from equipoise.core.memory import MOST_SUPERSEDED, Remembered, decode_memory
 from equipoise.core.model import Mode, Side
 from equipoise.core.rules import Rules
-from equipoise.wire.memory import MOST_SUPERSEDED, Remembered, decode_memory
-from equipoise.wire.values import Batch, Reply
+from equipoise.wire import Batch, Reply
 from tests.hosts import BOOT, SERVER, Rig, played, roster, round_of
 
 FOUR = roster([1, 2], [3, 4])

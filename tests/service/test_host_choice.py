@@ -12,7 +12,7 @@ from equipoise.core.asks import Moment
 from equipoise.core.model import Mode, Roster, Side
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules, ShuffleRules
-from equipoise.wire.values import Reply
+from equipoise.wire import Reply
 from tests.hosts import Rig, player, roster
 
 EIGHT = range(1, 9)

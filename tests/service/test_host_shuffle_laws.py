@@ -14,7 +14,7 @@ from equipoise.core import events as e
 from equipoise.core.asks import AskSplit, Moment
 from equipoise.core.model import Entry, Mode, PlayerId, Presence, Role, Roster, RoundId, Side, Span, Split
 from equipoise.core.rules import Rules, ShuffleRules
-from equipoise.wire.values import Reply
+from equipoise.wire import Reply
 from tests.hosts import Rig, player, roster, round_of
 from tests.test_balancing_shuffles import all_splits, moves_of, score, win_probability
 

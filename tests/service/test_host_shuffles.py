@@ -11,7 +11,7 @@ from equipoise.core import events as e
 from equipoise.core.asks import Moment
 from equipoise.core.model import DueIf, Mode, Roster, RoundId, Side
 from equipoise.core.phrases import Phrase, Text
-from equipoise.wire.values import Reply
+from equipoise.wire import Reply
 from tests.hosts import Rig, player, roster
 
 STRONG, WEAK = (1, 2, 3, 4), (5, 6, 7, 8)

@@ -146,6 +146,7 @@ async def test_what_an_admin_orders_in_the_game_is_in_the_audit_once(rig: Rig) -
 
     for words, by, admin in (
         (("scramble", "next"), player(1), True),
+        (("shuffle", "next"), player(1), True),
         (("off",), None, True),
         (("on",), player(2), False),
         (("status",), player(1), True),
@@ -156,6 +157,7 @@ async def test_what_an_admin_orders_in_the_game_is_in_the_audit_once(rig: Rig) -
 
     assert [(each.who, each.action, each.target, each.after) for each in await rig.store.audits(10)] == [
         ("script:arena-1", "command", "arena-1", "off"),
+        (f"script:arena-1 player:{player(1)}", "command", "arena-1", "shuffle next"),
         (f"script:arena-1 player:{player(1)}", "command", "arena-1", "scramble next"),
     ]
 

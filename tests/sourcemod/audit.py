@@ -101,13 +101,13 @@ class Session:
     def __init__(
         self,
         new_evening: Callable[..., Evening],
-        map: str,
+        map_name: str,
         *,
         players: int = 6,
         mode: Mode | None = None,
         settings: str = "",
     ) -> None:
-        self.evening: Evening = new_evening(map, settings, mode)
+        self.evening: Evening = new_evening(map_name, settings, mode)
         self.game = self.evening.game
         # Pauses in which nothing happens here: shorter than by default.
         self.game.sm.convars["mp_waitingforplayers_time"].set("10")

@@ -81,11 +81,11 @@ def new_evening(new_game: Callable[..., Game], equipoise_smx: Path, tmp_path: Pa
     """
     daemons: list[RealDaemon] = []
 
-    def make(map: str, settings: str = "", mode: Mode | None = None) -> Evening:
+    def make(map_name: str, settings: str = "", mode: Mode | None = None) -> Evening:
         daemons.append(RealDaemon(tmp_path / f"daemon{len(daemons)}", settings=settings, forked=True))
         daemons[-1].start()
         evening = Evening(new_game(), daemons[-1], equipoise_smx)
-        evening.game.start_map(map, mode)
+        evening.game.start_map(map_name, mode)
         evening.game.settle()
         return evening
 

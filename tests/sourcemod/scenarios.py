@@ -58,9 +58,9 @@ def people(game: Game, count: int = 4) -> list[Player]:
     return [game.add(f"player {i}", "blue" if i % 2 else "red") for i in range(count)]
 
 
-def live(game: Game, map: str, count: int = 4) -> list[Player]:
+def live(game: Game, map_name: str, count: int = 4) -> list[Player]:
     """A map whose waiting and setup are over, and its players: RED's and BLU's in turns."""
-    game.start_map(map)
+    game.start_map(map_name)
     players = people(game, count)
     play.go_live(game)
     return players

@@ -132,7 +132,7 @@ def test_the_lineup_is_who_is_alive_when_the_round_goes_live(game: Game, daemon:
     play.go_live(game)
     settle(game)
     live = {line["id"]: line.get("alive", True) for line in daemon.events("round_live")[0]["players"]}
-    assert [id for id, alive in live.items() if not alive] == ids(red[1:])
+    assert [player for player, alive in live.items() if not alive] == ids(red[1:])
     play.wipe_out(game, BLU)
     settle(game)
     assert [seat["id"] for seat in daemon.events("round_ended")[0]["lineup"]] == ids([red[0], *blu])
@@ -272,7 +272,7 @@ def test_a_plugin_that_is_loaded_in_the_middle_of_arenas_round_lets_it_end_and_t
     next_freeze(game)
     assert [p.team for p in people] == [p.team for p in players] + [SPECTATOR] * len(queued)
     started = {line["id"]: line for line in daemon.events("round_started")[0]["players"]}
-    assert all(started[id]["waiting"] and started[id].get("ready", True) for id in ids(queued))
+    assert all(started[player]["waiting"] and started[player].get("ready", True) for player in ids(queued))
     play.go_live(game)
     play.wipe_out(game, RED)
     settle(game)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from equipoise.core.commands import COMMANDS
 from equipoise.core.model import Outlook
 from equipoise.core.phrases import Phrase, with_chance
 from tests.sourcemod.answerer import Daemon, crowd, ids, obliging, seat, settle
@@ -31,17 +32,15 @@ def commands(game: Game, daemon: Daemon) -> list[tuple[list[str], str, bool]]:
     return [(event["words"], event["by"], event["admin"]) for event in daemon.events("command")]
 
 
-@pytest.mark.parametrize(
-    ("typed", "word"),
-    [
-        ("rating", "rating"),
-        ("rank", "rank"),
-        ("top", "top"),
-        ("TEAMS", "teams"),
-        ("scramble", "vote"),
-        ("votescramble", "vote"),
-    ],
-)
+CHAT_WORDS = [
+    (word, command.word)
+    for command in COMMANDS
+    if command.who == "players"
+    for word in ((command.word,) if command.tf2 is None else command.tf2)
+]
+
+
+@pytest.mark.parametrize(("typed", "word"), [*CHAT_WORDS, ("TEAMS", "teams")])
 def test_players_ask_in_chat(game: Game, daemon: Daemon, ann: Player, typed: str, word: str) -> None:
     game.say(ann, f"!{typed}")
     assert commands(game, daemon) == [([word], str(ann.steamid), False)]
@@ -301,14 +300,14 @@ def test_a_line_that_is_too_long_ends_with_a_whole_character(
 
 
 INTERVALS = {
-    "en": "(30 to 73)",
-    "de": "(30 bis 73)",
-    "es": "(30 a 73)",
-    "fr": "(30 à 73)",
-    "pl": "(od 30 do 73)",
-    "pt": "(30 a 73)",
-    "ru": "(30–73)",
-    "chi": "（30 至 73）",
+    "en": "30 to 73 %",
+    "de": "30 bis 73 %",
+    "es": "30 a 73 %",
+    "fr": "30 à 73 %",
+    "pl": "30–73 %",
+    "pt": "30 a 73 %",
+    "ru": "30–73 %",
+    "chi": "30 至 73 %",
 }
 
 

@@ -27,7 +27,7 @@ def won(game: Game, side: int = RED) -> None:
 def told(daemon: Daemon, *players: Player) -> list[Json]:
     """What these players did in the last round that was reported."""
     lines = {line["id"]: line["counts"] for line in daemon.events("round_ended")[-1]["players"]}
-    return [lines[id] for id in ids(list(players))]
+    return [lines[player] for player in ids(list(players))]
 
 
 def done(counts: Json) -> tuple[int, ...]:
@@ -182,10 +182,10 @@ def test_a_map_that_ends_right_after_the_win_loses_no_round(game: Game, daemon: 
     game.rounds.win(RED, Reason.POINTS_CAPTURED)
     game.start_map("cp_gorge")
     settle(game)
-    (round,) = daemon.events("round_ended")
-    lines = {line["id"]: done(line["counts"]) for line in round["players"]}
+    (game_round,) = daemon.events("round_ended")
+    lines = {line["id"]: done(line["counts"]) for line in game_round["players"]}
     assert (lines[str(ann.steamid)], lines[str(bob.steamid)]) == ((1, 0, 0, 1), (0, 1, 0, 0))
-    assert not any(line["left"] for line in round["players"])
+    assert not any(line["left"] for line in game_round["players"])
 
 
 def test_a_late_plugin_counts_from_its_load(
@@ -228,9 +228,9 @@ def test_a_game_without_these_statistics_has_rounds_without_counts(
     crowd(game, 1, 1)
     play.go_live(game)
     won(game)
-    (round,) = daemon.events("round_ended")
-    assert ["counts" in line for line in round["players"]] == [False, False]
-    assert [text for _, text in game.sm.log.errors if "what players do" in text]
+    (game_round,) = daemon.events("round_ended")
+    assert ["counts" in line for line in game_round["players"]] == [False, False]
+    assert [text for _, text in game.sm.log.errors if "statistics are not as the plugin knows them" in text]
 
 
 def test_as_many_rounds_of_a_hundred_players_of_every_class_as_go_with_a_batch_fit(
@@ -258,7 +258,7 @@ def test_as_many_rounds_of_a_hundred_players_of_every_class_as_go_with_a_batch_f
     game.rcon("equipoise_poll")
     won(game)
     sizes = {kind: len(json.dumps(daemon.events(kind), separators=(",", ":"))) for kind in set(daemon.kinds())}
-    (round,) = daemon.events("round_ended")
-    assert {len(line["counts"]["classes"]) for line in round["players"]} == {9}
+    (game_round,) = daemon.events("round_ended")
+    assert {len(line["counts"]["classes"]) for line in game_round["players"]} == {9}
     everything = 4 * sizes.pop("round_ended") + sum(sizes.values())
     assert everything < MOST_BYTES * 0.8

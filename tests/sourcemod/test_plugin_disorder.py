@@ -145,7 +145,7 @@ def known(daemon: Daemon) -> dict[str, tuple[str, bool]]:
             case "player_left":
                 people.pop(event["id"], None)
             case "sides_switched":
-                people = {id: (other[side], waits) for id, (side, waits) in people.items()}
+                people = {player: (other[side], waits) for player, (side, waits) in people.items()}
     return people
 
 
@@ -190,4 +190,4 @@ def test_whatever_happens_the_daemon_knows_in_the_end_who_is_where(
     seconds_of_play(game, 15)
     sides: dict[int, Any] = {RED: "red", BLU: "blu"}
     here = {str(p.steamid): sides.get(p.team, "none") for p in game.humans() if p.authorized}
-    assert {id: side for id, (side, _) in known(daemon).items()} == here
+    assert {player: side for player, (side, _) in known(daemon).items()} == here

@@ -160,7 +160,7 @@ def test_the_status_names_what_is_held(game: Game, daemon: Daemon, plugin: Plugi
     game.server_cfg["mp_autoteambalance"] = "2"
     game.start_map("koth_harvest_final")
     settle(game)
-    assert "mp_autoteambalance is held at 0, otherwise 2." in game.rcon("sm_eq_status")
+    assert "mp_autoteambalance is held at 0. Without Equipoise it would be 2." in game.rcon("sm_eq_status")
     daemon.sticky["enabled"] = False
     game.rcon("equipoise_poll")
     settle(game)

@@ -18,8 +18,8 @@ Json = dict[str, Any]
 
 def ended(daemon: Daemon) -> Json:
     """The one round of the test, as reported."""
-    (round,) = daemon.events("round_ended")
-    return round
+    (game_round,) = daemon.events("round_ended")
+    return game_round
 
 
 def test_a_batch_says_who_sends_it(game: Game, daemon: Daemon, plugin: Plugin) -> None:
@@ -48,7 +48,7 @@ def test_a_new_map_is_introduced_with_its_own_session(game: Game, daemon: Daemon
 
 
 @pytest.mark.parametrize(
-    ("map", "expected"),
+    ("map_name", "expected"),
     [
         ("arena_well", {"game_type": 4}),
         ("cp_gorge", {"game_type": 2, "attack_defend": True}),
@@ -61,8 +61,8 @@ def test_a_new_map_is_introduced_with_its_own_session(game: Game, daemon: Daemon
         ("sd_doomsday", {"game_type": 0}),
     ],
 )
-def test_a_map_is_described_by_facts(game: Game, daemon: Daemon, plugin: Plugin, map: str, expected: Json) -> None:
-    game.start_map(map)
+def test_a_map_is_described_by_facts(game: Game, daemon: Daemon, plugin: Plugin, map_name: str, expected: Json) -> None:
+    game.start_map(map_name)
     settle(game)
     nothing = {"game_type": 0, "koth": False, "multiple_trains": False, "attack_defend": False}
     assert daemon.events("hello")[0]["facts"] == nothing | expected
@@ -86,21 +86,21 @@ def test_a_round_is_reported_whole(game: Game, daemon: Daemon, plugin: Plugin) -
     play.capture(game, RED, 0, red[0])
     game.rounds.win(RED, Reason.POINTS_CAPTURED)
     settle(game)
-    round = ended(daemon)
-    assert round["winner"] == "red"
-    assert round["captures"] == {"red": 1, "blu": 0}
-    assert round["seconds"] == pytest.approx(30, abs=0.2)
-    assert not round["partial"]
-    assert not round["waiting"]
-    assert [seat["id"] for seat in round["lineup"] if seat["side"] == "red"] == ids(red)
-    lines = {line["id"]: line for line in round["players"]}
-    assert {id for id, line in lines.items() if line["fought"]} == {*ids(red[:1]), *ids(blu)}
+    game_round = ended(daemon)
+    assert game_round["winner"] == "red"
+    assert game_round["captures"] == {"red": 1, "blu": 0}
+    assert game_round["seconds"] == pytest.approx(30, abs=0.2)
+    assert not game_round["partial"]
+    assert not game_round["waiting"]
+    assert [seat["id"] for seat in game_round["lineup"] if seat["side"] == "red"] == ids(red)
+    lines = {line["id"]: line for line in game_round["players"]}
+    assert {player for player, line in lines.items() if line["fought"]} == {*ids(red[:1]), *ids(blu)}
     assert lines[ids(red)[1]]["seconds"] == {"red": pytest.approx(30, abs=0.2), "blu": 0}
     assert lines[ids(red)[1]]["side"] == "red"
     assert not lines[ids(red)[1]]["left"]
-    assert round["map"] == "koth_harvest_final"
-    assert round["facts"]["koth"]
-    assert round["started_at"] == pytest.approx(game.epoch + game.now - 30, abs=2)
+    assert game_round["map"] == "koth_harvest_final"
+    assert game_round["facts"]["koth"]
+    assert game_round["started_at"] == pytest.approx(game.epoch + game.now - 30, abs=2)
 
 
 def test_a_round_is_reported_from_freeze_to_end_in_order(game: Game, daemon: Daemon, plugin: Plugin) -> None:
@@ -210,10 +210,12 @@ def test_a_stalemate_has_no_winner(game: Game, daemon: Daemon, plugin: Plugin) -
     assert ended(daemon)["winner"] == "none"
 
 
-@pytest.mark.parametrize(("map", "reason"), [("mvm_coaltown", "mvm"), ("cp_gorge", "tournament")])
-def test_it_is_inactive_and_says_so_once(game: Game, daemon: Daemon, plugin: Plugin, map: str, reason: str) -> None:
+@pytest.mark.parametrize(("map_name", "reason"), [("mvm_coaltown", "mvm"), ("cp_gorge", "tournament")])
+def test_it_is_inactive_and_says_so_once(
+    game: Game, daemon: Daemon, plugin: Plugin, map_name: str, reason: str
+) -> None:
     game.server_cfg["mp_tournament"] = "1" if reason == "tournament" else "0"
-    game.start_map(map)
+    game.start_map(map_name)
     game.add("Ann", "red")
     game.add("Bob", "blue")
     game.advance(30)
@@ -308,6 +310,6 @@ def test_rounds_are_reported_whatever_year_the_clock_shows(
     game.rounds.win(RED, Reason.POINTS_CAPTURED)
     settle(game)
     batch = decode_batch(json.dumps(daemon.batches[-1]).encode())
-    (round,) = [event.round for event in batch.events if isinstance(event, RoundEnded)]
-    assert round.started_at == pytest.approx(game.epoch + game.now, abs=100)
+    (game_round,) = [event.round for event in batch.events if isinstance(event, RoundEnded)]
+    assert game_round.started_at == pytest.approx(game.epoch + game.now, abs=100)
     assert batch.boot // 1_000_000 == pytest.approx(game.epoch, abs=200)

@@ -16,9 +16,9 @@ def cache(players: list[Player], *splits: str) -> Json:
     return {"ids": ids(players), "splits": list(splits)}
 
 
-def prepare(game: Game, daemon: Daemon, due_if: list[str], map: str = "koth_harvest_final") -> list[Player]:
+def prepare(game: Game, daemon: Daemon, due_if: list[str], map_name: str = "koth_harvest_final") -> list[Player]:
     """A running round of three against three; the daemon has said what would be due, and gave one split."""
-    game.start_map(map)
+    game.start_map(map_name)
     red, blu = crowd(game, 3, 3)
     play.go_live(game)
     settle(game)
@@ -379,7 +379,7 @@ def test_a_switched_off_server_is_left_alone_in_silence_too(game: Game, daemon: 
 
 def random_cache(choice: random.Random, players: list[Player], *, bench: bool) -> SplitCache:
     """Splits of every size for these players, in a random order of strength."""
-    order = [PlayerId(id) for id in ids(players)]
+    order = [PlayerId(player) for player in ids(players)]
     choice.shuffle(order)
     sizes = [(k, k) for k in range(2, len(order) // 2 + 1)]
     if len(order) % 2 and not bench:
@@ -396,16 +396,18 @@ def on_the_wire(cache: SplitCache) -> Json:
     letter = {Side.A: "A", Side.B: "B", None: "-"}
     return {
         "ids": list(cache.ids),
-        "splits": ["".join(letter[split.side_of(id)] for id in cache.ids) for split in cache.splits],
+        "splits": ["".join(letter[split.side_of(player)] for player in cache.ids) for split in cache.splits],
     }
 
 
-@pytest.mark.parametrize("map", ["koth_harvest_final", "arena_well"])
+@pytest.mark.parametrize("map_name", ["koth_harvest_final", "arena_well"])
 @pytest.mark.parametrize("seed", range(6))
-def test_it_fits_a_cache_as_the_daemon_would(game: Game, daemon: Daemon, plugin: Plugin, map: str, seed: int) -> None:
+def test_it_fits_a_cache_as_the_daemon_would(
+    game: Game, daemon: Daemon, plugin: Plugin, map_name: str, seed: int
+) -> None:
     choice = random.Random(seed)
-    arena = map == "arena_well"
-    game.start_map(map)
+    arena = map_name == "arena_well"
+    game.start_map(map_name)
     red, blu = crowd(game, choice.randint(3, 5), choice.randint(3, 5))
     play.go_live(game)
     settle(game)
@@ -433,13 +435,13 @@ def test_it_fits_a_cache_as_the_daemon_would(game: Game, daemon: Daemon, plugin:
     assert {p for p, team in stands.items() if team == SPECTATOR} == set(expected.bench)
 
 
-@pytest.mark.parametrize("map", ["koth_harvest_final", "arena_well"])
+@pytest.mark.parametrize("map_name", ["koth_harvest_final", "arena_well"])
 @pytest.mark.parametrize("seed", range(4))
 def test_who_is_held_stays_by_the_daemons_own_law(
-    game: Game, daemon: Daemon, plugin: Plugin, map: str, seed: int
+    game: Game, daemon: Daemon, plugin: Plugin, map_name: str, seed: int
 ) -> None:
     chance = random.Random(seed)
-    game.start_map(map)
+    game.start_map(map_name)
     game.sm.convars["tf_arena_use_queue"].set("0")
     red, blu = crowd(game, 4, 4)
     players = chance.sample(red + blu, 8)

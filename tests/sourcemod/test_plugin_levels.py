@@ -149,7 +149,7 @@ def test_an_answer_about_the_map_before_says_nothing_of_this_one(game: Game, dae
 
 
 @pytest.mark.parametrize(
-    ("map", "prop", "reason", "text"),
+    ("map_name", "prop", "reason", "text"),
     [
         ("mvm_coaltown", "", "mvm", "Mann vs Machine"),
         ("koth_harvest_final", "m_bIsInTraining", "training", "training"),
@@ -158,10 +158,10 @@ def test_an_answer_about_the_map_before_says_nothing_of_this_one(game: Game, dae
     ],
 )
 def test_where_the_games_own_rules_for_teams_stand_above_ours_it_stands_aside(
-    game: Game, daemon: Daemon, plugin: Plugin, map: str, prop: str, reason: str, text: str
+    game: Game, daemon: Daemon, plugin: Plugin, map_name: str, prop: str, reason: str, text: str
 ) -> None:
     game.server_cfg["mp_tournament"] = "1" if prop == "mp_tournament" else "0"
-    game.start_map(map)
+    game.start_map(map_name)
     if prop.startswith("m_b"):
         game.rules.props[prop] = 1
     game.advance(1.5)

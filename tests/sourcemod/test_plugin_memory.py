@@ -58,7 +58,7 @@ def test_rounds_that_wait_for_the_daemon_survive_a_reload(game: Game, daemon: Da
     game.sm.http.offline = False
     daemon.forget()
     seconds_of_play(game, 12)
-    assert [round.split("-")[1] for round in rounds_of_all(daemon)] == ["1", "2", "3"]
+    assert [game_round.split("-")[1] for game_round in rounds_of_all(daemon)] == ["1", "2", "3"]
     assert not any(event["partial"] for event in daemon.events("round_ended"))
     assert {batch["boot"] for batch in daemon.batches} == {int(rounds_of_all(daemon)[0].split("-")[0])}
     seconds_of_play(game, 6)
@@ -78,7 +78,7 @@ def test_what_was_dropped_before_a_reload_is_told_after_it(game: Game, daemon: D
     daemon.forget()
     seconds_of_play(game, 12)
     assert [batch["dropped"] for batch in daemon.batches if batch["dropped"]] == [3]
-    assert [round.split("-")[1] for round in rounds_of_all(daemon)] == [str(n) for n in range(4, 12)]
+    assert [game_round.split("-")[1] for game_round in rounds_of_all(daemon)] == [str(n) for n in range(4, 12)]
 
 
 def test_the_running_round_goes_on(game: Game, daemon: Daemon, plugin: Plugin, live: Sides) -> None:
@@ -97,15 +97,15 @@ def test_the_running_round_goes_on(game: Game, daemon: Daemon, plugin: Plugin, l
     game.advance(0.3)
     game.rounds.win(RED, Reason.POINTS_CAPTURED)
     settle(game)
-    (round,) = daemon.events("round_ended")
-    assert (round["partial"], round["seconds"]) == (False, pytest.approx(22.5, abs=1.0))
-    assert {seat["id"] for seat in round["lineup"]} == set(ids([*live[0], *live[1]]))
-    lines = {line["id"]: line for line in round["players"]}
+    (game_round,) = daemon.events("round_ended")
+    assert (game_round["partial"], game_round["seconds"]) == (False, pytest.approx(22.5, abs=1.0))
+    assert {seat["id"] for seat in game_round["lineup"]} == set(ids([*live[0], *live[1]]))
+    lines = {line["id"]: line for line in game_round["players"]}
     assert lines[str(ann.steamid)]["counts"]["kills"] == 2
     assert lines[str(bob.steamid)]["counts"]["deaths"] == 2
     assert lines[str(ann.steamid)]["fought"]
     assert lines[str(leaver.steamid)]["left"]
-    assert lines[str(ann.steamid)]["seconds"]["red"] == pytest.approx(round["seconds"], abs=0.1)
+    assert lines[str(ann.steamid)]["seconds"]["red"] == pytest.approx(game_round["seconds"], abs=0.1)
 
 
 def test_a_batch_whose_answer_is_lost_by_the_reload_is_sent_again_as_it_was(
@@ -136,8 +136,8 @@ def test_a_round_that_was_just_won_is_reported_with_its_last_moment(
         game.advance(late)
     game.reload(plugin)
     settle(game)
-    (round,) = daemon.events("round_ended")
-    assert next(line["counts"]["kills"] for line in round["players"] if line["id"] == str(ann.steamid)) == 1
+    (game_round,) = daemon.events("round_ended")
+    assert next(line["counts"]["kills"] for line in game_round["players"] if line["id"] == str(ann.steamid)) == 1
 
 
 def test_a_second_reload_at_once_loses_nothing(game: Game, daemon: Daemon, plugin: Plugin, live: Sides) -> None:
@@ -146,8 +146,8 @@ def test_a_second_reload_at_once_loses_nothing(game: Game, daemon: Daemon, plugi
     game.advance(1)
     game.rounds.win(RED, Reason.POINTS_CAPTURED)
     settle(game)
-    (round,) = daemon.events("round_ended")
-    assert not round["partial"]
+    (game_round,) = daemon.events("round_ended")
+    assert not game_round["partial"]
 
 
 def test_a_change_of_map_right_after_a_reload_loses_no_round_and_goes_on_with_none(
@@ -180,8 +180,8 @@ def test_who_is_away_for_long_begins_anew_and_says_what_is_given_up(
     game.advance(1)
     game.rounds.win(RED, Reason.POINTS_CAPTURED)
     settle(game)
-    (round,) = daemon.events("round_ended")
-    assert round["partial"]
+    (game_round,) = daemon.events("round_ended")
+    assert game_round["partial"]
     assert daemon.events("hello")[0]["late"]
     assert daemon.batches[0]["boot"] != boot
     assert [text for _, text in game.sm.log.messages if "given up" in text] == [
@@ -200,9 +200,9 @@ def test_a_round_that_was_begun_anew_while_the_plugin_was_away_is_not_the_same(
     daemon.forget()
     play_round(game)
     (live_event,) = daemon.events("round_live")
-    (round,) = daemon.events("round_ended")
-    assert live_event["round"] == round["round"]
-    assert round["round"].endswith("-2")
+    (game_round,) = daemon.events("round_ended")
+    assert live_event["round"] == game_round["round"]
+    assert game_round["round"].endswith("-2")
 
 
 def test_who_leaves_while_the_plugin_is_away_has_left_the_round(
@@ -217,10 +217,10 @@ def test_who_leaves_while_the_plugin_is_away_has_left_the_round(
     game.advance(20)
     game.rounds.win(RED, Reason.POINTS_CAPTURED)
     settle(game)
-    (round,) = daemon.events("round_ended")
-    assert not round["partial"]
-    lines = {line["id"]: line for line in round["players"]}
-    assert [lines[id]["left"] for id in ids([*live[0], *live[1]])] == [False, True, False, False]
+    (game_round,) = daemon.events("round_ended")
+    assert not game_round["partial"]
+    lines = {line["id"]: line for line in game_round["players"]}
+    assert [lines[player]["left"] for player in ids([*live[0], *live[1]])] == [False, True, False, False]
     assert lines[str(live[0][1].steamid)]["seconds"]["red"] == pytest.approx(6, abs=1.5)
 
 

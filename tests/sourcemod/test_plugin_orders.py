@@ -8,9 +8,9 @@ from tests.sourcemod.rig import Game, Player, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, GHOST, KART, RED, SPECTATOR, Reason, State
 
 
-@pytest.mark.parametrize("map", ["arena_well", "cp_gorge", "koth_harvest_final", "ctf_2fort"])
-def test_a_split_is_applied_in_the_freeze_time(game: Game, daemon: Daemon, plugin: Plugin, map: str) -> None:
-    game.start_map(map)
+@pytest.mark.parametrize("map_name", ["arena_well", "cp_gorge", "koth_harvest_final", "ctf_2fort"])
+def test_a_split_is_applied_in_the_freeze_time(game: Game, daemon: Daemon, plugin: Plugin, map_name: str) -> None:
+    game.start_map(map_name)
     red, blu = crowd(game, 3, 3)
     in_freeze(game)
     red[0].set("m_iFrags", 7)

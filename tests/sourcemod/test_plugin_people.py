@@ -13,8 +13,8 @@ Json = dict[str, Any]
 
 def ended(daemon: Daemon) -> Json:
     """The `round_ended` event; there must be exactly one."""
-    (round,) = daemon.events("round_ended")
-    return round
+    (game_round,) = daemon.events("round_ended")
+    return game_round
 
 
 def test_a_player_who_leaves_or_changes_side_keeps_their_seconds(game: Game, daemon: Daemon, plugin: Plugin) -> None:
@@ -67,10 +67,10 @@ def test_bots_are_in_the_lineup_and_sourcetv_is_not(game: Game, daemon: Daemon, 
     play.go_live(game)
     game.rounds.win(RED, Reason.POINTS_CAPTURED)
     settle(game)
-    round = ended(daemon)
-    assert {"id": f"bot:{bot.userid}", "side": "blu"} in round["lineup"]
-    assert len(round["lineup"]) == 3
-    assert len(round["players"]) == 2
+    game_round = ended(daemon)
+    assert {"id": f"bot:{bot.userid}", "side": "blu"} in game_round["lineup"]
+    assert len(game_round["lineup"]) == 3
+    assert len(game_round["players"]) == 2
 
 
 def test_switched_sides_are_reported_once_and_before_rosters_show_them(
@@ -104,11 +104,15 @@ def test_sides_switched_between_stages_turn_the_whole_round(game: Game, daemon: 
     play.go_live(game)
     game.rounds.win(RED, Reason.DEFENDED)
     settle(game)
-    round = ended(daemon)
-    assert round["captures"] == {"red": 1, "blu": 0}
-    assert [seat["side"] for seat in round["lineup"] if seat["id"] == ids(red)[0]] == ["blu"]
-    lines = {line["id"]: line for line in round["players"]}
-    assert {id: line["side"] for id, line in lines.items()} == {ids(red)[0]: "blu", watcher: "blu", ids(blu)[0]: "red"}
+    game_round = ended(daemon)
+    assert game_round["captures"] == {"red": 1, "blu": 0}
+    assert [seat["side"] for seat in game_round["lineup"] if seat["id"] == ids(red)[0]] == ["blu"]
+    lines = {line["id"]: line for line in game_round["players"]}
+    assert {player: line["side"] for player, line in lines.items()} == {
+        ids(red)[0]: "blu",
+        watcher: "blu",
+        ids(blu)[0]: "red",
+    }
     assert lines[watcher]["seconds"] == {"red": 0, "blu": pytest.approx(10, abs=0.3)}
     assert lines[ids(red)[0]]["seconds"]["red"] == 0
 

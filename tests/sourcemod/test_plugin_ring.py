@@ -47,7 +47,7 @@ def test_a_ninth_round_drops_the_oldest_and_says_so(game: Game, daemon: Daemon, 
     batches = [batch for batch in daemon.batches if rounds_of(batch)]
     assert [batch["dropped"] for batch in batches] == [2, 0]
     assert [len(rounds_of(batch)) for batch in batches] == [4, 4]
-    assert [round.split("-")[1] for round in rounds_of_all(daemon)] == [str(n) for n in range(3, 11)]
+    assert [game_round.split("-")[1] for game_round in rounds_of_all(daemon)] == [str(n) for n in range(3, 11)]
     assert daemon.batches[-1]["dropped"] == 0
 
 

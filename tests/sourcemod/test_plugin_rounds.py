@@ -60,7 +60,7 @@ def test_waiting_ends_once_although_every_restart_says_so(game: Game, daemon: Da
 
 
 @pytest.mark.parametrize(
-    ("map", "moment", "then"),
+    ("map_name", "moment", "then"),
     [
         # The freeze goes on, and the round in it is a round: teams can be made.
         ("koth_harvest_final", State.PREROUND, ["round_started"]),
@@ -70,9 +70,9 @@ def test_waiting_ends_once_although_every_restart_says_so(game: Game, daemon: Da
     ],
 )
 def test_a_wait_that_an_admin_cancels_makes_a_round_of_what_is_played(
-    game: Game, daemon: Daemon, plugin: Plugin, map: str, moment: State, then: list[str]
+    game: Game, daemon: Daemon, plugin: Plugin, map_name: str, moment: State, then: list[str]
 ) -> None:
-    game.start_map(map)
+    game.start_map(map_name)
     crowd(game, 2, 2)
     game.until(lambda: game.rounds.state is moment, within=60)
     set_number(game, "mp_waitingforplayers_cancel", 1)

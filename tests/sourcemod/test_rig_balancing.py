@@ -7,10 +7,10 @@ from tests.sourcemod.rig.game.facts import BLU, GHOST, RED, Mode, Reason, State
 from tests.sourcemod.scenarios import Script, fields, names, people, running, seen, since, watch
 
 
-def uneven(game: Game, map: str = "koth_harvest_final") -> list[Player]:
+def uneven(game: Game, map_name: str = "koth_harvest_final") -> list[Player]:
     """Five on RED and two on BLU, in a live round; RED's players in the order they came."""
     game.sm.convars["mp_autoteambalance"].set("0")
-    game.start_map(map)
+    game.start_map(map_name)
     players = people(game, 4)
     play.go_live(game)
     for number in range(3):

@@ -51,20 +51,20 @@ def test_scenario_27_a_round_limit(game: Game, script: Script) -> None:
     assert game.rounds.state is State.GAME_OVER
 
 
-@pytest.mark.parametrize("map", ["cp_badlands", "arena_well"])
-def test_scenario_27_no_round_begins_in_a_map_s_last_minutes_but_in_arena(game: Game, map: str) -> None:
+@pytest.mark.parametrize("map_name", ["cp_badlands", "arena_well"])
+def test_scenario_27_no_round_begins_in_a_map_s_last_minutes_but_in_arena(game: Game, map_name: str) -> None:
     game.sm.configs.arena["tf_arena_use_queue"] = "0"
-    live(game, map)
+    live(game, map_name)
     game.sm.convars["mp_timelimit"].set("30")
     game.advance(26 * 60)
-    if map == "cp_badlands":
+    if map_name == "cp_badlands":
         game.until(lambda: game.rounds.live)
         game.rounds.win(RED, Reason.POINTS_CAPTURED)
     else:
         play.wipe_out(game, BLU)
     game.advance(15.1)
     over = game.rounds.state is State.GAME_OVER
-    assert over is (map == "cp_badlands")
+    assert over is (map_name == "cp_badlands")
     if over:
         assert fields(game, "teamplay_game_over")["reason"] == "Reached Time Limit"
 

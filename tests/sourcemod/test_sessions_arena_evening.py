@@ -38,7 +38,7 @@ def test_two_players_begin_and_five_play_on(new_evening: NewEvening) -> None:
 
     assert session.scrambles == ["round 2 is always balanced", "3 wins in a row"]
     assert sorted(benches) == ["P0", "P1", "P2", "P3", "P4"]
-    assert all(any("You sit out this round" in line for line in player.chat) for player in game.humans())
+    assert all(any("Your turn to sit out" in line for line in player.chat) for player in game.humans())
     stored = session.check()
     assert [(one.mode, one.winner, one.partial, one.unrated) for one in stored] == [("arena", RED, False, None)] * 6
     assert [one.lineup for one in stored] == lineups

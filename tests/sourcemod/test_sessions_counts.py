@@ -51,7 +51,7 @@ def test_what_players_did_is_stored_shown_and_rated_again(new_evening: NewEvenin
     evening.win(RED)
 
     (done,) = stored(evening.daemon)
-    assert {id: (one.kills, one.deaths, one.assists) for id, one in done.items()} == {
+    assert {player: (one.kills, one.deaths, one.assists) for player, one in done.items()} == {
         str(star.steamid): (3, 0, 0),
         str(other.steamid): (0, 0, 3),
         str(victim.steamid): (0, 3, 0),
@@ -60,10 +60,10 @@ def test_what_players_did_is_stored_shown_and_rated_again(new_evening: NewEvenin
     assert {one.points for one in done.values()} == {0, 1, 4}
     assert all(set(one.classes) == {"soldier"} and one.classes["soldier"] > 5 for one in done.values())
 
-    (round,) = evening.daemon.ask(f"rounds?server={evening.daemon.server}")["rounds"]
-    shown = evening.daemon.ask(f"rounds/{evening.daemon.server}/{round['round']}")
+    (game_round,) = evening.daemon.ask(f"rounds?server={evening.daemon.server}")["rounds"]
+    shown = evening.daemon.ask(f"rounds/{evening.daemon.server}/{game_round['round']}")
     assert {one["id"]: one["counts"]["kills"] for one in shown["players"]} == {
-        id: one.kills for id, one in done.items()
+        player: one.kills for player, one in done.items()
     }
 
     evening.daemon.stop()

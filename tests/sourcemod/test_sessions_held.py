@@ -31,9 +31,9 @@ def hold(evening: Evening, player: Player, why: str) -> None:
         play.pick_up_ball(game, player)
 
 
-def running(new_evening: NewEvening, players: int, *, map: str = "pass_brickyard") -> Evening:
+def running(new_evening: NewEvening, players: int, *, map_name: str = "pass_brickyard") -> Evening:
     """A running round of players of all strengths."""
-    evening = new_evening(map)
+    evening = new_evening(map_name)
     game = evening.game
     game.sm.convars["mp_waitingforplayers_time"].set("10")
     for name in NAMES[:players]:
@@ -52,7 +52,7 @@ def told(game: Game, text: str) -> bool:
 
 def test_six_against_six_with_duellists_stays_six_against_six(new_evening: NewEvening) -> None:
     """Before, none of the three duellists of one side who were to change it did, and the sides became 9 against 3."""
-    evening = running(new_evening, 12, map="koth_harvest_final")
+    evening = running(new_evening, 12, map_name="koth_harvest_final")
     game = evening.game
     duellists = game.teams.members(RED)[:3] + game.teams.members(BLU)[:1]
     # All that can be made even is made so by the others.
@@ -75,7 +75,7 @@ def test_six_against_six_with_duellists_stays_six_against_six(new_evening: NewEv
 
 
 def test_a_duel_ends_with_the_round_and_nobody_is_held_in_the_next_freeze(new_evening: NewEvening) -> None:
-    evening = running(new_evening, 6, map="koth_harvest_final")
+    evening = running(new_evening, 6, map_name="koth_harvest_final")
     game = evening.game
     for player in game.humans():
         player.duel = True
@@ -140,7 +140,7 @@ def test_the_arena_scramble_leaves_who_is_held(new_evening: NewEvening) -> None:
 @pytest.mark.slow
 def test_sudden_death_moves_nobody_and_a_scramble_waits_for_the_next_round(new_evening: NewEvening) -> None:
     """Before, the living of the larger side were respawned on the other one ten seconds later."""
-    evening = running(new_evening, 8, map="cp_badlands")
+    evening = running(new_evening, 8, map_name="cp_badlands")
     game = evening.game
     game.sm.convars["mp_stalemate_enable"].set("1")
     game.rounds.stalemate()

@@ -21,9 +21,9 @@ pytestmark = pytest.mark.slow
 UNLOCKED = "[lock]\nminutes = 0\n"
 
 
-def live(new_evening: NewEvening, players: int, map: str = "koth_harvest_final", settings: str = "") -> Evening:
+def live(new_evening: NewEvening, players: int, map_name: str = "koth_harvest_final", settings: str = "") -> Evening:
     """A running round after waiting's scramble."""
-    evening = new_evening(map, settings)
+    evening = new_evening(map_name, settings)
     for number in range(players):
         evening.seat(f"P{number}")
     evening.freeze()

@@ -13,9 +13,9 @@ from tests.sourcemod.sessions import Evening
 NewEvening = Callable[..., Evening]
 
 
-def evening_on(new_evening: NewEvening, map: str, players: int = 6) -> Evening:
+def evening_on(new_evening: NewEvening, map_name: str, players: int = 6) -> Evening:
     """A map on which waiting is over and its scramble was made: round 1 is live."""
-    evening = new_evening(map)
+    evening = new_evening(map_name)
     for number in range(players):
         evening.seat(f"P{number}")
     evening.freeze()
@@ -30,18 +30,18 @@ def reasons(evening: Evening) -> list[str]:
 ALL = ["cp_gorge", "cp_dustbowl", "pl_upward", "koth_harvest_final", "cp_badlands", "ctf_2fort", "plr_hightower"]
 
 
-@pytest.mark.parametrize("map", ALL)
-def test_the_end_of_waiting_scrambles_once(new_evening: NewEvening, map: str) -> None:
-    evening = evening_on(new_evening, map)
+@pytest.mark.parametrize("map_name", ALL)
+def test_the_end_of_waiting_scrambles_once(new_evening: NewEvening, map_name: str) -> None:
+    evening = evening_on(new_evening, map_name)
 
     assert reasons(evening) == ["Waiting For Players is over"]
     assert evening.sizes() == [3, 3]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("map", ["cp_gorge", "pl_upward"])
-def test_attackers_who_capture_nothing_are_given_new_teams(new_evening: NewEvening, map: str) -> None:
-    evening = evening_on(new_evening, map)
+@pytest.mark.parametrize("map_name", ["cp_gorge", "pl_upward"])
+def test_attackers_who_capture_nothing_are_given_new_teams(new_evening: NewEvening, map_name: str) -> None:
+    evening = evening_on(new_evening, map_name)
 
     evening.win(RED, Reason.DEFENDED)
     evening.freeze()
@@ -50,9 +50,11 @@ def test_attackers_who_capture_nothing_are_given_new_teams(new_evening: NewEveni
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("map", ["cp_gorge", "pl_upward"])
-def test_attackers_who_captured_play_a_second_round_and_then_get_new_teams(new_evening: NewEvening, map: str) -> None:
-    evening = evening_on(new_evening, map)
+@pytest.mark.parametrize("map_name", ["cp_gorge", "pl_upward"])
+def test_attackers_who_captured_play_a_second_round_and_then_get_new_teams(
+    new_evening: NewEvening, map_name: str
+) -> None:
+    evening = evening_on(new_evening, map_name)
 
     play.capture(evening.game, BLU, 0, evening.game.teams.members(BLU)[0])
     evening.win(RED, Reason.DEFENDED)
@@ -84,9 +86,9 @@ def test_the_stages_of_a_round_are_one_round_and_their_captures_add_up(new_eveni
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("map", ["koth_harvest_final", "cp_badlands"])
-def test_a_side_that_never_captured_gets_new_teams(new_evening: NewEvening, map: str) -> None:
-    evening = evening_on(new_evening, map)
+@pytest.mark.parametrize("map_name", ["koth_harvest_final", "cp_badlands"])
+def test_a_side_that_never_captured_gets_new_teams(new_evening: NewEvening, map_name: str) -> None:
+    evening = evening_on(new_evening, map_name)
 
     play.capture(evening.game, RED, 0, evening.game.teams.members(RED)[0])
     evening.win(RED)
@@ -96,9 +98,9 @@ def test_a_side_that_never_captured_gets_new_teams(new_evening: NewEvening, map:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("map", ["koth_harvest_final", "cp_badlands"])
-def test_a_side_that_captured_once_keeps_its_teams(new_evening: NewEvening, map: str) -> None:
-    evening = evening_on(new_evening, map)
+@pytest.mark.parametrize("map_name", ["koth_harvest_final", "cp_badlands"])
+def test_a_side_that_captured_once_keeps_its_teams(new_evening: NewEvening, map_name: str) -> None:
+    evening = evening_on(new_evening, map_name)
 
     for _ in range(3):
         play.capture(evening.game, BLU, 0, evening.game.teams.members(BLU)[0])
@@ -155,11 +157,13 @@ def test_an_odd_number_outside_arena_is_split_unevenly_and_nobody_is_benched(new
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("map", "convars"), [("mvm_coaltown", {}), ("cp_badlands", {"mp_tournament": "1"})])
-def test_where_it_has_no_business_it_stands_aside(new_evening: NewEvening, map: str, convars: dict[str, str]) -> None:
+@pytest.mark.parametrize(("map_name", "convars"), [("mvm_coaltown", {}), ("cp_badlands", {"mp_tournament": "1"})])
+def test_where_it_has_no_business_it_stands_aside(
+    new_evening: NewEvening, map_name: str, convars: dict[str, str]
+) -> None:
     evening = new_evening("koth_harvest_final")
     evening.game.server_cfg |= convars
-    evening.game.start_map(map)
+    evening.game.start_map(map_name)
     evening.game.settle()
     for number in range(4):
         evening.game.add(f"P{number}", "red" if number < 3 else "blue")

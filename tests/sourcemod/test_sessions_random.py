@@ -135,7 +135,7 @@ class Crowd:
 
 
 @pytest.mark.parametrize(
-    ("map", "mode", "seed"),
+    ("map_name", "mode", "seed"),
     [
         ("arena_well", ARENA, 1),
         ("arena_well", ARENA, 2),
@@ -145,8 +145,8 @@ class Crowd:
         ("cp_dustbowl", replace(STAGED_ATTACK_DEFEND, setup=8, length=60), 6),
     ],
 )
-def test_an_evening_at_random(new_evening: NewEvening, map: str, mode: Mode, seed: int) -> None:
-    session = Session(new_evening, map, mode=mode)
+def test_an_evening_at_random(new_evening: NewEvening, map_name: str, mode: Mode, seed: int) -> None:
+    session = Session(new_evening, map_name, mode=mode)
     game, evening = session.game, session.evening
     session.meet()
     crowd = Crowd(session, seed)

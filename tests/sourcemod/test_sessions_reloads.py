@@ -127,12 +127,12 @@ class Regulars:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("offset", range(4))
-@pytest.mark.parametrize("map", EVENINGS)
+@pytest.mark.parametrize("map_name", EVENINGS)
 def test_rounds_are_the_same_whenever_the_plugin_is_loaded_again(
-    new_evening: NewEvening, map: str, offset: int
+    new_evening: NewEvening, map_name: str, offset: int
 ) -> None:
     """At every second of the evening, in one of four. The daemon is away for two rounds; then the map changes."""
-    session = Session(new_evening, map, mode=EVENINGS[map])
+    session = Session(new_evening, map_name, mode=EVENINGS[map_name])
     game, regulars = session.game, Regulars(session, seed=1)
     frame, began, reloads = game.frame, game.now, 0
 
@@ -146,7 +146,7 @@ def test_rounds_are_the_same_whenever_the_plugin_is_loaded_again(
     game.frame = framed  # type: ignore[method-assign]
     for offline in (False, True, True, False, False):
         regulars.round(offline=offline)
-    game.start_map(f"{map}_event", EVENINGS[map])
+    game.start_map(f"{map_name}_event", EVENINGS[map_name])
     for player in game.humans():
         game.join(player, "auto", "soldier")
     regulars.round()
@@ -154,7 +154,7 @@ def test_rounds_are_the_same_whenever_the_plugin_is_loaded_again(
 
     stored = session.check()  # winners, captures and seconds are those of the game
     assert reloads >= 25
-    assert [one.map for one in stored] == [map] * 5 + [f"{map}_event"]
+    assert [one.map for one in stored] == [map_name] * 5 + [f"{map_name}_event"]
     assert not any(one.partial for one in stored)
     assert [one.lineup for one in stored] == regulars.lineups
     assert [set(one.played) for one in stored] == regulars.fought

@@ -312,7 +312,7 @@ def test_a_scramble_for_the_next_round_is_pending_until_it_is_cancelled(daemon: 
     daemon.call("POST", "/v1/admin/servers/arena-1/cancel", {})
     assert daemon.post(batch(3)).body["pending"] is False
     again = daemon.call("POST", "/v1/admin/servers/arena-1/cancel", {})
-    assert (again.status, again.code, again.body["error"]["message"]) == (409, "refused", "No new teams are pending.")
+    assert (again.status, again.code, again.body["error"]["message"]) == (409, "refused", "No scramble is due.")
 
 
 def test_too_few_players_are_not_scrambled(daemon: Daemon) -> None:

@@ -174,22 +174,22 @@ def _presence(seen: Presence) -> dict[str, Any]:
     }
 
 
-def _round(round: Round) -> dict[str, Any]:
+def _round(game_round: Round) -> dict[str, Any]:
     return {
         "kind": "round_ended",
-        "round": round.id,
-        "session": round.session,
-        "map": round.map,
-        "game": "ns2" if round.mode is Mode.NS2 else "tf2",
-        "facts": FACTS[round.mode],
-        "started_at": round.started_at,
-        "seconds": round.seconds,
-        "winner": WORDS[round.winner],
-        "captures": {"red": round.captures_a, "blu": round.captures_b},
-        "partial": round.partial,
-        "waiting": round.waiting,
-        "cheats": round.cheats,
-        "lineup": [_seat(seat) for seat in round.lineup],
-        "players": [_presence(seen) for seen in round.presences],
-        "squads": round.squads,
+        "round": game_round.id,
+        "session": game_round.session,
+        "map": game_round.map,
+        "game": "ns2" if game_round.mode is Mode.NS2 else "tf2",
+        "facts": FACTS[game_round.mode],
+        "started_at": game_round.started_at,
+        "seconds": game_round.seconds,
+        "winner": WORDS[game_round.winner],
+        "captures": {"red": game_round.captures_a, "blu": game_round.captures_b},
+        "partial": game_round.partial,
+        "waiting": game_round.waiting,
+        "cheats": game_round.cheats,
+        "lineup": [_seat(seat) for seat in game_round.lineup],
+        "players": [_presence(seen) for seen in game_round.presences],
+        "squads": game_round.squads,
     }

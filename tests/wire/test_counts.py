@@ -42,14 +42,14 @@ def test_counts_say_what_a_player_did_and_how_long_they_played_which_class() -> 
     ],
 )
 def test_counts_that_cannot_be_are_not_known_and_the_round_stays(impossible: dict[str, Any]) -> None:
-    round = ended({**DONE, **impossible})
-    assert round.presences[1].counts is None
-    assert round.presences[1].seconds_b == 30
+    game_round = ended({**DONE, **impossible})
+    assert game_round.presences[1].counts is None
+    assert game_round.presences[1].seconds_b == 30
 
 
 def test_a_class_that_this_version_does_not_know_is_ignored_as_any_field() -> None:
-    round = ended({**DONE, "classes": {"civilian": 10, "spy": 20}})
-    assert round.presences[1].counts == Counts(7, 4, 2, 15, {"spy": 20.0}, 3)
+    game_round = ended({**DONE, "classes": {"civilian": 10, "spy": 20}})
+    assert game_round.presences[1].counts == Counts(7, 4, 2, 15, {"spy": 20.0}, 3)
 
 
 def test_squads_are_of_those_who_played() -> None:

@@ -123,8 +123,8 @@ def test_a_batch_that_does_not_fit_is_422_with_the_path(batch: dict[str, Any], p
     assert (refused.value.status, refused.value.path) == (422, path)
 
 
-def joined(id: object) -> PlayerId:
-    (event,) = decode_batch(body({"kind": "player_joined", "id": id})).events
+def joined(player: object) -> PlayerId:
+    (event,) = decode_batch(body({"kind": "player_joined", "id": player})).events
     assert isinstance(event, events.PlayerJoined)
     return event.id
 

@@ -11,10 +11,8 @@ import msgspec
 import pytest
 
 from equipoise.core.model import Counts, Mode
-from equipoise.core.phrases import Phrase
-from equipoise.wire import decode_as, decode_batch, events, games, orders
-from equipoise.wire.events import RoundEnded
-from equipoise.wire.submitted import StrictCountsLine
+from equipoise.wire import decode_as, decode_batch, events, orders
+from equipoise.wire.events import RoundEnded, StrictCountsLine
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text()
 
@@ -57,7 +55,7 @@ def test_the_events() -> None:
 
 @pytest.mark.parametrize(
     ("number", "struct"),
-    [(1, events.PlayerLine), (2, games.Facts), (3, RoundEnded), (4, events.PresenceLine), (5, events.CountsLine)],
+    [(1, events.PlayerLine), (2, events.Facts), (3, RoundEnded), (4, events.PresenceLine), (5, events.CountsLine)],
     ids=["player", "facts", "round", "presence", "counts"],
 )
 def test_the_parts_of_events(number: int, struct: Any) -> None:
@@ -85,11 +83,6 @@ def test_its_examples_are_what_is_read_and_written() -> None:
     assert decode_batch(json.dumps(batch).encode()).seq == batch["seq"]
     assert msgspec.convert(reply, orders.Reply)
     assert set(reply) == set(orders.Reply.__struct_fields__)
-
-
-def test_the_phrases_and_their_english_texts() -> None:
-    (rows,) = tables("Phrases")
-    assert {names(row[0])[0]: row[1] for row in rows} == {phrase.key: phrase.value for phrase in Phrase}
 
 
 def test_the_modes_that_facts_give() -> None:

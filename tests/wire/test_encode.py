@@ -47,8 +47,8 @@ floats = st.floats(0, 1e6)
 @st.composite
 def splits_of(draw: st.DrawFn, pool: tuple[PlayerId, ...]) -> Split:
     parts: dict[str, list[PlayerId]] = {"A": [], "B": [], "-": []}
-    for id in pool:
-        parts[draw(st.sampled_from("AB-"))].append(id)
+    for player in pool:
+        parts[draw(st.sampled_from("AB-"))].append(player)
     return Split(tuple(parts["A"]), tuple(parts["B"]), tuple(parts["-"]))
 
 
@@ -121,7 +121,7 @@ def _due_if(word: str) -> DueIf:
 
 def _cache(ids: list[PlayerId], splits: list[str]) -> SplitCache:
     def part(letters: str, wanted: str) -> tuple[PlayerId, ...]:
-        return tuple(id for id, letter in zip(ids, letters, strict=True) if letter == wanted)
+        return tuple(player for player, letter in zip(ids, letters, strict=True) if letter == wanted)
 
     return SplitCache(tuple(ids), tuple(Split(part(s, "A"), part(s, "B"), part(s, "-")) for s in splits))
 
@@ -203,9 +203,9 @@ def test_a_refusal_quotes_little_of_the_request_and_only_valid_unicode() -> None
 POOL = tuple(PlayerId(str(76561202255233023 - n)) for n in range(100))
 STREAK = Text(Phrase.REASON_STREAK, ("3",))
 SCRAMBLE = Assign(OrderId("o-1"), STREAK, Split(POOL[:50], POOL[50:]), Moment.FREEZE, Purpose.SCRAMBLE)
-LOCKS = tuple(Lock(id, Side.A, None) for id in POOL)
+LOCKS = tuple(Lock(player, Side.A, None) for player in POOL)
 CACHE = SplitCache(POOL, tuple(Split(POOL[:k], POOL[k : 2 * k], POOL[2 * k :]) for k in range(2, 51)))
-SUMMARIES = tuple(PlayerSummary(id, 1234.0, 10, True) for id in POOL)
+SUMMARIES = tuple(PlayerSummary(player, 1234.0, 10, True) for player in POOL)
 
 
 def test_a_scramble_of_24_with_everything_around_it_fits_whole() -> None:

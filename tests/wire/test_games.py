@@ -7,7 +7,8 @@ from typing import get_args
 import pytest
 
 from equipoise.core.model import Mode, Side
-from equipoise.wire.games import GAMES, NS2, OTHER, SIDES, TF2, Facts, ModeName
+from equipoise.wire.events import Facts, ModeName, mode_of
+from equipoise.wire.scalars import GAMES, SIDES
 
 
 @pytest.mark.parametrize(
@@ -26,21 +27,21 @@ from equipoise.wire.games import GAMES, NS2, OTHER, SIDES, TF2, Facts, ModeName
     ],
 )
 def test_the_facts_of_a_tf2_map_are_one_mode(facts: Facts, mode: Mode) -> None:
-    assert TF2.mode(facts) is mode
+    assert mode_of("tf2", facts) is mode
 
 
 def test_ns2_is_a_mode_of_its_own() -> None:
-    assert NS2.mode(Facts()) is Mode.NS2
+    assert mode_of("ns2", Facts()) is Mode.NS2
 
 
 def test_the_script_of_another_game_states_its_mode() -> None:
-    assert OTHER.mode(Facts()) is Mode.OTHER
-    assert {OTHER.mode(Facts(mode=mode)) for mode in get_args(ModeName)} == set(Mode) - {Mode.NS2}
+    assert mode_of("other", Facts()) is Mode.OTHER
+    assert {mode_of("other", Facts(mode=mode)) for mode in get_args(ModeName)} == set(Mode) - {Mode.NS2}
 
 
 def test_a_stated_mode_means_nothing_for_games_that_equipoise_knows() -> None:
-    assert TF2.mode(Facts(game_type=4, mode="koth")) is Mode.ARENA
-    assert NS2.mode(Facts(mode="koth")) is Mode.NS2
+    assert mode_of("tf2", Facts(game_type=4, mode="koth")) is Mode.ARENA
+    assert mode_of("ns2", Facts(mode="koth")) is Mode.NS2
 
 
 def test_a_game_writes_a_side_in_the_word_it_reads() -> None:

@@ -1,4 +1,4 @@
-"""What a session asks the shell, which answers with an event: ratings to load, splits and moves to solve, chances.
+"""Questions of a session to the shell, answered by events: ratings to load, splits and moves to solve, chances.
 
 Asks have a file of their own because both sides of the conversation name them: an ask is an effect, and the event that
 answers it carries it back.
@@ -56,7 +56,7 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class ShuffleTerms:
-    """What a shuffle chooses by, in this order. All play; commanders and bots keep their side.
+    """Criteria of a shuffle, in order. All play; commanders and bots keep their side.
 
     1. No more than `max_moves` players who are on a side change it; where sizes need more, as few as they need.
     2. The win probability is inside `fair_band`. If no split's is, it is within `AskSplit.tolerance` of the one that
@@ -90,7 +90,7 @@ class ShuffleTerms:
 
 @dataclass(frozen=True, slots=True)
 class SwapTerms:
-    """What sides that are too uneven choose by; chances are those of the players alone, at equal numbers.
+    """Criteria for evening sides that are too uneven; chances are those of the players alone, at equal numbers.
 
     Inside `fair_band` nobody moves. Else those one or two pairs change places that cost least of the ones that reach
     `even`; where none does, each pair has to gain three points.

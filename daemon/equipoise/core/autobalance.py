@@ -111,30 +111,33 @@ def check(state: State, now: float, *, forced: bool = False) -> Effects:
     gap = Gap.of(state.roster) if _runs(state) else None
     if gap is None:
         return forget(state)
+    # A move would fail at once; the gap waits, and the log says for what.
     if state.no_moves:
         return (*forget(state), *_held_back(state))
     if state.gap_since is None:
         state.gap_since = now
     if _quiet(state, now):
         return (*_cancel_all(state), *_explain(state, gap, Phrase.GAP_QUIET))
+    # The answer is compared with the roster when it comes: two questions would give two sets of moves.
     if state.asked_moves is not None:
         return ()
     candidates = _candidates(state, gap, now)
-    explained = _explain(state, gap, Phrase.GAP_STAYS if len(candidates) < gap.count else None)
+    explanation = _explain(state, gap, Phrase.GAP_STAYS if len(candidates) < gap.count else None)
+    # The moves under way still close the gap: others would only change who has to go.
     if _answered(state, gap, min(gap.count, len(candidates))):
-        return explained
-    cancelled = _cancel_all(state)
+        return explanation
+    cancels = _cancel_all(state)
     if not candidates:
-        return (*cancelled, *explained)
+        return (*cancels, *explanation)
     state.asked_moves = _question(state, gap, candidates)
-    return (*cancelled, *explained, state.asked_moves)
+    return (*cancels, *explanation, state.asked_moves)
 
 
 def _explain(state: State, gap: Gap, phrase: Phrase | None) -> Effects:
     """Log why a gap has fewer moves than it needs, once for as long as this is so; None: it has them."""
     reason = Text(phrase, _sizes(state, gap.larger)) if phrase is not None else None
-    known, state.gap_reason = state.gap_reason, reason
-    return (LogDecision("kept", reason),) if reason is not None and reason != known else ()
+    before, state.gap_reason = state.gap_reason, reason
+    return (LogDecision("kept", reason),) if reason is not None and reason != before else ()
 
 
 def _sizes(state: State, larger: Side) -> tuple[str, str]:
@@ -151,10 +154,10 @@ def _held_back(state: State) -> Effects:
 
 
 def _answered(state: State, gap: Gap, count: int) -> bool:
-    """As many moves as possible are under way, all of players on the larger side who may still be moved."""
+    """Tell whether as many moves as possible are under way, all of movable players on the larger side."""
     able = {entry.id for entry in state.roster.on(gap.larger) if can_move(entry)}
-    moving = [move.player for move in _under_way(state).values()]
-    return len(moving) == count and able.issuperset(moving)
+    movers = [move.player for move in _under_way(state).values()]
+    return len(movers) == count and able.issuperset(movers)
 
 
 def _under_way(state: State) -> dict[OrderId, Move]:
@@ -162,8 +165,8 @@ def _under_way(state: State) -> dict[OrderId, Move]:
 
     A script may report a player's new side before it reports that the order is done: such a move is not under way.
     """
-    there = {side: {entry.id for entry in state.roster.on(side)} for side in Side}
-    return {order: move for order, move in state.moves.items() if move.player not in there[move.side]}
+    players = {side: {entry.id for entry in state.roster.on(side)} for side in Side}
+    return {order: move for order, move in state.moves.items() if move.player not in players[move.side]}
 
 
 def _runs(state: State) -> bool:
@@ -192,7 +195,7 @@ def proposal(state: State, now: float) -> AskMoves | None:
 
 
 def needless(state: State) -> Text:
-    """What an admin reads whose `balance` would move nobody."""
+    """The answer to an admin whose `balance` would move nobody."""
     if state.no_moves:
         return no_moves(state.no_moves)
     gap = Gap.of(state.roster) if state.phase is Phase.RUNNING else None
@@ -207,17 +210,17 @@ def forget(state: State) -> Effects:
 
 def _cancel_all(state: State) -> Effects:
     state.asked_moves = None
-    cancelled = tuple(_under_way(state))
-    for order in cancelled:
+    orders = tuple(_under_way(state))
+    for order in orders:
         del state.moves[order]
-    return tuple(Cancel(order) for order in cancelled)
+    return tuple(Cancel(order) for order in orders)
 
 
 def drop(state: State) -> Effects:
     """Forget the gap and all moves, also those whose result is on its way."""
-    cancelled = forget(state)
+    orders = forget(state)
     state.moves.clear()
-    return cancelled
+    return orders
 
 
 def _candidates(state: State, gap: Gap, now: float) -> tuple[Entry, ...]:
@@ -300,9 +303,9 @@ def overdue_at(state: State) -> float | None:
     """When moves without a result are given up: some time after their deadline, or when the quiet seconds begin."""
     if not state.moves or state.gap_since is None:
         return None
-    unanswered = state.gap_since + _deadline_seconds(state) + OVERDUE_SECONDS
+    answer_due = state.gap_since + _deadline_seconds(state) + OVERDUE_SECONDS
     quiet = _quiet_at(state)
-    return unanswered if quiet is None else min(unanswered, quiet)
+    return answer_due if quiet is None else min(answer_due, quiet)
 
 
 def overdue(state: State, now: float) -> Effects:

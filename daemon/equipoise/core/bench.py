@@ -76,15 +76,15 @@ def duel(entries: tuple[Entry, ...], on_a: Mapping[PlayerId, float], on_b: Mappi
     humans = [entry for entry in entries if not entry.bot]
 
     def order(pair: tuple[Entry, Entry]) -> tuple[float, float]:
-        one, two = pair
-        return abs(on_a[one.id] - on_b[two.id]), -(one.connected + two.connected)
+        first, second = pair
+        return abs(on_a[first.id] - on_b[second.id]), -(first.connected + second.connected)
 
-    one, two = min((pair for both in combinations(humans, 2) for pair in _orientations(*both)), key=order)
-    bench = tuple(entry.id for entry in entries if entry is not one and entry is not two)
-    return Split((one.id,), (two.id,), bench)
+    first, second = min((pair for both in combinations(humans, 2) for pair in _orientations(*both)), key=order)
+    bench = tuple(entry.id for entry in entries if entry is not first and entry is not second)
+    return Split((first.id,), (second.id,), bench)
 
 
 def _orientations(one: Entry, two: Entry) -> tuple[tuple[Entry, Entry], tuple[Entry, Entry]]:
     """Both ways to put two players on A and B, first the one that moves fewer of them: `min` keeps the first."""
-    kept, turned = (one, two), (two, one)
-    return (turned, kept) if one.side is Side.B or two.side is Side.A else (kept, turned)
+    straight, swap = (one, two), (two, one)
+    return (swap, straight) if one.side is Side.B or two.side is Side.A else (straight, swap)

@@ -1,59 +1,23 @@
-"""Commands of admins and players. Lookups go on to the host, which has the rating pool and the decision log."""
+"""Commands of admins and players: one table, from which the scripts and the documents are made (`make texts`).
+
+Look-ups go on to the host, which has the rating pool and the decision log.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Literal
 
-from equipoise.core import autobalance, choice, friends, scrambles, shuffles, votes
+from equipoise.core import autobalance, friends, scrambles, shuffles, votes
 from equipoise.core.bench import eligible_count
 from equipoise.core.effects import LogDecision, LookUp, Say, Tell
 from equipoise.core.events import Commanded
 from equipoise.core.phrases import Phrase, Text, no_moves
 from equipoise.core.state import Effects, State, Voices
 
-LOOK_UPS_FOR_ALL = frozenset(("rating", "rank", "top", "teams"))
-LOOK_UPS = LOOK_UPS_FOR_ALL | {"status", "why", "set", "reset"}
-_NS2 = {"prefer": shuffles.prefer, "friend": friends.obey, "choice": choice.obey, "choose": choice.choose}
-PLAYERS_MAY = LOOK_UPS_FOR_ALL | _NS2.keys() | {"vote"}
-CHANGES = frozenset(("set", "reset", "scramble", "balance", "on", "off"))
-"""Commands that `admin_commands = false` takes from admins in the game: the script's secret is then worth none of
-them, and a token is needed."""
-AUDITED = CHANGES | {"choice"}
-"""What an admin may only order, or may order at once where players have to ask."""
-MOVES_PLAYERS = frozenset(("vote", "choice", "scramble", "balance"))
-"""Commands that are refused on a map whose sides are not to be balanced."""
-_SAME = {"shuffle": "scramble"}
-"""NS2's word for it; both are understood everywhere."""
 LONGEST_QUOTE = 64
 """Characters of a command that is quoted: a line of the game's chat has 127."""
-
-
-def obey(state: State, event: Commanded, now: float) -> Effects:
-    """Carry out a command, or answer its sender with the reason why not."""
-    verb, *rest = event.words or ("",)
-    verb = _SAME.get(verb, verb)
-    if not event.admin and verb not in PLAYERS_MAY:
-        return _tell(event, Text(Phrase.REFUSED_ADMIN))
-    if verb in CHANGES and not event.outside and not state.rules.admin_commands:
-        refused = Text(Phrase.REFUSED_IN_GAME, (quoted(event),))
-        claimed = () if event.by is None else (event.by,)
-        return (*_tell(event, refused), LogDecision("refused", refused, players=claimed))
-    if verb in LOOK_UPS:
-        return (LookUp(event),)
-    if verb in MOVES_PLAYERS and rest != ["cancel"] and (why := left_alone(state)) is not None:
-        return _tell(event, why)
-    if verb in _NS2:
-        return _NS2[verb](state, event, now) if state.ns2 else _tell(event, Text(Phrase.NS2_ONLY, (verb,)))
-    if verb == "vote":
-        return votes.ask_for(state, event.by, now)
-    if verb == "scramble":
-        return _SCRAMBLES.get(rest[0] if rest else "now", _unknown)(state, event)
-    if verb == "balance":
-        return _balance(state, event, now)
-    if verb in ("on", "off"):
-        return _switch(state, event, on=verb == "on")
-    return _unknown(state, event)
 
 
 def quoted(event: Commanded) -> str:
@@ -75,8 +39,25 @@ def _tell(event: Commanded, *lines: Text) -> Effects:
 
 
 def _answer(event: Commanded, *lines: Text) -> Effects:
-    """What all players read, to a sender who does not: an admin in the game would read it twice."""
+    """Give the line that all players read to a sender outside the game; an admin in the game would read it twice."""
     return () if event.by is not None else _tell(event, *lines)
+
+
+def _look_up(state: State, event: Commanded, now: float) -> Effects:
+    return (LookUp(event),)
+
+
+def _vote(state: State, event: Commanded, now: float) -> Effects:
+    return votes.ask_for(state, event.by, now)
+
+
+def _ns2(answer: Answer) -> Answer:
+    """A command that only servers of Natural Selection 2 have."""
+
+    def answered(state: State, event: Commanded, now: float) -> Effects:
+        return answer(state, event, now) if state.ns2 else _tell(event, Text(Phrase.NS2_ONLY, (event.words[0],)))
+
+    return answered
 
 
 def _unknown(state: State, event: Commanded) -> Effects:
@@ -141,6 +122,11 @@ _SCRAMBLES: dict[str, Callable[[State, Commanded], Effects]] = {
 }
 
 
+def _scramble(state: State, event: Commanded, now: float) -> Effects:
+    when = event.words[1] if len(event.words) > 1 else "now"
+    return _SCRAMBLES.get(when, _unknown)(state, event)
+
+
 def _balance(state: State, event: Commanded, now: float) -> Effects:
     if state.arena:
         return _tell(event, Text(Phrase.CANNOT_BALANCE_ARENA))
@@ -151,8 +137,115 @@ def _balance(state: State, event: Commanded, now: float) -> Effects:
     return effects
 
 
-def _switch(state: State, event: Commanded, *, on: bool) -> Effects:
-    state.memory = replace(state.memory, enabled=on)
-    text = Text(Phrase.SWITCHED_ON if on else Phrase.SWITCHED_OFF)
-    cancelled = () if on else autobalance.drop(state)
-    return (*_tell(event, text), LogDecision("switch", text), *cancelled)
+def _switch(state: State, event: Commanded, now: float) -> Effects:
+    state.memory = replace(state.memory, enabled=event.words[0] == "on")
+    text = Text(Phrase.SWITCHED_ON if state.memory.enabled else Phrase.SWITCHED_OFF)
+    cancels = () if state.memory.enabled else autobalance.drop(state)
+    return (*_tell(event, text), LogDecision("switch", text), *cancels)
+
+
+# The table.
+
+Answer = Callable[[State, Commanded, float], Effects]
+Right = Literal["players", "generic", "kick", "root"]
+"""Who may: all players, or admins with this right of SourceMod. In NS2 each admin command is a right of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command: a player's in chat and in the console, or an admin's in the console."""
+
+    word: str
+    help: str
+    """What it does, in English: the scripts and the documents have it."""
+    answer: Answer
+    who: Right = "players"
+    usage: str = ""
+    """Its arguments."""
+    tf2: tuple[str, ...] | None = None
+    """Its words in TF2's chat; None: the word itself. Empty: TF2 does not have it."""
+    ns2: bool = True
+    """NS2 has it."""
+    tells_admins_more: bool = False
+    secret: bool = False
+    """NS2: no other player must read it."""
+    balances: bool = False
+    """It is refused on a map whose sides are not to be balanced."""
+
+
+NOW = "[now|next|dry|cancel]"
+COMMANDS = (
+    Command("vote", "ask for a vote on new teams", _vote, tf2=("scramble", "votescramble"), balances=True),
+    Command("rating", "your rating", _look_up, tells_admins_more=True),
+    Command("rank", "your rank", _look_up, tells_admins_more=True),
+    Command("top", "the best players", _look_up),
+    Command("teams", "how even the teams are", _look_up),
+    Command(
+        "prefer",
+        "the side you like to play. Shuffles give it where the teams stay even, sooner the more often they did not",
+        _ns2(shuffles.prefer),
+        usage="[marines|aliens|none]",
+        tf2=(),
+    ),
+    Command(
+        "friend",
+        "whom you want to play with: two who named each other, up to four in a group",
+        _ns2(friends.obey),
+        usage="[<player>|none]",
+        tf2=(),
+    ),
+    Command("choice", "ask for a secret team choice, between rounds", _ns2(votes.choice), tf2=(), balances=True),
+    Command(
+        "choose",
+        "your side in a secret team choice",
+        _ns2(votes.choose),
+        usage="[marines|aliens|random]",
+        tf2=(),
+        secret=True,
+    ),
+    Command("status", "what Equipoise knows of this server", _look_up, "generic"),
+    Command("why", "the last decisions and their reasons", _look_up, "generic"),
+    Command("rating", "their rating, also before it is shown to all", _look_up, "generic", "<player>"),
+    Command("scramble", "make new teams; cancel also ends a vote", _scramble, "kick", NOW, ns2=False, balances=True),
+    Command("shuffle", "shuffle the teams; cancel also ends a vote", _scramble, "kick", NOW, tf2=(), balances=True),
+    Command("balance", "close a gap between the sides now", _balance, "kick", balances=True),
+    Command(
+        "choice",
+        "let all players choose a side in secret, and shuffle",
+        _ns2(votes.choice),
+        "generic",
+        "[cancel]",
+        tf2=(),
+        balances=True,
+    ),
+    Command("set", "set their rating", _look_up, "root", "<player> <rating>"),
+    Command("reset", "make them a newcomer again", _look_up, "root", "<player>"),
+    Command("on", "go on balancing this server", _switch, "root"),
+    Command("off", "leave this server's teams alone; rounds are still rated", _switch, "root"),
+)
+_BY_WORD = {command.word: command for command in COMMANDS}
+LOOK_UPS = frozenset(command.word for command in COMMANDS if command.answer is _look_up)
+PLAYERS_MAY = frozenset(command.word for command in COMMANDS if command.who == "players")
+CHANGES = frozenset(command.word for command in COMMANDS if command.who in ("kick", "root"))
+"""Commands that `admin_commands = false` takes from admins in the game: the script's secret is then worth none of
+them, and a token is needed."""
+AUDITED = CHANGES | {"choice"}
+"""What an admin may only order, or may order at once where players have to ask."""
+
+
+def obey(state: State, event: Commanded, now: float) -> Effects:
+    """Carry out a command, or answer its sender with the reason why not."""
+    word, *rest = event.words or ("",)
+    command = _BY_WORD.get(word)
+    if not event.admin and word not in PLAYERS_MAY:
+        return _tell(event, Text(Phrase.REFUSED_ADMIN))
+    if command is None:
+        return _unknown(state, event)
+    if word in CHANGES and not event.outside and not state.rules.admin_commands:
+        refusal = Text(Phrase.REFUSED_IN_GAME, (quoted(event),))
+        players = () if event.by is None else (event.by,)
+        return (*_tell(event, refusal), LogDecision("refused", refusal, players=players))
+    # What is pending may be cancelled on any map.
+    if command.balances and rest != ["cancel"] and (why := left_alone(state)) is not None:
+        return _tell(event, why)
+    return command.answer(state, event, now)

@@ -1,4 +1,4 @@
-"""What happened: frozen facts in the past tense, and their union.
+"""Events of a session: frozen facts in the past tense, and their union.
 
 The first group comes from the script (`wire`), the second from the shell that answers an ask: the only two ways into
 a session. `at` is the script's monotonic clock in seconds. It drives durations, never deadlines, because a script
@@ -10,6 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
 
 from equipoise.core.asks import Ask, AskChance, AskMoves, AskSide, AskSplit, AskSwitch, CacheSplits
 from equipoise.core.model import Mode, OrderId, Outlook, PlayerId, PlayerSummary, Roster, Round, RoundId, Side, Split
@@ -31,6 +35,15 @@ class Phase(Enum):
 
 
 # From the script.
+
+Seconds = Annotated[float, Meta(ge=0, le=1e12)]
+
+
+class TimedEvent(msgspec.Struct, frozen=True, tag_field="kind"):
+    """Base of the events that are the same in every game and in the protocol; `wire` reads them as they are."""
+
+    at: Seconds | None = None
+    """When it happened, in seconds of the script's monotonic clock; by default the batch's time, set by `wire`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,18 +117,12 @@ class SideWanted:
     """None: any."""
 
 
-@dataclass(frozen=True, slots=True)
-class SidesSwitched:
+class SidesSwitched(TimedEvent, frozen=True, tag="sides_switched"):
     """The game swapped the sides: groups stay together, colours change. Comes before rosters that show it."""
 
-    at: float
 
-
-@dataclass(frozen=True, slots=True)
-class WaitingEnded:
+class WaitingEnded(TimedEvent, frozen=True, tag="waiting_ended"):
     """Waiting For Players is over: its time has passed, or an admin cancelled it."""
-
-    at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,11 +142,8 @@ class RoundLive:
     roster: Roster
 
 
-@dataclass(frozen=True, slots=True)
-class RoundAborted:
+class RoundAborted(TimedEvent, frozen=True, tag="round_aborted"):
     """NS2: the freeze ended without a round, because a side lost its commander."""
-
-    at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,11 +207,8 @@ class Commanded:
     are an admin."""
 
 
-@dataclass(frozen=True, slots=True)
-class Heartbeat:
+class Heartbeat(TimedEvent, frozen=True, tag="heartbeat"):
     """The script is alive; no other event came since its last batch."""
-
-    at: float
 
 
 # Answers from the shell.

@@ -29,8 +29,8 @@ def always_play(state: State) -> frozenset[PlayerId]:
     """Who is never benched by a split of any size: the highest rated player, by SynElo's original rules."""
     if not state.rules.scramble.top_player_always_plays:
         return frozenset()
-    rated = [summary for entry in state.balanced_roster().eligible() if (summary := state.summaries.get(entry.id))]
-    return frozenset(summary.id for summary in sorted(rated, key=lambda summary: -summary.balance)[:1])
+    summaries = [summary for entry in state.balanced_roster().eligible() if (summary := state.summaries.get(entry.id))]
+    return frozenset(summary.id for summary in sorted(summaries, key=lambda summary: -summary.balance)[:1])
 
 
 def ask_first(state: State) -> Effects:
@@ -65,7 +65,7 @@ def adapted(state: State) -> Split | None:
     if state.cache is None:
         return None
     eligible = state.balanced_roster().eligible()
-    on_a, on_b = (tuple(one.id for one in eligible if one.stays and one.side is side) for side in Side)
+    on_a, on_b = (tuple(line.id for line in eligible if line.stays and line.side is side) for side in Side)
     others = [entry.id for entry in eligible if not entry.stays]
     split = from_cache(state.cache, others, bench=state.arena, lead=len(on_a) - len(on_b))
     return None if split is None else replace(split, a=(*split.a, *on_a), b=(*split.b, *on_b))
@@ -91,20 +91,20 @@ def from_cache(cache: SplitCache, present: Sequence[PlayerId], *, bench: bool, l
         return None
     rank = _ranks(cache, present)
     sides = {player: side for player in cache.ids if (side := split.side_of(player)) is not None}
-    placed = {player: side for player, side in sides.items() if player in rank}
-    unplaced = [player for player in rank if player not in placed]  # strongest first, as `rank` is
+    places = {player: side for player, side in sides.items() if player in rank}
+    rest = [player for player in rank if player not in places]  # strongest first, as `rank` is
     for place, absentee in enumerate(cache.ids):
-        if absentee in sides and absentee not in rank and unplaced:
-            substitute = min(unplaced, key=lambda player: abs(rank[player] - place))
-            unplaced.remove(substitute)
-            placed[substitute] = sides[absentee]
-    ahead = lead + sum(1 if side is Side.A else -1 for side in placed.values())
-    while unplaced and (ahead or not bench):
+        if absentee in sides and absentee not in rank and rest:
+            substitute = min(rest, key=lambda player: abs(rank[player] - place))
+            rest.remove(substitute)
+            places[substitute] = sides[absentee]
+    ahead = lead + sum(1 if side is Side.A else -1 for side in places.values())
+    while rest and (ahead or not bench):
         side = Side.A if ahead <= 0 else Side.B
-        placed[unplaced.pop(0)] = side
+        places[rest.pop(0)] = side
         ahead += 1 if side is Side.A else -1
-    on = {side: tuple(player for player in present if placed.get(player) is side) for side in Side}
-    return Split(on[Side.A], on[Side.B], tuple(player for player in present if player in unplaced))
+    on = {side: tuple(player for player in present if places.get(player) is side) for side in Side}
+    return Split(on[Side.A], on[Side.B], tuple(player for player in present if player in rest))
 
 
 def _fitting(cache: SplitCache, present: int, bench: bool, lead: int) -> Split | None:
@@ -114,9 +114,9 @@ def _fitting(cache: SplitCache, present: int, bench: bool, lead: int) -> Split |
     unplaced have to make them so.
     """
     for split in reversed(cache.splits):
-        gap, unplaced = len(split.a) - len(split.b), present - len(split.a) - len(split.b)
-        even = abs(gap + lead) <= 1 or (gap == 0 and unplaced >= abs(lead) - 1)
-        if unplaced >= 0 and even and not (gap and bench):
+        gap, rest = len(split.a) - len(split.b), present - len(split.a) - len(split.b)
+        even = abs(gap + lead) <= 1 or (gap == 0 and rest >= abs(lead) - 1)
+        if rest >= 0 and even and not (gap and bench):
             return split
     return None
 

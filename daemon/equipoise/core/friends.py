@@ -27,14 +27,14 @@ def present(state: State) -> tuple[frozenset[PlayerId], ...]:
     return tuple(group for group in groups_here if len(group) > 1)
 
 
-def squads(state: State, round: Round) -> tuple[tuple[PlayerId, ...], ...]:
+def squads(state: State, game_round: Round) -> tuple[tuple[PlayerId, ...], ...]:
     """The squads of the round that is running: those that the script tells, or else the groups of friends in it."""
-    if round.squads:
-        return round.squads
-    played = tuple(presence.id for presence in round.presences)
+    if game_round.squads:
+        return game_round.squads
+    players = tuple(presence.id for presence in game_round.presences)
     groups_here = dict.fromkeys(groups(state.memory.friendships).values())
-    found = (tuple(id for id in played if id in group) for group in groups_here)
-    return tuple(squad for squad in found if len(squad) > 1)
+    candidates = (tuple(player for player in players if player in group) for group in groups_here)
+    return tuple(squad for squad in candidates if len(squad) > 1)
 
 
 def obey(state: State, event: Commanded, now: float) -> Effects:
@@ -46,12 +46,12 @@ def obey(state: State, event: Commanded, now: float) -> Effects:
         return (Tell(by, _shown(state, by)),)
     if [word.casefold() for word in words] == ["none"]:
         return _part(state, by)
-    other = _named(words)
-    if other == by:
+    friend = _named(words)
+    if friend == by:
         return (Tell(by, (Text(Phrase.FRIEND_USAGE),)),)
-    if other is None or state.roster.get(other) is None:
+    if friend is None or state.roster.get(friend) is None:
         return (Tell(by, (Text(Phrase.UNKNOWN_PLAYER, (" ".join(words),)),)),)
-    return _name(state, by, other, now)
+    return _name(state, by, friend, now)
 
 
 def _named(words: tuple[str, ...]) -> PlayerId | None:
@@ -73,19 +73,19 @@ def _shown(state: State, player: PlayerId) -> tuple[Text, ...]:
 def _name(state: State, by: PlayerId, other: PlayerId, now: float) -> Effects:
     """One player names another: accept their invitation, or invite them."""
     state.invitations = _lasting(state, now)
-    found = groups(state.memory.friendships)
-    mine, theirs = (found.get(player, frozenset((player,))) for player in (by, other))
+    group_of = groups(state.memory.friendships)
+    mine, theirs = (group_of.get(player, frozenset((player,))) for player in (by, other))
     if other in mine:
         return (Tell(by, _shown(state, by)),)
-    asked = {invited for inviter, invited in state.invitations if inviter == by and invited != other}
+    guests = {guest for inviter, guest in state.invitations if inviter == by and guest != other}
     accepts = (other, by) in state.invitations
-    if len(mine | theirs | (frozenset() if accepts else asked)) > LARGEST_GROUP:
+    if len(mine | theirs | (frozenset() if accepts else guests)) > LARGEST_GROUP:
         return (Tell(by, (Text(Phrase.FRIEND_FULL, (str(LARGEST_GROUP),)),)),)
     if accepts:
         state.invitations = {pair: at for pair, at in state.invitations.items() if set(pair) != {by, other}}
         state.memory = state.memory.befriend(other, by)
-        told = ((by, other), (other, by))
-        return tuple(Tell(one, (Text(Phrase.FRIEND_MADE, (f"@{friend}",)),)) for one, friend in told)
+        pairs = ((by, other), (other, by))
+        return tuple(Tell(one, (Text(Phrase.FRIEND_MADE, (f"@{friend}",)),)) for one, friend in pairs)
     state.invitations = {**state.invitations, (by, other): now}
     answer = Tell(by, (Text(Phrase.FRIEND_ASKED, (f"@{other}", str(INVITATION_MINUTES))),))
     # Repeated words of one player are not shown to the other, whatever was withdrawn or ended between them.
@@ -108,9 +108,9 @@ def _younger(invitations: Invitations, now: float) -> Invitations:
 
 def _part(state: State, by: PlayerId) -> Effects:
     """End a player's friendships and invitations; the friends who are here read it."""
-    left = groups(state.memory.friendships).get(by, frozenset()) - {by}
-    here = [entry.id for entry in state.roster.entries if entry.id in left]
+    friends = groups(state.memory.friendships).get(by, frozenset()) - {by}
+    readers = [entry.id for entry in state.roster.entries if entry.id in friends]
     state.invitations = {pair: at for pair, at in state.invitations.items() if by not in pair}
     state.memory = state.memory.part(by)
-    told = (Tell(friend, (Text(Phrase.FRIEND_LEFT, (f"@{by}",)),)) for friend in here)
-    return (Tell(by, (Text(Phrase.FRIEND_ENDED),)), *told)
+    lines = (Tell(friend, (Text(Phrase.FRIEND_LEFT, (f"@{by}",)),)) for friend in readers)
+    return (Tell(by, (Text(Phrase.FRIEND_ENDED),)), *lines)

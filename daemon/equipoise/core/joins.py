@@ -64,59 +64,59 @@ def side_wanted(state: State, event: SideWanted, now: float) -> Effects:
     if state.map_level.level != "balance":
         return (Ignored(event, state.phase),)
     shuffles.note_wish(state, event)
-    pending = PendingJoin(event, now)
-    missing = state.without_summary(event.id) if state.acts else ()
-    if missing:
-        state.pending_joins[event.id] = pending
-        return (LoadSummaries(missing),)
-    return _answer(state, pending, now)
+    join = PendingJoin(event, now)
+    strangers = state.without_summary(event.id) if state.acts else ()
+    if strangers:
+        state.pending_joins[event.id] = join
+        return (LoadSummaries(strangers),)
+    return _answer(state, join, now)
 
 
 def summaries_loaded(state: State, now: float) -> Effects:
     """Answer the players who waited for ratings."""
-    loaded = [pending for pending in state.pending_joins.values() if pending.ask is None]
-    for pending in loaded:
-        del state.pending_joins[pending.wanted.id]
-    return tuple(effect for pending in loaded for effect in _answer(state, pending, now))
+    joins = [join for join in state.pending_joins.values() if join.ask is None]
+    for join in joins:
+        del state.pending_joins[join.wanted.id]
+    return tuple(effect for join in joins for effect in _answer(state, join, now))
 
 
 def summaries_not_loaded(state: State, now: float) -> Effects:
     """Answer the players who waited for ratings by head count."""
-    return _by_count(state, [pending for pending in state.pending_joins.values() if pending.ask is None], now)
+    return _by_count(state, [join for join in state.pending_joins.values() if join.ask is None], now)
 
 
 def no_answer(state: State, ask: AskSide | AskSwitch, now: float) -> Effects:
     """Answer the player of a question that failed by head count."""
-    pending = state.pending_joins.get(ask.player)
-    return () if pending is None or pending.ask != ask else _by_count(state, [pending], now)
+    join = state.pending_joins.get(ask.player)
+    return () if join is None or join.ask != ask else _by_count(state, [join], now)
 
 
 def overdue_at(state: State) -> float | None:
     """When the first of the players who wait has waited too long."""
-    return min((pending.since + ANSWER_SECONDS for pending in state.pending_joins.values()), default=None)
+    return min((join.since + ANSWER_SECONDS for join in state.pending_joins.values()), default=None)
 
 
 def overdue(state: State, now: float) -> Effects:
     """Answer the players who have waited too long by head count."""
-    waited = (pending for pending in state.pending_joins.values() if now >= pending.since + ANSWER_SECONDS)
-    return _by_count(state, [*waited], now)
+    joins = (join for join in state.pending_joins.values() if now >= join.since + ANSWER_SECONDS)
+    return _by_count(state, [*joins], now)
 
 
 def _by_count(state: State, waiting: Iterable[PendingJoin], now: float) -> Effects:
     effects: Effects = ()
-    for pending in waiting:
-        del state.pending_joins[pending.wanted.id]
-        effects += _answer(state, pending, now, by_count=True)
+    for join in waiting:
+        del state.pending_joins[join.wanted.id]
+        effects += _answer(state, join, now, by_count=True)
     return effects
 
 
 def answered(state: State, event: SideFound | SwitchJudged, now: float) -> Effects:
     """Answer a player whom the pool was asked about; if the roster has changed since the question, look again."""
-    pending = state.pending_joins.get(event.ask.player)
-    if pending is None or pending.ask != event.ask:
+    join = state.pending_joins.get(event.ask.player)
+    if join is None or join.ask != event.ask:
         return ()
     del state.pending_joins[event.ask.player]
-    return _answer(state, pending, now, event)
+    return _answer(state, join, now, event)
 
 
 def _answer(
@@ -129,37 +129,43 @@ def _answer(
 ) -> Effects:
     event = pending.wanted
     entry = state.roster.get(event.id) or Entry(event.id, None)
+    # Where teams are left alone players get what they ask for; the script has held them and needs an answer.
     if not state.acts:
         sizes = state.roster.sizes()
         return (Place(event.id, event.side or min(Side, key=sizes.__getitem__), Text(Phrase.REASON_ALLOWED)),)
+    # A round of arena takes nobody in: who comes now plays the next one.
     if state.arena and entry.side is None and state.phase in (Phase.FREEZE, Phase.RUNNING):
         state.place(event.id, None, waiting=True)
         return (Place(event.id, None, Text(Phrase.REASON_WAITS)),)
+    # The game keeps them where they are, whatever the answer: they read why.
     if entry.side is None and entry.held:
         return (Tell(event.id, (not_moved(entry.held, f"@{event.id}"),)),)
-    held = state.held_side(event.id, now)
-    question = None if by_count else _question(state, entry, event.side, held)
+    lock = state.held_side(event.id, now)
+    question = None if by_count else _question(state, entry, event.side, lock)
     if question is not None:
+        # Nobody was asked yet, or the sides have changed since: ask about the sides of now.
         if found is None or found.ask != question:
             state.pending_joins[event.id] = replace(pending, ask=question)
             return (question,)
         by_skill = _switch(state, entry, found) if isinstance(found, SwitchJudged) else _joins_weaker(found.side)
         return _place(state, entry, by_skill, now)
     if entry.side is not None:
-        return _place(state, entry, answer_switch(state.roster, entry, event.side, held, now), now)
+        return _place(state, entry, answer_switch(state.roster, entry, event.side, lock, now), now)
     skills = None if by_count else {side: state.skills_on(side) for side in Side}
-    return _place(state, entry, place_joiner(state.roster, event.id, event.side, held, skills), now)
+    return _place(state, entry, place_joiner(state.roster, event.id, event.side, lock, skills), now)
 
 
 def _question(state: State, entry: Entry, wanted: Side | None, held: HeldSide | None) -> AskSide | AskSwitch | None:
-    """What the pool is asked about a player; None where sizes or a lock decide, or no errors are known of a joiner."""
+    """The question for the pool about a player; None where sizes or a lock decide, or a joiner has no known errors."""
     a, b = (tuple(one.id for one in state.roster.on(side)) for side in Side)
     context, commanders = state.memory.context, state.roster.commanders()
+    # A lock decides without skill.
     if held is not None:
         return None
     if entry.side is not None:
-        here, there = (a, b) if entry.side is Side.A else (b, a)
-        larger_by_one = there and len(here) - len(there) == 1
+        own, others = (a, b) if entry.side is Side.A else (b, a)
+        larger_by_one = others and len(own) - len(others) == 1
+        # Only a switch from a side that is larger by one keeps the numbers as even as they are.
         if wanted is not entry.side.other or not larger_by_one or state.arena or _made_anew(state):
             return None
         return AskSwitch(state.version, context, a, b, entry.id, commanders)
@@ -218,10 +224,10 @@ def _lock(state: State, entry: Entry, side: Side, now: float) -> Effects:
     """
     if _made_anew(state):
         return ()
-    held = state.held_side(entry.id, now)
-    if entry.side is None or (held is None and not state.arena):
+    lock = state.held_side(entry.id, now)
+    if entry.side is None or (lock is None and not state.arena):
         return state.lock({entry.id: side}, now)
-    return () if held is None else state.lock_until({entry.id: side}, held.until, now)
+    return () if lock is None else state.lock_until({entry.id: side}, lock.until, now)
 
 
 def place_joiner(
@@ -243,6 +249,7 @@ def place_joiner(
         if count[held.side] + 1 - count[held.side.other] < 2:
             return Placement(held.side, Text(Phrase.REASON_RETURN))
         return Placement(held.side.other, Text(Phrase.REASON_JOIN_SMALLER))
+    # Numbers before skill: a missing player costs a side more than a weak one.
     if count[Side.A] != count[Side.B]:
         return Placement(min(Side, key=count.__getitem__), Text(Phrase.REASON_JOIN_SMALLER))
     if skills is None:
@@ -270,6 +277,7 @@ def answer_switch(roster: Roster, entry: Entry, wanted: Side | None, held: HeldS
         return Placement(current, Text(Phrase.REASON_ALLOWED))
     if held is not None and surplus < 2:
         return Placement(current, _locked(held, now))
+    # The sides are equal, or theirs is the smaller one: leaving it would open a gap of two.
     if surplus < 1:
         sizes_after = (str(count[current] - 1), str(count[current.other] + 1))
         return Placement(current, Text(Phrase.REFUSED_GAP, sizes_after))

@@ -1,4 +1,4 @@
-"""What a session must know again after a restart of the daemon: stored beside its rounds, restored before any event.
+"""A session's memory across restarts of the daemon: stored beside its rounds, restored before any event.
 
 Times are the session's `now`: seconds that never go back within a process and mean the same in the next one, unless
 the system's clock was wrong when one of the two processes began (`restored`). All values are frozen: every change makes
@@ -11,8 +11,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+import msgspec
+
 from equipoise.core.model import MOST_PLAYERS, Context, Mode, PlayerId, RoundId, Side
-from equipoise.core.phrases import Text
+from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from equipoise.core.triggers import Tally
 
@@ -31,11 +33,11 @@ def groups(friendships: Iterable[Friendship]) -> Mapping[PlayerId, frozenset[Pla
     >>> sorted(groups([(ann, bob), (bob, cid)])[ann])
     ['ann', 'bob', 'cid']
     """
-    found: dict[PlayerId, frozenset[PlayerId]] = {}
+    group_of: dict[PlayerId, frozenset[PlayerId]] = {}
     for one, two in friendships:
-        both = found.get(one, frozenset((one,))) | found.get(two, frozenset((two,)))
-        found |= dict.fromkeys(both, both)
-    return found
+        both = group_of.get(one, frozenset((one,))) | group_of.get(two, frozenset((two,)))
+        group_of |= dict.fromkeys(both, both)
+    return group_of
 
 
 def lawful(friendships: Iterable[Friendship]) -> tuple[Friendship, ...]:
@@ -46,14 +48,14 @@ def lawful(friendships: Iterable[Friendship]) -> tuple[Friendship, ...]:
     >>> lawful(chain) == chain[:3]
     True
     """
-    kept: list[Friendship] = []
-    found: dict[PlayerId, frozenset[PlayerId]] = {}
+    lawful_pairs: list[Friendship] = []
+    group_of: dict[PlayerId, frozenset[PlayerId]] = {}
     for one, two in friendships:
-        both = found.get(one, frozenset((one,))) | found.get(two, frozenset((two,)))
+        both = group_of.get(one, frozenset((one,))) | group_of.get(two, frozenset((two,)))
         if 2 <= len(both) <= LARGEST_GROUP:
-            found |= dict.fromkeys(both, both)
-            kept.append((one, two))
-    return tuple(kept)
+            group_of |= dict.fromkeys(both, both)
+            lawful_pairs.append((one, two))
+    return tuple(lawful_pairs)
 
 
 MOST_REMEMBERED = 4 * MOST_PLAYERS
@@ -141,11 +143,11 @@ class Memory:
         """Mode and map, which skills may depend on."""
         return Context(self.mode, self.map)
 
-    def next_map(self, session: str, map: str, mode: Mode) -> Memory:
+    def next_map(self, session: str, map_name: str, mode: Mode) -> Memory:
         """Begin a session on a new map: what players want, recent moves, order numbers and the switch are kept."""
         return Memory(
             session,
-            map,
+            map_name,
             mode,
             moved=self.moved,
             moved_before=self.moved_before,
@@ -160,35 +162,35 @@ class Memory:
         """The last human left an arena server: the next players begin with round 1."""
         return replace(self, pending=None, tally=Tally(), benched={})
 
-    def count(self, round: RoundId, tally: Tally, winners: tuple[PlayerId, ...] = ()) -> Memory:
+    def count(self, round_id: RoundId, tally: Tally, winners: tuple[PlayerId, ...] = ()) -> Memory:
         """Note a round as counted; `tally` includes it."""
-        return replace(self, tally=tally, counted=(*self.counted, round)[-COUNTED_ROUNDS:], winners=winners)
+        return replace(self, tally=tally, counted=(*self.counted, round_id)[-COUNTED_ROUNDS:], winners=winners)
 
     def bench(self, players: tuple[PlayerId, ...]) -> Memory:
         """Note that these players sit out the round that goes live now."""
-        benched = dict(self.benched)
+        turns = dict(self.benched)
         for player in players:
-            times = benched.pop(player).times if player in benched else 0
-            benched[player] = Benched(times + 1, self.tally.completed + 1)
-        return replace(self, benched=_newest(benched))
+            times = turns.pop(player).times if player in turns else 0
+            turns[player] = Benched(times + 1, self.tally.completed + 1)
+        return replace(self, benched=_newest(turns))
 
     def lock(self, sides: Mapping[PlayerId, Side], until: float | None) -> Memory:
         """Lock players to sides until a time; None: until the next scramble."""
-        locks = {player: held for player, held in self.locks.items() if player not in sides}
+        locks = {player: lock for player, lock in self.locks.items() if player not in sides}
         locks |= {player: HeldSide(side, until) for player, side in sides.items()}
         return replace(self, locks=_newest(locks))
 
     def move(self, player: PlayerId, now: float) -> Memory:
         """Note that a player was moved, not by new teams."""
-        moved = {other: at for other, at in self.moved.items() if other != player}
-        before = {other: at for other, at in self.moved_before.items() if other != player}
+        times = {someone: at for someone, at in self.moved.items() if someone != player}
+        before = {someone: at for someone, at in self.moved_before.items() if someone != player}
         if player in self.moved:
             before[player] = self.moved[player]
-        return replace(self, moved=_newest({**moved, player: now}), moved_before=_newest(before))
+        return replace(self, moved=_newest({**times, player: now}), moved_before=_newest(before))
 
     def want(self, player: PlayerId, wanted: WantedSide | None) -> Memory:
         """Note a player's wish; None: they have none any more."""
-        wishes = {other: wish for other, wish in self.wishes.items() if other != player}
+        wishes = {someone: wish for someone, wish in self.wishes.items() if someone != player}
         return replace(self, wishes=wishes if wanted is None else _newest({**wishes, player: wanted}))
 
     def weigh(self, weights: Mapping[PlayerId, int]) -> Memory:
@@ -205,11 +207,11 @@ class Memory:
 
     def switched(self) -> Memory:
         """The game swapped the sides: locks and the streak follow the group of players."""
-        locks = {player: HeldSide(held.side.other, held.until) for player, held in self.locks.items()}
+        locks = {player: HeldSide(lock.side.other, lock.until) for player, lock in self.locks.items()}
         return replace(self, locks=locks, tally=self.tally.switched())
 
     def restored(self, now: float, rules: Rules) -> Memory:
-        """As another process goes on from it: nothing in it holds longer from `now` on than the rules say.
+        """Return the memory for a new process: nothing in it holds longer from `now` on than the rules say.
 
         The clock may have been ahead when the times were noted: then a lock of three minutes would hold for years. A
         time that is no number is taken as the latest that is allowed.
@@ -220,16 +222,17 @@ class Memory:
         (1180.0, 1000.0)
         """
         lock_end, vote = now + rules.lock.minutes * 60, now + rules.vote.cooldown_minutes * 60
-        locks = {player: self._held_until(lock_end, held) for player, held in self.locks.items()}
-        moved, before = (
-            {player: at if at < now else now for player, at in each.items()} for each in (self.moved, self.moved_before)
+        locks = {player: self._held_until(lock_end, lock) for player, lock in self.locks.items()}
+        last, before = (
+            {player: at if at < now else now for player, at in moments.items()}
+            for moments in (self.moved, self.moved_before)
         )
         no_vote_before = self.no_vote_before if self.no_vote_before < vote else vote
-        remembered = replace(self, locks=locks, moved=moved, moved_before=before, no_vote_before=no_vote_before)
-        return remembered._within_bounds()
+        memory = replace(self, locks=locks, moved=last, moved_before=before, no_vote_before=no_vote_before)
+        return memory._within_bounds()
 
     def _within_bounds(self) -> Memory:
-        """What players want, as the rules allow it: another version may have written more."""
+        """Cut wishes, weights and friendships to what the rules allow: another version may have written more."""
         weights = {player: min(weight, HEAVIEST_WISH) for player, weight in self.weights.items()}
         friendships = lawful(self.friendships[-MOST_REMEMBERED:])
         winners = self.winners[:MOST_PLAYERS]
@@ -243,13 +246,62 @@ class Memory:
     def without_expired(self, now: float, spare_seconds: float) -> Memory:
         """Drop expired locks, and moves that are longer ago than `spare_seconds` and half an hour."""
         least = now - max(spare_seconds, MOVED_SECONDS)
-        locks = {player: held for player, held in self.locks.items() if held.holds(now)}
-        moved, before = (
-            {player: at for player, at in each.items() if at > least} for each in (self.moved, self.moved_before)
+        locks = {player: lock for player, lock in self.locks.items() if lock.holds(now)}
+        last, before = (
+            {player: at for player, at in moments.items() if at > least} for moments in (self.moved, self.moved_before)
         )
-        return replace(self, locks=locks, moved=moved, moved_before=before)
+        return replace(self, locks=locks, moved=last, moved_before=before)
 
 
 def _newest(noted: Mapping[PlayerId, Value]) -> dict[PlayerId, Value]:
     """At most as many players as are remembered, those who were noted last."""
     return dict(list(noted.items())[-MOST_REMEMBERED:])
+
+
+# The memory as bytes for the store.
+
+MOST_SUPERSEDED = 16
+"""Superseded boots that are remembered: far more than can still have batches on their way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """A session's memory and the number of the last batch in it: a restarted daemon goes on from both."""
+
+    memory: Memory = field(default_factory=Memory)
+    boot: int = 0
+    seq: int = 0
+    """0: no batch was taken yet."""
+    superseded: tuple[int, ...] = ()
+    """Boots before this one, the latest last. Numbers of boots have no order: a script's clock may go back."""
+
+    def after(self, boot: int, seq: int) -> Remembered:
+        """The same memory with the next batch; another boot supersedes the present one.
+
+        >>> Remembered().after(2035, 1).after(2026, 1).superseded
+        (2035,)
+        """
+        boots = self.superseded
+        if boot != self.boot and self.seq:
+            earlier = (*(number for number in boots if number != boot), self.boot)
+            boots = earlier[-MOST_SUPERSEDED:]
+        return Remembered(self.memory, boot, seq, boots)
+
+
+def encode_memory(remembered: Remembered) -> bytes:
+    """JSON. Phrases are written by name, because their English text may change between versions."""
+    plain = msgspec.to_builtins(remembered)
+    if (reason := remembered.memory.pending) is not None:
+        plain["memory"]["pending"]["phrase"] = reason.phrase.name
+    return msgspec.json.encode(plain)
+
+
+def decode_memory(data: bytes) -> Remembered | None:
+    """None for bytes of another version: the session then begins without memory."""
+    try:
+        plain = msgspec.json.decode(data)
+        if reason := plain["memory"]["pending"]:
+            reason["phrase"] = Phrase[reason["phrase"]].value
+        return msgspec.convert(plain, Remembered)
+    except (msgspec.MsgspecError, LookupError, TypeError):
+        return None

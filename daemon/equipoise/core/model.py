@@ -54,7 +54,7 @@ NS2_SIDES = ("marines", "aliens")
 
 
 class Mode(Enum):
-    """The kind of map: it decides when a scramble is due. `wire.games` finds it from what scripts report."""
+    """The kind of map: it decides when a scramble is due. `wire.events` finds it from what scripts report."""
 
     ARENA = "arena"
     ATTACK_DEFEND = "attack_defend"
@@ -68,17 +68,17 @@ class Mode(Enum):
 
     @property
     def sides(self) -> tuple[str, str]:
-        """What the mode's game calls A and B."""
+        """The game's words for A and B."""
         return NS2_SIDES if self is Mode.NS2 else TF2_SIDES
 
     @property
     def side_names(self) -> tuple[str, str]:
-        """What its players call A and B, unless the configuration names them."""
+        """Players' names for A and B, unless the configuration has others."""
         return ("Marines", "Aliens") if self is Mode.NS2 else ("RED", "BLU")
 
 
 class Role(Enum):
-    """What a player does for their side; only NS2 distinguishes commanders."""
+    """A player's part on their side; only NS2 distinguishes commanders."""
 
     FIELD = "field"
     COMMANDER = "commander"
@@ -209,7 +209,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What a player did in one round, as the game counted it."""
+    """A player's scores in one round, as the game counted them."""
 
     kills: int = 0
     """Kills of other players."""
@@ -227,7 +227,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """What the script saw of one player during a round; `core.participation` decides whether it counts."""
+    """One player's time in a round as the script saw it; `core.participation` decides whether it counts."""
 
     id: PlayerId
     side: Side
@@ -328,7 +328,7 @@ class Split:
         return min(len(self.a), len(self.b))
 
     def side_of(self, player: PlayerId) -> Side | None:
-        """Where the split puts a player; None: on the bench, or not in the split."""
+        """The side on which the split puts a player; None: on the bench, or not in the split."""
         if player in self.a:
             return Side.A
         return Side.B if player in self.b else None
@@ -350,7 +350,7 @@ class SkillEstimate:
 
 @dataclass(frozen=True, slots=True)
 class Skills:
-    """What a rating system that distinguishes sides and commanders knows of a player."""
+    """A player's skills in a rating system that distinguishes sides and commanders."""
 
     average: SkillEstimate
     """Skill on the field, over both sides."""
@@ -506,5 +506,5 @@ class Outlook:
         least, most = band
         if not least <= self.teams <= most:
             return False
-        known = self.unevenness if self.unevenness_of_teams is None else self.unevenness_of_teams
-        return self.low is None or known <= (most - least) / 2
+        unevenness = self.unevenness if self.unevenness_of_teams is None else self.unevenness_of_teams
+        return self.low is None or unevenness <= (most - least) / 2

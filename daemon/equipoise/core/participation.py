@@ -18,31 +18,31 @@ END_SECONDS = 0.5
 """Who played until so shortly before a round's end was there: NS2 ends it 0.75 s after a side lost its last player."""
 
 
-def recorded(round: Round, rules: Rules, skill_at_start: Mapping[PlayerId, float] | None = None) -> RecordRound:
+def recorded(game_round: Round, rules: Rules, skill_at_start: Mapping[PlayerId, float] | None = None) -> RecordRound:
     """The order to store a round, with the players who are rated for it or the reason why it is not rated."""
-    rated = participants(round)
-    unrated = _why_unrated(round, rated, rules)
-    return RecordRound(round, () if unrated else rated, unrated, skill_at_start)
+    players = participants(game_round)
+    reason = _why_unrated(game_round, players, rules)
+    return RecordRound(game_round, () if reason else players, reason, skill_at_start)
 
 
-def participants(round: Round) -> tuple[Participant, ...]:
+def participants(game_round: Round) -> tuple[Participant, ...]:
     """The players who took part, in the script's order; bots never do."""
-    took_part = _TOOK_PART.get(round.mode, _fought)
-    lineup = frozenset(player.id for player in round.lineup)
+    took_part = _TOOK_PART.get(game_round.mode, _fought)
+    lineup = frozenset(player.id for player in game_round.lineup)
     return tuple(
         Participant(
             presence.id, _side(presence), presence.seconds_a, presence.seconds_b, presence.spans, presence.counts
         )
-        for presence in round.presences
+        for presence in game_round.presences
         if not is_bot(presence.id) and took_part(presence, lineup)
     )
 
 
-def winners(round: Round) -> tuple[PlayerId, ...]:
+def winners(game_round: Round) -> tuple[PlayerId, ...]:
     """The participants of the side that won; in NS2 alone they are needed."""
-    if round.mode is not Mode.NS2 or round.winner is None:
+    if game_round.mode is not Mode.NS2 or game_round.winner is None:
         return ()
-    won = tuple(participant.id for participant in participants(round) if participant.side is round.winner)
+    won = tuple(participant.id for participant in participants(game_round) if participant.side is game_round.winner)
     return won[:MOST_PLAYERS]
 
 
@@ -68,33 +68,33 @@ def _was_on_a_side(presence: Presence, lineup: frozenset[PlayerId]) -> bool:
 _TOOK_PART = {Mode.ARENA: _played_arena, Mode.NS2: _was_on_a_side}
 
 
-def spoiled(round: Round) -> Phrase | None:
+def spoiled(game_round: Round) -> Phrase | None:
     """Why a round that was played to its end says nothing of its players; None: it does."""
-    if round.cheats:
+    if game_round.cheats:
         return Phrase.UNRATED_CHEATS
-    humans = [each for each in round.presences if not is_bot(each.id)]
-    stayed = {span.side for each in humans for span in each.spans if span.end >= round.seconds - END_SECONDS}
+    humans = [human for human in game_round.presences if not is_bot(human.id)]
+    sides = {span.side for human in humans for span in human.spans if span.end >= game_round.seconds - END_SECONDS}
     # Without the spans of all of them nobody knows who was there at the end.
-    known = bool(humans) and all(each.spans for each in humans)
-    return Phrase.UNRATED_EMPTIED if known and stayed != set(Side) else None
+    has_spans = bool(humans) and all(human.spans for human in humans)
+    return Phrase.UNRATED_EMPTIED if has_spans and sides != set(Side) else None
 
 
-def _why_unrated(round: Round, rated: tuple[Participant, ...], rules: Rules) -> str | None:
-    if (level := level_of(round.map, rules.maps)).level == "off":
+def _why_unrated(game_round: Round, rated: tuple[Participant, ...], rules: Rules) -> str | None:
+    if (level := level_of(game_round.map, rules.maps)).level == "off":
         return f"maps.{level.reason} is off"
-    if round.waiting:
+    if game_round.waiting:
         return "inside Waiting For Players"
-    if round.partial:
+    if game_round.partial:
         return "not seen going live"
-    if round.mode is Mode.NS2 and round.seconds < rules.ns2_min_seconds:
+    if game_round.mode is Mode.NS2 and game_round.seconds < rules.ns2_min_seconds:
         return f"shorter than {rules.ns2_min_seconds:g} s"
-    if reason := spoiled(round):
+    if reason := spoiled(game_round):
         return reason.value
     for side in Side:
-        if all(is_bot(player) for player in round.lineup_of(side)):
+        if all(is_bot(player) for player in game_round.lineup_of(side)):
             return f"no human in the lineup of side {side.value}"
         if not any(participant.side is side for participant in rated):
             return f"no participant on side {side.value}"
-    if len(rated) < (least := rules.least_humans(round.mode)):
+    if len(rated) < (least := rules.least_humans(game_round.mode)):
         return f"{len(rated)} participants, fewer than {least}"
     return None

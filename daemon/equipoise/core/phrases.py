@@ -52,9 +52,9 @@ class Phrase(Enum):
     SHUFFLE_RESTARTS = "Teams are shuffled: the round starts again."
     TOO_UNEVEN_TWO = "{1} had {2} %: {3} and {4} change sides."
     TOO_UNEVEN_FOUR = "{1} had {2} %: {3}, {4}, {5} and {6} change sides."
-    SCRAMBLE_PENDING = "New teams at the next round start: {1}."
-    SCRAMBLE_WAITS = "New teams as soon as {2} players are here: {1}."
-    OF_THE_MAP = "{1} %, of it the map {2}"
+    SCRAMBLE_PENDING = "New teams at the next round ({1})."
+    SCRAMBLE_WAITS = "New teams as soon as {2} players are here ({1})."
+    OF_THE_MAP = "{1} %, including the map's {2}"
     # Why teams are as even, or as uneven, as they are.
     CAUSE_EVEN = "they are even"
     CAUSE_HEAD_COUNT = "one side has more players"
@@ -63,8 +63,8 @@ class Phrase(Enum):
     CAUSE_FEW = "too few players to choose from"
     CAUSE_HELD = "some players cannot be moved now"
     CAUSE_RULES = "this server's rules allow no better split"
-    SCRAMBLE_CANCELLED = "The pending new teams were cancelled."
-    BENCHED = "You sit out this round: you have sat out least often."
+    SCRAMBLE_CANCELLED = "Scramble cancelled."
+    BENCHED = "Your turn to sit out. You play next round."
     DUEL_WAIT = "You play from the next round."
     UNRATED = "This round is not rated:"
     UNRATED_CHEATS = "cheats were on while it was played"
@@ -84,19 +84,19 @@ class Phrase(Enum):
     VOTE_QUESTION = "Balance the teams at the next round start?"
     """The title of the script's menu."""
     VOTE_VOICE = "{1} wants balanced teams: {2} of {3} for a vote."
-    VOTE_SHUFFLE = "{1} wants the teams shuffled: {2} of {3} voices."
+    VOTE_SHUFFLE = "{1} wants the teams shuffled: {2} of {3} votes."
     VOTE_TOO_FEW = "There are too few players for a vote."
     VOTE_COOLDOWN = "The last vote was a short while ago. Try again later."
     VOTE_EVEN = "Teams are even. Win chance of {1}: {2} %."
     VOTE_ROUND_ENDS = "The round ends soon. Ask for a vote in the next one."
-    VOTE_TOO_LATE = "No vote is taken later than {1} min into a round. Ask again after it."
+    VOTE_TOO_LATE = "Too late in this round. Try again after it."
     VOTE_RUNNING = "A vote is running already."
     VOTE_PASSED = "The vote passed: {1} of {2} for balanced teams."
     VOTE_FAILED = "The vote failed: {1} of {2} for balanced teams, needed: {3}."
     VOTE_CANCELLED = "An admin cancelled the vote."
     VOTE_OFF = "Votes are switched off on this server."
     VOTE_ALREADY_DUE = "Teams are balanced at the next round start anyway."
-    VOTE_NOT_PLAYING = "Only players on a side, or waiting for one, ask for a vote."
+    VOTE_NOT_PLAYING = "Only players on a team can start a vote."
     # Wishes, friends, the secret team choice.
     REASON_CHOICE = "the players chose their sides"
     REASON_ROUND_BEGAN = "a round begins"
@@ -104,10 +104,10 @@ class Phrase(Enum):
     REASON_NO_CHOICE = "no player chose"
     REASON_INACTIVE = "Equipoise leaves the teams alone"
     NS2_ONLY = "Only servers of Natural Selection 2 have this: {1}"
-    PLAYING_ONLY = "Only players on a side, or waiting for one, may do that."
-    WISH_STATED = "Your wish: {1}. Its weight: {2}."
-    WISH_ASKED = "The side that you last asked for: {1}. Weight of this wish: {2}."
-    WISH_NONE = "You have no wish for a side."
+    PLAYING_ONLY = "Only players on a team, or waiting for one, can do that."
+    WISH_STATED = "You'd like {1}."
+    WISH_ASKED = "You last asked for {1}."
+    WISH_NONE = "You have not asked for a side."
     WISH_USAGE = "!eq prefer marines, !eq prefer aliens or !eq prefer none. In the console without !."
     FRIEND_LINE = "{1} plays with you."
     FRIEND_NONE = "You play in no group."
@@ -120,9 +120,9 @@ class Phrase(Enum):
     FRIEND_FULL = "A group has at most {1} players, invited ones included."
     CHOICE_OPEN = "Secret team choice, {1} s. In the console: eq choose marines, eq choose aliens or eq choose random."
     CHOICE_OPENED = "The secret team choice is open."
-    CHOICE_VOICE = "{1} wants a secret team choice: {2} of {3} voices."
+    CHOICE_VOICE = "{1} wants a secret team choice: {2} of {3} votes."
     CHOICE_USAGE = "eq choose marines, eq choose aliens or eq choose random. Only in the console."
-    CHOICE_CHOSEN = "You chose {1}. Other players do not read it."
+    CHOICE_CHOSEN = "You chose {1}. Nobody else sees this."
     CHOICE_NONE = "No team choice is open."
     CHOICE_RUNNING = "A team choice is under way already."
     CHOICE_NOT_NOW = "A team choice opens only between rounds."
@@ -138,20 +138,20 @@ class Phrase(Enum):
     TOP_EMPTY = "Nobody is ranked yet."
     TEAMS = "{1} {2} against {3} {4}."
     TEAMS_CHANCE = "Win chance of {1}: {2} %."
-    TEAMS_CHANCE_INTERVAL = "Win chance of {1}: {2} % ({3} to {4})."
-    STATUS = "Equipoise: {1}, round {2}, streak {3}, pending {4}, last new teams {5}."
+    TEAMS_CHANCE_INTERVAL = "Win chance of {1}: {2} %, probably {3} to {4} %."
+    STATUS = "Equipoise: {1}, round {2}, streak {3}, scramble due: {4}, last scramble: {5}."
     STATUS_OFF = "Equipoise is off on this server."
     MAP_OFF = "Equipoise leaves this map alone ({1})."
     MAP_RATE = "Equipoise only rates rounds on this map ({1})."
     DRY_RUN = "Preview of new teams. Players to move: {1}. Win chance of {2}: {4} % instead of {3} %."
-    DRY_RUN_INTERVAL = "New teams. Players to move: {1}. Win chance of {2}: {4} % ({5} to {6}) instead of {3} %."
+    DRY_RUN_INTERVAL = "Players to move: {1}. Win chance of {2}: {4} % (probably {5} to {6} %), now {3} %."
     DRY_RUN_LINE = "{1} to {2}"
     WHY_LINE = "{1}: {2}"
     WHY_NONE = "Nothing has been decided yet."
     SET_DONE = "{1}: ladder points changed from {2} to {3}."
-    SWITCHED_ON = "Equipoise is on."
-    SWITCHED_OFF = "Equipoise is off."
-    NOTHING_PENDING = "No new teams are pending."
+    SWITCHED_ON = "Equipoise balances the teams again."
+    SWITCHED_OFF = "Equipoise only watches: rounds are rated, teams are left alone."
+    NOTHING_PENDING = "No scramble is due."
     NOT_ENOUGH_PLAYERS = "Players needed: {1}, here: {2}."
     NOTHING_TO_BALANCE = "The sides are even: there is nobody to move."
     GAP_STAYS = "{1} against {2}: no more players of the larger side may be moved now"
@@ -159,7 +159,7 @@ class Phrase(Enum):
     CANNOT_BALANCE_ARENA = "In arena the sides are made equal at the next round start."
     UNKNOWN_PLAYER = "No player is known as {1}."
     UNKNOWN_COMMAND = "Unknown command: {1}."
-    NO_ANSWER = "No split was found; pending new teams stay pending."
+    NO_ANSWER = "No split was found; a scramble that is due stays due."
     FAILED = "That did not work: {1}"
     SILENT = "The Equipoise daemon does not answer."
     """Shown by a script that got no answer."""
@@ -243,7 +243,7 @@ class Text:
         >>> Text(Phrase.REASON_STREAK, ("3",)).english
         '3 wins in a row'
         >>> Text(Phrase.SCRAMBLE_PENDING, (Text(Phrase.REASON_ADMIN),)).english
-        'New teams at the next round start: ordered by an admin.'
+        'New teams at the next round (ordered by an admin).'
         """
         text = self.phrase.value
         for number, arg in enumerate(self.args, 1):
@@ -261,7 +261,7 @@ def with_chance(phrase: Phrase, args: tuple[str | Text, ...], outlook: Outlook |
     """The phrase with these arguments and the chance of side A behind them; with its interval, where that is known.
 
     >>> with_chance(Phrase.TEAMS_CHANCE, ("RED",), Outlook(0.52, 0.3, 0.73, 0.14)).english
-    'Win chance of RED: 52 % (30 to 73).'
+    'Win chance of RED: 52 %, probably 30 to 73 %.'
     >>> with_chance(Phrase.TEAMS_CHANCE, ("RED",), Outlook.alone(0.52)).english
     'Win chance of RED: 52 %.'
     """
@@ -312,7 +312,7 @@ def told(outlook: Outlook | None) -> str | Text:
     >>> told(Outlook.alone(0.52)), told(None)
     ('52', '?')
     >>> told(Outlook(0.58, None, None, 0.08, of_teams=0.52)).english
-    '58 %, of it the map +6'
+    "58 %, including the map's +6"
     """
     if outlook is None:
         return "?"

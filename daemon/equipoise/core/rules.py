@@ -44,7 +44,7 @@ class MapLevel:
     """The key that matched; empty when none did."""
 
 
-def level_of(map: str, levels: Mapping[str, Level]) -> MapLevel:
+def level_of(map_name: str, levels: Mapping[str, Level]) -> MapLevel:
     """The level of a map: that of the longest key that its name begins with; `balance` when none matches.
 
     A map of Steam's workshop goes by its own name, without the folder: `workshop/vsh_dust.ugc123` is `vsh_dust…`.
@@ -55,7 +55,7 @@ def level_of(map: str, levels: Mapping[str, Level]) -> MapLevel:
     >>> level_of("vsh_dust_showdown", {"vsh_": "off", "vsh_dust": "rate"})
     MapLevel(level='rate', reason='vsh_dust')
     """
-    name = map.rpartition("/")[2].casefold()
+    name = map_name.rpartition("/")[2].casefold()
     longest = ""
     for key in levels:
         if len(key) > len(longest) and name.startswith(key.casefold()):
@@ -76,7 +76,7 @@ class ArenaRules:
 
 @dataclass(frozen=True, slots=True)
 class Triggers:
-    """What makes a scramble due in one mode; with the defaults nothing does. A scramble begins both counts anew."""
+    """Triggers of a scramble in one mode; with the defaults there are none. A scramble begins both counts anew."""
 
     round_two: bool = False
     """Arena: round 1 is over, whatever its outcome."""
@@ -225,7 +225,7 @@ class Rules:
         return MATCH_HUMANS if mode is Mode.NS2 else 2
 
     def triggers_of(self, mode: Mode) -> Triggers:
-        """What makes a scramble due in this mode.
+        """The triggers of this mode.
 
         >>> Rules(triggers={"koth": Triggers(streak=3)}).triggers_of(Mode.KOTH).no_capture
         False

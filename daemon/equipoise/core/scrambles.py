@@ -80,8 +80,8 @@ def make_due(state: State, reason: Text) -> Effects:
 
 def announce(state: State) -> Effects:
     """Tell all players what became due, if it still is and they have not read of it."""
-    pending, state.unannounced = state.memory.pending if state.unannounced else None, False
-    return () if pending is None else (Say(announced(state, pending)),)
+    reason, state.unannounced = state.memory.pending if state.unannounced else None, False
+    return () if reason is None else (Say(announced(state, reason)),)
 
 
 def announced(state: State, reason: Text) -> Text:
@@ -117,7 +117,7 @@ def may_be_at_once(state: State) -> bool:
 
 
 def due_purpose(state: State) -> Purpose:
-    """What is done when a scramble is due."""
+    """The purpose of a scramble that is due."""
     return Purpose.SHUFFLE if state.ns2 else Purpose.SCRAMBLE
 
 
@@ -128,9 +128,9 @@ def in_freeze(state: State) -> Effects:
         return ()
     if state.arena:
         _choose_candidates(state)
-    if (needed := _needed(state)) is None:
+    if (need := _needed(state)) is None:
         return _bench_others(state)
-    return ask(state, *needed) if eligible_count(state.balanced_roster()) >= 2 else ()
+    return ask(state, *need) if eligible_count(state.balanced_roster()) >= 2 else ()
 
 
 def _bench_others(state: State) -> Effects:
@@ -149,20 +149,20 @@ def _others(state: State) -> tuple[PlayerId, ...]:
     """Arena's freeze: humans on a side who are not among its candidates, or have no class, and may be moved."""
     if not state.arena or state.candidates is None:
         return ()
-    playing = {entry.id for entry in state.balanced_roster().entries}
-    late = (one for one in state.roster.humans() if one.side is not None and one.id not in playing)
+    players = {entry.id for entry in state.balanced_roster().entries}
+    late = (one for one in state.roster.humans() if one.side is not None and one.id not in players)
     return tuple(entry.id for entry in late if not entry.stays)
 
 
 def _choose_candidates(state: State) -> None:
     """Note the eligible players at the freeze's start; with the late ones, if teams have to be made again in it."""
-    here = frozenset(entry.id for entry in state.roster.eligible())
+    eligible = frozenset(entry.id for entry in state.roster.eligible())
     if state.candidates is None:
-        state.candidates = here
-    left = not state.candidates <= here
+        state.candidates = eligible
+    left = not state.candidates <= eligible
     empty = any(not any(entry.ready for entry in state.roster.on(side)) for side in Side)
     if (left or empty) and _needed(state):
-        state.candidates = here
+        state.candidates = eligible
 
 
 def _needed(state: State) -> tuple[Purpose, Text] | None:
@@ -171,6 +171,7 @@ def _needed(state: State) -> tuple[Purpose, Text] | None:
         return shuffles.needed(state)
     if _duels(state):
         return None if _duel_is_set(state) else (Purpose.DUEL, Text(Phrase.REASON_DUEL))
+    # A due scramble comes first: its split makes the sides equal too.
     if state.memory.pending is not None and state.enough_players:
         return Purpose.SCRAMBLE, state.memory.pending
     if state.arena and not _sides_are_equal(state):
@@ -187,8 +188,8 @@ def _duels(state: State) -> bool:
 def _duel_is_set(state: State) -> bool:
     """One human faces another, and it is the pair that was chosen, or there is no other."""
     roster = state.balanced_roster()
-    facing = all(sum(not entry.bot for entry in roster.on(side)) == 1 for side in Side)
-    return facing and (state.teams_made or eligible_count(roster) == 2)
+    is_duel = all(sum(not entry.bot for entry in roster.on(side)) == 1 for side in Side)
+    return is_duel and (state.teams_made or eligible_count(roster) == 2)
 
 
 def _sides_are_equal(state: State) -> bool:
@@ -205,14 +206,14 @@ def _too_uneven(state: State) -> bool:
     sizes = state.roster.sizes()
     if abs(sizes[Side.A] - sizes[Side.B]) > 1:
         return False
-    played = state.memory.tally.completed > 0 and not state.teams_made and state.even_version != state.version
-    return state.triggers.chance and played and state.enough_players and _known(state)
+    is_played = state.memory.tally.completed > 0 and not state.teams_made and state.even_version != state.version
+    return state.triggers.chance and is_played and state.enough_players and _known(state)
 
 
 def _known(state: State) -> bool:
-    there = [entry.id for side in Side for entry in state.roster.on(side) if not entry.bot]
-    rounds = [state.summaries[player].rounds for player in there if player in state.summaries]
-    return 2 * sum(each >= KNOWN_ROUNDS for each in rounds) >= len(there) > 0
+    players = [entry.id for side in Side for entry in state.roster.on(side) if not entry.bot]
+    rounds = [state.summaries[player].rounds for player in players if player in state.summaries]
+    return 2 * sum(count >= KNOWN_ROUNDS for count in rounds) >= len(players) > 0
 
 
 def ask(
@@ -229,9 +230,10 @@ def ask(
     `dry`: the answer is shown to the player `by` and nothing is ordered.
     """
     question = replace(_question(state, purpose, reason), moment=moment, by=by, dry=dry)
+    # Those who have to stay fill one side: there is no split to ask for.
     if 0 in question.sizes:
-        told = kept(_held(question), said=True) if moment is Moment.NOW and not dry else ()
-        return (*told, *(_no_answer(question) if dry else _waits(state, question)))
+        lines = kept(_held(question), said=True) if moment is Moment.NOW and not dry else ()
+        return (*lines, *(_no_answer(question) if dry else _waits(state, question)))
     if not dry:
         state.asked = question
     return (question,)
@@ -276,9 +278,9 @@ def _each_way(state: State, sizes: tuple[int, int]) -> int:
 def _must_play(state: State, purpose: Purpose, places: int) -> frozenset[PlayerId]:
     """Players who may not be benched; `places` is how many may come in or give way."""
     if purpose is Purpose.EQUAL_SIDES:
-        waited = waiting_players(state.balanced_roster())
+        players = waiting_players(state.balanced_roster())
         # When most players waited, not all of them can play: then the bench costs alone decide.
-        return waited if len(waited) <= places else frozenset()
+        return players if len(players) <= places else frozenset()
     return fallback.always_play(state) if purpose is Purpose.SCRAMBLE and places else frozenset()
 
 
@@ -286,6 +288,7 @@ def solved(state: State, event: SplitSolved) -> Effects:
     """Order the split; if the roster has changed since the question, ask again instead."""
     if event.ask.dry:
         return (Tell(event.ask.by, tuple(proposal(state, event))),)
+    # The question was withdrawn, or asked again with other players.
     if event.ask != state.asked:
         return ()
     state.asked = None
@@ -315,6 +318,7 @@ def _ask_again(state: State, question: AskSplit) -> Effects:
 def _order(state: State, event: SplitSolved) -> Effects:
     if event.ask.purpose in _SCRAMBLES and not event.moved():
         return _without_moves(state, event)
+    # The pool found nothing better: the same players are not looked at again in this freeze.
     if event.ask.purpose is Purpose.TOO_UNEVEN and not event.moved():
         state.even_version = state.version
         return in_freeze(state)
@@ -348,12 +352,12 @@ def _without_moves(state: State, event: SplitSolved) -> Effects:
 
 def _held(question: AskSplit) -> Stayed:
     """Who was held on their side when a scramble was asked for, and why."""
-    scrambled = question.purpose in _SCRAMBLES
-    return {entry.id: entry.held for entry in question.entries if scrambled and entry.stays and entry.held}
+    is_scramble = question.purpose in _SCRAMBLES
+    return {entry.id: entry.held for entry in question.entries if is_scramble and entry.stays and entry.held}
 
 
 def _logged(state: State, event: SplitSolved, order: OrderId | None = None) -> LogDecision:
-    expected = event.after is None or (event.moved() and is_even(event.after.teams))
+    is_expected = event.after is None or (event.moved() and is_even(event.after.teams))
     return LogDecision(
         _KINDS[event.ask.purpose],
         event.ask.reason,
@@ -363,7 +367,7 @@ def _logged(state: State, event: SplitSolved, order: OrderId | None = None) -> L
         event.before,
         event.after,
         event.spread_after,
-        cause=None if expected or event.ask.purpose not in _SCRAMBLES else cause(state, event),
+        cause=None if is_expected or event.ask.purpose not in _SCRAMBLES else cause(state, event),
     )
 
 
@@ -393,31 +397,32 @@ def _no_answer(question: AskSplit) -> Effects:
 def done(state: State, answer: OrderDone, now: float) -> Effects:
     """The script has carried out an assignment, but for players who could not be moved."""
     event = state.assigned.pop(answer.order)
-    scrambled = event.ask.purpose in _SCRAMBLES
+    is_scramble = event.ask.purpose in _SCRAMBLES
+    # The chance was that of the split as it was ordered; what came out is another, whose chance nobody asked for.
     if answer.stayed:
         event = replace(event, split=_with_stayed(state, event.split, answer.stayed), after=None)
         state.hold(answer.stayed)
     split = event.split
     if event.ask.purpose is Purpose.TOO_UNEVEN:
         return (*_swapped(state, event, split, now), *kept(answer.stayed, answer.order, said=True))
-    unlocked = _scrambled(state, split) if scrambled else ()
-    locked = _make_teams(state, split, now)
+    unlocks = _scrambled(state, split) if is_scramble else ()
+    locks = _make_teams(state, split, now)
     chosen = shuffles.done(state, event) if event.ask.purpose is Purpose.SHUFFLE else ()
-    messages = (*_tell_bench(event), *(_tell_scramble(state, event) if scrambled else ()), *chosen)
-    stayed = kept({**_held(event.ask), **answer.stayed}, answer.order, said=True)
-    return (*unlocked, *locked, *messages, *stayed, *in_freeze(state))
+    messages = (*_tell_bench(event), *(_tell_scramble(state, event) if is_scramble else ()), *chosen)
+    lines = kept({**_held(event.ask), **answer.stayed}, answer.order, said=True)
+    return (*unlocks, *locks, *messages, *lines, *in_freeze(state))
 
 
 def _swapped(state: State, event: SplitSolved, split: Split, now: float) -> Effects:
     """Those who changed side are locked there, as after a scramble, and count as moved; all players read who."""
     before = {entry.id: entry.side for entry in event.ask.entries}
     sides = {player: side for side in Side for player in (split.a if side is Side.A else split.b)}
-    moved = {player: side for player, side in sides.items() if before.get(player) is side.other}
-    for player in moved:
+    movers = {player: side for player, side in sides.items() if before.get(player) is side.other}
+    for player in movers:
         state.memory = state.memory.move(player, now)
     state.place_split(split)
     state.even_version = state.version
-    return (*state.lock(moved, now), *_said(state, event, tuple(moved)))
+    return (*state.lock(movers, now), *_said(state, event, tuple(movers)))
 
 
 _CHANGED = {2: Phrase.TOO_UNEVEN_TWO, 4: Phrase.TOO_UNEVEN_FOUR}
@@ -436,8 +441,8 @@ def _said(state: State, event: SplitSolved, moved: tuple[PlayerId, ...]) -> Effe
 def _with_stayed(state: State, split: Split, stayed: Stayed) -> Split:
     """The split as it came out: these players are where they were."""
     sides = {entry.id: entry.side for entry in state.roster.entries if entry.id in stayed}
-    placed = {player: sides.get(player, split.side_of(player)) for player in (*split.a, *split.b, *split.bench)}
-    return Split(*(tuple(one for one, side in placed.items() if side is there) for there in (Side.A, Side.B, None)))
+    places = {player: sides.get(player, split.side_of(player)) for player in (*split.a, *split.b, *split.bench)}
+    return Split(*(tuple(one for one, side in places.items() if side is target) for target in (Side.A, Side.B, None)))
 
 
 def kept(stayed: Stayed, order: OrderId | None = None, *, said: bool = False) -> Effects:
@@ -461,9 +466,9 @@ def _tell_scramble(state: State, event: SplitSolved) -> Effects:
         return (Say(Text(Phrase.SCRAMBLED_UNKNOWN, (reason,))),)
     shuffle, even = event.ask.purpose is Purpose.SHUFFLE, is_even(event.after.teams)
     phrase = _ANNOUNCED[shuffle, even]
-    moved = (str(shuffles.changed_side(event)),) if shuffle else ()
+    counts = (str(shuffles.changed_side(event)),) if shuffle else ()
     why = (reason,) if even else (reason, cause(state, event))
-    return (Say(Text(phrase, (*moved, state.side_name(Side.A), told(event.after), *why))),)
+    return (Say(Text(phrase, (*counts, state.side_name(Side.A), told(event.after), *why))),)
 
 
 _ANNOUNCED = {
@@ -514,12 +519,17 @@ def _star_decides(state: State, event: SplitSolved, likely: Side) -> bool:
     """
     assert event.after is not None
     players = {side: _players_on(side, event) for side in Side}
-    skills = {id: state.summaries[id].balance for id in players[Side.A] | players[Side.B] if id in state.summaries}
+    skills = {
+        player: state.summaries[player].balance
+        for player in players[Side.A] | players[Side.B]
+        if player in state.summaries
+    }
+    # With fewer than three known skills there are no others to stand out from.
     if len(skills) < 3 or event.difference is None or (event.difference > 0) is not (likely is Side.A):
         return False
-    star, second, *_ = sorted(skills, key=lambda id: -skills[id])
+    star, second, *_ = sorted(skills, key=lambda player: -skills[player])
     lead = skills[star] - skills[second]
-    others = [skill for id, skill in skills.items() if id != star]
+    others = [skill for player, skill in skills.items() if player != star]
     deviation = dist(others, [sum(others) / len(others)] * len(others)) / sqrt(len(others))
     # The log odds are proportional to the difference in every system, or nearly so.
     even_part = _log_odds(EVEN_CHANCES[1]) / abs(_log_odds(event.after.teams))
@@ -537,10 +547,10 @@ def _scrambled(state: State, split: Split) -> Effects:
 
     Players in the split are locked again by `_make_teams`; the others are unlocked.
     """
-    unlocked = tuple(player for player in state.memory.locks if split.side_of(player) is None)
+    unlocks = tuple(player for player in state.memory.locks if split.side_of(player) is None)
     state.memory = replace(state.memory, pending=None, tally=state.memory.tally.scrambled(), locks={})
     state.asked = None
-    return (Unlock(unlocked),) if unlocked else ()
+    return (Unlock(unlocks),) if unlocks else ()
 
 
 def _make_teams(state: State, split: Split, now: float) -> Effects:
@@ -567,8 +577,8 @@ def failed(state: State, answer: OrderFailed) -> Effects:
         state.attempts = MAX_ATTEMPTS
     again = answer.stayed and state.attempts < MAX_ATTEMPTS
     follows = _ask_again(state, event.ask) if again else in_freeze(state)
-    stayed = kept(answer.stayed, answer.order, said=not follows)
-    return (LogDecision("failed", event.ask.reason, answer.order), *stayed, *(follows or _waits(state, event.ask)))
+    lines = kept(answer.stayed, answer.order, said=not follows)
+    return (LogDecision("failed", event.ask.reason, answer.order), *lines, *(follows or _waits(state, event.ask)))
 
 
 def _waits(state: State, question: AskSplit) -> Effects:
@@ -592,10 +602,10 @@ _ALONE = {Mode.ARENA: Phrase.REASON_ROUND_TWO, Mode.NS2: Phrase.REASON_ROUND_STA
 
 def alone(state: State, event: ScrambledAlone, now: float) -> Effects:
     """The script has scrambled from its cache, without the daemon."""
-    unasked = Text(_ALONE.get(state.memory.mode, Phrase.REASON_WAITING_ENDED))
-    log = LogDecision("alone", state.memory.pending or unasked, split=event.split)
-    unlocked, locked = _scrambled(state, event.split), _make_teams(state, event.split, now)
-    return (log, *unlocked, *locked, *(shuffles.shuffled(state, event.split) if state.ns2 else ()))
+    reason = Text(_ALONE.get(state.memory.mode, Phrase.REASON_WAITING_ENDED))
+    log = LogDecision("alone", state.memory.pending or reason, split=event.split)
+    unlocks, locks = _scrambled(state, event.split), _make_teams(state, event.split, now)
+    return (log, *unlocks, *locks, *(shuffles.shuffled(state, event.split) if state.ns2 else ()))
 
 
 def proposal(state: State, event: SplitSolved) -> list[Text]:

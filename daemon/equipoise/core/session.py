@@ -16,7 +16,6 @@ from typing import Any
 
 from equipoise.core import (
     autobalance,
-    choice,
     commands,
     fallback,
     friends,
@@ -55,7 +54,7 @@ class Session:
 
     @property
     def memory(self) -> Memory:
-        """What must survive a restart; a new value whenever it has changed."""
+        """The memory that must survive a restart; a new value whenever it has changed."""
         return self._state.memory
 
     @property
@@ -94,6 +93,7 @@ class Session:
     def receive(self, event: e.Event, now: float) -> Effects:
         """Apply one event and return what to do about it, in order. `now` is in seconds, on the daemon's clock."""
         from_outside = isinstance(event, e.Commanded) and event.outside
+        # Only the script's own events show that it is alive.
         if not isinstance(event, e.Answer) and not from_outside:
             self._state.heard_at = now
         effects = _RECEIVE[type(event)](self._state, event, now)
@@ -101,17 +101,16 @@ class Session:
 
     def deadline(self) -> float | None:
         """When `tick` must be called, on the daemon's clock; None: nothing waits for time to pass."""
-        times = tuple(module.overdue_at(self._state) for module in (autobalance, joins, votes, choice))
-        return min((at for at in times if at is not None), default=None)
+        return min((at for ends_at, _ in _TIMED if (at := ends_at(self._state)) is not None), default=None)
 
     def tick(self, now: float) -> Effects:
         """Give up what is overdue at `now`."""
-        overdue = (module.overdue(self._state, now) for module in (autobalance, joins, votes, choice))
-        return (*(effect for effects in overdue for effect in effects), *self._settle())
+        effects = [effect for _, give_up in _TIMED for effect in give_up(self._state, now)]
+        return (*effects, *self._settle())
 
     def _settle(self) -> Effects:
         """Choices and votes end as soon as they are pointless; a choice that closes ends a vote."""
-        return (*choice.settle(self._state), *votes.settle(self._state))
+        return (*votes.settle_choice(self._state), *votes.settle(self._state))
 
 
 def _ignore(state: State, event: e.Event) -> Effects:
@@ -120,29 +119,32 @@ def _ignore(state: State, event: e.Event) -> Effects:
 
 def _hello(state: State, event: e.Hello, now: float) -> Effects:
     """Go by what the script says of its map, send it the locks that still hold, and ask for its roster."""
-    dropped = _enter_map(state, event)
+    drops = _enter_map(state, event)
     spare = state.rules.autobalance.spare_minutes * 60
     state.memory = state.memory.without_expired(now, spare)
     state.known = True
     state.enter(event.phase, event.at)
+    # In the freeze an assignment that is under way is still in time.
     too_late = () if event.phase is e.Phase.FREEZE else scrambles.give_up(state, Moment.FREEZE)
     state.waiting, state.inactive_reason = event.waiting, event.inactive_reason
     state.wants = frozenset(("roster",)) if state.has_roster else frozenset()
     # A script that was loaded anew knows no locks.
     locks = tuple(
-        Lock(player, held.side, None if held.until is None else held.until - now)
-        for player, held in state.memory.locks.items()
+        Lock(player, lock.side, None if lock.until is None else lock.until - now)
+        for player, lock in state.memory.locks.items()
         if state.balances
     )
-    return (*dropped, *too_late, *locks, *(scrambles.due_after_waiting(state) if event.due else ()))
+    return (*drops, *too_late, *locks, *(scrambles.due_after_waiting(state) if event.due else ()))
 
 
 def _enter_map(state: State, event: e.Hello) -> Effects:
     """Continue the remembered session, or begin a new one."""
     old = state.memory
+    # The same script on the same map: it was asked for a hello, or the daemon began anew.
     if event.session == old.session:
         state.memory = replace(old, mode=event.mode)
         return ()
+    # The script was loaded again in the middle of the map: streak and locks go on, its orders are gone with it.
     if event.late and event.map == old.map:
         state.memory = replace(old, session=event.session, mode=event.mode)
         _forget_orders(state)
@@ -168,8 +170,8 @@ def _forget_orders(state: State) -> None:
     state.asked = state.asked_moves = state.gap_since = None
     state.voices = state.choice_voices = Voices()
     state.choice = None
-    for outstanding in (state.assigned, state.moves, state.pending_joins):
-        outstanding.clear()
+    for orders in (state.assigned, state.moves, state.pending_joins):
+        orders.clear()
 
 
 def _roster(state: State, event: e.RosterSeen, now: float) -> Effects:
@@ -187,9 +189,9 @@ def _last_human_left(state: State) -> Effects:
     """Arena: an empty server ends what is pending, the streak and the turns on the bench."""
     if not state.arena or not _is_empty(state):
         return ()
-    dropped = state.memory.pending
+    reason = state.memory.pending
     state.memory, state.teams_made = state.memory.emptied(), False
-    return (LogDecision("dropped", dropped),) if dropped is not None else ()
+    return (LogDecision("dropped", reason),) if reason is not None else ()
 
 
 def _is_empty(state: State) -> bool:
@@ -208,8 +210,8 @@ def _look(state: State, now: float) -> Effects:
 
 
 def _load_missing(state: State) -> Effects:
-    missing = state.without_summary()
-    return (LoadSummaries(missing),) if missing else ()
+    players = state.without_summary()
+    return (LoadSummaries(players),) if players else ()
 
 
 def _joined(state: State, event: e.PlayerJoined, now: float) -> Effects:
@@ -236,14 +238,16 @@ def _changed(state: State, event: e.SideChanged, now: float) -> Effects:
 def _switched(state: State, event: e.SidesSwitched, now: float) -> Effects:
     if not state.memory.session:
         return _ignore(state, event)
-    cancelled = autobalance.drop(state)
-    switched = [replace(entry, side=entry.side and entry.side.other) for entry in state.roster.entries]
-    state.set_roster(Roster(tuple(switched)))
+    # Moves name a colour, which now is the other team's.
+    cancels = autobalance.drop(state)
+    entries = [replace(entry, side=entry.side and entry.side.other) for entry in state.roster.entries]
+    state.set_roster(Roster(tuple(entries)))
     state.memory = state.memory.switched()
-    return (*cancelled, *autobalance.check(state, now))
+    return (*cancels, *autobalance.check(state, now))
 
 
 def _waiting_ended(state: State, event: e.WaitingEnded, now: float) -> Effects:
+    # After a counted round the message is late: that round said already that waiting is over.
     if not state.memory.session or not (state.waiting or state.memory.tally.completed == 0):
         return _ignore(state, event)
     return (*_end_waiting(state), *scrambles.in_freeze(state))
@@ -277,8 +281,9 @@ def _live(state: State, event: e.RoundLive, now: float) -> Effects:
     state.round, state.skill_at_start, state.teams_made = event.round, None, False
     state.live_at = now
     # In arena a player who stands on a side without a class, or died in the freeze, does not play the round.
-    playing = {entry.id for entry in state.roster.entries if entry.alive or not state.arena}
-    state.lineup = {entry.id: side for side in Side for entry in state.roster.on(side) if entry.id in playing}
+    players = {entry.id for entry in state.roster.entries if entry.alive or not state.arena}
+    state.lineup = {entry.id: side for side in Side for entry in state.roster.on(side) if entry.id in players}
+    # Who is on no side now sits out this round: it counts as their turn on the bench.
     if state.arena and not state.waiting and not _walked_out(state):
         state.memory = state.memory.bench(tuple(sorted(waiting_players(state.roster))))
     _note_skill_at_start(state)
@@ -288,6 +293,7 @@ def _live(state: State, event: e.RoundLive, now: float) -> Effects:
 def _aborted(state: State, event: e.RoundAborted, now: float) -> Effects:
     if state.phase is not e.Phase.FREEZE:
         return _ignore(state, event)
+    assert event.at is not None  # `wire` sets the batch's time where the script gave none
     state.enter(e.Phase.IDLE, event.at)
     return scrambles.give_up(state, Moment.FREEZE)
 
@@ -308,19 +314,20 @@ def _note_skill_at_start(state: State) -> None:
 
 
 def _ended(state: State, event: e.RoundEnded, now: float) -> Effects:
-    round, skill_at_start = event.round, None
-    if round.id == state.round:  # what is known of a running round says nothing of one that was sent late
-        round, skill_at_start = replace(round, squads=friends.squads(state, round)), state.skill_at_start
-    record = recorded(round, state.rules, skill_at_start)
-    if round.session != state.memory.session or round.id in state.memory.counted:
+    game_round, skill_at_start = event.round, None
+    if game_round.id == state.round:  # what is known of a running round says nothing of one that was sent late
+        game_round, skill_at_start = replace(game_round, squads=friends.squads(state, game_round)), state.skill_at_start
+    record = recorded(game_round, state.rules, skill_at_start)
+    # A round of an earlier map, or one that is sent again, is recorded and leaves this session as it is.
+    if game_round.session != state.memory.session or game_round.id in state.memory.counted:
         return (record,)
-    stopped: Effects = ()
+    effects: Effects = ()
     if _is_running(state, event):
-        stopped = (*_stop(state, event), *_tell_unrated(state, record))
-        if state.waiting and not round.waiting:
+        effects = (*_stop(state, event), *_tell_unrated(state, record))
+        if state.waiting and not game_round.waiting:
             # A script that never says that waiting ended would get no order on this map.
-            stopped = (*stopped, *_end_waiting(state))
-    return (record, *stopped, *_count(state, event), *fallback.ask(state), *scrambles.in_freeze(state))
+            effects = (*effects, *_end_waiting(state))
+    return (record, *effects, *_count(state, event), *fallback.ask(state), *scrambles.in_freeze(state))
 
 
 def _is_running(state: State, event: e.RoundEnded) -> bool:
@@ -347,22 +354,23 @@ def _tell_unrated(state: State, record: RecordRound) -> Effects:
     return (LogDecision("unrated", text), *((Say(Text(Phrase.UNRATED)), Say(text)) if state.enforces else ()))
 
 
-def _is_abandoned(round: Round) -> bool:
+def _is_abandoned(game_round: Round) -> bool:
     """NS2: the game was reset, or the map changed, in the middle of the round."""
-    return round.mode is Mode.NS2 and round.partial
+    return game_round.mode is Mode.NS2 and game_round.partial
 
 
 def _count(state: State, event: e.RoundEnded) -> Effects:
     """Count a finished round, and make a scramble due if a trigger says so."""
-    round = event.round
-    if round.waiting or round.walk_out or _is_abandoned(round):
+    game_round = event.round
+    # None of these shows which team is the better one, so none belongs to a streak.
+    if game_round.waiting or game_round.walk_out or _is_abandoned(game_round):
         return ()
-    tally = state.memory.tally.after(round.winner)
-    state.memory = state.memory.count(round.id, tally, winners(round))
+    tally = state.memory.tally.after(game_round.winner)
+    state.memory = state.memory.count(game_round.id, tally, winners(game_round))
     if state.arena and _is_empty(state):
         # Counted, the round that the last human left would make the next one round 2.
         return _last_human_left(state)
-    reason = due(state.memory.mode, tally, Outcome.of(round), state.rules)
+    reason = due(state.memory.mode, tally, Outcome.of(game_round), state.rules)
     return scrambles.make_due(state, reason) if reason and state.enforces else ()
 
 
@@ -416,6 +424,14 @@ def _not_solved(state: State, event: e.SolveFailed, now: float) -> Effects:
         case AskChance():
             return votes.chance_not_found(state, event.ask, now)
 
+
+_TIMED = (
+    (autobalance.overdue_at, autobalance.overdue),
+    (joins.overdue_at, joins.overdue),
+    (votes.overdue_at, votes.overdue),
+    (votes.choice_ends_at, votes.close_choice_in_time),
+)
+"""What waits for time to pass: when it is over, and what is done then."""
 
 _RECEIVE: dict[type, Callable[[State, Any, float], Effects]] = {
     e.Hello: _hello,

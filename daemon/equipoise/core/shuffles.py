@@ -30,10 +30,10 @@ def needed(state: State) -> tuple[Purpose, Text] | None:
     """The shuffle that this freeze needs, and its reason; None when there is nothing to ask for."""
     if not state.enough_players:
         return None
-    if (pending := state.memory.pending) is not None:
-        return Purpose.SHUFFLE, pending
-    looked = state.teams_made or state.even_version == state.version
-    if looked or not state.rules.shuffle.at_round_start:
+    if (reason := state.memory.pending) is not None:
+        return Purpose.SHUFFLE, reason
+    is_done = state.teams_made or state.even_version == state.version
+    if is_done or not state.rules.shuffle.at_round_start:
         return None
     return Purpose.SHUFFLE, Text(Phrase.REASON_ROUND_START)
 
@@ -63,7 +63,7 @@ def without_moves(state: State, event: SplitSolved) -> Effects:
 
 
 def first(state: State, moment: Moment) -> Effects:
-    """What all players read before the order."""
+    """The line that all players read before the order."""
     restarts = moment is Moment.NOW and state.phase is Phase.RUNNING
     return (Say(Text(Phrase.SHUFFLE_RESTARTS)),) if restarts else ()
 
@@ -76,8 +76,8 @@ def done(state: State, event: SplitSolved) -> Effects:
 
 def changed_side(event: SplitSolved) -> int:
     """The number of players who changed side; joiners who were placed did not."""
-    placed = {entry.id for entry in event.ask.entries if entry.side is None}
-    return sum(player not in placed for player in event.moved())
+    newcomers = {entry.id for entry in event.ask.entries if entry.side is None}
+    return sum(player not in newcomers for player in event.moved())
 
 
 SIDES = dict(zip(NS2_SIDES, Side, strict=True))
@@ -89,12 +89,12 @@ def note_wish(state: State, event: SideWanted) -> None:
 
     What they stated stays.
     """
-    known = state.memory.wishes.get(event.id)
-    if not state.ns2 or state.phase is Phase.RUNNING or (known is not None and known.stated):
+    wish = state.memory.wishes.get(event.id)
+    if not state.ns2 or state.phase is Phase.RUNNING or (wish is not None and wish.stated):
         return
-    wanted = None if event.side is None else WantedSide(event.side, stated=False)
-    if wanted != known:
-        state.memory = state.memory.want(event.id, wanted)
+    side_wish = None if event.side is None else WantedSide(event.side, stated=False)
+    if side_wish != wish:
+        state.memory = state.memory.want(event.id, side_wish)
 
 
 def prefer(state: State, event: Commanded, now: float) -> Effects:
@@ -112,27 +112,27 @@ def prefer(state: State, event: Commanded, now: float) -> Effects:
 
 
 def _shown(state: State, player: PlayerId) -> Text:
-    wanted = state.memory.wishes.get(player)
-    if wanted is None:
+    wish = state.memory.wishes.get(player)
+    if wish is None:
         return Text(Phrase.WISH_NONE)
-    phrase = Phrase.WISH_STATED if wanted.stated else Phrase.WISH_ASKED
-    return Text(phrase, (state.side_name(wanted.side), str(state.memory.weights.get(player, 1))))
+    phrase = Phrase.WISH_STATED if wish.stated else Phrase.WISH_ASKED
+    return Text(phrase, (state.side_name(wish.side),))
 
 
 def terms(state: State) -> ShuffleTerms:
-    """What a shuffle of the players who are here is chosen by."""
+    """Criteria for a shuffle of the players who are here."""
     rules, ballot = state.rules.shuffle, state.choice
     if ballot is None or ballot.stage is Stage.OPEN:
-        wanted = {player: wish.side for player, wish in state.memory.wishes.items()}
+        sides = {player: wish.side for player, wish in state.memory.wishes.items()}
         return ShuffleTerms(
             rules.fair_band,
             _most_moves(state),
             groups=friends.present(state),
-            wishes=_weighed(state, wanted),
+            wishes=_weighed(state, sides),
             greedy=rules.method == "greedy",
         )
-    stated = {player: wish.side for player, wish in state.memory.wishes.items() if wish.stated}
-    wanted = {player: side for player, side in stated.items() if player not in ballot.chosen} | ballot.wished()
+    wishes = {player: wish.side for player, wish in state.memory.wishes.items() if wish.stated}
+    sides = {player: side for player, side in wishes.items() if player not in ballot.chosen} | ballot.wished()
     eligible = frozenset(entry.id for entry in state.balanced_roster().eligible())
     first = ballot.stage is Stage.CLOSED
     return ShuffleTerms(
@@ -141,7 +141,7 @@ def terms(state: State) -> ShuffleTerms:
         None if first else _most_moves(state),
         moves_count=not first,
         groups=friends.present(state),
-        wishes=_weighed(state, wanted),
+        wishes=_weighed(state, sides),
         spread_evenly=eligible.intersection(state.memory.winners),
     )
 
@@ -155,8 +155,8 @@ def _most_moves(state: State) -> int | None:
     most = state.rules.shuffle.max_moves
     if not most:
         return None
-    unasked = state.phase is Phase.FREEZE and state.memory.pending is None
-    return max(0, most - state.shuffle_moves) if unasked else most
+    is_routine = state.phase is Phase.FREEZE and state.memory.pending is None
+    return max(0, most - state.shuffle_moves) if is_routine else most
 
 
 def _weighed(state: State, wanted: Mapping[PlayerId, Side]) -> dict[PlayerId, Wish]:
@@ -167,7 +167,7 @@ def _weighed(state: State, wanted: Mapping[PlayerId, Side]) -> dict[PlayerId, Wi
 
 
 def _weights(state: State) -> Mapping[PlayerId, int]:
-    """What wishes weigh in the shuffles before one round."""
+    """Weights of the wishes in the shuffles before one round."""
     return state.memory.weights if state.weights_before is None else state.weights_before
 
 
@@ -188,6 +188,6 @@ def _announce(state: State, split: Split) -> Effects:
     if ballot is None or ballot.stage is not Stage.CLOSED:
         return ()
     state.choice = replace(ballot, stage=Stage.APPLIED)
-    wished = {player: side for player, side in ballot.wished().items() if split.side_of(player) is not None}
-    granted = sum(split.side_of(player) is side for player, side in wished.items())
-    return (Say(Text(Phrase.CHOICE_RESULT, (str(granted), str(len(wished))))),) if wished else ()
+    wishes = {player: side for player, side in ballot.wished().items() if split.side_of(player) is not None}
+    count = sum(split.side_of(player) is side for player, side in wishes.items())
+    return (Say(Text(Phrase.CHOICE_RESULT, (str(count), str(len(wishes))))),) if wishes else ()

@@ -1,4 +1,4 @@
-"""What a session knows at one moment: its memory, and what a restart may forget.
+"""A session at one moment: its memory, and what a restart may forget.
 
 The modules that decide (`scrambles`, `autobalance`, `joins`, `commands`) read and change it; only `session` creates it.
 """
@@ -91,7 +91,7 @@ class Voices:
 
     def lasting(self, now: float) -> Mapping[PlayerId, float]:
         """The voices that are not too old."""
-        return {one: at for one, at in self.asked_at.items() if now - at < VOICE_SECONDS}
+        return {player: at for player, at in self.asked_at.items() if now - at < VOICE_SECONDS}
 
     def of(self, roster: Roster) -> Voices:
         """The voices of players who are still here."""
@@ -221,7 +221,7 @@ class State:
 
     @property
     def triggers(self) -> Triggers:
-        """What makes a scramble due in this mode."""
+        """The triggers of this mode."""
         return self.rules.triggers_of(self.memory.mode)
 
     @property
@@ -235,7 +235,7 @@ class State:
         return eligible_count(self.balanced_roster()) >= self.rules.scramble.min_players
 
     def side_name(self, side: Side) -> str:
-        """What players call a side."""
+        """Players' name for a side."""
         names = self.rules.sides or self.memory.mode.side_names
         return names[side is Side.B]
 
@@ -284,8 +284,8 @@ class State:
     def accept_roster(self, roster: Roster) -> None:
         """Take over the script's own roster: players who are not on it have left, even if no event said so."""
         self.set_roster(roster)
-        here = {entry.id for entry in roster.entries}
-        self.pending_joins = {id: event for id, event in self.pending_joins.items() if id in here}
+        present = {entry.id for entry in roster.entries}
+        self.pending_joins = {player: event for player, event in self.pending_joins.items() if player in present}
         self._forget_strangers()
 
     def learn(self, summaries: Iterable[PlayerSummary]) -> None:
@@ -296,9 +296,9 @@ class State:
 
     def _forget_strangers(self) -> None:
         # Each rated round brings those who left during it. The lineup's are needed until its skills are noted.
-        here = {entry.id for entry in self.roster.entries}
-        needed = here | self.lineup.keys() | self.pending_joins.keys()
-        self.summaries = {id: summary for id, summary in self.summaries.items() if id in needed}
+        present = {entry.id for entry in self.roster.entries}
+        players = present | self.lineup.keys() | self.pending_joins.keys()
+        self.summaries = {player: summary for player, summary in self.summaries.items() if player in players}
 
     def set_roster(self, roster: Roster) -> bool:
         """Replace the roster; True when a player came, left or changed side."""
@@ -310,9 +310,9 @@ class State:
             roster = Roster(tuple(entry if entry.ready else replace(entry, ready=True) for entry in roster.entries))
         before = _positions(self.balanced_roster())
         self.roster = roster
-        changed = _positions(self.balanced_roster()) != before
-        self.version += changed
-        return changed
+        is_new = _positions(self.balanced_roster()) != before
+        self.version += is_new
+        return is_new
 
     def put(self, entry: Entry) -> bool:
         """Replace a player's line, or add it; True when a player came or changed side.
@@ -336,8 +336,10 @@ class State:
         if candidates is None:
             return self.roster
         entries = self.roster.entries
-        playing = (one for one in entries if one.bot or (one.eligible and (one.stays or one.id in candidates)))
-        return Roster(tuple(playing))
+        players = (
+            entry for entry in entries if entry.bot or (entry.eligible and (entry.stays or entry.id in candidates))
+        )
+        return Roster(tuple(players))
 
     def place(self, player: PlayerId, side: Side | None, *, waiting: bool = False) -> bool:
         """Put one player on a side, or on none; True when they were elsewhere before."""
@@ -367,8 +369,8 @@ class State:
 
     def held_side(self, player: PlayerId, now: float) -> HeldSide | None:
         """The player's lock, unless it has expired."""
-        held = self.memory.locks.get(player)
-        return held if held is not None and held.holds(now) else None
+        lock = self.memory.locks.get(player)
+        return lock if lock is not None and lock.holds(now) else None
 
     def lately_moved(self, now: float) -> frozenset[PlayerId]:
         """Players who were moved a short time ago: others come first."""
@@ -407,7 +409,7 @@ class State:
 
 
 def _positions(roster: Roster) -> frozenset[tuple[PlayerId, Side | None, bool, bool, bool]]:
-    """What a split depends on; marks like `alive` change all the time and do not make a question out of date."""
+    """The roster as far as a split depends on it; marks like `alive` change all the time and date no question."""
     return frozenset(
         (entry.id, entry.side, entry.waiting, entry.commander, entry.held != "") for entry in roster.entries
     )

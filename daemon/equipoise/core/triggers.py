@@ -61,10 +61,10 @@ class Outcome:
     loser_captures: int
 
     @classmethod
-    def of(cls, round: Round) -> Outcome:
+    def of(cls, game_round: Round) -> Outcome:
         """The outcome of a finished round."""
-        captures = round.captures(round.winner.other) if round.winner else 0
-        return cls(round.winner, captures)
+        captures = game_round.captures(game_round.winner.other) if game_round.winner else 0
+        return cls(game_round.winner, captures)
 
     @property
     def shutout(self) -> bool:
@@ -96,11 +96,11 @@ def due_if(mode: Mode, tally: Tally, rules: Rules) -> tuple[DueIf, ...]:
     >>> due_if(Mode.KOTH, Tally(), Rules())
     (DueIf(winner=<Side.A: 'a'>, shutout=True), DueIf(winner=<Side.B: 'b'>, shutout=True))
     """
-    found = []
+    outcomes = []
     for winner in (Side.A, Side.B, None):
         after = tally.after(winner)
         if due(mode, after, Outcome(winner, 1), rules):
-            found.append(DueIf(winner))
+            outcomes.append(DueIf(winner))
         elif due(mode, after, Outcome(winner, 0), rules):
-            found.append(DueIf(winner, shutout=True))
-    return tuple(found)
+            outcomes.append(DueIf(winner, shutout=True))
+    return tuple(outcomes)

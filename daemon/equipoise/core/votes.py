@@ -1,4 +1,6 @@
-"""The players' vote for a scramble: voices are counted, a menu is ordered, its result is judged.
+"""Decisions of the players together: the vote for a scramble, and NS2's secret team choice.
+
+Voices for a vote are counted, a menu is ordered, its result is judged.
 
 The game's own vote is switched off, because it would scramble without looking at ratings. Here a player asks for a
 vote (`ask_for`). When enough of those present have asked, the script shows a menu; what passes makes a scramble due
@@ -18,14 +20,15 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from equipoise.core import shuffles
 from equipoise.core.asks import AskChance
 from equipoise.core.bench import eligible_count
 from equipoise.core.effects import Cancel, LogDecision, OpenVote, Say, Tell
-from equipoise.core.events import ChanceFound, Phase, VoteEnded
-from equipoise.core.model import OrderId, PlayerId, Side
+from equipoise.core.events import ChanceFound, Commanded, Phase, VoteEnded
+from equipoise.core.model import NS2_SIDES, OrderId, PlayerId, Side
 from equipoise.core.phrases import Phrase, Text, told
 from equipoise.core.scrambles import at_once, in_freeze, make_due, may_be_at_once
-from equipoise.core.state import Effects, State, Voices
+from equipoise.core.state import Ballot, Effects, Stage, State, Voices
 
 OVERDUE_SECONDS = 30.0
 """How long after its end a vote's result may take: a script repeats what was not answered."""
@@ -43,6 +46,7 @@ def ask_for(state: State, by: PlayerId | None, now: float) -> Effects:
         return (Tell(by, (refusal,)),)
     assert by is not None, "the console is not eligible"
     a, b = (tuple(entry.id for entry in state.roster.on(side)) for side in Side)
+    # An empty side has no chance to ask for.
     if not (a and b) or _counts_anyway(state):
         return _count(state, by, now)
     return (AskChance(state.version, state.memory.context, a, b, by, state.roster.commanders()),)
@@ -70,12 +74,9 @@ def _refusal(state: State, by: PlayerId | None, now: float) -> Text | None:
         (now < state.memory.no_vote_before, Phrase.VOTE_COOLDOWN),
         (eligible_count(state.roster) < rules.min_players, Phrase.VOTE_TOO_FEW),
         (_round_ends(state, now), Phrase.VOTE_ROUND_ENDS),
+        (state.ns2 and _too_late(state, now), Phrase.VOTE_TOO_LATE),
     )
-    if (phrase := next((phrase for holds, phrase in reasons if holds), None)) is not None:
-        return Text(phrase)
-    if state.ns2 and _too_late(state, now):
-        return Text(Phrase.VOTE_TOO_LATE, (f"{round(state.rules.shuffle.vote_seconds / 60, 1):g}",))
-    return None
+    return next((Text(phrase) for holds, phrase in reasons if holds), None)
 
 
 def _too_late(state: State, now: float) -> bool:
@@ -124,9 +125,9 @@ def _count(state: State, by: PlayerId, now: float) -> Effects:
     eligible = [entry.id for entry in state.roster.eligible()]
     have = sum(player in state.voices.asked_at for player in eligible)
     rules = state.rules.vote
-    need = part(rules.fraction if state.ns2 else rules.start_fraction, len(eligible))
-    line = Text(Phrase.VOTE_SHUFFLE if state.ns2 else Phrase.VOTE_VOICE, (f"@{by}", str(have), str(need)))
-    if have >= need:
+    quorum = part(rules.fraction if state.ns2 else rules.start_fraction, len(eligible))
+    line = Text(Phrase.VOTE_SHUFFLE if state.ns2 else Phrase.VOTE_VOICE, (f"@{by}", str(have), str(quorum)))
+    if have >= quorum:
         return (Say(line), *(_pass(state, have, len(eligible), now) if state.ns2 else (_open(state, now),)))
     # Repeated words of one player are not shown to all.
     return (Tell(by, (line,)),) if again else (Say(line),)
@@ -151,12 +152,12 @@ def _open(state: State, now: float) -> OpenVote:
 def ended(state: State, event: VoteEnded, now: float) -> Effects:
     """Judge the votes cast; a vote that passed makes a scramble due."""
     votes = event.yes + event.no
-    needed = part(state.rules.vote.fraction, votes)
-    if event.yes >= needed:
+    quorum = part(state.rules.vote.fraction, votes)
+    if event.yes >= quorum:
         return _pass(state, event.yes, votes, now, event.order)
     close(state, now)
-    failed = Text(Phrase.VOTE_FAILED, (str(event.yes), str(votes), str(needed)))
-    return (LogDecision("vote", failed, event.order), Say(failed))
+    result = Text(Phrase.VOTE_FAILED, (str(event.yes), str(votes), str(quorum)))
+    return (LogDecision("vote", result, event.order), Say(result))
 
 
 def close(state: State, now: float) -> None:
@@ -168,12 +169,12 @@ def close(state: State, now: float) -> None:
 def _pass(state: State, votes: int, of: int, now: float, order: OrderId | None = None) -> Effects:
     """Make a scramble due; in NS2 shuffle at once, unless a round runs and is not to be started again."""
     close(state, now)
-    passed = Text(Phrase.VOTE_PASSED, (str(votes), str(of)))
-    said = (LogDecision("vote", passed, order), Say(passed))
+    result = Text(Phrase.VOTE_PASSED, (str(votes), str(of)))
+    lines = (LogDecision("vote", result, order), Say(result))
     restarts = state.phase is not Phase.RUNNING or state.rules.shuffle.vote == "now"
     if state.ns2 and restarts and may_be_at_once(state):
-        return (*said, *at_once(state, Text(Phrase.REASON_VOTE)))
-    return (*said, *make_due(state, Text(Phrase.REASON_VOTE)), *in_freeze(state))
+        return (*lines, *at_once(state, Text(Phrase.REASON_VOTE)))
+    return (*lines, *make_due(state, Text(Phrase.REASON_VOTE)), *in_freeze(state))
 
 
 def failed(state: State, order: OrderId, reason: str) -> Effects:
@@ -218,3 +219,175 @@ def overdue(state: State, now: float) -> Effects:
     if at is None or now < at:
         return ()
     return (LogDecision("failed", Text(Phrase.REASON_VOTE), order), *cancel(state))
+
+
+# The secret team choice of NS2: between rounds every player says marines, aliens or random, and reads no other's.
+#
+# An admin opens it, or enough players who ask for it. While it is open the choices are in `State.choice` alone:
+# effects other than the answer to the player who chose depend on who has chosen at most, never on what. When the time
+# is up, or all have chosen, a shuffle by `shuffles.terms` is due at once: like any other it stays pending until it is
+# carried out. The choices are not remembered, so a restart of the daemon ends an open choice; `Memory.choosing` says
+# that there was one.
+
+RANDOM = "random"
+
+
+def choice(state: State, event: Commanded, now: float) -> Effects:
+    """`choice`: open it, for an admin, or ask for it; `choice cancel`: an admin ends it without new teams."""
+    admin = event.admin and (event.outside or state.rules.admin_commands)
+    if event.words[1:] == ("cancel",):
+        return _cancel_by_admin(state, event, admin=admin)
+    if event.words[1:]:
+        return (Tell(event.by, (Text(Phrase.UNKNOWN_COMMAND, (" ".join(event.words),)),)),)
+    refusal = _choice_refusal(state) or (None if admin else _asker_refusal(state, event.by, now))
+    if refusal is not None:
+        return (Tell(event.by, (refusal,)),)
+    if not admin:
+        return _count_choice(state, event.by, now)
+    effects = _open_choice(state, Text(Phrase.REASON_ADMIN), now)
+    return effects if event.by is not None else (*effects, Tell(None, (Text(Phrase.CHOICE_OPENED),)))
+
+
+def _cancel_by_admin(state: State, event: Commanded, *, admin: bool) -> Effects:
+    if not admin:
+        words = " ".join(event.words)
+        refusal = Text(Phrase.REFUSED_IN_GAME, (words,)) if event.admin else Text(Phrase.REFUSED_ADMIN)
+        return (Tell(event.by, (refusal,)),)
+    if state.choice_stage is not Stage.OPEN:
+        return (Tell(event.by, (Text(Phrase.CHOICE_NONE),)),)
+    reason = Text(Phrase.REASON_ADMIN)
+    # An admin in the game reads it as all players do.
+    answer = () if event.by is not None else (Tell(None, (Text(Phrase.CHOICE_CANCELLED), reason)),)
+    return (*answer, *_cancel_choice(state, reason))
+
+
+def _choice_refusal(state: State) -> Text | None:
+    """Why no choice may open now, by any means."""
+    if not state.memory.enabled:
+        return Text(Phrase.STATUS_OFF)
+    if state.phase is not Phase.IDLE or not state.acts:
+        return Text(Phrase.CHOICE_NOT_NOW)
+    if state.choice_stage in (Stage.OPEN, Stage.CLOSED):
+        return Text(Phrase.CHOICE_RUNNING)
+    return None if state.enough_players else _too_few(state)
+
+
+def _too_few(state: State) -> Text:
+    return Text(Phrase.NOT_ENOUGH_PLAYERS, (str(state.rules.scramble.min_players), str(eligible_count(state.roster))))
+
+
+def _asker_refusal(state: State, by: PlayerId | None, now: float) -> Text | None:
+    """Why a player may not ask for a choice now."""
+    rules = state.rules.vote
+    reasons = (
+        (not rules.enabled, Phrase.VOTE_OFF),
+        (not _plays(state, by), Phrase.PLAYING_ONLY),
+        (now < state.memory.no_vote_before, Phrase.VOTE_COOLDOWN),
+        (eligible_count(state.roster) < rules.min_players, Phrase.VOTE_TOO_FEW),
+    )
+    return next((Text(phrase) for holds, phrase in reasons if holds), None)
+
+
+def _plays(state: State, player: PlayerId | None) -> bool:
+    return player in {entry.id for entry in state.roster.eligible()}
+
+
+def _count_choice(state: State, by: PlayerId | None, now: float) -> Effects:
+    """Count a player who asks for a choice, and open it when there are enough."""
+    assert by is not None, "the console is not eligible"
+    again = by in state.choice_voices.lasting(now)
+    state.choice_voices = state.choice_voices.with_voice(by, now)
+    eligible = state.roster.eligible()
+    have = sum(entry.id in state.choice_voices.asked_at for entry in eligible)
+    quorum = part(state.rules.vote.fraction, len(eligible))
+    line = Text(Phrase.CHOICE_VOICE, (f"@{by}", str(have), str(quorum)))
+    if have < quorum:
+        # Repeated words of one player are not shown to all.
+        return (Tell(by, (line,)),) if again else (Say(line),)
+    close(state, now)
+    return (Say(line), *_open_choice(state, Text(Phrase.REASON_VOTE), now))
+
+
+def _open_choice(state: State, reason: Text, now: float) -> Effects:
+    seconds = state.rules.shuffle.choice_seconds
+    state.choice, state.choice_voices = Ballot(now + seconds), Voices()
+    state.memory = replace(state.memory, choosing=True)
+    return (LogDecision("choice", reason), Say(Text(Phrase.CHOICE_OPEN, (f"{seconds:g}",))))
+
+
+def choose(state: State, event: Commanded, now: float) -> Effects:
+    """`choose marines`, `choose aliens` or `choose random`: note it; `choose`: show the player's own choice."""
+    by, words, ballot = event.by, tuple(word.casefold() for word in event.words[1:]), state.choice
+    if ballot is None or ballot.stage is not Stage.OPEN:
+        return (Tell(by, (Text(Phrase.CHOICE_NONE),)),)
+    if by is None or not _plays(state, by):
+        return (Tell(by, (Text(Phrase.PLAYING_ONLY),)),)
+    if len(words) == 1 and (words[0] in shuffles.SIDES or words[0] == RANDOM):
+        state.choice = ballot.with_choice(by, shuffles.SIDES.get(words[0]))
+        return (Tell(by, (Text(Phrase.CHOICE_CHOSEN, words),)),)
+    if words or by not in ballot.chosen:
+        return (Tell(by, (Text(Phrase.CHOICE_USAGE),)),)
+    side = ballot.chosen[by]
+    return (Tell(by, (Text(Phrase.CHOICE_CHOSEN, (RANDOM if side is None else NS2_SIDES[side is Side.B],)),)),)
+
+
+def settle_choice(state: State) -> Effects:
+    """After every event: drop who left, close when all have chosen, end what came to nothing."""
+    if not _between(state):
+        state.choice_voices = Voices()
+    elif state.choice_voices != Voices():
+        state.choice_voices = state.choice_voices.of(state.roster)
+    stage = state.choice_stage
+    if stage is Stage.OPEN:
+        return _settle_open(state)
+    if state.memory.choosing:
+        # The process or the script began anew while it was open: players read so as soon as they can be told.
+        return _cancel_choice(state, Text(Phrase.REASON_RESTARTED)) if state.known else ()
+    is_void = stage is Stage.CLOSED and state.memory.pending is None
+    if is_void or (stage is Stage.APPLIED and state.phase is Phase.RUNNING):
+        state.choice = None
+    return ()
+
+
+def _between(state: State) -> bool:
+    return state.acts and state.phase is Phase.IDLE
+
+
+def _settle_open(state: State) -> Effects:
+    assert state.choice is not None
+    if state.phase is not Phase.IDLE:
+        return _cancel_choice(state, Text(Phrase.REASON_ROUND_BEGAN))
+    if not state.acts:
+        return _cancel_choice(state, Text(Phrase.REASON_INACTIVE))
+    state.choice = state.choice.of(state.roster)
+    silent = [entry.id for entry in state.roster.eligible() if entry.id not in state.choice.chosen]
+    return () if silent else _close_choice(state)
+
+
+def choice_ends_at(state: State) -> float | None:
+    """When the open choice closes."""
+    return state.choice.ends_at if state.choice is not None and state.choice_stage is Stage.OPEN else None
+
+
+def close_choice_in_time(state: State, now: float) -> Effects:
+    """Close the choice when its time is up."""
+    at = choice_ends_at(state)
+    return () if at is None or now < at else _close_choice(state)
+
+
+def _close_choice(state: State) -> Effects:
+    assert state.choice is not None
+    if not state.enough_players:
+        return _cancel_choice(state, _too_few(state))
+    if not state.choice.chosen:
+        return _cancel_choice(state, Text(Phrase.REASON_NO_CHOICE))
+    state.choice = replace(state.choice, stage=Stage.CLOSED)
+    state.memory = replace(state.memory, choosing=False)
+    return at_once(state, Text(Phrase.REASON_CHOICE))
+
+
+def _cancel_choice(state: State, reason: Text) -> Effects:
+    """End the choice without new teams."""
+    state.choice = None
+    state.memory = replace(state.memory, choosing=False)
+    return (LogDecision("cancel", reason), Say(Text(Phrase.CHOICE_CANCELLED)), Say(reason))

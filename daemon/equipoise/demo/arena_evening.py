@@ -26,9 +26,9 @@ SIDE_NAMES = {Side.A: "RED", Side.B: "BLU"}
 
 def scrambled(odds: Odds, reason: str, before: Teams, after: Teams, names: Names, *, fair: bool) -> str:
     """A scramble: its reason, RED's chance before and after, moves and bench; `fair`: no one has sat out less."""
-    moved = before.moved_to(after)
+    movers = before.moved_to(after)
     lineup = len({*after.a, *after.b} - {*before.a, *before.b})
-    parts = [f"RED {percent(odds[0])} → {percent(odds[1])}", f"{moved or 'nobody'} moved"]
+    parts = [f"RED {percent(odds[0])} → {percent(odds[1])}", f"{movers or 'nobody'} moved"]
     if lineup > 1:
         parts.append(f"{lineup} in from the bench")
     if after.bench:
@@ -141,7 +141,7 @@ class ArenaEvening(Evening):
     def _report_scramble(self, reason: str, before: Teams, after: Teams) -> None:
         self.record.scrambles += 1
         self.record.moved += before.moved_to(after)
-        said = partial(
+        line = partial(
             scrambled,
             reason=reason,
             before=before,
@@ -149,12 +149,12 @@ class ArenaEvening(Evening):
             names=self._names,
             fair=self._fair(after.bench),
         )
-        self._remade.append((said, before, after))
+        self._remade.append((line, before, after))
 
     def _fair(self, bench: Iterable[PlayerId]) -> bool:
         """No player on a side has sat out less often than the players on the bench."""
-        least = min(self._sat_out[id] for id in self.game.clients)
-        return all(self._sat_out[id] == least for id in bench)
+        least = min(self._sat_out[player] for player in self.game.clients)
+        return all(self._sat_out[player] == least for player in bench)
 
     def _report_move(self, order: Move) -> None:
         self.record.gaps += 1
@@ -204,19 +204,21 @@ class ArenaEvening(Evening):
 
     def _counts(self) -> dict[PlayerId, Counts]:
         """Return the players' counts in the running round, drawn by their true skill."""
-        people = {id: Person(id, (one.skill - MEAN) / self.theta) for id, one in self.people.items()}
+        people = {
+            player: Person(player, (character.skill - MEAN) / self.theta) for player, character in self.people.items()
+        }
         return self._scores.drawn(self.number, self.game.seconds_played(), people)
 
     def _record(self, winner: Side) -> None:
         """Count the round, with the predictions for its lineup: players may have joined or left since."""
         self._winner, lineup = winner, self._lineup
-        predicted = 0.5 if lineup.chance is None else lineup.chance
+        chance = 0.5 if lineup.chance is None else lineup.chance
         red, blu = self._skills(lineup.a), self._skills(lineup.b)
         true = win_probability(red, blu, self.theta)
         random = random_favourite(self.rng, [*red, *blu], len(red), self.theta)
-        self.record.rounds.append(Played(predicted, true, random, float(winner is Side.A)))
+        self.record.rounds.append(Played(chance, true, random, float(winner is Side.A)))
         self.record.by_ratings.append(self._by_ratings_alone((*lineup.a, *lineup.b), len(lineup.a)))
-        self.report("round", finished(self.number, winner, lineup, self._names, predicted=predicted))
+        self.report("round", finished(self.number, winner, lineup, self._names, predicted=chance))
 
     def _by_ratings_alone(self, ids: Sequence[PlayerId], red: int) -> float:
         """True win probability of the stronger side, had these people been split by the ratings that they are shown."""
@@ -226,7 +228,7 @@ class ArenaEvening(Evening):
         return max(chance, 1 - chance)
 
     def _skills(self, ids: Iterable[PlayerId]) -> list[float]:
-        return [self.people[id].skill for id in ids]
+        return [self.people[player].skill for player in ids]
 
     # What is shown.
 

@@ -56,13 +56,13 @@ def plan(rounds: int) -> dict[int, list[Incident]]:
     >>> sorted(plan(100))
     [6, 10, 20, 33, 40]
     """
-    planned: dict[int, list[Incident]] = {}
+    incidents: dict[int, list[Incident]] = {}
     earliest = 2
     for incident, mark in _MARKS.items():
         number = max(earliest, round(mark * rounds))
-        planned.setdefault(number, []).append(incident)
+        incidents.setdefault(number, []).append(incident)
         earliest = number + (incident is Incident.WALK_OUT)
-    return planned
+    return incidents
 
 
 class Story:
@@ -88,8 +88,8 @@ class Story:
         """Play the whole evening. PeerError when the daemon refuses something, or is not there when it should be."""
         evening = self._evening
         koth = koth_rounds(evening.rounds)
-        for id in self._first:
-            evening.game.connect(id)
+        for player in self._first:
+            evening.game.connect(player)
         evening.report("map", f"{len(self._first)} players on {evening.game.map.name}, everybody rated 1000")
         await evening.sync()
         await self._arena(evening.rounds - koth)
@@ -136,16 +136,16 @@ class Story:
 
     # People.
 
-    def _connect(self, id: PlayerId, text: str) -> None:
+    def _connect(self, player: PlayerId, text: str) -> None:
         evening = self._evening
-        evening.game.connect(id)
-        evening.report("people", f"{evening.name(id)} {text}")
+        evening.game.connect(player)
+        evening.report("people", f"{evening.name(player)} {text}")
 
-    def _leave(self, id: PlayerId, text: str) -> None:
+    def _leave(self, player: PlayerId, text: str) -> None:
         evening = self._evening
-        evening.game.disconnect(id)
-        self._gone.append(id)
-        evening.report("people", f"{evening.name(id)} {text}")
+        evening.game.disconnect(player)
+        self._gone.append(player)
+        evening.report("people", f"{evening.name(player)} {text}")
 
     def _arrive(self) -> None:
         self._connect(self._coming.pop(0), "connects and waits for the next round")
@@ -162,7 +162,7 @@ class Story:
         evening = self._evening
         if not self._found and self._smurf_id in evening.game.clients:
             rating = evening.rating(self._smurf_id)
-            self._found = all(evening.rating(id) < rating for id in evening.people if id != self._smurf_id)
+            self._found = all(evening.rating(player) < rating for player in evening.people if player != self._smurf_id)
             if self._found:
                 evening.report(
                     "people", f"{evening.name(self._smurf_id)}'s skill shows: the highest rating now, {rating:.0f}"
@@ -184,8 +184,10 @@ class Story:
         evening.game.pass_time(20)
         evening.game.fight()
         side = evening.rng.choice(list(Side))
-        id = evening.rng.choice(evening.game.on(side))
-        self._leave(id, f"leaves {SIDE_NAMES[side]} in the middle of the round: having fought, they are rated for it")
+        player = evening.rng.choice(evening.game.on(side))
+        self._leave(
+            player, f"leaves {SIDE_NAMES[side]} in the middle of the round: having fought, they are rated for it"
+        )
         await evening.sync()
         await self._pause(READ)
 
@@ -218,8 +220,8 @@ class Story:
         evening.script.introduce()
         evening.report("map", f"Next map: {KOTH.name}. No bench here, and running rounds are balanced")
         await evening.sync()
-        for id in evening.game.clients:
-            evening.game.want(id, None)
+        for player in evening.game.clients:
+            evening.game.want(player, None)
         await evening.sync()
         await self._pause(READ)
         evening.game.end_waiting()
@@ -230,14 +232,14 @@ class Story:
         evening = self._evening
         evening.game.fight()
         side = min(Side, key=lambda side: len(evening.game.on(side)))
-        for id in evening.rng.sample(evening.game.on(side), 2):
-            self._leave(id, f"leaves {SIDE_NAMES[side]}")
+        for player in evening.rng.sample(evening.game.on(side), 2):
+            self._leave(player, f"leaves {SIDE_NAMES[side]}")
         await evening.sync()
         await self._pause(READ)
         evening.game.pass_time(4)
-        for id in evening.game.to_be_moved():
-            evening.game.die(id)
-            evening.report("move", f"{evening.name(id)} dies and respawns on {SIDE_NAMES[side]}: {self._sizes()}")
+        for player in evening.game.to_be_moved():
+            evening.game.die(player)
+            evening.report("move", f"{evening.name(player)} dies and respawns on {SIDE_NAMES[side]}: {self._sizes()}")
         await evening.sync()
         await self._pause(READ)
 
@@ -248,9 +250,9 @@ class Story:
     async def _latecomers(self) -> None:
         """The two who left come back and are placed."""
         evening = self._evening
-        for id in (self._gone.pop(), self._gone.pop()):
-            evening.game.connect(id)
-            evening.game.want(id, None)
+        for player in (self._gone.pop(), self._gone.pop()):
+            evening.game.connect(player)
+            evening.game.want(player, None)
             await evening.sync()
         await self._pause(READ)
 
@@ -334,7 +336,7 @@ async def summarise(record: Record, stored: int, client: Client) -> EveningSumma
     quality = (await client.ask(f"/v1/admin/pools/{POOL}/quality"))["quality"]
     log = (await client.ask(f"/v1/admin/decisions?server={SERVER}&limit={DECISIONS}"))["decisions"]
     before, after = favourites(log, "scramble")
-    expected, won = record.expected()
+    forecast, won = record.expected()
     half = (len(record.rounds) + 1) // 2
     stronger, random = record.evenness(half)
     return EveningSummary(
@@ -352,7 +354,7 @@ async def summarise(record: Record, stored: int, client: Client) -> EveningSumma
         stronger_side=stronger,
         by_ratings_alone=fmean(record.by_ratings[-half:]),
         random_teams=random,
-        favourites_expected=expected,
+        favourites_expected=forecast,
         favourites_won=round(won),
         brier=quality["brier"]["value"],
         restarts_survived=record.restarts,

@@ -73,9 +73,9 @@ def win_probability(red: Iterable[float], blu: Iterable[float], theta: float) ->
 
 def random_favourite(rng: Random, skills: Sequence[float], red: int, theta: float, samples: int = 100) -> float:
     """Win probability of the stronger side, the mean over random teams of the same people, `red` of them on RED."""
-    shuffled = (rng.sample(skills, len(skills)) for _ in range(samples))
-    probabilities = [win_probability(order[:red], order[red:], theta) for order in shuffled]
-    return fmean(max(one, 1 - one) for one in probabilities)
+    orders = (rng.sample(skills, len(skills)) for _ in range(samples))
+    probabilities = [win_probability(order[:red], order[red:], theta) for order in orders]
+    return fmean(max(chance, 1 - chance) for chance in probabilities)
 
 
 def draw_winner(rng: Random, red: Iterable[float], blu: Iterable[float], theta: float) -> Side:

@@ -89,16 +89,16 @@ class Evening(ABC):
         if self.up:
             status = await self._client.ask(f"/v1/admin/servers/{self.daemon.installation.server}")
             self._chance = status["server"]["win_probability"]
-        for said, before, after in self._remade:
-            self.report("scramble", said(await self._odds() if self.up else (before.chance, after.chance)))
+        for line, before, after in self._remade:
+            self.report("scramble", line(await self._odds() if self.up else (before.chance, after.chance)))
         self._remade.clear()
 
     async def _odds(self) -> Odds:
         """Side A's win probability before and after the last scramble or shuffle, by the daemon's log."""
         server = self.daemon.installation.server
         log = (await self._client.ask(f"/v1/admin/decisions?server={server}&limit={RECENT}"))["decisions"]
-        found = next((one["detail"] for one in log if one["kind"] in ("scramble", "shuffle", "alone")), None)
-        return (None, None) if found is None else (found.get("before"), found.get("after"))
+        detail = next((entry["detail"] for entry in log if entry["kind"] in ("scramble", "shuffle", "alone")), None)
+        return (None, None) if detail is None else (detail.get("before"), detail.get("after"))
 
     async def poll(self) -> bool:
         """One batch and its answer; False when there is no answer, or when a round must be sent again later."""
@@ -117,11 +117,11 @@ class Evening(ABC):
 
     def _take_summaries(self, summaries: Iterable[wire.PlayerSummary]) -> None:
         for summary in summaries:
-            id = PlayerId(summary.id)
-            before = self._summaries.get(id)
+            player = PlayerId(summary.id)
+            before = self._summaries.get(player)
             if before is not None and summary.rounds > before.rounds:
-                self._changes[id] = summary.rating - before.rating
-            self._summaries[id] = summary
+                self._changes[player] = summary.rating - before.rating
+            self._summaries[player] = summary
 
     def _obey(self, order: Order) -> None:
         before = self.teams()
@@ -142,9 +142,9 @@ class Evening(ABC):
         """A phrase in English, with players' names in place of their ids."""
         return english(text, self._names)
 
-    def name(self, id: PlayerId) -> str:
+    def name(self, player: PlayerId) -> str:
         """The name of the player with this id."""
-        return self._names[id]
+        return self._names[player]
 
     def report(self, kind: Kind, text: str) -> None:
         """Show a line of this kind on the stage."""
@@ -152,15 +152,17 @@ class Evening(ABC):
 
     # What is shown.
 
-    def rating(self, id: PlayerId) -> float:
+    def rating(self, player: PlayerId) -> float:
         """A player's rating as the daemon last sent it; a newcomer's before that."""
-        summary = self._summaries.get(id)
+        summary = self._summaries.get(player)
         return summary.rating if summary else MEAN
 
     def fidelity(self) -> float:
         """Rank correlation of ratings and true skill."""
-        known = [id for id, summary in self._summaries.items() if summary.rounds]
-        return spearman([self.rating(id) for id in known], [self._characters[id].skill for id in known])
+        players = [player for player, summary in self._summaries.items() if summary.rounds]
+        return spearman(
+            [self.rating(player) for player in players], [self._characters[player].skill for player in players]
+        )
 
     @abstractmethod
     def teams(self) -> Teams:
@@ -193,18 +195,18 @@ class Evening(ABC):
         )
 
     def _rows(self, ids: Iterable[PlayerId]) -> tuple[Row, ...]:
-        rows = [self._row(id) for id in ids]
+        rows = [self._row(player) for player in ids]
         return tuple(sorted(rows, key=lambda row: -row.rating))
 
-    def _row(self, id: PlayerId) -> Row:
-        summary = self._summaries.get(id)
-        mark = "★ " if self._playing.clients[id].commander else ""
+    def _row(self, player: PlayerId) -> Row:
+        summary = self._summaries.get(player)
+        mark = "★ " if self._playing.clients[player].commander else ""
         return Row(
-            name=f"{mark}{self._names[id]}",
-            rating=self.rating(id),
+            name=f"{mark}{self._names[player]}",
+            rating=self.rating(player),
             shadow=summary is None or not summary.visible,
-            change=self._changes.get(id, 0.0),
-            skill=self._characters[id].skill,
+            change=self._changes.get(player, 0.0),
+            skill=self._characters[player].skill,
         )
 
 
@@ -247,8 +249,8 @@ async def revive(evening: Evening, place: str) -> None:
     await pause(evening, READ)
     await evening.daemon.start()
     await evening.sync()
-    delivered = waiting - len(evening.script.ring)
+    count = waiting - len(evening.script.ring)
     evening.record.restarts += 1
-    evening.record.delivered += delivered
-    evening.report("trouble", f"The daemon is back: {delivered} of {waiting} rounds delivered, stored and rated")
+    evening.record.delivered += count
+    evening.report("trouble", f"The daemon is back: {count} of {waiting} rounds delivered, stored and rated")
     await pause(evening, READ)

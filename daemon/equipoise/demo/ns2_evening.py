@@ -116,9 +116,9 @@ def lineup(a: Iterable[PlayerId], b: Iterable[PlayerId], commanders: Iterable[Pl
     """Presences of players who play one whole round."""
     chairs = set(commanders)
     return [
-        Presence(id, side, 0, 0, True, spans=(Span(side, 0, USUAL_SECONDS, _role(id in chairs)),))
+        Presence(player, side, 0, 0, True, spans=(Span(side, 0, USUAL_SECONDS, _role(player in chairs)),))
         for side, ids in ((Side.A, a), (Side.B, b))
-        for id in ids
+        for player in ids
     ]
 
 
@@ -135,8 +135,8 @@ def random_favourite(
     samples: int = 100,
 ) -> float:
     """The stronger side's win probability, the mean over random teams; commanders keep their side."""
-    field = [id for side in sides for id in side if id not in commanders]
-    chairs = [[id for id in side if id in commanders] for side in sides]
+    field = [player for side in sides for player in side if player not in commanders]
+    chairs = [[player for player in side if player in commanders] for side in sides]
     first = len(sides[0]) - len(chairs[0])
     odds = []
     for _ in range(samples):
@@ -166,11 +166,11 @@ def shuffled(odds: Odds, reason: str, before: Teams, after: Teams) -> str:
     >>> shuffled((0.71, 0.52), "the round starts", before, after)
     'The round starts → shuffled: Marines 71 % → 52 %, 1 moved, 1 placed from the ready room'
     """
-    moved = before.moved_to(after)
-    placed = len({*after.a, *after.b} & {*before.bench})
-    parts = [f"Marines {percent(odds[0])} → {percent(odds[1])}", f"{moved or 'nobody'} moved"]
-    if placed:
-        parts.append(f"{placed} placed from the ready room")
+    movers = before.moved_to(after)
+    newcomers = len({*after.a, *after.b} & {*before.bench})
+    parts = [f"Marines {percent(odds[0])} → {percent(odds[1])}", f"{movers or 'nobody'} moved"]
+    if newcomers:
+        parts.append(f"{newcomers} placed from the ready room")
     return f"{reason[:1].upper()}{reason[1:]} → shuffled: {', '.join(parts)}"
 
 
@@ -281,8 +281,8 @@ class NS2Evening(Evening):
         after = self.teams()
         self.record.scrambles += 1
         self.record.moved += before.moved_to(after)
-        said = partial(shuffled, reason=reason, before=before, after=after)
-        self._remade.append((said, before, after))
+        line = partial(shuffled, reason=reason, before=before, after=after)
+        self._remade.append((line, before, after))
 
     # Before a round.
 
@@ -290,53 +290,51 @@ class NS2Evening(Evening):
         """Players choose sides out of the ready room, a few at a time; some go on standing there."""
         self._winner, self._chat, self._wishes = None, "", {}
         self.game.pass_time(20)
-        here = [id for id in self.game.clients if self.game.clients[id].side is None]
-        self.rng.shuffle(here)
-        choosing = here[: max(len(here) - self.rng.randint(0, 2), 2)]
-        for place in range(0, len(choosing), GROUP):
-            for id in choosing[place : place + GROUP]:
-                await self._want(id)
+        people = [player for player in self.game.clients if self.game.clients[player].side is None]
+        self.rng.shuffle(people)
+        voters = people[: max(len(people) - self.rng.randint(0, 2), 2)]
+        for place in range(0, len(voters), GROUP):
+            for player in voters[place : place + GROUP]:
+                await self._want(player)
             await self.sync()
             self.game.pass_time(HOLD_SECONDS)  # without the daemon all go where they asked
         self.man_chairs()
         await self.sync()
 
-    async def _want(self, id: PlayerId) -> None:
-        side = self.people[id].prefers
+    async def _want(self, player: PlayerId) -> None:
+        side = self.people[player].prefers
         if side is not None:
-            self._wishes[id] = side
-        self.game.want(id, side or self.rng.choice(list(Side)))
+            self._wishes[player] = side
+        self.game.want(player, side or self.rng.choice(list(Side)))
 
     def man_chairs(self) -> None:
         """On each side without a commander a player takes the chair, if possible one who likes to."""
         for side in Side:
-            there = self.game.on(side)
-            if there and self.game.commander(side) is None:
-                willing = [id for id in there if self.people[id].commands]
-                self.game.take_chair(self.rng.choice(willing or there))
+            team = self.game.on(side)
+            if team and self.game.commander(side) is None:
+                volunteers = [player for player in team if self.people[player].commands]
+                self.game.take_chair(self.rng.choice(volunteers or team))
 
     async def choose(self) -> None:
         """A secret team choice: all say what they want, most of them the side that they prefer."""
         self.game.say(None, "choice")
         await self.sync()
         before, chosen = self.teams(), dict[PlayerId, Side | None]()
-        for id in list(self.game.clients):
-            chosen[id] = side = self.people[id].prefers
-            self.game.say(id, "choose", SIDES[side].lower() if side else "random")
+        for player in list(self.game.clients):
+            chosen[player] = side = self.people[player].prefers
+            self.game.say(player, "choose", SIDES[side].lower() if side else "random")
         seen = self.record.scrambles
         await self.sync()
-        named = [self.game.clients[id].side is side for id, side in chosen.items() if side is not None]
-        self.tally.chosen += named
+        hits = [self.game.clients[player].side is side for player, side in chosen.items() if side is not None]
+        self.tally.chosen += hits
         if self.record.scrambles > seen:
-            after = (
-                f"{sum(named)} of {len(named)} who named a side got it, {before.moved_to(self.teams())} changed side"
-            )
+            after = f"{sum(hits)} of {len(hits)} who named a side got it, {before.moved_to(self.teams())} changed side"
             self.report("people", f"The choice is closed: {after}")
 
-    async def vote(self, id: PlayerId) -> tuple[str, bool]:
+    async def vote(self, player: PlayerId) -> tuple[str, bool]:
         """A player asks for a shuffle: what they read, and whether that was the last word on it."""
         self._answers.clear()
-        self.game.say(id, "vote")
+        self.game.say(player, "vote")
         await self.sync()
         if not self._answers:
             return "nothing", False
@@ -359,15 +357,15 @@ class NS2Evening(Evening):
 
     async def count_down(self) -> None:
         """The shuffle is carried out; without the daemon the mod uses the split that it was given last."""
-        before, (reason, ordered) = self.teams(), self._held or ("", self.teams())
+        before, (reason, teams) = self.teams(), self._held or ("", self.teams())
         self._held = None
-        changed = self.game.count_down()
+        changes = self.game.count_down()
         alone = not self.up and self.script.scramble_alone()
         self.man_chairs()
         if alone:
             self._count_shuffle("the daemon is away, the mod applies its cached split", before)
-        elif changed:
-            self._count_shuffle(reason, ordered)
+        elif changes:
+            self._count_shuffle(reason, teams)
         await self.sync()
 
     async def go_live(self) -> None:
@@ -375,15 +373,17 @@ class NS2Evening(Evening):
         self.game.go_live()
         await self.sync()
         teams = self.teams()
-        chairs = [id for side in Side if (id := self.game.commander(side)) is not None]
+        chairs = [player for side in Side if (player := self.game.commander(side)) is not None]
         self._lineup = lineup(teams.a, teams.b, chairs)
         self.tally.commanded.update(chairs)
         self._predicted = 0.5 if teams.chance is None else teams.chance
         self._random = random_favourite(self.rng, self.people, (teams.a, teams.b), chairs, self.advantage)
-        self.tally.wishes += [self.game.clients[id].side is side for id, side in self._wishes.items() if self._here(id)]
+        self.tally.wishes += [
+            self.game.clients[player].side is side for player, side in self._wishes.items() if self._here(player)
+        ]
 
-    def _here(self, id: PlayerId) -> bool:
-        return id in self.game.clients
+    def _here(self, player: PlayerId) -> bool:
+        return player in self.game.clients
 
     # A round.
 
@@ -395,14 +395,14 @@ class NS2Evening(Evening):
     async def finish(self, *, drawn: bool = False) -> None:
         """The round ends. The winner is drawn by the truth about who played when; the result is delivered and rated."""
         self.game.pass_time(300 + 900 * self.rng.random())
-        for id in self.game.to_be_moved():
-            self.game.die(id)
+        for player in self.game.to_be_moved():
+            self.game.die(player)
         self.game.pass_time(60)
         true = chance(self.people, self.game.presences(), self.advantage)
         winner = None if drawn else draw_winner(self.rng, true)
-        ended = self.game.end_round(winner).round
-        self.script.keep(e.RoundEnded(self.game.clock, ended))
-        self._record(ended, true)
+        result = self.game.end_round(winner).round
+        self.script.keep(e.RoundEnded(self.game.clock, result))
+        self._record(result, true)
         await self.sync()
         self.record.fidelity.append(self.fidelity())
 
@@ -436,26 +436,31 @@ class NS2Evening(Evening):
         difference = fmean(map(self.rating, a)) - fmean(map(self.rating, b))
         return logistic(difference / 2 / POINTS)
 
-    def _row(self, id: PlayerId) -> Row:
+    def _row(self, player: PlayerId) -> Row:
         """A player is shown with their skill in the part that they have: as marine, as alien or as commander."""
-        person, part = self.people[id], self._part(id)
-        side = self.game.clients[id].side
+        person, part = self.people[player], self._part(player)
+        side = self.game.clients[player].side
         true = person.commanding if part == COMMANDER else person.skill if side is None else person.on(side)
-        return replace(super()._row(id), rating=self._skill(id, part), skill=true)
+        return replace(super()._row(player), rating=self._skill(player, part), skill=true)
 
-    def _part(self, id: PlayerId) -> str:
+    def _part(self, player: PlayerId) -> str:
         """Return the daemon's name for the skill that counts now; empty: the average."""
-        client = self.game.clients[id]
+        client = self.game.clients[player]
         return COMMANDER if client.commander else "" if client.side is None else NS2.word(client.side)
 
-    def _skill(self, id: PlayerId, part: str) -> float:
-        summary = self._summaries.get(id)
-        return self.rating(id) if summary is None or not summary.skills else summary.skills.get(part, summary.rating)
+    def _skill(self, player: PlayerId, part: str) -> float:
+        summary = self._summaries.get(player)
+        return (
+            self.rating(player) if summary is None or not summary.skills else summary.skills.get(part, summary.rating)
+        )
 
     def commanders_fidelity(self) -> float:
         """Rank correlation of the skills as commanders with the true ones, of those who have commanded."""
-        known = sorted(self.tally.commanded)
-        return spearman([self._skill(id, COMMANDER) for id in known], [self.people[id].commanding for id in known])
+        players = sorted(self.tally.commanded)
+        return spearman(
+            [self._skill(player, COMMANDER) for player in players],
+            [self.people[player].commanding for player in players],
+        )
 
     def _due(self) -> str:
         return "shuffle at the next round start" if self.script.pending else ""

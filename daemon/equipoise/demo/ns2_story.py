@@ -82,8 +82,8 @@ class NS2Story:
     async def play(self) -> None:
         """Play the whole evening. PeerError when the daemon refuses something, or is not there when it should be."""
         evening = self._evening
-        for id in self._first:
-            evening.game.connect(id)
+        for player in self._first:
+            evening.game.connect(player)
         evening.report("map", f"{len(self._first)} players on {evening.game.map.name}, everybody rated 1000")
         await evening.sync()
         while evening.number < evening.rounds:
@@ -117,10 +117,10 @@ class NS2Story:
     def _due(self) -> list[Incident]:
         """The incidents of this round. The round of the kill has no other, and those after it wait for the daemon."""
         number, rounds = self._evening.number, self._evening.rounds
-        due = [each for each in self._left if number >= max(2, MARKS[each] * rounds)]
+        due = [incident for incident in self._left if number >= max(2, MARKS[incident] * rounds)]
         if Incident.KILL in due:
             due = [Incident.KILL] if due[0] is Incident.KILL else due[: due.index(Incident.KILL)]
-        self._left = [each for each in self._left if each not in due]
+        self._left = [incident for incident in self._left if incident not in due]
         return due
 
     async def _pause(self) -> None:
@@ -138,8 +138,8 @@ class NS2Story:
 
     # People.
 
-    def _person(self, id: PlayerId) -> Person:
-        return self._evening.people[id]
+    def _person(self, player: PlayerId) -> Person:
+        return self._evening.people[player]
 
     async def _late_join(self) -> None:
         if self._coming:
@@ -147,43 +147,45 @@ class NS2Story:
 
     async def _return(self) -> None:
         if self._gone:
-            id = next(iter(self._gone))
-            del self._gone[id]
-            await self._join(id, "is back, with the same rating as before,")
+            player = next(iter(self._gone))
+            del self._gone[player]
+            await self._join(player, "is back, with the same rating as before,")
 
     def _come_back(self) -> None:
         """Between two rounds players are back who have been away for some."""
         evening = self._evening
-        for id in [id for id, left in self._gone.items() if left < evening.number - AWAY]:
-            del self._gone[id]
-            evening.game.connect(id)
-            evening.report("people", f"{evening.name(id)} is back in the ready room")
+        for player in [player for player, left in self._gone.items() if left < evening.number - AWAY]:
+            del self._gone[player]
+            evening.game.connect(player)
+            evening.report("people", f"{evening.name(player)} is back in the ready room")
 
-    async def _join(self, id: PlayerId, text: str) -> None:
+    async def _join(self, player: PlayerId, text: str) -> None:
         evening = self._evening
-        evening.game.connect(id)
-        evening.game.want(id, self._person(id).prefers)
+        evening.game.connect(player)
+        evening.game.want(player, self._person(player).prefers)
         await evening.sync()
-        side = evening.game.clients[id].side
-        evening.report("people", f"{evening.name(id)} {text} and plays for the {SIDES[side] if side else 'ready room'}")
+        side = evening.game.clients[player].side
+        evening.report(
+            "people", f"{evening.name(player)} {text} and plays for the {SIDES[side] if side else 'ready room'}"
+        )
 
-    def _leave(self, id: PlayerId, text: str) -> None:
+    def _leave(self, player: PlayerId, text: str) -> None:
         evening = self._evening
-        evening.game.disconnect(id)
-        self._gone[id] = evening.number
-        evening.report("people", f"{evening.name(id)} {text}")
+        evening.game.disconnect(player)
+        self._gone[player] = evening.number
+        evening.report("people", f"{evening.name(player)} {text}")
 
     def _field(self, side: Side) -> list[PlayerId]:
         """The players on a side without its commander."""
         commander = self._evening.game.commander(side)
-        return [id for id in self._evening.game.on(side) if id != commander]
+        return [player for player in self._evening.game.on(side) if player != commander]
 
     async def _leave_somebody(self) -> None:
         evening = self._evening
         evening.game.pass_time(200)
         side = max(Side, key=lambda side: len(evening.game.on(side)))
-        id = evening.rng.choice(self._field(side))
-        self._leave(id, f"leaves the {SIDES[side]} in the middle of the round: rated for the time that they played")
+        player = evening.rng.choice(self._field(side))
+        self._leave(player, f"leaves the {SIDES[side]} in the middle of the round: rated for the time that they played")
         await evening.sync()
 
     async def _new_commander(self) -> None:
@@ -210,20 +212,20 @@ class NS2Story:
     async def _ask_for_a_vote(self) -> None:
         """One player wants a shuffle, and reads what the daemon says of that."""
         evening = self._evening
-        id = evening.rng.choice(self._field(Side.A))
-        answer, _ = await evening.vote(id)
-        evening.report("move", f"{evening.name(id)} types “!eq vote” and reads: {answer}")
+        player = evening.rng.choice(self._field(Side.A))
+        answer, _ = await evening.vote(player)
+        evening.report("move", f"{evening.name(player)} types “!eq vote” and reads: {answer}")
 
     async def _vote(self) -> None:
         """Players ask for a shuffle, one after the other, until there are enough; then the round starts again."""
         evening = self._evening
-        restarted, answer = evening.tally.restarted, ""
+        restarts, answer = evening.tally.restarted, ""
         evening.report("move", "The others type “!eq vote”, one after the other")
-        for id in [*evening.game.on(Side.A), *evening.game.on(Side.B)]:
-            answer, decided = await evening.vote(id)
-            if decided:
+        for player in [*evening.game.on(Side.A), *evening.game.on(Side.B)]:
+            answer, outcome = await evening.vote(player)
+            if outcome:
                 break
-        if evening.tally.restarted == restarted:
+        if evening.tally.restarted == restarts:
             evening.report("move", f"The last one reads: {answer}")
         else:
             evening.report("trouble", f"Round {evening.number} starts again: what was played of it is not rated")
@@ -236,8 +238,8 @@ class NS2Story:
         chance = evening.teams().chance
         side = Side.A if chance is not None and chance < 0.5 else Side.B
         best = sorted(self._field(side), key=evening.rating)[-2:]
-        for id in best:
-            self._leave(id, f"leaves the {SIDES[side]} in the second minute")
+        for player in best:
+            self._leave(player, f"leaves the {SIDES[side]} in the second minute")
         await evening.sync()
         await self._vote()
 
@@ -405,5 +407,5 @@ def _part(held: Sequence[bool]) -> float:
 
 def _error(rounds: Sequence[Mapping[str, Any]], true: Mapping[RoundId, float]) -> float:
     """How far predictions were off: those that the daemon rated the rounds by, from who played when."""
-    predicted = {RoundId(one["round"]): one["win_probability"] for one in rounds if one["win_probability"] is not None}
-    return fmean(abs(predicted[id] - chance) for id, chance in true.items() if id in predicted)
+    chances = {RoundId(one["round"]): one["win_probability"] for one in rounds if one["win_probability"] is not None}
+    return fmean(abs(chances[round_id] - chance) for round_id, chance in true.items() if round_id in chances)

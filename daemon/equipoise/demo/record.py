@@ -60,7 +60,7 @@ def listed(ids: Iterable[PlayerId], names: Names) -> str:
     >>> listed([PlayerId("1"), PlayerId("2"), PlayerId("3")], {"1": "Ann", "2": "Bob", "3": "Cid"})
     'Ann, Bob and Cid'
     """
-    *rest, last = [names[id] for id in ids] or [""]
+    *rest, last = [names[player] for player in ids] or [""]
     return f"{', '.join(rest)} and {last}" if rest else last
 
 
@@ -163,8 +163,8 @@ def favourites(log: Sequence[Mapping[str, Any]], kind: str) -> tuple[float, floa
 
     def mean(when: str) -> float:
         odds = [one["detail"].get(when) for one in log if one["kind"] == kind]
-        known = [odd for odd in odds if odd is not None]
-        return fmean(max(odd, 1 - odd) for odd in known) if known else 0.5
+        chances = [odd for odd in odds if odd is not None]
+        return fmean(max(odd, 1 - odd) for odd in chances) if chances else 0.5
 
     return mean("before"), mean("after")
 

@@ -32,7 +32,7 @@ from equipoise.core.phrases import Phrase, Text
 from equipoise.lab.simulation.game_server import GameServer
 from equipoise.wire import NS2, TF2, Game
 from equipoise.wire import orders as wire
-from equipoise.wire.games import SIDES
+from equipoise.wire.scalars import SIDES
 
 Json: TypeAlias = dict[str, object]
 
@@ -46,13 +46,13 @@ _PHRASES = {phrase.key: phrase for phrase in Phrase}
 def encoded(event: e.ScriptEvent, names: Mapping[PlayerId, str], game: Game = TF2) -> Json:
     """An event of the game as a batch holds it."""
     kind, fields = _EVENTS[type(event)]
-    named = {"name": names[event.id]} if isinstance(event, e.PlayerJoined) else {}
-    return {"kind": kind, "at": event.at, **fields(event, game), **named}
+    name = {"name": names[event.id]} if isinstance(event, e.PlayerJoined) else {}
+    return {"kind": kind, "at": event.at, **fields(event, game), **name}
 
 
-def _id(id: PlayerId, game: Game) -> str:
+def _id(player: PlayerId, game: Game) -> str:
     """A player as the game knows them: NS2 by the account."""
-    return str(int(id) - STEAM_ID_BASE) if game is NS2 and not is_bot(id) else id
+    return str(int(player) - STEAM_ID_BASE) if game is NS2 and not is_bot(player) else player
 
 
 def _hello(event: e.Hello, game: Game) -> Json:
@@ -65,8 +65,8 @@ def _hello(event: e.Hello, game: Game) -> Json:
     }
 
 
-def _played(session: str, map: str, mode: Mode, game: Game) -> Json:
-    return {"game": game.name, "map": map, "session": session, "facts": FACTS[mode]}
+def _played(session: str, map_name: str, mode: Mode, game: Game) -> Json:
+    return {"game": game.name, "map": map_name, "session": session, "facts": FACTS[mode]}
 
 
 def _players(roster: Roster, game: Game) -> list[Json]:
@@ -83,7 +83,7 @@ def _players(roster: Roster, game: Game) -> list[Json]:
     ]
 
 
-def _finished(round: Round, game: Game) -> Json:
+def _finished(game_round: Round, game: Game) -> Json:
     presences = [
         {
             "id": _id(presence.id, game),
@@ -94,17 +94,17 @@ def _finished(round: Round, game: Game) -> Json:
             **({"spans": [_span(span, game) for span in presence.spans]} if presence.spans else {}),
             **({"counts": _counts(presence.counts)} if presence.counts else {}),
         }
-        for presence in round.presences
+        for presence in game_round.presences
     ]
     return {
-        **_played(round.session, round.map, round.mode, game),
-        "round": round.id,
-        "started_at": round.started_at,
-        "seconds": round.seconds,
-        "winner": game.word(round.winner),
-        "captures": {"red": round.captures_a, "blu": round.captures_b},
-        "partial": round.partial,
-        "lineup": [{"id": _id(seat.id, game), "side": game.word(seat.side)} for seat in round.lineup],
+        **_played(game_round.session, game_round.map, game_round.mode, game),
+        "round": game_round.id,
+        "started_at": game_round.started_at,
+        "seconds": game_round.seconds,
+        "winner": game.word(game_round.winner),
+        "captures": {"red": game_round.captures_a, "blu": game_round.captures_b},
+        "partial": game_round.partial,
+        "lineup": [{"id": _id(seat.id, game), "side": game.word(seat.side)} for seat in game_round.lineup],
         "players": presences,
     }
 
@@ -119,7 +119,7 @@ def _counts(counts: Counts) -> Json:
 
 
 def _ids(ids: Iterable[PlayerId], game: Game) -> tuple[str, ...]:
-    return tuple(_id(id, game) for id in ids)
+    return tuple(_id(player, game) for player in ids)
 
 
 _EVENTS: Mapping[type, tuple[str, Callable[[Any, Game], Json]]] = {
@@ -253,11 +253,11 @@ class Script:
         while len(self.ring) >= SLOTS:
             del self.ring[next(iter(self.ring))]
             self.dropped += 1
-        round = ended.round
-        self.ring[round.id] = ended
-        word = self._kind.word(round.winner)
-        captured = 0 if round.winner is None else round.captures(round.winner.other)
-        self.pending |= not {"any", word, f"{word}:{captured}"}.isdisjoint(self.due_if)
+        game_round = ended.round
+        self.ring[game_round.id] = ended
+        word = self._kind.word(game_round.winner)
+        captures = 0 if game_round.winner is None else game_round.captures(game_round.winner.other)
+        self.pending |= not {"any", word, f"{word}:{captures}"}.isdisjoint(self.due_if)
         self.due_if = ()
 
     def batch(self) -> Json:
@@ -282,9 +282,9 @@ class Script:
 
     def answered(self, reply: wire.Reply) -> None:
         """The daemon took the batch. Its orders are for the caller to carry out."""
-        for id, kept in reply.rounds.items():
-            if kept == "stored" and RoundId(id) in self.ring:
-                del self.ring[RoundId(id)]
+        for player, kept in reply.rounds.items():
+            if kept == "stored" and RoundId(player) in self.ring:
+                del self.ring[RoundId(player)]
                 self.stored += 1
         self._sent, self.dropped = [], 0
         self._want = set(reply.want)
@@ -310,9 +310,12 @@ class Script:
 
     def _cached_split(self) -> Split | None:
         """The largest cached split, if exactly its players are here; the plugin also replaces absentees."""
-        here = {*self._game.on(Side.A), *self._game.on(Side.B), *self._game.bench()}
-        if self._cache is None or not self._cache.splits or set(self._cache.ids) != here:
+        players_here = {*self._game.on(Side.A), *self._game.on(Side.B), *self._game.bench()}
+        if self._cache is None or not self._cache.splits or set(self._cache.ids) != players_here:
             return None
-        players = [(PlayerId(id), letter) for id, letter in zip(self._cache.ids, self._cache.splits[-1], strict=True)]
-        a, b, bench = (tuple(player for player, letter in players if letter == wanted) for wanted in "AB-")
+        players = [
+            (PlayerId(player_id), letter)
+            for player_id, letter in zip(self._cache.ids, self._cache.splits[-1], strict=True)
+        ]
+        a, b, bench = (tuple(player for player, letter in players if letter == mark) for mark in "AB-")
         return Split(a, b, bench)

@@ -197,11 +197,11 @@ def _learning(board: Board, *, wide: bool) -> Panel:
     """How well the ratings know the players, and what that does for the teams."""
     record = board.record
     width = 26 if wide else 20
-    known = record.fidelity[-1] if record.fidelity else 0.0
+    fidelity = record.fidelity[-1] if record.fidelity else 0.0
     stronger, random = record.evenness(RECENT)
     should, did = record.expected()
     lines = Group(
-        Text.assemble("ratings ~ truth ", (f"{known:.2f}", "bold")),
+        Text.assemble("ratings ~ truth ", (f"{fidelity:.2f}", "bold")),
         Text(sparkline(record.fidelity, width, 0.0, 1.0), "cyan"),
         Text.assemble("stronger side   ", (percent(stronger), "bold")),
         Text(sparkline(_averaged([one.stronger for one in record.rounds]), width, 0.5, 1.0), "yellow"),
@@ -246,11 +246,11 @@ def _chances(board: Board, width: int) -> Group:
     """Both win probabilities as a bar; below it who waits, what makes a scramble due, and the last chat message."""
     (a, b), (red, blu) = board.look.sides, board.look.colours
     inner = width - 17 - len(a) - len(b)
-    filled = round(board.predicted * inner)
+    width_of_a = round(board.predicted * inner)
     bar = Text.assemble(
         (f" {a} {percent(board.predicted):>5} ", f"bold {red}"),
-        ("━" * filled, red),
-        ("╍" * (inner - filled), blu),
+        ("━" * width_of_a, red),
+        ("╍" * (inner - width_of_a), blu),
         (f" {percent(1 - board.predicted):<5} {b} ", f"bold {blu}"),
     )
     parts = [
@@ -259,7 +259,7 @@ def _chances(board: Board, width: int) -> Group:
         Text(f" “{board.chat}”", "dim italic"),
     ]
     below = Text(" ").join(
-        part for part, there in zip(parts, (board.bench, board.due, board.chat), strict=True) if there
+        part for part, shown in zip(parts, (board.bench, board.due, board.chat), strict=True) if shown
     )
     below.truncate(width, overflow="ellipsis")
     return Group(bar, below)

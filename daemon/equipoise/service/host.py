@@ -24,6 +24,7 @@ from typing import Any
 
 from equipoise.core.effects import Order
 from equipoise.core.events import Commanded, Heartbeat, RoundEnded
+from equipoise.core.memory import Remembered, decode_memory, encode_memory
 from equipoise.core.model import Outlook, PlayerId, ServerId, Side, SplitCache
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
@@ -34,8 +35,7 @@ from equipoise.service.pool import Pool
 from equipoise.service.status import CommandAnswer, Proposal, RefusedBatches, ServerStatus, StaleScripts
 from equipoise.service.work import Journal, Questions, Seen, Work
 from equipoise.store.port import Clock, Store
-from equipoise.wire.memory import Remembered, decode_memory, encode_memory
-from equipoise.wire.values import Batch, Reply
+from equipoise.wire import Batch, Reply
 
 ANSWER_SECONDS = 1.0
 """A request stays open this long at most: the docs promise it to scripts."""

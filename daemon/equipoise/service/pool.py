@@ -43,7 +43,7 @@ from equipoise.store.port import Clock, Fitting, Store
 from equipoise.store.rated import PlayerRow, RatedRound
 from equipoise.store.sequence import BulkEdit, EditStrike, Revised, RoundStrike, Shift, Strike
 from equipoise.store.upkeep import CaughtUp
-from equipoise.wire.values import RoundStatus
+from equipoise.wire import RoundStatus
 
 GROUP = 32
 """Rounds in one transaction at most: it holds the store's thread for under a tenth of a second."""

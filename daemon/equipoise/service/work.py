@@ -35,7 +35,7 @@ from equipoise.core.events import (
     SplitSolved,
     SummariesLoaded,
 )
-from equipoise.core.memory import Memory
+from equipoise.core.memory import Memory, Remembered, encode_memory
 from equipoise.core.model import Context, PlayerId, PlayerSummary, RoundId, ServerId, Split
 from equipoise.core.participation import recorded
 from equipoise.core.phrases import Text
@@ -46,8 +46,7 @@ from equipoise.service.log import Repeats
 from equipoise.service.pool import Pool
 from equipoise.store.notes import Audit, Decision, Name, Note, SessionMemory
 from equipoise.store.port import Clock, Store
-from equipoise.wire.memory import Remembered, encode_memory
-from equipoise.wire.values import Batch, RoundStatus
+from equipoise.wire import Batch, RoundStatus
 
 YIELD_EVERY = 16
 """Events of a batch after which other servers' work has a turn: 256 may take a tenth of a second."""

@@ -35,9 +35,8 @@ from equipoise.web.routes import (
     page,
     refused,
 )
-from equipoise.wire.events import Here
+from equipoise.wire.events import Here, RoundSubmitted
 from equipoise.wire.scalars import Word
-from equipoise.wire.submitted import RoundSubmitted
 
 MOST_EDITS = 1000
 """Edits between the rounds of a page."""

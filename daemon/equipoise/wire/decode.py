@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TypeVar
 from urllib.parse import unquote_to_bytes
 
 import msgspec
 
+from equipoise.core.events import ScriptEvent
 from equipoise.core.model import PlayerId, ServerId
 from equipoise.errors import ScriptError
 from equipoise.wire import events, scalars
 from equipoise.wire.events import Here, player_id
-from equipoise.wire.values import Batch
 
 T = TypeVar("T")
 
@@ -40,6 +41,23 @@ CHARSETS = frozenset({"utf-8", "utf8", "us-ascii", "ascii"})
 """Names of encodings that a form may declare: UTF-8 reads all of them."""
 
 
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Events of one script in order; batches are numbered within a boot."""
+
+    server: ServerId
+    boot: int
+    seq: int
+    at: float
+    """The script's monotonic clock, seconds."""
+    events: tuple[ScriptEvent, ...]
+    dropped: int = 0
+    names: Mapping[PlayerId, str] = field(default_factory=dict)
+    """Names of joining players, where the script sent them."""
+    plugin: str | None = None
+    """The script's version, when the batch holds a hello."""
+
+
 def decode_batch(body: bytes) -> Batch:
     """A posted batch. ScriptError 400 when the body is not JSON, 422 with the path when it is not a batch."""
     return batch_of(decode_as(body, events.Batch))
@@ -53,11 +71,17 @@ def batch_of(posted: events.Batch) -> Batch:
         boot=int(posted.boot),
         seq=int(posted.seq),
         at=posted.at,
-        events=tuple(event.fact(Here(server, f"$.events[{n}]", posted.at)) for n, event in enumerate(posted.events)),
+        events=tuple(_fact(event, Here(server, f"$.events[{n}]", posted.at)) for n, event in enumerate(posted.events)),
         dropped=int(posted.dropped),
         names=dict(_names(posted)),
         plugin=next((str(event.plugin) for event in posted.events if isinstance(event, events.Hello)), None),
     )
+
+
+def _fact(event: events.AnyEvent, here: Here) -> ScriptEvent:
+    if isinstance(event, events.ScriptEvent):
+        return event.fact(here)
+    return event if event.at is not None else msgspec.structs.replace(event, at=here.at)
 
 
 def kinds_of(posted: events.Batch) -> list[str]:
@@ -66,13 +90,13 @@ def kinds_of(posted: events.Batch) -> list[str]:
 
 
 def at_fault(kinds: Sequence[str], path: str | None) -> tuple[str, ...]:
-    """Of the kinds of a refused batch's events, those that may be at fault: the one at the path, else all.
+    """Return the kinds of events that may be at fault in a refused batch: the one at the path, else all.
 
     >>> at_fault(["heartbeat", "roster"], "$.events[1].players"), at_fault(["heartbeat", "roster"], "$.at")
     (('roster',), ('heartbeat', 'roster'))
     """
-    found = _EVENT.match(path or "")
-    return tuple(kinds[int(found[1]) :][:1] if found else dict.fromkeys(kinds))
+    place = _EVENT.match(path or "")
+    return tuple(kinds[int(place[1]) :][:1] if place else dict.fromkeys(kinds))
 
 
 def decode_as(body: bytes, kind: type[T]) -> T:
@@ -93,7 +117,7 @@ def split_form(body: bytes, charset: str = "utf-8") -> tuple[str, bytes]:
     """
     if charset.lower() not in CHARSETS:
         raise ScriptError("charset", "a form is read as UTF-8 only", status=400)
-    pairs = [field.partition(b"=") for field in body.split(b"&", MOST_FIELDS) if field]
+    pairs = [pair.partition(b"=") for pair in body.split(b"&", MOST_FIELDS) if pair]
     fields = {name: value for name, _, value in pairs}
     if len(pairs) > MOST_FIELDS or len(fields) < len(pairs) or not fields.keys() >= {b"secret", b"data"}:
         raise ScriptError("form", "a form needs the fields secret and data, once each", status=400)
@@ -102,18 +126,18 @@ def split_form(body: bytes, charset: str = "utf-8") -> tuple[str, bytes]:
     return unquoted(fields[b"secret"]).decode(), fields[b"data"]
 
 
-def unquoted(field: bytes) -> bytes:
+def unquoted(value: bytes) -> bytes:
     """The value of a form's field. ScriptError 400 when it is not UTF-8.
 
     >>> unquoted(b"%7B+%7D")
     b'{ }'
     """
-    value = unquote_to_bytes(field.replace(b"+", b" "))
+    plain = unquote_to_bytes(value.replace(b"+", b" "))
     try:
-        value.decode()
+        plain.decode()
     except UnicodeDecodeError:
         raise ScriptError("form", "this is no form of UTF-8 text", status=400) from None
-    return value
+    return plain
 
 
 def _names(posted: events.Batch) -> Iterator[tuple[PlayerId, str]]:
@@ -132,13 +156,13 @@ def _refusal(body: bytes, kind: type[T], error: Exception) -> ScriptError:
     try:
         msgspec.convert(json.loads(body, parse_int=_bounded), type=kind, dec_hook=scalars.read)
     except msgspec.ValidationError as invalid:
-        found = _PATH.fullmatch(str(invalid))
-        refusal = ScriptError("schema", found[1] if found else str(invalid), path=found[2] if found else "$")
+        match = _PATH.fullmatch(str(invalid))
+        refusal = ScriptError("schema", match[1] if match else str(invalid), path=match[2] if match else "$")
     except (ValueError, RecursionError) as malformed:
         refusal = ScriptError("json", f"this is no JSON: {malformed}", status=400)
     if kind is events.Batch:
         # Only an event has a `kind`; a body that is no JSON shows its own as well as any other.
-        refusal.kinds = at_fault([found.decode() for found in _KIND.findall(body)], refusal.path)
+        refusal.kinds = at_fault([match.decode() for match in _KIND.findall(body)], refusal.path)
     return refusal
 
 

@@ -2,23 +2,47 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import assert_never
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal, assert_never
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from equipoise.core import effects
-from equipoise.core.model import DueIf, PlayerId, PlayerSummary, Side, Split, SplitCache
+from equipoise.core.model import DueIf, PlayerId, PlayerSummary, RoundId, Side, Split, SplitCache
 from equipoise.core.phrases import Text
+from equipoise.core.rules import Level
 from equipoise.wire import orders
-from equipoise.wire.games import TF2, Game
-from equipoise.wire.values import Reply
+from equipoise.wire.orders import RoundStatus
+from equipoise.wire.scalars import TF2, Game
 
 LIMIT = 16 * 1024
 """Bytes. sm-ripext cuts off bodies from this size on (its issues 57 and 63)."""
 
 _ANY = frozenset({DueIf(Side.A), DueIf(Side.B), DueIf(None)})
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The answer to a batch, before it is encoded in the words of the script's game."""
+
+    orders: tuple[effects.Order, ...] = ()
+    rounds: Mapping[RoundId, RoundStatus] = field(default_factory=dict)
+    summaries: tuple[PlayerSummary, ...] = ()
+    pending: bool = False
+    reason: Text | None = None
+    due_if: tuple[DueIf, ...] = ()
+    """Outcomes that would make a scramble due. Every outcome is written as the three without `shutout`."""
+    cache: SplitCache | None = None
+    want: tuple[Literal["hello", "roster"], ...] = ()
+    enabled: bool = True
+    level: Level = "balance"
+    level_reason: str = ""
+    """The key of the configuration that set the level; empty where none matched the map."""
+    next: float = 5.0
+    stale: str = ""
+    """Why only the rounds of the batch were taken; empty: all of it was."""
 
 
 def encode_reply(reply: Reply, game: Game = TF2) -> bytes:
@@ -50,7 +74,7 @@ def _encode(reply: Reply, game: Game) -> bytes:
         return msgspec.json.encode(orders.Refusal(fault, rounds=_rounds(reply)))
     return msgspec.json.encode(
         orders.Reply(
-            orders=tuple(order(each, game) for each in reply.orders),
+            orders=tuple(order(effect, game) for effect in reply.orders),
             rounds=_rounds(reply),
             players=tuple(map(player, reply.summaries)),
             pending=reply.pending,
@@ -67,7 +91,7 @@ def _encode(reply: Reply, game: Game) -> bytes:
 
 
 def _rounds(reply: Reply) -> orders.Rounds:
-    return {str(round): kept for round, kept in reply.rounds.items()}
+    return {str(round_id): kept for round_id, kept in reply.rounds.items()}
 
 
 def _smaller(reply: Reply) -> Reply | None:
@@ -76,12 +100,14 @@ def _smaller(reply: Reply) -> Reply | None:
         return replace(reply, cache=replace(reply.cache, splits=reply.cache.splits[1:]))
     if reply.summaries:
         return replace(reply, summaries=reply.summaries[: len(reply.summaries) // 2])
-    long = [n for n, each in enumerate(reply.orders) if isinstance(each, effects.Tell) and each.lines]
+    long = [n for n, effect in enumerate(reply.orders) if isinstance(effect, effects.Tell) and effect.lines]
     if not long:
         return None
     # Half of them at a time: a batch may have 256 commands, and each step encodes the whole reply.
     cut = frozenset(long[: (len(long) + 1) // 2])
-    return replace(reply, orders=tuple(_halved(each) if n in cut else each for n, each in enumerate(reply.orders)))
+    return replace(
+        reply, orders=tuple(_halved(effect) if n in cut else effect for n, effect in enumerate(reply.orders))
+    )
 
 
 def _halved(each: effects.Order) -> effects.Order:
@@ -92,20 +118,20 @@ def _halved(each: effects.Order) -> effects.Order:
 def order(each: effects.Order, game: Game) -> orders.AnyOrder:
     """An order, its sides in the game's words."""
     match each:
-        case effects.Assign(id, reason, split, moment, purpose):
-            return orders.Assign(id, text(reason), split.a, split.b, split.bench, moment.value, purpose.value)
-        case effects.Move(id, reason, player, side, deadline, quiet):
-            return orders.Move(id, text(reason), player, game.word(side), float(deadline), float(quiet))
-        case effects.Cancel(id):
-            return orders.Cancel(id)
+        case effects.Assign(order_id, reason, split, moment, purpose):
+            return orders.Assign(order_id, text(reason), split.a, split.b, split.bench, moment.value, purpose.value)
+        case effects.Move(order_id, reason, player, side, deadline, quiet):
+            return orders.Move(order_id, text(reason), player, game.word(side), float(deadline), float(quiet))
+        case effects.Cancel(order_id):
+            return orders.Cancel(order_id)
         case effects.Place(player, side, reason):
             return orders.Place(player, game.word(side), text(reason))
         case effects.Lock(player, side, seconds):
             return orders.Lock(player, game.word(side), 0.0 if seconds is None else float(seconds))
         case effects.Unlock(players):
             return orders.Unlock(players)
-        case effects.OpenVote(id, seconds):
-            return orders.Vote(id, float(seconds))
+        case effects.OpenVote(order_id, seconds):
+            return orders.Vote(order_id, float(seconds))
         case effects.Say(said):
             return orders.Say(text(said))
         case effects.Tell(player, lines):
@@ -118,7 +144,7 @@ def player(summary: PlayerSummary) -> orders.PlayerSummary:
     """A player's rating, and where the rating system distinguishes them the skills by side and as a commander."""
     skills: dict[str, float] | UnsetType = UNSET
     if summary.skills is not None:
-        skills = {side: each.value for side, each in summary.skills.sides.items()}
+        skills = {side: skill.value for side, skill in summary.skills.sides.items()}
         skills["commander"] = summary.skills.commander.value
     deviation = UNSET if summary.deviation is None else summary.deviation
     rating = float(summary.rating)
@@ -148,4 +174,4 @@ def cache(kept: SplitCache) -> orders.Cache:
 
 def _letters(ids: tuple[PlayerId, ...], split: Split) -> str:
     letters = dict.fromkeys(split.a, "A") | dict.fromkeys(split.b, "B")
-    return "".join([letters.get(id, "-") for id in ids])
+    return "".join([letters.get(player, "-") for player in ids])

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Meta, field
 
 from equipoise.core import events as core
+from equipoise.core.events import Seconds
 from equipoise.core.model import (
     MOST_PLAYERS,
     Counts,
@@ -34,8 +35,58 @@ from equipoise.core.model import (
     is_bot,
 )
 from equipoise.errors import ScriptError
-from equipoise.wire.games import GAMES, SIDES, Facts, GameName, SideWord
-from equipoise.wire.scalars import Caller, Count, Fraction, Line, MapName, Ordinal, Player, Seconds, Version, Word
+from equipoise.wire.scalars import (
+    SIDES,
+    Caller,
+    Count,
+    Fraction,
+    GameName,
+    Line,
+    MapName,
+    Ordinal,
+    Player,
+    SideWord,
+    Version,
+    Word,
+)
+
+ModeName = Literal["arena", "attack_defend", "payload", "koth", "symmetric_cp", "ctf", "payload_race", "other"]
+"""The modes that a script of another game may state: all but NS2's own."""
+
+
+class Facts(msgspec.Struct, frozen=True):
+    """Rules of a map as the script knows them: TF2's own description, or the mode itself."""
+
+    game_type: Count = field(default_factory=Count)
+    """`m_nGameType`."""
+    koth: bool = False
+    """TF2: `m_bPlayingKoth`."""
+    multiple_trains: bool = False
+    """TF2: `m_bMultipleTrains`."""
+    attack_defend: bool = False
+    """Control points: RED owns all of them at the start, or the map switches teams on a win."""
+    mode: ModeName = "other"
+    """Read of the game `other` alone, whose script states the mode."""
+
+
+def mode_of(game: GameName, facts: Facts) -> Mode:
+    """The mode of a map; TF2's from `m_nGameType`: 1 CTF, 2 control points, 3 escort, 4 arena, else without rules."""
+    if game != "tf2":
+        return Mode.NS2 if game == "ns2" else Mode(facts.mode)
+    match facts.game_type:
+        case 1:
+            return Mode.CTF
+        case 2 if facts.koth:
+            return Mode.KOTH
+        case 2:
+            return Mode.ATTACK_DEFEND if facts.attack_defend else Mode.SYMMETRIC_CP
+        case 3:
+            return Mode.PAYLOAD_RACE if facts.multiple_trains else Mode.PAYLOAD
+        case 4:
+            return Mode.ARENA
+        case _:
+            return Mode.OTHER
+
 
 # Lists of players on the wire: a roster, a round's lineup, and who was on a side during a round.
 
@@ -52,18 +103,15 @@ Ids = Annotated[tuple[Player, ...], Meta(max_length=MOST_PLAYERS)]
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """Where an event comes from: the server, its JSON path, and the batch's time on the script's clock."""
+    """Origin of an event: the server, its JSON path, and the batch's time on the script's clock."""
 
     server: ServerId
     path: str
     at: float
 
 
-class ScriptEvent(msgspec.Struct, frozen=True, tag_field="kind", kw_only=True):
-    """Base of the kinds of event that scripts post; `kind` is the tag."""
-
-    at: Seconds | None = None
-    """When it happened, in seconds of the script's monotonic clock; by default the batch's time."""
+class ScriptEvent(core.TimedEvent, frozen=True, kw_only=True):
+    """Base of the kinds of event in which sides, players, clocks or Lua's numbers are translated."""
 
     def fact(self, here: Here) -> core.ScriptEvent:
         """The core's event. ScriptError where parts of it contradict each other."""
@@ -189,12 +237,12 @@ class ClassSeconds(msgspec.Struct, frozen=True):
     """Seconds as this class."""
 
     def played(self) -> dict[str, float]:
-        """By class, without those that were not played."""
+        """Seconds by class, without classes that were not played."""
         return {name: seconds for name, seconds in msgspec.structs.asdict(self).items() if seconds}
 
 
 class CountsLine(msgspec.Struct, frozen=True):
-    """What a player did in this round alone, as the game counted it."""
+    """A player's scores in this round alone, as the game counted them."""
 
     kills: Count = field(default_factory=Count)
     """Kills of other players."""
@@ -214,13 +262,13 @@ class CountsLine(msgspec.Struct, frozen=True):
         return Counts(*done, self.classes.played(), int(self.suicides))
 
     def fault(self, seconds: float) -> str | None:
-        """What cannot be of a player who was on a side for so long; None: nothing."""
+        """Name a count that is impossible for a player who was on a side for so long; None: there is none."""
         for name in ("kills", "deaths", "assists", "points", "suicides"):
             if (number := getattr(self, name)) > MOST_COUNTED:
                 return f"{name} of one round are at most {MOST_COUNTED:,}, not {number:,}"
-        played = sum(self.classes.played().values())
-        if played > seconds + CLOCK_SLACK:
-            return f"classes were played for {played:g} s, and the player was on a side for {seconds:g} s"
+        seconds_as_classes = sum(self.classes.played().values())
+        if seconds_as_classes > seconds + CLOCK_SLACK:
+            return f"classes were played for {seconds_as_classes:g} s, and the player was on a side for {seconds:g} s"
         return None
 
 
@@ -258,7 +306,7 @@ class PresenceLine(msgspec.Struct, frozen=True):
         )
 
     def fault(self) -> str | None:
-        """What cannot be of the player's counts; None: nothing."""
+        """Name a count of the player that is impossible; None: there is none."""
         seconds = self._seconds(tuple(line.span() for line in self.spans))
         return None if self.counts is None else self.counts.fault(sum(seconds))
 
@@ -286,9 +334,9 @@ def stayed(lines: Stayed, here: Here) -> core.Stayed:
     return {player_id(line.id): str(line.held) for line in lines}
 
 
-def player_id(id: Player) -> PlayerId:
+def player_id(player: Player) -> PlayerId:
     """The id as the core's type."""
-    return PlayerId(str(id))
+    return PlayerId(str(player))
 
 
 def roster(players: Players, here: Here) -> Roster:
@@ -305,10 +353,10 @@ def roster(players: Players, here: Here) -> Roster:
 def refuse_twice(ids: Iterable[tuple[Player, str]]) -> None:
     """Raise ScriptError at the path of the first id that occurred before; pairs of id and path."""
     seen: set[Player] = set()
-    for id, path in ids:
-        if id in seen:
-            raise ScriptError("twice", f"{id} is here twice", path=path)
-        seen.add(id)
+    for player, path in ids:
+        if player in seen:
+            raise ScriptError("twice", f"{player} is here twice", path=path)
+        seen.add(player)
 
 
 def refuse_spans(spans: tuple[SpanLine, ...], seconds: float, path: str) -> None:
@@ -376,9 +424,11 @@ class RoundEnded(ScriptEvent, frozen=True, tag="round_ended", kw_only=True):
         refuse_twice((seat.id, f"{here.path}.lineup[{n}].id") for n, seat in enumerate(self.lineup))
         refuse_twice((line.id, f"{here.path}.players[{n}].id") for n, line in enumerate(self.players))
         refuse_twice(
-            (id, f"{here.path}.squads[{n}][{m}]") for n, ids in enumerate(self.squads) for m, id in enumerate(ids)
+            (player, f"{here.path}.squads[{n}][{m}]")
+            for n, ids in enumerate(self.squads)
+            for m, player in enumerate(ids)
         )
-        mode = GAMES[self.game].mode(self.facts)
+        mode = mode_of(self.game, self.facts)
         for n, line in enumerate(self.players):
             path = f"{here.path}.players[{n}].spans"
             if line.spans and mode is not Mode.NS2:
@@ -406,9 +456,71 @@ class RoundEnded(ScriptEvent, frozen=True, tag="round_ended", kw_only=True):
 
     def _squads(self) -> tuple[tuple[PlayerId, ...], ...]:
         """The squads as far as they played: of two humans or more."""
-        played = {player_id(line.id) for line in self.players}
-        squads = (tuple(id for id in map(player_id, ids) if id in played and not is_bot(id)) for ids in self.squads)
+        players = {player_id(line.id) for line in self.players}
+        squads = (
+            tuple(player for player in map(player_id, ids) if player in players and not is_bot(player))
+            for ids in self.squads
+        )
         return tuple(squad for squad in squads if len(squad) > 1)
+
+
+# The same round as a program submits it: a field that this version does not know is refused. A script that is newer
+# than the daemon may add fields, and a refusal would cost it the round. A program's unknown field is a misspelt one,
+# and a round that was rated without it would be wrong for good.
+
+
+class StrictFacts(Facts, frozen=True, forbid_unknown_fields=True):
+    """Facts of a map, and no others."""
+
+
+class StrictCaptures(Captures, frozen=True, forbid_unknown_fields=True):
+    """Captures by the two sides, and nothing else."""
+
+
+class StrictSecondsOn(SecondsOn, frozen=True, forbid_unknown_fields=True):
+    """Seconds on the two sides, and nothing else."""
+
+
+class StrictLineupLine(LineupLine, frozen=True, forbid_unknown_fields=True):
+    """A player of the lineup, without unknown fields."""
+
+
+class StrictSpanLine(SpanLine, frozen=True, forbid_unknown_fields=True):
+    """A stretch of a round, without unknown fields."""
+
+
+class StrictClassSeconds(ClassSeconds, frozen=True, forbid_unknown_fields=True):
+    """Seconds as each class, and no other class."""
+
+
+class StrictCountsLine(CountsLine, frozen=True, forbid_unknown_fields=True):
+    """A player's scores, without unknown fields."""
+
+    classes: StrictClassSeconds = field(default_factory=StrictClassSeconds)
+
+
+class StrictPresenceLine(PresenceLine, frozen=True, forbid_unknown_fields=True):
+    """A player's part in the round, without unknown fields."""
+
+    seconds: StrictSecondsOn = field(default_factory=StrictSecondsOn)
+    spans: Annotated[tuple[StrictSpanLine, ...], Meta(max_length=MOST_SPANS)] = ()
+    counts: StrictCountsLine | None = None
+
+
+class RoundSubmitted(RoundEnded, frozen=True, forbid_unknown_fields=True, tag="round_ended", kw_only=True):
+    """A whole round, without unknown fields in any of its parts."""
+
+    facts: StrictFacts = field(default_factory=StrictFacts)
+    captures: StrictCaptures = field(default_factory=StrictCaptures)
+    lineup: Annotated[tuple[StrictLineupLine, ...], Meta(max_length=MOST_PLAYERS)]
+    players: Annotated[tuple[StrictPresenceLine, ...], Meta(max_length=MOST_PLAYERS)]
+
+    def finished(self, here: Here) -> Round:
+        """The round. ScriptError for counts that cannot be, too: a program can mend what it sends."""
+        for n, line in enumerate(self.players):
+            if (fault := line.fault()) is not None:
+                raise ScriptError("counts", fault, path=f"{here.path}.players[{n}].counts")
+        return super().finished(here)
 
 
 MOST_EVENTS = 256
@@ -452,7 +564,7 @@ class Hello(ScriptEvent, frozen=True, tag="hello", kw_only=True):
             at=self.time(here),
             session=str(self.session),
             map=str(self.map),
-            mode=GAMES[self.game].mode(self.facts),
+            mode=mode_of(self.game, self.facts),
             phase=self.phase,
             waiting=self.waiting,
             late=self.late,
@@ -512,8 +624,8 @@ class SideChanged(ScriptEvent, frozen=True, tag="side_changed", kw_only=True):
     """Why nobody may move the player: a word of docs/protocol.md."""
 
     def fact(self, here: Here) -> core.SideChanged:
-        id, side = player_id(self.id), SIDES.get(self.side)
-        return core.SideChanged(self.time(here), id, side, self.waiting, self.ready, str(self.held or ""))
+        player, side = player_id(self.id), SIDES.get(self.side)
+        return core.SideChanged(self.time(here), player, side, self.waiting, self.ready, str(self.held or ""))
 
 
 class SideWanted(ScriptEvent, frozen=True, tag="side_wanted", kw_only=True):
@@ -525,20 +637,6 @@ class SideWanted(ScriptEvent, frozen=True, tag="side_wanted", kw_only=True):
 
     def fact(self, here: Here) -> core.SideWanted:
         return core.SideWanted(self.time(here), player_id(self.id), SIDES.get(self.side))
-
-
-class SidesSwitched(ScriptEvent, frozen=True, tag="sides_switched", kw_only=True):
-    """The game swapped the sides."""
-
-    def fact(self, here: Here) -> core.SidesSwitched:
-        return core.SidesSwitched(self.time(here))
-
-
-class WaitingEnded(ScriptEvent, frozen=True, tag="waiting_ended", kw_only=True):
-    """Waiting For Players is over. Arena never sends it."""
-
-    def fact(self, here: Here) -> core.WaitingEnded:
-        return core.WaitingEnded(self.time(here))
 
 
 class RoundStarted(ScriptEvent, frozen=True, tag="round_started", kw_only=True):
@@ -562,13 +660,6 @@ class RoundLive(ScriptEvent, frozen=True, tag="round_live", kw_only=True):
         return core.RoundLive(self.time(here), RoundId(str(self.round)), roster(self.players, here))
 
 
-class RoundAborted(ScriptEvent, frozen=True, tag="round_aborted", kw_only=True):
-    """NS2: what `round_started` began ended without a round."""
-
-    def fact(self, here: Here) -> core.RoundAborted:
-        return core.RoundAborted(self.time(here))
-
-
 class ScrambledAlone(ScriptEvent, frozen=True, tag="scrambled_alone", kw_only=True):
     """A cached split was applied while the daemon did not answer."""
 
@@ -581,8 +672,10 @@ class ScrambledAlone(ScriptEvent, frozen=True, tag="scrambled_alone", kw_only=Tr
 
     def fact(self, here: Here) -> core.ScrambledAlone:
         parts = {"red": self.red, "blu": self.blu, "bench": self.bench}
-        refuse_twice((id, f"{here.path}.{part}[{n}]") for part, ids in parts.items() for n, id in enumerate(ids))
-        a, b, bench = (tuple(player_id(id) for id in ids) for ids in parts.values())
+        refuse_twice(
+            (player, f"{here.path}.{part}[{n}]") for part, ids in parts.items() for n, player in enumerate(ids)
+        )
+        a, b, bench = (tuple(player_id(player) for player in ids) for ids in parts.values())
         return core.ScrambledAlone(self.time(here), Split(a, b, bench))
 
 
@@ -639,13 +732,6 @@ class Commanded(ScriptEvent, frozen=True, tag="command", kw_only=True):
         return core.Commanded(self.time(here), words, player_id(self.by) if self.by else None, self.admin)
 
 
-class Heartbeat(ScriptEvent, frozen=True, tag="heartbeat", kw_only=True):
-    """The script is alive and nothing happened."""
-
-    def fact(self, here: Here) -> core.Heartbeat:
-        return core.Heartbeat(self.time(here))
-
-
 AnyEvent = (
     Hello
     | RosterSeen
@@ -653,18 +739,18 @@ AnyEvent = (
     | PlayerLeft
     | SideChanged
     | SideWanted
-    | SidesSwitched
-    | WaitingEnded
+    | core.SidesSwitched
+    | core.WaitingEnded
     | RoundStarted
     | RoundLive
-    | RoundAborted
+    | core.RoundAborted
     | RoundEnded
     | ScrambledAlone
     | OrderDone
     | OrderFailed
     | VoteEnded
     | Commanded
-    | Heartbeat
+    | core.Heartbeat
 )
 
 

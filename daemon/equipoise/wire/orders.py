@@ -11,7 +11,9 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from equipoise.core.rules import Level
-from equipoise.wire.values import RoundStatus
+
+RoundStatus = Literal["stored", "kept"]
+"""In the database, or in the ring's file and waiting for the database."""
 
 
 class Text(msgspec.Struct, frozen=True):
@@ -153,7 +155,7 @@ Rounds = dict[str, RoundStatus]
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to a batch, as JSON; `values.Reply` is its content in the core's types."""
+    """The answer to a batch, as JSON; `encode.Reply` is its content in the core's types."""
 
     ok: Literal[True] = True
     """Whether the request was accepted."""

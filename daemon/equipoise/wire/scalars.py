@@ -1,15 +1,16 @@
-"""Numbers and strings of the wire, each checked as it is read, so that a refusal carries its JSON path.
+"""Numbers, strings and side words of the wire, each checked as it is read, so that a refusal carries its JSON path.
 
 Two irregularities end here: Lua writes 17.0 for 17, and NS2 knows players by 32-bit account id.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from msgspec import Meta
 
-from equipoise.core.model import STEAM_ID_BASE
+from equipoise.core.model import NS2_SIDES, STEAM_ID_BASE, TF2_SIDES, Side
 
 MOST = 2**53
 """A double, which is all that Lua has, counts exactly up to here."""
@@ -19,8 +20,38 @@ ACCOUNTS = 2**32
 _ID = "[1-9][0-9]{0,9}|7656119[7-9][0-9]{9}|7656120[0-2][0-9]{9}|bot:(0|[1-9][0-9]{0,16})"
 """A player id as a regular expression, which cannot say the ranges: an account id, a SteamID64, a bot."""
 _ACCOUNT = {"type": "integer", "exclusiveMinimum": 0, "exclusiveMaximum": ACCOUNTS}
-Seconds = Annotated[float, Meta(ge=0, le=1e12)]
+
 Fraction = Annotated[float, Meta(ge=0, le=1)]
+
+
+GameName = Literal["tf2", "ns2", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class Game:
+    """A game and its side words, A first."""
+
+    name: GameName
+    sides: tuple[str, str]
+
+    def word(self, side: Side | None) -> str:
+        """The side as this game's script writes it.
+
+        >>> NS2.word(Side.B), NS2.word(None)
+        ('aliens', 'none')
+        """
+        return "none" if side is None else self.sides[side is Side.B]
+
+
+TF2 = Game("tf2", TF2_SIDES)
+NS2 = Game("ns2", NS2_SIDES)
+OTHER = Game("other", ("a", "b"))
+"""A game that Equipoise does not know: its script writes `a` and `b`, whatever players call the sides."""
+GAMES: dict[str, Game] = {game.name: game for game in (TF2, NS2, OTHER)}
+
+SideWord = Literal["red", "blu", "marines", "aliens", "a", "b"]
+SIDES = {word: side for game in GAMES.values() for word, side in zip(game.sides, Side, strict=True)}
+"""The words of all games: no two share one, so a word alone names the side. "none" and "any" are not in it."""
 
 
 class Scalar:

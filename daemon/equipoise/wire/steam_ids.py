@@ -49,11 +49,11 @@ def written_id(text: str) -> PlayerId | None:
         raise ValueError(f"an id or a name has 1 to {LONGEST} characters, all of which can be seen")
     if address := _ADDRESS.fullmatch(text):
         return _in_address(text, *address.groups())
-    if found := _STEAM2.fullmatch(text):
-        _, low, high = found.groups()
+    if number := _STEAM2.fullmatch(text):
+        _, low, high = number.groups()
         return _account(text, 2 * int(high) + int(low))
-    if found := _STEAM3.fullmatch(text):
-        return _account(text, int(found[1] or found[2]))
+    if number := _STEAM3.fullmatch(text):
+        return _account(text, int(number[1] or number[2]))
     if re.fullmatch("[0-9]+", text):
         return _number(text)
     if _ATTEMPT.match(text):
@@ -66,8 +66,8 @@ def _in_address(text: str, kind: str, last: str) -> PlayerId:
         raise ValueError(f"{text}: {VANITY}")
     if kind.lower() != "profiles":
         raise ValueError(f"{text} is no profile of a player")
-    if found := _STEAM3.fullmatch(last):
-        return _account(text, int(found[1] or found[2]))
+    if number := _STEAM3.fullmatch(last):
+        return _account(text, int(number[1] or number[2]))
     if not re.fullmatch("[0-9]{17}", last):
         raise ValueError(f"{text}: a SteamID64 has 17 digits")
     return _number(last)

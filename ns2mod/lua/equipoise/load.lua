@@ -20,7 +20,9 @@ do
     local kLanguages = { "languages/en", "languages/de", "languages/es", "languages/fr", "languages/pl",
         "languages/pt", "languages/ru", "languages/chi" }
     -- All that Commands registers.
-    local kWords = { "status", "why", "shuffle", "balance", "choice", "on", "off", "rating", "set", "reset" }
+    -- Made by make texts from daemon/equipoise/core/commands.py.
+    local kWords = { "status", "why", "rating", "shuffle", "balance", "choice", "set", "reset", "on", "off" }
+    -- The last line of what make texts made.
 
     local damage = {}
 

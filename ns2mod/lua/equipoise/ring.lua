@@ -108,7 +108,7 @@ function Ring:Add(round, text)
     if #self.slots == kSlots then
         table.remove(self.slots, 1)
         self.dropped = self.dropped + 1
-        self.log("The daemon has long taken no round: the oldest of " .. kSlots .. " was given up.")
+        self.log("The daemon has taken no round in a long time: the oldest of " .. kSlots .. " was given up.")
     end
     table.insert(self.slots, { round = round, text = text, due = true })
     self:MakeDue()

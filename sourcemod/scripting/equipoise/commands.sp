@@ -7,15 +7,17 @@
 
 void Commands_Register()
 {
+	// Made by make texts from daemon/equipoise/core/commands.py.
 	RegAdminCmd("sm_eq_status", Command_Status, ADMFLAG_GENERIC, "What Equipoise knows of this server");
 	RegAdminCmd("sm_eq_why", Command_Forward, ADMFLAG_GENERIC, "The last decisions and their reasons");
-	RegAdminCmd("sm_eq_rating", Command_Target, ADMFLAG_GENERIC, "<target>: their rating");
-	RegAdminCmd("sm_eq_scramble", Command_Forward, ADMFLAG_KICK, "[now|next|dry|cancel]: make the teams anew");
+	RegAdminCmd("sm_eq_rating", Command_Target, ADMFLAG_GENERIC, "<target>: their rating, also before it is shown to all");
+	RegAdminCmd("sm_eq_scramble", Command_Forward, ADMFLAG_KICK, "[now|next|dry|cancel]: make new teams; cancel also ends a vote");
 	RegAdminCmd("sm_eq_balance", Command_Forward, ADMFLAG_KICK, "Close a gap between the sides now");
 	RegAdminCmd("sm_eq_set", Command_Target, ADMFLAG_ROOT, "<target> <rating>: set their rating");
 	RegAdminCmd("sm_eq_reset", Command_Target, ADMFLAG_ROOT, "<target>: make them a newcomer again");
 	RegAdminCmd("sm_eq_on", Command_Forward, ADMFLAG_ROOT, "Go on balancing this server");
 	RegAdminCmd("sm_eq_off", Command_Forward, ADMFLAG_ROOT, "Leave this server's teams alone; rounds are still rated");
+	// The end of what make texts made.
 	RegServerCmd("equipoise_poll", Command_Poll, "Ask the daemon for orders now; it sends this itself");
 }
 

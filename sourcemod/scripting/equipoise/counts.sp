@@ -41,7 +41,7 @@ void Counts_Find()
 	}
 	if (!Counts_Known())
 	{
-		LogError("This game does not show what players do in the way that the plugin knows: rounds go without it.");
+		LogError("This game's statistics are not as the plugin knows them: rounds are sent without kills, deaths and points.");
 	}
 }
 

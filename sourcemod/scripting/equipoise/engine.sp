@@ -173,7 +173,7 @@ static void Report(int i)
 	{
 		FormatEx(by, sizeof(by), "%L", g_Caller);
 	}
-	LogMessage("%s stays 0 while Equipoise balances; %s wanted %s, which it gets when Equipoise lets go.", g_Names[i], by,
+	LogMessage("%s stays 0 while Equipoise balances; %s wanted %s, which it gets back when Equipoise stops.", g_Names[i], by,
 		g_Variables[i].operators);
 }
 

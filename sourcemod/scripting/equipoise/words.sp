@@ -5,15 +5,17 @@
 
 #define WORD_SIZE 32
 
-// The word, and what the daemon calls it.
+// The word, what the daemon calls it, and what the console says of it.
 static const char g_Words[][][] =
 {
-	{"rating", "rating"},
-	{"rank", "rank"},
-	{"top", "top"},
-	{"teams", "teams"},
-	{"scramble", "vote"},
-	{"votescramble", "vote"}
+	// Made by make texts from daemon/equipoise/core/commands.py.
+	{"scramble", "vote", "Equipoise: ask for a vote on new teams"},
+	{"votescramble", "vote", "Equipoise: ask for a vote on new teams"},
+	{"rating", "rating", "Equipoise: your rating"},
+	{"rank", "rank", "Equipoise: your rank"},
+	{"top", "top", "Equipoise: the best players"},
+	{"teams", "teams", "Equipoise: how even the teams are"}
+	// The end of what make texts made.
 };
 
 static StringMap g_Meanings;    // what the daemon calls it, by the command it is typed as
@@ -42,7 +44,7 @@ void Words_Apply()
 		g_Meanings.SetString(command, g_Words[i][1]);
 		if (g_Registered.SetValue(command, 1, false))
 		{
-			RegConsoleCmd(command, Command_Word, "Equipoise: your rating, your rank, the sides, a vote on new teams");
+			RegConsoleCmd(command, Command_Word, g_Words[i][2]);
 		}
 	}
 }

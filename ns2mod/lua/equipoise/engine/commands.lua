@@ -7,22 +7,34 @@ local Commands = {}
 Commands.__index = Commands
 
 -- `player`: a player comes first; `number`: and a number last.
+-- Made by make texts from daemon/equipoise/core/commands.py.
 local kAdmin = {
     { word = "status", help = "What Equipoise knows of this server" },
     { word = "why", help = "The last decisions and their reasons" },
-    { word = "shuffle", help = "[now|next|dry|cancel]: shuffle the teams" },
+    { word = "rating", player = true, help = "<player>: their rating, also before it is shown to all" },
+    { word = "shuffle", help = "[now|next|dry|cancel]: shuffle the teams; cancel also ends a vote" },
     { word = "balance", help = "Close a gap between the sides now" },
-    { word = "choice", help = "Let all players choose a side in secret, and shuffle" },
-    { word = "on", help = "Go on balancing this server" },
-    { word = "off", help = "Leave this server's teams alone; rounds are still rated" },
-    { word = "rating", player = true, help = "<player>: their rating" },
+    { word = "choice", help = "[cancel]: let all players choose a side in secret, and shuffle" },
     { word = "set", player = true, number = true, help = "<player> <rating>: set their rating" },
     { word = "reset", player = true, help = "<player>: make them a newcomer again" },
+    { word = "on", help = "Go on balancing this server" },
+    { word = "off", help = "Leave this server's teams alone; rounds are still rated" },
 }
 
 -- What players may say. `secret`: no other player must read it.
-local kPlayers = { vote = {}, rating = { admin = true }, rank = { admin = true }, top = {}, teams = {}, prefer = {},
-    friend = { player = true }, choice = {}, choose = { secret = true } }
+local kPlayers = {
+    vote = {},
+    rating = { admin = true },
+    rank = { admin = true },
+    top = {},
+    teams = {},
+    prefer = {},
+    friend = { player = true },
+    choice = {},
+    choose = { secret = true },
+}
+local kSpoken = "vote, rating, rank, top, teams, prefer, friend, choice, lang"
+-- The last line of what make texts made.
 
 function Commands.New(mod)
     return setmetatable({ mod = mod }, Commands)
@@ -105,7 +117,7 @@ function Commands:Player(client, words, private)
     if word == "lang" then
         self:Language(by, words[1])
     elseif not command then
-        self:Text(by, "Equipoise_Help")
+        self:Text(by, "Equipoise_Help", kSpoken)
     elseif command.secret and not private then
         self:Text(by, "Equipoise_NotInChat", "eq " .. word)
     else
