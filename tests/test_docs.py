@@ -84,6 +84,17 @@ def test_the_files_that_contributing_says_to_touch_exist() -> None:
     assert [name for name in sorted(named) if not any((root / name).exists() for root in roots)] == []
 
 
+def test_each_promise_of_security_has_its_test() -> None:
+    text = (ROOT / "SECURITY.md").read_text()
+    promises = re.findall(r"^\| (?!promise|---)(.+?) \| (.+) \|$", text, re.MULTILINE)
+    assert len(promises) > 15
+    for promise, tests in promises:
+        named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", tests)
+        assert named, promise
+        for file, name in named:
+            assert re.search(rf"^(async )?def {name}\(", (ROOT / file).read_text(), re.MULTILINE), f"{file}::{name}"
+
+
 def test_commands_and_phrases_are_in_the_scripts_as_in_the_code() -> None:
     stale = [path.name for path, text in texts.files().items() if path.read_text(encoding="utf-8") != text]
     assert stale == [], "`make texts` writes them again"
