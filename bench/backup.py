@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
-import sys
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.filled_store import Past, fill
 from bench.scripts import Script, percentiles, round_ended, running
+from equipoise.store.backups import BackupRequest
+from equipoise.workers import framed
+from equipoise.workers.process import COMMAND
 
 FILL, MEASURED, PAUSE = 520, 500, 0.02
 TARGET = "p99 15 ms"
@@ -28,9 +30,13 @@ def main() -> None:
             for number in range(FILL):
                 script.post(round_ended(number))
             alone = [_apart(script, FILL + number) for number in range(MEASURED)]
-            command = [sys.executable, "-P", "-m", "equipoise.store.sqlite", str(file), str(folder / "copy.db")]
+            request = framed(BackupRequest(str(file), str(folder / "copy.db")))
             began = time.monotonic()
-            copying, beside, copys = subprocess.Popen(command), [], 0.0
+            beside, copys = [], 0.0
+            copying = subprocess.Popen([*COMMAND, "backup"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+            assert copying.stdin is not None
+            with copying.stdin as requests:
+                requests.write(request)
             while copying.poll() is None:
                 copys = max(copys, high_water(copying.pid))
                 beside.append(_apart(script, FILL + MEASURED + len(beside)))

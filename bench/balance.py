@@ -30,7 +30,7 @@ from equipoise.core.model import STEAM_ID_BASE, Counts, PlayerId
 from equipoise.ratings.system import System
 from equipoise.service.pool import Pool
 from equipoise.service.ring import Ring
-from equipoise.store.sqlite import SqliteStore
+from equipoise.store.store import Store
 from tests.daemons import RealDaemon
 
 KNOWN = (2_000, 10_000)
@@ -50,7 +50,7 @@ MALLOC = dict(re.findall(r"(?m)^Environment=(MALLOC_\w+)=(\d+)$", Path("systemd/
 
 async def fill(directory: Path, own: str, balance: str, known: int) -> None:
     """A past of which a snapshot is stored, as by a daemon that has been there from the start."""
-    store = SqliteStore(directory / "equipoise.db")
+    store = Store(directory / "equipoise.db")
     await store.open()
     beside: System[object] | None = None if balance == own else ratings.create(balance)
     pool = Pool("main", ratings.create(own), store, Ring(directory / "main.ring"), Now(), balance=beside)

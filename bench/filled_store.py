@@ -33,8 +33,9 @@ from equipoise.core.model import (
 )
 from equipoise.service.fingerprint import fingerprint_of
 from equipoise.store.notes import Decision, Name, Note
-from equipoise.store.rated import Change, HeldVersions, PlayerRow, RatedRound, SharedParts
-from equipoise.store.sqlite import SqliteStore
+from equipoise.store.players import Change, PlayerRow, SharedParts
+from equipoise.store.rounds import HeldVersions, RatedRound
+from equipoise.store.store import Store
 
 POOL = "main"
 SERVERS = 100
@@ -94,7 +95,7 @@ class _Played:
         pass
 
 
-class _Hasty(SqliteStore):
+class _Hasty(Store):
     """Does not wait for the disk: a store that is being filled is thrown away after a power loss."""
 
     def _connect(self) -> None:

@@ -27,7 +27,7 @@ from equipoise.core.model import (
 )
 from equipoise.service.pool import Pool
 from equipoise.service.ring import Ring
-from equipoise.store.sqlite import SqliteStore
+from equipoise.store.store import Store
 
 PLAYERS = 24
 WINDOW = 500
@@ -69,7 +69,7 @@ def a_round(number: int, luck: random.Random, pool: Sequence[PlayerId] = IDS) ->
 
 @asynccontextmanager
 async def opened(directory: Path, system: str = "synelo") -> AsyncIterator[Pool]:
-    store = SqliteStore(directory / "bench.db")
+    store = Store(directory / "bench.db")
     await store.open()
     pool = Pool("bench", ratings.create(system), store, Ring(directory / "bench.ring"), Now())
     await pool.open()

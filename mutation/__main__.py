@@ -144,7 +144,7 @@ PACKAGES = (
     ),
     Package(
         "store",
-        tuple(f"store/sqlite/{name}.py" for name in ("rounds", "players", "pools", "journal", "notes")),
+        tuple(f"store/{name}.py" for name in ("rounds", "players", "sequence", "notes")),
         ("tests/store",),
     ),
 )

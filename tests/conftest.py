@@ -22,7 +22,7 @@ ORDER = (
     "core",
     "wire",
     "solver",
-    "solving",
+    "workers",
     "ratings",
     "store",
     "service",

@@ -17,7 +17,7 @@ from equipoise.service.held import MOST_HELD
 from equipoise.service.host import Host
 from equipoise.service.pool import Pool
 from equipoise.service.ring import Ring
-from equipoise.store.sqlite.store import SqliteStore
+from equipoise.store.store import Store
 from equipoise.wire import Batch, Reply
 
 SERVER = ServerId("arena-1")
@@ -96,7 +96,7 @@ class Rig:
     nudges: int = 0
     """How often the script was to be made to call."""
     most_held: int = MOST_HELD
-    store_type: type[SqliteStore] = SqliteStore
+    store_type: type[Store] = Store
     ring_type: type[Ring] = Ring
     balance: System[Any] | None = None
 

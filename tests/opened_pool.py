@@ -17,7 +17,7 @@ from equipoise.ratings.system import System
 from equipoise.service.held import MOST_HELD
 from equipoise.service.pool import Pool
 from equipoise.service.ring import Ring
-from equipoise.store.sqlite import SqliteStore
+from equipoise.store.store import Store
 
 NOW = 1_763_700_000.0
 
@@ -34,7 +34,7 @@ class Stopped:
 
 def a_pool(
     directory: Path,
-    store: SqliteStore,
+    store: Store,
     system: str = "synelo",
     most_held: int = MOST_HELD,
     balance: System[Any] | None = None,
@@ -46,7 +46,7 @@ def a_pool(
 
 @asynccontextmanager
 async def opened(
-    directory: Path, system: str = "synelo", *, kind: type[SqliteStore] = SqliteStore, **params: Any
+    directory: Path, system: str = "synelo", *, kind: type[Store] = Store, **params: Any
 ) -> AsyncIterator[Pool]:
     store = kind(directory / "s.db")
     await store.open()

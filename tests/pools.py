@@ -17,9 +17,9 @@ from equipoise.core.model import Side
 from equipoise.ratings.system import System
 from equipoise.service.pool import Pool
 from equipoise.service.ring import Ring
-from equipoise.store.rated import PlayerRow
+from equipoise.store.players import PlayerRow
 from equipoise.store.sequence import BulkEdit
-from equipoise.store.sqlite import SqliteStore
+from equipoise.store.store import Store
 from tests.hosts import GivenClock
 from tests.store.samples import a_round, player, with_counts, with_spans
 
@@ -57,7 +57,7 @@ def some_rounds(count: int, seed: int = 1, *, spans: bool = True) -> Iterator[Re
 async def fill(directory: Path, records: Sequence[RecordRound], system: str = "synelo", **params: object) -> None:
     """Record them in the daemon's own place."""
     await asyncio.to_thread(directory.mkdir, parents=True, exist_ok=True)
-    store = SqliteStore(directory / "equipoise.db")
+    store = Store(directory / "equipoise.db")
     await store.open()
     clock = GivenClock(1_800_000_000.0)
     pool = Pool("main", ratings.create(system, **params), store, Ring(directory / "main.ring"), clock)

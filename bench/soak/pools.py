@@ -19,7 +19,7 @@ from random import Random
 from bench.filled_store import Past, fill, player
 from bench.scripts import BOOT, PLAYERS, Script, hello, roster, round_ended
 from bench.soak.watch import cpu_seconds
-from equipoise.store.sqlite import SqliteStore
+from equipoise.store.store import Store
 from tests.daemons import RealDaemon
 
 PAUSE = 0.1
@@ -82,7 +82,7 @@ def _filled(stores: Path, pool: Pool) -> Path:
 
 async def _migrated(path: Path) -> None:
     """A kept store may be of an older schema; a daemon is not waited for so long as a large one may take."""
-    store = SqliteStore(path)
+    store = Store(path)
     await store.open()
     await store.close()
 

@@ -35,11 +35,12 @@ from equipoise.service.refits import Refits
 from equipoise.service.reloads import Reloads
 from equipoise.service.retention import Retention, RetentionDays
 from equipoise.service.spreads import Spreads
-from equipoise.solving.worker import Worker
-from equipoise.store.port import Store
-from equipoise.store.sqlite import SqliteStore
-from equipoise.store.sqlite.exporting import exported
+from equipoise.store.store import Store
+from equipoise.store.transfer import exported
 from equipoise.web import Connections, Refusals, Services, application, fitting
+from equipoise.workers import Job
+from equipoise.workers.process import Warm
+from equipoise.workers.splits import SolvedSplits
 
 START_SECONDS = 900
 """As long as systemd waits for READY=1, whatever the unit says: a large store may have to be migrated first."""
@@ -137,7 +138,7 @@ async def _serving(
     environ: Mapping[str, str],
     fleet: Fleet,
     peers: PeerServers,
-    store: SqliteStore,
+    store: Store,
     clock: SystemClock,
     listener: socket.socket,
     stack: AsyncExitStack,
@@ -152,7 +153,7 @@ async def _serving(
     calibrations = Calibrations(fleet.pools, clock)
     await jobs.add_jobs(scheduler, fleet.pools, retention, refits, spreads, calibrations, clock)
     scheduler.add("game server query", Every(QUERY_SECONDS), peers.ask_all)
-    worker = Worker(config.splits.seconds)
+    worker = Warm(Job.SPLITS, SolvedSplits, config.splits.seconds)
     stack.push_async_callback(worker.close)
     reloads = Reloads(lambda dry: configuration.reload(dry), store, clock)
     services = Services(
@@ -181,7 +182,7 @@ async def _serving(
 
 
 async def _measured(
-    config: Config, fleet: Fleet, peers: PeerServers, store: SqliteStore, clock: SystemClock
+    config: Config, fleet: Fleet, peers: PeerServers, store: Store, clock: SystemClock
 ) -> tuple[Metrics, Retention]:
     """The metrics, and the retention that knows some of them."""
     metrics, retention = Metrics(), Retention(store, fleet.pools.values(), clock, _days(config))
@@ -197,7 +198,7 @@ async def _measured(
 def _follow(
     configuration: Configured,
     retention: Retention,
-    worker: Worker,
+    worker: Warm[SolvedSplits],
     peers: PeerServers,
     scheduler: Scheduler,
     backups: Backups,
@@ -244,12 +245,12 @@ def _make_directory(config: Config) -> None:
         raise ConfigError(f"{config.directory}: {error.strerror}", path="$.store.directory") from None
 
 
-async def _store(config: Config, stack: AsyncExitStack, *, new_store: bool) -> SqliteStore:
+async def _store(config: Config, stack: AsyncExitStack, *, new_store: bool) -> Store:
     """Open the store. A new one is made only where nothing shows that there was one: a lost store is not replaced."""
     path = config.directory / STORE
     trace = None if new_store else _trace(path)
     useless = new_store and _is_filled(path)
-    store = SqliteStore(path, create=trace is None)
+    store = Store(path, create=trace is None)
     try:
         await store.open()
     except StoreMissing as error:
@@ -303,7 +304,7 @@ def _most(config: Config) -> int:
     return most
 
 
-def _begin_time(scheduler: Scheduler, store: SqliteStore, stack: AsyncExitStack) -> None:
+def _begin_time(scheduler: Scheduler, store: Store, stack: AsyncExitStack) -> None:
     """Begin all that happens by itself: jobs, systemd's watchdog, the check of the whole store."""
     scheduler.start()
     stack.push_async_callback(scheduler.close)

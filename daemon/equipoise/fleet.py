@@ -14,11 +14,12 @@ from equipoise.config import Config, Server
 from equipoise.config.sources import located
 from equipoise.core.model import ServerId
 from equipoise.ratings.system import System
+from equipoise.service.clock import Clock
 from equipoise.service.fingerprint import check
 from equipoise.service.host import Host
 from equipoise.service.pool import Pool
 from equipoise.service.ring import Ring
-from equipoise.store.port import Clock, Store
+from equipoise.store.store import Store
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from equipoise import config
 from equipoise.cli import main
-from equipoise.store.sqlite import SqliteStore
+from equipoise.store.store import Store
 from tests.cli.house import House
 from tests.pools import fill, some_rounds
 
@@ -30,7 +30,7 @@ def a_machine(folder: Path, settings: str = 'system = "synelo"') -> House:
 
 
 async def _opened_once(path: Path) -> None:
-    store = SqliteStore(path)
+    store = Store(path)
     await store.open()
     await store.close()
 

@@ -25,9 +25,10 @@ from equipoise.service.pool import Pool
 from equipoise.service.retention import Retention, RetentionDays
 from equipoise.service.ring import Ring, UnstoredRound
 from equipoise.store.notes import Audit, BalancePrediction, BalancePredictions, Name, Note
-from equipoise.store.rated import PlayerRow
-from equipoise.store.sequence import BulkEdit, RoundStrike
-from equipoise.store.sqlite import SqliteStore
+from equipoise.store.past import VoidStrike
+from equipoise.store.players import PlayerRow
+from equipoise.store.sequence import BulkEdit
+from equipoise.store.store import Store
 from tests.cli.house import EQUIPOISE, House, ask, run, serving
 from tests.hosts import GivenClock
 from tests.moving.machines import a_machine, exported, grown, pool, sealed, with_a_past
@@ -45,7 +46,7 @@ def everything(house: House) -> dict[str, list[tuple[object, ...]]]:
 
 
 async def _noted(house: House, *notes: Note) -> None:
-    store = SqliteStore(house.state / "equipoise.db")
+    store = Store(house.state / "equipoise.db")
     await store.open()
     store.note(notes)
     await store.close()
@@ -58,7 +59,7 @@ def records(house: House) -> list[tuple[object, ...]]:
 
 async def _pruned(house: House) -> None:
     """Without most of its rounds, which were old."""
-    store = SqliteStore(house.state / "equipoise.db")
+    store = Store(house.state / "equipoise.db")
     await store.open()
     await store.prune_rounds("main", 0, 1_900_000_000.0, 30)
     await store.close()
@@ -66,7 +67,7 @@ async def _pruned(house: House) -> None:
 
 async def _with_edits(house: House) -> None:
     """Edits between its rounds, as admins make them and as an import does."""
-    store = SqliteStore(house.state / "equipoise.db")
+    store = Store(house.state / "equipoise.db")
     await store.open()
     clock = GivenClock(1_800_000_000.0)
     pool = Pool("main", ratings.create("synelo"), store, Ring(house.state / "main.ring"), clock)
@@ -78,7 +79,7 @@ async def _with_edits(house: House) -> None:
     await pool.adopt(BulkEdit("import", 1.5, "console", [row], "", "1 rating"))
     await pool.undo(player(3), "token:owner")
     voided = next(record.round for record in some_rounds(10) if not record.unrated)
-    await pool.void(RoundStrike(voided.server, voided.id), "token:owner", "played by cheaters")
+    await pool.void(VoidStrike(voided.server, voided.id), "token:owner", "played by cheaters")
     await pool.close()
     await store.close()
 
@@ -137,7 +138,7 @@ def test_records_of_rounds_that_were_deleted_move_too(tmp_path: Path) -> None:
 
 async def _skills(house: House, *, prune: bool = False) -> dict[str, float]:
     """Of a pool of joint, as a daemon that has just started knows them; `prune`: once its old rounds are deleted."""
-    store = SqliteStore(house.state / "equipoise.db")
+    store = Store(house.state / "equipoise.db")
     await store.open()
     clock = GivenClock(1_800_000_000.0)
     pool = Pool("main", ratings.create("joint"), store, Ring(house.state / "main.ring"), clock)

@@ -12,7 +12,7 @@ from equipoise.errors import StoreError
 from equipoise.service.copies import FOLDER, Backups
 from equipoise.service.jobs import Scheduler, schedule_backups
 from equipoise.service.metrics import Metrics
-from equipoise.store.sqlite import SqliteStore
+from equipoise.store.store import Store
 from tests.hosts import GivenClock
 from tests.store.disk import no_file_above
 from tests.store.samples import Submitted, a_round, in_loop, opened, submit, until
@@ -25,7 +25,7 @@ DAY = 86_400.0
 class House:
     """A store with a round in it, its backups, and a clock that the test sets."""
 
-    def __init__(self, store: SqliteStore, keep: int = 3) -> None:
+    def __init__(self, store: Store, keep: int = 3) -> None:
         self.directory, self.clock = store.path.parent / FOLDER, GivenClock(1_763_699_400.0)
         self.backups = Backups(store, self.directory, self.clock, keep)
 

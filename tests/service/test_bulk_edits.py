@@ -13,7 +13,8 @@ from equipoise.errors import PoolMoved, RatingError
 from equipoise.service.pool import Pool
 from equipoise.service.replayed import Replayed
 from equipoise.store.notes import Audit
-from equipoise.store.sequence import BulkEdit, RoundStrike
+from equipoise.store.past import VoidStrike
+from equipoise.store.sequence import BulkEdit
 from tests.opened_pool import NOW, opened
 from tests.pools import an_import, row_of, some_rounds
 from tests.service.test_corrections import InThisProcess, numbers
@@ -91,7 +92,7 @@ async def test_states_that_the_system_cannot_read_are_refused(tmp_path: Path) ->
 
 @in_loop
 async def test_a_refit_replaces_the_shared_state_and_what_came_before_it_matters_no_more(tmp_path: Path) -> None:
-    strike = RoundStrike(SERVER, RoundId(RECORDS[3].round.id))
+    strike = VoidStrike(SERVER, RoundId(RECORDS[3].round.id))
     async with opened(tmp_path, "ns2", kind=InThisProcess, plus_side="red") as pool:
         await played(pool, 0, 10)
         shared = pool.system.shared()

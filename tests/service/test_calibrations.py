@@ -22,9 +22,9 @@ from equipoise.ratings.calibration import NONE, Calibrated, Calibration
 from equipoise.service.calibrations import OFTEN, Calibrations
 from equipoise.service.held import calibration_at
 from equipoise.service.pool import Pool
-from equipoise.store.sequence import RoundStrike
-from equipoise.store.sqlite import fits
-from equipoise.store.upkeep import CalibrationFit, CalibrationFound
+from equipoise.store.past import VoidStrike
+from equipoise.store.replays import CalibrationFit, CalibrationFound
+from equipoise.store.store import Store
 from tests.hosts import GivenClock
 from tests.opened_pool import opened
 from tests.store.samples import SERVER, a_round, in_loop, player
@@ -53,11 +53,11 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> list[CalibrationFit]:
     """Fits are made up; what was asked of them."""
     asked: list[CalibrationFit] = []
 
-    async def fit(_: Path, __: str, wanted: CalibrationFit) -> CalibrationFound:
+    async def fit(_: Store, __: str, wanted: CalibrationFit) -> CalibrationFound:
         asked.append(wanted)
         return FOUND
 
-    monkeypatch.setattr(fits, "calibration", fit)
+    monkeypatch.setattr(Store, "calibration", fit)
     return asked
 
 
@@ -142,10 +142,10 @@ async def test_what_is_said_is_the_same_live_after_a_restart_and_in_a_replay(
         await play(pool, 5, first=21)
         check(0)
         for number in (3, 14):
-            await pool.void(RoundStrike(SERVER, a_round(number).round.id), "ann", "")
+            await pool.void(VoidStrike(SERVER, a_round(number).round.id), "ann", "")
         check(0)
         before = rows(tmp_path)
-        await pool.void(RoundStrike(SERVER, a_round(3).round.id, back=True), "ann", "")
+        await pool.void(VoidStrike(SERVER, a_round(3).round.id, back=True), "ann", "")
         check(0)
         assert rows(tmp_path)[20:] != before[20:]
         await play(pool, 1, first=26)
@@ -217,7 +217,7 @@ async def test_a_calibration_that_has_become_worse_than_none_ends(
     async def fit(*_: object) -> CalibrationFound:
         return answers.pop(0)
 
-    monkeypatch.setattr(fits, "calibration", fit)
+    monkeypatch.setattr(Store, "calibration", fit)
     async with opened(tmp_path) as pool:
         job = Calibrations({"main": pool}, GivenClock(1_800_000_000.0))
         await play(pool, 2)
@@ -239,7 +239,7 @@ async def test_a_fit_during_which_another_spread_was_learnt_is_not_adopted(
             db.execute("INSERT INTO edits VALUES (99, 'main', 1.0, 'job', 'spread', '{}', NULL)")
         return FOUND
 
-    monkeypatch.setattr(fits, "calibration", fit)
+    monkeypatch.setattr(Store, "calibration", fit)
     async with opened(tmp_path, "joint") as pool:
         await play(pool, 1)
         with pytest.raises(StoreError, match="another spread of skill was learnt meanwhile"):
@@ -269,7 +269,7 @@ async def test_a_pool_is_calibrated_once_a_week_and_one_that_cannot_be_stops_no_
         async def dies(*_: object) -> None:
             raise StoreError("the process has died")
 
-        monkeypatch.setattr(fits, "calibration", dies)
+        monkeypatch.setattr(Store, "calibration", dies)
         clock.now += OFTEN
         with pytest.raises(StoreError, match="the process has died"):
             await job.run()

@@ -17,7 +17,7 @@ from equipoise.core.model import Mode, Round, RoundId, Side
 from equipoise.core.participation import recorded
 from equipoise.core.rules import Rules
 from equipoise.store.notes import Decision
-from equipoise.store.sequence import RoundStrike
+from equipoise.store.past import VoidStrike
 from tests.hosts import SERVER, GivenClock, Rig, player, roster, round_of
 
 FOUR = roster([1, 2], [3, 4])
@@ -110,7 +110,7 @@ def test_players_whose_rounds_are_rated_again_become_stale_too(tmp_path: Path) -
             for round_id in ("r1", "r2", "r3"):
                 await rig.pool.record(recorded(dated(RIGHT + TEN_YEARS - 200, round_id), Rules()), None)
         async with rig_at(tmp_path, RIGHT) as rig:
-            await rig.pool.void(RoundStrike(SERVER, RoundId("r2")), "owner", "")
+            await rig.pool.void(VoidStrike(SERVER, RoundId("r2")), "owner", "")
             assert await shown(rig) == (RIGHT, False, 4)
             rig.clock.now += 31 * DAY
             assert (await shown(rig))[1:] == (True, 0)

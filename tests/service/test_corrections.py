@@ -18,13 +18,13 @@ from equipoise import ratings
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import RoundId, Side
 from equipoise.errors import ScriptError, StoreError
-from equipoise.replaying.revision import answer
 from equipoise.service.pool import Pool
 from equipoise.service.replayed import Replayed
+from equipoise.service.revision import revise
 from equipoise.store.notes import Audit
-from equipoise.store.sequence import Revised, RoundStrike
-from equipoise.store.sqlite import SqliteStore
-from equipoise.store.sqlite.replaying import Question, revised
+from equipoise.store.past import VoidStrike
+from equipoise.store.replays import Revised, StrikeRequest
+from equipoise.store.store import Store
 from tests.opened_pool import opened, rated_alone, summary_of
 from tests.pools import an_import, some_rounds
 from tests.store.disk import fast_directory
@@ -62,11 +62,11 @@ RECORDED = (
 Step = tuple[str, Any]
 
 
-class InThisProcess(SqliteStore):
+class InThisProcess(Store):
     """Replays here: a process for each would take most of the time."""
 
-    async def replayed(self, question: Question) -> Revised:
-        return revised(await asyncio.to_thread(answer, question, lambda: None))
+    async def replayed(self, request: StrikeRequest) -> Revised:
+        return await asyncio.to_thread(revise, request, lambda: None)
 
 
 def rows(directory: Path, query: str) -> list[tuple[object, ...]]:
@@ -100,7 +100,7 @@ async def taken(pool: Pool, number: int, step: Step) -> None:
             case "undo":
                 await pool.undo(player(what), "console")
             case "void" | "put back":
-                strike = RoundStrike(SERVER, RoundId(f"1763622000123-{what}"), kind == "put back")
+                strike = VoidStrike(SERVER, RoundId(f"1763622000123-{what}"), kind == "put back")
                 await pool.void(strike, "console", "")
     except ScriptError as error:
         assert error.status in (404, 409)  # noqa: PT017  # what was drawn may not be there
@@ -153,8 +153,8 @@ def test_memory_and_store_and_a_replay_from_the_first_round_say_the_same(system:
         asyncio.run(evening(directory))
 
 
-def a_strike(number: int, *, back: bool = False) -> RoundStrike:
-    return RoundStrike(SERVER, RoundId(f"1763622000123-{number}"), back)
+def a_strike(number: int, *, back: bool = False) -> VoidStrike:
+    return VoidStrike(SERVER, RoundId(f"1763622000123-{number}"), back)
 
 
 RECORDS = [replace(record, skill_at_start=None) for record in some_rounds(40)]
@@ -169,10 +169,10 @@ async def played(pool: Pool, rounds: list[RecordRound] = RECORDS) -> None:
 class Slow(InThisProcess):
     """A replay that ends when it is told to."""
 
-    async def replayed(self, question: Question) -> Revised:
+    async def replayed(self, request: StrikeRequest) -> Revised:
         self.begun.set()
         await self.go_on.wait()
-        return await super().replayed(question)
+        return await super().replayed(request)
 
     async def open(self) -> None:
         await super().open()
@@ -342,7 +342,7 @@ async def test_an_edit_is_taken_back_after_a_restart_and_applied_again(tmp_path:
 
 @in_loop
 async def test_a_replay_that_dies_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("equipoise.store.sqlite.replaying.COMMAND", ("/bin/sh", "-c", "kill -9 $$"))
+    monkeypatch.setattr("equipoise.workers.process.COMMAND", ("/bin/sh", "-c", "kill -9 $$"))
     async with opened(tmp_path) as pool:
         await played(pool, RECORDS[:20])
         before = numbers(tmp_path)

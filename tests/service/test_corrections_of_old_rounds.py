@@ -11,8 +11,8 @@ from equipoise.core.model import PlayerSummary
 from equipoise.errors import StoreError
 from equipoise.service.pool import Pool
 from equipoise.service.replayed import Replayed
-from equipoise.store.sequence import BulkEdit, Revised
-from equipoise.store.sqlite.replaying import Question
+from equipoise.store.replays import Revised, StrikeRequest
+from equipoise.store.sequence import BulkEdit
 from tests.opened_pool import opened, rated_alone, summary_of
 from tests.pools import row_of
 from tests.service.test_corrections import ENTRY, RATED, RECORDS, InThisProcess, a_strike, numbers, played
@@ -72,8 +72,8 @@ class Pruned(InThisProcess):
 
     armed = False
 
-    async def replayed(self, question: Question) -> Revised:
-        found = await super().replayed(question)
+    async def replayed(self, request: StrikeRequest) -> Revised:
+        found = await super().replayed(request)
         if self.armed:
             await self.prune_rounds("main", 0, 1e12, 1 + RATED[0])
         return found

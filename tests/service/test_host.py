@@ -22,9 +22,9 @@ from equipoise.core.participation import recorded
 from equipoise.core.phrases import Phrase, Text
 from equipoise.errors import ScriptError
 from equipoise.service.host import Host
-from equipoise.store.port import Submission
-from equipoise.store.rated import PlayerRow, RatedRound
-from equipoise.store.sqlite import SqliteStore
+from equipoise.store.players import PlayerRow
+from equipoise.store.rounds import RatedRound, Submission
+from equipoise.store.store import Store
 from tests.hosts import BOOT, SERVER, Rig, played, player, roster, round_of
 from tests.store.failing import Then
 from tests.store.traced import Traced
@@ -207,7 +207,7 @@ def test_skill_at_start_is_the_skill_that_splits_balance_and_not_the_shown_ratin
     asyncio.run(main())
 
 
-class LateStore(SqliteStore):
+class LateStore(Store):
     """It answers who the players are when the test wants it; a round is rated at once, and its disk is then full."""
 
     def __init__(self, path: Path) -> None:

@@ -23,7 +23,7 @@ from equipoise.core.state import State
 from equipoise.errors import ScriptError, SpillError
 from equipoise.service.diagnosis import SCRIPTS, of_refused
 from equipoise.service.ring import Ring, UnstoredRound
-from equipoise.store.rated import RatedRound
+from equipoise.store.rounds import RatedRound
 from equipoise.wire import Batch, Reply
 from tests.hosts import SESSION, Rig, player, roster, round_of
 from tests.store.failing import Failing, Fault

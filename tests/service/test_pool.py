@@ -15,9 +15,8 @@ from equipoise.core.model import LineupPlayer, PlayerId, Side
 from equipoise.errors import RatingError, StoreError
 from equipoise.service.pool import Recorded
 from equipoise.store.notes import Name
-from equipoise.store.port import Submission
-from equipoise.store.rated import RatedRound
-from equipoise.store.sqlite import SqliteStore
+from equipoise.store.rounds import RatedRound, Submission
+from equipoise.store.store import Store
 from tests.opened_pool import NOW, opened, rated_alone, summary_of
 from tests.store.failing import Failing, Fault, Then, locked
 from tests.store.samples import a_round, in_loop, player, until
@@ -55,7 +54,7 @@ async def test_a_known_player_is_loaded_when_they_are_asked_for(tmp_path: Path) 
 async def test_a_rating_whose_round_is_not_stored_after_all_was_never_shown(tmp_path: Path) -> None:
     rated, go_on = Event(), Event()
 
-    class Slow(SqliteStore):
+    class Slow(Store):
         """The disk turns out to be full a while after a round was rated."""
 
         async def record(self, pool: str, group: Sequence[Submission], window: int) -> Sequence[RatedRound | Exception]:

@@ -12,6 +12,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from sqlite_utils.migrations import Migrations
 
 from equipoise.service.ring import SLOTS
 from tests.opened_pool import opened, rated_alone, stored_rounds, summary_of
@@ -77,7 +78,9 @@ def save(directory: Path) -> None:
     subprocess.run(["sh", "-e", "-c", script], cwd=directory, check=True, capture_output=True, timeout=60)
 
 
-@pytest.mark.parametrize("damaged", ["rounds", "participants", "players", "crowds", "decisions", "migrations"])
+@pytest.mark.parametrize(
+    "damaged", ["rounds", "participants", "players", "crowds", "decisions", Migrations.migrations_table]
+)
 @in_loop
 async def test_what_the_documented_commands_save_of_a_damaged_store_takes_every_round_that_waited(
     tmp_path: Path, damaged: str

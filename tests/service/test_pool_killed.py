@@ -46,12 +46,12 @@ asyncio.run(play(int(sys.argv[2])))
 DYING = """
 import asyncio, os, signal, sys
 from pathlib import Path
-from equipoise.store.sqlite import SqliteStore
+from equipoise.store.store import Store
 from tests.opened_pool import opened
 from tests.store.failing import Then
 from tests.store.samples import a_round
 
-class Dying(SqliteStore):
+class Dying(Store):
     async def record(self, pool, group, window):
         if len(group) > 1:
             group = [*group[:-1], Then(group[-1], lambda: os.kill(os.getpid(), signal.SIGKILL))]

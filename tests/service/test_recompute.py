@@ -24,8 +24,8 @@ from equipoise.service.recompute import Trial
 from equipoise.service.replayed import Replayed
 from equipoise.service.ring import Ring
 from equipoise.store.notes import Audit
-from equipoise.store.rated import RatedRound
-from equipoise.store.sqlite import SqliteStore
+from equipoise.store.rounds import RatedRound
+from equipoise.store.store import Store
 from tests.hosts import GivenClock
 from tests.pools import fill, some_rounds, stored
 from tests.store.samples import in_loop, player
@@ -34,8 +34,8 @@ ENTRY = Audit(9.0, "console", "recompute", "pool main", "synelo", "elo")
 
 
 @asynccontextmanager
-async def opened(directory: Path) -> AsyncIterator[SqliteStore]:
-    store = SqliteStore(directory / "equipoise.db")
+async def opened(directory: Path) -> AsyncIterator[Store]:
+    store = Store(directory / "equipoise.db")
     await store.open()
     try:
         yield store
@@ -43,13 +43,13 @@ async def opened(directory: Path) -> AsyncIterator[SqliteStore]:
         await store.close()
 
 
-async def anew(store: SqliteStore, system: System[Any], kind: type[Replayed] = Replayed) -> Replayed:
+async def anew(store: Store, system: System[Any], kind: type[Replayed] = Replayed) -> Replayed:
     recorded = await store.fingerprint("main")
     assert recorded is not None
     return kind(system, recorded)
 
 
-async def recompute(store: SqliteStore, system: System[Any], kind: type[Replayed] = Replayed) -> None:
+async def recompute(store: Store, system: System[Any], kind: type[Replayed] = Replayed) -> None:
     await store.recompute("main", await anew(store, system, kind), ENTRY)
 
 
@@ -90,7 +90,7 @@ async def test_more_rounds_than_are_read_at_once_stay_in_order(tmp_path: Path, m
     records = without_skill_at_start(list(some_rounds(41)))
     await fill(tmp_path, records)
     before = stored(tmp_path)
-    monkeypatch.setattr("equipoise.store.sqlite.replays.PAGE", 7)
+    monkeypatch.setattr("equipoise.store.past.PAGE", 7)
     seen: list[RecordRound] = []
     async with opened(tmp_path) as store:
         await store.rated_rounds("main", lambda record, predicted: seen.append(record))

@@ -24,7 +24,7 @@ from equipoise.service.pool import Pool
 from equipoise.service.refits import Refits, RefitStatus
 from equipoise.service.replayed import Replayed
 from equipoise.store.notes import Audit
-from equipoise.store.sequence import RoundStrike
+from equipoise.store.past import VoidStrike
 from tests.hosts import GivenClock
 from tests.opened_pool import opened, summary_of
 from tests.store.samples import a_round, in_loop, player, with_spans
@@ -75,8 +75,8 @@ def matched(record: RecordRound) -> Match:
     return match
 
 
-def strike(record: RecordRound) -> RoundStrike:
-    return RoundStrike(record.round.server, record.round.id, back=False)
+def strike(record: RecordRound) -> VoidStrike:
+    return VoidStrike(record.round.server, record.round.id, back=False)
 
 
 def numbers(directory: Path) -> list[tuple[object, ...]]:

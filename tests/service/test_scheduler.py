@@ -23,7 +23,7 @@ from equipoise.service.jobs import MISSED_SECONDS, Daily, Every, JobStatus, Run,
 from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
 from equipoise.service.ring import Ring
-from equipoise.store.sqlite import SqliteStore
+from equipoise.store.store import Store
 from equipoise.wire import decode_batch
 from tests.opened_pool import opened
 from tests.store.failing import locked
@@ -65,7 +65,7 @@ async def kept_then_stored(folder: Path, clock_set: timedelta = timedelta()) -> 
 
     The system's clock is set by `clock_set` when the scheduler has begun: its next runs are as far away then.
     """
-    store, clock = SqliteStore(folder / "equipoise.db"), SystemClock()
+    store, clock = Store(folder / "equipoise.db"), SystemClock()
     await store.open()
     pool = Pool("main", ratings.create("synelo"), store, Ring(folder / "main.ring"), clock)
     await pool.open()

@@ -36,10 +36,11 @@ from equipoise.service.retention import Retention, RetentionDays
 from equipoise.service.ring import Ring
 from equipoise.service.spreads import Spreads
 from equipoise.store.notes import Audit
-from equipoise.store.rated import Fingerprint, Snapshot
-from equipoise.store.sequence import RoundStrike
-from equipoise.store.sqlite import SqliteStore
-from equipoise.store.upkeep import SpreadFound
+from equipoise.store.past import VoidStrike
+from equipoise.store.players import Fingerprint
+from equipoise.store.replays import SpreadFound
+from equipoise.store.snapshots import Snapshot
+from equipoise.store.store import Store
 from tests.hosts import BOOT, GivenClock, Rig, roster
 from tests.hosts import player as host_player
 from tests.pools import an_import
@@ -56,9 +57,9 @@ def joint(**params: object) -> System[Any]:
 
 @asynccontextmanager
 async def opened(
-    directory: Path, system: System[Any], balance: System[Any] | None = None, store: SqliteStore | None = None
+    directory: Path, system: System[Any], balance: System[Any] | None = None, store: Store | None = None
 ) -> AsyncIterator[Pool]:
-    store = store or SqliteStore(directory / "s.db")
+    store = store or Store(directory / "s.db")
     await store.open()
     ring = Ring(directory / "main.ring")
     pool = Pool("main", system, store, ring, GivenClock(1_800_000_000.0), balance=balance)
@@ -187,7 +188,7 @@ class Life:
         self.void: list[RecordRound] = []
 
     async def begin(self) -> None:
-        store = SqliteStore(self.folder / "s.db")
+        store = Store(self.folder / "s.db")
         await store.open()
         system, balance = (joint(), None) if self.own == "joint" else (ratings.create(self.own), joint())
         ring = Ring(self.folder / "main.ring")
@@ -232,7 +233,7 @@ class Life:
         source, target = (self.void, self.whole) if back else (self.whole, self.void)
         if source:
             target.append(source.pop(self.draw.randrange(len(source))))
-            await self.pool.void(RoundStrike(SERVER, target[-1].round.id, back=back), "owner", "")
+            await self.pool.void(VoidStrike(SERVER, target[-1].round.id, back=back), "owner", "")
 
 
 @pytest.mark.slow
@@ -271,7 +272,7 @@ async def test_what_a_strike_makes_wrong_is_not_gone_on_from(tmp_path: Path) -> 
         await played(pool, records)
         assert len(_snapshots(tmp_path)) == 2
         for early in (records[0], records[150]):
-            await pool.void(RoundStrike(SERVER, early.round.id), "owner", "cheats")
+            await pool.void(VoidStrike(SERVER, early.round.id), "owner", "cheats")
             (kept,) = [number for _, number, _ in _snapshots(tmp_path) if number > 151]
             assert kept == await pool.store.last_number("main"), "what the replay has made"
             await assert_as_replayed(pool)
@@ -287,7 +288,7 @@ async def test_what_began_before_a_strike_leaves_no_snapshot_after_it(tmp_path: 
         assert recorded is not None
         place = await begun(pool.store, "main", "balance", joint(), recorded)
         await place.go_on()
-        await pool.void(RoundStrike(SERVER, records[3].round.id), "owner", "")
+        await pool.void(VoidStrike(SERVER, records[3].round.id), "owner", "")
         await place.go_on()
         assert place.number == await pool.store.last_number("main")
         await place.keep("balance")
@@ -334,7 +335,7 @@ async def test_rounds_are_deleted_only_behind_a_snapshot_from_which_the_rest_fol
         assert [(each[1], each[2]) for each in _snapshots(folder)] == [(40, 1)]
         async with opened(folder, own, balance) as pool:
             assert known(pool.balancing) == pytest.approx(whole, rel=1e-9, abs=1e-9)
-            await pool.void(RoundStrike(SERVER, rounds(30, 30)[29].round.id), "owner", "")
+            await pool.void(VoidStrike(SERVER, rounds(30, 30)[29].round.id), "owner", "")
             if pool.follower is not None:
                 await pool.follower.caught_up()
             assert known(pool.balancing) != pytest.approx(whole, rel=1e-9)

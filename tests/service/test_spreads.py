@@ -20,9 +20,9 @@ from equipoise.service.diagnosis import of_spread
 from equipoise.service.pool import Pool
 from equipoise.service.retention import Retention, RetentionDays
 from equipoise.service.spreads import Spreads, SpreadStatus, is_due
+from equipoise.store.replays import SpreadFound
 from equipoise.store.sequence import LearntSpread
-from equipoise.store.sqlite import fits
-from equipoise.store.upkeep import SpreadFound
+from equipoise.workers import process
 from tests.hosts import GivenClock
 from tests.opened_pool import NOW, opened
 from tests.store.samples import a_round, in_loop, player
@@ -188,7 +188,7 @@ async def test_a_pool_that_joint_has_nothing_to_do_with_is_not_fitted(tmp_path: 
 async def test_a_process_that_dies_fails_the_job_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fits, "COMMAND", (sys.executable, "-c", ""))
+    monkeypatch.setattr(process, "COMMAND", (sys.executable, "-c", ""))
     async with opened(tmp_path, "joint") as pool:
         job = Spreads({"main": pool}, GivenClock())
         with pytest.raises(StoreError, match="pool main: the process that learns from its rounds has died"):

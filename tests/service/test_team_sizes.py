@@ -8,8 +8,8 @@ import pytest
 
 from equipoise.core.model import ServerId
 from equipoise.service.diagnosis import of_team_sizes, of_weights, team_sizes
-from equipoise.store.sqlite import SqliteStore
-from equipoise.store.upkeep import TeamSize
+from equipoise.store.measurements import TeamSize
+from equipoise.store.store import Store
 from tests.opened_pool import a_pool
 
 
@@ -19,13 +19,13 @@ def sizes(*counts: tuple[int, int], server: str = "arena-1") -> list[TeamSize]:
 
 
 def suggested(directory: Path, found: list[TeamSize], system: str = "synelo", **params: object) -> int | None:
-    said = team_sizes(a_pool(directory, SqliteStore(directory / "s.db"), system, **params), found)
+    said = team_sizes(a_pool(directory, Store(directory / "s.db"), system, **params), found)
     assert said is not None
     return said.suggested_k_max
 
 
 def test_the_usual_size_is_the_largest_without_exceptions(tmp_path: Path) -> None:
-    pool = a_pool(tmp_path, SqliteStore(tmp_path / "s.db"))
+    pool = a_pool(tmp_path, Store(tmp_path / "s.db"))
     found = team_sizes(pool, sizes((5, 30), (6, 65), (9, 5)))
     assert found is not None
     assert (found.rounds, found.usual, found.k_max) == (100, 6, 12)
@@ -34,7 +34,7 @@ def test_the_usual_size_is_the_largest_without_exceptions(tmp_path: Path) -> Non
 
 def test_over_several_servers_it_is_the_median_as_the_source_says(tmp_path: Path) -> None:
     three = [*sizes((4, 60)), *sizes((9, 20), server="b"), *sizes((12, 20), server="c")]
-    found = team_sizes(a_pool(tmp_path, SqliteStore(tmp_path / "s.db")), three)
+    found = team_sizes(a_pool(tmp_path, Store(tmp_path / "s.db")), three)
     assert found is not None
     assert found.usual == 9
 
@@ -53,18 +53,16 @@ def test_a_scale_that_is_configured_itself_and_a_system_without_k_max_get_no_pro
 
 
 def test_doctor_says_what_to_do(tmp_path: Path) -> None:
-    found = team_sizes(a_pool(tmp_path, SqliteStore(tmp_path / "s.db")), sizes((6, 80)))
+    found = team_sizes(a_pool(tmp_path, Store(tmp_path / "s.db")), sizes((6, 80)))
     (finding,) = of_team_sizes("main", found)
     assert finding.what == "pool main: k_max is 12, but a side of its rounds has up to 6 players"
     assert finding.advice.endswith("equipoise pool recompute main --set k_max=6")
     assert not finding.bad
-    assert (
-        list(of_team_sizes("main", team_sizes(a_pool(tmp_path, SqliteStore(tmp_path / "s.db")), sizes((12, 80))))) == []
-    )
+    assert list(of_team_sizes("main", team_sizes(a_pool(tmp_path, Store(tmp_path / "s.db")), sizes((12, 80))))) == []
 
 
 def test_a_pool_of_trueskill2_that_reads_no_counts_is_told_so_until_it_has_weights(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "s.db")
+    store = Store(tmp_path / "s.db")
     (finding,) = of_weights(a_pool(tmp_path, store, "trueskill2"))
     assert finding.what == "pool main: its trueskill2 reads neither kills nor deaths, as TrueSkill does"
     assert finding.advice.startswith("equipoise pool estimate main")

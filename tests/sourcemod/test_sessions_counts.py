@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from equipoise.cli import main
 from equipoise.core.model import Counts
-from equipoise.store.sqlite import past
+from equipoise.store import past
 from tests.daemons import RealDaemon
 from tests.sourcemod.rig import play
 from tests.sourcemod.rig.game.facts import BLU, RED

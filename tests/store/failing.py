@@ -10,9 +10,9 @@ from enum import Enum
 from pathlib import Path
 
 from equipoise.errors import StoreError
-from equipoise.store.port import Submission
-from equipoise.store.rated import PlayerRow, RatedRound, SharedParts
-from equipoise.store.sqlite import SqliteStore
+from equipoise.store.players import PlayerRow, SharedParts
+from equipoise.store.rounds import RatedRound, Submission
+from equipoise.store.store import Store
 
 
 class Fault(Enum):
@@ -25,7 +25,7 @@ class Fault(Enum):
     AFTER = "after the commit: only its answer is lost"
 
 
-class Failing(SqliteStore):
+class Failing(Store):
     """A real store, in which each group of rounds meets the next fault, and none when they are used up."""
 
     faults: Sequence[Fault] = ()

@@ -26,8 +26,9 @@ from equipoise.core.model import (
     Side,
     Span,
 )
-from equipoise.store.rated import Change, HeldVersions, PlayerRow, RatedRound, SharedParts
-from equipoise.store.sqlite import SqliteStore
+from equipoise.store.players import Change, PlayerRow, SharedParts
+from equipoise.store.rounds import HeldVersions, RatedRound
+from equipoise.store.store import Store
 
 P = ParamSpec("P")
 
@@ -149,14 +150,12 @@ def _change(record: RecordRound, each: Participant, row: PlayerRow | None, point
     return Change(each.id, each.side, before, after, prediction, score, rounds + 1, rounds >= 1, state)
 
 
-async def submit(store: SqliteStore, *group: Submitted) -> Sequence[RatedRound | Exception]:
+async def submit(store: Store, *group: Submitted) -> Sequence[RatedRound | Exception]:
     """Store a group of rounds."""
     return await store.record(POOL, group, 500)
 
 
-async def record(
-    store: SqliteStore, record: RecordRound, *, memory: bytes | None = None, at: float = 1.0
-) -> RatedRound:
+async def record(store: Store, record: RecordRound, *, memory: bytes | None = None, at: float = 1.0) -> RatedRound:
     """Record one round with no player in memory."""
     (outcome,) = await submit(store, Submitted(record, memory, at))
     if isinstance(outcome, Exception):
@@ -165,8 +164,8 @@ async def record(
 
 
 @asynccontextmanager
-async def opened(path: Path, **waits: float) -> AsyncIterator[SqliteStore]:
-    store = SqliteStore(path, **waits)
+async def opened(path: Path, **waits: float) -> AsyncIterator[Store]:
+    store = Store(path, **waits)
     await store.open()
     try:
         yield store

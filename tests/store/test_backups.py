@@ -16,9 +16,11 @@ from pathlib import Path
 import pytest
 
 from equipoise.errors import StoreError, StoreRefused
+from equipoise.store import backups
+from equipoise.store.backups import MARGIN_BYTES, BackupRequest, back_up
 from equipoise.store.notes import Decision
-from equipoise.store.sqlite import backups
-from equipoise.store.sqlite.backups import COMMAND, MARGIN_BYTES, back_up
+from equipoise.workers import framed
+from equipoise.workers.process import COMMAND
 from tests.store.damage import wreck
 from tests.store.disk import NOBODY, no_file_above, small_disk
 from tests.store.samples import SERVER, Submitted, a_round, in_loop, opened, record, submit
@@ -174,7 +176,10 @@ def stopped_midway(store: Path, target: Path) -> Iterator[subprocess.Popen[bytes
     """A process that stands still in the middle of a copy; one that was done before it stood still is tried again."""
     part = target.with_name(f"{target.name}{backups.PART}")
     while True:
-        process = subprocess.Popen([*COMMAND, str(store), str(target)])
+        process = subprocess.Popen([*COMMAND, "backup"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        assert process.stdin is not None
+        with process.stdin as requests:
+            requests.write(framed(BackupRequest(str(store), str(target))))
         try:
             while not _written(part) and process.poll() is None:
                 time.sleep(0.001)  # it needs the processor, too

@@ -11,9 +11,9 @@ from equipoise.balancing import match_of
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import RoundId
 from equipoise.service.replayed import Replayed
+from equipoise.store import past
 from equipoise.store.notes import Audit
-from equipoise.store.sequence import RoundStrike
-from equipoise.store.sqlite import past
+from equipoise.store.past import VoidStrike
 from tests.opened_pool import opened
 from tests.store.samples import SERVER, a_round, in_loop, with_counts, with_spans
 
@@ -34,9 +34,9 @@ async def test_a_round_is_rated_again_by_what_its_players_did(tmp_path: Path) ->
             await pool.record(record, None)
         assert kept(tmp_path) == RECORDS
         assert [match_of(record) for record in kept(tmp_path)] == [match_of(record) for record in RECORDS]
-        await pool.void(RoundStrike(SERVER, RoundId("1763622000123-1")), "owner", "")
+        await pool.void(VoidStrike(SERVER, RoundId("1763622000123-1")), "owner", "")
         assert kept(tmp_path) == RECORDS[1:]
-        await pool.void(RoundStrike(SERVER, RoundId("1763622000123-1"), back=True), "owner", "")
+        await pool.void(VoidStrike(SERVER, RoundId("1763622000123-1"), back=True), "owner", "")
         assert kept(tmp_path) == RECORDS
         fingerprint = await pool.store.fingerprint("main")
         assert fingerprint is not None

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from equipoise.errors import StoreDamaged, StoreError
-from equipoise.store.sqlite.health import QuickCheck
+from equipoise.store.connection import QuickCheck
 from tests.store.damage import wreck
 from tests.store.disk import filled, small_disk, without_root
 from tests.store.failing import locked
@@ -69,7 +69,7 @@ async def test_a_locked_store_says_so_until_a_write_succeeds(tmp_path: Path, cap
         await store.ping()
         assert (store.health().state, store.health().since) == ("ok", None)
 
-    lines = [each.message for each in caplog.records if each.name.endswith("health")]
+    lines = [each.message for each in caplog.records if each.message.startswith("the store ")]
     assert [line.split(" (")[0].split(", after")[0] for line in lines] == [
         "the store is locked",
         "the store takes rounds again",

@@ -11,8 +11,8 @@ import pytest
 
 from equipoise.core.model import Side
 from equipoise.service.diagnosis import of_gained
-from equipoise.store.sqlite import rounds
-from equipoise.store.upkeep import Gained, TeamSize
+from equipoise.store import measurements
+from equipoise.store.measurements import Gained, TeamSize
 from tests.opened_pool import opened
 from tests.store.samples import SERVER, a_round, in_loop, player
 
@@ -86,7 +86,7 @@ async def test_pages_make_no_difference(tmp_path: Path, monkeypatch: pytest.Monk
         for number in range(1, 8):
             await pool.record(a_round(number, a=(number,), b=(number + 1,)), None)
         whole = await pool.store.measured("main", 500)
-        monkeypatch.setattr(rounds, "PAGE", 3)
+        monkeypatch.setattr(measurements, "PAGE", 3)
         assert await pool.store.measured("main", 500) == whole
         assert await pool.store.measured("main", 5) == whole[2:]
 

@@ -7,15 +7,16 @@ from pathlib import Path
 
 import pytest
 from sqlite_utils import Database
+from sqlite_utils.migrations import Migrations
 
 from equipoise import ratings
 from equipoise.core.effects import RecordRound
 from equipoise.service.pool import Pool
 from equipoise.service.replayed import Replayed
 from equipoise.service.ring import Ring
+from equipoise.store.connection import APPLICATION_ID, migrate, open_database
 from equipoise.store.migrations import MIGRATIONS, PLAYERS_BY_RATING, ROUNDS_RATED, ROUNDS_RATED_AGAIN, Migration
 from equipoise.store.notes import Audit
-from equipoise.store.sqlite.connection import APPLICATION_ID, migrate, open_database
 from tests.hosts import GivenClock
 from tests.pools import fill, some_rounds, stored
 from tests.store.samples import SERVER, in_loop, opened, player
@@ -38,10 +39,12 @@ WITHOUT_EDITS = (
     "DROP TABLE edited",
     "DROP TABLE edits",
     "ALTER TABLE rounds DROP COLUMN voided",
-    "DELETE FROM migrations WHERE number > 5",
+    f"DROP TABLE {Migrations.migrations_table}",
+    "CREATE TABLE migrations (number INTEGER PRIMARY KEY, name TEXT)",
+    *(f"INSERT INTO migrations VALUES ({number}, '{step.name}')" for number, step in enumerate(MIGRATIONS[:5], 1)),
     "PRAGMA user_version = 5",
 )
-"""Takes a store back to its fifth step."""
+"""Takes a store back to its fifth step, with the records that programs made before the thirteenth."""
 
 WITHOUT_GROWTH = (
     *WITHOUT_EDITS,
@@ -60,8 +63,12 @@ WITHOUT_GROWTH = (
 )
 """Takes a store back to its fourth step."""
 
-LATER = Migration("9999-later", sqlite=("CREATE TABLE later (id)", "INSERT INTO later VALUES (1)"))
-BROKEN = Migration("9999-broken", sqlite=("CREATE TABLE half (id)", "CREATE TABEL typo (id)"))
+TABLES = """
+SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL AND tbl_name NOT LIKE '%migrations' ORDER BY name
+"""
+
+LATER = Migration("9999-later", statements=("CREATE TABLE later (id)", "INSERT INTO later VALUES (1)"))
+BROKEN = Migration("9999-broken", statements=("CREATE TABLE half (id)", "CREATE TABEL typo (id)"))
 
 
 def _pragmas(database: Database) -> tuple[int, int]:
@@ -72,7 +79,43 @@ def _pragmas(database: Database) -> tuple[int, int]:
 
 def test_a_fresh_store_has_taken_every_step_and_says_so_in_its_header(tmp_path: Path) -> None:
     database = open_database(tmp_path / "s.db")
-    names = [row["name"] for row in database.table("migrations").rows]
+    names = [row["name"] for row in database.table(Migrations.migrations_table).rows]
+    header = _pragmas(database)
+    database.close()
+
+    assert names == [step.name for step in MIGRATIONS]
+    assert header == (APPLICATION_ID, len(MIGRATIONS))
+
+
+def test_a_store_of_the_twelfth_step_keeps_its_records_of_steps(tmp_path: Path) -> None:
+    older = sqlite3.connect(tmp_path / "s.db", isolation_level=None)
+    for step in MIGRATIONS[:12]:
+        for statement in step.statements:
+            older.execute(statement)
+    older.execute("CREATE TABLE migrations (number INTEGER PRIMARY KEY, name TEXT)")
+    older.executemany("INSERT INTO migrations VALUES (?, ?)", enumerate((step.name for step in MIGRATIONS[:12]), 1))
+    older.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    older.execute("PRAGMA user_version = 12")
+    older.close()
+    database = open_database(tmp_path / "s.db")
+    names = [row["name"] for row in database.table(Migrations.migrations_table).rows]
+    tables, header = database.table_names(), _pragmas(database)
+    database.close()
+
+    assert names == [step.name for step in MIGRATIONS]
+    assert "migrations" not in tables
+    assert header == (APPLICATION_ID, len(MIGRATIONS))
+
+
+@pytest.mark.parametrize("count", range(len(MIGRATIONS) + 1))
+def test_a_store_whose_steps_were_interrupted_takes_the_others_at_the_next_start(tmp_path: Path, count: int) -> None:
+    database = Database(sqlite3.connect(tmp_path / "s.db", isolation_level=None))
+    broken = Migration("9999-broken", statements=("CREATE TABEL typo (id)",))
+    with pytest.raises(sqlite3.OperationalError, match="TABEL"):
+        migrate(database, (*MIGRATIONS[:count], broken))
+    database.close()
+    database = open_database(tmp_path / "s.db")
+    names = [row["name"] for row in database.table(Migrations.migrations_table).rows]
     header = _pragmas(database)
     database.close()
 
@@ -97,7 +140,7 @@ def test_a_step_that_fails_leaves_nothing_and_is_taken_later(tmp_path: Path) -> 
 
     assert not database.table("half").exists()
     assert _pragmas(database)[1] == len(MIGRATIONS)
-    migrate(database, (*MIGRATIONS, Migration(BROKEN.name, sqlite=BROKEN.sqlite[:1])))
+    migrate(database, (*MIGRATIONS, Migration(BROKEN.name, statements=BROKEN.statements[:1])))
     assert database.table("half").exists()
     database.close()
 
@@ -166,8 +209,7 @@ async def test_a_store_of_the_third_step_is_read_back_and_recomputed_as_before(t
     older.execute("PRAGMA user_version = 3")
     fresh = sqlite3.connect(tmp_path / "fresh.db", isolation_level=None)
     migrate(Database(fresh), MIGRATIONS[:3])
-    tables = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name"
-    assert older.execute(tables).fetchall() == fresh.execute(tables).fetchall(), "this is what the third step made"
+    assert older.execute(TABLES).fetchall() == fresh.execute(TABLES).fetchall(), "this is what the third step made"
     older.close()
     fresh.close()
 
@@ -192,8 +234,7 @@ async def test_a_store_of_the_fifth_step_knows_how_many_edits_it_has_lost(tmp_pa
         older.execute("INSERT INTO audit VALUES (NULL, 7, 'owner', ?, ?, '1000', '1500')", (action, target))
     fresh = sqlite3.connect(tmp_path / "fresh.db", isolation_level=None)
     migrate(Database(fresh), MIGRATIONS[:5])
-    tables = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name"
-    assert older.execute(tables).fetchall() == fresh.execute(tables).fetchall(), "this is what the fifth step made"
+    assert older.execute(TABLES).fetchall() == fresh.execute(TABLES).fetchall(), "this is what the fifth step made"
     older.close()
     fresh.close()
     async with opened(path) as store:
@@ -214,8 +255,7 @@ async def test_a_store_of_the_fourth_step_gets_the_sums_over_its_players(tmp_pat
         older.execute(statement)
     fresh = sqlite3.connect(tmp_path / "fresh.db", isolation_level=None)
     migrate(Database(fresh), MIGRATIONS[:4])
-    tables = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name"
-    assert older.execute(tables).fetchall() == fresh.execute(tables).fetchall(), "this is what the fourth step made"
+    assert older.execute(TABLES).fetchall() == fresh.execute(TABLES).fetchall(), "this is what the fourth step made"
     older.close()
     fresh.close()
     database = open_database(tmp_path / "equipoise.db")

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from equipoise.errors import StoreMissing, StoreRefused
-from equipoise.store.sqlite import SqliteStore
-from equipoise.store.sqlite.connection import open_database
+from equipoise.store.connection import open_database
+from equipoise.store.store import Store
 from tests.store.disk import without_root
 from tests.store.samples import a_round, in_loop, opened, record
 
@@ -27,7 +27,7 @@ def refusal(path: Path) -> str:
     """Of a caller who wants the store that is there, and no new one; all files stay as they were."""
     before = contents(path.parent)
     with pytest.raises(StoreRefused) as refused:
-        asyncio.run(SqliteStore(path, create=False).open())
+        asyncio.run(Store(path, create=False).open())
     assert contents(path.parent) == before
     return str(refused.value)
 
@@ -83,7 +83,7 @@ def test_a_store_whose_log_was_removed_is_refused_until_the_index_is_removed_too
     open_database(path).close()
 
 
-@pytest.mark.parametrize("lost", ["TABLE participants", "INDEX participants_by_round", "TABLE migrations"])
+@pytest.mark.parametrize("lost", ["TABLE participants", "INDEX participants_by_round", "TABLE _sqlite_migrations"])
 def test_a_store_without_one_of_its_tables_or_indexes_is_refused_by_name(tmp_path: Path, lost: str) -> None:
     path = tmp_path / "s.db"
     open_database(path).close()
@@ -108,14 +108,14 @@ def test_a_store_that_this_user_may_not_look_for_is_not_called_missing(tmp_path:
     os.chmod(tmp_path, 0o700)
     open_database(tmp_path / "s.db").close()
     with without_root(), pytest.raises(StoreRefused, match="Permission denied: run this as the owner") as refused:
-        asyncio.run(SqliteStore(tmp_path / "s.db", create=False).open())
+        asyncio.run(Store(tmp_path / "s.db", create=False).open())
     assert not isinstance(refused.value, StoreMissing)
 
 
 @in_loop
 async def test_a_missing_store_is_an_error_of_its_own(tmp_path: Path) -> None:
     with pytest.raises(StoreMissing):
-        await SqliteStore(tmp_path / "none" / "s.db", create=False).open()
+        await Store(tmp_path / "none" / "s.db", create=False).open()
 
 
 # A link to a store on another disk.
@@ -130,6 +130,6 @@ async def test_a_link_to_a_store_is_that_store_with_its_log_and_its_lock(tmp_pat
     async with opened(tmp_path / "one" / "s.db") as store:
         await record(store, a_round())
         with pytest.raises(StoreRefused, match="has the store open"):
-            await SqliteStore(tmp_path / "other" / "s.db").open()
+            await Store(tmp_path / "other" / "s.db").open()
     async with opened(tmp_path / "real" / "s.db") as store:
         assert len(await store.predictions("main", 10)) == 1

@@ -12,10 +12,20 @@ from threading import Thread
 import pytest
 
 from equipoise.core.model import ServerId
-from equipoise.store.notes import BalancePrediction, BalancePredictions, Decision, Name, Note, SessionMemory
-from equipoise.store.rated import Fingerprint, Snapshot
-from equipoise.store.sqlite import SqliteStore
-from equipoise.store.sqlite.notes import MOST_LINES, MOST_NAMES, Unwritten
+from equipoise.store.notes import (
+    MOST_LINES,
+    MOST_NAMES,
+    BalancePrediction,
+    BalancePredictions,
+    Decision,
+    Name,
+    Note,
+    SessionMemory,
+    Unwritten,
+)
+from equipoise.store.players import Fingerprint
+from equipoise.store.snapshots import Snapshot
+from equipoise.store.store import Store
 from tests.store.failing import locked
 from tests.store.samples import POOL, SERVER, Submitted, a_round, in_loop, opened, player, submit, until
 from tests.store.traced import Traced
@@ -57,7 +67,7 @@ async def test_notes_of_many_servers_are_one_transaction_behind_the_rounds_that_
     assert order.index("rounds") < order.index("decisions")
 
 
-class Chatty(SqliteStore):
+class Chatty(Store):
     """Another note comes while the first ones are written."""
 
     late = decided(2)
@@ -108,7 +118,7 @@ async def test_predictions_are_written_before_the_snapshot_after_which_no_start_
     tmp_path: Path,
 ) -> None:
     """Killed at once behind it, the daemon reads no round before the snapshot again."""
-    store = SqliteStore(tmp_path / "s.db", notes_after=3600.0)
+    store = Store(tmp_path / "s.db", notes_after=3600.0)
     await store.open()
     await submit(store, Submitted(a_round()))
     store.note([BalancePredictions({1: BalancePrediction(0.625, None, 0.125)})])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.store.sqlite import replays
+from equipoise.store import past
 from tests.store.samples import Submitted, a_round, in_loop, opened, submit
 
 PIECE = 100
@@ -25,7 +25,7 @@ def _steps(path: Path) -> int:
 
     with closing(sqlite3.connect(path)) as database:
         database.set_progress_handler(count, 100)
-        assert sum(1 for _ in replays.rated(database, "main")) == int(path.stem)
+        assert sum(1 for _ in past.rated(database, "main")) == int(path.stem)
     return counted
 
 

@@ -11,11 +11,12 @@ from typing import Any
 
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId, Presence, Side
+from equipoise.store import notes, players, rounds, sequence
+from equipoise.store.connection import open_database, transaction
+from equipoise.store.measurements import Prediction
 from equipoise.store.notes import Audit, Decision
-from equipoise.store.rated import Change, Fingerprint, PlayerRow, RatedRound, SharedParts
-from equipoise.store.sqlite import notes, players, rounds, sequence
-from equipoise.store.sqlite.connection import open_database, transaction
-from equipoise.store.upkeep import Crowd, Prediction
+from equipoise.store.players import Change, Crowd, Fingerprint, PlayerRow, SharedParts
+from equipoise.store.rounds import RatedRound
 from tests.store.samples import POOL, SERVER, Submitted, a_round, in_loop, opened, player, record, submit
 
 MADE_BY = Fingerprint("synelo", {"k_max": 72.0, "window": [1, 2]})

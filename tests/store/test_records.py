@@ -11,9 +11,9 @@ from sqlite_utils import Database
 
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId, Side
-from equipoise.store.listings import Record
+from equipoise.store.connection import migrate, open_database
 from equipoise.store.migrations import MIGRATIONS
-from equipoise.store.sqlite.connection import migrate, open_database
+from equipoise.store.rounds import Record
 from tests.opened_pool import NOW
 from tests.opened_pool import opened as opened_pool
 from tests.pools import some_rounds

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from equipoise.errors import StoreRefused
-from equipoise.store.sqlite import SqliteStore
-from equipoise.store.sqlite.connection import open_database
+from equipoise.store.connection import open_database
+from equipoise.store.store import Store
 from tests.store.disk import without_root
 from tests.store.samples import in_loop, opened
 
 
 async def _refusal(path: Path) -> str:
-    store = SqliteStore(path)
+    store = Store(path)
     with pytest.raises(StoreRefused) as refused:
         await store.open()
     await store.close()
@@ -118,10 +118,10 @@ async def test_a_directory_in_place_of_the_file_is_refused(tmp_path: Path) -> No
 HOLDER = """
 import asyncio, sys
 from pathlib import Path
-from equipoise.store.sqlite import SqliteStore
+from equipoise.store.store import Store
 
 async def hold():
-    await SqliteStore(Path(sys.argv[1])).open()
+    await Store(Path(sys.argv[1])).open()
     print("open", flush=True)
     sys.stdin.read()
 

@@ -15,9 +15,8 @@ from pathlib import Path
 import pytest
 
 from equipoise.errors import StoreError, StoreRefused
+from equipoise.store.backups import Restorable, Restoring, back_up
 from equipoise.store.notes import Audit
-from equipoise.store.sqlite.backups import back_up
-from equipoise.store.sqlite.restoring import Found, Restoring
 from tests.store.damage import wreck
 from tests.store.disk import NOBODY, no_file_above, small_disk
 from tests.store.samples import Submitted, a_round, in_loop, opened, record, submit
@@ -36,7 +35,7 @@ def rounds(path: Path) -> list[str]:
         return [id.rpartition("-")[2] for (id,) in database.execute("SELECT id FROM rounds ORDER BY number")]
 
 
-def restored(store: Path, backup: Path) -> Found:
+def restored(store: Path, backup: Path) -> Restorable:
     restoring = Restoring(store, backup)
     with restoring.prepared() as found:
         restoring.put_in_place(ENTRY)

@@ -13,7 +13,7 @@ import pytest
 from bench.filled_store import POOL, Past, fill, player, server
 from equipoise.core.model import RoundId, ServerId
 from equipoise.store.notes import Decision
-from equipoise.store.sqlite import SqliteStore
+from equipoise.store.store import Store
 from tests.store.samples import Submitted, a_round, in_loop
 from tests.store.traced import Traced
 
@@ -28,7 +28,7 @@ QUIET = server(0)
 NEVER_HEARD_OF = ServerId("quiet")
 SIX = [player(number) for number in range(6)]
 
-Call = Callable[[SqliteStore], Awaitable[Any]]
+Call = Callable[[Store], Awaitable[Any]]
 
 READS: Mapping[str, Call] = {
     "decisions of a server": lambda store: store.decisions(QUIET, 10),
@@ -90,7 +90,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-class Counted(SqliteStore):
+class Counted(Store):
     """A real store that counts the steps of SQLite's virtual machine, by tens."""
 
     tens = 0

@@ -17,11 +17,13 @@ from hypothesis import strategies as st
 
 from equipoise.core.model import PlayerId, ServerId, Side
 from equipoise.errors import RatingError, StoreError
+from equipoise.store import players, sequence
+from equipoise.store.connection import open_database, transaction
+from equipoise.store.measurements import Prediction
 from equipoise.store.notes import Audit, Decision, Name
-from equipoise.store.rated import PlayerRow, RatedRound
-from equipoise.store.sqlite import SqliteStore, players, sequence
-from equipoise.store.sqlite.connection import open_database, transaction
-from equipoise.store.upkeep import Crowd, Prediction
+from equipoise.store.players import Crowd, PlayerRow
+from equipoise.store.rounds import RatedRound
+from equipoise.store.store import Store
 from tests.store.disk import fast_directory
 from tests.store.samples import POOL, SERVER, Submitted, a_round, in_loop, opened, player, record, submit
 from tests.store.traced import Traced
@@ -358,7 +360,7 @@ def test_the_leaderboard_is_all_visible_and_active_players_by_rating(
 
 @in_loop
 async def test_a_store_that_is_not_open_says_so(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "s.db")
+    store = Store(tmp_path / "s.db")
     with pytest.raises(StoreError, match="not open"):
         await store.ping()
     await store.open()

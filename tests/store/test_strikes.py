@@ -14,7 +14,7 @@ import pytest
 from equipoise.core.model import RoundId
 from equipoise.errors import StoreError
 from equipoise.store.notes import Audit
-from equipoise.store.sequence import RoundStrike
+from equipoise.store.past import VoidStrike
 from tests.opened_pool import opened
 from tests.service.test_corrections import InThisProcess
 from tests.store.samples import SERVER, a_round, in_loop, player, until
@@ -42,14 +42,14 @@ class Writing(InThisProcess):
 async def test_calls_fail_at_once_while_many_rounds_are_rewritten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("equipoise.store.sqlite.store.LARGE", 1)
+    monkeypatch.setattr("equipoise.store.store.LARGE", 1)
     async with opened(tmp_path, kind=Writing) as pool:
         assert isinstance(pool.store, Writing)
         for number in range(4):
             await pool.record(a_round(number), None)
         pool.store.begun.clear()
         pool.store.go_on.clear()
-        strike = RoundStrike(SERVER, RoundId("1763622000123-1"))
+        strike = VoidStrike(SERVER, RoundId("1763622000123-1"))
         work = asyncio.create_task(pool.store.strike("main", strike, lambda _: ENTRY, {}))
         await until(pool.store.begun.is_set)
         with pytest.raises(StoreError, match="being replaced"):

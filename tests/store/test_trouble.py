@@ -11,15 +11,16 @@ import pytest
 
 from equipoise.core.model import Side
 from equipoise.errors import ScriptError, StoreError
-from equipoise.store.rated import PlayerRow, RatedRound, SharedParts
-from equipoise.store.sqlite import SqliteStore
-from equipoise.store.sqlite.connection import BUSY_SECONDS
+from equipoise.store.connection import BUSY_SECONDS
+from equipoise.store.players import PlayerRow, SharedParts
+from equipoise.store.rounds import RatedRound
+from equipoise.store.store import Store
 from tests.store.disk import filled, no_file_above, small_disk
 from tests.store.failing import locked
 from tests.store.samples import SERVER, Submitted, a_round, in_loop, opened, player, record, submit
 
 
-async def _nothing_was_written(store: SqliteStore) -> None:
+async def _nothing_was_written(store: Store) -> None:
     assert await store.players("main", [player(1)], 500) == {}
     assert await store.predictions("main", 10) == []
     assert await store.memory(SERVER) is None
@@ -78,7 +79,7 @@ async def test_a_ping_notices_that_nothing_can_be_written(tmp_path: Path) -> Non
 async def test_a_locked_store_can_be_opened_later(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db"):
         pass
-    store = SqliteStore(tmp_path / "s.db")
+    store = Store(tmp_path / "s.db")
     with locked(tmp_path / "s.db"), pytest.raises(StoreError, match="locked"):
         await store.open()
     await store.open()
@@ -120,7 +121,7 @@ async def test_a_disk_that_is_full_at_the_start_is_named(tmp_path: Path) -> None
         async with opened(disk / "s.db"):
             pass
         with filled(disk), pytest.raises(StoreError, match=r"s\.db: .*: its disk is full: make room there"):
-            await SqliteStore(disk / "s.db").open()
+            await Store(disk / "s.db").open()
 
 
 @in_loop

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from equipoise.store.sqlite import SqliteStore
+from equipoise.store.store import Store
 
 
-class Traced(SqliteStore):
+class Traced(Store):
     """A real store that knows which statements SQLite ran for it."""
 
     def __init__(self, path: Path, **waits: float) -> None:

@@ -16,8 +16,8 @@ from equipoise.cli.output import counted, local_time
 from equipoise.errors import ConfigError, StoreError, StoreRefused
 
 if TYPE_CHECKING:
+    from equipoise.store.backups import Restorable
     from equipoise.store.notes import Audit
-    from equipoise.store.sqlite.restoring import Found
 
 
 @click.command(epilog=examples("equipoise backup", "equipoise backup /mnt/other-disk/before-upgrade.db"))
@@ -30,7 +30,7 @@ def backup(path: Path, file: Path | None, as_json: bool) -> None:
     The copy is checked before it gets its name. Without FILE it is put into the folder `backups` of the state
     directory, where the daemon puts its own; of all in that folder the newest are kept.
     """
-    from equipoise.store.sqlite.backups import back_up
+    from equipoise.store.backups import back_up
 
     os.umask(PRIVATE)
     store = _store(path)
@@ -62,7 +62,7 @@ def restore(path: Path, file: Path, force: bool, yes: bool, as_json: bool) -> No
 
     The daemon must be stopped. Rounds that wait in the rings' files stay, and are applied when it starts again.
     """
-    from equipoise.store.sqlite.restoring import Restoring
+    from equipoise.store.backups import Restoring
 
     os.umask(PRIVATE)
     store, kept = _store(path), None
@@ -84,7 +84,7 @@ def restore(path: Path, file: Path, force: bool, yes: bool, as_json: bool) -> No
         _report(kept) if written else stop("nothing was changed", FAILED)
 
 
-def _show(file: Path, found: Found) -> None:
+def _show(file: Path, found: Restorable) -> None:
     click.echo(f"{file}: {counted(found.rounds, 'round')}, the last one stored at {local_time(found.newest)}.")
     if found.lost_rounds:
         click.echo(f"The store has {counted(found.lost_rounds, 'round')} that it lacks.")
@@ -92,7 +92,7 @@ def _show(file: Path, found: Found) -> None:
         click.echo(f"Rounds that wait in {', '.join(found.waiting_files)} are applied when the daemon starts.")
 
 
-def _refuse_loss(found: Found, *, force: bool) -> None:
+def _refuse_loss(found: Restorable, *, force: bool) -> None:
     if force or found.lost_rounds == 0:
         return
     if found.lost_rounds is None:

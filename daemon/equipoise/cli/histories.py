@@ -153,8 +153,8 @@ def _stored(config: Config, pool: str) -> list[RecordRound]:
     import asyncio
 
     from equipoise.config import STORE
-    from equipoise.store.sqlite import SqliteStore
-    from equipoise.store.sqlite.exporting import Beside
+    from equipoise.store.store import Store
+    from equipoise.store.transfer import Beside
 
     rounds: list[RecordRound] = []
 
@@ -162,7 +162,7 @@ def _stored(config: Config, pool: str) -> list[RecordRound]:
         rounds.append(record)
 
     async def read() -> None:
-        store = SqliteStore(config.directory / STORE, create=False)
+        store = Store(config.directory / STORE, create=False)
         try:
             await store.open()
         except StoreInUse:

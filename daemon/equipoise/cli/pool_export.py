@@ -24,9 +24,9 @@ from equipoise.cli.output import progress
 from equipoise.errors import StoreRefused
 from equipoise.files import sync
 from equipoise.moving.jsonl import PIECE, written
-from equipoise.store.moved import Head
-from equipoise.store.sqlite import SqliteStore
-from equipoise.store.sqlite.exporting import exported
+from equipoise.store.pool_file import Head
+from equipoise.store.store import Store
+from equipoise.store.transfer import exported
 
 SECONDS = 60
 """How long one piece of the daemon's answer is waited for."""
@@ -59,7 +59,7 @@ def _only_pool(path: Path, url: str | None, token: str | None) -> str:
 async def _from_store(path: Path, pool: str, take: Take) -> None:
     directory = config.load(path, os.environ).directory
     refuse_waiting(directory, pool)
-    store = SqliteStore(directory / config.STORE, create=False)
+    store = Store(directory / config.STORE, create=False)
     await store.open()
     say_opened(store.path)
     try:

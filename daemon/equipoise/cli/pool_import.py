@@ -34,11 +34,11 @@ from equipoise.moving.jsonl import Reader, written
 from equipoise.ratings.system import System
 from equipoise.service.fingerprint import check, described, fingerprint_of
 from equipoise.service.replayed import Replayed
-from equipoise.store import moved
-from equipoise.store.rated import Fingerprint, PlayerRow
+from equipoise.store import pool_file
+from equipoise.store.players import Fingerprint, PlayerRow
 from equipoise.store.sequence import BulkEdit
-from equipoise.store.sqlite import SqliteStore
-from equipoise.store.sqlite.exporting import Beside, exported
+from equipoise.store.store import Store
+from equipoise.store.transfer import Beside, exported
 
 
 class Interrupted(Exception):
@@ -92,7 +92,7 @@ class _Import:
     async def run(self, reader: Reader) -> bool:
         """Fill the pool; False: it is what the file has."""
         refuse_waiting(self._directory, self._name)
-        store = SqliteStore(self._directory / config.STORE, create=False)
+        store = Store(self._directory / config.STORE, create=False)
         await store.open()
         say_opened(store.path)
         try:
@@ -109,11 +109,11 @@ class _Import:
             await store.close()
         return empty
 
-    async def _fill(self, store: SqliteStore, reader: Reader) -> None:
+    async def _fill(self, store: Store, reader: Reader) -> None:
         with progress() as bar, interruptible() as interrupt:
             task = bar.add_task("importing", total=reader.head.following)
 
-            def lines() -> Iterator[moved.AnyLine]:
+            def lines() -> Iterator[pool_file.AnyLine]:
                 for line in reader.lines():
                     if interrupt.is_set():
                         raise Interrupted
@@ -128,19 +128,19 @@ class _Import:
                     raise
                 raise FileError(str(error), line=reader.line) from None
 
-    def _check(self, line: moved.AnyLine) -> None:
+    def _check(self, line: pool_file.AnyLine) -> None:
         """RatingError unless the rating system can read what it is to go on from."""
-        if isinstance(line, moved.Player):
+        if isinstance(line, pool_file.Player):
             player = PlayerId(line.id)
             self._system.restore(player, line.skill.state)
             self._system.forget(player)
-        elif isinstance(line, moved.Part):
+        elif isinstance(line, pool_file.Part):
             self._system.restore_shared(line.key, line.part)
-        elif isinstance(line, moved.Base) and line.purpose == "system":
+        elif isinstance(line, pool_file.Base) and line.purpose == "system":
             Replayed(self._system, fingerprint_of(self._system)).restore_snapshot(line.data)
 
 
-def _agree(name: str, head: moved.Head, system: System[Any]) -> None:
+def _agree(name: str, head: pool_file.Head, system: System[Any]) -> None:
     """The daemon would refuse to start on ratings that another system made than the configured one."""
     made_by = Fingerprint(head.system, head.params)
     try:
@@ -167,11 +167,11 @@ def _is_same(store: Path, name: str, source: Path) -> bool:
             return all(file.read(len(piece)) == piece for piece in text) and not file.read(1)
 
 
-def _renamed(line: moved.AnyLine, old: str, new: str) -> moved.AnyLine:
+def _renamed(line: pool_file.AnyLine, old: str, new: str) -> pool_file.AnyLine:
     """A line of a pool that gets another name."""
-    if isinstance(line, moved.Head):
+    if isinstance(line, pool_file.Head):
         return msgspec.structs.replace(line, pool=new)
-    if isinstance(line, moved.Entry) and line.target == f"pool {old}":
+    if isinstance(line, pool_file.Entry) and line.target == f"pool {old}":
         return msgspec.structs.replace(line, target=f"pool {new}")
     return line
 
@@ -280,7 +280,7 @@ class _FirstRatings:
     async def run(self, wanted: Wanted, *, overwrite: bool, yes: bool, as_json: bool) -> None:
         """Work out what would change, show it, ask and write; while a daemon runs, only the first two."""
         path = self._directory / config.STORE
-        store = SqliteStore(path, create=False)
+        store = Store(path, create=False)
         try:
             await store.open()
         except StoreInUse as error:
@@ -302,7 +302,7 @@ class _FirstRatings:
         _report_first_ratings(trial, as_json=as_json, why_not=None if written else "--yes imports them")
 
     async def _looked(
-        self, store: SqliteStore | Beside, wanted: Wanted, *, overwrite: bool, as_json: bool
+        self, store: Store | Beside, wanted: Wanted, *, overwrite: bool, as_json: bool
     ) -> tuple[Found, list[PlayerRow]]:
         """Return what would change, to be shown; ConfigError unless the configured system makes the stored ratings."""
         fingerprint = await store.fingerprint(self._pool)
@@ -315,7 +315,7 @@ class _FirstRatings:
         return trial, rows
 
     async def _rows(
-        self, store: SqliteStore | Beside, wanted: Wanted, *, overwrite: bool
+        self, store: Store | Beside, wanted: Wanted, *, overwrite: bool
     ) -> tuple[list[PlayerRow], Counter[str]]:
         """The players as they will be, and why others stay as they are."""
         rows: list[PlayerRow] = []
@@ -355,7 +355,7 @@ class _FirstRatings:
             bins([row.rating for row in rows]) if rows else [],
         )
 
-    async def _write(self, store: SqliteStore, wanted: Wanted, rows: Sequence[PlayerRow]) -> None:
+    async def _write(self, store: Store, wanted: Wanted, rows: Sequence[PlayerRow]) -> None:
         from equipoise.app import SystemClock
 
         edit = BulkEdit(

@@ -34,9 +34,9 @@ from equipoise.service.recompute import Comparison, Mover, Predicted, Trial
 from equipoise.service.replayed import Replayed, begin
 from equipoise.service.ring import Ring
 from equipoise.store.notes import Audit
-from equipoise.store.rated import Fingerprint
+from equipoise.store.players import Fingerprint
 from equipoise.store.sequence import LearntSpread
-from equipoise.store.sqlite import SqliteStore
+from equipoise.store.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Recomputing:
 
     async def run(self, *, yes: bool, as_json: bool) -> None:
         """Try, show, ask and write. StoreError: nothing was written; usually the daemon runs, or no store is here."""
-        store = SqliteStore(self.whole.directory / config.STORE, create=False)
+        store = Store(self.whole.directory / config.STORE, create=False)
         await store.open()
         say_opened(store.path)
         try:
@@ -110,7 +110,7 @@ class Recomputing:
         else:
             stop("nothing was changed", REFUSED)
 
-    async def _try(self, store: SqliteStore) -> Found:
+    async def _try(self, store: Store) -> Found:
         name = self.wanted.name
         old = await self._settled(store)
         pruned = await store.pruned_rounds(name)
@@ -128,7 +128,7 @@ class Recomputing:
         edits = Edits(**replayed.edits, lost=await store.lost_edits(name))
         return Found(old, replayed.fingerprint, trial.comparison(), trial.movers(board), pruned, edits)
 
-    async def _settled(self, store: SqliteStore) -> Fingerprint:
+    async def _settled(self, store: Store) -> Fingerprint:
         """The fingerprint of the stored ratings, after waiting rounds have been rated and stored by the same system."""
         name = self.configured.name
         own = await store.fingerprint(name)
@@ -144,7 +144,7 @@ class Recomputing:
                 raise StoreError(f"{path}: {pool.ring_depth} waiting rounds cannot be stored now")
         return fingerprint
 
-    async def _write(self, store: SqliteStore, found: Found) -> None:
+    async def _write(self, store: Store, found: Found) -> None:
         """Rate everything a second time: the results of the trial, per round and player, would not fit into memory."""
         name, rounds = self.wanted.name, found.comparison.before.quality.rounds if found.comparison else 0
         before, after = described(found.old), described(found.new)

@@ -127,7 +127,7 @@ def keep_as_before(config: Config) -> Iterator[str]:
     from equipoise.config import STORE
     from equipoise.install.changes import Changes
     from equipoise.install.configuration import with_balance
-    from equipoise.store.sqlite.rounds import plays_alone_in
+    from equipoise.store.measurements import plays_alone_in
 
     for pool in config.pools.values():
         if not pool.balance_left_open or not plays_alone_in(config.directory / STORE, pool.name):

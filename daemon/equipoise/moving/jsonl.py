@@ -14,7 +14,7 @@ from unicodedata import category
 import msgspec
 
 from equipoise.errors import FileError
-from equipoise.store import moved
+from equipoise.store import pool_file
 
 VERSION = 3
 """The version of the format, which has spans since 2, and counts, squads, records and bases since 3.
@@ -29,28 +29,28 @@ PIECE = 64 * 1024
 HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Categories of letters that no stored name has: a terminal would obey them, or a reader not see them."""
 
-SECTIONS: dict[type[moved.Line], int] = {
-    moved.Head: 0,
-    moved.Part: 1,
-    moved.Base: 2,
-    moved.Player: 3,
-    moved.Name: 4,
-    moved.Round: 5,
-    moved.Edit: 5,
-    moved.Edited: 5,
-    moved.Void: 6,
-    moved.Entry: 7,
+SECTIONS: dict[type[pool_file.Line], int] = {
+    pool_file.Head: 0,
+    pool_file.Part: 1,
+    pool_file.Base: 2,
+    pool_file.Player: 3,
+    pool_file.Name: 4,
+    pool_file.Round: 5,
+    pool_file.Edit: 5,
+    pool_file.Edited: 5,
+    pool_file.Void: 6,
+    pool_file.Entry: 7,
 }
 """Lines of a higher section come after those of a lower one."""
 
 
-class Format(moved.Line, frozen=True, tag="equipoise"):
+class Format(pool_file.Line, frozen=True, tag="equipoise"):
     """The first line of a file, which says how to read the others."""
 
     version: int
 
 
-class End(moved.Line, frozen=True, tag="end"):
+class End(pool_file.Line, frozen=True, tag="end"):
     """The last line of an export: a file without it was cut off."""
 
     lines: int
@@ -59,10 +59,10 @@ class End(moved.Line, frozen=True, tag="end"):
 
 
 _encoder = msgspec.json.Encoder()
-_line: msgspec.json.Decoder[Format | moved.AnyLine | End] = msgspec.json.Decoder(Format | moved.AnyLine | End)
+_line: msgspec.json.Decoder[Format | pool_file.AnyLine | End] = msgspec.json.Decoder(Format | pool_file.AnyLine | End)
 
 
-def written(lines: Iterable[moved.AnyLine]) -> Iterator[bytes]:
+def written(lines: Iterable[pool_file.AnyLine]) -> Iterator[bytes]:
     """Yield an export, in pieces of whole lines; an error of the first lines comes before the first piece."""
     first = _encoder.encode(Format(version=VERSION)) + b"\n"
     piece, count, digest = bytearray(), 0, hashlib.sha256(first)
@@ -92,14 +92,14 @@ class Reader:
         self._digest = hashlib.sha256()
         self._read_format()
         first = self._next()
-        if not isinstance(first, moved.Head):
+        if not isinstance(first, pool_file.Head):
             raise self._refusal("the pool's own line is missing here")
         self.head = first
 
-    def lines(self) -> Iterator[moved.AnyLine]:
+    def lines(self) -> Iterator[pool_file.AnyLine]:
         """Yield every line from the pool's own on, as it was written; the end is checked before this ends."""
-        counts: dict[type[moved.Line], int] = dict.fromkeys(SECTIONS, 0)
-        line: moved.AnyLine | End = self.head
+        counts: dict[type[pool_file.Line], int] = dict.fromkeys(SECTIONS, 0)
+        line: pool_file.AnyLine | End = self.head
         while not isinstance(line, End):
             counts[type(line)] += 1
             yield line
@@ -127,7 +127,7 @@ class Reader:
         if version != 1:
             self._digest.update(text)
 
-    def _next(self) -> moved.AnyLine | End:
+    def _next(self) -> pool_file.AnyLine | End:
         text = self._text()
         line = self._decoded(text)
         if isinstance(line, Format):
@@ -154,13 +154,13 @@ class Reader:
     def _refusal(self, why: str) -> FileError:
         return FileError(why, line=self.line)
 
-    def _decoded(self, text: bytes) -> Format | moved.AnyLine | End:
+    def _decoded(self, text: bytes) -> Format | pool_file.AnyLine | End:
         try:
             return _line.decode(text)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise self._refusal(str(error)) from None
 
-    def _check_end(self, end: End, counts: dict[type[moved.Line], int]) -> None:
+    def _check_end(self, end: End, counts: dict[type[pool_file.Line], int]) -> None:
         head = self.head
         once = (1, head.parts, head.bases, head.players, head.names)
         numbers = (*once, head.rounds, head.edits, head.edited, head.voids, head.audit)
@@ -173,23 +173,23 @@ class Reader:
             self.line += 1
             raise self._refusal("something follows the end of the export")
 
-    def _check(self, before: moved.AnyLine, line: moved.AnyLine) -> None:
+    def _check(self, before: pool_file.AnyLine, line: pool_file.AnyLine) -> None:
         """Refuse what the types do not."""
-        if isinstance(line, moved.Head) or SECTIONS[type(line)] < SECTIONS[type(before)]:
+        if isinstance(line, pool_file.Head) or SECTIONS[type(line)] < SECTIONS[type(before)]:
             raise self._refusal(f"a line of the kind {_kind(type(line))} after one of the kind {_kind(type(before))}")
-        if isinstance(line, moved.Name) and any(category(letter) in HIDDEN for letter in line.name):
+        if isinstance(line, pool_file.Name) and any(category(letter) in HIDDEN for letter in line.name):
             raise self._refusal("the name has characters that cannot be shown")
-        if isinstance(line, moved.Round) and line.prediction is not None and not (line.participants or line.pruned):
+        if isinstance(line, pool_file.Round) and line.prediction is not None and not (line.participants or line.pruned):
             raise self._refusal("the round was rated without a participant")
-        if isinstance(line, moved.Round | moved.Edit):
+        if isinstance(line, pool_file.Round | pool_file.Edit):
             if line.number <= self._number:
                 raise self._refusal("rounds and edits are not in the order of their numbers")
             self._number = line.number
-        if isinstance(line, moved.Edited) and not (
-            isinstance(before, moved.Edit | moved.Edited) and line.edit == self._number
+        if isinstance(line, pool_file.Edited) and not (
+            isinstance(before, pool_file.Edit | pool_file.Edited) and line.edit == self._number
         ):
             raise self._refusal("the edit that this is a part of is not above it")
 
 
-def _kind(kind: type[moved.Line]) -> str:
+def _kind(kind: type[pool_file.Line]) -> str:
     return str(kind.__struct_config__.tag)

@@ -16,12 +16,12 @@ from typing import Any
 from equipoise.errors import StoreError
 from equipoise.ratings.calibration import NONE, Calibration
 from equipoise.ratings.system import System
+from equipoise.service.clock import Clock
 from equipoise.service.fingerprint import fingerprint_of
 from equipoise.service.held import calibration_at, calibration_of
 from equipoise.service.pool import Pool
-from equipoise.store.port import Clock
+from equipoise.store.replays import CalibrationFit, CalibrationFound
 from equipoise.store.sequence import BulkEdit, Edit
-from equipoise.store.upkeep import CalibrationFit, CalibrationFound
 
 OFTEN = 7 * 86_400.0
 """Seconds between two calibrations by the job."""

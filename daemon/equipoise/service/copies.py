@@ -20,8 +20,9 @@ from pathlib import Path
 from equipoise.errors import StoreError
 from equipoise.files import make_private_directory
 from equipoise.moving.jsonl import written
-from equipoise.store.moved import AnyLine
-from equipoise.store.port import Clock, Store
+from equipoise.service.clock import Clock
+from equipoise.store.pool_file import AnyLine
+from equipoise.store.store import Store
 
 FOLDER = "backups"
 """In the state directory."""

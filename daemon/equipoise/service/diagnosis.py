@@ -16,7 +16,8 @@ from equipoise.service.jobs import JobStatus
 from equipoise.service.pool import Pool
 from equipoise.service.spreads import SpreadStatus
 from equipoise.service.status import ServerStatus
-from equipoise.store.upkeep import Gained, StoreHealth, TeamSize
+from equipoise.store.connection import StoreHealth
+from equipoise.store.measurements import Gained, TeamSize
 from equipoise.versions import order
 
 DAEMON = "daemon"

@@ -23,8 +23,8 @@ from equipoise.ratings.system import System
 from equipoise.service.log import Repeats
 from equipoise.service.place import SNAPSHOT_EVERY, Place, begun, keep_base
 from equipoise.store.notes import BalancePredictions
-from equipoise.store.port import Store
-from equipoise.store.rated import Fingerprint
+from equipoise.store.players import Fingerprint
+from equipoise.store.store import Store
 
 BUILDING = 10
 """While it is built, a snapshot is kept after so many times as many events."""

@@ -28,12 +28,14 @@ from equipoise.core.model import PlayerId, Side, is_bot
 from equipoise.errors import RatingError, StoreError, StoreRefused
 from equipoise.ratings.calibration import NONE, Calibration, calibrated
 from equipoise.ratings.system import Match, Parts, Rated, State, System
+from equipoise.service.clock import Clock
 from equipoise.service.fingerprint import check, fingerprint_of, made_by
 from equipoise.service.ring import UnstoredRound
 from equipoise.store.notes import BalancePrediction
-from equipoise.store.port import Clock, Store
-from equipoise.store.rated import Change, Fingerprint, HeldVersions, PlayerRow, RatedRound, SharedParts
+from equipoise.store.players import Change, Fingerprint, PlayerRow, SharedParts
+from equipoise.store.rounds import HeldVersions, RatedRound
 from equipoise.store.sequence import Edit
+from equipoise.store.store import Store
 
 log = logging.getLogger(__name__)
 

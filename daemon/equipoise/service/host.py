@@ -29,12 +29,13 @@ from equipoise.core.model import Outlook, PlayerId, ServerId, Side, SplitCache
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
 from equipoise.errors import ScriptError
+from equipoise.service.clock import Clock
 from equipoise.service.log import Repeats
 from equipoise.service.lookups import Lookups, outlook_now, propose_moves
 from equipoise.service.pool import Pool
 from equipoise.service.status import CommandAnswer, Proposal, RefusedBatches, ServerStatus, StaleScripts
 from equipoise.service.work import Journal, Questions, Seen, Work
-from equipoise.store.port import Clock, Store
+from equipoise.store.store import Store
 from equipoise.wire import Batch, Reply
 
 ANSWER_SECONDS = 1.0

@@ -30,14 +30,14 @@ from apscheduler.triggers.base import BaseTrigger
 from equipoise.errors import EquipoiseError, StoreError
 from equipoise.ratings.quality import assess
 from equipoise.service.calibrations import Calibrations
+from equipoise.service.clock import Clock
 from equipoise.service.copies import Backups
 from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
 from equipoise.service.refits import Refits
 from equipoise.service.retention import Retention
 from equipoise.service.spreads import Spreads
-from equipoise.store.port import Clock
-from equipoise.store.upkeep import QualityPoint
+from equipoise.store.measurements import QualityPoint
 
 RETRY_SECONDS = 30.0
 PRUNE_SECONDS = 3600.0

@@ -22,10 +22,11 @@ from equipoise.core.phrases import Phrase, Text, with_chance
 from equipoise.core.session import Session
 from equipoise.core.state import State
 from equipoise.errors import RatingError, ScriptError, StoreError
+from equipoise.service.clock import Clock
 from equipoise.service.pool import Pool
 from equipoise.service.status import CommandAnswer, round_number
 from equipoise.service.work import MOST_QUESTIONS, Journal, Questions, claimant
-from equipoise.store.port import Clock, Store
+from equipoise.store.store import Store
 from equipoise.wire.scalars import ACCOUNTS
 
 TOP = 5

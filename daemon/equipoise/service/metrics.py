@@ -19,7 +19,7 @@ from equipoise.service.host import Host
 from equipoise.service.pool import Pool
 from equipoise.service.retention import Retention
 from equipoise.service.work import KINDS
-from equipoise.store.port import Store
+from equipoise.store.store import Store
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 

@@ -20,9 +20,12 @@ from equipoise.service.fingerprint import fingerprint_of, made_by
 from equipoise.service.held import Before, Held
 from equipoise.service.replayed import Replayed, begin, snapshot_of
 from equipoise.store.notes import BalancePrediction
-from equipoise.store.port import Store
-from equipoise.store.rated import Fingerprint, PlayerRow, Purpose, RatedRound, SharedParts
-from equipoise.store.sequence import AT_ONCE, Edit, Event
+from equipoise.store.past import AT_ONCE
+from equipoise.store.players import Fingerprint, PlayerRow, SharedParts
+from equipoise.store.rounds import RatedRound
+from equipoise.store.sequence import Edit, Event
+from equipoise.store.snapshots import Purpose
+from equipoise.store.store import Store
 
 SNAPSHOT_EVERY = 100
 """Events: a start rates at most so many again, in a fifth of a second."""

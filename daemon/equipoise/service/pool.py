@@ -33,16 +33,19 @@ from equipoise.errors import RatingError, ScriptError, SpillError, StoreError
 from equipoise.ratings.calibration import calibrated
 from equipoise.ratings.system import System
 from equipoise.service import held
+from equipoise.service.clock import Clock
 from equipoise.service.fingerprint import fingerprint_of
 from equipoise.service.following import Follower
 from equipoise.service.held import MOST_HELD, Before, Held, RatingAttempt, Reading
 from equipoise.service.place import HeldSequence
 from equipoise.service.ring import Ring, UnstoredRound
 from equipoise.store.notes import Audit
-from equipoise.store.port import Clock, Fitting, Store
-from equipoise.store.rated import PlayerRow, RatedRound
-from equipoise.store.sequence import BulkEdit, EditStrike, Revised, RoundStrike, Shift, Strike
-from equipoise.store.upkeep import CaughtUp
+from equipoise.store.past import Strike, UndoStrike, VoidStrike
+from equipoise.store.players import PlayerRow
+from equipoise.store.replays import CaughtUp, Fitting, Revised, Shift
+from equipoise.store.rounds import RatedRound
+from equipoise.store.sequence import BulkEdit
+from equipoise.store.store import Store
 from equipoise.wire import RoundStatus
 
 GROUP = 32
@@ -414,10 +417,10 @@ class Pool:
             before, after = ("same", "same") if own is None else _numbers(own)
             return Audit(self._clock.epoch(), who, "undo", player, before, after)
 
-        strike = EditStrike(player)
+        strike = UndoStrike(player)
         return await self._uninterrupted(self._try(strike) if trial else self._strike(strike, entry, {}))
 
-    async def void(self, strike: RoundStrike, who: str, reason: str, *, trial: bool = False) -> Revised:
+    async def void(self, strike: VoidStrike, who: str, reason: str, *, trial: bool = False) -> Revised:
         """Take a round out of the ratings, or put it back; a trial only says what would change.
 
         ScriptError: it is not there, or not rated. StoreError: nothing was changed.

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 
 from equipoise import ratings
 from equipoise.errors import RatingError, StoreError
+from equipoise.service.clock import Clock
 from equipoise.service.pool import Pool
 from equipoise.store.notes import Audit
-from equipoise.store.port import Clock
-from equipoise.store.upkeep import CaughtUp, Fitted
+from equipoise.store.replays import CaughtUp, Fitted
 
 log = logging.getLogger(__name__)
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from equipoise.errors import EquipoiseError, ScriptError
+from equipoise.service.clock import Clock
 from equipoise.service.log import notify
 from equipoise.store.notes import Audit
-from equipoise.store.port import Clock, Store
+from equipoise.store.store import Store
 
 log = logging.getLogger(__name__)
 

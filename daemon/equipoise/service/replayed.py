@@ -23,8 +23,10 @@ from equipoise.ratings.system import System
 from equipoise.service.fingerprint import FREE, fingerprint_of, made_by
 from equipoise.service.held import calibration_at, calibration_of, learn, rated_round
 from equipoise.store.notes import BalancePrediction
-from equipoise.store.rated import Fingerprint, PlayerRow, Purpose, RatedRound, Snapshot
+from equipoise.store.players import Fingerprint, PlayerRow
+from equipoise.store.rounds import RatedRound
 from equipoise.store.sequence import Edit, LearntSpread, Touched
+from equipoise.store.snapshots import Purpose, Snapshot
 
 NEWCOMER = PlayerId("")
 """A player whom no system holds."""
@@ -37,7 +39,9 @@ FIRST_SIDE = 6.0
 class Replayed:
     """`system` has no players at the start; the stored ratings were made by `recorded`."""
 
-    def __init__(self, system: System[Any], recorded: Fingerprint, advance: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, system: System[Any], recorded: Fingerprint, advance: Callable[[], object] = lambda: None
+    ) -> None:
         self.system = system
         self.same = made_by(recorded, system)
         self.calibration = NONE

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from equipoise.errors import StoreError
+from equipoise.service.clock import Clock
 from equipoise.service.pool import Pool
-from equipoise.store.port import Clock, Store
-from equipoise.store.upkeep import Extent
+from equipoise.store.connection import Extent
+from equipoise.store.store import Store
 
 LINES = 500
 """Lines of a log in one transaction: it holds the store's thread for some ten milliseconds."""

@@ -16,14 +16,15 @@ from typing import Any
 
 from equipoise.errors import PoolMoved, StoreError
 from equipoise.ratings.system import System
+from equipoise.service.clock import Clock
 from equipoise.service.fingerprint import fingerprint_of
 from equipoise.service.place import Place, before_first
 from equipoise.service.pool import Pool
 from equipoise.service.replayed import is_of
-from equipoise.store.port import Clock
-from equipoise.store.rated import PlayerRow, Purpose
+from equipoise.store.players import PlayerRow
+from equipoise.store.replays import SpreadFound
 from equipoise.store.sequence import BulkEdit, LearntSpread
-from equipoise.store.upkeep import SpreadFound
+from equipoise.store.snapshots import Purpose
 
 TRIES = 20
 """Rounds may come while a system is brought to the last one."""

@@ -42,10 +42,11 @@ from equipoise.core.phrases import Text
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
 from equipoise.errors import ScriptError, SpillError, SplitError
+from equipoise.service.clock import Clock
 from equipoise.service.log import Repeats
 from equipoise.service.pool import Pool
 from equipoise.store.notes import Audit, Decision, Name, Note, SessionMemory
-from equipoise.store.port import Clock, Store
+from equipoise.store.store import Store
 from equipoise.wire import Batch, RoundStatus
 
 YIELD_EVERY = 16

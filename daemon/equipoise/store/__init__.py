@@ -1,1 +1,1 @@
-"""Persistence behind the Store port; there is no SQL anywhere else."""
+"""Persistence in one file of SQLite, for every server on a machine; there is no SQL anywhere else."""

@@ -1,19 +1,24 @@
-"""What a store shows people of the past: rounds, and what they did to players. Newest first, and in pages.
+"""The past as a store shows it to people: rounds, and what they did to players. Newest first, and in pages.
 
 A page ends at a number, from which the next one goes on: `before` is the number of the last row that was read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import sqlite3
+import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
-from equipoise.core.model import Counts, Mode, PlayerId, RoundId, ServerId, Side, Span
+import msgspec
+
+from equipoise.core.model import Counts, LineupPlayer, Mode, PlayerId, RoundId, ServerId, Side, Span
+from equipoise.store.rounds import PARTICIPANT, ParticipantRow, counts_of, spans_of
 
 
 @dataclass(frozen=True, slots=True)
-class StoredRound:
+class StoredMatch:
     """A round as it was stored."""
 
     number: int
@@ -24,7 +29,7 @@ class StoredRound:
     map: str
     mode: Mode
     at: float
-    """When it first came in, seconds since the epoch."""
+    """The time when it first came in, seconds since the epoch."""
     started_at: float
     seconds: float
     winner: Side | None
@@ -37,7 +42,7 @@ class StoredRound:
     """Win probability of side A as it was said: calibrated, by the system that made the teams, where it predicted the
     round, else by the one that rated it; None when it was not rated."""
     rating_prediction: float | None
-    """By the system that rated it."""
+    """Win probability of side A by the system that rated it."""
     unrated: str | None
     """Why it was not rated."""
     pruned: bool
@@ -46,7 +51,7 @@ class StoredRound:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What a rated round did to one participant."""
+    """A participant of a rated round, and what it did to them."""
 
     id: PlayerId
     side: Side
@@ -70,14 +75,14 @@ class Played:
     visible: bool
     """The rating may be shown."""
     spans: tuple[Span, ...] = ()
-    """When, on which side and in which role; empty where only the seconds are known."""
+    """Stretches on a side in a role; empty where only the seconds are known."""
     counts: Counts | None = None
-    """What they did; None where it is not known."""
+    """Their kills, deaths and the like; None where they are not known."""
 
 
 @dataclass(frozen=True, slots=True)
 class EditOf:
-    """What an admin, a job or a replay made of one player's rating beside rounds."""
+    """A change of one player's rating beside rounds, by an admin, a job or a replay."""
 
     number: int
     """Its place among rounds and edits."""
@@ -88,48 +93,169 @@ class EditOf:
     action: str
     """`set`, `reset`, `undo`, `import`, `refit`, `void`, `spread`."""
     undone: bool
-    """Whether the edit was taken back later."""
+    """The edit was taken back later."""
     before: float | None
     """The rating; None: they had none."""
     after: float
     """The rating after it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
-    """A player's rated rounds by their result, those of rounds that were deleted for their age included."""
+_WHY_UNRATED = """
+CASE WHEN voided IS NULL THEN unrated ELSE (
+    SELECT 'taken out of the ratings by an admin' || coalesce(': ' || nullif(json_extract(detail, '$.reason'), ''), '')
+    FROM edits WHERE number = voided
+) END
+"""
+_EXPECTED = "iif(rounds.prediction IS NULL, NULL, coalesce(rounds.said, rounds.balance_prediction, rounds.prediction))"
+_ROUND_COLUMNS = (
+    *("rounds.number", "id", "server", "rounds.pool", "map", "mode", "recorded_at", "started_at", "rounds.seconds"),
+    *("winner", "captures_a", "captures_b", "lineup", _EXPECTED, "rounds.prediction", _WHY_UNRATED, "pruned"),
+)
+_ROUND = ", ".join(_ROUND_COLUMNS)
+NAMES_AT_ONCE = 2000
+"""Names that are read without letting a round pass: they take a few milliseconds."""
 
-    wins: int = 0
-    draws: int = 0
-    losses: int = 0
-    leaves: int = 0
-    """Of these rounds, how many they left before the end."""
+
+def rounds(
+    db: sqlite3.Connection, server: ServerId | None, before: int | None, limit: int, rated_in: str | None
+) -> list[StoredMatch]:
+    """The newest rounds of a server, or of all; or the rated ones alone of a pool."""
+    wheres = ["server = :server"] * (server is not None) + ["number < :before"] * (before is not None)
+    wheres += ["pool = :pool AND prediction IS NOT NULL"] * (rated_in is not None)
+    rows = db.execute(
+        f"SELECT {_ROUND} FROM rounds {_where(wheres)} ORDER BY number DESC LIMIT :limit",
+        {"server": server, "before": before, "limit": limit, "pool": rated_in},
+    )
+    return [_round(row) for row in rows]
 
 
-class Listings(Protocol):
-    """Reads that people ask for. Each is one range of an index that ends at a limit, or a piece of one at a time."""
+def find(db: sqlite3.Connection, server: ServerId, round_id: RoundId) -> tuple[StoredMatch, list[Played]] | None:
+    """A round and its participants in the order of its answer; None when it is not stored."""
+    row = db.execute(f"SELECT {_ROUND} FROM rounds WHERE server = ? AND id = ?", (server, round_id)).fetchone()
+    if row is None:
+        return None
+    result = _round(row)
+    participants = db.execute(
+        f"SELECT {PARTICIPANT} FROM participants WHERE round = ? ORDER BY place", (result.number,)
+    )
+    return result, [_played(columns) for columns in participants]
 
-    async def rounds(
-        self, server: ServerId | None, before: int | None, limit: int, rated_in: str | None = None
-    ) -> Sequence[StoredRound]:
-        """The newest rounds of a server, or of all; or the rated ones alone of a pool."""
 
-    async def round(self, server: ServerId, id: RoundId) -> tuple[StoredRound, Sequence[Played]] | None:
-        """A round and its participants in the order of its answer; None when it is not stored."""
+def played(
+    db: sqlite3.Connection, pool: str, player: PlayerId, server: ServerId | None, before: int | None, limit: int
+) -> list[tuple[StoredMatch, Played]]:
+    """The newest rated rounds of a player, on one server or on all."""
+    wheres = ["participants.pool = :pool", "player = :player"]
+    wheres += ["server = :server"] * (server is not None) + ["round < :before"] * (before is not None)
+    # The participant's rows come in the order of the primary key, and each brings its round: nothing is sorted.
+    rows = db.execute(
+        f"SELECT {_ROUND}, {PARTICIPANT} FROM participants CROSS JOIN rounds ON rounds.number = participants.round "
+        f"{_where(wheres)} ORDER BY round DESC LIMIT :limit",
+        {"pool": pool, "player": player, "server": server, "before": before, "limit": limit},
+    )
+    width = len(_ROUND_COLUMNS)
+    return [(_round(row[:width]), _played(row[width:])) for row in rows]
 
-    async def played(
-        self, pool: str, player: PlayerId, server: ServerId | None, before: int | None, limit: int
-    ) -> Sequence[tuple[StoredRound, Played]]:
-        """The newest rated rounds of a player, on one server or on all."""
 
-    async def records(self, pool: str, ids: Sequence[PlayerId]) -> Mapping[PlayerId, Record]:
-        """The record of each of these players; those who were never rated have an empty one."""
+def edits_of(db: sqlite3.Connection, pool: str, player: PlayerId, before: int | None, limit: int) -> list[EditOf]:
+    """The newest edits of a player."""
+    older = "" if before is None else "AND edit < :before"
+    rows = db.execute(
+        "SELECT edits.number, at, who, action, struck, before_rating, after_rating "
+        "FROM edited CROSS JOIN edits ON edits.number = edited.edit "
+        f"WHERE edited.pool = :pool AND player = :player {older} ORDER BY edit DESC LIMIT :limit",
+        {"pool": pool, "player": player, "before": before, "limit": limit},
+    )
+    return [
+        EditOf(number, at, who, action, bool(struck), *ratings) for number, at, who, action, struck, *ratings in rows
+    ]
 
-    async def edits_of(self, pool: str, player: PlayerId, before: int | None, limit: int) -> Sequence[EditOf]:
-        """The newest edits of a player."""
 
-    async def named(self, pool: str, text: str, limit: int) -> Sequence[tuple[PlayerId, str]]:
-        """Players whose last name contains the text, whatever its case and width; those with that very name first."""
+def names(db: sqlite3.Connection, pool: str, after: str) -> list[tuple[PlayerId, str]]:
+    """A piece of the players' last names, of those whose ids come after one."""
+    rows = db.execute(
+        "SELECT player, name FROM names WHERE pool = ? AND player > ? ORDER BY player LIMIT ?",
+        (pool, after, NAMES_AT_ONCE),
+    )
+    return [(PlayerId(player), name) for player, name in rows]
 
-    async def seen(self, pool: str, player: PlayerId) -> bool:
-        """Whether the player has a rating or a name in this pool."""
+
+def seen(db: sqlite3.Connection, pool: str, player: PlayerId) -> bool:
+    """Return whether the player has a rating or a name in this pool."""
+    row = db.execute(
+        "SELECT 1 FROM players WHERE pool = :pool AND id = :player "
+        "UNION ALL SELECT 1 FROM names WHERE pool = :pool AND player = :player",
+        {"pool": pool, "player": player},
+    ).fetchone()
+    return row is not None
+
+
+def _where(conditions: Sequence[str]) -> str:
+    return f"WHERE {' AND '.join(conditions)}" if conditions else ""
+
+
+def plain(text: str) -> str:
+    """The text without differences of case, and of forms that look alike."""
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+def _round(row: Sequence[Any]) -> StoredMatch:
+    (
+        number,
+        round_id,
+        server,
+        pool,
+        map_name,
+        mode,
+        at,
+        started_at,
+        seconds,
+        winner,
+        a,
+        b,
+        lineup,
+        prediction,
+        *others,
+    ) = row
+    rating_prediction, reason, is_pruned = others
+    players = msgspec.json.decode(lineup, type=tuple[LineupPlayer, ...])
+    on_a, on_b = (tuple(player.id for player in players if player.side is side) for side in Side)
+    return StoredMatch(
+        number=number,
+        id=RoundId(round_id),
+        server=ServerId(server),
+        pool=pool,
+        map=map_name,
+        mode=Mode(mode),
+        at=at,
+        started_at=started_at,
+        seconds=seconds,
+        winner=winner and Side(winner),
+        captures_a=a,
+        captures_b=b,
+        lineup_a=on_a,
+        lineup_b=on_b,
+        prediction=prediction,
+        rating_prediction=rating_prediction,
+        unrated=reason,
+        pruned=bool(is_pruned),
+    )
+
+
+def _played(columns: Sequence[Any]) -> Played:
+    row = ParticipantRow(*columns)
+    return Played(
+        id=PlayerId(row.player),
+        side=Side(row.side),
+        seconds_a=row.seconds_a,
+        seconds_b=row.seconds_b,
+        quit=bool(row.quit),
+        before=row.before,
+        after=row.after,
+        prediction=row.prediction,
+        score=row.score,
+        rounds=row.rounds,
+        visible=bool(row.visible),
+        spans=spans_of(row.spans),
+        counts=counts_of(row.counts),
+    )

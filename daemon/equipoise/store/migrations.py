@@ -1,7 +1,7 @@
 """The schema's history: named steps, each applied in one transaction with the record that it was.
 
-A step has one body per dialect; what a step means is said once, in `docs/store.md`. A step that was released is
-never edited: the next change is the next step.
+The meaning of a step is said once, in `docs/store.md`. A step that was released is never edited: the next change is the
+next step.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ class Migration:
     """A step, and the statements that take it."""
 
     name: str
-    sqlite: tuple[str, ...]
+    statements: tuple[str, ...]
 
 
 PLAYERS = """
@@ -200,7 +200,7 @@ PLAYERS_BY_TIME = (
 )
 
 # Sums over the players of a pool, those who are visible and those who are not. Triggers would keep them in three times
-# the time that `store.sqlite.players` needs.
+# the time that `store.players` needs.
 CROWDS = """
 CREATE TABLE crowds (
     pool TEXT NOT NULL,
@@ -218,7 +218,7 @@ INSERT INTO crowds SELECT pool, visible, count(*), sum(rating), sum(rating * rat
 
 # The last rounds of a server that is seldom played on lie far apart.
 ROUNDS_BY_SERVER = "CREATE INDEX rounds_by_server ON rounds (server, number)"
-# Numbered together with the rounds: `store.sqlite.sequence`.
+# Numbered together with the rounds: `store.sequence`.
 EDITS = """
 CREATE TABLE edits (
     number INTEGER PRIMARY KEY,
@@ -344,7 +344,7 @@ ROUNDS_BOTS = "ALTER TABLE rounds ADD COLUMN bots TEXT"
 MIGRATIONS = (
     Migration(
         "0001-first",
-        sqlite=(
+        statements=(
             PLAYERS,
             PLAYERS_BY_RATING,
             NAMES,
@@ -358,12 +358,12 @@ MIGRATIONS = (
             SESSIONS,
         ),
     ),
-    Migration("0002-pools", sqlite=(POOLS, PARTICIPANTS_QUIT)),
-    Migration("0003-shared", sqlite=(SHARED, SHARED_GROUPS, SHARED_ROUNDS, SHARED_MAPS, POOLS_WITHOUT_SHARED)),
-    Migration("0004-lineup", sqlite=(ROUNDS_LINEUP, ROUNDS_SKILL_AT_START)),
+    Migration("0002-pools", statements=(POOLS, PARTICIPANTS_QUIT)),
+    Migration("0003-shared", statements=(SHARED, SHARED_GROUPS, SHARED_ROUNDS, SHARED_MAPS, POOLS_WITHOUT_SHARED)),
+    Migration("0004-lineup", statements=(ROUNDS_LINEUP, ROUNDS_SKILL_AT_START)),
     Migration(
         "0005-growth",
-        sqlite=(
+        statements=(
             DECISIONS_BY_TIME,
             AUDIT_BY_TIME,
             ROUNDS_PRUNED,
@@ -375,13 +375,13 @@ MIGRATIONS = (
             CROWDS_OF_ALL,
         ),
     ),
-    Migration("0006-edits", sqlite=(EDITS, EDITS_BY_POOL, EDITED, EDITED_BY_EDIT, ROUNDS_VOIDED, VOIDS)),
-    Migration("0007-rounds-by-server", sqlite=(ROUNDS_BY_SERVER,)),
-    Migration("0008-qualities", sqlite=(QUALITIES,)),
-    Migration("0009-spans", sqlite=(PARTICIPANTS_SPANS,)),
+    Migration("0006-edits", statements=(EDITS, EDITS_BY_POOL, EDITED, EDITED_BY_EDIT, ROUNDS_VOIDED, VOIDS)),
+    Migration("0007-rounds-by-server", statements=(ROUNDS_BY_SERVER,)),
+    Migration("0008-qualities", statements=(QUALITIES,)),
+    Migration("0009-spans", statements=(PARTICIPANTS_SPANS,)),
     Migration(
         "0010-balance",
-        sqlite=(
+        statements=(
             PARTICIPANTS_COUNTS,
             ROUNDS_SQUADS,
             ROUNDS_BALANCE_PREDICTION,
@@ -391,7 +391,10 @@ MIGRATIONS = (
             RECORDS_OF_ALL,
         ),
     ),
-    Migration("0011-said", sqlite=(ROUNDS_SAID,)),
-    Migration("0012-bots", sqlite=(ROUNDS_BOTS,)),
+    Migration("0011-said", statements=(ROUNDS_SAID,)),
+    Migration("0012-bots", statements=(ROUNDS_BOTS,)),
+    Migration("0013-records-of-steps", statements=("DROP TABLE IF EXISTS migrations",)),
 )
 """Every step, oldest first."""
+RECORDED = 13
+"""The step from which on sqlite-utils keeps the records of steps, in a table of its own."""

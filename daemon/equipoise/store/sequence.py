@@ -6,16 +6,22 @@ is kept when rounds before it are rated anew.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
+
+import msgspec
 
 from equipoise.core.effects import RecordRound
-from equipoise.core.model import PlayerId, RoundId, ServerId
-from equipoise.store.rated import PlayerRow, Snapshot
-
-AT_ONCE = 200
-"""Events that are read at once: where fewer come there are no more."""
+from equipoise.core.model import PlayerId
+from equipoise.errors import PoolMoved, StoreError
+from equipoise.store import notes, players, rounds, snapshots
+from equipoise.store.notes import Audit
+from equipoise.store.players import PlayerRow, encoded, load
+from equipoise.store.rounds import next_number
+from equipoise.store.snapshots import Snapshot
 
 EditAction = Literal["set", "reset", "undo", "import", "refit", "void", "spread", "calibration"]
 
@@ -48,7 +54,7 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
-class NumberedRound:
+class MatchEvent:
     """A rated round at its place in the sequence."""
 
     number: int
@@ -57,7 +63,8 @@ class NumberedRound:
     """The stored win probability of side A."""
 
 
-Event = NumberedRound | Edit
+Event = MatchEvent | Edit
+
 
 RESULTS = ("undo", "void", "spread", "calibration")
 """Edits that follow from the rounds, and change no rating of their own."""
@@ -83,7 +90,7 @@ class BulkEdit:
     last: int | None = None
     """The pool's last event that they take into account; None: any."""
     snapshot: Snapshot | None = None
-    """Of a sequential system, with which it goes on; those from before go."""
+    """The state of a sequential system, with which it goes on; those from before go."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +98,7 @@ class LearntSpread:
     """The spread of skill that a pool's rounds have taught `joint`: of all that it knows, from the event on."""
 
     number: int
-    """Of the event; 0 before it is stored."""
+    """Number of the event; 0 before it is stored."""
     at: float
     """Seconds since the epoch."""
     spread: float
@@ -103,78 +110,229 @@ class LearntSpread:
     before: float
     """In use until then."""
     configured: float
-    """Where it began: once the configuration says another one, what was learnt from there counts no more."""
+    """The spread that it began with: once the configuration says another one, what was learnt counts no more."""
 
 
-@dataclass(frozen=True, slots=True)
-class RoundStrike:
-    """Take a round out of the ratings; or put it back."""
+EditRow = Callable[[PlayerRow | None], tuple[PlayerRow, Audit]]
+"""Changes one player's row (None: they are unknown) and returns the line of the audit with it. Does no I/O.
 
-    server: ServerId
-    round: RoundId
-    back: bool = False
+The store counts the version itself, and leaves the name as it is."""
 
 
-@dataclass(frozen=True, slots=True)
-class EditStrike:
-    """Take back a player's last edit; or, when that was taken back, apply it again."""
+EDITED = ", ".join(
+    f"{when}_{what}" for when in ("before", "after") for what in ("rating", "rounds", "visible", "played", "state")
+)
+"""The columns of `edited` that `columns` returns twice."""
+ADD_EDITED = (
+    f"INSERT INTO edited (pool, player, edit, struck, {EDITED}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
 
-    player: PlayerId
+_EDITS = """
+SELECT number, at, who, action, detail, shared FROM edits WHERE pool = ? AND number > ? ORDER BY number LIMIT ?
+"""
+_TOUCHED = f"SELECT player, {EDITED} FROM edited"
+_LAST_EDIT = """
+SELECT edit, struck FROM edited JOIN edits ON number = edit
+WHERE edited.pool = ? AND player = ? AND action IN ('set', 'reset', 'import') ORDER BY edit DESC LIMIT 1
+"""
+_LOST = """
+SELECT count(*) FROM audit WHERE action IN ('set', 'reset') AND at >= :since
+    AND EXISTS (SELECT 1 FROM players WHERE pool = :pool AND id = target)
+    AND NOT EXISTS (SELECT 1 FROM edits WHERE edits.at = audit.at AND edits.action = audit.action)
+"""
 
+PAGE = 50
+"""Edits read at once."""
 
-Strike = RoundStrike | EditStrike
+NOTHING: Mapping[str, object] = {}
 
-
-@dataclass(frozen=True, slots=True)
-class Shift:
-    """A player whose stored numbers change."""
-
-    id: PlayerId
-    before: float
-    """The rating before it."""
-    after: float
-    """The rating after it."""
-    rounds_before: int
-    """Rated rounds before it."""
-    rounds_after: int
-    """Rated rounds after it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Undone:
-    """A player's edit that is taken back, or applied again."""
-
-    action: str
-    """The kind of edit: `set`, `reset`, …."""
-    at: float
-    """Seconds since the epoch."""
-    who: str
-    """The token or player that made it."""
-    before: float | None
-    """The rating before it; None: they had none."""
-    after: float
-    """The rating after it."""
+_PLAYERS_AT_ONCE = 500
+"""Players read at once: a list of more would make a long text of JSON."""
 
 
-@dataclass(frozen=True, slots=True)
-class Revised:
-    """What follows a strike, replayed: what would change, or did."""
+def last_number(db: sqlite3.Connection, pool: str) -> int:
+    """The number of a pool's last rated round or edit; 0 before the first."""
+    last = [
+        db.execute(f"SELECT max(number) FROM {rows} pool = ?", (pool,)).fetchone()[0] or 0
+        for rows in ("rounds WHERE prediction IS NOT NULL AND", "edits WHERE")
+    ]
+    return int(max(last))
 
-    number: int
-    """Of the event that is struck, or put back."""
-    back: bool
-    """It is put back."""
-    last: int
-    """The pool's last event that was replayed."""
-    rounds: int
-    """Replayed rounds."""
-    edits: int
-    """Replayed edits."""
-    lost: int
-    """Ratings that admins changed before edits were stored: a replay cannot keep them."""
-    refitted: bool
-    """A later refit made the ratings: they stay until the next one."""
-    shifts: tuple[Shift, ...]
-    """The largest first."""
-    undone: Undone | None = None
-    """None: it is about a round."""
+
+def add(
+    db: sqlite3.Connection,
+    pool: str,
+    action: EditAction,
+    entry: Audit,
+    detail: Mapping[str, object],
+    shared: Mapping[str, object] | None = None,
+) -> int:
+    """An edit without players, and its line in the audit; returns its number."""
+    number = next_number(db)
+    db.execute(
+        "INSERT INTO edits (number, pool, at, who, action, detail, shared) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (number, pool, entry.at, entry.who, action, encoded(detail), None if shared is None else encoded(shared)),
+    )
+    notes.audit(db, entry)
+    return number
+
+
+def touch(db: sqlite3.Connection, pool: str, number: int, touched: Iterable[Touched]) -> None:
+    """Write what an edit made of its players."""
+    db.executemany(
+        ADD_EDITED,
+        [(pool, entry.id, number, False, *columns(entry.before), *columns(entry.after)) for entry in touched],
+    )
+
+
+def adopt(db: sqlite3.Connection, pool: str, edit: BulkEdit) -> int:
+    """New ratings of many players, as one edit; returns its number. PoolMoved: something came since `edit.last`."""
+    if edit.last is not None and last_number(db, pool) != edit.last:
+        raise PoolMoved(f"pool {pool}: rounds came meanwhile")
+    if edit.action == "spread" and rounds.pruned_rounds(db, pool):
+        raise StoreError(f"pool {pool}: old rounds were deleted (retention.rounds_days): its spread of skill stays")
+    if edit.action == "refit":
+        forget_refits(db, pool)
+    entry = Audit(edit.at, edit.who, edit.action, f"pool {pool}", edit.before, edit.after)
+    number = add(db, pool, edit.action, entry, edit.detail, edit.shared)
+    rows = list(edit.rows)
+    for start in range(0, len(rows), _PLAYERS_AT_ONCE):
+        _adopt_players(db, pool, number, rows[start : start + _PLAYERS_AT_ONCE], whole=edit.action == "refit")
+    if edit.shared is not None:
+        players.replace_shared(db, pool, edit.shared)
+    if edit.snapshot is not None:
+        snapshots.replace(db, pool, edit.snapshot)
+    return number
+
+
+def _adopt_players(db: sqlite3.Connection, pool: str, number: int, rows: list[PlayerRow], *, whole: bool) -> None:
+    """Write those that change; as part of the edit too, or `whole`: all of them, because it replaces earlier ones."""
+    present = {row.id: row for row in load(db, pool, {row.id: 0 for row in rows}, 0)}
+    changes = [row for row in rows if row.id not in present or columns(present[row.id]) != columns(row)]
+    players.count_crowd(db, pool, {row.id: (row.visible, row.rating) for row in changes})
+    players.write(db, pool, changes)
+    touch(db, pool, number, (Touched(row.id, present.get(row.id), row) for row in (rows if whole else changes)))
+
+
+def forget_refits(db: sqlite3.Connection, pool: str) -> None:
+    """A refit replaces every rating: those before it would only fill the disk."""
+    refits = "SELECT number FROM edits WHERE pool = :pool AND action = 'refit'"
+    db.execute(f"DELETE FROM edited WHERE edit IN ({refits})", {"pool": pool})
+    db.execute("UPDATE edits SET shared = NULL WHERE pool = :pool AND action = 'refit'", {"pool": pool})
+
+
+def learnt_spread(db: sqlite3.Connection, pool: str) -> LearntSpread | None:
+    """The spread of skill that was adopted last."""
+    last = "SELECT number, at, detail FROM edits WHERE pool = ? AND action = 'spread' ORDER BY number DESC LIMIT 1"
+    if (row := db.execute(last, (pool,)).fetchone()) is None:
+        return None
+    number, at, detail = row
+    return msgspec.convert({**_plain(detail), "number": number, "at": at}, LearntSpread)
+
+
+def calibrations(db: sqlite3.Connection, pool: str) -> list[Edit]:
+    """The edits that change what is said of predictions, or end it, in order."""
+    rows = db.execute(
+        "SELECT number, at, who, action, detail FROM edits WHERE pool = ? AND action IN ('calibration', 'spread') "
+        "ORDER BY number",
+        (pool,),
+    )
+    return [Edit(number, at, who, action, _plain(detail)) for number, at, who, action, detail in rows]
+
+
+def refitted_at(db: sqlite3.Connection, pool: str) -> float | None:
+    """Return the time when a pool was last refitted."""
+    at: float | None = db.execute("SELECT max(at) FROM edits WHERE pool = ? AND action = 'refit'", (pool,)).fetchone()[
+        0
+    ]
+    return at
+
+
+def edit(
+    db: sqlite3.Connection,
+    pool: str,
+    player: PlayerId,
+    window: int,
+    change: EditRow,
+    detail: Mapping[str, object] = NOTHING,
+) -> PlayerRow:
+    """An admin's change of a player, with its line in the audit; returns the new row."""
+    before = next(iter(load(db, pool, {player: 0}, window)), None)
+    after, entry = change(before)
+    players.count_crowd(db, pool, {player: (after.visible, after.rating)})
+    players.write(db, pool, [after])
+    number = add(db, pool, "set" if entry.action == "set" else "reset", entry, detail)
+    touch(db, pool, number, [Touched(player, before, after)])
+    (row,) = load(db, pool, {player: 0}, window)
+    return row
+
+
+def edits(db: sqlite3.Connection, pool: str, after: int = 0) -> Iterator[Edit]:
+    """A pool's edits after a number, in order; without players for whom they were undone."""
+    while rows := db.execute(_EDITS, (pool, after, PAGE)).fetchall():
+        for number, at, who, action, detail, parts_json in rows:
+            after = number
+            parts = None if parts_json is None else _plain(parts_json)
+            yield Edit(number, at, who, action, _plain(detail), tuple(touched(db, number)), parts)
+
+
+def touched(db: sqlite3.Connection, number: int, *, struck: bool = False) -> list[Touched]:
+    """The players of an edit, or those for whom it was undone."""
+    rows = db.execute(f"{_TOUCHED} WHERE edit = ? AND struck = ? ORDER BY player", (number, struck))
+    return [_touched(row) for row in rows]
+
+
+def rewrite(db: sqlite3.Connection, pool: str, edit: Edit) -> None:
+    """The new numbers of an edit that was replayed; players whom it could not change leave it."""
+    db.execute("UPDATE edits SET detail = ? WHERE number = ?", (encoded(edit.detail), edit.number))
+    if edit.action in RESULTS:
+        return
+    db.execute("DELETE FROM edited WHERE edit = ? AND NOT struck", (edit.number,))
+    touch(db, pool, edit.number, edit.touched)
+
+
+def forget_units(db: sqlite3.Connection, pool: str) -> None:
+    """Delete what only the system that made it can read: refits, results of replays, and edits that were undone."""
+    db.execute(
+        "DELETE FROM edited WHERE pool = :pool AND (struck OR edit IN ("
+        "SELECT number FROM edits WHERE pool = :pool AND action NOT IN ('set', 'reset', 'import')))",
+        {"pool": pool},
+    )
+    db.execute("UPDATE edits SET shared = NULL WHERE pool = ?", (pool,))
+
+
+def lost(db: sqlite3.Connection, pool: str, since: float = -math.inf) -> int:
+    """Lines of the audit about ratings of the pool's players that were changed before edits were stored."""
+    (count,) = db.execute(_LOST, {"pool": pool, "since": since}).fetchone()
+    return int(count)
+
+
+def last_edit(db: sqlite3.Connection, pool: str, player: PlayerId) -> tuple[int, bool] | None:
+    """The number of a player's last edit, and whether it was undone; None: there is none."""
+    row = db.execute(_LAST_EDIT, (pool, player)).fetchone()
+    return None if row is None else (row[0], bool(row[1]))
+
+
+def columns(row: PlayerRow | None) -> tuple[object, ...]:
+    """Return the five columns of a player in an edit."""
+    if row is None:
+        return (None,) * 5
+    return row.rating, row.rounds, row.visible, row.last_played, encoded(row.state)
+
+
+def _plain(text: str) -> dict[str, object]:
+    return msgspec.json.decode(text, type=dict[str, object])
+
+
+_Row = tuple[float, int, int, float | None, str]
+
+
+def _touched(columns: tuple[Any, ...]) -> Touched:
+    player = PlayerId(columns[0])
+    before = None if columns[1] is None else _row(player, columns[1:6])
+    return Touched(player, before, _row(player, columns[6:11]))
+
+
+def _row(player: PlayerId, columns: _Row) -> PlayerRow:
+    points, rounds, visible, last_played, state = columns
+    return PlayerRow(player, 0, points, rounds, bool(visible), last_played, _plain(state), ())

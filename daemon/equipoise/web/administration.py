@@ -21,7 +21,7 @@ from equipoise.game.port import GameServers, Inspection
 from equipoise.service import diagnosis, metrics
 from equipoise.service.diagnosis import Finding, team_sizes
 from equipoise.service.host import Host
-from equipoise.store.upkeep import StoreHealth, StoreState
+from equipoise.store.connection import StoreHealth, StoreState
 from equipoise.web.routes import ADMINS, READERS, Answer, Ask, Ok, Request, Routes, Services, refused
 from equipoise.wire.orders import Fault, Refusal
 

@@ -18,8 +18,9 @@ from msgspec import Meta
 from equipoise.core.model import PlayerId, PlayerSummary, Skills, interval, is_bot
 from equipoise.errors import RatingError, ScriptError, StoreError
 from equipoise.service.pool import Pool
-from equipoise.store.listings import Record
-from equipoise.store.sequence import Revised, Undone
+from equipoise.store.past import Undone
+from equipoise.store.replays import Revised
+from equipoise.store.rounds import Record
 from equipoise.web.routes import ADMINS, READERS, Ask, Limited, Ok, Request, Routes, Services
 from equipoise.wire.steam_ids import FORMS, written_id
 

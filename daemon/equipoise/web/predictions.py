@@ -30,9 +30,10 @@ from equipoise.ratings.quality import (
 )
 from equipoise.service.diagnosis import TeamSizes, team_sizes
 from equipoise.service.pool import Pool
-from equipoise.store import upkeep
+from equipoise.store import players
+from equipoise.store.measurements import Measurement, Prediction, TeamSize
+from equipoise.store.replays import CalibrationFound, SpreadFound
 from equipoise.store.sequence import Edit, LearntSpread
-from equipoise.store.upkeep import CalibrationFound, MeasuredRound, Prediction, SpreadFound, TeamSize
 from equipoise.web.routes import ADMINS, READERS, Ask, Ok, Request, Routes, Services, refused
 
 LEAST = 500
@@ -246,7 +247,7 @@ async def show_quality(request: Request) -> QualityFound:
     return msgspec.structs.replace(quality, typical=typical, calibration=_calibrated(edit))
 
 
-async def _typical(services: Services, pool: Pool, rounds: Sequence[MeasuredRound]) -> TypicalEvenness | None:
+async def _typical(services: Services, pool: Pool, rounds: Sequence[Measurement]) -> TypicalEvenness | None:
     chances = [row.predicted if row.said is None else row.said for row in rounds]
     if not chances:
         return None
@@ -270,9 +271,9 @@ def _favourite(chances: Sequence[float]) -> float:
 def _quality(
     pool: Pool,
     predictions: Sequence[Prediction],
-    rounds: Sequence[MeasuredRound],
+    rounds: Sequence[Measurement],
     sizes: Sequence[TeamSize],
-    crowd: upkeep.Crowd,
+    crowd: players.Crowd,
 ) -> QualityFound:
     pairs = [(prediction.predicted, prediction.score) for prediction in predictions]
     return QualityFound(
@@ -306,7 +307,7 @@ def _suggested_theta(pool: Pool, pairs: Sequence[Pair]) -> float | None:
     return fit.scale if fit and not rounds_missing(fit, theta, len(pairs)) else None
 
 
-def _seats(rounds: Sequence[MeasuredRound]) -> Seats:
+def _seats(rounds: Sequence[Measurement]) -> Seats:
     return Seats.of(
         (number, seat.predicted, seat.score, seat.squad, seat.rounds, seat.last)
         for number, row in enumerate(rounds)
@@ -314,7 +315,7 @@ def _seats(rounds: Sequence[MeasuredRound]) -> Seats:
     )
 
 
-def _balance(rounds: Sequence[MeasuredRound]) -> BalanceQuality | None:
+def _balance(rounds: Sequence[Measurement]) -> BalanceQuality | None:
     rows = [row for row in rounds if row.said is not None]
     pairs = [(row.said, row.score) for row in rows if row.said is not None]
     quality = assess(pairs, [row.unevenness for row in rows])

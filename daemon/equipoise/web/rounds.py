@@ -17,9 +17,9 @@ from equipoise.core.model import Mode, PlayerId, RoundId, ServerId, Side
 from equipoise.core.participation import recorded
 from equipoise.errors import ScriptError
 from equipoise.service.pool import Pool
-from equipoise.store.listings import EditOf, Played, StoredRound
+from equipoise.store.listings import EditOf, Played, StoredMatch
 from equipoise.store.notes import Audit
-from equipoise.store.sequence import RoundStrike
+from equipoise.store.past import VoidStrike
 from equipoise.web.players import Replay, known_player, names_of, replay_of
 from equipoise.web.routes import (
     ADMINS,
@@ -350,7 +350,7 @@ async def void_round(request: Request) -> Voided:
     """Take a round out of the ratings; with `undo`, put it back."""
     server, number, body = ServerId(request.path["server"]), RoundId(request.path["round"]), request.body
     pool = await _pool_of(request, server, number)
-    strike = RoundStrike(server, number, body.undo)
+    strike = VoidStrike(server, number, body.undo)
     revision = await pool.void(strike, request.caller.who, body.reason, trial=body.dry_run)
     replay = await replay_of(pool, revision, dry_run=body.dry_run)
     return Voided(pool=pool.name, server=server, round=number, void=not revision.back, replay=replay)
@@ -368,7 +368,7 @@ async def _pool_of(request: Request, server: ServerId, number: RoundId) -> Pool:
     raise ScriptError("not_found", f"round {number} of {server} is not stored", status=404)
 
 
-def _seen(services: Services, row: StoredRound) -> Listing:
+def _seen(services: Services, row: StoredMatch) -> Listing:
     return Listing(
         round=row.id,
         server=row.server,

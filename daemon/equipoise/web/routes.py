@@ -26,6 +26,7 @@ from equipoise.core.model import ServerId
 from equipoise.errors import ScriptError, StoreError
 from equipoise.game.port import GameServers
 from equipoise.service.calibrations import Calibrations
+from equipoise.service.clock import Clock
 from equipoise.service.copies import Exports
 from equipoise.service.diagnosis import Tried
 from equipoise.service.host import Host
@@ -35,9 +36,10 @@ from equipoise.service.pool import Pool
 from equipoise.service.refits import Refits
 from equipoise.service.reloads import Reloads
 from equipoise.service.spreads import Spreads
-from equipoise.solving.worker import Worker
-from equipoise.store.port import Clock, Store
+from equipoise.store.store import Store
 from equipoise.wire import Game
+from equipoise.workers.process import Warm
+from equipoise.workers.splits import SolvedSplits
 
 Role = Literal["script", "viewer", "admin"]
 
@@ -126,7 +128,7 @@ class Services:
     metrics: Metrics
     tried: Callable[[], Iterable[Tried]]
     """Returns the requests with a wrong secret, or another server's, of the last hour."""
-    solving: Worker
+    solving: Warm[SolvedSplits]
     """Splits for other programs."""
     scheduler: Scheduler
     exports: Exports

@@ -16,9 +16,9 @@ from equipoise.errors import ScriptError, SplitError
 from equipoise.ratings.system import Covariance, Match
 from equipoise.service.pool import Pool
 from equipoise.solver import Assignment, Pin
-from equipoise.solving.question import SplitQuestion
 from equipoise.web.routes import ANYBODY, Ask, Ok, Request, Routes
 from equipoise.wire.scalars import Fraction, Player
+from equipoise.workers.splits import SplitQuestion, SplitRequest
 
 LOOK_SECONDS = 0.1
 """How often it is looked whether a caller has hung up."""
@@ -175,7 +175,8 @@ async def find_splits(request: Request) -> SplitsFound:
     """Have the worker solve, for as long as the caller waits; 503 when other questions take it too long."""
     body: SplitsAsked = request.body
     question = await _question(body, _pool(request, body.pool))
-    solution = request.services.solving.solve(question.for_worker(), request.caller.who)
+    solving = request.services.solving
+    solution = solving.ask(SplitRequest(question.for_worker(), solving.seconds), request.caller.who)
     try:
         splits = await _unless_gone(solution, request.gone)
     except SplitError as error:

@@ -1,0 +1,372 @@
+"""Players of a pool, their names, the sums over all of them, and what their ratings were made by."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from equipoise.core.model import PlayerId, Side
+
+
+@dataclass(frozen=True, slots=True)
+class PlayerRow:
+    """A player as stored: what a rating system needs to go on from."""
+
+    id: PlayerId
+    version: int
+    """Grows with every write; a copy in memory with another version is out of date."""
+    rating: float
+    rounds: int
+    visible: bool
+    last_played: float | None
+    """Seconds since the epoch, when their last rated round went live."""
+    state: Mapping[str, object]
+    """The rating system's own small state, plain data."""
+    history: tuple[tuple[float, float, float], ...]
+    """(rating after, prediction, score) of their last rated rounds, oldest first, as many as were asked for."""
+    name: str | None = None
+    """The name that they used last; only `top` and `search` fill it in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The change of one participant by a round."""
+
+    id: PlayerId
+    side: Side
+    before: float
+    after: float
+    prediction: float
+    """Win probability of their side."""
+    score: float
+    """1, 0.5 or 0."""
+    rounds: int
+    """Rated rounds after this one."""
+    visible: bool
+    state: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class SharedParts:
+    """The shared state of a pool's rating system, as stored: what it keeps apart from players, as a map's win rate."""
+
+    version: int
+    """Grows with every round that changes one of the parts."""
+    parts: Mapping[str, object]
+    """Each part by its key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """The rating system and the parameters that made a pool's stored ratings."""
+
+    system: str
+    params: Mapping[str, object]
+    """All of the system's parameters: what JSON can say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """The players of a pool in numbers."""
+
+    count: int
+    visible: int
+    stale: int
+    """Players whose last rated round is too long ago."""
+    mean: float | None
+    """Mean of the ratings; None without players."""
+    spread: float | None
+    """Standard deviation of the ratings."""
+
+
+_SELECT = """
+SELECT id, version, rating, rounds, visible, last_played, state, name
+FROM players LEFT JOIN names ON names.pool = players.pool AND names.player = players.id
+"""
+
+_LOAD = """
+SELECT players.id, version, rating, rounds, visible, last_played, state, NULL
+FROM json_each(:held) AS held CROSS JOIN players
+WHERE players.pool = :pool AND players.id = held.key AND version != held.value
+"""
+
+# The join is nested loops in this order: CROSS JOIN forbids another. Each player's rows are one range of the primary
+# key (pool, player, round), so they come oldest first. ORDER BY would sort all 12,000 of a full roster once more.
+_WINDOWS = """
+SELECT after, prediction, score, wanted.key
+FROM json_each(:players) AS wanted CROSS JOIN participants
+WHERE pool = :pool AND player = wanted.value AND round >= coalesce((
+    SELECT round FROM participants WHERE pool = :pool AND player = wanted.value
+    ORDER BY round DESC LIMIT 1 OFFSET :window - 1
+), 0)
+"""
+
+_SEARCHED_AT_ONCE = 2_000
+"""Players that one call of `search` looks through: it holds the store's thread for a few milliseconds."""
+
+History = tuple[tuple[float, float, float], ...]
+
+
+def load(db: sqlite3.Connection, pool: str, held: Mapping[PlayerId, int], window: int) -> list[PlayerRow]:
+    """Return those of the players who are stored in another version than the one held, 0 being none.
+
+    Each comes with their last `window` rated rounds. Two statements, however many players there are.
+    """
+    rows = db.execute(_LOAD, {"pool": pool, "held": encoded(held)}).fetchall()
+    histories = _histories(db, pool, [row[0] for row in rows], window)
+    return [_row(row, history) for row, history in zip(rows, histories, strict=True)]
+
+
+def _histories(db: sqlite3.Connection, pool: str, players: Sequence[str], window: int) -> list[History]:
+    histories: list[list[tuple[float, float, float]]] = [[] for _ in players]
+    if players and window:
+        values = {"pool": pool, "players": encoded(players), "window": window}
+        for after, prediction, score, place in db.execute(_WINDOWS, values):
+            histories[place].append((after, prediction, score))
+    return [tuple(history) for history in histories]
+
+
+def update(db: sqlite3.Connection, pool: str, changes: Sequence[Change], played: float) -> None:
+    """Write what a round made of its participants."""
+    count_crowd(db, pool, {change.id: (change.visible, change.after) for change in changes})
+    db.executemany(
+        """
+        INSERT INTO players (pool, id, version, rating, rounds, visible, last_played, state)
+        VALUES (?, ?, 1, ?, ?, ?, ?, ?)
+        ON CONFLICT (pool, id) DO UPDATE SET
+            version = version + 1, rating = excluded.rating, rounds = excluded.rounds,
+            visible = excluded.visible, state = excluded.state,
+            last_played = max(coalesce(last_played, excluded.last_played), excluded.last_played)
+        """,
+        [
+            (pool, change.id, change.after, change.rounds, change.visible, played, encoded(change.state))
+            for change in changes
+        ],
+    )
+
+
+def write(db: sqlite3.Connection, pool: str, rows: Sequence[PlayerRow]) -> None:
+    """Replace players, or add them, whole but for their version and their name."""
+    db.executemany(
+        """
+        INSERT INTO players (pool, id, version, rating, rounds, visible, last_played, state)
+        VALUES (?, ?, 1, ?, ?, ?, ?, ?)
+        ON CONFLICT (pool, id) DO UPDATE SET
+            version = version + 1, rating = excluded.rating, rounds = excluded.rounds,
+            visible = excluded.visible, state = excluded.state, last_played = excluded.last_played
+        """,
+        [(pool, row.id, row.rating, row.rounds, row.visible, row.last_played, encoded(row.state)) for row in rows],
+    )
+
+
+def redate(db: sqlite3.Connection, pool: str, latest: float, now: float) -> int:
+    """Let players who played last after `latest` have played last `now`; returns how many they were."""
+    # Most systems keep the time in their own state too.
+    return db.execute(
+        "UPDATE players SET version = version + 1, last_played = :now, "
+        "state = iif(json_type(state, '$.last_played') IS NULL, state, json_set(state, '$.last_played', :now)) "
+        "WHERE pool = :pool AND last_played > :latest",
+        {"pool": pool, "latest": latest, "now": now},
+    ).rowcount
+
+
+def names(db: sqlite3.Connection, pool: str, players: Sequence[PlayerId]) -> dict[PlayerId, str]:
+    """Last known names by id; players without one are missing."""
+    rows = db.execute(
+        "SELECT player, name FROM names WHERE pool = ? AND player IN (SELECT value FROM json_each(?))",
+        (pool, encoded(players)),
+    )
+    return {PlayerId(player): name for player, name in rows}
+
+
+def top(db: sqlite3.Connection, pool: str, limit: int | None, since: float | None) -> list[PlayerRow]:
+    """The leaderboard; equal ratings by id."""
+    # The best are found in the index alone: only their rows are read.
+    best = f"SELECT id AS best {_on_board(since)} ORDER BY rating DESC, id LIMIT coalesce(:limit, -1)"
+    rows = db.execute(
+        f"{_SELECT} WHERE players.pool = :pool AND id IN ({best}) ORDER BY rating DESC, id",
+        {"pool": pool, "limit": limit, "since": since},
+    )
+    return [_row(row) for row in rows]
+
+
+def rank(db: sqlite3.Connection, pool: str, player: PlayerId, since: float | None) -> tuple[int, int] | None:
+    """A player's place on the leaderboard, 1 for the best, and its length."""
+    values = {"pool": pool, "player": player, "since": since}
+    own = db.execute(f"SELECT rating {_on_board(since)} AND id = :player", values).fetchone()
+    if own is None:
+        return None
+    better, length = db.execute(
+        f"SELECT sum(rating > :rating OR (rating = :rating AND id < :player)), count(*) {_on_board(since)}",
+        {**values, "rating": own[0]},
+    ).fetchone()
+    return better + 1, length
+
+
+def _on_board(since: float | None) -> str:
+    """The part of a statement that chooses the players of the leaderboard: one range of an index."""
+    return "FROM players WHERE pool = :pool AND visible = 1" + ("" if since is None else " AND last_played >= :since")
+
+
+def search(db: sqlite3.Connection, pool: str, text: str, limit: int, after: str) -> tuple[list[PlayerRow], str | None]:
+    """Players whose id or name contains the text, in any case, of those whose ids come after one; and the last id.
+
+    The last id is None when no more players follow. The highest rating comes first.
+    """
+    values = {"pool": pool, "after": after, "offset": _SEARCHED_AT_ONCE - 1}
+    last = db.execute(
+        "SELECT id FROM players WHERE pool = :pool AND id > :after ORDER BY id LIMIT 1 OFFSET :offset", values
+    ).fetchone()
+    until = "" if last is None else "AND id <= :last"
+    rows = db.execute(
+        f"{_SELECT} WHERE players.pool = :pool AND id > :after {until} "
+        "AND (id LIKE :like ESCAPE '!' OR name LIKE :like ESCAPE '!') ORDER BY rating DESC, id LIMIT :limit",
+        {**values, "last": last and last[0], "like": f"%{_literally(text)}%", "limit": limit},
+    )
+    return [_row(row) for row in rows], last and last[0]
+
+
+def encoded(value: object) -> str:
+    """Plain data as JSON text."""
+    return msgspec.json.encode(value).decode()
+
+
+def _literally(text: str) -> str:
+    return "".join(f"!{letter}" if letter in "!%_" else letter for letter in text)
+
+
+_Found = tuple[str, int, float, int, int, float | None, str, str | None]
+
+
+def _row(columns: _Found, history: History = ()) -> PlayerRow:
+    player, version, points, rounds, visible, last_played, state, name = columns
+    return PlayerRow(
+        id=PlayerId(player),
+        version=version,
+        rating=points,
+        rounds=rounds,
+        visible=bool(visible),
+        last_played=last_played,
+        state=msgspec.json.decode(state, type=dict[str, object]),
+        history=history,
+        name=name,
+    )
+
+
+# Fingerprints of pools, and the shared state of their systems.
+
+
+def fingerprint(db: sqlite3.Connection, pool: str) -> Fingerprint | None:
+    """The recorded fingerprint of a pool; None before its first start."""
+    row = db.execute("SELECT system, params FROM pools WHERE pool = ?", (pool,)).fetchone()
+    return row and Fingerprint(row[0], _plain(row[1]))
+
+
+def adopt_fingerprint(db: sqlite3.Connection, pool: str, fingerprint: Fingerprint, at: float) -> None:
+    """Record a pool's fingerprint in place of the one before."""
+    db.execute(
+        """
+        INSERT INTO pools (pool, system, params, version, changed_at) VALUES (?, ?, ?, 1, ?)
+        ON CONFLICT (pool) DO UPDATE SET
+            system = excluded.system, params = excluded.params, changed_at = excluded.changed_at
+        """,
+        (pool, fingerprint.system, encoded(fingerprint.params), at),
+    )
+
+
+def shared(db: sqlite3.Connection, pool: str, held: int = 0) -> SharedParts | None:
+    """The shared state of a pool's system; None if the stored version is `held`, or the pool is new."""
+    row = db.execute("SELECT version FROM pools WHERE pool = ? AND version != ?", (pool, held)).fetchone()
+    if row is None:
+        return None
+    parts = db.execute("SELECT key, part FROM shared WHERE pool = ?", (pool,))
+    return SharedParts(row[0], {key: msgspec.json.decode(part) for key, part in parts})
+
+
+def keep_shared(db: sqlite3.Connection, pool: str, parts: Mapping[str, object]) -> None:
+    """Write these parts of the shared state and raise its version; without parts nothing is written."""
+    if parts:
+        rows = [(pool, key, encoded(part)) for key, part in parts.items()]
+        db.executemany("INSERT OR REPLACE INTO shared (pool, key, part) VALUES (?, ?, ?)", rows)
+        update_of_pool = db.execute("UPDATE pools SET version = version + 1 WHERE pool = ?", (pool,))
+        assert update_of_pool.rowcount == 1, "a pool is adopted before its rounds come"
+
+
+def replace_shared(db: sqlite3.Connection, pool: str, parts: Mapping[str, object]) -> None:
+    """Replace the shared state: parts that are not among these are deleted."""
+    db.execute("DELETE FROM shared WHERE pool = ?", (pool,))
+    keep_shared(db, pool, parts)
+
+
+def take_over_shared(db: sqlite3.Connection, pool: str) -> None:
+    """Replace the shared state by that of an attached outcome, unless it has none."""
+    if db.execute("SELECT 1 FROM outcome.replaced").fetchone():
+        db.execute("DELETE FROM shared WHERE pool = ?", (pool,))
+        db.execute("INSERT INTO shared SELECT ?, key, part FROM outcome.shared", (pool,))
+        db.execute("UPDATE pools SET version = version + 1 WHERE pool = ?", (pool,))
+
+
+def _plain(text: str) -> dict[str, object]:
+    return msgspec.json.decode(text, type=dict[str, object])
+
+
+# The sums over all players of a pool, kept in the transaction that changes a player.
+
+_OLD = """
+SELECT visible, rating FROM json_each(:players) AS changed CROSS JOIN players
+WHERE pool = :pool AND players.id = changed.value
+"""
+_ADD = """
+INSERT INTO crowds (pool, visible, players, ratings, squares) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (pool, visible) DO UPDATE SET
+    players = players + excluded.players, ratings = ratings + excluded.ratings, squares = squares + excluded.squares
+"""
+# One range of the index for the visible players and one for the others.
+_ACTIVE = "SELECT count(*) FROM players WHERE pool = :pool AND visible IN (0, 1) AND last_played >= :since"
+_NEVER_PLAYED = "SELECT count(*) FROM players WHERE pool = :pool AND visible IN (0, 1) AND last_played IS NULL"
+
+
+def count_crowd(db: sqlite3.Connection, pool: str, players: Mapping[PlayerId, tuple[bool, float]]) -> None:
+    """Take players into the sums, with whether they are visible and their rating; called before they are written."""
+    sums = {visible: [0, 0.0, 0.0] for visible in (False, True)}
+    old = db.execute(_OLD, {"pool": pool, "players": msgspec.json.encode(list(players)).decode()})
+    for sign, rows in ((-1, old), (1, players.values())):
+        for visible, points in rows:
+            row = sums[bool(visible)]
+            row[0] += sign
+            row[1] += sign * points
+            row[2] += sign * points * points
+    db.executemany(_ADD, [(pool, visible, *row) for visible, row in sums.items() if any(row)])
+
+
+def recount_crowd(db: sqlite3.Connection, pool: str) -> None:
+    """Replace the sums by those over the rows that are there."""
+    db.execute("DELETE FROM crowds WHERE pool = ?", (pool,))
+    db.execute(
+        "INSERT INTO crowds SELECT pool, visible, count(*), sum(rating), sum(rating * rating) "
+        "FROM players WHERE pool = ? GROUP BY visible",
+        (pool,),
+    )
+
+
+def crowd(db: sqlite3.Connection, pool: str, since: float | None) -> Crowd:
+    """The sums as a mean and a standard deviation, and who is stale: the players without a round since `since`."""
+    rows = db.execute("SELECT visible, players, ratings, squares FROM crowds WHERE pool = ?", (pool,)).fetchall()
+    players, ratings, squares = (sum(row[column] for row in rows) for column in (1, 2, 3))
+    stale = 0
+    if since is not None:  # counted by what it is not: most players of an old pool are stale
+        values = {"pool": pool, "since": since}
+        stale = players - sum(db.execute(query, values).fetchone()[0] for query in (_ACTIVE, _NEVER_PLAYED))
+    mean = ratings / players if players else None
+    return Crowd(
+        count=players,
+        visible=sum(row[1] for row in rows if row[0]),
+        stale=stale,
+        mean=mean,
+        # The difference of two large numbers: rounding may leave it below 0 when all ratings are equal.
+        spread=None if mean is None else math.sqrt(max(0.0, squares / players - mean * mean)),
+    )

@@ -1,0 +1,450 @@
+"""Rounds as they are stored: with their participants, as records count them, taken out of the ratings, and pruned."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Protocol
+
+import msgspec
+from msgspec import Meta
+
+from equipoise.core.effects import RecordRound
+from equipoise.core.model import Counts, Participant, PlayerId, Round, RoundId, ServerId, Side, Span
+from equipoise.store import players
+from equipoise.store.players import Change, PlayerRow, SharedParts, encoded
+
+
+@dataclass(frozen=True, slots=True)
+class RatedRound:
+    """A round's answer: the first one, however often it is sent."""
+
+    round: RoundId
+    prediction: float | None
+    """Win probability of side A; None when the round was not rated."""
+    changes: tuple[Change, ...]
+    again: bool = False
+    """The round was stored before: this is its first answer."""
+    shared: Mapping[str, object] = field(default_factory=dict)
+    """Parts of the system's shared state that the round changed, by key; not in the answer."""
+    unrated: str | None = None
+    """Why it was not rated, by the rules or by the rating system."""
+    number: int = field(default=0, compare=False)
+    """Its place in the store's sequence; 0 where it was stored before. Not in the answer."""
+    said: float | None = field(default=None, compare=False)
+    """The win probability of side A that was said, if this system made the teams and is calibrated; None: the
+    prediction. Not in the answer."""
+    unevenness: float | None = field(default=None, compare=False)
+    """Distance of the true chance of side A from a half, as expected before it; None: the system knows no deviations.
+    Not in the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldVersions:
+    """The versions that memory holds of what a round needs; 0 where it holds nothing."""
+
+    players: Mapping[PlayerId, int]
+    """All players whose ratings the round needs."""
+    shared: int = 0
+
+
+class Submission(Protocol):
+    """A round on its way into the store, which calls this inside its transaction. Nothing here does I/O."""
+
+    @property
+    def record(self) -> RecordRound:
+        """The round as its server sent it."""
+
+    @property
+    def memory(self) -> bytes | None:
+        """The server's session memory after the round."""
+
+    @property
+    def at(self) -> float:
+        """The time when the round first came in, seconds since the epoch."""
+
+    def held(self) -> HeldVersions:
+        """The versions in memory now, which rounds of the same transaction may have changed. Called before `rate`."""
+
+    def rate(self, rows: Sequence[PlayerRow], shared: SharedParts | None) -> RatedRound:
+        """Rate the round, given the rows that are stored in another version than the one held. Called once."""
+
+    def undo(self) -> None:
+        """Undo in memory what `rate` did; does nothing if it was not called, or was undone already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A player's rated rounds by their result, those of rounds that were deleted for their age included."""
+
+    wins: int = 0
+    draws: int = 0
+    losses: int = 0
+    leaves: int = 0
+    """Those of these rounds that they left before the end."""
+
+
+Count = Annotated[int, Meta(ge=0, le=2**53)]
+Probability = Annotated[float, Meta(ge=0.0, le=1.0)]
+Duration = Annotated[float, Meta(ge=0.0)]
+SteamId = Annotated[str, Meta(pattern=r"^7656119\d{10}$")]
+
+
+class ParticipantRow(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """A row of `participants`, beside its pool and round; `voids` keeps it as a list, in older stores a shorter one."""
+
+    player: SteamId
+    side: Side
+    seconds_a: Duration
+    seconds_b: Duration
+    quit: Count
+    place: Count
+    before: float
+    after: float
+    prediction: Probability
+    score: Probability
+    rounds: Count
+    visible: Count
+    state: str
+    spans: str | None = None
+    counts: str | None = None
+
+
+PARTICIPANT = ", ".join(f"participants.{name}" for name in ParticipantRow.__struct_fields__)
+"""The columns of a row, for a SELECT."""
+ADD_PARTICIPANT = (
+    f"INSERT INTO participants (pool, round, {', '.join(ParticipantRow.__struct_fields__)}) "
+    f"VALUES (?, ?{', ?' * len(ParticipantRow.__struct_fields__)})"
+)
+
+
+def first_answer(db: sqlite3.Connection, server: ServerId, round_id: RoundId) -> RatedRound | None:
+    """The answer that a round got when it was stored; None if it is not stored."""
+    row = db.execute(
+        "SELECT number, prediction, unrated, voided FROM rounds WHERE server = ? AND id = ?", (server, round_id)
+    ).fetchone()
+    if row is None:
+        return None
+    number, prediction, reason, void = row
+    changes = _changes(db, number)
+    if void is not None:
+        prediction, changes = voided_answer(db, number)
+    return RatedRound(round_id, prediction, changes, again=True, unrated=reason)
+
+
+def pool_of(db: sqlite3.Connection, server: ServerId, round_id: RoundId) -> str | None:
+    """The pool of a stored round."""
+    row = db.execute("SELECT pool FROM rounds WHERE server = ? AND id = ?", (server, round_id)).fetchone()
+    return row and str(row[0])
+
+
+def apply(db: sqlite3.Connection, pool: str, submission: Submission, window: int) -> RatedRound:
+    """Rate a round by what is stored now, and write what it does; a round that is stored already changes nothing."""
+    record, server = submission.record, submission.record.round.server
+    if first := first_answer(db, server, record.round.id):
+        return first
+    versions = submission.held()
+    answer = submission.rate(
+        players.load(db, pool, versions.players, window), players.shared(db, pool, versions.shared)
+    )
+    players.update(db, pool, answer.changes, record.round.started_at)
+    number = insert(db, pool, record, answer, submission.at)
+    players.keep_shared(db, pool, answer.shared)
+    if submission.memory is not None:
+        remember_if_newer(db, server, submission.memory, submission.at)
+    return replace(answer, number=number)
+
+
+def insert(db: sqlite3.Connection, pool: str, record: RecordRound, answer: RatedRound, at: float) -> int:
+    """A round and what it did to its participants, whose players are stored already; returns its number."""
+    match_round = record.round
+    number = db.execute(
+        """
+        INSERT INTO rounds (
+            number, server, id, pool, session, map, mode, started_at, seconds, winner, captures_a, captures_b,
+            partial, waiting, lineup, squads, bots, skill_at_start, unrated, prediction, said, unevenness,
+            recorded_at
+        ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        (
+            *(next_number(db), *_facts(pool, match_round), _skill_at_start(record)),
+            *(answer.unrated, answer.prediction, answer.said, answer.unevenness, at),
+        ),
+    ).lastrowid
+    assert number is not None
+    presences = {participant.id: participant for participant in record.participants}
+    quits = {presence.id for presence in match_round.presences if presence.left}
+    rows = (
+        _row(place, change, presences[change.id], change.id in quits) for place, change in enumerate(answer.changes)
+    )
+    db.executemany(ADD_PARTICIPANT, [(pool, number, *row) for row in rows])
+    count_records(db, number)
+    return number
+
+
+def remember_if_newer(db: sqlite3.Connection, server: ServerId, memory: bytes, at: float) -> None:
+    """Store a session's memory unless a newer one is there."""
+    db.execute(
+        "INSERT INTO sessions (server, memory, at) VALUES (?, ?, ?) ON CONFLICT (server) DO UPDATE SET "
+        "memory = excluded.memory, at = excluded.at WHERE excluded.at >= at",
+        (server, memory, at),
+    )
+
+
+def memory(db: sqlite3.Connection, server: ServerId) -> bytes | None:
+    """The stored memory of a server's session; None before the first."""
+    row = db.execute("SELECT memory FROM sessions WHERE server = ?", (server,)).fetchone()
+    return row and bytes(row[0])
+
+
+def _facts(pool: str, match_round: Round) -> tuple[object, ...]:
+    return (
+        match_round.server,
+        match_round.id,
+        pool,
+        match_round.session,
+        match_round.map,
+        match_round.mode.value,
+        match_round.started_at,
+        match_round.seconds,
+        match_round.winner and match_round.winner.value,
+        match_round.captures_a,
+        match_round.captures_b,
+        match_round.partial,
+        match_round.waiting,
+        encoded(match_round.lineup),
+        encoded(match_round.squads) if match_round.squads else None,
+        written_spans(match_round.bots),
+    )
+
+
+def _row(place: int, change: Change, presence: Participant, left: bool) -> tuple[object, ...]:
+    """The columns of `PARTICIPANT`."""
+    return (
+        change.id,
+        change.side.value,
+        presence.seconds_a,
+        presence.seconds_b,
+        left,
+        place,
+        change.before,
+        change.after,
+        change.prediction,
+        change.score,
+        change.rounds,
+        change.visible,
+        encoded(change.state),
+        written_spans(presence.spans),
+        written_counts(presence.counts),
+    )
+
+
+def _skill_at_start(record: RecordRound) -> str | None:
+    return None if record.skill_at_start is None else encoded(record.skill_at_start)
+
+
+def _changes(db: sqlite3.Connection, number: int) -> tuple[Change, ...]:
+    rows = db.execute(f"SELECT {PARTICIPANT} FROM participants WHERE round = ? ORDER BY place", (number,))
+    return tuple(change_of(ParticipantRow(*row)) for row in rows)
+
+
+# What a round did to a participant, as a row has it.
+
+_spans = msgspec.json.Decoder(tuple[Span, ...])
+_counts = msgspec.json.Decoder(Counts)
+
+
+def change_of(row: ParticipantRow) -> Change:
+    """Return the change that a row says."""
+    return Change(
+        id=PlayerId(row.player),
+        side=Side(row.side),
+        before=row.before,
+        after=row.after,
+        prediction=row.prediction,
+        score=row.score,
+        rounds=row.rounds,
+        visible=bool(row.visible),
+        state=msgspec.json.decode(row.state, type=dict[str, object]),
+    )
+
+
+def effect(change: Change) -> tuple[object, ...]:
+    """Return the columns that a replay changes."""
+    return change.before, change.after, change.prediction, change.rounds, change.visible, encoded(change.state)
+
+
+def written_spans(spans: tuple[Span, ...]) -> str | None:
+    """Spans as their column has them."""
+    return encoded(spans) if spans else None
+
+
+def spans_of(column: str | None) -> tuple[Span, ...]:
+    """The spans that a column says."""
+    return () if column is None else _spans.decode(column)
+
+
+def written_counts(counts: Counts | None) -> str | None:
+    """Return the counts as their column has them."""
+    return None if counts is None else encoded(counts)
+
+
+def counts_of(column: str | None) -> Counts | None:
+    """Return the counts that a column says."""
+    return None if column is None else _counts.decode(column)
+
+
+# Players' wins, draws, losses and leaves.
+
+_COUNT = """
+INSERT INTO records (pool, player, wins, draws, losses, leaves)
+SELECT pool, player, :by * (score = 1.0), :by * (score = 0.5), :by * (score = 0.0), :by * quit
+FROM participants WHERE round = :round
+ON CONFLICT (pool, player) DO UPDATE SET
+    wins = wins + excluded.wins, draws = draws + excluded.draws, losses = losses + excluded.losses,
+    leaves = leaves + excluded.leaves
+"""
+_COUNT_ALL = """
+INSERT INTO records
+SELECT pool, player, sum(score = 1.0), sum(score = 0.5), sum(score = 0.0), sum(quit) FROM participants
+WHERE pool = ? GROUP BY player
+"""
+
+
+def count_records(db: sqlite3.Connection, number: int, *, by: int = 1) -> None:
+    """Take the participants of a stored round into their records; by -1, take them out again."""
+    db.execute(_COUNT, {"round": number, "by": by})
+
+
+def recount_records(db: sqlite3.Connection, pool: str) -> None:
+    """Replace a pool's records by what its stored rounds say."""
+    db.execute("DELETE FROM records WHERE pool = ?", (pool,))
+    db.execute(_COUNT_ALL, (pool,))
+
+
+def replace_records(db: sqlite3.Connection, pool: str, records: Iterable[tuple[PlayerId, Record]]) -> None:
+    """Replace records, which may count rounds that are stored no more."""
+    db.executemany(
+        "INSERT OR REPLACE INTO records (pool, player, wins, draws, losses, leaves) VALUES (?, ?, ?, ?, ?, ?)",
+        ((pool, player, record.wins, record.draws, record.losses, record.leaves) for player, record in records),
+    )
+
+
+def records_of(db: sqlite3.Connection, pool: str, players: Sequence[PlayerId]) -> dict[PlayerId, Record]:
+    """Records by id, empty ones of players who were never rated."""
+    rows = db.execute(
+        "SELECT player, wins, draws, losses, leaves FROM records "
+        "WHERE pool = ? AND player IN (SELECT value FROM json_each(?))",
+        (pool, encoded(players)),
+    )
+    return dict.fromkeys(players, Record()) | {PlayerId(player): Record(*counts) for player, *counts in rows}
+
+
+# Rounds that were taken out of the ratings.
+
+_decoder = msgspec.json.Decoder(list[ParticipantRow])
+
+
+def take_out(db: sqlite3.Connection, number: int, edit: int) -> None:
+    """Keep apart what a rated round did."""
+    rows = db.execute(f"SELECT {PARTICIPANT} FROM participants WHERE round = ? ORDER BY place", (number,)).fetchall()
+    db.execute(
+        "INSERT INTO voids (round, edit, prediction, participants) SELECT number, ?, prediction, ? "
+        "FROM rounds WHERE number = ?",
+        (edit, encoded(rows), number),
+    )
+    count_records(db, number, by=-1)
+    db.execute("DELETE FROM participants WHERE round = ?", (number,))
+    db.execute("UPDATE rounds SET voided = ?, prediction = NULL WHERE number = ?", (edit, number))
+
+
+def put_back(db: sqlite3.Connection, pool: str, number: int) -> None:
+    """Undo `take_out`; the numbers are those of then."""
+    db.execute(
+        "UPDATE rounds SET voided = NULL, prediction = (SELECT prediction FROM voids WHERE round = number) "
+        "WHERE number = ?",
+        (number,),
+    )
+    rows = [msgspec.structs.astuple(row) for row in participants(db, number)]
+    db.executemany(ADD_PARTICIPANT, [(pool, number, player, side.value, *rest) for player, side, *rest in rows])
+    count_records(db, number)
+    db.execute("DELETE FROM voids WHERE round = ?", (number,))
+
+
+def participants(db: sqlite3.Connection, number: int) -> list[ParticipantRow]:
+    """The rows of a voided round's participants, in the order of their places."""
+    (text,) = db.execute("SELECT participants FROM voids WHERE round = ?", (number,)).fetchone()
+    return _decoder.decode(text)
+
+
+def voided_answer(db: sqlite3.Connection, number: int) -> tuple[float, tuple[Change, ...]]:
+    """The prediction and the changes that a voided round had."""
+    (prediction,) = db.execute("SELECT prediction FROM voids WHERE round = ?", (number,)).fetchone()
+    return prediction, tuple(change_of(row) for row in participants(db, number))
+
+
+def next_number(db: sqlite3.Connection) -> int:
+    """The number of the round or the edit that is written next."""
+    last = [db.execute(f"SELECT max(number) FROM {table}").fetchone()[0] or 0 for table in ("rounds", "edits")]
+    return int(max(last)) + 1
+
+
+_PAGES = ("page_size", "page_count", "freelist_count")
+
+_OLDEST = """
+SELECT number, prediction IS NOT NULL FROM rounds
+WHERE pool = :pool AND NOT pruned AND recorded_at < :before ORDER BY recorded_at LIMIT :limit
+"""
+_MARK = "UPDATE rounds SET pruned = 1, lineup = '[]', skill_at_start = NULL WHERE number = ?"
+_PLAYERS = "SELECT player FROM participants WHERE round = ?"
+# Rows above `:last` are looked at when their own round is pruned, so each row is looked at few times.
+_OUTSIDE_WINDOW = """
+DELETE FROM participants
+WHERE pool = :pool AND player = :player AND round <= :last AND (:window = 0 OR round < (
+    SELECT round FROM participants WHERE pool = :pool AND player = :player
+    ORDER BY round DESC LIMIT 1 OFFSET :window - 1
+)) AND (SELECT pruned FROM rounds WHERE number = participants.round)
+RETURNING round
+"""
+_WITHOUT_ROWS = """
+DELETE FROM rounds WHERE number = ? AND pruned AND NOT EXISTS (SELECT 1 FROM participants WHERE round = rounds.number)
+"""
+
+
+def prune_rounds(db: sqlite3.Connection, pool: str, window: int, before: float, limit: int) -> int:
+    """Delete up to `limit` rounds that were stored before a time, except rows that are in a player's window."""
+    rows = db.execute(_OLDEST, {"pool": pool, "before": before, "limit": limit}).fetchall()
+    rounds, last = {number for number, _ in rows}, max((number for number, _ in rows), default=0)
+    db.executemany(_MARK, [(number,) for number in rounds])
+    db.executemany("DELETE FROM voids WHERE round = ?", [(number,) for number in rounds])
+    players = {row for number in rounds for row in db.execute(_PLAYERS, (number,))}
+    for (player,) in players:
+        values = {"pool": pool, "player": player, "last": last, "window": window}
+        rounds.update(number for (number,) in db.execute(_OUTSIDE_WINDOW, values).fetchall())
+    db.executemany(_WITHOUT_ROWS, [(number,) for number in rounds])
+    rated_rounds = sum(is_rated for _, is_rated in rows)
+    db.execute("UPDATE pools SET pruned_rounds = pruned_rounds + ? WHERE pool = ?", (rated_rounds, pool))
+    return len(rows)
+
+
+def last_prunable(db: sqlite3.Connection, pool: str, before: float) -> int:
+    """The highest number of a round that was stored before a time and is whole; 0: there is none."""
+    row = db.execute(
+        "SELECT max(number) FROM rounds WHERE pool = ? AND NOT pruned AND recorded_at < ?", (pool, before)
+    ).fetchone()
+    return row[0] or 0
+
+
+def forget_pruned(db: sqlite3.Connection, pool: str) -> None:
+    """Delete what is left of a pool's pruned rounds."""
+    values = {"pool": pool}
+    numbers = "SELECT number FROM rounds WHERE pool = :pool AND pruned"
+    db.execute(f"DELETE FROM participants WHERE pool = :pool AND round IN ({numbers})", values)
+    db.execute("DELETE FROM rounds WHERE pool = :pool AND pruned", values)
+
+
+def pruned_rounds(db: sqlite3.Connection, pool: str) -> int:
+    """The rated rounds that were ever pruned from a pool."""
+    row = db.execute("SELECT pruned_rounds FROM pools WHERE pool = ?", (pool,)).fetchone()
+    return row[0] if row else 0

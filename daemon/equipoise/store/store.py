@@ -1,0 +1,620 @@
+"""The store: every call runs on the one thread that owns the connection, one after the other."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager, contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from sqlite3 import Connection
+from typing import TypeVar
+
+from sqlite_utils import Database
+
+from equipoise.core.model import PlayerId, RoundId, ServerId
+from equipoise.errors import StoreError
+from equipoise.store import listings, measurements, notes, past, players, replays, rounds, sequence, snapshots, transfer
+from equipoise.store.backups import Backup, BackupRequest, remove_unfinished
+from equipoise.store.connection import (
+    Extent,
+    Health,
+    Lock,
+    OpenFiles,
+    QuickCheck,
+    StoreHealth,
+    extent,
+    open_database,
+    probe,
+    refuse_missing,
+    savepoint,
+    store_errors,
+    touch,
+    transaction,
+)
+from equipoise.store.listings import EditOf, Played, StoredMatch
+from equipoise.store.measurements import Gained, Measurement, Prediction, QualityPoint, TeamSize
+from equipoise.store.notes import NOTES_RETRY_SECONDS, NOTES_SECONDS, Audit, Decision, Log, Note, Noting
+from equipoise.store.past import SeeEvent, SeeRound, Strike
+from equipoise.store.players import Crowd, Fingerprint, PlayerRow, SharedParts
+from equipoise.store.pool_file import AnyLine
+from equipoise.store.replays import (
+    CalibrationFit,
+    CalibrationFound,
+    Fitting,
+    Replay,
+    Revised,
+    SpreadFound,
+    StrikeRequest,
+)
+from equipoise.store.rounds import RatedRound, Record, Submission
+from equipoise.store.sequence import NOTHING, BulkEdit, Edit, EditRow, Event, LearntSpread
+from equipoise.store.snapshots import Purpose, Snapshot
+from equipoise.workers import Job
+from equipoise.workers.process import asked
+
+LARGE = 1_000
+"""Rounds that are rewritten at once: it holds the store's thread for a fifth of a second."""
+PIECES = 50
+"""Pieces of the decision log that one call looks through: 100,000 lines, a tenth of a second."""
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+
+class Store:
+    """Call `open` first and `close` last; every method but `note` may raise StoreError.
+
+    Notes wait for `notes_after` seconds, and for `retry_after` when they could not be written. Without `create`, a
+    store that is missing is refused, and nothing is made.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        create: bool = True,
+        notes_after: float = NOTES_SECONDS,
+        retry_after: float = NOTES_RETRY_SECONDS,
+    ) -> None:
+        if os.path.islink(path):  # to a store elsewhere: its log and its lock are beside the file itself
+            path = Path(os.path.realpath(path))
+        self.path = path
+        self._create = create
+        self._lock = Lock(path.with_name(f"{path.name}.lock"))
+        self._thread: ThreadPoolExecutor | None = None
+        self._database: Database | None = None
+        self._files: OpenFiles | None = None
+        self._health = Health()
+        self._check = QuickCheck(path)
+        self._checking: asyncio.Task[None] | None = None
+        self._notes = Noting(self._read, self._transaction, notes_after, retry_after)
+        self._rewriting = 0
+        """Pools of which so much is rewritten that other calls fail meanwhile, as when the store is locked."""
+
+    async def open(self) -> None:
+        """Connect and migrate. StoreRefused when the store is not ours, newer than we are, or read-only."""
+        self._thread = self._thread or ThreadPoolExecutor(1, thread_name_prefix="store")
+        await self._run(self._connect)
+
+    async def close(self) -> None:
+        """Finish what is under way and disconnect."""
+        if self._thread is None:
+            return
+        if self._checking is not None:
+            while not self._checking.done():
+                self._check.stop()  # again and again: between two statements of SQLite it stops nothing
+                await asyncio.wait([self._checking], timeout=0.1)
+            self._checking = None
+        await self._notes.stop()
+        await self._run(self._disconnect)
+        self._thread.shutdown()
+        self._thread = None
+
+    def start_check(self) -> None:
+        """Look through the whole file for damage, beside the calls; what is found becomes the store's health."""
+        self._checking = asyncio.create_task(self._checked())
+
+    async def ping(self) -> None:
+        """Fail if the store cannot be written; ends a trouble that is over."""
+
+        def ping(db: Connection) -> None:
+            self._refuse_writing()
+            if self._health.now.state == "ok":
+                probe(db)
+                return
+            with self._transaction(db):  # only a write that reaches the disk shows that a full one has room again
+                touch(db)
+
+        await self._read(ping)
+
+    def health(self) -> StoreHealth:
+        """Return whether it takes what is written. Does no I/O."""
+        return self._health.now
+
+    async def players(self, pool: str, ids: Sequence[PlayerId], window: int) -> Mapping[PlayerId, PlayerRow]:
+        """Rows of these players without names; those who were never rated are missing."""
+        rows = await self._read(lambda db: players.load(db, pool, dict.fromkeys(ids, 0), window))
+        return {row.id: row for row in rows}
+
+    async def redate(self, pool: str, latest: float, now: float) -> int:
+        """Let players who played last after `latest` have played last `now`; returns how many they were."""
+        return await self._write(lambda db: players.redate(db, pool, latest, now))
+
+    async def names(self, pool: str, ids: Sequence[PlayerId]) -> Mapping[PlayerId, str]:
+        """The last known names of these players; unnamed players are missing."""
+        return await self._read_noted(lambda db: players.names(db, pool, ids))
+
+    async def record(self, pool: str, group: Sequence[Submission], window: int) -> Sequence[RatedRound | Exception]:
+        """Store rounds in order, in one transaction: each with its participants, their ratings, the shared state and
+        the session memory.
+
+        A round has a savepoint of its own. The first one that fails is rolled back and undone, its error is its
+        outcome, and the rounds behind it are not tried: the outcomes are then fewer than the rounds. Rounds
+        with an outcome of another kind are durable when this returns.
+
+        A round id that is stored already changes nothing, and the outcome is the first answer. The memory of a round
+        that waited does not replace a newer one. After a StoreError nothing of the group was written, and the
+        caller has to undo it in memory.
+        """
+
+        def apply(db: Connection) -> list[RatedRound | Exception]:
+            outcomes: list[RatedRound | Exception] = []
+            with self._transaction(db):
+                for submission in group:
+                    outcomes.append(_tried(db, pool, submission, window))
+                    if isinstance(outcomes[-1], Exception):
+                        break
+            for submission, answer in zip(group, outcomes, strict=False):
+                if isinstance(answer, RatedRound) and not answer.again and submission.memory is not None:
+                    self._notes.unwritten.supersede(submission.record.round.server, submission.at)
+            return outcomes
+
+        return await self._read(apply)
+
+    async def edit(
+        self, pool: str, player: PlayerId, window: int, edit: EditRow, detail: Mapping[str, object] = NOTHING
+    ) -> PlayerRow:
+        """Write, in one transaction, an admin's change of a player and its line in the audit; returns the new row.
+
+        `detail` is what was asked for: a replay asks for it again.
+        """
+        return await self._write(lambda db: sequence.edit(db, pool, player, window, edit, detail))
+
+    def note(self, notes: Iterable[Note]) -> None:
+        """Write these within a second or two, many in one transaction, behind rounds; never fails.
+
+        Until then they survive neither kill -9 nor a power loss, but every read below already sees them. Of a
+        server's memory and a player's name only the newest is written.
+        """
+        self._notes.add(notes, due=self._thread is not None)
+
+    async def memory(self, server: ServerId) -> bytes | None:
+        """A server's session memory, None before the first."""
+        return await self._read_noted(lambda db: rounds.memory(db, server))
+
+    async def decisions(
+        self, server: ServerId | None, limit: int, *, before: int | None = None, after: int = 0
+    ) -> Sequence[Decision]:
+        """The newest decisions of a server, or of all, whose numbers lie between the two; newest first."""
+        return await self._read_noted(lambda db: notes.decisions(db, server, limit, before, after))
+
+    async def audit(self, entry: Audit) -> None:
+        """Append a line to the audit; durable when this returns."""
+        await self._write(lambda db: notes.audit(db, entry))
+
+    async def audits(self, limit: int, *, before: int | None = None) -> Sequence[Audit]:
+        """The newest audit lines, newest first."""
+        return await self._read_noted(lambda db: notes.audits(db, limit, before))
+
+    async def fingerprint(self, pool: str) -> Fingerprint | None:
+        """The system and parameters that made a pool's ratings; None before its first start."""
+        return await self._read(lambda db: players.fingerprint(db, pool))
+
+    async def adopt(self, pool: str, fingerprint: Fingerprint, at: float) -> None:
+        """Replace the recorded fingerprint; the ratings stay as they are."""
+        await self._write(lambda db: players.adopt_fingerprint(db, pool, fingerprint, at))
+
+    async def shared(self, pool: str) -> SharedParts | None:
+        """The shared state of the pool's system; None before the first start."""
+        return await self._read(lambda db: players.shared(db, pool))
+
+    async def rated_rounds(self, pool: str, see: SeeRound, *, after: int = 0) -> None:
+        """Call `see` with every rated round of a pool after a number, in the order in which they were applied."""
+        await self._read(lambda db: past.see(db, pool, see, after))
+
+    async def events_after(self, pool: str, number: int, most: int = sys.maxsize) -> Sequence[Event]:
+        """The next `sequence.AT_ONCE` of a pool's rated rounds and edits after a number; none above `most`."""
+        return await self._read(lambda db: past.page(db, pool, number, most))
+
+    async def snapshot(self, pool: str, purpose: Purpose, most: int = sys.maxsize) -> Snapshot | None:
+        """The newest snapshot that is whole, of those after at most event `most`; damaged ones are logged."""
+        return await self._read(lambda db: snapshots.newest(db, pool, purpose, most))
+
+    async def keep_snapshot(self, pool: str, snapshot: Snapshot, seen: int) -> None:
+        """Add a snapshot in place of older ones, unless an event was struck since event `seen`."""
+        await self._read(self._notes.write)  # predictions of rounds behind a snapshot are not made again
+        await self._write(lambda db: snapshots.keep(db, pool, snapshot, seen))
+
+    async def pool_of(self, server: ServerId, round_id: RoundId) -> str | None:
+        """The pool that a stored round belongs to; None: it is not stored."""
+        return await self._read(lambda db: rounds.pool_of(db, server, round_id))
+
+    async def last_number(self, pool: str) -> int:
+        """The number of the pool's last round or edit; 0 before the first."""
+        return await self._read(lambda db: sequence.last_number(db, pool))
+
+    async def lost_edits(self, pool: str) -> int:
+        """Ratings that admins changed before edits were stored, as far as the audit knows."""
+        return await self._read(lambda db: sequence.lost(db, pool))
+
+    async def events(self, pool: str, see: SeeEvent) -> None:
+        """Call `see` with every rated round and every edit of a pool, in the order in which they were applied."""
+
+        def seen(db: Connection) -> None:
+            for event in past.events(db, pool):
+                see(event)
+
+        await self._read(seen)
+
+    async def struck(self, pool: str, strike: Strike) -> Revised:
+        """Return what a strike would change: what follows is replayed in a process of its own, nothing is written.
+
+        ScriptError: there is no such event, or it cannot be struck. StoreError: the replay failed.
+        """
+        return await self.replayed(StrikeRequest(str(self.path), pool, strike))
+
+    async def strike(
+        self, pool: str, strike: Strike, entry: Callable[[Revised], Audit], detail: Mapping[str, object]
+    ) -> Revised:
+        """Take an event out of the ratings, or put it back, with the line that `entry` makes for the audit.
+
+        What follows is replayed in a process of its own, and the new numbers are written in one transaction. The
+        caller sees to it that nothing else changes the pool meanwhile; PoolMoved: something did, nothing was written.
+        """
+        with replays.new_file(self.path, pool) as file:
+            revision = await self.replayed(StrikeRequest(str(self.path), pool, strike, str(file)))
+
+            def take_over(db: Connection) -> None:
+                with replays.attached(db, file), self._transaction(db):
+                    replays.apply_strike(db, pool, strike, revision, entry(revision), detail)
+
+            await self._taken_over(take_over, large=revision.rounds > LARGE)
+        return revision
+
+    async def replayed(self, request: StrikeRequest) -> Revised:
+        """Replay in a process of its own."""
+        return await asked(Job.REVISION, request, Revised)
+
+    async def adopt_edit(self, pool: str, edit: BulkEdit) -> int:
+        """Write new ratings of many players as one edit, with its line in the audit; returns the edit's number.
+
+        PoolMoved: a round or edit came that they do not take into account.
+        """
+        return await self._write(lambda db: sequence.adopt(db, pool, edit))
+
+    def fitting(self, pool: str) -> AbstractAsyncContextManager[Fitting]:
+        """Return a fit of a pool, whose process ends with the context."""
+        return replays.fitting(self.path, pool, self._taken_over, self._transaction)
+
+    async def spread(self, pool: str, params: Mapping[str, object]) -> SpreadFound | None:
+        """The spread of skill that a pool's rounds fit best by `joint` with these parameters, fitted in a process.
+
+        None where there are too few rounds, or none fits.
+        """
+        request = replays.SpreadRequest(str(self.path), pool, params)
+        fit: SpreadFound | None = await asked(Job.LEARNING, request, SpreadFound | None, f"pool {pool}: ")
+        return fit
+
+    async def calibration(self, pool: str, wanted: CalibrationFit) -> CalibrationFound | None:
+        """The calibration that a pool's last rounds fit best, fitted in a process; None: too few, or none fits."""
+        request = replays.CalibrationRequest(str(self.path), pool, wanted)
+        fit: CalibrationFound | None = await asked(Job.LEARNING, request, CalibrationFound | None, f"pool {pool}: ")
+        return fit
+
+    async def refitted_at(self, pool: str) -> float | None:
+        """Return when a pool's last refit was adopted, seconds since the epoch; None: never."""
+        return await self._read(lambda db: sequence.refitted_at(db, pool))
+
+    async def calibrations(self, pool: str) -> Sequence[Edit]:
+        """The edits that change what is said of a pool's predictions, or end it, in order."""
+        return await self._read(lambda db: sequence.calibrations(db, pool))
+
+    async def learnt_spread(self, pool: str) -> LearntSpread | None:
+        """The spread of skill that a pool's rounds have taught it, by its last such event; None: none did."""
+        return await self._read(lambda db: sequence.learnt_spread(db, pool))
+
+    async def recompute(self, pool: str, replay: Replay, entry: Audit) -> None:
+        """Replace every number that a rating system made by those of `replay`, in one transaction.
+
+        These are the numbers of rated rounds, participants and players. The shared state and the fingerprint are
+        replaced too, and a line of the audit is added. After any error nothing was written.
+        """
+        await self._write(lambda db: replays.recompute(db, pool, replay, entry))
+
+    async def fill(self, pool: str, lines: Iterable[AnyLine]) -> None:
+        """Write a whole pool into an empty one, in one transaction; an error of `lines` ends it, and nothing is left.
+
+        FileError: a line contradicts the others.
+        """
+        await self._write(lambda db: transfer.write(db, pool, lines))
+
+    async def holds(self, pool: str) -> tuple[int, int, int]:
+        """Return how many players, rounds and edits a pool has."""
+        return await self._read(lambda db: transfer.holds(db, pool))
+
+    async def predictions(self, pool: str, limit: int | None) -> Sequence[Prediction]:
+        """The last rated rounds of a pool, without a limit all, oldest first."""
+        return await self._read(lambda db: measurements.predictions(db, pool, limit))
+
+    async def measured(self, pool: str, limit: int) -> Sequence[Measurement]:
+        """The last rated rounds of a pool that are whole, with their participants, oldest first."""
+        numbers = await self._read(lambda db: measurements.numbers(db, pool, limit))
+        results: list[Measurement] = []
+        for start in range(0, len(numbers), measurements.PAGE):
+            page = numbers[start : start + measurements.PAGE]
+            results += await self._read(partial(measurements.measured, page=page))
+        return results
+
+    async def plays_alone(self, pool: str) -> bool:
+        """Return whether a pool has rated rounds, and no balance system predicted any of the last."""
+        return await self._read(lambda db: measurements.plays_alone(db, pool))
+
+    async def team_sizes(self, pool: str, limit: int) -> Sequence[TeamSize]:
+        """Return the larger side of each of the last rated rounds."""
+        return await self._read(lambda db: measurements.team_sizes(db, pool, limit))
+
+    async def gained(self, pool: str, most: int, few: int) -> Gained:
+        """Return what the `most` highest visible ratings owe to rounds of less than `few` participants."""
+        return await self._read(lambda db: measurements.gained(db, pool, most, few))
+
+    async def keep_quality(self, pool: str, point: QualityPoint) -> None:
+        """Add a point to the time series of how well a pool predicts."""
+        await self._write(lambda db: measurements.keep_quality(db, pool, point))
+
+    async def qualities(self, pool: str, *, since: float) -> Sequence[QualityPoint]:
+        """That time series from a time on, oldest first."""
+        return await self._read(lambda db: measurements.qualities(db, pool, since))
+
+    async def crowd(self, pool: str, *, since: float | None) -> Crowd:
+        """The players of a pool in numbers; `since` as in `top`."""
+        return await self._read(lambda db: players.crowd(db, pool, since))
+
+    async def top(self, pool: str, limit: int | None, *, since: float | None) -> Sequence[PlayerRow]:
+        """Visible players, highest rating first, without history; `since` omits players without a round since then."""
+        return await self._read_noted(lambda db: players.top(db, pool, limit, since))
+
+    async def rank(self, pool: str, player: PlayerId, *, since: float | None) -> tuple[int, int] | None:
+        """A player's place in the whole of `top` and its length; None when they are not in it."""
+        return await self._read(lambda db: players.rank(db, pool, player, since))
+
+    async def search(self, pool: str, text: str, limit: int) -> Sequence[PlayerRow]:
+        """Players whose id or last name contains the text, highest rating first.
+
+        All players are looked through, in pieces that let rounds pass.
+        """
+        best: list[PlayerRow] = []
+        after: str | None = ""
+        while after is not None:
+            piece = partial(players.search, pool=pool, text=text, limit=limit, after=after)
+            rows, after = await self._read_noted(piece)
+            best = sorted((*best, *rows), key=lambda row: (-row.rating, row.id))[:limit]
+        return best
+
+    async def prune(self, log: Log, before: float, limit: int) -> int:
+        """Delete up to `limit` lines of a log that are older than a time, the oldest first; returns how many."""
+        return await self._write(lambda db: notes.prune(db, log, before, limit))
+
+    async def prune_rounds(self, pool: str, window: int, before: float, limit: int) -> int:
+        """Delete up to `limit` rounds that were stored before a time, the oldest first; returns how many.
+
+        A participant's last `window` rows stay, and so does what little of their rounds these rows need.
+        """
+        return await self._write(lambda db: rounds.prune_rounds(db, pool, window, before, limit))
+
+    async def last_prunable(self, pool: str, before: float) -> int:
+        """The highest number of a round that `prune_rounds` would delete without a limit; 0: none."""
+        return await self._read(lambda db: rounds.last_prunable(db, pool, before))
+
+    async def pruned_rounds(self, pool: str) -> int:
+        """The rated rounds that were ever deleted from a pool."""
+        return await self._read(lambda db: rounds.pruned_rounds(db, pool))
+
+    async def extent(self) -> Extent:
+        """Return the size of the store."""
+        return await self._read(extent)
+
+    async def back_up(self, target: Path) -> Backup:
+        """Copy the store as it is at one moment to a file that does not exist, while it goes on to serve.
+
+        The copy is checked and durable when this returns. Before that, and after a StoreError, there is none.
+        """
+        try:
+            return await asked(Job.BACKUP, BackupRequest(str(self.path), str(target)), Backup)
+        except asyncio.CancelledError:
+            remove_unfinished(target.parent)
+            raise
+
+    async def rounds(
+        self, server: ServerId | None, before: int | None, limit: int, rated_in: str | None = None
+    ) -> Sequence[StoredMatch]:
+        """The newest rounds of a server, or of all; or the rated ones alone of a pool."""
+        return await self._read_noted(lambda db: listings.rounds(db, server, before, limit, rated_in))
+
+    async def round(self, server: ServerId, round_id: RoundId) -> tuple[StoredMatch, Sequence[Played]] | None:
+        """A round and its participants in the order of its answer; None when it is not stored."""
+        return await self._read_noted(lambda db: listings.find(db, server, round_id))
+
+    async def played(
+        self, pool: str, player: PlayerId, server: ServerId | None, before: int | None, limit: int
+    ) -> Sequence[tuple[StoredMatch, Played]]:
+        """The newest rated rounds of a player, on one server or on all."""
+        return await self._read_noted(lambda db: listings.played(db, pool, player, server, before, limit))
+
+    async def records(self, pool: str, ids: Sequence[PlayerId]) -> Mapping[PlayerId, Record]:
+        """The record of each of these players; those who were never rated have an empty one."""
+        return await self._read(lambda db: rounds.records_of(db, pool, ids))
+
+    async def edits_of(self, pool: str, player: PlayerId, before: int | None, limit: int) -> Sequence[EditOf]:
+        """The newest edits of a player."""
+        return await self._read_noted(lambda db: listings.edits_of(db, pool, player, before, limit))
+
+    async def named(self, pool: str, text: str, limit: int) -> Sequence[tuple[PlayerId, str]]:
+        """Players whose last name contains the text, whatever its case and width; those with that very name first."""
+        exact: list[tuple[PlayerId, str]] = []
+        others: list[tuple[PlayerId, str]] = []
+        after, plain_text = "", listings.plain(text)
+        while True:
+            piece = await self._read_noted(partial(listings.names, pool=pool, after=after))
+            for player, name in piece:
+                if plain_text == listings.plain(name):
+                    exact.append((player, name))
+                elif plain_text in listings.plain(name):
+                    others.append((player, name))
+            if len(piece) < listings.NAMES_AT_ONCE:
+                return (*exact, *others)[:limit]
+            after = piece[-1][0]
+
+    async def decisions_about(
+        self,
+        player: PlayerId,
+        server: ServerId | None,
+        limit: int,
+        *,
+        before: int | None = None,
+        after: int = 0,
+        since: float | None = None,
+    ) -> tuple[Sequence[Decision], int | None]:
+        """Return decisions that name a player, and the number to go on before: a long log is read in parts."""
+        decisions: list[Decision] = []
+        if since is not None:
+            after = max(after, await self._read_noted(lambda db: notes.last_before(db, since)))
+        for _ in range(PIECES):
+            about = partial(notes.decisions_about, player=player, server=server, limit=limit - len(decisions))
+            lines, oldest = await self._read_noted(partial(about, before=before, after=after))
+            decisions += lines
+            if len(decisions) == limit:
+                return decisions, decisions[-1].number
+            if oldest is None:
+                return decisions, None
+            before = oldest
+        return decisions, before
+
+    async def seen(self, pool: str, player: PlayerId) -> bool:
+        """Return whether the player has a rating or a name in this pool."""
+        return await self._read_noted(lambda db: listings.seen(db, pool, player))
+
+    # The thread.
+
+    async def _write(self, work: Callable[[Connection], T]) -> T:
+        def atomically(db: Connection) -> T:
+            with self._transaction(db):
+                return work(db)
+
+        return await self._read(atomically)
+
+    async def _read_noted(self, work: Callable[[Connection], T]) -> T:
+        """Write the notes that wait, then read, so that readers see them."""
+
+        def after_notes(db: Connection) -> T:
+            with suppress(StoreError), self._errors():  # when notes cannot be written, the rest can still be read
+                self._notes.write(db)
+            return work(db)
+
+        return await self._read(after_notes)
+
+    async def _read(self, work: Callable[[Connection], T], *, alone: bool = False) -> T:
+        if self._rewriting and not alone:
+            raise StoreError("store: the ratings of a pool are being replaced")
+
+        def served() -> T:
+            with self._errors():
+                return work(self._connection)
+
+        return await self._run(served)
+
+    async def _taken_over(self, work: Callable[[Connection], None], large: bool = True) -> None:
+        """Rewrite much at once; what is large refuses other calls meanwhile."""
+        self._rewriting += large
+        try:
+            await self._read(work, alone=True)
+        finally:
+            self._rewriting -= large
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """SQLite's errors as ours, each noted in the store's health."""
+        try:
+            with store_errors():
+                yield
+        except StoreError as error:
+            self._health.failed(error)
+            raise
+
+    @contextmanager
+    def _transaction(self, db: Connection) -> Iterator[None]:
+        """A transaction of a store that may be written; its commit ends a trouble."""
+        self._refuse_writing()
+        with transaction(db):
+            yield
+        self._health.wrote()
+
+    def _refuse_writing(self) -> None:
+        self._health.refuse_writing()
+        if self._files is not None:
+            self._files.check()
+
+    async def _checked(self) -> None:
+        if (damage := await self._check.run()) is not None:
+            await self._run(lambda: self._health.failed(damage))
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        if self._thread is None:
+            raise StoreError("store: it is not open")
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    @property
+    def _connection(self) -> Connection:
+        if self._database is None:
+            raise StoreError("store: it is not open")
+        return self._database.conn
+
+    def _connect(self) -> None:
+        if not self._create:
+            refuse_missing(self.path)  # before the lock's file is made
+        self._lock.take()
+        replays.remove_left(self.path)
+        try:
+            self._database = open_database(self.path, create=self._create)
+            self._files = OpenFiles(self.path)
+        except BaseException:
+            self._lock.drop()
+            raise
+
+    def _disconnect(self) -> None:
+        if self._database is not None:
+            try:
+                with store_errors():
+                    self._notes.write(self._connection)
+            except StoreError as error:
+                log.error("%d notes are lost: %s", len(self._notes.unwritten), error)
+            self._database.close()
+            self._database = None
+        self._lock.drop()
+
+
+def _tried(db: Connection, pool: str, submission: Submission, window: int) -> RatedRound | Exception:
+    """The outcome of one round of a group: its answer, or the error for which it alone failed."""
+    try:
+        with store_errors(), savepoint(db):
+            return rounds.apply(db, pool, submission, window)
+    except StoreError:  # the store's trouble is every round's
+        raise
+    except Exception as error:  # a fault in rating one round must not cost the other servers theirs
+        submission.undo()
+        return error
