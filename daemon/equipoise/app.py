@@ -40,7 +40,7 @@ from equipoise.store.transfer import exported
 from equipoise.web import Connections, Refusals, Services, application, fitting
 from equipoise.workers import Job
 from equipoise.workers.process import Warm
-from equipoise.workers.splits import SolvedSplits
+from equipoise.workers.solving import SolvedSplits
 
 START_SECONDS = 900
 """As long as systemd waits for READY=1, whatever the unit says: a large store may have to be migrated first."""

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sqlite_utils.migrations import Migrations
 
 from equipoise.core import events as e
 from equipoise.core.memory import Memory
@@ -87,6 +88,7 @@ def stored(folder: Path) -> dict[str, list[tuple[Any, ...]]]:
     """Everything in the store but the times."""
     database = sqlite3.connect(folder / "equipoise.db")
     tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
+    tables.remove(Migrations.migrations_table)  # times alone
     found = {name: database.execute(f'SELECT * FROM "{name}" ORDER BY 1, 2').fetchall() for name in tables}
     database.close()
     return found

@@ -21,7 +21,7 @@ from equipoise.core.model import Side
 from equipoise.errors import ScriptError, SplitError
 from equipoise.workers import Job, framed
 from equipoise.workers.process import COMMAND, Warm
-from equipoise.workers.splits import SolvedSplits, SplitQuestion, SplitRequest
+from equipoise.workers.solving import SolvedSplits, SplitQuestion, SplitRequest
 from tests.store.samples import until
 
 SMALL = SplitQuestion(values=(1830, 1210, 1450, 990, 1120, 1700))
@@ -257,7 +257,7 @@ def test_the_process_may_not_have_more_memory_than_the_unit_leaves_it() -> None:
 
 
 def test_the_process_loads_nothing_of_the_web_and_no_numbers() -> None:
-    code = "import sys, equipoise.workers.splits\nprint(*{name.split('.')[0] for name in sys.modules})"
+    code = "import sys, equipoise.workers.solving\nprint(*{name.split('.')[0] for name in sys.modules})"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
 
     assert not {"aiohttp", "numpy", "numba", "asyncio", "sqlite3"} & set(loaded)

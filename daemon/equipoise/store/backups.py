@@ -1,4 +1,4 @@
-"""A copy of the store, made beside the daemon.
+"""Backups of the store: a copy made beside the daemon, and one put in the store's place.
 
 `VACUUM INTO` reads one moment of the store, by a connection that only reads. It does not run on the store's thread,
 because rounds would wait for it: 9 s for 100,000 rounds (600 MB). In a process of its own it neither takes the daemon's
@@ -6,6 +6,10 @@ memory nor its processor, and can be ended at any time. Beside a daemon that wri
 SQLite before 3.51.3 needs two connections that write.
 
 The copy is made under another name, so that a file with a backup's name is whole, checked and on the disk.
+
+A restore needs the daemon's lock. It copies the backup beside the store and checks it there, so that the backup is
+never changed, and a single `rename` makes the copy the store: when it is killed in the middle, the old store is left or
+the new one.
 """
 
 from __future__ import annotations

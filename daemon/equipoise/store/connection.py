@@ -370,7 +370,11 @@ def _identity(status: os.stat_result) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-# Health.
+# Health. A store that is locked or full takes rounds again by itself, so the first write that succeeds ends the
+# trouble. A damaged one does not: SQLite may go on writing elsewhere in the file, and what it writes there is lost when
+# a backup is restored. So after the first sign of damage nothing is written any more, and rounds wait in the rings'
+# files.
+
 LOG_SECONDS = 60.0
 """Between two lines of the log on the same trouble."""
 

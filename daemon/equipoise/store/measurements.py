@@ -1,4 +1,8 @@
-"""Rounds as quality measures them: what was predicted, for whom, and what happened."""
+"""Rounds as quality measures them: what was predicted, for whom, and what happened.
+
+Many rounds are read, so each piece of them is chosen by its numbers, and each statement says by which index: left to
+itself, SQLite goes through all rows of a pool.
+"""
 
 from __future__ import annotations
 

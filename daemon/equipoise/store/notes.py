@@ -1,4 +1,8 @@
-"""Writing beside ratings: the logs, session memory and names; behind rounds, many in one transaction."""
+"""Writing beside ratings: the logs, session memory and names; behind rounds, many in one transaction.
+
+Each transaction waits for the disk, and rounds wait for the transaction. So notes are gathered for a second, in which
+they survive neither kill -9 nor a power loss; of a server's memory and of a player's name only the newest is written.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Rounds as they are stored: with their participants, as records count them, taken out of the ratings, and pruned."""
+"""Rounds as they are stored: with their participants, as records count them, taken out of the ratings, and pruned.
+
+A round is rated inside the transaction that stores it (`apply`), from the rows that it finds there: rounds that end at
+one moment on two servers are rated one after the other, and a round that is sent again finds its answer. A round that
+an admin takes out of the ratings stays, with its participants put apart, so that it can be put back.
+"""
 
 from __future__ import annotations
 
@@ -144,16 +149,24 @@ def apply(db: sqlite3.Connection, pool: str, submission: Submission, window: int
     record, server = submission.record, submission.record.round.server
     if first := first_answer(db, server, record.round.id):
         return first
+    # Most players are in memory in the version that is stored: the rows of the others alone are read.
     versions = submission.held()
     answer = submission.rate(
         players.load(db, pool, versions.players, window), players.shared(db, pool, versions.shared)
     )
+    # Players before participants, which refer to them.
     players.update(db, pool, answer.changes, record.round.started_at)
     number = insert(db, pool, record, answer, submission.at)
     players.keep_shared(db, pool, answer.shared)
     if submission.memory is not None:
         remember_if_newer(db, server, submission.memory, submission.at)
     return replace(answer, number=number)
+
+
+def next_number(db: sqlite3.Connection) -> int:
+    """The number of the round or the edit that is written next."""
+    last = [db.execute(f"SELECT max(number) FROM {table}").fetchone()[0] or 0 for table in ("rounds", "edits")]
+    return int(max(last)) + 1
 
 
 def insert(db: sqlite3.Connection, pool: str, record: RecordRound, answer: RatedRound, at: float) -> int:
@@ -384,13 +397,12 @@ def voided_answer(db: sqlite3.Connection, number: int) -> tuple[float, tuple[Cha
     return prediction, tuple(change_of(row) for row in participants(db, number))
 
 
-def next_number(db: sqlite3.Connection) -> int:
-    """The number of the round or the edit that is written next."""
-    last = [db.execute(f"SELECT max(number) FROM {table}").fetchone()[0] or 0 for table in ("rounds", "edits")]
-    return int(max(last)) + 1
-
-
-_PAGES = ("page_size", "page_count", "freelist_count")
+# A round can be deleted only in parts. The last W rows of each of its participants are the window that their next
+# rating is made from, and a player who comes once a year needs the rows of years ago. So the rows outside of every
+# window are deleted, and the round itself with its last row; until then it is marked as pruned, and its lineup is
+# emptied. It is never rated again: it would be another round without those who are missing. Each call deletes one small
+# piece, so that a round which comes meanwhile waits for that piece alone. The file does not shrink: SQLite writes the
+# next rows on the pages that became free.
 
 _OLDEST = """
 SELECT number, prediction IS NOT NULL FROM rounds

@@ -1,4 +1,11 @@
-"""The store: every call runs on the one thread that owns the connection, one after the other."""
+"""The store, as everything above it calls it.
+
+One thread owns the only connection that writes, and serves calls one after the other: the event loop never waits for
+the disk, and a call sees all that the calls before it wrote. So no call may be long. Lists that people ask for end at a
+limit or are read in pieces; notes are written behind rounds, many in one transaction; what takes seconds (replays,
+fits, backups) runs in a process of its own on a connection that only reads, and its outcome is taken over in few
+statements.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""A pool on its way from one store to another: read beside the connection that writes, and written whole."""
+"""A pool on its way from one store to another: read beside the connection that writes, and written whole.
+
+The connection that reads never writes, so it never checkpoints. While it is open, the write-ahead log keeps what is
+written.
+"""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ from equipoise.service.spreads import Spreads
 from equipoise.store.store import Store
 from equipoise.wire import Game
 from equipoise.workers.process import Warm
-from equipoise.workers.splits import SolvedSplits
+from equipoise.workers.solving import SolvedSplits
 
 Role = Literal["script", "viewer", "admin"]
 

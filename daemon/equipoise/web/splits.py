@@ -18,7 +18,7 @@ from equipoise.service.pool import Pool
 from equipoise.solver import Assignment, Pin
 from equipoise.web.routes import ANYBODY, Ask, Ok, Request, Routes
 from equipoise.wire.scalars import Fraction, Player
-from equipoise.workers.splits import SplitQuestion, SplitRequest
+from equipoise.workers.solving import SplitQuestion, SplitRequest
 
 LOOK_SECONDS = 0.1
 """How often it is looked whether a caller has hung up."""

@@ -42,7 +42,7 @@ class Job(Enum):
     answers one.
     """
 
-    SPLITS = "equipoise.workers.splits:work", "solves splits", Limits(gives_way=False, mapped_bytes=400 << 20)
+    SPLITS = "equipoise.workers.solving:work", "solves splits", Limits(gives_way=False, mapped_bytes=400 << 20)
     """A solve takes half of this at most."""
     REVISION = "equipoise.service.revision:work", "replays rounds", Limits()
     REFIT = "equipoise.service.fits:refitting", "fits all rounds", Limits(data_bytes=700 << 20)
