@@ -174,7 +174,7 @@ def test_who_waits_longer_than_is_promised_is_told_to_ask_again() -> None:
     async def story() -> None:
         async with working(wait_seconds=0.05) as worker:
             caller = await busy(worker)
-            with pytest.raises(ScriptError, match="the process that solves splits is at the requests of others"):
+            with pytest.raises(ScriptError, match="the process that solves splits is busy with earlier requests"):
                 await solve(worker, SMALL)
             caller.cancel()
 

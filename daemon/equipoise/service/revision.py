@@ -83,15 +83,15 @@ class Revision:
 
     def _events(self) -> Iterator[Event]:
         """In order, with what stands in the place of the struck event."""
-        number, pending = self._struck.number, self._struck.event
+        number, substitute = self._struck.number, self._struck.event
         for event in self._past.events(self._from if self._all else number - 1):
-            if pending is not None and event.number >= number:
-                yield pending
-                pending = None
+            if substitute is not None and event.number >= number:
+                yield substitute
+                substitute = None
             if event.number != number:
                 yield event
-        if pending is not None:
-            yield pending
+        if substitute is not None:
+            yield substitute
 
     def _replay(self, event: Event) -> None:
         if event.number < self._struck.number:

@@ -199,8 +199,8 @@ def refuse_foreign(connection: sqlite3.Connection, path: Path, *, create: bool) 
             f"{path}: it was written by a newer Equipoise (schema {steps}, this one knows {len(MIGRATIONS)}): "
             "upgrade Equipoise, or restore a backup made before"
         )
-    if missing := _schema(steps) - present:
-        kind, name = max(missing)  # a table before its indexes
+    if absent := _schema(steps) - present:
+        kind, name = max(absent)  # a table before its indexes
         raise StoreRefused(f"{path}: it is damaged, its {kind} {name} is missing: restore a backup")
 
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import astuple, dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import msgspec
-from sqlite_utils import Database
 
 from equipoise.core.model import LineupPlayer, PlayerId, ServerId, Side
 from equipoise.store.players import encoded
@@ -225,7 +224,12 @@ def _seats(rows: Sequence[_Seat], text: str | None) -> tuple[MeasuredSeat, ...]:
 
 def keep_quality(db: sqlite3.Connection, pool: str, point: QualityPoint) -> None:
     """Add a point to the time series of a pool's quality; one of the same moment is replaced."""
-    Database(db).table("qualities").upsert({"pool": pool, **asdict(point)}, pk=("pool", "at"))
+    # Not by sqlite-utils, whose upsert would make a table that is missing, and so hide that the store has lost it.
+    db.execute(
+        "INSERT OR REPLACE INTO qualities (pool, at, rounds, brier, log_loss, calibration_error) "
+        "VALUES (?, ?, ?, ?, ?, ?)",
+        (pool, *astuple(point)),
+    )
 
 
 def qualities(db: sqlite3.Connection, pool: str, since: float) -> Sequence[QualityPoint]:

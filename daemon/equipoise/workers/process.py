@@ -146,7 +146,7 @@ class Warm(Generic[A]):
                     await turn.enter_async_context(self._turns_of.setdefault(caller, asyncio.Lock()))
                     await turn.enter_async_context(self._turn)
             except TimeoutError:
-                busy = f"the process that {self._job.purpose} is at the requests of others"
+                busy = f"the process that {self._job.purpose} is busy with earlier requests"
                 raise ScriptError("busy", busy, status=503) from None
             if self._idle is not None:
                 self._idle.cancel()
