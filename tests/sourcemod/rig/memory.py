@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Sequence
+from ctypes import string_at
 from dataclasses import dataclass
 
 from .machine import Machine
@@ -34,13 +35,12 @@ class Memory:
 
     def text(self, address: int) -> str:
         """The terminated string at `address`."""
-        self.machine._check_read(address, 1)
-        raw, size = self.machine.bytes, 32
-        while (end := (found := raw[address : address + size].tobytes()).find(0)) < 0:
-            if len(found) < size:
-                raise IndexError(f"no end of the text at {address}")
-            size *= 8
-        return found[:end].decode("utf-8", "surrogateescape")
+        machine = self.machine
+        machine._check_read(address, 1)
+        raw = string_at(machine.base + address)
+        if address + len(raw) >= len(machine.bytes):
+            raise IndexError(f"no end of the text at {address}")
+        return raw.decode("utf-8", "surrogateescape")
 
     def write_text(self, address: int, size: int, text: str, *, whole: bool = True) -> int:
         """Store `text` in a buffer of `size` bytes; the bytes written. `whole` characters, or as many bytes as fit."""
@@ -99,7 +99,7 @@ class Ref:
         self.memory.write_cells(self.address, cells)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Buffer:
     """A `char[] buffer, int maxlength` pair of a native."""
 

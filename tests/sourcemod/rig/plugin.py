@@ -115,13 +115,15 @@ class Plugin:
 
     def _bind(self, name: str) -> Callable[[Sequence[int]], int]:
         """A native is looked up when it is called: another plugin may provide or withdraw it at any time."""
+        provided, context, sm = NATIVES.get(name), self.context, self.sm
+        steady = provided is not None and sm.steady(name)
 
         def call(cells: Sequence[int]) -> int:
-            if (provided := self.sm.dynamic.get(name)) is not None:
-                return provided.serve(self, cells)
-            if name not in NATIVES or not self.sm.provides(name):
+            if name in sm.dynamic:
+                return sm.dynamic[name].serve(self, cells)
+            if provided is None or not (steady or sm.provides(name)):
                 raise NativeError(f"Native is not bound: {name}")
-            return NATIVES[name](self.context, cells)
+            return provided(context, cells)
 
         return call
 
