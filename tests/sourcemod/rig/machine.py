@@ -6,6 +6,7 @@ crash Python, every executed instruction is kept for ever, and heap and stack ma
 """
 
 import struct
+import sys
 from collections.abc import Callable, Sequence
 from ctypes import addressof, memmove, sizeof
 from traceback import walk_stack, walk_tb
@@ -20,6 +21,10 @@ from smx.vm import Frame, SourcePawnAbstractMachine, dump_stack
 from .translate import MARGIN, Functions
 
 CELL = struct.Struct("<i")
+SMALLEST_FRAME = 12
+"""Bytes of the stack that a call needs at least."""
+ROOM_FOR_PYTHON = 1000
+"""Calls of Python's own below those of plugins."""
 
 
 class PluginError(Exception):
@@ -95,6 +100,9 @@ class Machine(SourcePawnAbstractMachine):  # type: ignore[misc]
         if not hasattr(plugin, "functions"):
             plugin.functions = Functions(plugin)
         self.functions: Functions = plugin.functions
+        # Calls nest in Python as they do in the plugin: it has to reach the end of its own stack first.
+        deepest = (self.STP - self.HEA) // SMALLEST_FRAME
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), deepest + ROOM_FOR_PYTHON))
 
     def run(self, code: int, arguments: Sequence[int]) -> int:
         """Call the function at `code`; stack and heap are as before when it returns or fails."""
