@@ -34,7 +34,6 @@ def hold(evening: Evening, player: Player, why: str) -> None:
 def running(new_evening: NewEvening, players: int, *, map_name: str = "pass_brickyard") -> Evening:
     """A running round of players of all strengths."""
     evening = new_evening(map_name)
-    game = evening.game
     for name in NAMES[:players]:
         evening.seat(name)
     evening.rate(**{name: 1000.0 + 90 * number for number, name in enumerate(NAMES[:players])})

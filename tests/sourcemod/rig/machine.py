@@ -8,7 +8,8 @@ crash Python, every executed instruction is kept for ever, and heap and stack ma
 import struct
 import sys
 from collections.abc import Callable, Sequence
-from ctypes import addressof, memmove, sizeof
+from ctypes import Array, addressof, c_byte, memmove, sizeof
+from functools import cached_property
 from traceback import walk_stack, walk_tb
 from types import TracebackType
 from typing import NoReturn
@@ -77,6 +78,11 @@ class Image(SourcePawnPlugin):  # type: ignore[misc]
     functions: Functions
     """Its code in Python, translated by the machines that run it."""
 
+    @cached_property
+    def native_names(self) -> list[str]:
+        """The natives it calls, by their numbers."""
+        return [native.name for native in self.natives]
+
     def rtti_from_type_id(self, type_id: int) -> None: ...
 
     def rtti_function_from_offset(self, offset: int) -> None: ...
@@ -85,6 +91,7 @@ class Image(SourcePawnPlugin):  # type: ignore[misc]
 class Machine(SourcePawnAbstractMachine):  # type: ignore[misc]
     """One plugin's memory, registers and natives; a native takes its argument cells and returns a cell."""
 
+    heap: Array[c_byte]
     STK: int
     HEA: int
     _hp_scope: int
@@ -94,8 +101,9 @@ class Machine(SourcePawnAbstractMachine):  # type: ignore[misc]
         self.natives: list[Callable[[Sequence[int]], int]] = []
         self.init()
         self.instructions = Instructions()
-        self.base: int = addressof(self.heap)
-        self.bytes: memoryview[int] = memoryview(self.heap).cast("B")
+        self.raw = bytearray(self.heap)
+        self.heap = (c_byte * len(self.raw)).from_buffer(self.raw)
+        self.bytes: memoryview[int] = memoryview(self.raw)
         self.cells: memoryview[int] = self.bytes.cast("i")
         if not hasattr(plugin, "functions"):
             plugin.functions = Functions(plugin)

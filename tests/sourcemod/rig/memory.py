@@ -2,7 +2,6 @@
 
 import struct
 from collections.abc import Sequence
-from ctypes import string_at
 from dataclasses import dataclass
 
 from .machine import Machine
@@ -35,12 +34,12 @@ class Memory:
 
     def text(self, address: int) -> str:
         """The terminated string at `address`."""
-        machine = self.machine
-        machine._check_read(address, 1)
-        raw = string_at(machine.base + address)
-        if address + len(raw) >= len(machine.bytes):
+        raw = self.machine.raw
+        if not 0 <= address < len(raw):
+            self.machine.report_error(f"Invalid memory access at {address}")
+        if (end := raw.find(0, address)) < 0:
             raise IndexError(f"no end of the text at {address}")
-        return raw.decode("utf-8", "surrogateescape")
+        return raw[address:end].decode("utf-8", "surrogateescape")
 
     def write_text(self, address: int, size: int, text: str, *, whole: bool = True) -> int:
         """Store `text` in a buffer of `size` bytes; the bytes written. `whole` characters, or as many bytes as fit."""

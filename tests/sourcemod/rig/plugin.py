@@ -39,7 +39,7 @@ class Plugin:
         self.failed = False
         self.optional: set[str] = set()
         self.native_calls: list[tuple[Plugin, Sequence[int]]] = []
-        self.machine.natives = [self._bind(native.name) for native in self.image.natives]
+        self.machine.natives = [self._bind(name) for name in self.image.native_names]
         self._poke("MaxClients", sm.world.slots)
 
     def __repr__(self) -> str:
@@ -99,9 +99,9 @@ class Plugin:
 
     def missing_natives(self) -> list[str]:
         """Natives it needs that neither the rig nor a plugin provides."""
-        known = NATIVES.keys() | self.sm.dynamic.keys()
-        names = [native.name for native in self.image.natives]
-        return [n for n in names if (n not in known or not self.sm.provides(n)) and n not in self.optional]
+        required = [name for name in self.image.native_names if name not in self.optional]
+        natives = NATIVES.keys() | self.sm.dynamic.keys()
+        return [name for name in required if name not in natives or not self.sm.provides(name)]
 
     def _push(self, argument: Argument) -> int:
         if isinstance(argument, Shared):
