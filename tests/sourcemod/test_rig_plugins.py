@@ -110,7 +110,7 @@ class Program:
         self.python.append(" " * level + (python or "pass"))
 
     def _statements(self, depth: int, level: int, *, in_loop: bool = False) -> None:
-        simple = [self._assign, self._assign, self._row, self._text, self._call, self._grow]
+        simple = [self._assign, self._row, self._text, self._call, self._grow, self._local]
         for _ in range(self.random.randint(2, 4)):
             self.random.choice(simple + [self._if, self._loop, self._switch] * (depth > 0))(depth, level)
         if in_loop and self.random.random() < 0.5:
@@ -140,6 +140,11 @@ class Program:
     def _grow(self, depth: int, level: int) -> None:
         name, held = self.random.choice("abc"), f"held{len(self.pawn)}"
         self._line(level, f"int {held} = {name}; Grow({held}); {name} = {held};", f"{name} = cell({name} + {name})")
+
+    def _local(self, depth: int, level: int) -> None:
+        name, other = f"k{len(self.pawn)}", f"j{len(self.pawn)}"
+        text = f"{name} = {self.random.choice('abc')} ^ 5; {other} = b & {name}; {name} ^= a; c ^= {name} | {other}"
+        self._line(level, f"{{ int {text.replace(f'; {other} =', f'; int {other} =')}; }}", text)
 
     def _if(self, depth: int, level: int) -> None:
         test = f"{expression(self.random, 1)} <= {expression(self.random, 1)}"
@@ -266,6 +271,7 @@ def test_text_is_utf8_and_never_cut_inside_a_character(game: Game, script: Scrip
     [
         ("ArrayList list = new ArrayList(); list.Get(3);", "Invalid index 3 (count: 0)"),
         ("int list[4]; int i = MaxClients; list[i] = 1;", "Array index out-of-bounds (index 24, limit 4)"),
+        ("int list[4]; int i = 23 - MaxClients; list[i] = 1;", "Array index out-of-bounds (index -1, limit 4)"),
         ('int zero = MaxClients - 24; PrintToServer("%d", 1 / zero);', "Divide by zero"),
         ("GetClientTeam(3);", "Client 3 is not connected"),
         ("GetClientTeam(99);", "Client index 99 is invalid"),
