@@ -36,6 +36,33 @@ def test_dynamic_arrays_of_inner_scopes_leave_outer_ones_alone(game: Game, scrip
     assert game.sm.console == ["77 190"]
 
 
+def test_a_return_frees_the_dynamic_arrays_of_its_function(game: Game, script: Script) -> None:
+    script("""
+        public void OnPluginStart()
+        {
+            int sum;
+            for (int i = 0; i < 2000; i++)
+            {
+                sum += Third(9);
+            }
+            PrintToServer("%d", sum);
+        }
+        int Third(int count)
+        {
+            for (int i = 1; i < count; i++)
+            {
+                int[] list = new int[i];
+                list[0] = i;
+                if (i == 3)
+                {
+                    return list[0];
+                }
+            }
+            return 0;
+        }""")
+    assert game.sm.console == ["6000"]
+
+
 def test_integers_wrap_at_32_bits_within_an_expression(game: Game, script: Script) -> None:
     script("""
         public void OnPluginStart()
