@@ -24,8 +24,8 @@ from .translate import MARGIN, Functions
 CELL = struct.Struct("<i")
 SMALLEST_FRAME = 12
 """Bytes of the stack that a call needs at least."""
-ROOM_FOR_PYTHON = 1000
-"""Calls of Python's own below those of plugins."""
+CALLS_OF_PYTHON = 1000
+"""Those below a plugin's, in the deepest test."""
 
 
 class PluginError(Exception):
@@ -110,7 +110,7 @@ class Machine(SourcePawnAbstractMachine):  # type: ignore[misc]
         self.functions: Functions = plugin.functions
         # Calls nest in Python as they do in the plugin: it has to reach the end of its own stack first.
         deepest = (self.STP - self.HEA) // SMALLEST_FRAME
-        sys.setrecursionlimit(max(sys.getrecursionlimit(), deepest + ROOM_FOR_PYTHON))
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), deepest + CALLS_OF_PYTHON))
 
     def run(self, code: int, arguments: Sequence[int]) -> int:
         """Call the function at `code`; stack and heap are as before when it returns or fails."""

@@ -282,7 +282,7 @@ class Translation:
             self._line(f"c[{self._cell(offset)}] = {value.text}")
 
     def _address(self, offset: int) -> Value:
-        """Whoever has the address of a variable may read it."""
+        """The address of a variable, through which it may be read from now on."""
         self._write_pushed()
         return place(self._cell(offset))
 
