@@ -15,6 +15,8 @@ from tests.sourcemod.rig.game.facts import RED, Reason, State
 from tests.sourcemod.rig.game.players import Player
 
 SECRET = "hunter2"
+WAITING = "8"
+"""Seconds that a server waits for players: a test plays them all."""
 TRANSLATIONS = Path(__file__).parents[2] / "sourcemod" / "translations"
 
 Json = dict[str, Any]
@@ -172,7 +174,8 @@ def install(game: Game, daemon: Daemon, smx: Path, *, secret: str = SECRET) -> P
 
 
 def fill_in(game: Game, port: int, server: str, secret: str) -> None:
-    """What an operator does to `cfg/sourcemod/equipoise.cfg`."""
+    """What an operator does to `cfg/sourcemod/equipoise.cfg`; players are waited for no longer than a test needs."""
+    game.sm.convars["mp_waitingforplayers_time"].set(WAITING)
     config = game.sm.root.parent.parent / "cfg" / "sourcemod" / "equipoise.cfg"
     config.parent.mkdir(parents=True, exist_ok=True)
     settings = {"url": f"http://127.0.0.1:{port}", "server": server, "secret": secret}

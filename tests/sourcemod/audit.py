@@ -110,7 +110,6 @@ class Session:
         self.evening: Evening = new_evening(map_name, settings, mode)
         self.game = self.evening.game
         # Pauses in which nothing happens here: shorter than by default.
-        self.game.sm.convars["mp_waitingforplayers_time"].set("10")
         self.game.sm.convars["mp_bonusroundtime"].set("5")
         for number in range(players):
             self.evening.seat(f"P{number}")

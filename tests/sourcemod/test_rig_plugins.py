@@ -36,6 +36,33 @@ def test_dynamic_arrays_of_inner_scopes_leave_outer_ones_alone(game: Game, scrip
     assert game.sm.console == ["77 190"]
 
 
+def test_a_return_frees_the_dynamic_arrays_of_its_function(game: Game, script: Script) -> None:
+    script("""
+        public void OnPluginStart()
+        {
+            int sum;
+            for (int i = 0; i < 2000; i++)
+            {
+                sum += Third(9);
+            }
+            PrintToServer("%d", sum);
+        }
+        int Third(int count)
+        {
+            for (int i = 1; i < count; i++)
+            {
+                int[] list = new int[i];
+                list[0] = i;
+                if (i == 3)
+                {
+                    return list[0];
+                }
+            }
+            return 0;
+        }""")
+    assert game.sm.console == ["6000"]
+
+
 def test_integers_wrap_at_32_bits_within_an_expression(game: Game, script: Script) -> None:
     script("""
         public void OnPluginStart()
@@ -96,6 +123,131 @@ def test_an_expression_is_what_32_bits_make_of_it(game: Game, script: Script) ->
     assert len(set(expected)) > 20
 
 
+class Program:
+    """Statements at random, as SourcePawn and as Python: loops, branches, arrays, rows, text, references, calls."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(seed)
+        self.pawn: list[str] = []
+        self.python: list[str] = []
+        self._statements(3, 0)
+
+    def _line(self, level: int, pawn: str, python: str) -> None:
+        self.pawn.append(" " * level + pawn.replace("int(", "view_as<int>("))
+        self.python.append(" " * level + (python or "pass"))
+
+    def _statements(self, depth: int, level: int, *, in_loop: bool = False) -> None:
+        simple = [self._assign, self._row, self._text, self._call, self._grow, self._local]
+        for _ in range(self.random.randint(2, 4)):
+            self.random.choice(simple + [self._if, self._loop, self._switch] * (depth > 0))(depth, level)
+        if in_loop and self.random.random() < 0.5:
+            word, test = self.random.choice(["break", "continue"]), f"({expression(self.random, 1)} & 3) == 2"
+            self._line(level, f"if ({test}) {word};", f"if {test}: {word}")
+
+    def _assign(self, depth: int, level: int) -> None:
+        target = self.random.choice(["a", "b", "c", f"list[{self.random.choice(['a & 3', 'c & 3', '2'])}]"])
+        text = f"{target} = cell({expression(self.random, 2)})"
+        self._line(level, f"{text};", text)
+
+    def _row(self, depth: int, level: int) -> None:
+        row = f"rows[{self.random.choice(['1', 'a & 1', 'list[0] & 1'])}][b & 3]"
+        value = expression(self.random, 0)
+        self._line(level, f"{row} += {value};", f"{row} = cell({row} + {value})")
+
+    def _text(self, depth: int, level: int) -> None:
+        self._line(
+            level, "text[b & 7] = 97 + (a & 15); c ^= text[a & 7];", "text[b & 7] = 97 + (a & 15); c ^= text[a & 7]"
+        )
+
+    def _call(self, depth: int, level: int) -> None:
+        one, other = expression(self.random, 1), expression(self.random, 1)
+        call = f"b = pick({one} > c && a != 3, twice({other}), pick(b < 2 || c > a, a, list[b & 3]))"
+        self._line(level, f"{call};", call.replace("&&", "and").replace("||", "or"))
+
+    def _grow(self, depth: int, level: int) -> None:
+        name, held = self.random.choice("abc"), f"held{len(self.pawn)}"
+        self._line(level, f"int {held} = {name}; Grow({held}); {name} = {held};", f"{name} = cell({name} + {name})")
+
+    def _local(self, depth: int, level: int) -> None:
+        name, other = f"k{len(self.pawn)}", f"j{len(self.pawn)}"
+        text = f"{name} = {self.random.choice('abc')} ^ 5; {other} = b & {name}; {name} ^= a; c ^= {name} | {other}"
+        self._line(level, f"{{ int {text.replace(f'; {other} =', f'; int {other} =')}; }}", text)
+
+    def _if(self, depth: int, level: int) -> None:
+        test = f"{expression(self.random, 1)} <= {expression(self.random, 1)}"
+        self._line(level, f"if ({test}) {{", f"if {test}:")
+        self._statements(depth - 1, level + 1)
+        self._line(level, "} else {", "else:")
+        self._statements(depth - 1, level + 1)
+        self._line(level, "}", "")
+
+    def _loop(self, depth: int, level: int) -> None:
+        i, times = f"i{len(self.pawn)}", self.random.randint(1, 4)
+        self._line(level, f"for (int {i} = 0; {i} < {times}; {i}++) {{", f"for {i} in range({times}):")
+        self._statements(depth - 1, level + 1, in_loop=True)
+        self._line(level + 1, f"a ^= {i};", f"a ^= {i}")
+        self._line(level, "}", "")
+
+    def _switch(self, depth: int, level: int) -> None:
+        self._line(level, "switch (a & 7) {", "match a & 7:")
+        for case in ("0, 1", "3", "6, 7", ""):
+            pawn = f"case {case}: {{" if case else "default: {"
+            self._line(level + 1, pawn, f"case {case.replace(', ', ' | ') or '_'}:")
+            self._statements(depth - 1, level + 2)
+            self._line(level + 2, "}", "")
+        self._line(level, "}", "")
+
+
+def test_programs_do_what_the_same_statements_do_in_python(game: Game, script: Script) -> None:
+    programs = [Program(seed) for seed in range(12)]
+    end = "a ^ b ^ c ^ list[0] ^ list[1] ^ list[2] ^ list[3]"
+    end += " ^ rows[0][1] ^ rows[0][3] ^ rows[1][0] ^ rows[1][2] ^ text[0] ^ text[5]"
+    functions = "".join(
+        f"""
+        int Run{number}(int a, int b)
+        {{
+int c = 5, list[4], rows[2][4];
+char text[8];
+{chr(10).join(program.pawn)}
+return {end};
+        }}"""
+        for number, program in enumerate(programs)
+    )
+    inputs = [(0, 0), (1, -1), (7, 123456789), (-(1 << 31), 2)]
+    calls = [f"Run{number}({a}, {b})" for number in range(len(programs)) for a, b in inputs]
+    script(f"""
+        stock int cell(int value) {{ return value; }}
+        stock int pick(bool which, int one, int other) {{ return which ? one : other; }}
+        stock void Grow(int &value) {{ value += value; }}
+        stock int twice(int value) {{ Grow(value); return value; }}
+        {functions}
+        public void OnPluginStart() {{ {" ".join(f'PrintToServer("%d", {call});' for call in calls)} }}""")
+
+    expected = []
+    for program in programs:
+        lines = ["def run(a, b):", "    c, list, rows, text = 5, [0] * 4, [[0] * 4, [0] * 4], [0] * 8"]
+        names = {"cell": cell, "pick": lambda which, one, other: one if which else other}
+        exec("\n".join([*lines, *(f"    {line}" for line in program.python), f"    return {end}"]),
+             scope := names | {"twice": lambda value: cell(2 * value)})  # fmt: skip
+        expected += [str(scope["run"](*values)) for values in inputs]  # type: ignore[operator]
+    assert game.sm.console == expected
+    assert len(set(expected)) > 30
+
+
+def test_a_plugin_reaches_the_end_of_its_own_stack(game: Game, script: Script) -> None:
+    script("""
+        #pragma dynamic 65536
+        int g_Calls;
+        public void OnPluginStart() { RegServerCmd("deep", Command_Deep); RegServerCmd("calls", Command_Calls); }
+        Action Command_Deep(int args) { Descend(); return Plugin_Handled; }
+        Action Command_Calls(int args) { PrintToServer("%d", g_Calls); return Plugin_Handled; }
+        int Descend() { g_Calls++; return Descend() + 1; }""")
+    game.rcon("deep")
+    assert game.sm.log.take_faults() == ["Not enough space on the stack"]
+    (calls,) = game.rcon("calls")
+    assert 20000 < int(calls) < 65536 * 4 / 12
+
+
 def test_a_fault_names_the_line_of_each_caller(game: Game, script: Script) -> None:
     script("""
         public void OnPluginStart() { RegServerCmd("deep", Command_Deep); RegServerCmd("far", Command_Far); }
@@ -146,6 +298,7 @@ def test_text_is_utf8_and_never_cut_inside_a_character(game: Game, script: Scrip
     [
         ("ArrayList list = new ArrayList(); list.Get(3);", "Invalid index 3 (count: 0)"),
         ("int list[4]; int i = MaxClients; list[i] = 1;", "Array index out-of-bounds (index 24, limit 4)"),
+        ("int list[4]; int i = 23 - MaxClients; list[i] = 1;", "Array index out-of-bounds (index -1, limit 4)"),
         ('int zero = MaxClients - 24; PrintToServer("%d", 1 / zero);', "Divide by zero"),
         ("GetClientTeam(3);", "Client 3 is not connected"),
         ("GetClientTeam(99);", "Client index 99 is invalid"),

@@ -34,8 +34,6 @@ def hold(evening: Evening, player: Player, why: str) -> None:
 def running(new_evening: NewEvening, players: int, *, map_name: str = "pass_brickyard") -> Evening:
     """A running round of players of all strengths."""
     evening = new_evening(map_name)
-    game = evening.game
-    game.sm.convars["mp_waitingforplayers_time"].set("10")
     for name in NAMES[:players]:
         evening.seat(name)
     evening.rate(**{name: 1000.0 + 90 * number for number, name in enumerate(NAMES[:players])})
@@ -169,7 +167,6 @@ def test_nobody_is_moved_in_the_last_seconds_of_the_owners_clock(new_evening: Ne
     """BLU's clock has 25 s left: RED takes the hill, whose clock has more, and the gap is closed then."""
     evening = new_evening("koth_harvest_final", mode=replace(KOTH, length=90))
     game = evening.game
-    game.sm.convars["mp_waitingforplayers_time"].set("10")
     for name in NAMES[:6]:
         evening.seat(name)
     evening.freeze()

@@ -14,15 +14,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from .game.players import Player
-from .machine import NativeError
+from .machine import NativeError, to_cell
 from .memory import Buffer, Ref, cell_to_float, float_to_cell
 
 if TYPE_CHECKING:
     from .plugin import Plugin
     from .sourcemod import SourceMod
 
-Reader = Callable[["Call", Sequence[int], int], Any]
-"""Reads an argument from all cells of a call, beginning with the one of this index."""
+Native = Callable[["Call", Sequence[int]], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,73 +78,61 @@ class Text:
         return str(self)
 
 
-def _read_buffer(call: Call, cells: Sequence[int], at: int) -> Buffer:
-    return Buffer(call.plugin.memory, cells[at], cells[at + 1])
-
-
-def _read_text(call: Call, cells: Sequence[int], at: int) -> Text:
-    return Text(call, call.plugin.memory.text(cells[at]), cells[at + 1 :])
-
-
-def _read_callback(call: Call, cells: Sequence[int], at: int) -> Callback | None:
-    return None if cells[at] == -1 else Callback(call.plugin, cells[at])
-
-
-def _handle_of(kind: type, *, optional: bool) -> Reader:
-    def read(call: Call, cells: Sequence[int], at: int) -> object:
-        return None if optional and not cells[at] else call.sm.handles.get(cells[at], kind)
-
-    return read
-
-
-READERS: dict[object, Reader] = {
-    int: lambda call, cells, at: cells[at],
-    bool: lambda call, cells, at: cells[at] != 0,
-    float: lambda call, cells, at: cell_to_float(cells[at]),
-    str: lambda call, cells, at: call.plugin.memory.text(cells[at]),
-    Ref: lambda call, cells, at: Ref(call.plugin.memory, cells[at]),
-    Buffer: _read_buffer,
-    Text: _read_text,
-    Callback: _read_callback,
-    InGame: lambda call, cells, at: call.client(cells[at], in_game=True),
-    Connected: lambda call, cells, at: call.client(cells[at], in_game=False),
+NAMES = {
+    each.__name__: each for each in (Buffer, Callback, NativeError, Ref, Text, cell_to_float, float_to_cell, to_cell)
 }
+READERS: dict[object, str] = {
+    int: "cells[{at}]",
+    bool: "cells[{at}] != 0",
+    float: "cell_to_float(cells[{at}])",
+    str: "call.plugin.memory.text(cells[{at}])",
+    Ref: "Ref(call.plugin.memory, cells[{at}])",
+    Buffer: "Buffer(call.plugin.memory, cells[{at}], cells[{at} + 1])",
+    Text: "Text(call, call.plugin.memory.text(cells[{at}]), cells[{at} + 1:])",
+    Callback: "None if cells[{at}] == -1 else Callback(call.plugin, cells[{at}])",
+    InGame: "call.client(cells[{at}], in_game=True)",
+    Connected: "call.client(cells[{at}], in_game=False)",
+}
+"""How an argument is read from the cells of a call, from the one at `at` on."""
 
 
-def _reader(annotation: object) -> Reader:
+def _reader(annotation: object, kind: str) -> tuple[object, str]:
+    """The class that an annotation stands for, and how it is read; `kind`: the name of that class."""
+    optional = isinstance(annotation, types.UnionType)
+    if optional:
+        annotation = next(part for part in typing.get_args(annotation) if part is not type(None))
     if annotation in READERS:
-        return READERS[annotation]
-    if isinstance(annotation, types.UnionType):
-        kind = next(part for part in typing.get_args(annotation) if part is not type(None))
-        return READERS.get(kind) or _handle_of(kind, optional=True)
+        return annotation, READERS[annotation]
     assert isinstance(annotation, type), annotation
-    return _handle_of(annotation, optional=False)
+    read = f"call.sm.handles.get(cells[{{at}}], {kind})"
+    return annotation, f"None if not cells[{{at}}] else {read}" if optional else read
 
 
-class Native:
+def _as_called(function: Callable[..., Any]) -> Native:
     """A native as plugins call it: cells in, a cell out."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
-        hints = typing.get_type_hints(function, include_extras=True)
-        parameters = list(inspect.signature(function).parameters.values())[1:]
-        self.rest = bool(parameters) and parameters[-1].kind is inspect.Parameter.VAR_POSITIONAL
-        self.readers: list[tuple[Reader, int]] = []
-        self.cells = 0
-        """How many it reads at least."""
-        for parameter in parameters[: len(parameters) - self.rest]:
-            self.readers.append((_reader(hints[parameter.name]), self.cells))
-            self.cells += 2 if hints[parameter.name] is Buffer else 1
-
-    def __call__(self, call: Call, cells: Sequence[int]) -> int:
-        """Read the arguments, perform, and return the result as a cell."""
-        if len(cells) < self.cells:
-            raise NativeError(f"{self.function.__name__}: too few arguments")
-        arguments = [read(call, cells, at) for read, at in self.readers]
-        if self.rest:
-            arguments += cells[self.cells :]
-        result = self.function(call, *arguments)
-        return float_to_cell(result) if isinstance(result, float) else int(result or 0)
+    hints = typing.get_type_hints(function, include_extras=True)
+    parameters = list(inspect.signature(function).parameters.values())[1:]
+    names: dict[str, Any] = {"function": function, **NAMES}
+    arguments, at = [], 0
+    for number, parameter in enumerate(parameters):
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            arguments.append(f"*cells[{at}:]")
+        else:
+            names[f"kind{number}"], read = _reader(hints[parameter.name], f"kind{number}")
+            arguments.append(read.format(at=at))
+            at += 2 if hints[parameter.name] is Buffer else 1
+    text = f"""
+def native(call, cells):
+    if len(cells) < {at}:
+        raise NativeError("{function.__name__}: too few arguments")
+    result = function({", ".join(["call", *arguments])})
+    if type(result) is int and -0x80000000 <= result <= 0x7FFFFFFF:
+        return result
+    return float_to_cell(result) if isinstance(result, float) else to_cell(int(result or 0))
+"""
+    exec(compile(text, f"<native {function.__name__}>", "exec"), names)
+    made: Native = names["native"]
+    return made
 
 
 NATIVES: dict[str, Native] = {}
@@ -156,9 +143,10 @@ def native(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Provide a function as the natives `names`, or under its own name."""
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        called = _as_called(function)
         for name in names or (function.__name__,):
             assert name not in NATIVES, name
-            NATIVES[name] = Native(function)
+            NATIVES[name] = called
         return function
 
     return register

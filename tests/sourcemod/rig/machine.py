@@ -6,8 +6,12 @@ crash Python, every executed instruction is kept for ever, and heap and stack ma
 """
 
 import struct
+import sys
 from collections.abc import Callable, Sequence
-from ctypes import addressof, memmove, sizeof
+from ctypes import Array, addressof, c_byte, memmove, sizeof
+from functools import cached_property
+from traceback import walk_stack, walk_tb
+from types import TracebackType
 from typing import NoReturn
 
 from smx.definitions import cell
@@ -15,11 +19,13 @@ from smx.pawn import SMXInstructions
 from smx.plugin import SourcePawnPlugin
 from smx.vm import Frame, SourcePawnAbstractMachine, dump_stack
 
-from .translate import Blocks
+from .translate import MARGIN, Functions
 
 CELL = struct.Struct("<i")
-MARGIN = 256
-"""Bytes that must stay free between heap and stack, as SourceMod demands."""
+SMALLEST_FRAME = 12
+"""Bytes of the stack that a call needs at least."""
+CALLS_OF_PYTHON = 1000
+"""Those below a plugin's, in the deepest test."""
 
 
 class PluginError(Exception):
@@ -65,16 +71,17 @@ class Instructions(SMXInstructions):  # type: ignore[misc]
         """The cells that PRI characters and their terminator need."""
         amx.PRI = (amx.PRI + sizeof(cell)) >> 2
 
-    def sysreq_c(self, amx: "Machine", native: int) -> None:
-        """A native call whose arguments the caller pops."""
-        amx.PRI = amx.native(native, amx.STK >> 2, amx.instr_addr)
-
 
 class Image(SourcePawnPlugin):  # type: ignore[misc]
     """A compiled plugin; its type information, which pysmx misreads for typesets, is not needed to run it."""
 
-    blocks: Blocks
+    functions: Functions
     """Its code in Python, translated by the machines that run it."""
+
+    @cached_property
+    def native_names(self) -> list[str]:
+        """The natives it calls, by their numbers."""
+        return [native.name for native in self.natives]
 
     def rtti_from_type_id(self, type_id: int) -> None: ...
 
@@ -84,125 +91,80 @@ class Image(SourcePawnPlugin):  # type: ignore[misc]
 class Machine(SourcePawnAbstractMachine):  # type: ignore[misc]
     """One plugin's memory, registers and natives; a native takes its argument cells and returns a cell."""
 
-    PRI: int
-    ALT: int
+    heap: Array[c_byte]
     STK: int
     HEA: int
-    FRM: int
-    CIP: int
     _hp_scope: int
-    halted: bool
-    instr_addr: int
 
     def __init__(self, plugin: SourcePawnPlugin) -> None:
         super().__init__(plugin.runtime, plugin)
         self.natives: list[Callable[[Sequence[int]], int]] = []
         self.init()
         self.instructions = Instructions()
-        self.bytes: memoryview[int] = memoryview(self.heap).cast("B")
+        self.raw = bytearray(self.heap)
+        self.heap = (c_byte * len(self.raw)).from_buffer(self.raw)
+        self.bytes: memoryview[int] = memoryview(self.raw)
         self.cells: memoryview[int] = self.bytes.cast("i")
-        self._native_frames = [Frame(plugin, 0, 0, native, 0) for native in plugin.natives]
-        if not hasattr(plugin, "blocks"):
-            plugin.blocks = Blocks(plugin)
+        if not hasattr(plugin, "functions"):
+            plugin.functions = Functions(plugin)
+        self.functions: Functions = plugin.functions
+        # Calls nest in Python as they do in the plugin: it has to reach the end of its own stack first.
+        deepest = (self.STP - self.HEA) // SMALLEST_FRAME
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), deepest + CALLS_OF_PYTHON))
 
     def run(self, code: int, arguments: Sequence[int]) -> int:
-        """Call the function at `code`; registers, heap and frames are as before when it returns or fails."""
-        saved = self.PRI, self.ALT, self.STK, self.HEA, self.FRM, self._hp_scope
-        frames, at = len(self._frames), self.instr_addr
-        blocks = self.plugin.blocks
+        """Call the function at `code`; stack and heap are as before when it returns or fails."""
+        saved = self.STK, self.HEA, self._hp_scope
+        cells, top = self.cells, (self.STK >> 2) - len(arguments) - 1
         try:
-            for argument in reversed(arguments):
-                self._push(argument)
-            self._push(len(arguments))
-            self.enter(code, at, 0)
-            following = code
-            while following:
-                following = blocks[following](self)
-            return int(self.PRI)
+            if top << 2 < self.HEA + MARGIN:
+                self.overflow()
+            cells[top] = len(arguments)
+            for argument in arguments:
+                top += 1
+                cells[top] = argument
+            return self.functions[code](self, top - len(arguments) - 2)
+        except PluginError as error:
+            error.trace = error.trace or self.trace(error.__traceback__)
+            raise
         finally:
-            self.PRI, self.ALT, self.STK, self.HEA, self.FRM, self._hp_scope = saved
-            del self._frames[frames:]
-            self.instr_addr = at
+            self.STK, self.HEA, self._hp_scope = saved
 
     def allocate(self, size: int) -> int:
         """Heap for an argument of `size` bytes; `run` frees it when the outer call returns."""
         return self._heap_alloc((max(size, 1) + 3) // 4 * 4)
 
-    def trace(self) -> str:
-        """The plugin's call stack, innermost first."""
-        if self._frames and self._frames[-1].native is None:
-            self._frames[-1].addr = self.instr_addr
-        return str(dump_stack(self._frames))
+    def trace(self, raised: TracebackType | None = None) -> str:
+        """The plugin's call stack, innermost first; `raised`: from here to where an error was raised."""
+        frames: list[Frame] = []
+        for frame, line in [*reversed([*walk_stack(None)]), *walk_tb(raised)]:
+            places = self.functions.places.get(frame.f_code)
+            if places is not None and frame.f_locals["m"] is self:
+                frames.append(Frame(self.plugin, 0, places[line], None, 0))
+                native = self.functions.native(places[line])
+                if native is not None:
+                    frames.append(Frame(self.plugin, 0, 0, self.plugin.natives[native], 0))
+        return str(dump_stack(frames))
 
     def caller_arguments(self) -> Sequence[int]:
         """The argument cells of the plugin function that is calling a native."""
-        first = (self._frames[-2].frm + 8) // 4
+        frames = (frame for frame, _ in walk_stack(None) if frame.f_code in self.functions.places)
+        first: int = next(frames).f_locals["f"] + 2
         return self.cells[first + 1 : first + 1 + self.cells[first]].tolist()
 
-    # What translated code calls, with the address of its instruction `at`.
+    # For translated code.
 
-    def native(self, index: int, first: int, at: int) -> int:
-        """Call a native; `first`: the index of the cell with the number of arguments, which stay on the stack.
-
-        A native leaves stack and heap as they are: its frame is there for traces and `caller_arguments` only.
-        """
-        frames, cells = self._frames, self.cells
-        self.instr_addr = frames[-1].addr = at
-        frames.append(self._native_frames[index])
-        try:
-            result = self.natives[index](cells[first + 1 : first + 1 + cells[first]].tolist())
-            return result if -0x80000000 <= result <= 0x7FFFFFFF else to_cell(result)
-        except PluginError as error:
-            error.trace = error.trace or self.trace()
-            raise
-        finally:
-            frames.pop()
-
-    def enter(self, function: int, at: int, following: int) -> None:
-        """Save the frame and the heap's scope on the stack, and begin new ones; the function returns to `following`."""
-        frames, cells, scope = self._frames, self.cells, self.HEA
-        if frames:
-            frames[-1].addr = at
-        self.instr_addr = at
-        stack = self.STK - 8
-        if scope + 4 + MARGIN > stack:
-            self.report_error("Not enough space on the stack")
-        cells[stack + 4 >> 2] = self.FRM
-        cells[stack >> 2] = scope
-        cells[scope >> 2] = self._hp_scope
-        self._hp_scope, self.HEA = scope, scope + 4
-        self.STK = self.FRM = stack
-        frames.append(Frame(self.plugin, stack, function, None, following))
-
-    def leave(self) -> int:
-        """End the innermost function, and take its arguments from the stack; where to go on."""
-        cells, place = self.cells, self.FRM >> 2
-        self.HEA = scope = cells[place]
-        self._hp_scope = cells[scope >> 2]
-        self.FRM = cells[place + 1]
-        self.STK = place + 3 + cells[place + 2] << 2
-        following: int = self._frames.pop().return_addr
-        return following
-
-    def read(self, address: int, at: int) -> int:
+    def read(self, address: int) -> int:
         """A cell that is not aligned, or none at all."""
-        self.instr_addr = at
         return self._getheapcell(address)
 
-    def write(self, address: int, value: int, at: int) -> None:
+    def write(self, address: int, value: int) -> None:
         """Likewise."""
-        self.instr_addr = at
         self._writeheap(address, cell(value))
 
-    def overflow(self, at: int) -> NoReturn:
+    def overflow(self) -> NoReturn:
         """The stack would meet the heap."""
-        self.instr_addr = at
         self.report_error("Not enough space on the stack")
-
-    def out_of_bounds(self, index: int, limit: int, at: int) -> NoReturn:
-        """An index that its array does not have."""
-        self.instr_addr = at
-        self.report_out_of_bounds_error(index, limit)
 
     def _enter_heap_scope(self) -> int:
         scope = self._heap_alloc(4)
@@ -220,12 +182,6 @@ class Machine(SourcePawnAbstractMachine):  # type: ignore[misc]
             self.report_error("Not enough space on the heap")
         address: int = super()._heap_alloc(amount)
         return address
-
-    def _push(self, value: int) -> None:
-        self.STK -= 4
-        if self.STK < self.HEA:
-            self.report_error("Not enough space on the stack")
-        self.cells[self.STK >> 2] = value if -0x80000000 <= value <= 0x7FFFFFFF else to_cell(value)
 
     def _pop(self) -> int:
         value = self.cells[self.STK >> 2]
@@ -263,6 +219,4 @@ class Machine(SourcePawnAbstractMachine):  # type: ignore[misc]
 
     def report_error(self, code_or_msg: object, msg: str | None = None) -> NoReturn:
         """Raise the plugin error that the virtual machine found."""
-        error = PluginError(msg or getattr(code_or_msg, "msg", str(code_or_msg)))
-        error.trace = self.trace()
-        raise error
+        raise PluginError(msg or getattr(code_or_msg, "msg", str(code_or_msg)))

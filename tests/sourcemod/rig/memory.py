@@ -34,13 +34,12 @@ class Memory:
 
     def text(self, address: int) -> str:
         """The terminated string at `address`."""
-        self.machine._check_read(address, 1)
-        raw, size = self.machine.bytes, 32
-        while (end := (found := raw[address : address + size].tobytes()).find(0)) < 0:
-            if len(found) < size:
-                raise IndexError(f"no end of the text at {address}")
-            size *= 8
-        return found[:end].decode("utf-8", "surrogateescape")
+        raw = self.machine.raw
+        if not 0 <= address < len(raw):
+            self.machine.report_error(f"Invalid memory access at {address}")
+        if (end := raw.find(0, address)) < 0:
+            raise IndexError(f"no end of the text at {address}")
+        return raw[address:end].decode("utf-8", "surrogateescape")
 
     def write_text(self, address: int, size: int, text: str, *, whole: bool = True) -> int:
         """Store `text` in a buffer of `size` bytes; the bytes written. `whole` characters, or as many bytes as fit."""
@@ -99,7 +98,7 @@ class Ref:
         self.memory.write_cells(self.address, cells)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Buffer:
     """A `char[] buffer, int maxlength` pair of a native."""
 

@@ -39,7 +39,7 @@ class Plugin:
         self.failed = False
         self.optional: set[str] = set()
         self.native_calls: list[tuple[Plugin, Sequence[int]]] = []
-        self.machine.natives = [self._bind(native.name) for native in self.image.natives]
+        self.machine.natives = [self._bind(name) for name in self.image.native_names]
         self._poke("MaxClients", sm.world.slots)
 
     def __repr__(self) -> str:
@@ -99,9 +99,9 @@ class Plugin:
 
     def missing_natives(self) -> list[str]:
         """Natives it needs that neither the rig nor a plugin provides."""
-        known = NATIVES.keys() | self.sm.dynamic.keys()
-        names = [native.name for native in self.image.natives]
-        return [n for n in names if (n not in known or not self.sm.provides(n)) and n not in self.optional]
+        required = [name for name in self.image.native_names if name not in self.optional]
+        natives = NATIVES.keys() | self.sm.dynamic.keys()
+        return [name for name in required if name not in natives or not self.sm.provides(name)]
 
     def _push(self, argument: Argument) -> int:
         if isinstance(argument, Shared):
@@ -115,13 +115,15 @@ class Plugin:
 
     def _bind(self, name: str) -> Callable[[Sequence[int]], int]:
         """A native is looked up when it is called: another plugin may provide or withdraw it at any time."""
+        provided, context, sm = NATIVES.get(name), self.context, self.sm
+        steady = provided is not None and sm.steady(name)
 
         def call(cells: Sequence[int]) -> int:
-            if (provided := self.sm.dynamic.get(name)) is not None:
-                return provided.serve(self, cells)
-            if name not in NATIVES or not self.sm.provides(name):
+            if name in sm.dynamic:
+                return sm.dynamic[name].serve(self, cells)
+            if provided is None or not (steady or sm.provides(name)):
                 raise NativeError(f"Native is not bound: {name}")
-            return NATIVES[name](self.context, cells)
+            return provided(context, cells)
 
         return call
 

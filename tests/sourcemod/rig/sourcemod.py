@@ -147,6 +147,10 @@ class SourceMod:
             return self.admin_menu.menu is not None
         return EXTENSION in self.extensions or not native.startswith(RIPEXT)
 
+    def steady(self, native: str) -> bool:
+        """Whether a native of the rig's is bound for as long as the server runs."""
+        return native not in adminmenu.NATIVES and self.provides(native)
+
     def plugin_handle(self, plugin: Plugin) -> int:
         """The handle of a plugin."""
         return self.handles.find(plugin) or self.handles.open(plugin, closable=False)

@@ -196,7 +196,8 @@ class Game:
 
     def in_game(self) -> Iterator[Player]:
         """Clients that have joined, by slot."""
-        return iter([self.players[i] for i in sorted(self.players) if self.players[i].in_game])
+        players = self.players
+        return iter([player for i in sorted(players) if (player := players[i]).in_game])
 
     def humans(self) -> list[Player]:
         """Human clients that have joined, by slot."""

@@ -60,10 +60,13 @@ class Spawning:
         """`CheckRespawnWaves`, every frame of the states that have waves."""
         if self.game.rounds.state not in WAVE_STATES:
             return
+        # Nearly always all are alive and ready: then no wave changes anything, and this is every frame's work.
+        waiting = any(not (player.alive and player.ready) for player in self.game.players.values())
         for side in SIDES:
             if self._next_wave[side] > self.game.now:
                 continue
-            self.respawn_players(False, side)
+            if waiting:
+                self.respawn_players(False, side)
             length = self.wave_length(side)
             self._next_wave[side] = self.game.now + length if length else 0.0
 

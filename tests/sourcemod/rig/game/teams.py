@@ -32,7 +32,7 @@ class Teams:
 
     def __init__(self, game: "Game") -> None:
         self.game = game
-        self.scores = [0, 0, 0, 0]
+        self.scores, self._shown = [0, 0, 0, 0], [0, 0, 0, 0]
         self.lives, self.spawning = Lives(game), Spawning(game)
         self.balancing, self.idle, self.scoreboard = Balance(game), Idle(game), Scoreboard(game)
         self.observers, self.dominations = Observers(game), Dominations(game)
@@ -44,7 +44,7 @@ class Teams:
 
     def start_map(self) -> None:
         """Fresh scores and team entities."""
-        self.scores = [0, 0, 0, 0]
+        self.scores, self._shown = [0, 0, 0, 0], [0, 0, 0, 0]
         add = self.game.entities.add
         self._entities = [
             add("tf_team", "CTFTeam", m_iTeamNum=t, m_iScore=0, m_nFlagCaptures=0, m_iRole=0, m_iRoundsWon=0)
@@ -69,8 +69,10 @@ class Teams:
         rounds = self.game.rounds
         if rounds.state is not self._state:
             self._state, self.state_since = rounds.state, self.game.now
-        for team, entity in enumerate(self._entities):
-            entity.props["m_iScore"] = self.scores[team]
+        if self.scores != self._shown:
+            self._shown = list(self.scores)
+            for team, entity in enumerate(self._entities):
+                entity.props["m_iScore"] = self.scores[team]
         self.lives.think()
         self.observers.think()
         self.idle.think()

@@ -4,7 +4,7 @@ import functools
 from collections.abc import Callable
 
 from ..binding import Call, Callback, native
-from ..machine import NativeError
+from ..machine import CELL, NativeError
 from ..memory import Buffer, Ref, cell_to_float, cut
 from .strings import raw, unraw
 
@@ -34,12 +34,13 @@ class ArrayList:
         row = self.row(index)
         if not 0 <= block < self.block:
             raise NativeError(f"Invalid block {block} (blocksize: {self.block})")
-        return int.from_bytes(row[4 * block : 4 * block + 4], "little", signed=True)
+        value: int = CELL.unpack_from(row, 4 * block)[0]
+        return value
 
     def set_cell(self, index: int, value: int, block: int = 0) -> None:
         """Store one cell of one block."""
         self.cell(index, block)
-        self.rows[index][4 * block : 4 * block + 4] = value.to_bytes(4, "little", signed=True)
+        CELL.pack_into(self.rows[index], 4 * block, value)
 
     def text(self, index: int) -> str:
         """A block as a string."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ..binding import Call, Callback, native
@@ -17,6 +18,13 @@ UPPER, LOWER = 0, 1
 DONTRECORD = 1 << 17
 
 Hook = Callable[["ConVar", str, str], None]
+
+
+@lru_cache(maxsize=4096)
+def number_in(text: str) -> float:
+    """The number at the start of a text, 0 if there is none."""
+    match = NUMBER.match(text)
+    return float(match[1]) if match else 0.0
 
 
 @dataclass(eq=False, slots=True)
@@ -36,13 +44,11 @@ class ConVar:
     @property
     def number(self) -> float:
         """The value as a number, 0 if it is none."""
-        match = NUMBER.match(self.value)
-        return float(match[1]) if match else 0.0
+        return number_in(self.value)
 
     def set(self, value: str) -> None:
         """Store `value` within the bounds, for plugins, files and consoles alike (ConVar::InternalSetValue)."""
-        match = NUMBER.match(value)
-        number = float(match[1]) if match else 0.0
+        number = number_in(value)
         held = self._held(number)
         self._change(value if held == number else f"{held:f}")
 

@@ -1,5 +1,6 @@
 """Files below the server's folder, and the KeyValues tree."""
 
+import os
 from pathlib import Path
 from typing import BinaryIO
 
@@ -25,9 +26,9 @@ class File:
 
 def inside(call: Call, path: str) -> Path:
     """A path as the server sees it: relative to the game folder unless absolute; never outside the test's folder."""
-    game = call.sm.root.parent.parent
-    full = (game / path).resolve()
-    if not full.is_relative_to(game.resolve()):
+    game = os.path.abspath(call.sm.root.parent.parent)
+    full = Path(os.path.abspath(os.path.join(game, path)))
+    if not full.is_relative_to(game):
         raise NativeError(f"{path} is outside the server's folder")
     return full
 

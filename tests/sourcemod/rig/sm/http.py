@@ -101,6 +101,8 @@ class Http:
 
     def run(self) -> None:
         """One frame: wake the thread, and deliver the answer that ended first."""
+        if not self.flying:
+            return
         started = [flight for flight in self.flying if flight.since is not None]
         for flight in [flight for flight in self.flying if flight.since is None][:PER_WAKE]:
             self._start(flight)
