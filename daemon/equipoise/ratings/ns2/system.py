@@ -319,6 +319,17 @@ def _points(player: PlayerId, name: str, value: object) -> float:
     return points / POINTS
 
 
+# How far an estimate is expected to be from the truth.  Squared gradients add up to the information that the rounds
+# gave about a skill: each is expected to be p·(1 - p) times the squared coefficient of the skill, which is the
+# curvature of the log likelihood.  So 1/(1/v + g) is the variance of the posterior, 1/v being the curvature of the
+# prior, if the other players' skills were known.  That they are not matters little: docs/ratings/ns2.md has the
+# errors of fits in these deviations.  A Gamma prior is no parabola: its curvature at a skill s is (k - 1)/s², so that
+# after a fit a low skill is known better than a high one of as many rounds.
+#
+# Estimates that go round by round are worse.  Steps of a rate η follow each surprise and never settle; they leave a
+# variance of η/2, of which η/2·(1 - exp(-2·η·g)) has come with the information g since the last fit.
+
+
 def gamma_variance(skill: float, shape: float, scale: float) -> float:
     """v at a skill, log-odds squared; below the prior's scale what it is at that.
 
