@@ -1,4 +1,4 @@
-"""What `joint` costs a daemon, as the system that makes the teams and as the pool's own: 12 v 12 among 512 active.
+"""Cost of `joint` in a daemon, as the system that makes the teams and as the pool's own: 12 v 12 among 512 active.
 
 A store in which 2,000 or 10,000 players are known is filled once, with what each did in each round. Each daemon starts
 on a copy of it, with malloc as the systemd unit has it: balanced by `synelo`, by `joint`, and rated by `joint` itself.
@@ -43,7 +43,7 @@ KINDS = {
     "balance = joint": ("synelo", "joint"),
     "system = joint": ("joint", "joint"),
 }
-"""What shows ratings, and what makes the teams."""
+"""The system that shows ratings, and the one that makes the teams."""
 CLASSES = ("scout", "soldier", "pyro", "demoman", "heavy", "engineer", "medic", "sniper", "spy")
 MALLOC = dict(re.findall(r"(?m)^Environment=(MALLOC_\w+)=(\d+)$", Path("systemd/equipoise.service").read_text()))
 

@@ -1,4 +1,4 @@
-"""What a heartbeat, a round end and a split cost in our own code: calls, files touched, depth of the stack.
+"""Cost of a heartbeat, a round end and a split in our own code: calls, files touched, depth of the stack.
 
 A whole daemon in this process, 24 players, a real SQLite store: from the bytes of the request to everything that is
 written behind the reply, on the event loop and on the store's thread. Counted are frames of our own files alone.
@@ -43,7 +43,7 @@ SCRAMBLE = {"kind": "command", "words": ["scramble", "next"], "by": "", "admin":
 
 @dataclass
 class Story:
-    """What one request enters."""
+    """Functions and files that one request enters."""
 
     calls: int = 0
     files: set[str] = field(default_factory=set)

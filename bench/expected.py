@@ -41,7 +41,7 @@ class Family(NamedTuple):
 
 
 def after(rounds: int) -> Callable[[np.random.Generator, int], tuple[Numbers, Numbers]]:
-    """What so many rounds of random sides among twice as many people tell of their skills."""
+    """Return the information of so many rounds of random sides, among twice as many people, about their skills."""
 
     def drawn(rng: np.random.Generator, count: int) -> tuple[Numbers, Numbers]:
         people = 2 * count
@@ -83,13 +83,13 @@ def problem(family: Family, rng: np.random.Generator, count: int) -> QuadraticPr
 
 
 def solved(asked: QuadraticProblem) -> tuple[SwapSearch, Numbers]:
-    """As equal sides are: the fewest moves within 0.01 of win probability."""
+    """Return equal sides: the fewest moves within 0.01 of win probability."""
     search = SwapSearch(asked, ())
     return search, search.cheapest(search.limit(0.01, POINTS), asked.moves)
 
 
 def moving(asked: QuadraticProblem) -> tuple[SwapSearch, Numbers]:
-    """As a scramble is: two players at least change side each way, and two at least stay."""
+    """Return a scramble: two players at least change side each way, and two at least stay."""
     search = SwapSearch(asked, ())
     found = search.moving(2)
     assert found is not None

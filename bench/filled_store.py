@@ -63,7 +63,7 @@ def server(number: int) -> ServerId:
 
 @dataclass
 class Past:
-    """What a store is filled with; the last round and the last decision are of `until`."""
+    """Contents of the store; the last round and the last decision are of `until`."""
 
     players: int
     rounds: int

@@ -97,7 +97,7 @@ def drawn(rng: np.random.Generator, players: int, matches: int) -> NDArray[np.in
 
 
 def live_rounds() -> list[dict[str, Any]]:
-    """What the daemon knows of each round when it is rated."""
+    """Each round as the daemon knows it when it is rated."""
     names = [PlayerId(str(76561198000000000 + number)) for number in range(PLAYERS)]
     rounds = []
     for number in range(LIVE_ROUNDS):

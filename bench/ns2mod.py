@@ -1,4 +1,4 @@
-"""What the NS2 mod costs a server's frames: 12 against 12, real LuaJIT, a real daemon, idle and busy.
+"""Cost of the NS2 mod in a server's frames: 12 against 12, real LuaJIT, a real daemon, idle and busy.
 
 The fake server's own frame is measured too, without the mod: what the mod adds is the difference. Counted is the
 processor's time of the frame's thread, so a busy machine does not count; a frame of a real server at 30 ticks has
@@ -23,7 +23,7 @@ SLOW_SECONDS = 4.0
 """How late a slow daemon answers, in game time."""
 
 Act = Callable[[Game, list[Client], int], None]
-"""What happens in a second of the game."""
+"""Events in a second of the game."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""What the TF2 plugin costs a server's frames: 32 players, real bytecode, a real daemon, an evening of five rounds.
+"""Cost of the TF2 plugin in a server's frames: 32 players, real bytecode, a real daemon, an evening of five rounds.
 
 Counted are the bytecode instructions that the plugin executes in each frame of the game, whatever called it: events,
 commands, timers, answers. Natives count one each. The milliseconds are those of the tests' virtual machine, which is
@@ -31,10 +31,10 @@ SCRIPTING = Path(__file__).parents[1] / "sourcemod" / "scripting"
 
 @dataclass
 class Frames:
-    """What each frame that ran the plugin has cost."""
+    """Cost of each frame that ran the plugin."""
 
     instructions: Counter[int] = field(default_factory=Counter)
-    """By frame number."""
+    """Instructions by frame number."""
     seconds: Counter[int] = field(default_factory=Counter)
     natives: Counter[int] = field(default_factory=Counter)
     number: int = 0

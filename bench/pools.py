@@ -128,7 +128,7 @@ def squares(rng: random.Random, n: int) -> list[int]:
 
 
 def ends(rng: random.Random, n: int) -> list[int]:
-    """As far apart as they can be, almost: wide bitsets and little between."""
+    """Values almost as far apart as they can be: wide bitsets and little between."""
     return [rng.choice((100, 3997)) + rng.randint(0, 3) for _ in range(n)]
 
 

@@ -14,10 +14,10 @@ from bench.synelo import PLAYERS, SIZE, history
 from equipoise.core.model import PlayerId
 from equipoise.ratings import replay
 from equipoise.ratings.history import History
+from equipoise.ratings.parameters import DAY
 from equipoise.ratings.system import Match
 from equipoise.ratings.trueskill.fit import Smoother
 from equipoise.ratings.trueskill.system import TrueSkill, TrueSkillThroughTime
-from equipoise.ratings.validation import DAY
 
 MATCHES, FREE_FOR_ALLS, PEER_MATCHES, LIVE_ROUNDS = 400_000, 2000, 500, 300
 DUELS, DUELLISTS, STEPS, TOLERANCE = 10_000, 500, 100, 1e-6

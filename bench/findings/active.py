@@ -1,4 +1,4 @@
-"""What is lost where more people play than `joint` keeps dense: who returns has lost their correlations.
+"""Loss where more people play than `joint` keeps dense: who returns has lost their correlations.
 
 `python -m bench.findings.active [--people 75 150 300] [--active 64 125] [--seeds 1-16] [--each 300]`. 24 places, one
 of which changes hands every second round, teams at random; from a third of the rounds on, every eighth round those who

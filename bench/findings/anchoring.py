@@ -1,4 +1,4 @@
-"""What it costs that the highest rated always plays: anchored against free splits, both exact."""
+"""Cost of an anchor, the highest rated who always plays: anchored against free splits, both exact."""
 
 from __future__ import annotations
 

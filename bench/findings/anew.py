@@ -23,7 +23,7 @@ from equipoise.core.asks import AskSplit, Purpose
 from equipoise.core.events import SplitSolved
 from equipoise.core.model import Context, Entry, Mode, PlayerId, Side
 from equipoise.core.phrases import Phrase, Text
-from equipoise.lab.simulation.counts_model import CountsModel
+from equipoise.lab.simulation.outcome_model import CountsModel
 from equipoise.lab.simulation.population import Person, Scenario
 from equipoise.ratings import create
 from equipoise.ratings.history import Floats

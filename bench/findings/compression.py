@@ -1,4 +1,4 @@
-"""What the Gaussian compression of K does to the best players: where they end, and how their sides fare."""
+"""Effect of the Gaussian compression of K on the best players: where they end, and how their sides fare."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of certainty: how often the true chance of a round lies within the interval that was stated.
+"""Coverage of the stated intervals: how often the true chance of a round lies within the interval that was stated.
 
 `python -m bench.findings.coverage [--seeds 1-8] [--out FILE]` plays worlds that differ in how far skills differ, and
 one that is unlike the model (friends who win together, smurfs, people who leave when they lose, maps that favour a

@@ -1,4 +1,4 @@
-"""What a pool should have by default: SynElo's largest K in random teams, and systems through the real session."""
+"""Defaults of a pool: SynElo's largest K in random teams, and systems through the real session."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def _sized(spread: float, size: int) -> list[str]:
-    """What the smaller K changes, paired by seed."""
+    """Changes by the smaller K, paired by seed."""
     source, smaller = (
         list(zip(*(_random(spread, size, most, seed) for seed in RANDOM_SEEDS), strict=True))
         for most in (SOURCE, SMALLER)

@@ -22,7 +22,7 @@ from equipoise.lab.svg import Axis, Chart, picture
 
 SEEDS = "101-132"
 BEFORE = Pool("synelo", solve="bench alone")
-"""As pools were before rounds between scrambles were made even."""
+"""A pool as it was before rounds between scrambles were made even."""
 WIDE = "trueskill:beta=12.5"
 SPREADS = (0.1, 0.25, 0.5)
 CHURNS = {"half": 0.5, "usual": 1.0, "twice": 2.0}

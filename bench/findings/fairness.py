@@ -140,7 +140,7 @@ def main() -> None:
 
 
 def key(world: str, way: str, rounds: int, seed: int) -> str:
-    """What a result is kept by; it outlives changes of the scenario's fields."""
+    """Key of a result; it outlives changes of the scenario's fields."""
     return f"{world} / {way} / {rounds} / {seed}"
 
 
@@ -177,7 +177,7 @@ class Results:
         return {name: cells for name, cells in rows.items() if set(cells) - {"-"}}
 
     def trade_off(self, world: str, ways: Sequence[str]) -> Chart:
-        """What each way of making teams asks of people, and what they have of it."""
+        """Cost and gain, for people, of each way of making teams."""
         found = {}
         for way in ways:
             seeds = [[MEASURES[name][1](pools[way]) for name in TRADED] for pools in self.seeds_of(world, [way])]

@@ -1,4 +1,4 @@
-"""What newcomers are worth: how near predictions come to the truth with the coordinate of `joint`, and without it.
+"""Skill of newcomers: how near predictions come to the truth with the coordinate of `joint`, and without it.
 
 `python -m bench.findings.newcomers [--seeds 12]`. Random teams of 12; newcomers are as good as the others,
 worse for good, or learn; everybody stays for 30 rounds on average, or 12 regulars for all of them and strangers for 10.
@@ -22,7 +22,7 @@ from equipoise.ratings.joint.system import Joint
 
 PLACES = 24
 KNOWN = 0.7
-"""Of those who come where people stay for longer, the fraction who were here before."""
+"""Fraction of returning people among those who come, where people stay for longer."""
 RATIOS = (0.0, 0.25, 0.5, 1.0)
 """`newcomers` of `joint`; 0: without the coordinate."""
 FORMS = (".2f", ".2f", ".2f", ".2f", ".2f")

@@ -88,7 +88,7 @@ class Pool:
 
     @property
     def key(self) -> str:
-        """What its result is found by."""
+        """Key of its result."""
         return repr((self.model, self.balance, self.solve, self.scenario, self.chance, self.weight, self.learns))
 
     def play(self) -> Found:
@@ -133,7 +133,7 @@ def play(pools: Mapping[str, Pool], file: Path, processes: int) -> dict[str, Fou
 
 
 def kept(file: Path) -> dict[str, Found]:
-    """What earlier runs have kept; a line that was cut off when one was killed is left out."""
+    """Results of earlier runs; a line that was cut off when one was killed is left out."""
     found = {}
     for line in file.read_text(encoding="utf-8").splitlines() if file.exists() else ():
         if line.endswith("]"):

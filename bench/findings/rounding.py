@@ -1,4 +1,4 @@
-"""What banker's rounding does to favourites: exactly, and over a history in which the sides differ."""
+"""Effect of banker's rounding on favourites: exactly, and over a history in which the sides differ."""
 
 from __future__ import annotations
 

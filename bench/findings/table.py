@@ -1,4 +1,4 @@
-"""What every finding prints: a Markdown table of means over seeds with their standard errors."""
+"""Output of every finding: a Markdown table of means over seeds with their standard errors."""
 
 from __future__ import annotations
 

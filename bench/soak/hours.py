@@ -48,7 +48,7 @@ class Result:
     played: int
     """Rounds that the games ended."""
     answered: int
-    """Of these, answered `stored`."""
+    """Those answered `stored`."""
     stored: int
     """Rows of the store."""
     dropped: int

@@ -1,4 +1,4 @@
-"""What a round costs in pools of different sizes: a daemon for each store, one round in each in turn.
+"""Cost of a round in pools of different sizes: a daemon for each store, one round in each in turn.
 
 In turn, so that whatever else the machine does meanwhile slows all of them alike. The stores are filled once, through
 the store's own writer, and kept for the next run, which adds its rounds to them.

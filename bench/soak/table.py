@@ -37,7 +37,7 @@ def flatness(pools: Sequence[Pool]) -> float:
 
 
 def as_data(result: Result | None, pools: Sequence[Pool]) -> dict[str, object]:
-    """What `--json` prints."""
+    """Output of `--json`."""
     return {
         "machine": machine(),
         "hours": None if result is None else _hours(result),
@@ -85,7 +85,7 @@ def _hours(result: Result) -> dict[str, object]:
 
 
 def machine() -> str:
-    """What the figures were measured on, without names."""
+    """Machine of the figures, without names."""
     versions = f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}"
     return f"{os.cpu_count()} cores, shared with the simulated servers and with other programs; {versions}"
 

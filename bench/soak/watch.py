@@ -30,7 +30,7 @@ def busy_seconds() -> float:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What the daemon and the machine have used up to a moment."""
+    """Use of the daemon and the machine up to a moment."""
 
     at: float
     daemon: float

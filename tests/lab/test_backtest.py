@@ -11,10 +11,9 @@ import pytest
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.lab.backtest import backtest, burn_in_of, difference, divided, warm_up
-from equipoise.lab.histories import scores
 from equipoise.lab.models import Model
 from equipoise.lab.reading import read_history
-from equipoise.ratings.history import History
+from equipoise.ratings.history import History, scores
 from equipoise.ratings.system import Match, ranks_of
 from tests.lab import sets
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from equipoise.core.model import PlayerId
-from equipoise.lab.simulation.counts_model import CLASSES, CountsModel
+from equipoise.lab.simulation.outcome_model import CLASSES, CountsModel
 from equipoise.lab.simulation.population import Person, Scenario
 from equipoise.ratings.history import Floats
 

@@ -16,8 +16,8 @@ from equipoise.core.events import SplitSolved
 from equipoise.core.model import Mode, PlayerId, Side, Split
 from equipoise.core.rules import Rules
 from equipoise.lab.models import Model
-from equipoise.lab.simulation.churn import Churn
 from equipoise.lab.simulation.closed_loop import ClosedLoop
+from equipoise.lab.simulation.evenings import Churn
 from equipoise.lab.simulation.fairness import Chances, Evening, Moved, Scrambled, fairness
 from equipoise.lab.simulation.game_server import Map
 from equipoise.lab.simulation.outcome_model import MAP_NAMES

@@ -9,9 +9,8 @@ import pytest
 
 from equipoise.core.model import PlayerId, Role
 from equipoise.errors import RatingError
-from equipoise.lab.histories import head, scores
 from equipoise.lab.reading import read_history
-from equipoise.ratings.history import History
+from equipoise.ratings.history import History, head, scores
 from equipoise.ratings.system import Match, Span
 from tests.lab import sets
 

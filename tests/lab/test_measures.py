@@ -12,9 +12,11 @@ import pytest
 
 from equipoise.core.model import PlayerId
 from equipoise.lab.simulation.measures import (
+    Again,
     BenchTurns,
     Point,
     RatedRound,
+    Together,
     bench_sharing,
     groups,
     order,
@@ -23,7 +25,6 @@ from equipoise.lab.simulation.measures import (
     spearman,
 )
 from equipoise.lab.simulation.population import Kind, Person
-from equipoise.lab.simulation.together import Again, Together
 
 
 def by_hand(rounds: Sequence[tuple[str, str]]) -> float:

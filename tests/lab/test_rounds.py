@@ -14,8 +14,9 @@ from click.testing import CliRunner, Result
 from equipoise.cli import main
 from equipoise.core.model import Side
 from equipoise.errors import RatingError
-from equipoise.lab.histories import history_of, scores
+from equipoise.lab.reading import history_of
 from equipoise.ratings import create
+from equipoise.ratings.history import scores
 from equipoise.service.pool import Pool
 from equipoise.service.ring import Ring
 from tests.hosts import GivenClock

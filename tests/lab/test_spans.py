@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 from equipoise.core.model import PlayerId, Role
-from equipoise.lab.histories import head
 from equipoise.lab.reading import read_history
 from equipoise.ratings import create, replay
-from equipoise.ratings.history import History
+from equipoise.ratings.history import History, head
 from equipoise.ratings.system import Match, Span, ranks_of
 from tests.lab import sets
 from tests.lab.test_reading import refused

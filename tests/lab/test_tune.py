@@ -10,12 +10,11 @@ import pytest
 
 from equipoise.errors import RatingError
 from equipoise.lab.backtest import backtest, warm_up
-from equipoise.lab.histories import head, scores
 from equipoise.lab.models import Model, forecast
 from equipoise.lab.reading import read_history
 from equipoise.lab.tune import SearchAxis, axes, log_loss, tune
 from equipoise.ratings.calibration_fit import apply, fit
-from equipoise.ratings.history import History
+from equipoise.ratings.history import History, head, scores
 from tests.lab import sets
 from tests.lab.test_backtest import turned
 

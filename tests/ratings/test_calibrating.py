@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from equipoise.core.model import PlayerId
-from equipoise.lab.histories import scores
 from equipoise.ratings.calibration import NONE, Calibration
 from equipoise.ratings.calibration_fit import LEAST, apply, fit, live, orientation, propose, running
-from equipoise.ratings.history import Floats, History
+from equipoise.ratings.history import Floats, History, scores
 from equipoise.ratings.quality import surprises
 from equipoise.ratings.system import Match, ranks_of
 

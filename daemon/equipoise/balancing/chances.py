@@ -13,8 +13,18 @@ from equipoise.core.model import Context, Mode, Outlook, PlayerId, Role, Side, i
 from equipoise.ratings.calibration import Calibrated
 from equipoise.ratings.system import Covariance, Match, SkillContext, Span, System
 
-QUANTILES = tuple(NormalDist().inv_cdf((n + 0.5) / 200) for n in range(200))
-"""Equally probable values of a standard normal variable: a mean over them is an integral, here to 10⁻³."""
+
+def quantiles(count: int) -> list[float]:
+    """Return equally probable values of a standard normal variable: a mean over them is an expectation.
+
+    >>> [round(z, 3) for z in quantiles(4)]
+    [-1.15, -0.319, 0.319, 1.15]
+    """
+    return [NormalDist().inv_cdf((n + 0.5) / count) for n in range(count)]
+
+
+QUANTILES = quantiles(200)
+"""Enough for an unevenness to 10⁻³."""
 
 CERTAIN = 1e-9
 """Predictions nearer to 0 or 1 are cut to this: their log-odds would be infinite."""
@@ -117,10 +127,10 @@ def deviation_of(system: System[Any], match: Match) -> float | None:
     if whole is not None:
         return math.sqrt(whole)
     a, b = match.predicted_lineup
-    known = system.covariance((*a, *b), SkillContext(match.mode, match.map))
-    if known is None:
+    covariance = system.covariance((*a, *b), SkillContext(match.mode, match.map))
+    if covariance is None:
         return None
-    return 4.0 / system.gap(1.0, max(len(a), len(b))) * math.sqrt(variance(known, len(a)))
+    return 4.0 / system.gap(1.0, max(len(a), len(b))) * math.sqrt(variance(covariance, len(a)))
 
 
 def variance(known: Covariance, on_a: int) -> float:
@@ -130,9 +140,9 @@ def variance(known: Covariance, on_a: int) -> float:
     11.0
     """
     signs = (1.0,) * on_a + (-1.0,) * (len(known) - on_a)
-    found = sum(sign * sum(map(mul, signs, row)) for sign, row in zip(signs, known, strict=True))
+    total = sum(sign * sum(map(mul, signs, row)) for sign, row in zip(signs, known, strict=True))
     # Rounding may leave a variance of nothing below 0.
-    return float(max(0.0, found))
+    return float(max(0.0, total))
 
 
 def uncertain(predicted: float, deviation: float) -> Outlook:
@@ -174,7 +184,7 @@ def on_both_sides(system: System[Any], context: Context, players: Sequence[Playe
 def on_field(
     system: System[Any], context: Context, side: Side, players: Sequence[PlayerId], commanders: Collection[PlayerId]
 ) -> list[float]:
-    """What each player adds to the sum of a side: commanders nothing where the system counts those apart."""
+    """Return each player's addend to the sum of a side: 0 for commanders where the system counts those apart."""
     apart = commanders if system.commanders_apart else NO_PLAYERS
     values = zip(players, skills(system, context, side, players), strict=True)
     return [0.0 if player in apart else skill for player, skill in values]

@@ -33,13 +33,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import shake_128
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.balancing.chances import MEAN_WEIGHT
+from equipoise.balancing.chances import MEAN_WEIGHT, quantiles
 from equipoise.core.model import Side
 from equipoise.ratings.system import Covariance
 from equipoise.solver import Budget, Pin
@@ -66,7 +65,7 @@ SWAP_WORK = 1 << 6
 """Work of judging one swap of one start, in bits."""
 LEAST_GAIN = 1e-9
 """The part of its scale, and of a unit, by which a form must fall: less is rounding."""
-QUANTILES = np.array([NormalDist().inv_cdf((n + 0.5) / 100) for n in range(100)])
+QUANTILES = np.array(quantiles(100))
 STEPS = 16 * np.linspace(0.0, 1.0, 81) ** 2
 """Leads for which unevenness is computed, in log-odds."""
 

@@ -21,7 +21,7 @@ from equipoise.cli.client import (
 )
 from equipoise.cli.options import examples
 from equipoise.cli.output import Column, change, iso_time, json_text, local_time, print_items, print_note, side_word
-from equipoise.lab.printable import printable
+from equipoise.lab.svg import printable
 
 DEFAULT = 20
 LEGEND = (

@@ -93,7 +93,7 @@ def pool_history_options(command: Callable[..., None]) -> Callable[..., None]:
         if participants or teams:
             raise click.UsageError("--participants and --teams are for --matches")
         from equipoise.config import load
-        from equipoise.lab.histories import matches_of
+        from equipoise.lab.reading import matches_of
         from equipoise.ratings.history import History
 
         config = load(path, os.environ)
@@ -120,7 +120,7 @@ def history_options(command: Callable[..., None]) -> Callable[..., None]:
             command(_read(matches, participants, teams), **rest)
             return
         from equipoise.config import load
-        from equipoise.lab.histories import history_of
+        from equipoise.lab.reading import history_of
 
         config = load(path, os.environ)
         command(history_of(_stored(config, configured_pool(config, pool).name)), **rest)

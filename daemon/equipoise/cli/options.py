@@ -9,7 +9,7 @@ from typing import IO, Any, NoReturn
 
 import click
 
-from equipoise.lab.printable import printable
+from equipoise.lab.svg import printable
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
 """Exit codes; the last one is the shells' for Ctrl-C."""

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from equipoise.cli.options import FAILED, stop
-from equipoise.lab.printable import printable
+from equipoise.lab.svg import printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress

@@ -34,7 +34,7 @@ from equipoise.cli.output import (
     print_table,
     side_word,
 )
-from equipoise.lab.printable import printable
+from equipoise.lab.svg import printable
 
 DEFAULT = 20
 RESULTS = {1.0: "won", 0.5: "stalemate", 0.0: "lost"}

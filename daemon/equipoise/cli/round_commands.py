@@ -34,7 +34,7 @@ from equipoise.cli.output import (
 )
 from equipoise.cli.player_commands import REPLAY_SECONDS, confirm, refuse_silence, show_replay
 from equipoise.core.model import Mode
-from equipoise.lab.printable import printable
+from equipoise.lab.svg import printable
 
 DEFAULT = 20
 

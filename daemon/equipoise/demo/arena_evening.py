@@ -15,8 +15,8 @@ from equipoise.demo.daemon import Client, Daemon, Installation
 from equipoise.demo.evening import Evening, boot
 from equipoise.demo.record import UPSET, Names, Odds, Played, Teams, listed, percent
 from equipoise.demo.stage import TF2_LOOK, Stage
-from equipoise.lab.simulation.counts_model import CountsModel
 from equipoise.lab.simulation.game_server import GameServer, Map
+from equipoise.lab.simulation.outcome_model import CountsModel
 from equipoise.lab.simulation.population import Person, Scenario
 from equipoise.solver import best_split
 from equipoise.wire import TF2

@@ -8,12 +8,11 @@ from typing import Literal
 import numpy as np
 
 from equipoise.errors import RatingError
-from equipoise.lab.histories import head, scores
 from equipoise.lab.models import Forecast, Model, forecast
 from equipoise.ratings import quality
 from equipoise.ratings.calibration import Calibration
 from equipoise.ratings.calibration_fit import apply, fit, live, running
-from equipoise.ratings.history import Floats, History, Offsets
+from equipoise.ratings.history import Floats, History, Offsets, head, scores
 from equipoise.ratings.quality import Difference, Estimate, Group, Quality, Seats
 
 BURN_IN = 0.2
@@ -83,9 +82,9 @@ def _measured(
     model: Model, count: int, correction: Calibration | None, predicted: Floats, actual: Floats, made: Forecast
 ) -> Backtest:
     pairs = np.column_stack((predicted, actual))
-    found = quality.assess(pairs)
-    assert found is not None, "some matches are left after the burn-in"
-    return Backtest(model, count, found, quality.accuracy(pairs), correction, predicted, actual, made)
+    qualities = quality.assess(pairs)
+    assert qualities is not None, "some matches are left after the burn-in"
+    return Backtest(model, count, qualities, quality.accuracy(pairs), correction, predicted, actual, made)
 
 
 def difference(one: Backtest, other: Backtest) -> Difference:

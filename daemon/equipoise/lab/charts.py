@@ -75,17 +75,17 @@ class Unticked(Axis):
 
 def losses(backtests: Sequence[Backtest]) -> Chart:
     """Log loss of several systems in their order, the first on top."""
-    found = [done.quality.log_loss for done in backtests]
-    spread = [(each.value, each.error or 0.0) for each in found]
+    losses = [done.quality.log_loss for done in backtests]
+    spread = [(each.value, each.error or 0.0) for each in losses]
     ends = [value + sign * error for value, error in spread for sign in (-1, 1)]
     x = Axis.around("log loss, nats per match, and its standard error: further left is better", ends)
-    known = zip(labels([done.model for done in backtests]), found, strict=True)
-    names = [f"{label} {loss.value:.4f}" for label, loss in known]
+    rows = zip(labels([done.model for done in backtests]), losses, strict=True)
+    names = [f"{label} {loss.value:.4f}" for label, loss in rows]
     x = Axis(x.label, x.low, x.high + _room(names) * (x.high - x.low))
-    y = Unticked("", 0.3, len(found) + 0.7)
-    chart = Chart("Log loss", x, y, height=FRAME + 26 * len(found))
+    y = Unticked("", 0.3, len(losses) + 0.7)
+    chart = Chart("Log loss", x, y, height=FRAME + 26 * len(losses))
     for place, (name, (value, error)) in enumerate(zip(names, spread, strict=True)):
-        height = float(len(found) - place)
+        height = float(len(losses) - place)
         chart.span(value - error, value, value + error, height, place, name)
         chart.label(value + error, height, name)
     return chart
@@ -93,18 +93,18 @@ def losses(backtests: Sequence[Backtest]) -> Chart:
 
 def divisions(groups: Sequence[Group], label: str) -> Chart:
     """How much more than predicted the sides of each group of players scored."""
-    known = [each for each in groups if each.difference.error is not None]
-    spread = [(each.difference.value, each.difference.error or 0.0) for each in known]
+    estimates = [each for each in groups if each.difference.error is not None]
+    spread = [(each.difference.value, each.difference.error or 0.0) for each in estimates]
     ends = [value + sign * 2 * error for value, error in spread for sign in (-1, 1)]
     x = Axis.around("scored minus predicted, and twice its standard error", [*ends, 0.0], percent=True)
-    names = [f"{DIVISIONS[each.by]}: {each.name}" for each in known]
+    names = [f"{DIVISIONS[each.by]}: {each.name}" for each in estimates]
     x = Axis(x.label, x.low, x.high + _room(names) * (x.high - x.low), percent=True)
-    y = Unticked("", 0.3, len(known) + 0.7)
-    chart = Chart(f"Calibration by group of players ({label})", x, y, height=FRAME + 26 * len(known))
+    y = Unticked("", 0.3, len(estimates) + 0.7)
+    chart = Chart(f"Calibration by group of players ({label})", x, y, height=FRAME + 26 * len(estimates))
     chart.ideal((0.0, y.low), (0.0, y.high))
     series = {by: number for number, by in enumerate(DIVISIONS)}
-    for place, (each, name, (value, error)) in enumerate(zip(known, names, spread, strict=True)):
-        height = float(len(known) - place)
+    for place, (each, name, (value, error)) in enumerate(zip(estimates, names, spread, strict=True)):
+        height = float(len(estimates) - place)
         tooltip = f"{name}: {each.players} players, {each.predicted:.1%} predicted, {each.scored:.1%} scored"
         chart.span(value - 2 * error, value, value + 2 * error, height, series[each.by], tooltip)
         chart.label(max(*ends, 0.0), height, name)  # all in one column: the line at 0 crosses none
@@ -215,20 +215,20 @@ def _overconfidence(summaries: Sequence[tuple[str, Summary]]) -> Chart:
         [(point.round, point.overconfidence) for point in summary.points if point.overconfidence is not None]
         for _, summary in summaries
     ]
-    found = [excess for curve in curves for _, excess in curve]
-    errors = [each.error for each in found if each.error is not None]
+    excesses = [excess for curve in curves for _, excess in curve]
+    errors = [each.error for each in excesses if each.error is not None]
     luck = 2 * fmean(errors) if errors else 0.0
-    y = Axis.around("predicted minus actual score", [-luck, luck, *(each.value for each in found)], percent=True)
+    y = Axis.around("predicted minus actual score", [-luck, luck, *(each.value for each in excesses)], percent=True)
     x = "round; within the outer dashed lines (two standard errors) it may be luck"
     chart = _over_rounds("Overconfidence: above 0, favourites win less often than predicted", y, summaries, x)
     for level in {-luck, 0.0, luck}:
         chart.ideal((0, level), (chart.x.high, level))
     for series, ((label, _), curve) in enumerate(zip(summaries[:LINES], curves, strict=False)):
-        chart.line([round for round, _ in curve], [excess.value for _, excess in curve], series)
+        chart.line([place for place, _ in curve], [excess.value for _, excess in curve], series)
         chart.legend(label, series)
     return chart
 
 
 def _calibrated(summaries: Sequence[tuple[str, Summary]]) -> list[Chart]:
-    known = [(label, summary.quality) for label, summary in summaries if summary.quality is not None]
-    return [calibration(known)] if known else []
+    qualities = [(label, summary.quality) for label, summary in summaries if summary.quality is not None]
+    return [calibration(qualities)] if qualities else []

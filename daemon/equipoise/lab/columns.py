@@ -21,7 +21,7 @@ from typing import TypeVar
 import numpy as np
 
 from equipoise.errors import RatingError
-from equipoise.lab.printable import printable
+from equipoise.lab.svg import printable
 from equipoise.ratings.history import Floats, Numbers
 
 T = TypeVar("T")
@@ -123,16 +123,16 @@ class CsvFile:
     def unpacked(self, name: str, keys: Sequence[str]) -> CsvFile:
         """Split a column of `key=value;key=value` into one column for each of `keys`; other keys are ignored."""
         column = self[name]
-        known = {key: _Numbering({"": 0}) for key in keys}
-        found = {key: [0] * len(column.known) for key in keys}
+        numberings = {key: _Numbering({"": 0}) for key in keys}
+        numbers = {key: [0] * len(column.known) for key in keys}
         for number, text in enumerate(column.known):
             for pair in text.split(";"):
                 key, equals, value = pair.partition("=")
                 if pair and not (key and equals):
                     self.parsed(name, _check_pairs)
-                elif key in known:
-                    found[key][number] = known[key][value]
-        columns = {key: Column(known[key], [np.array(found[key], np.int32)[column.numbers]]) for key in keys}
+                elif key in numberings:
+                    numbers[key][number] = numberings[key][value]
+        columns = {key: Column(numberings[key], [np.array(numbers[key], np.int32)[column.numbers]]) for key in keys}
         return CsvFile(self.path, columns, self.lines)
 
 

@@ -13,8 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from equipoise import ratings
-from equipoise.lab.histories import head, scores
-from equipoise.ratings.history import Floats, History
+from equipoise.ratings.history import Floats, History, head, scores
 from equipoise.ratings.quality import SURE, Estimate, mean, surprises
 from equipoise.ratings.trueskill2.estimate import estimate, guess
 from equipoise.ratings.trueskill2.params import WEIGHTS, TrueSkill2Params
@@ -36,7 +35,7 @@ class Estimated:
     names: tuple[str, ...]
     """Those that the history says something about; the others are as they were."""
     losses: Floats
-    """Of the results that the estimate has not seen, in nats."""
+    """Log loss of the results that the estimate has not seen, in nats."""
 
     @property
     def log_loss(self) -> float:
@@ -50,8 +49,8 @@ class Estimated:
 
     def values(self) -> Mapping[str, object]:
         """The estimates by name, and those of modes."""
-        found = {name: getattr(self.params, name) for name in self.names}
-        return found | ({"modes": self.params.modes} if self.params.modes else {})
+        values = {name: getattr(self.params, name) for name in self.names}
+        return values | ({"modes": self.params.modes} if self.params.modes else {})
 
 
 def estimates(
@@ -61,13 +60,13 @@ def estimates(
 
     `advance` is called after each sweep, for a progress bar.
     """
-    found = [_estimated(params, history, sweeps, advance)]
-    if found[0].counted:
+    estimates = [_estimated(params, history, sweeps, advance)]
+    if estimates[0].counted:
         bare = replace(history, kills=None, deaths=None)
         alone = _estimated(_without_counts(params), bare, sweeps, advance)
         switched_off = tuple(name for name in WEIGHTS if getattr(params, name))
-        found.append(replace(alone, names=alone.names + switched_off))
-    return tuple(sorted(found, key=lambda each: each.log_loss))
+        estimates.append(replace(alone, names=alone.names + switched_off))
+    return tuple(sorted(estimates, key=lambda each: each.log_loss))
 
 
 def climbs(params: TrueSkill2Params, history: History) -> int:
@@ -81,7 +80,7 @@ def unseen(history: History) -> int:
 
 
 def losses(params: TrueSkill2Params, history: History) -> Floats:
-    """Of the results that estimates have not seen, each predicted before it was rated, in nats."""
+    """Log loss of the results that estimates have not seen, each predicted before it was rated, in nats."""
     replayed = ratings.replay(TrueSkill2(params), history)
     predicted = replayed.wins[0::2] + replayed.draws / 2
     return surprises(predicted, scores(history))[-unseen(history) :]
@@ -109,5 +108,5 @@ def _without_counts(params: TrueSkill2Params) -> TrueSkill2Params:
 def _estimated(params: TrueSkill2Params, history: History, sweeps: int, advance: Callable[[], None]) -> Estimated:
     start, names = guess(params, history)
     seen = head(history, len(history) - unseen(history))
-    found = estimate(TrueSkill2(start), seen, names, sweeps, advance=advance)
-    return Estimated(found, names, losses(found, history))
+    result = estimate(TrueSkill2(start), seen, names, sweeps, advance=advance)
+    return Estimated(result, names, losses(result, history))

@@ -48,20 +48,20 @@ def leaderboard(system: System[Any], history: History, *, hidden: bool = False) 
     Raises `RatingError` for a rating that is not finite.
     """
     took_part = np.unique(history.members).tolist()
-    found = [
+    estimates = [
         (system.summary(player), system.uncertainty(player)) for player in map(history.players.__getitem__, took_part)
     ]
-    for summary, uncertainty in found:
+    for summary, uncertainty in estimates:
         if not math.isfinite(summary.rating + uncertainty):
             raise RatingError(
                 f"{system.name} rates {summary.id} {summary.rating:g} ± {uncertainty:g}: its parameters go too far"
             )
-    ranked = [one for one in found if one[0].visible or hidden]
+    ranked = [one for one in estimates if one[0].visible or hidden]
     ranked.sort(key=lambda one: (-one[0].rating, one[0].id))
     places = (RankedPlayer(place, *one, _interval(system, one[0].id)) for place, one in enumerate(ranked, 1))
     # The minimum, because some systems do not count every round towards the shadow period.
-    lasts = min((summary.rounds + summary.missing for summary, _ in found if not summary.visible), default=0)
-    return Leaderboard(tuple(places), len(found) - len(ranked), lasts)
+    lasts = min((summary.rounds + summary.missing for summary, _ in estimates if not summary.visible), default=0)
+    return Leaderboard(tuple(places), len(estimates) - len(ranked), lasts)
 
 
 def _interval(system: System[Any], player: PlayerId) -> tuple[float, float] | None:

@@ -11,9 +11,8 @@ import numpy as np
 
 from equipoise import ratings
 from equipoise.errors import RatingError
-from equipoise.lab.histories import scores
 from equipoise.ratings import SYSTEMS, create
-from equipoise.ratings.history import Floats, History, Replayed
+from equipoise.ratings.history import Floats, History, Replayed, scores
 from equipoise.ratings.system import Convergence, System
 
 LABEL = 28

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -21,11 +21,13 @@ from typing import Any
 
 import numpy as np
 
+from equipoise.balancing import match_of
+from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId, is_bot
 from equipoise.errors import RatingError
 from equipoise.lab.columns import CsvFile, read_csv
 from equipoise.ratings.history import ALONE, UNKNOWN, Flags, Floats, History, Numbers, Offsets, Spans
-from equipoise.ratings.system import ranks_of
+from equipoise.ratings.system import Match, ranks_of
 
 HOME, AWAY = "home", "away"
 PEOPLE = ("match_id", "team", "player_id")
@@ -111,10 +113,10 @@ def _times(file: CsvFile) -> Floats:
     times = file.floats("time", _time)
     if not any(_is_seconds(text) for text in file["time"].texts):
         file.parsed("time", _refuse_either)
-    known = np.flatnonzero(~np.isnan(times))
-    back = np.flatnonzero(np.diff(times[known]) < 0)
+    places = np.flatnonzero(~np.isnan(times))
+    back = np.flatnonzero(np.diff(times[places]) < 0)
     if len(back):
-        row = int(known[back[0] + 1])
+        row = int(places[back[0] + 1])
         early = file.text("time", row)
         raise file.refusal(row, f"time {early} is before that of a row above: sort the file by time")
     return times
@@ -126,7 +128,7 @@ def _points(file: CsvFile) -> Floats | None:
 
 
 def _surroundings(file: CsvFile) -> dict[str, object]:
-    """What the file says of whole matches and of their sides: fields of `History`."""
+    """Return the fields of `History` about whole matches and their sides."""
     extra = file.unpacked("extra", OF_MATCHES)
     facts: dict[str, object] = {}
     if any(extra["seconds"].texts):
@@ -159,13 +161,13 @@ def _sides(file: CsvFile, extra: CsvFile) -> dict[str, object]:
 
 def _teams(file: CsvFile) -> _People:
     columns = [file["team1_name"], file["team2_name"]]
-    known = {name: number for number, name in enumerate(dict.fromkeys((*columns[0].texts, *columns[1].texts)))}
-    each = [np.array([known[name] for name in column.texts], np.int32)[column.numbers] for column in columns]
-    for row in np.flatnonzero((each[0] == each[1]) | np.isin(each, known.get("", UNKNOWN)).any(axis=0))[:1].tolist():
+    codes = {name: number for number, name in enumerate(dict.fromkeys((*columns[0].texts, *columns[1].texts)))}
+    each = [np.array([codes[name] for name in column.texts], np.int32)[column.numbers] for column in columns]
+    for row in np.flatnonzero((each[0] == each[1]) | np.isin(each, codes.get("", UNKNOWN)).any(axis=0))[:1].tolist():
         first, second = (file.text(name, row) for name in ("team1_name", "team2_name"))
         raise file.refusal(row, f"{first} on both sides" if first and second else "a team without a name")
     members = np.column_stack(each).ravel()
-    return _People(tuple(map(PlayerId, known)), members, np.arange(len(members) + 1, dtype=np.int64))
+    return _People(tuple(map(PlayerId, codes)), members, np.arange(len(members) + 1, dtype=np.int64))
 
 
 def _participants(matches: CsvFile, file: CsvFile) -> _People:
@@ -201,7 +203,7 @@ def _refuse_twice_in_a_match(file: CsvFile, key: Offsets, team: Offsets) -> None
 
 
 def _personal(file: CsvFile, extra: CsvFile) -> dict[str, Floats | Flags | Numbers]:
-    """What the file says of participants: fields of `History`."""
+    """Return the fields of `History` about participants."""
     facts: dict[str, Floats | Flags | Numbers] = {}
     for column, name, high in (
         ("weight", "fraction_played", 1.0),
@@ -246,8 +248,8 @@ def _seconds_by_class(text: str) -> dict[str, float]:
 
 def _named(words: Sequence[str], numbers: Numbers | Offsets, none: int = UNKNOWN) -> tuple[Numbers, tuple[str, ...]]:
     """Shape (rows,): each row's word as a number, `none` for the empty one; and the words, in the order of numbers."""
-    known = {word: number for number, word in enumerate(dict.fromkeys(word for word in words if word))}
-    return np.array([known.get(word, none) for word in words], np.int32)[numbers], tuple(known)
+    numbers_by_word = {word: number for number, word in enumerate(dict.fromkeys(word for word in words if word))}
+    return np.array([numbers_by_word.get(word, none) for word in words], np.int32)[numbers], tuple(numbers_by_word)
 
 
 def _outcome(text: str) -> tuple[int, int]:
@@ -394,3 +396,20 @@ def _refuse(text: str) -> None:
 
 def _offsets(counts: Offsets) -> Offsets:
     return np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+
+
+def history_of(records: Iterable[RecordRound]) -> History:
+    """The rated rounds in their order; the first team is side A. RatingError if there is none.
+
+    `skill_at_start` is left out, because its unit is that of the system in use when the round was played.
+    """
+    matches = matches_of(records)
+    if not matches:
+        raise RatingError("no rated rounds")
+    return History.of(matches)
+
+
+def matches_of(records: Iterable[RecordRound]) -> list[Match]:
+    """The rated rounds as matches, as `history_of` has them."""
+    bare = (replace(record, skill_at_start=None) for record in records)
+    return [match for record in bare if (match := match_of(record)) is not None]

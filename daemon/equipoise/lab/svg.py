@@ -12,8 +12,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from equipoise.lab.printable import printable
-
 WIDTH, HEIGHT = 720, 400
 LEFT, RIGHT, TOP, BOTTOM = 78, 36, 44, 52
 """Margins of the frame, pixels; the left one grows with the labels of the ticks."""
@@ -119,8 +117,8 @@ class Axis:
     @classmethod
     def around(cls, label: str, values: Iterable[float], *, percent: bool = False) -> Axis:
         """An axis slightly wider than the range of the finite values."""
-        known = [value for value in values if math.isfinite(value)] or [0.0, 1.0]
-        low, high = min(known), max(known)
+        finite = [value for value in values if math.isfinite(value)] or [0.0, 1.0]
+        low, high = min(finite), max(finite)
         margin = 0.06 * (high - low) or 0.05 * abs(low) or 0.5
         return cls(label, low - margin, high + margin, percent)
 
@@ -303,3 +301,21 @@ def _title(text: str) -> str:
 
 def _safe(text: str) -> str:
     return escape(printable(text))
+
+
+MOST = 240
+
+
+def printable(text: str, most: int = MOST) -> str:
+    """One line without control characters, its middle left out where it is longer than `most`.
+
+    A terminal would obey control characters, and XML forbids them.
+
+    >>> printable("red\\x1b[31m alert")
+    'red�[31m alert'
+    >>> printable("abcdefgh", most=4)
+    'ab…gh'
+    """
+    if len(text) > most:
+        text = f"{text[: most // 2]}…{text[-most // 2 :]}"
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)

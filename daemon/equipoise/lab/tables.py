@@ -9,11 +9,10 @@ from html import escape
 from equipoise.lab.backtest import Backtest, difference
 from equipoise.lab.leaderboard import Leaderboard
 from equipoise.lab.models import Model, labels
-from equipoise.lab.printable import printable
 from equipoise.lab.simulation.fairness import LIMITS, Fairness
 from equipoise.lab.simulation.measures import Between, Summary
 from equipoise.lab.simulation.population import Scenario
-from equipoise.lab.svg import Chart, picture
+from equipoise.lab.svg import Chart, picture, printable
 from equipoise.ratings.calibration import Calibration
 from equipoise.ratings.quality import By, Estimate, Group, Quality
 from equipoise.ratings.system import Convergence
@@ -25,7 +24,7 @@ NAME = 60
 
 
 DIVISIONS: dict[By, str] = {"squad": "squad", "experience": "matches before", "last": "last outcome"}
-"""What players are divided by, in words."""
+"""Name of each division of players."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +133,11 @@ def leaderboard(board: Leaderboard) -> Table:
         )
         for one in board.places
     )
-    known = ["skill, 80 %"] if any(one.interval for one in board.places) else []
+    columns = ["skill, 80 %"] if any(one.interval for one in board.places) else []
     who = "1 player" if board.hidden == 1 else f"{board.hidden:,} players"
     are = "is" if board.hidden == 1 else "are"
     note = f"{who} in their first {board.shadow_rounds:,} rounds {are} not shown: --all" if board.hidden else ""
-    return Table("Leaderboard", ("player", "place", "rating", "rounds", "uncertainty", *known), rows, note)
+    return Table("Leaderboard", ("player", "place", "rating", "rounds", "uncertainty", *columns), rows, note)
 
 
 def scenario(played: Scenario) -> Table:
@@ -162,7 +161,7 @@ def simulated(summaries: Sequence[tuple[str, Summary]], balance: Model | None = 
 
 
 def fairness(summaries: Sequence[tuple[str, Summary]]) -> Table:
-    """What players notice of their teams, of several pools, side by side."""
+    """Return the fairness of several pools side by side."""
     rows = [(name, *(read(summary.fairness) for _, summary in summaries)) for name, read in _FAIRNESS]
     note = (
         "Of the whole run. Runs: three rounds or more on one map with the same side beyond the limit. Evenings: of "
@@ -197,7 +196,7 @@ def groups(summaries: Sequence[tuple[str, Summary]]) -> Table:
 
 
 Row = tuple[str, str, Callable[[Summary], str]]
-"""What is measured, over which rounds, and how it reads in a summary."""
+"""A measure: its name, its rounds, and its form in a summary."""
 
 
 def _between(name: str, rounds: Callable[[Summary], Between | None]) -> list[Row]:

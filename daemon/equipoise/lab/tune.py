@@ -17,14 +17,12 @@ from dataclasses import dataclass, fields, replace
 
 from equipoise.errors import RatingError
 from equipoise.lab.backtest import BURN_IN, burn_in_of, warm_up
-from equipoise.lab.histories import head, scores
 from equipoise.lab.models import Model, forecast
 from equipoise.ratings.calibration import Calibration
 from equipoise.ratings.calibration_fit import apply, fit
-from equipoise.ratings.history import Floats, History
-from equipoise.ratings.parameters import among
+from equipoise.ratings.history import Floats, History, head, scores
+from equipoise.ratings.parameters import among, is_count
 from equipoise.ratings.quality import surprises
-from equipoise.ratings.validation import is_count
 
 TRIALS = 2000
 FIRST, LEAST, LONGEST = 0.7, 0.02, 2.0
@@ -110,14 +108,14 @@ Progress = Callable[[int, float], None]
 def axes(model: Model) -> tuple[SearchAxis, ...]:
     """The parameters that have a range; one that is None, derived from others, is left out."""
     params = model.make().params
-    found = []
+    points = []
     for parameter in fields(params):
         value = getattr(params, parameter.name)
         if "low" not in parameter.metadata or value is None:
             continue
         low, high = parameter.metadata["low"], parameter.metadata["high"]
-        found.append(SearchAxis(parameter.name, float(value), low, high, is_count(parameter)))
-    return tuple(found)
+        points.append(SearchAxis(parameter.name, float(value), low, high, is_count(parameter)))
+    return tuple(points)
 
 
 def tune(
@@ -133,12 +131,12 @@ def tune(
 
     KeyboardInterrupt ends the search; the best settings so far are returned, once there are any.
     """
-    known = {axis.name: axis for axis in axes(model)}
+    axis_by_name = {axis.name: axis for axis in axes(model)}
     for name in only:
-        if name not in known:
-            raise RatingError(f"{name}: not a number that {model.name} can be tuned by; {among(name, known)}")
+        if name not in axis_by_name:
+            raise RatingError(f"{name}: not a number that {model.name} can be tuned by; {among(name, axis_by_name)}")
     part = head(history, burn_in_of(history, burn_in))
-    search = _Search(model, part, [known[name] for name in only or known], trials, progress)
+    search = _Search(model, part, [axis_by_name[name] for name in only or axis_by_name], trials, progress)
     return search.run()
 
 
@@ -294,12 +292,12 @@ class _Search:
 
     def _model(self, point: Sequence[float]) -> Model:
         """The model at a point; parameters that were not given and are at their start stay unset."""
-        found = dict(self.model.settings)
+        settings = dict(self.model.settings)
         for axis, x in zip(self.axes, point, strict=True):
             value = axis.value(x)
-            if value != axis.start or axis.name in found:
-                found[axis.name] = value
-        return Model(self.model.name, found)
+            if value != axis.start or axis.name in settings:
+                settings[axis.name] = value
+        return Model(self.model.name, settings)
 
     def _fitted(self, model: Model, history: History) -> tuple[Calibration, float]:
         """The correction, and the log loss on the matches it is fitted to, those after the warm-up."""

@@ -19,35 +19,37 @@ if TYPE_CHECKING:
 
 
 class Place(NamedTuple):
-    """Where a system is implemented; module names are relative to this package."""
+    """Place of a system in this package; module names are relative to it."""
 
     module: str
     kind: str
     """Name of its class in `module`."""
     replay: str
-    """Module with `replay(system, history)`."""
+    """Function `(system, history)`, after its module."""
     fit: str | None = None
     """Module with `fit(system, history)`; None if the system has no whole-history fit."""
 
 
 SYSTEMS: Final[Mapping[str, Place]] = {
-    "elo": Place("elo.system", "Elo", "elo.replay"),
-    "fifa_men": Place("football.fifa_men", "FifaMen", "football.replay"),
-    "fifa_women": Place("football.fifa_women", "FifaWomen", "football.replay"),
-    "glicko": Place("glicko.system", "Glicko", "glicko.replay"),
-    "glicko2": Place("glicko.system", "Glicko2", "glicko.replay"),
-    "joint": Place("joint.system", "Joint", "joint.replay"),
-    "ns2": Place("ns2.system", "NS2", "ns2.replay", "ns2.fit"),
-    "synelo": Place("synelo.system", "SynElo", "synelo.replay"),
-    "teamskill_allk_ev": Place("teamskill.system", "TeamSkillAllKEV", "teamskill.replay"),
-    "teamskill_allk_ls": Place("teamskill.system", "TeamSkillAllKLS", "teamskill.replay"),
-    "teamskill_k": Place("teamskill.system", "TeamSkillK", "teamskill.replay"),
-    "trueskill": Place("trueskill.system", "TrueSkill", "trueskill.replay"),
-    "trueskill2": Place("trueskill2.system", "TrueSkill2", "trueskill2.replay", "trueskill2.fit"),
-    "trueskill_through_time": Place("trueskill.system", "TrueSkillThroughTime", "trueskill.replay", "trueskill.fit"),
-    "world_football_elo": Place("football.world_football_elo", "WorldFootballElo", "football.replay"),
+    "elo": Place("elo.system", "Elo", "replays.replay_elo"),
+    "fifa_men": Place("football.rankings", "FifaMen", "football.replay.replay"),
+    "fifa_women": Place("football.rankings", "FifaWomen", "football.replay.replay"),
+    "glicko": Place("glicko.system", "Glicko", "replays.replay_glicko"),
+    "glicko2": Place("glicko.system", "Glicko2", "replays.replay_glicko"),
+    "joint": Place("joint.system", "Joint", "joint.replay.replay"),
+    "ns2": Place("ns2.system", "NS2", "ns2.replay.replay", "ns2.fit"),
+    "synelo": Place("synelo.system", "SynElo", "replays.replay_synelo"),
+    "teamskill_allk_ev": Place("teamskill.system", "TeamSkillAllKEV", "teamskill.replay.replay"),
+    "teamskill_allk_ls": Place("teamskill.system", "TeamSkillAllKLS", "teamskill.replay.replay"),
+    "teamskill_k": Place("teamskill.system", "TeamSkillK", "teamskill.replay.replay"),
+    "trueskill": Place("trueskill.system", "TrueSkill", "replays.replay_gaussian"),
+    "trueskill2": Place("trueskill2.system", "TrueSkill2", "trueskill2.replay.replay", "trueskill2.fit"),
+    "trueskill_through_time": Place(
+        "trueskill.system", "TrueSkillThroughTime", "replays.replay_gaussian", "trueskill.fit"
+    ),
+    "world_football_elo": Place("football.rankings", "WorldFootballElo", "football.replay.replay"),
 }
-"""By the name in configuration.  A process imports only the systems that it uses."""
+"""The systems by their names in configuration.  A process imports only the systems that it uses."""
 
 BALANCED_BY: Final[Mapping[str, str]] = {"synelo": "joint"}
 """The system that makes the teams of a new pool whose configuration does not say, by the system that rates it.
@@ -70,7 +72,8 @@ def create(name: str, /, **params: object) -> System[Any]:
 
 def replay(system: System[Any], history: History) -> Replayed:
     """Rate a whole history with a compiled kernel; same numbers and end state as `rate` on match after match."""
-    replayed: Replayed = _module(SYSTEMS[system.name].replay).replay(system, history)
+    module, _, function = SYSTEMS[system.name].replay.rpartition(".")
+    replayed: Replayed = getattr(_module(module), function)(system, history)
     return replayed
 
 

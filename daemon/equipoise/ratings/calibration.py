@@ -1,4 +1,4 @@
-"""What a rating system's predictions are worth: one factor of the log-odds, and the advantages of sides and maps.
+"""Calibration of a rating system's predictions: one factor of the log-odds, and the advantages of sides and maps.
 
     log-odds' = temperature · log-odds + side(first team) - side(second team) ± map
 
@@ -30,7 +30,7 @@ class Calibration:
     maps: Mapping[str, float] = field(default_factory=dict)
     """Advantage by the map's name, of the side whose name comes first in the alphabet."""
 
-    def said(self, predicted: float, sides: Sequence[str] = (), map: str = "") -> float:
+    def said(self, predicted: float, sides: Sequence[str] = (), map_name: str = "") -> float:
         """The expected score of the first team that is said where a system predicts this one.
 
         >>> round(Calibration(temperature=0.5).said(0.8), 3)  # log-odds 1.386 → 0.693
@@ -40,29 +40,29 @@ class Calibration:
         """
         if self == NONE:
             return predicted
-        return logistic(self.temperature * _log_odds(predicted) + self.worth(sides, map))
+        return logistic(self.temperature * _log_odds(predicted) + self.worth(sides, map_name))
 
-    def predicted(self, said: float, sides: Sequence[str] = (), map: str = "") -> float:
-        """What a system predicts where this is said: `said` backwards.
+    def predicted(self, said: float, sides: Sequence[str] = (), map_name: str = "") -> float:
+        """Return the system's prediction where this is said: the inverse of `said`.
 
         >>> round(Calibration(temperature=0.5, sides={"blu": 0.3}).predicted(0.6, ("red", "blu")), 3)
         0.804
         """
         if self == NONE:
             return said
-        return logistic((_log_odds(said) - self.worth(sides, map)) / self.temperature)
+        return logistic((_log_odds(said) - self.worth(sides, map_name)) / self.temperature)
 
-    def worth(self, sides: Sequence[str], map: str) -> float:
-        """What sides and map are worth to the first team, in log-odds; 0 without the names of two sides."""
+    def worth(self, sides: Sequence[str], map_name: str) -> float:
+        """Return the advantage of the first team by sides and map, in log-odds; 0 without the names of two sides."""
         if len(sides) != 2:
             return 0.0
         first, second = sides
         sign = (first < second) - (second < first)
-        return self.sides.get(first, 0.0) - self.sides.get(second, 0.0) + sign * self.maps.get(map, 0.0)
+        return self.sides.get(first, 0.0) - self.sides.get(second, 0.0) + sign * self.maps.get(map_name, 0.0)
 
 
 NONE = Calibration()
-"""What is predicted is said."""
+"""The calibration that changes no prediction."""
 
 
 class Calibrated:
@@ -78,7 +78,7 @@ class Calibrated:
         return player in self._system
 
     def predict(self, match: Match) -> WinProbabilities:
-        """What is said of the match; a draw counts as half a win."""
+        """Return the calibrated prediction of the match; a draw counts as half a win."""
         first = self._calibration.said(self._system.predict(match).expected(0), match.sides, match.map)
         return WinProbabilities((first, 1.0 - first))
 
@@ -92,8 +92,8 @@ class Calibrated:
 
     def variance(self, match: Match) -> float | None:
         """See `System.variance`."""
-        found = self._system.variance(match)
-        return None if found is None else self._calibration.temperature**2 * found
+        variance = self._system.variance(match)
+        return None if variance is None else self._calibration.temperature**2 * variance
 
 
 def calibrated(system: System[Any], calibration: Calibration) -> System[Any]:

@@ -77,18 +77,18 @@ def propose(predicted: Floats, history: History, scores: Floats, present: Calibr
 
 
 def live(predicted: Floats, history: History, scores: Floats) -> tuple[Floats, Calibration]:
-    """What a daemon would have said, shape (m,), and its last calibration.
+    """Return the predictions that a daemon would have said, shape (m,), and its last calibration.
 
     It fits once a week, to the matches before, and takes what is better. Without times a week is `LEAST` matches.
     """
     design, said, present = _design(predicted, history), predicted.copy(), NONE
-    known = history.started_at
-    at = np.arange(len(scores)) * (OFTEN / LEAST) if known is None else np.maximum.accumulate(np.nan_to_num(known))
+    times = history.started_at
+    at = np.arange(len(scores)) * (OFTEN / LEAST) if times is None else np.maximum.accumulate(np.nan_to_num(times))
     weeks = np.floor((at - at[0]) / OFTEN).astype(int)
     for now, end in pairwise([*(np.flatnonzero(np.diff(weeks)) + 1).tolist(), len(scores)]):
-        found = _proposal(design[:now], scores[:now], history, present)
-        if found is not None and found.is_better:
-            present = found.calibration
+        proposal = _proposal(design[:now], scores[:now], history, present)
+        if proposal is not None and proposal.is_better:
+            present = proposal.calibration
         if present != NONE:
             said[now:end] = logistic(design[now:end] @ _weights(present, history))
     return said, present
@@ -173,8 +173,8 @@ def _design(predicted: Floats, history: History) -> Floats:
             side = history.side[team::2]
             sides[rows[side >= 0], side[side >= 0]] += sign
     if history.map is not None:
-        known = history.map >= 0
-        maps[rows[known], history.map[known]] = orientation(history)[known]
+        with_map = history.map >= 0
+        maps[rows[with_map], history.map[with_map]] = orientation(history)[with_map]
     return np.column_stack((log_odds(predicted), sides, maps))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from equipoise.core.model import PlayerId, is_bot
 from equipoise.errors import RatingError
+from equipoise.ratings.parameters import FARTHEST, MOST
 from equipoise.ratings.parts.match_arrays import BOT, Lineup, MatchArrays
 from equipoise.ratings.system import Match, Span
-from equipoise.ratings.validation import FARTHEST, MOST
 
 Floats: TypeAlias = NDArray[np.float64]
 Offsets: TypeAlias = NDArray[np.int64]
@@ -32,7 +32,7 @@ _SHAPED = {
     "ranks": ("points", "side"),
     "started_at": ("seconds", "weight", "map", "mode", "lineup_known"),
 }
-"""By array, the optional arrays that must have the same length."""
+"""Optional arrays, by the array whose length they must have."""
 
 _RANGES = {
     "started_at": (-FARTHEST, FARTHEST),
@@ -324,8 +324,8 @@ def _floats(values: Iterable[float]) -> Floats:
 
 def _named(words: list[str]) -> tuple[Numbers, tuple[str, ...]]:
     """Each word's index among the distinct words, `UNKNOWN` for the empty word; and the distinct words."""
-    known = {word: number for number, word in enumerate(dict.fromkeys(word for word in words if word))}
-    return np.array([known.get(word, UNKNOWN) for word in words], np.int32), tuple(known)
+    numbers_by_word = {word: number for number, word in enumerate(dict.fromkeys(word for word in words if word))}
+    return np.array([numbers_by_word.get(word, UNKNOWN) for word in words], np.int32), tuple(numbers_by_word)
 
 
 def _offsets(lengths: Iterable[int]) -> Offsets:
@@ -388,13 +388,15 @@ _FACTS: dict[str, tuple[str, object]] = {
     "weight": ("started_at", 1.0),
     "lineup_known": ("started_at", True),
 }
-"""By array: one of the same length, and what it has in a part that does not know it."""
+"""Optional arrays: another of the same length, and the value in a part that does not know it."""
 
 _NAMED = {"side": ("sides", "ranks"), "map": ("maps", "started_at"), "mode": ("modes", "started_at")}
 
 
 def joined(parts: Sequence[History]) -> History:
-    """One history of one or more, in their order, each with its lineups, as `History.of` makes them.
+    """Join histories in their order, each with its lineups, as `History.of` makes them.
+
+    Made in parts, a long history needs a tenth of the memory.
 
     >>> from equipoise.ratings.system import Match
     >>> duel = Match(((PlayerId("ann"),), (PlayerId("bob"),)), ranks=(0, 1))
@@ -428,11 +430,11 @@ def joined(parts: Sequence[History]) -> History:
 def _joined_spans(parts: Sequence[History], name: str, like: str) -> Spans | None:
     """The spans of all parts, in each of which as many rows have them as `like` has; None if no part knows any."""
     each: list[Spans | None] = [getattr(part, name) for part in parts]
-    known = [spans for spans in each if spans is not None]
-    if not known:
+    all_spans = [spans for spans in each if spans is not None]
+    if not all_spans:
         return None
     team, start, end, commander = (
-        np.concatenate([getattr(spans, name) for spans in known]) for name in ("team", "start", "end", "commander")
+        np.concatenate([getattr(spans, name) for spans in all_spans]) for name in ("team", "start", "end", "commander")
     )
     starts = [
         np.zeros(len(getattr(part, like)) + 1, np.int64) if spans is None else spans.starts
@@ -455,35 +457,80 @@ def _class_seconds(parts: Sequence[History]) -> tuple[Floats | None, tuple[str, 
 
 def _lineup(new: Numbers, part: History) -> Numbers:
     assert part.lineup_members is not None, "`History.of` knows the lineups"
-    found = part.lineup_members.copy()
-    found[found != BOT] = new[found[found != BOT]]
-    return found
+    members = part.lineup_members.copy()
+    members[members != BOT] = new[members[members != BOT]]
+    return members
 
 
 def _counted_on(offsets: Sequence[Offsets]) -> Offsets:
-    """Offsets of one part after the other."""
+    """Return the offsets of all parts, one after the other."""
     lengths = np.concatenate([np.diff(each) for each in offsets])
     return np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)))
 
 
 def _filled(parts: Sequence[History], name: str, like: str, missing: object) -> Any:
     """An optional array of all parts; None if no part knows it."""
-    known = [getattr(part, name) for part in parts]
-    kind = next((each.dtype for each in known if each is not None), None)
+    arrays = [getattr(part, name) for part in parts]
+    kind = next((each.dtype for each in arrays if each is not None), None)
     if kind is None:
         return None
     lengths = (len(getattr(part, like)) for part in parts)
     return np.concatenate(
-        [np.full(count, missing, kind) if each is None else each for each, count in zip(known, lengths, strict=True)]
+        [np.full(count, missing, kind) if each is None else each for each, count in zip(arrays, lengths, strict=True)]
     )
 
 
 def _renamed(parts: Sequence[History], name: str, names: str, like: str) -> tuple[Any, tuple[str, ...]]:
     """Indexes of names, among the distinct names of all parts; and these names."""
     known: dict[str, int] = {}
-    found = []
+    columns = []
     for part in parts:
         new = np.array([*(known.setdefault(each, len(known)) for each in getattr(part, names)), UNKNOWN], np.int32)
         numbers = getattr(part, name)
-        found.append(np.full(len(getattr(part, like)), UNKNOWN, np.int32) if numbers is None else new[numbers])
-    return (np.concatenate(found), tuple(known)) if known else (None, ())
+        columns.append(np.full(len(getattr(part, like)), UNKNOWN, np.int32) if numbers is None else new[numbers])
+    return (np.concatenate(columns), tuple(known)) if known else (None, ())
+
+
+_PER_MATCH = ("started_at", "seconds", "weight", "map", "mode", "lineup_known")
+_PER_TEAM = ("ranks", "points", "side")
+_COUNTS = ("kills", "deaths", "assists", "player_points", "class_seconds")
+_PER_PARTICIPANT = ("members", "fraction_played", *_COUNTS, "quit", "squad")
+_PER_SEAT = ("lineup_members", "skill_at_start")
+
+
+def scores(history: History) -> Floats:
+    """Shape (m,): 1, 0.5 or 0 for each match's first team. RatingError unless every match has two teams."""
+    if not history.pairs:
+        raise RatingError("the laboratory measures matches of two teams")
+    first, second = history.ranks[0::2], history.ranks[1::2]
+    outcomes: Floats = (1.0 + np.sign(second - first)) / 2
+    return outcomes
+
+
+def head(history: History, count: int) -> History:
+    """The first `count` matches; players who appear only later keep their numbers."""
+    teams = int(history.matches[count])
+    people = int(history.teams[teams])
+    lineup, _, _ = history.predicted_lineup
+    ends = (
+        (_PER_MATCH, count),
+        (_PER_TEAM, teams),
+        (_PER_PARTICIPANT, people),
+        (_PER_SEAT, int(lineup[teams])),
+    )
+    arrays = {name: getattr(history, name) for names, _ in ends for name in names}
+    cut = {name: arrays[name][:end] for names, end in ends for name in names if arrays[name] is not None}
+    return replace(
+        history,
+        matches=history.matches[: count + 1],
+        teams=history.teams[: teams + 1],
+        lineup=None if history.lineup is None else history.lineup[: teams + 1],
+        spans=None if history.spans is None else _spans_head(history.spans, people),
+        bots=None if history.bots is None else _spans_head(history.bots, count),
+        **cut,
+    )
+
+
+def _spans_head(spans: Spans, rows: int) -> Spans:
+    end = int(spans.starts[rows])
+    return Spans(spans.starts[: rows + 1], spans.team[:end], spans.start[:end], spans.end[:end], spans.commander[:end])

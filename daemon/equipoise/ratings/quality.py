@@ -54,7 +54,7 @@ LARGEST = 6
 STAGES = (10, 50, 200)
 """Numbers of rounds at which a player passes into the next group of experience."""
 OUTCOMES = ("lost", "drew", "won")
-"""By twice the score."""
+"""Names of outcomes, by twice the score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,8 +301,8 @@ class Seats(NamedTuple):
     @classmethod
     def of(cls, rows: Iterable[tuple[int, float, float, int, int, float | None]]) -> Seats:
         """The seats of these rows, each with the fields in this order; None for a score that is not known."""
-        round, predicted, score, squad, rounds, last = np.array(list(rows), np.float64).reshape(-1, len(cls._fields)).T
-        return cls(round.astype(np.int64), predicted, score, squad.astype(np.int64), rounds.astype(np.int64), last)
+        places, predicted, score, squad, rounds, last = np.array(list(rows), np.float64).reshape(-1, len(cls._fields)).T
+        return cls(places.astype(np.int64), predicted, score, squad.astype(np.int64), rounds.astype(np.int64), last)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeAlias, TypeVar
 
 from equipoise.core.model import Counts, PlayerId, PlayerSummary, Role, Skills, is_bot
 from equipoise.errors import RatingError
-from equipoise.ratings.parameters import build_params
-from equipoise.ratings.validation import FARTHEST, MOST, check_number, is_number, number_of, refuse_twice
+from equipoise.ratings.parameters import FARTHEST, MOST, build_params, check_number, is_number, number_of, refuse_twice
 
 State: TypeAlias = Mapping[str, object]
 """Everything a system keeps about one player except history rows, as values that JSON can hold."""
@@ -87,7 +86,7 @@ class Match:
     squads: tuple[tuple[PlayerId, ...], ...] = ()
     """Players who joined together; a player is in one squad at most."""
     counts: Mapping[PlayerId, Counts] = field(default_factory=dict)
-    """What players did in the whole match."""
+    """Counts of players' deeds in the whole match."""
     quits: frozenset[PlayerId] = frozenset()
     """Players who left before the end."""
     points: tuple[float, ...] = ()
@@ -179,7 +178,7 @@ class WinProbabilities(NamedTuple):
     """
 
     wins: tuple[float, ...]
-    """Of each team, the probability to be first alone."""
+    """Probability of each team to be first alone."""
     draw: float = 0.0
     """Probability that first place is shared."""
 
@@ -189,7 +188,7 @@ class WinProbabilities(NamedTuple):
 
 
 class Change(NamedTuple):
-    """What one match did to one participant.  A named tuple, as are the other answers: they are made fast."""
+    """Effect of one match on one participant.  A named tuple, as are the other answers: they are made fast."""
 
     player: PlayerId
     team: int
@@ -218,7 +217,7 @@ class Convergence:
 
     iterations: int
     gradient: float
-    """What remains of a quantity that is 0 at the solution; docs/ratings says for each system which one."""
+    """Remainder of a quantity that is 0 at the solution; docs/ratings says for each system which one."""
     converged: bool
 
 
@@ -310,10 +309,12 @@ class System(ABC, Generic[P]):
         A diagonal unless the system is `correlated`; None where deviations are not known.
         """
         deviations = [self.deviation(player, context) for player in players]
-        known = [deviation for deviation in deviations if deviation is not None]
-        if len(known) < len(deviations):
+        spreads = [deviation for deviation in deviations if deviation is not None]
+        if len(spreads) < len(deviations):
             return None
-        return [[deviation**2 * (row == column) for column in range(len(known))] for row, deviation in enumerate(known)]
+        return [
+            [deviation**2 * (row == column) for column in range(len(spreads))] for row, deviation in enumerate(spreads)
+        ]
 
     def variance(self, match: Match) -> float | None:
         """The variance of the difference of two lineups in log-odds; None: it is that of their players' `covariance`.
@@ -335,7 +336,7 @@ class System(ABC, Generic[P]):
 
     @abstractmethod
     def summary(self, player: PlayerId) -> PlayerSummary:
-        """What the pool shows about a player; for a player who is not held, what it shows about a newcomer."""
+        """Return the player as the pool shows them; one who is not held is shown as a newcomer."""
 
     @abstractmethod
     def seed(self, player: PlayerId, **skill: float) -> None:
@@ -343,7 +344,7 @@ class System(ABC, Generic[P]):
 
     @abstractmethod
     def state(self, player: PlayerId) -> State:
-        """What to store about a player after a match; for a player who is not held, a newcomer's state."""
+        """Return the state to store of a player after a match; a newcomer's for one who is not held."""
 
     @abstractmethod
     def restore(self, player: PlayerId, state: State, history: Iterable[Past] = ()) -> None:
@@ -384,7 +385,7 @@ class System(ABC, Generic[P]):
         raise RatingError(f"{self.name} keeps its state by players and parts")
 
     def checkpoint(self) -> object:
-        """What `go_back` of the same sequential system takes; quicker than a snapshot, and never stored."""
+        """Return an argument for `go_back` of the same sequential system; quicker than a snapshot, and never stored."""
         return self.snapshot()
 
     def go_back(self, checkpoint: object) -> None:

@@ -11,8 +11,7 @@ import pytest
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings import create
-from equipoise.ratings.football import fifa_men, fifa_women, world_football_elo
-from equipoise.ratings.football.fifa_women import FifaWomen
+from equipoise.ratings.football.rankings import FifaMen, FifaWomen, WorldFootballElo
 from equipoise.ratings.football.system import Kind, kind_of
 from equipoise.ratings.system import Match
 from tests.ratings.samples import people
@@ -75,12 +74,12 @@ TOURNAMENTS: dict[str, tuple[int, int, int]] = {
 
 def test_a_tournament_counts_as_the_published_tables_say_by_the_name_that_the_results_give_it():
     """World Football Elo's K, the men's I, the women's K; names as in the results of martj42."""
-    tables = (world_football_elo.IMPORTANCE, fifa_men.IMPORTANCE, fifa_women.IMPORTANCE)
+    tables = (WorldFootballElo.importance, FifaMen.importance, FifaWomen.importance)
     assert {name: tuple(table[kind_of(name)] for table in tables) for name in TOURNAMENTS} == TOURNAMENTS
 
 
 def test_every_kind_counts_as_the_published_tables_say():
-    tables = (world_football_elo.IMPORTANCE, fifa_men.IMPORTANCE, fifa_women.IMPORTANCE)
+    tables = (WorldFootballElo.importance, FifaMen.importance, FifaWomen.importance)
     assert {kind: tuple(table[kind] for table in tables) for kind in Kind} == {
         Kind.FRIENDLY: (20, 10, 15),
         Kind.FRIENDLY_OUTSIDE_WINDOW: (20, 5, 15),

@@ -15,8 +15,7 @@ from equipoise.ratings import fit, replay
 from equipoise.ratings.history import Floats, History
 from equipoise.ratings.ns2 import fit as ns2_fit
 from equipoise.ratings.ns2.environment import Environment, no_rounds
-from equipoise.ratings.ns2.fit import Posterior, maximum
-from equipoise.ratings.ns2.fit_formulas import collect, curve, multiply
+from equipoise.ratings.ns2.fit import Posterior, collect, curve, maximum, multiply
 from equipoise.ratings.ns2.formulas import intercept
 from equipoise.ratings.ns2.replay import environment_arrays, index
 from equipoise.ratings.ns2.system import NS2

@@ -13,12 +13,12 @@ from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings import create
 from equipoise.ratings.history import History
+from equipoise.ratings.parameters import DAY
+from equipoise.ratings.replays import allocate_sides
 from equipoise.ratings.system import Match, ranks_of
 from equipoise.ratings.trueskill.fit import Smoother
 from equipoise.ratings.trueskill.fit_formulas import build
-from equipoise.ratings.trueskill.replay import allocate_sides
 from equipoise.ratings.trueskill.system import TrueSkillThroughTime
-from equipoise.ratings.validation import DAY
 from tests.ratings.samples import ANN, BOB, CID, duel, people, random_matches
 from tests.ratings.trueskill.brute_force import many_teams, phi
 

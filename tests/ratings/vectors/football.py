@@ -6,12 +6,8 @@ from typing import Any
 
 from equipoise.core.model import PlayerId
 from equipoise.ratings.elo import formulas as kernel
-from equipoise.ratings.football import fifa_men as men
-from equipoise.ratings.football import fifa_women as women
-from equipoise.ratings.football.fifa_men import FifaMen
-from equipoise.ratings.football.fifa_women import FifaWomen
+from equipoise.ratings.football.rankings import PER_IMPORTANCE, FifaMen, FifaWomen, WorldFootballElo, goal_factor
 from equipoise.ratings.football.system import Football, Kind
-from equipoise.ratings.football.world_football_elo import IMPORTANCE, WorldFootballElo, goal_factor
 from equipoise.ratings.system import Match
 from tests.ratings.vectors.forms import Facts, Form, by_form, each
 
@@ -36,7 +32,7 @@ def goal_factors(params: Facts, given: Facts) -> dict[str, Any]:
 
 def football_importance(params: Facts, given: Facts) -> dict[str, Any]:
     """K of kinds of match."""
-    return {"K": each(lambda kind: IMPORTANCE[Kind(kind)], given["kinds"])}
+    return {"K": each(lambda kind: WorldFootballElo.importance[Kind(kind)], given["kinds"])}
 
 
 def football_lead(params: Facts, given: Facts) -> dict[str, Any]:
@@ -91,7 +87,9 @@ def _men(points: float, other: float, facts: Facts, other_score: float | None) -
     scores = score, OTHER_SCORE[score] if other_score is None else float(other_score)
     goals = GOALS[scores]
     ranks = (int(scores[0] < scores[1]), int(scores[0] > scores[1]))
-    kinds = (kind for kind in Kind if men.IMPORTANCE[kind] == facts["I"] and (kind in men.KNOCK_OUT) == protected)
+    kinds = (
+        kind for kind in Kind if FifaMen.importance[kind] == facts["I"] and (kind in FifaMen.protected) == protected
+    )
     system = FifaMen.create()
     if kind := next(kinds, None):
         return _rated(system, points, other, goals, ranks, kind)
@@ -120,7 +118,7 @@ def women_score(params: Facts, given: Facts) -> dict[str, Any]:
 
 def women_importance(params: Facts, given: Facts) -> dict[str, Any]:
     """K of the importance M."""
-    steps = {round(k / women.PER_IMPORTANCE): k for k in women.IMPORTANCE.values()}
+    steps = {round(k / PER_IMPORTANCE): k for k in FifaWomen.importance.values()}
     return {"K": each(lambda m: steps[m], given["M"])}
 
 
@@ -153,7 +151,7 @@ def _rated(
 
 def _kind(wanted: float) -> Kind:
     for kind in Kind:
-        if IMPORTANCE[kind] == wanted:
+        if WorldFootballElo.importance[kind] == wanted:
             return kind
     raise ValueError(f"no kind of match has the importance {wanted}")
 

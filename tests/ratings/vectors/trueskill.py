@@ -10,14 +10,13 @@ from typing import Any, TypeAlias
 
 from equipoise.core.model import PlayerId
 from equipoise.ratings.history import History
-from equipoise.ratings.parts.gaussian_formulas import GaussianSkill, drift, sum_participants
-from equipoise.ratings.parts.gaussian_system import GaussianSystem
+from equipoise.ratings.parameters import DAY
 from equipoise.ratings.parts.match_arrays import one_match
 from equipoise.ratings.parts.team_order import Teams, draw_unit, log_evidence, margin_of
 from equipoise.ratings.system import Match
 from equipoise.ratings.trueskill.fit import Smoother
-from equipoise.ratings.trueskill.system import TrueSkill, TrueSkillThroughTime
-from equipoise.ratings.validation import DAY
+from equipoise.ratings.trueskill.formulas import GaussianSkill, drift, sum_participants
+from equipoise.ratings.trueskill.system import GaussianSystem, TrueSkill, TrueSkillThroughTime
 from tests.ratings.samples import duel
 from tests.ratings.vectors.forms import Facts, Form, by_form, named
 

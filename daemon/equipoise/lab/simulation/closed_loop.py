@@ -52,10 +52,10 @@ _TEAMS: dict[str, Teams] = {
     "equal_sides": Teams.EQUALISED,
     "too_uneven": Teams.MOVED,
 }
-"""By the kind of the decision that makes them."""
+"""Way that the teams were made, by the kind of the decision."""
 
 Solve = Callable[[AskSplit | AskMoves | AskSide | AskSwitch | CacheSplits, System[Any]], Solved]
-"""What answers the session's asks: `balancing.answer`, or another way for comparison."""
+"""Function that answers the session's asks: `balancing.answer`, or another one for comparison."""
 
 
 class ClosedLoop:
@@ -63,7 +63,7 @@ class ClosedLoop:
 
     def __init__(
         self,
-        map: Map,
+        game_map: Map,
         system: System[Any],
         rules: Rules,
         solve: Solve = answer,
@@ -75,7 +75,7 @@ class ClosedLoop:
         self.balancing: System[Any] = balance or system
         """Makes the teams; `system` is shown."""
         self.session = Session(rules)
-        self.game = GameServer(ServerId("simulated"), BOOT, map)
+        self.game = GameServer(ServerId("simulated"), BOOT, game_map)
         self.rated: Rated | None = None
         """The rating of the last round by the system that makes the teams; None: it was not rated."""
         self.teams = Teams.KEPT
@@ -98,9 +98,9 @@ class ClosedLoop:
         """Who stood on a side before and after, of assignments whose decision is not logged yet: it follows the order,
         and what the session orders when it hears that the order is done comes between."""
 
-    def change_map(self, map: Map) -> None:
+    def change_map(self, game_map: Map) -> None:
         """Start a map; all players choose a side again."""
-        self.game.change_map(map)
+        self.game.change_map(game_map)
         self._hear(self.game.hello(), self.game.roster())
         if not self.game.arena:
             for player in list(self.game.clients):
@@ -153,11 +153,11 @@ class ClosedLoop:
         return True
 
     def outlook(self) -> Outlook:
-        """What the system which makes the teams says of the present sides."""
+        """Return the chance of the present sides by the system that makes the teams."""
         return outlook(self.balancing, self.session.memory.context, self.game.on(Side.A), self.game.on(Side.B))
 
     def chance_of_teams(self) -> float:
-        """What it says of the players alone, at equal numbers: the chance by which sides are too uneven."""
+        """Return that chance for the players alone, at equal numbers: by it sides are too uneven."""
         return chance_at_equal_numbers(
             self.balancing, self.session.memory.context, self.game.on(Side.A), self.game.on(Side.B)
         )
@@ -169,7 +169,7 @@ class ClosedLoop:
         self._hear(self.game.end_round(winner, captures, counts))
 
     def learn(self) -> None:
-        """As the daemon does every night: fit the spread of skill, and begin anew with it where it is another one."""
+        """Fit the spread of skill, as the daemon does every night, and begin anew if it has changed."""
         since = self.game.clock - self._learnt_at
         if not self._learns or since < spread.OFTEN or len(self._rated) < spread.LEAST:
             return

@@ -1,4 +1,4 @@
-"""What players notice of their teams, beside the favourite's mean chance: one average hides who loses all evening.
+"""Fairness as players notice it, beside the favourite's mean chance: one average hides who loses all evening.
 
 - *Scrambles* that were due: whether anybody changed side, how many who stood together stand together again, and the
   chance that players read.
@@ -34,19 +34,19 @@ FORCED = ("autobalance", "too_uneven")
 
 
 class Chances(NamedTuple):
-    """What was said of a rated round, and what was true; probabilities are those of side A."""
+    """Predicted and true chances of a rated round; probabilities are those of side A."""
 
     stated: float
     true: float
-    """By the hidden skills of the lineup."""
+    """Chance by the hidden skills of the lineup."""
     interval: tuple[float, float] | None = None
     """80 % of the true probabilities are said to lie within such intervals; None where no uncertainty is known."""
     map: int = 1
     """Number of the map in the run."""
     number: int = 1
-    """Of the round in the run."""
+    """Number of the round in the run."""
     teams: float = 0.5
-    """What was said of the players alone, at equal numbers: a split makes up for neither map nor head count."""
+    """Predicted chance of the players alone, at equal numbers: a split makes up for neither map nor head count."""
 
 
 class Moved(NamedTuple):
@@ -67,7 +67,7 @@ class Scrambled:
     """Who stood on a side before it, and after it."""
     after: Mapping[PlayerId, Side]
     chance: float | None
-    """What players read."""
+    """The chance that players read."""
 
     @property
     def moved(self) -> bool:
@@ -76,7 +76,7 @@ class Scrambled:
 
     @property
     def together(self) -> float | None:
-        """Of two who stood on one side before it and play after it, the fraction who stand on one side again.
+        """Fraction who stand on one side again, of pairs who stood on one side before it and play after it.
 
         >>> a, b = dict.fromkeys("abc", Side.A), dict.fromkeys("def", Side.B)
         >>> round(Scrambled(a | b, a | b | {"c": Side.B, "d": Side.A}, 0.5).together, 2)  # ab and ef of six pairs
@@ -110,7 +110,7 @@ class Scrambles:
     nobody: float
     """Fraction that put nobody on the other side."""
     together: float
-    """Of two who stood on one side before, the fraction who stand on one side again; the mean over scrambles."""
+    """Fraction of pairs on one side before who stand on one side again; the mean over scrambles."""
     uneven: float
     """Fraction whose chance, as players read it, was not within 45 to 55 %."""
 
@@ -154,12 +154,12 @@ class Moves:
 
 @dataclass(frozen=True, slots=True)
 class Fairness:
-    """What players notice; None where there was nothing of the kind."""
+    """Fairness as players notice it; None where there was nothing of the kind."""
 
     scrambles: Scrambles | None
     evenings: Evenings | None
     beyond: tuple[Beyond, ...]
-    """By limit; empty when no round was rated."""
+    """Runs by limit; empty when no round was rated."""
     moves: Moves | None
     covered: float | None
     """Fraction of rounds whose true chance lies within the 80 % interval that was stated; None: none was."""

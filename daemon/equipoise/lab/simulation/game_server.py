@@ -11,7 +11,7 @@ itself: time passes in `pass_time` alone, players die in `die` alone, and who wi
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias, assert_never
 
@@ -26,14 +26,108 @@ from equipoise.core.model import (
     Mode,
     OrderId,
     PlayerId,
+    Presence,
+    Role,
     Roster,
     Round,
     RoundId,
     ServerId,
     Side,
+    Span,
     Split,
 )
-from equipoise.lab.simulation.attendance import Attendance
+
+
+@dataclass(slots=True)
+class Stay:
+    """One player's part of the round."""
+
+    side: Side
+    role: Role
+    since: float | None
+    """When they joined this side in this role, on the game's clock; None: they have left."""
+    spans: list[Span] = field(default_factory=list)
+    """Those that have ended, on the game's clock."""
+    fought: bool = False
+
+    def stop(self, now: float) -> None:
+        """End the running span."""
+        if self.since is not None:
+            self.spans += self.running(now)
+            self.since = None
+
+    def running(self, now: float) -> list[Span]:
+        """The running span as if it ended now; none, where it has no length."""
+        return [] if self.since is None or now <= self.since else [Span(self.side, self.since, now, self.role)]
+
+
+class Attendance:
+    """The players who were on a side at any time of the round.
+
+    >>> ann, bob = PlayerId("ann"), PlayerId("bob")
+    >>> attendance = Attendance()
+    >>> attendance.play(ann, Side.A, now=100.0)
+    >>> attendance.play(bob, Side.B, now=100.0)
+    >>> attendance.play(ann, Side.B, now=130.0)
+    >>> attendance.leave(bob, now=145.0)
+    >>> attendance.seconds(Side.B, now=150.0)
+    {'ann': 20.0, 'bob': 45.0}
+    """
+
+    def __init__(self) -> None:
+        self._stays: dict[PlayerId, Stay] = {}
+
+    def play(self, player: PlayerId, side: Side, now: float, role: Role = Role.FIELD) -> None:
+        """The player is on this side in this role from now on."""
+        stay = self._stays.setdefault(player, Stay(side, role, None))
+        if stay.since is None or (stay.side, stay.role) != (side, role):
+            stay.stop(now)
+            stay.side, stay.role, stay.since = side, role, now
+
+    def fight(self, players: Iterable[PlayerId]) -> None:
+        """Note that these players dealt damage."""
+        for player in players:
+            self._stays[player].fought = True
+
+    def leave(self, player: PlayerId, now: float) -> None:
+        """Note that the player is on no side any more."""
+        if stay := self._stays.get(player):
+            stay.stop(now)
+
+    def seconds(self, side: Side, now: float) -> dict[PlayerId, float]:
+        """Seconds on a side so far; players who were never on it are left out."""
+        totals = {}
+        for player, stay in self._stays.items():
+            spans = [span for span in (*stay.spans, *stay.running(now)) if span.side is side]
+            if spans:
+                totals[player] = sum(span.end - span.start for span in spans)
+        return totals
+
+    def presences(
+        self, now: float, live: float | None = None, counts: Mapping[PlayerId, Counts] | None = None
+    ) -> tuple[Presence, ...]:
+        """The round's presences if it ends now; with the spans, in seconds since `live`, where that is given."""
+        counted = counts or {}
+        a, b = (self.seconds(side, now) for side in Side)
+        return tuple(
+            Presence(
+                player,
+                stay.side,
+                a.get(player, 0.0),
+                b.get(player, 0.0),
+                stay.fought,
+                left=stay.since is None,
+                spans=() if live is None else _since(live, (*stay.spans, *stay.running(now))),
+                counts=counted.get(player),
+            )
+            for player, stay in self._stays.items()
+        )
+
+
+def _since(live: float, spans: Iterable[Span]) -> tuple[Span, ...]:
+    """Spans on the game's clock as seconds since the round went live."""
+    return tuple(Span(span.side, span.start - live, span.end - live, span.role) for span in spans)
+
 
 Where: TypeAlias = tuple[Side | None, bool]
 """A side, or none; and whether the player waits for one."""
@@ -98,18 +192,18 @@ class RunningRound:
 class GameServer:
     """The state of the game, and the events that have not been taken yet."""
 
-    def __init__(self, name: ServerId, boot: int, map: Map) -> None:
+    def __init__(self, name: ServerId, boot: int, game_map: Map) -> None:
         self.name = name
         self.boot = boot
         """Start of the script, milliseconds since the epoch."""
         self.clock = 0.0
         """The script's monotonic clock, seconds since `boot`."""
-        self.map = map
+        self.map = game_map
         self.phase = Phase.IDLE
         self.waiting_for_players = False
         self.clients: dict[PlayerId, Client] = {}
         self.locks: dict[PlayerId, tuple[Side, float]] = {}
-        """By locked player, the side they must stay on, and until when."""
+        """Side that a locked player must stay on, and until when, by player."""
         self._events: list[e.ScriptEvent] = []
         self._maps = 1
         self._rounds = 0
@@ -117,7 +211,7 @@ class GameServer:
         self._wishes: dict[PlayerId, Wish] = {}
         self._moves: list[PendingMove] = []
         self._reported: dict[PlayerId, Where] = {}
-        """Where each player was when an event last said so."""
+        """Side of each player by the last event that said so."""
         self.roster_due = False
         """Something has changed that only a roster says."""
 
@@ -158,9 +252,9 @@ class GameServer:
 
     def fractions_played(self, side: Side) -> dict[PlayerId, float]:
         """The part of the running round, up to 1, that each player has spent on a side; the others are left out."""
-        round = self._running
-        length = self.clock - round.at
-        return {player: seconds / length for player, seconds in round.attendance.seconds(side, self.clock).items()}
+        running = self._running
+        length = self.clock - running.at
+        return {player: seconds / length for player, seconds in running.attendance.seconds(side, self.clock).items()}
 
     def seconds_played(self) -> dict[PlayerId, float]:
         """Seconds of the running round that each player has spent on either side."""
@@ -185,7 +279,7 @@ class GameServer:
         return not (self._events or self.roster_due) and self._reported == self._where()
 
     def take(self) -> tuple[e.ScriptEvent, ...]:
-        """What happened since the last call, then every change of side that no roster has shown."""
+        """Return the events since the last call, then every change of side that no roster has shown."""
         changes = [
             e.SideChanged(self.clock, client.id, client.side, client.waiting)
             for client in self.clients.values()
@@ -247,9 +341,9 @@ class GameServer:
         self._wishes[player] = Wish(side, self.clock + HELD_SECONDS)
         self._events.append(e.SideWanted(self.clock, player, side))
 
-    def change_map(self, map: Map) -> None:
+    def change_map(self, game_map: Map) -> None:
         """Start a map: all players leave their sides, and outside arena the game waits for players."""
-        self.map, self.phase = map, Phase.IDLE
+        self.map, self.phase = game_map, Phase.IDLE
         self.waiting_for_players = not self.queues
         self._maps += 1
         self._round = None
@@ -302,22 +396,22 @@ class GameServer:
         partial: bool = False,
     ) -> e.RoundEnded:
         """The round is over. Its event is returned and not queued: a script keeps it until it is stored."""
-        round, captured = self._running, captures or {}
+        running, captured = self._running, captures or {}
         self._round, self.phase = None, Phase.OVER
-        live = round.at if self.map.mode is Mode.NS2 else None
+        live = running.at if self.map.mode is Mode.NS2 else None
         return e.RoundEnded(
             self.clock,
             Round(
-                id=round.id,
+                id=running.id,
                 server=self.name,
                 session=self._session,
                 map=self.map.name,
                 mode=self.map.mode,
-                started_at=self.boot / 1000 + round.at,
-                seconds=self.clock - round.at,
+                started_at=self.boot / 1000 + running.at,
+                seconds=self.clock - running.at,
                 winner=winner,
-                lineup=round.lineup,
-                presences=round.attendance.presences(self.clock, live, counts),
+                lineup=running.lineup,
+                presences=running.attendance.presences(self.clock, live, counts),
                 captures_a=captured.get(Side.A, 0),
                 captures_b=captured.get(Side.B, 0),
                 partial=partial,

@@ -1,4 +1,4 @@
-"""What a simulation measures: each rated round while it runs, and the summary at its end.
+"""Measures of a simulation: each rated round while it runs, and the summary at its end.
 
 The field names of `Summary` and its parts are those of `equipoise simulate --json`.
 """
@@ -6,10 +6,10 @@ The field names of `Summary` and its parts are those of `equipoise simulate --js
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from itertools import pairwise
+from itertools import combinations, pairwise, product
 from statistics import fmean
 
 import numpy as np
@@ -17,9 +17,63 @@ import numpy as np
 from equipoise.core.model import PlayerId
 from equipoise.lab.simulation.fairness import Fairness
 from equipoise.lab.simulation.population import Kind, Person
-from equipoise.lab.simulation.together import Again
 from equipoise.ratings.history import Floats
 from equipoise.ratings.quality import Estimate, Pair, Quality, assess, mean
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """How often two who were on one side once are on one side another time."""
+
+    share: float
+    chance: float
+    """How often any two are."""
+
+
+@dataclass(slots=True)
+class Together:
+    """How often two players meet on one side again, against chance.
+
+    A round with sides of a and b players has C(a, 2) + C(b, 2) pairs on one side with any teams: how often *all* pairs
+    meet says nothing. What players complain of is that it is the same ones. So the measure is, of two players who were
+    on one side in one round, how often they are on one side in another round that both play. By chance that is as often
+    as any pair is.
+
+    >>> together = Together()
+    >>> together.count("ab", "cde")
+    >>> together.count("ab", "cde")
+    >>> together.again()
+    Again(share=1.0, chance=0.4)
+    """
+
+    _met: dict[frozenset[Hashable], list[int]] = field(default_factory=dict)
+    """Rounds on one side and on either, by pair."""
+
+    def count(self, a: Sequence[Hashable], b: Sequence[Hashable]) -> None:
+        """Add a round; one against one has no pairs and counts for nothing."""
+        if max(len(a), len(b)) < 2:
+            return
+        for side in (a, b):
+            for pair in combinations(side, 2):
+                self._add(frozenset(pair), 1)
+        for pair in product(a, b):
+            self._add(frozenset(pair), 0)
+
+    def _add(self, pair: frozenset[Hashable], together: int) -> None:
+        met = self._met.setdefault(pair, [0, 0])
+        met[0] += together
+        met[1] += 1
+
+    def again(self) -> Again | None:
+        """Over all pairs of rounds; None where no two players were on one side who met in another round."""
+        # Of a pair with n rounds, m on one side: each of the m has n − 1 others, of which m − 1 are on one side.
+        others = sum(m * (n - 1) for m, n in self._met.values())
+        if not others:
+            return None
+        met = [(m, n) for m, n in self._met.values() if n > 1]
+        chance = sum(m for m, _ in met) / sum(n for _, n in met)
+        return Again(sum(m * (m - 1) for m, _ in met) / others, chance)
+
 
 POINTS = 20
 """Points of every curve over time."""
@@ -39,7 +93,7 @@ class Teams(Enum):
     MOVED = "moved"
     """The sides were too uneven: as few players as possible changed side."""
     SCRAMBLED = "scrambled"
-    """By a scramble or arena's duel."""
+    """A scramble or arena's duel made the teams."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +101,10 @@ class RatedRound:
     """One rated round; probabilities and scores are those of side A."""
 
     predicted: float
-    """By the ratings before the round."""
+    """Chance by the ratings before the round."""
     score: float
     true: float
-    """By the hidden skills of the lineup."""
+    """Chance by the hidden skills of the lineup."""
     random: float
     """The favourite's probability in random teams of the same people."""
     teams: Teams = Teams.KEPT
@@ -157,7 +211,7 @@ class Summary:
     found_after: int | None
     """Rounds until nearly that order was found; None: never."""
     quality: Quality | None
-    """Of the system's predictions; None when no round of the second half was rated."""
+    """Quality of the system's predictions; None when no round of the second half was rated."""
     overconfidence: Estimate | None
     reachable: float | None
     """Brier score of predictions by the hidden skills."""
@@ -166,9 +220,9 @@ class Summary:
     expected_favourite: float | None
     """The favourite's probability that the system expected: its prediction, spread by what it did not know."""
     periods: tuple[Period, ...]
-    """Of the whole run, those that it reached."""
+    """Periods that the whole run reached."""
     again: Again | None
-    """Of the whole run; None where no two players met twice."""
+    """Over the whole run; None where no two players met twice."""
     between: Between | None
     """All rounds between scrambles; None when every round of the second half was scrambled or not rated."""
     equalised: Between | None
@@ -180,7 +234,7 @@ class Summary:
     bench: Bench | None
     groups: tuple[Group, ...]
     fairness: Fairness
-    """What players notice, of the whole run."""
+    """Fairness as players notice it, over the whole run."""
 
 
 @dataclass(slots=True)
@@ -212,12 +266,12 @@ def bench_sharing(maps: Sequence[BenchTurns]) -> Bench | None:
     return Bench(benched / here, fmean(apart)) if benched and apart else None
 
 
-def point(round: int, found: float, played: Sequence[RatedRound]) -> Point:
+def point(number: int, found: float, played: Sequence[RatedRound]) -> Point:
     """The means of one round or more."""
     measured = quality(played)
     assert measured is not None, "a point is of one round or more"
     return Point(
-        round,
+        number,
         found,
         measured.brier.value,
         measured.log_loss.value,
@@ -234,12 +288,12 @@ def periods(played: Sequence[RatedRound], rounds: int) -> tuple[Period, ...]:
     >>> [(one.after, one.to, one.favourite) for one in periods([early, late], rounds=150)]
     [(0, 100, 0.6), (100, 150, 0.7)]
     """
-    found = []
+    stages = []
     for after, to in pairwise(PERIODS):
         inside = [one.favourite for one in played if after < one.number <= to]
         if after < rounds:
-            found.append(Period(after, min(to, rounds), len(inside), fmean(inside) if inside else None))
-    return tuple(found)
+            stages.append(Period(after, min(to, rounds), len(inside), fmean(inside) if inside else None))
+    return tuple(stages)
 
 
 def quality(played: Sequence[RatedRound]) -> Quality | None:
@@ -271,7 +325,7 @@ def between_scrambles(played: Sequence[RatedRound], *teams: Teams) -> Between | 
 
 
 def overconfidence(played: Sequence[RatedRound]) -> Estimate | None:
-    """What the system's favourites were expected to score minus what they scored; None if every prediction was even.
+    """Return the expected score of the system's favourites minus their score; None if every prediction was even.
 
     >>> found = overconfidence([RatedRound(0.75, 1.0, 0.5, 0.5), RatedRound(0.25, 1.0, 0.5, 0.5)])
     >>> found.value  # both favourites were expected to score 0.75; one of them won
@@ -286,8 +340,8 @@ def order(points: Sequence[Point], rounds: int) -> tuple[float | None, int | Non
     late = [point.found for point in points if 4 * point.round > 3 * rounds]
     if not late:
         return None, None
-    found = fmean(late)
-    return found, _reached(points, NEARLY * found) if found > 0 else None
+    level = fmean(late)
+    return level, _reached(points, NEARLY * level) if level > 0 else None
 
 
 def _reached(points: Sequence[Point], goal: float) -> int | None:
@@ -326,13 +380,13 @@ def groups(people: Sequence[Person], skills: Sequence[float]) -> tuple[Group, ..
     """Each kind among all who have played; `skills` are those by the system, in the order of `people`."""
     last = max(len(people) - 1, 1)
     rated, true = ranks(skills) / last, ranks([person.skill for person in people]) / last
-    found = []
+    kinds = []
     for kind in Kind:
         numbers = [number for number, person in enumerate(people) if person.kind is kind]
         if numbers:
             won = _won([people[number] for number in numbers])
-            found.append(Group(kind, len(numbers), *won, float(rated[numbers].mean()), float(true[numbers].mean())))
-    return tuple(found)
+            kinds.append(Group(kind, len(numbers), *won, float(rated[numbers].mean()), float(true[numbers].mean())))
+    return tuple(kinds)
 
 
 def _won(people: Sequence[Person]) -> tuple[float, float | None, float | None]:

@@ -15,10 +15,10 @@ from equipoise.lab.simulation.game_server import GameServer, Map
 
 
 class NS2Server(GameServer):
-    """What the mod sees of a game, and how it carries orders out."""
+    """A simulated NS2 game as the mod sees it, which carries orders out."""
 
-    def __init__(self, name: ServerId, boot: int, map: Map) -> None:
-        super().__init__(name, boot, map)
+    def __init__(self, name: ServerId, boot: int, game_map: Map) -> None:
+        super().__init__(name, boot, game_map)
         self._held: Assign | None = None
         """The assignment that waits for Countdown."""
 
@@ -28,8 +28,8 @@ class NS2Server(GameServer):
 
     def presences(self) -> tuple[Presence, ...]:
         """Who has played the running round so far, and when."""
-        round = self._running
-        return round.attendance.presences(self.clock, round.at)
+        running = self._running
+        return running.attendance.presences(self.clock, running.at)
 
     # What happens on the server.
 
@@ -74,11 +74,11 @@ class NS2Server(GameServer):
         if self._held is not None:
             self._fail(self._held.order, "too_late")
             self._held = None
-        round = super().go_live()
+        live = super().go_live()
         for client in self.clients.values():
             if client.commander and client.side is not None:
                 self._running.attendance.play(client.id, client.side, self.clock, Role.COMMANDER)
-        return round
+        return live
 
     def abandon(self) -> e.RoundEnded:
         """ResetGame in a running round: it is told as partial, and the next start begins anew."""

@@ -17,7 +17,7 @@ from equipoise.errors import RatingError
 
 
 class Kind(Enum):
-    """What sets a person apart."""
+    """Kind of person, by what sets them apart."""
 
     REGULAR = "regular"
     SMURF = "smurf"
@@ -25,7 +25,7 @@ class Kind(Enum):
     THROWER = "thrower"
     """Loses some rounds on purpose."""
     QUITTER = "quitter"
-    """Leaves rounds that their side is losing, and after rounds that it has lost: `lab.simulation.churn`."""
+    """Leaves rounds that their side is losing, and after rounds that it has lost: `lab.simulation.evenings`."""
 
 
 class Visits(Enum):
@@ -64,7 +64,7 @@ class Scenario:
     parties: int = 0
     """Groups of three that come and go together."""
     bond: float = 0.1
-    """What each member of a party adds, log-odds, per friend on the same side."""
+    """Log-odds that each member of a party adds per friend on the same side."""
     side_advantage: float = 0.0
     """Advantage of side A, log-odds."""
     map_spread: float = 0.0

@@ -13,10 +13,8 @@ from equipoise.core.model import PlayerId, Side
 from equipoise.core.rules import Rules
 from equipoise.errors import RatingError
 from equipoise.lab.models import Model
-from equipoise.lab.simulation.churn import Churn
 from equipoise.lab.simulation.closed_loop import ClosedLoop, Solve
-from equipoise.lab.simulation.counts_model import CountsModel
-from equipoise.lab.simulation.evenings import Evenings, Regulars
+from equipoise.lab.simulation.evenings import Churn, Evenings, Regulars
 from equipoise.lab.simulation.fairness import Chances, Evening, fairness
 from equipoise.lab.simulation.game_server import Map
 from equipoise.lab.simulation.measures import (
@@ -26,6 +24,7 @@ from equipoise.lab.simulation.measures import (
     RatedRound,
     Summary,
     Teams,
+    Together,
     bench_sharing,
     between_scrambles,
     groups,
@@ -36,9 +35,8 @@ from equipoise.lab.simulation.measures import (
     quality,
     spearman,
 )
-from equipoise.lab.simulation.outcome_model import MAP_NAMES, OutcomeModel
+from equipoise.lab.simulation.outcome_model import MAP_NAMES, CountsModel, OutcomeModel
 from equipoise.lab.simulation.population import Person, Population, Scenario, Visits
-from equipoise.lab.simulation.together import Together
 from equipoise.ratings.system import System
 
 MAP_ROUNDS = 20
@@ -70,14 +68,14 @@ class _Run:
     churn: Churn
     played: list[RatedRound] = field(default_factory=list)
     chances: list[Chances] = field(default_factory=list)
-    """Of the same rounds."""
+    """Chances of the same rounds."""
     points: list[Point] = field(default_factory=list)
     benches: list[BenchTurns] = field(default_factory=list)
     """One per map that was played."""
     together: Together = field(default_factory=Together)
     """Rounds whose teams were made anew."""
     evenings: dict[tuple[int, PlayerId], Evening] = field(default_factory=dict)
-    """By the evening's number and the player."""
+    """Rounds by the evening's number and the player."""
     covered: int = 0
     """Rated rounds that the points cover already."""
     half: int = 0
@@ -250,8 +248,8 @@ def _captures(rng: Random, winner: Side | None) -> dict[Side, int]:
 def _random_favourite(run: _Run, people: Sequence[Person], size: int) -> float:
     """The favourite's win probability in random teams of these people, the mean of a few."""
     orders = [run.rng.sample(people, len(people)) for _ in range(RANDOM_TEAMS)]
-    map = run.loop.game.map.name
-    probabilities = [run.outcomes.win_probability(order[:size], order[size:], map) for order in orders]
+    map_name = run.loop.game.map.name
+    probabilities = [run.outcomes.win_probability(order[:size], order[size:], map_name) for order in orders]
     return fmean(max(one, 1 - one) for one in probabilities)
 
 
@@ -281,16 +279,16 @@ def _count_results(
 def _add_point(run: _Run, number: int) -> None:
     fresh = run.played[run.covered :]
     if fresh:
-        known = [person for person in run.population.people if person.rounds]
-        found = spearman([run.loop.system.skill(p.id) for p in known], [p.skill for p in known])
-        run.points.append(point(number, found, fresh))
+        people = [person for person in run.population.people if person.rounds]
+        correlation = spearman([run.loop.system.skill(p.id) for p in people], [p.skill for p in people])
+        run.points.append(point(number, correlation, fresh))
         run.covered = len(run.played)
 
 
 def _summary(run: _Run) -> Summary:
     late = run.played[run.half :]
     seats = sum(sum(turns.here.values()) for turns in run.benches)
-    known = [person for person in run.population.everybody() if person.rounds]
+    people = [person for person in run.population.everybody() if person.rounds]
     found, found_after = order(run.points, run.scenario.rounds)
     return Summary(
         rounds=run.scenario.rounds,
@@ -311,7 +309,7 @@ def _summary(run: _Run) -> Summary:
         assigned=run.loop.assigned / max(seats, 1),
         moved=run.loop.moved / max(seats, 1),
         bench=bench_sharing(run.benches),
-        groups=groups(known, [run.loop.system.skill(person.id) for person in known]) if known else (),
+        groups=groups(people, [run.loop.system.skill(person.id) for person in people]) if people else (),
         fairness=fairness(
             run.chances, run.loop.scrambles, run.evenings.values(), run.loop.moves, run.loop.player_seconds / 3600
         ),

@@ -22,8 +22,14 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from equipoise.core.model import logistic
-from equipoise.ratings.parts.match_arrays import Lineup, MatchArrays
-from equipoise.ratings.parts.two_teams import fraction_played_at, lineup_sums, result, within_limit
+from equipoise.ratings.parts.match_arrays import (
+    Lineup,
+    MatchArrays,
+    fraction_played_at,
+    lineup_sums,
+    result,
+    within_limit,
+)
 
 if TYPE_CHECKING:
     from equipoise.ratings.parts.match_arrays import Floats
@@ -54,7 +60,7 @@ class EloConstants(NamedTuple):
 
 
 class MatchTerms(NamedTuple):
-    """What Elo reads of m matches besides `MatchArrays`; an array is empty if it would change no match."""
+    """Arrays that Elo reads of m matches besides `MatchArrays`; one is empty if it would change no match."""
 
     lead: Floats
     """Shape (m,), points that the sides themselves give the first team over the second."""

@@ -14,9 +14,8 @@ from typing import Literal, TypeVar
 from equipoise.core.model import PlayerId
 from equipoise.ratings.elo import formulas as kernel
 from equipoise.ratings.parameters import one_of, ranged
-from equipoise.ratings.parts.match_arrays import Lineup, MatchArrays
+from equipoise.ratings.parts.match_arrays import LIMIT, Lineup, MatchArrays
 from equipoise.ratings.parts.points import PointsParams, PointsSystem, Record
-from equipoise.ratings.parts.two_teams import LIMIT
 from equipoise.ratings.system import Match
 
 P = TypeVar("P", bound=PointsParams)

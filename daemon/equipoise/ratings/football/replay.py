@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.errors import RatingError
+from equipoise.ratings import replays
 from equipoise.ratings.elo import formulas as kernel
-from equipoise.ratings.elo import replay as elo_replay
-from equipoise.ratings.football.fifa_women import FifaWomen
+from equipoise.ratings.football.rankings import FifaWomen
 from equipoise.ratings.football.system import MOST_GOALS, Football, kind_of
 from equipoise.ratings.history import UNKNOWN, Floats, History, Replayed
 from equipoise.ratings.parts.record_arrays import refuse_other_than_pairs
@@ -27,8 +27,8 @@ def replay(system: Football[Any, Any], history: History) -> Replayed:
     factor, scores = _outcomes(system, history)
     protected = _by_mode(history, [kind_of(mode) in system.protected for mode in (*history.modes, "")])
     terms = kernel.MatchTerms(
-        lead=elo_replay.leads(system, history),
-        margin=elo_replay.NOTHING,
+        lead=replays.elo_leads(system, history),
+        margin=replays.NOTHING,
         scores=scores,
         protected=protected.astype(np.bool_) if system.protected else np.empty(0, np.bool_),
     )
@@ -36,7 +36,7 @@ def replay(system: Football[Any, Any], history: History) -> Replayed:
         importance = _counted(system, history)
     else:
         importance = _by_mode(history, [system.importance[kind_of(mode)] for mode in (*history.modes, "")])
-    return elo_replay.run(system, bare, bare.arrays()._replace(weight=importance * factor), terms)
+    return replays.run_elo(system, bare, bare.arrays()._replace(weight=importance * factor), terms)
 
 
 def _bare(history: History) -> History:

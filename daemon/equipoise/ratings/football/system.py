@@ -49,7 +49,7 @@ class Kind(Enum):
     CONTINENTAL_QUARTER_FINAL_ON = "continental quarter-final on"
     WORLD_CUP = "world cup"
     WORLD_CUP_KNOCK_OUT = "world cup knock-out"
-    """Likewise."""
+    """Knock-out rounds before the quarter-finals."""
     WORLD_CUP_QUARTER_FINAL_ON = "world cup quarter-final on"
     OLYMPICS = "olympics"
     OTHER = "other"
@@ -88,7 +88,7 @@ def kind_of(mode: str) -> Kind:
 
 
 class Outcome(NamedTuple):
-    """What a score line means."""
+    """Factor and scores that a score line stands for."""
 
     factor: float
     """Multiplies the importance of the match."""

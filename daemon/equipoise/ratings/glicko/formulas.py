@@ -26,11 +26,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from equipoise.ratings.parts.match_arrays import Lineup, MatchArrays
-from equipoise.ratings.parts.players import bounded
+from equipoise.ratings.parameters import NEVER
+from equipoise.ratings.parts.match_arrays import LIMIT, Lineup, MatchArrays, fraction_played_at, result, within_limit
+from equipoise.ratings.parts.player_table import bounded
 from equipoise.ratings.parts.points import Record
-from equipoise.ratings.parts.two_teams import LIMIT, fraction_played_at, result, within_limit
-from equipoise.ratings.validation import NEVER
 
 if TYPE_CHECKING:
     import numpy as np
@@ -160,7 +159,7 @@ def expectation(difference: float, g: float) -> float:
 
 
 def evidence(difference: float, g: float, score: float) -> tuple[float, float]:
-    """What a match with a score of 1, 0.5 or 0 adds to a player's `information` and `surprise`."""
+    """Return the addends of a match with a score of 1, 0.5 or 0 to a player's `information` and `surprise`."""
     expected = expectation(difference, g)
     return Q * Q * g * g * expected * (1.0 - expected), Q * g * (score - expected)
 
@@ -259,13 +258,13 @@ def mean_of_lineup(team: int, at: float, lineup: Lineup, records: Records, c: Gl
     rating = variance = 0.0
     for place in range(starts[team], starts[team + 1]):
         number = members[place]
-        known = len(skills) > 0 and not math.isnan(skills[place])
+        has_skill = len(skills) > 0 and not math.isnan(skills[place])
         if number < 0:
-            rating += skills[place] if known else c.initial
+            rating += skills[place] if has_skill else c.initial
             variance += c.variance
         else:
             p = records[number]
-            rating += skills[place] if known else p.rating
+            rating += skills[place] if has_skill else p.rating
             variance += grown(p, periods_since(p, at, c), c)
     count = starts[team + 1] - starts[team]
     if count == 0:

@@ -15,13 +15,11 @@ from typing import ClassVar, Literal, TypeVar
 from equipoise.core.model import PlayerId
 from equipoise.ratings.glicko import formulas as kernel
 from equipoise.ratings.glicko.formulas import MOST_VOLATILE, GlickoConstants, GlickoPlayer
-from equipoise.ratings.parameters import one_of, ranged
-from equipoise.ratings.parts.match_arrays import Lineup, MatchArrays, time_of
-from equipoise.ratings.parts.players import Bounds
+from equipoise.ratings.parameters import DAY, number_of, one_of, ranged
+from equipoise.ratings.parts.match_arrays import LIMIT, Lineup, MatchArrays, time_of
+from equipoise.ratings.parts.player_table import Bounds
 from equipoise.ratings.parts.points import PointsParams, PointsSystem
-from equipoise.ratings.parts.two_teams import LIMIT
 from equipoise.ratings.system import ANYWHERE, Match, SkillContext
-from equipoise.ratings.validation import DAY, number_of
 
 
 @dataclass(frozen=True, slots=True)

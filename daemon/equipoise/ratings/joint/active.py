@@ -24,7 +24,7 @@ from equipoise.ratings.joint.formulas import (
     park,
 )
 from equipoise.ratings.joint.own import OwnScores
-from equipoise.ratings.validation import FARTHEST, NEVER
+from equipoise.ratings.parameters import FARTHEST, NEVER
 
 if TYPE_CHECKING:
     from equipoise.ratings.history import Floats

@@ -7,8 +7,7 @@ from dataclasses import asdict, dataclass
 from hashlib import blake2b
 
 from equipoise.ratings.joint.formulas import Constants
-from equipoise.ratings.parameters import Params, ranged
-from equipoise.ratings.validation import DAY
+from equipoise.ratings.parameters import DAY, Params, ranged
 
 OUTSIDE = ("initial", "scale", "shadow_rounds", "stale_days")
 """The parameters that only what is shown depends on: a snapshot of other ones is still good."""

@@ -27,6 +27,7 @@ from equipoise.ratings.joint.outcome import expected
 from equipoise.ratings.joint.params import JointParams
 from equipoise.ratings.joint.score_map import ScoreMap
 from equipoise.ratings.joint.scores import played_in
+from equipoise.ratings.parameters import DAY, FARTHEST, NEVER, count_of, known_time, number_of
 from equipoise.ratings.system import (
     ANYWHERE,
     Change,
@@ -40,7 +41,6 @@ from equipoise.ratings.system import (
     WinProbabilities,
     log_odds,
 )
-from equipoise.ratings.validation import DAY, FARTHEST, NEVER, count_of, known_time, number_of
 
 T = TypeVar("T", bound=type)
 

@@ -10,8 +10,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from equipoise.ratings.parts.players import bounded
-from equipoise.ratings.validation import NEVER
+from equipoise.ratings.parameters import NEVER
+from equipoise.ratings.parts.player_table import bounded
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,7 +60,7 @@ class NS2Constants(NamedTuple):
 
 
 class NS2Arrays(NamedTuple):
-    """What NS2 reads of m matches of two teams besides `MatchArrays`; p participants have r spans."""
+    """Arrays that NS2 reads of m matches of two teams besides `MatchArrays`; p participants have r spans."""
 
     seconds: Floats
     """Shape (m,), NaN unknown."""
@@ -106,7 +106,7 @@ class Workspace(NamedTuple):
     spans: Floats
     """Time weight of each stretch of the match, negative for the second team; read by `fill_time_weights` only."""
     skill: Floats
-    """As in `Player`; this and the next two are filled by `gather_skills`."""
+    """Skills of players, as in `Player`; this and the next two are filled by `gather_skills`."""
     offset: Floats
     squares: Floats
 

@@ -11,12 +11,13 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from equipoise.core.model import logistic
 from equipoise.errors import RatingError
 from equipoise.ratings.ns2.arrays import EnvironmentArrays
-from equipoise.ratings.ns2.formulas import SETS_PER_MAP, intercept, win_probability
+from equipoise.ratings.ns2.formulas import SETS_PER_MAP, intercept
 from equipoise.ratings.ns2.time_weights import add_length
+from equipoise.ratings.parameters import is_number
 from equipoise.ratings.system import Parts
-from equipoise.ratings.validation import is_number
 
 UNKNOWN = -1
 """The number of a map without a name, or before its first round."""
@@ -70,8 +71,8 @@ class Environment:
 
     def parts(self) -> Parts:
         """The whole state: counts of `all` rounds, of each map under `MAP` and its name, and `lengths`."""
-        known = self._parts(self.maps)
-        return {key: part for key, part in known.items() if part is not None}
+        parts = self._parts(self.maps)
+        return {key: part for key, part in parts.items() if part is not None}
 
     def parts_of(self, name: str) -> Parts:
         """The parts that a round on a map changes; None for a part without rounds."""
@@ -131,13 +132,13 @@ def steps_of(arrays: EnvironmentArrays, prior_rounds: float) -> list[float]:
     """
     steps = [0.0] * len(arrays.wins)
     maps = range((len(steps) - 1) // SETS_PER_MAP)
-    known = {number: _intercepts(number, arrays, prior_rounds) for number in maps}
+    intercepts = {number: _intercepts(number, arrays, prior_rounds) for number in maps}
     if _rounds_without_map(arrays) > ROUNDING * arrays.rounds[0]:
         steps[0] = intercept(UNKNOWN, False, arrays, prior_rounds)
     else:
-        total = sum(sum(sizes.values()) / (1 + len(sizes)) for sizes in known.values())
-        steps[0] = total / (1.0 + sum(len(sizes) / (1 + len(sizes)) for sizes in known.values()))
-    for number, sizes in known.items():
+        total = sum(sum(sizes.values()) / (1 + len(sizes)) for sizes in intercepts.values())
+        steps[0] = total / (1.0 + sum(len(sizes) / (1 + len(sizes)) for sizes in intercepts.values()))
+    for number, sizes in intercepts.items():
         first = 1 + SETS_PER_MAP * number
         steps[first] = sum(f - steps[0] for f in sizes.values()) / (1 + len(sizes))
         for place, f in sizes.items():
@@ -174,13 +175,13 @@ def wins_of(arrays: EnvironmentArrays, steps: Sequence[float], prior_rounds: flo
         moved = 0.0
         for first in range(1, len(wins), SETS_PER_MAP):
             for place, other in ((first + 1, first + 2), (first + 2, first + 1)):
-                target = win_probability(steps[0] + steps[first] + steps[place])
+                target = logistic(steps[0] + steps[first] + steps[place])
                 won = _wins_at_size(target, place, first, other, wins, rounds, prior_rounds)
                 moved = max(moved, abs(won - wins[place]) / (rounds[place] + prior_rounds))
                 wins[0] += won - wins[place]
                 wins[place] = won
                 wins[first] = won + wins[other]
-        everywhere = win_probability(steps[0]) * (rounds[0] + prior_rounds) - 0.5 * prior_rounds
+        everywhere = logistic(steps[0]) * (rounds[0] + prior_rounds) - 0.5 * prior_rounds
         on_maps = sum(wins[1::SETS_PER_MAP])
         before, won_without_map = won_without_map, min(without_map, max(0.0, everywhere - on_maps))
         wins[0] = on_maps + won_without_map

@@ -4,8 +4,11 @@ Each match is a logistic observation of a linear form of the unknowns: s, o and 
 The priors are Gamma(k, θ) for s and χ, and normal for o and the steps.  The log posterior is concave in all of them at
 once, and its (k - 1)·log s keeps s above 0.  So Newton's method converges from anywhere, as long as its steps stay
 positive and always gain (`_damping`).  The Hessian is never formed: conjugate gradients solve each Newton step with
-sweeps over the history (`fit_formulas`), to a precision that grows as the gradient falls, so that the last steps
+sweeps over the history to a precision that grows as the gradient falls, so that the last steps
 converge quadratically.
+
+The sweeps are plain functions, which numba compiles.  They multiply by a sparse matrix X without storing it.  A row of
+X is a match: its log-odds are the row times the unknowns, which are s, o and χ of every player, and the steps of F.
 """
 
 from __future__ import annotations
@@ -14,14 +17,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from equipoise.ratings.history import Flags, Floats, History, Offsets
 from equipoise.ratings.ns2.arrays import Coefficients, EnvironmentArrays, NS2Arrays
 from equipoise.ratings.ns2.environment import Environment, no_rounds, steps_of, wins_of
-from equipoise.ratings.ns2.fit_formulas import Design, collect, curve, multiply
 from equipoise.ratings.ns2.formulas import SETS_PER_MAP, weigh_matches
 from equipoise.ratings.ns2.replay import (
     Kernel,
@@ -33,13 +35,84 @@ from equipoise.ratings.ns2.replay import (
     write_back,
     write_environment_back,
 )
+from equipoise.ratings.parameters import NEVER
 from equipoise.ratings.parts.compiling import UNCOUNTED, compiled
 from equipoise.ratings.parts.match_arrays import MatchArrays
+from equipoise.ratings.quality import logistic
 from equipoise.ratings.system import Convergence
-from equipoise.ratings.validation import NEVER
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from equipoise.ratings.ns2.system import NS2
+
+
+class Design(NamedTuple):
+    """The rows of m matches with p participants out of n players."""
+
+    players: int
+    """n: among the unknowns, o of a player is n after their s, and χ 2n after it; F's steps are from 3n on."""
+    teams: NDArray[np.int64]
+    """Shape (2m + 1,): where each team's participants begin."""
+    members: NDArray[np.int32]
+    average: Floats
+    """Shape (p,), as are `side` and `commander`: coefficients as in `arrays.Workspace`."""
+    side: Floats
+    commander: Floats
+    sign: Floats
+    """Shape (m,): the coefficient of F, and the sign of `side`."""
+    steps: NDArray[np.int64]
+    """Shape (m, 3): indexes of the steps that add up to a match's F; negative for none."""
+
+
+def row_times(match: int, x: Design, unknowns: Floats) -> float:
+    """The product of one row of X and the unknowns."""
+    total: float = 0.0
+    f: float = 0.0
+    for step in range(3):
+        if x.steps[match, step] >= 0:
+            f += unknowns[3 * x.players + x.steps[match, step]]
+    for place in range(x.teams[2 * match], x.teams[2 * match + 2]):
+        player = x.members[place]
+        total += x.average[place] * unknowns[player]
+        f += x.side[place] * unknowns[x.players + player]
+        if x.commander[place] != 0.0:
+            total += x.commander[place] * unknowns[2 * x.players + player]
+    total += x.sign[match] * f
+    return total
+
+
+def add_row(match: int, x: Design, amount: float, power: int, out: Floats) -> None:
+    """Add to `out` the amount times a row's coefficients, to the first or second power."""
+    signed = amount * x.sign[match] ** power
+    for step in range(3):
+        if x.steps[match, step] >= 0:
+            out[3 * x.players + x.steps[match, step]] += signed
+    for place in range(x.teams[2 * match], x.teams[2 * match + 2]):
+        player = x.members[place]
+        out[player] += amount * x.average[place] ** power
+        out[x.players + player] += signed * x.side[place] ** power
+        if x.commander[place] != 0.0:
+            out[2 * x.players + player] += amount * x.commander[place] ** power
+
+
+def multiply(x: Design, unknowns: Floats, rows: Floats) -> None:
+    """X·unknowns into `rows`."""
+    for match in range(len(rows)):
+        rows[match] = row_times(match, x, unknowns)
+
+
+def collect(x: Design, rows: Floats, power: int, out: Floats) -> None:
+    """Xᵀ·rows onto `out`; with power 2, of the squared coefficients."""
+    for match in range(len(rows)):
+        add_row(match, x, rows[match], power, out)
+
+
+def curve(x: Design, weights: Floats, direction: Floats, out: Floats) -> None:
+    """Xᵀ·weights·X·direction onto `out`."""
+    for match in range(len(weights)):
+        add_row(match, x, weights[match] * row_times(match, x, direction), 1, out)
+
 
 TOLERANCE = 1e-8
 """A fit has converged when no component of the gradient is larger: skills are right to about as many log-odds."""
@@ -74,7 +147,7 @@ def fit(system: NS2, history: History) -> Convergence:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posterior:
-    """The log posterior of the unknowns, which are in the order of `fit_formulas.Design`, in log-odds."""
+    """The log posterior of the unknowns, which are in the order of `Design`, in log-odds."""
 
     x: Design
     score: Floats
@@ -152,7 +225,7 @@ class Posterior:
 
     def error(self, log_odds: Floats) -> Floats:
         """Shape (m,): weight · (G - p)."""
-        return self.weight * (self.score - _logistic(log_odds))
+        return self.weight * (self.score - logistic(log_odds))
 
     def gradient(self, unknowns: Floats, log_odds: Floats) -> Floats:
         """Shape (unknowns,): gradient of `value`."""
@@ -163,7 +236,7 @@ class Posterior:
 
     def newton_step(self, unknowns: Floats, log_odds: Floats, gradient: Floats) -> Floats:
         """Approximately -H⁻¹·gradient, more precisely as the gradient falls (`conjugate_gradients`)."""
-        chance = _logistic(log_odds)
+        chance = logistic(log_odds)
         weights = self.weight * chance * (1.0 - chance)
         prior = self.precision.copy()
         prior[self.gamma] = (self.shape - 1.0) / unknowns[self.gamma] ** 2
@@ -271,10 +344,6 @@ def _without_rounds(system: NS2) -> EnvironmentArrays:
     fresh = environment_arrays(Environment(no_rounds(system.params.median_rounds)))
     places = len(system.environment.arrays.wins)
     return fresh._replace(wins=np.zeros(places), rounds=np.zeros(places))
-
-
-def _logistic(log_odds: Floats) -> Floats:
-    return 0.5 + 0.5 * np.tanh(0.5 * log_odds)
 
 
 @cache

@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from equipoise.core.model import logistic
 from equipoise.ratings.ns2.arrays import (
     Coefficients,
     EnvironmentArrays,
@@ -28,8 +29,7 @@ from equipoise.ratings.ns2.arrays import (
     Workspace,
 )
 from equipoise.ratings.ns2.time_weights import add_length, fill_time_weights, length_of, median_length
-from equipoise.ratings.parts.match_arrays import MatchArrays
-from equipoise.ratings.parts.two_teams import result
+from equipoise.ratings.parts.match_arrays import MatchArrays, result
 
 if TYPE_CHECKING:
     from equipoise.ratings.ns2.arrays import Records
@@ -40,16 +40,6 @@ POINTS = 400.0
 
 SETS_PER_MAP = 3
 """Counts per map: of all its rounds, of the small ones, of the large ones."""
-
-
-def win_probability(log_odds: float) -> float:
-    """The logistic; p(x) + p(-x) is exactly 1, and no gap overflows.
-
-    >>> win_probability(0.0), win_probability(2000.0), round(win_probability(math.log(3.0)), 12)
-    (0.5, 1.0, 0.75)
-    """
-    favourite = 1.0 / (1.0 + math.exp(-abs(log_odds)))
-    return favourite if log_odds >= 0 else 1.0 - favourite
 
 
 def members_of(match: int, matches: MatchArrays) -> Ints:
@@ -132,7 +122,7 @@ def predict_match(
     log_odds = skill_log_odds(members, sign, records, work) + bots * c.newcomer
     if sign != 0.0:
         log_odds += sign * intercept(facts.maps[match], is_large(present, c), environment, c.prior_rounds)
-    return win_probability(log_odds)
+    return logistic(log_odds)
 
 
 def find_commanders(match: int, matches: MatchArrays, facts: NS2Arrays, work: Workspace) -> int:
@@ -195,7 +185,7 @@ def forecast(
     if sign != 0.0:
         large = is_large(last - first - bots, c)
         log_odds += sign * intercept(facts.maps[match], large, environment, c.prior_rounds)
-    return win_probability(log_odds)
+    return logistic(log_odds)
 
 
 def gradient_step(size: int, sign: float, error: float, work: Workspace, c: NS2Constants) -> None:

@@ -16,9 +16,9 @@ from equipoise.ratings.ns2.arrays import NS2Arrays, NS2Constants, Player, Worksp
 from equipoise.ratings.ns2.environment import UNKNOWN, Environment, no_rounds
 from equipoise.ratings.ns2.formulas import POINTS, forecast, intercept, is_large, predict_match, rate_match
 from equipoise.ratings.ns2.time_weights import fill_time_weights, median_length
-from equipoise.ratings.parameters import Params, ranged
+from equipoise.ratings.parameters import Params, count_of, number_of, ranged
 from equipoise.ratings.parts.match_arrays import MatchArrays, one_match
-from equipoise.ratings.parts.players import PlayerTable, refuse_bots
+from equipoise.ratings.parts.player_table import PlayerTable, refuse_bots
 from equipoise.ratings.system import (
     ANYWHERE,
     Change,
@@ -31,7 +31,6 @@ from equipoise.ratings.system import (
     WinProbabilities,
     log_odds,
 )
-from equipoise.ratings.validation import count_of, number_of
 
 LIMIT = 50_000.0
 """Points: largest absolute skill that `seed` accepts."""
@@ -210,7 +209,7 @@ class NS2(PlayerTable[NS2Params, Player]):
         )
 
     def _variance(self, skill: float, squares: float, fitted: float) -> float:
-        """Of s or χ, log-odds squared."""
+        """Return the variance of s or χ, in log-odds squared."""
         c = self.constants
         rate = c.constant + c.adagrad / math.sqrt(squares + c.epsilon)
         shape, scale = self.params.shape, self.params.scale
@@ -320,6 +319,17 @@ def _points(player: PlayerId, name: str, value: object) -> float:
     return points / POINTS
 
 
+# How far an estimate is expected to be from the truth.  Squared gradients add up to the information that the rounds
+# gave about a skill: each is expected to be p·(1 - p) times the squared coefficient of the skill, which is the
+# curvature of the log likelihood.  So 1/(1/v + g) is the variance of the posterior, 1/v being the curvature of the
+# prior, if the other players' skills were known.  That they are not matters little: docs/ratings/ns2.md has the
+# errors of fits in these deviations.  A Gamma prior is no parabola: its curvature at a skill s is (k - 1)/s², so that
+# after a fit a low skill is known better than a high one of as many rounds.
+#
+# Estimates that go round by round are worse.  Steps of a rate η follow each surprise and never settle; they leave a
+# variance of η/2, of which η/2·(1 - exp(-2·η·g)) has come with the information g since the last fit.
+
+
 def gamma_variance(skill: float, shape: float, scale: float) -> float:
     """v at a skill, log-odds squared; below the prior's scale what it is at that.
 
@@ -330,7 +340,7 @@ def gamma_variance(skill: float, shape: float, scale: float) -> float:
 
 
 def posterior_variance(prior: float, squares: float) -> float:
-    """Of an estimate that is the most probable one; `prior` is the variance that the prior leaves there.
+    """Return the variance of the most probable estimate; `prior` is the variance that the prior leaves there.
 
     >>> posterior_variance(0.5, squares=2.0)
     0.25
@@ -339,7 +349,7 @@ def posterior_variance(prior: float, squares: float) -> float:
 
 
 def step_noise(rate: float, since: float) -> float:
-    """What steps of a rate have added to the variance, after rounds of so much information.
+    """Return the variance that steps of a rate have added, after rounds of so much information.
 
     >>> step_noise(0.2, since=0.0), step_noise(0.2, since=1000.0)
     (0.0, 0.1)
@@ -348,7 +358,7 @@ def step_noise(rate: float, since: float) -> float:
 
 
 def online_variance(prior: float, squares: float, fitted: float, rate: float) -> float:
-    """Of a skill that was fitted when its squares were `fitted`, and has moved since by steps of a rate.
+    """Return the variance of a skill fitted when its squares were `fitted` and moved since by steps of a rate.
 
     The rate falls as Adagrad's does, so the early steps have used what the rounds said: the posterior's variance stays
     below the noise of the steps.
@@ -357,6 +367,6 @@ def online_variance(prior: float, squares: float, fitted: float, rate: float) ->
 
 
 def constant_rate_variance(prior: float, squares: float, fitted: float, rate: float) -> float:
-    """Likewise, where the rate has always been the same: what was unknown is forgotten as fast as noise comes in."""
+    """Return `online_variance` for a constant rate: the prior is forgotten as fast as noise comes in."""
     forgotten = math.exp(-2.0 * rate * (squares - fitted))
     return posterior_variance(prior, fitted) * forgotten + step_noise(rate, squares - fitted)

@@ -16,7 +16,7 @@ from bisect import bisect_left
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from equipoise.ratings.parts.two_teams import fraction_played_at
+from equipoise.ratings.parts.match_arrays import fraction_played_at
 
 if TYPE_CHECKING:
     from equipoise.ratings.ns2.arrays import EnvironmentArrays, Flags, NS2Arrays, Workspace
@@ -31,10 +31,10 @@ BRIEFEST, LENGTHIEST = 1e-9, 1e9
 
 def median_length(environment: EnvironmentArrays, usual: float) -> float:
     """r, seconds; `usual` before the first round."""
-    known = environment.cursor[0]
-    if known == 0:
+    count = environment.cursor[0]
+    if count == 0:
         return usual
-    middle = 0.5 * (environment.ordered[known // 2] + environment.ordered[(known - 1) // 2])
+    middle = 0.5 * (environment.ordered[count // 2] + environment.ordered[(count - 1) // 2])
     return max(BRIEFEST, min(LENGTHIEST, middle))
 
 

@@ -78,8 +78,8 @@ def reachable(
             if name not in function.__globals__ and name not in instead:
                 continue  # a builtin
             value = instead.get(name, function.__globals__.get(name))
-            known = functions.get(name, constants.get(name, value))
-            assert known is value or known == value, f"{name} means two things in the kernel {entry.__name__}"
+            constant = functions.get(name, constants.get(name, value))
+            assert constant is value or constant == value, f"{name} means two things in the kernel {entry.__name__}"
             if not isinstance(value, FunctionType):
                 constants[name] = value
             elif name not in functions:

@@ -13,12 +13,10 @@ from typing import ClassVar, TypeVar
 
 from equipoise.core.model import PlayerId, PlayerSummary
 from equipoise.errors import RatingError
-from equipoise.ratings.parameters import Params, ranged
-from equipoise.ratings.parts.match_arrays import Lineup, MatchArrays, lineup_of, one_match
-from equipoise.ratings.parts.players import PlayerTable, ShownParams, bounded, checked, refuse_bots
-from equipoise.ratings.parts.two_teams import LIMIT
+from equipoise.ratings.parameters import FARTHEST, MOST, NEVER, Params, ranged
+from equipoise.ratings.parts.match_arrays import LIMIT, Lineup, MatchArrays, lineup_of, one_match
+from equipoise.ratings.parts.player_table import PlayerTable, ShownParams, bounded, checked, refuse_bots
 from equipoise.ratings.system import ANYWHERE, Change, Match, Rated, SkillContext, WinProbabilities
-from equipoise.ratings.validation import FARTHEST, MOST, NEVER
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from equipoise.core.model import PlayerId
-    from equipoise.ratings.parts.players import PlayerTable
+    from equipoise.ratings.parts.player_table import PlayerTable
 
 
 def dtype_of(kind: type[Any]) -> np.dtype[np.void]:
@@ -64,5 +64,5 @@ def only_duels(history: History) -> bool:
     _, lineup_members, skill_at_start = history.predicted_lineup
     if not history.singles:
         return False
-    known = len(skill_at_start) > 0 and not np.isnan(skill_at_start).all()
-    return not known and (lineup_members is history.members or np.array_equal(lineup_members, history.members))
+    has_skills = len(skill_at_start) > 0 and not np.isnan(skill_at_start).all()
+    return not has_skills and (lineup_members is history.members or np.array_equal(lineup_members, history.members))

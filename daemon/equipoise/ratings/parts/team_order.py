@@ -60,7 +60,7 @@ class Teams(NamedTuple):
     order: Ints
     """The teams from best to worst; filled by `learn` for three teams or more."""
     observed: Ints
-    """By link, numbered by its upper place: 0 if its two teams are not compared; filled like `order`."""
+    """Flag of each link, numbered by its upper place: 0 if its two teams are not compared; filled like `order`."""
     mean: Floats
     """Mean of each team's performance; `variance` is its variance."""
     variance: Floats
@@ -76,10 +76,10 @@ class Teams(NamedTuple):
     precision times mean."""
     down_shift: Floats
     up_precision: Floats
-    """Likewise the message of the link to the place below."""
+    """Message of the link to the place below."""
     up_shift: Floats
     v: Floats
-    """By link: `truncated_gaussian`'s v, and w."""
+    """`truncated_gaussian`'s v of each link, and w."""
     w: Floats
 
     @classmethod
@@ -89,7 +89,7 @@ class Teams(NamedTuple):
 
     @classmethod
     def to_predict(cls, count: int) -> Teams:
-        """As `of`, with only the arrays that `expect` reads and fills: a third of the time to make."""
+        """Return `of` with only the arrays that `expect` reads and fills, which takes a third of the time."""
         mean: list[float] = [0.0] * count
         none: list[float] = []
         return cls(none, none, mean, mean.copy(), mean.copy(), mean.copy(), *(none,) * 8)  # type: ignore[arg-type]
@@ -175,7 +175,7 @@ def chance(teams: Teams, team: int, count: int, unit: float) -> float:
 
 
 def edge_of(teams: Teams, team: int, other: int, unit: float) -> tuple[float, float]:
-    """Where a team's performance just beats another on average, and how wide the transition is; in its deviations."""
+    """Return the performance that just beats another team on average, and the transition's width, in deviations."""
     deviation = math.sqrt(teams.variance[team])
     margin = margin_of(teams.size[team] + teams.size[other], unit)
     width = max(math.sqrt(teams.variance[other]) / deviation, LEAST)
@@ -391,5 +391,5 @@ def quality(teams: Teams, noise: Sequence[float]) -> float:
     weight = sum(1.0 / s for s in teams.variance)
     mean = sum(m / s for m, s in zip(teams.mean, teams.variance, strict=True)) / weight
     distance = sum((m - mean) ** 2 / s for m, s in zip(teams.mean, teams.variance, strict=True))
-    known = math.prod(b / s for b, s in zip(noise, teams.variance, strict=True))
-    return math.sqrt(known * sum(1.0 / b for b in noise) / weight) * math.exp(-0.5 * distance)
+    factor = math.prod(b / s for b, s in zip(noise, teams.variance, strict=True))
+    return math.sqrt(factor * sum(1.0 / b for b in noise) / weight) * math.exp(-0.5 * distance)

@@ -25,9 +25,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from equipoise.core.model import logistic
-from equipoise.ratings.parts.match_arrays import Lineup, MatchArrays
+from equipoise.ratings.parts.match_arrays import Lineup, MatchArrays, fraction_played_at, lineup_sums, result
 from equipoise.ratings.parts.points import Record
-from equipoise.ratings.parts.two_teams import fraction_played_at, lineup_sums, result
 
 if TYPE_CHECKING:
     import numpy as np

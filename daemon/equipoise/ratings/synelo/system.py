@@ -12,13 +12,12 @@ from typing import ClassVar, Literal
 
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
-from equipoise.ratings.parameters import Params, one_of, ranged
+from equipoise.ratings.parameters import Params, count_of, known_time, number_of, one_of, ranged
 from equipoise.ratings.parts.match_arrays import Lineup, MatchArrays
 from equipoise.ratings.parts.points import PointsSystem
 from equipoise.ratings.synelo import formulas as kernel
 from equipoise.ratings.synelo.formulas import SynEloPlayer
 from equipoise.ratings.system import Match, Past, State, log_odds
-from equipoise.ratings.validation import count_of, known_time, number_of
 
 LIMIT = 50_000.0
 """Points: the largest rating; keeps sums of squares over the largest window below 2⁵³, where floats are exact."""

@@ -28,13 +28,6 @@ from equipoise.ratings.elo.formulas import rate_match as elo_rate
 from equipoise.ratings.glicko.formulas import GlickoConstants, attenuation, expectation
 from equipoise.ratings.glicko.formulas import rate_match as glicko_rate
 from equipoise.ratings.parts.compiling import Function, compiled
-from equipoise.ratings.parts.gaussian_formulas import (
-    GaussianAnswers,
-    GaussianConstants,
-    sum_lineup,
-    sum_participants,
-    update_participants,
-)
 from equipoise.ratings.parts.match_arrays import Lineup, MatchArrays
 from equipoise.ratings.parts.team_order import Teams, expect
 from equipoise.ratings.teamskill.group_index import (
@@ -47,6 +40,13 @@ from equipoise.ratings.teamskill.group_index import (
     list_groups,
     number_of,
     sort_members,
+)
+from equipoise.ratings.trueskill.formulas import (
+    GaussianAnswers,
+    GaussianConstants,
+    sum_lineup,
+    sum_participants,
+    update_participants,
 )
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Work(NamedTuple):
     arrays: MatchArrays
     """Players are numbered in the order of their names."""
     terms: MatchTerms
-    """What Elo reads besides `arrays`; empty over the other bases."""
+    """Arrays that Elo reads besides `arrays`; empty over the other bases."""
     plan: Plan
     rule: Rule
     numbering: Numbering
@@ -348,10 +348,10 @@ def replay_match(match: int, work: Work, c: Any) -> None:
     people, lineup_people = arrays.teams[first : end + 1], arrays.lineup.starts[first : end + 1]
     wins = answers.wins[first:end]
     if work.rule.kind != K:
-        known = len(arrays.lineup.skill_at_start) > 0
+        has_skills = len(arrays.lineup.skill_at_start) > 0
         for team in range(end - first):
             sides.mean[team], sides.variance[team] = average(
-                lineup, team, plan.largest[match], known, work.rule, work.records, c
+                lineup, team, plan.largest[match], has_skills, work.rule, work.records, c
             )
             sides.size[team] = 1.0 * (lineup_people[team + 1] - lineup_people[team])
         lead = work.terms.lead[match] if len(work.terms.lead) > 0 else 0.0

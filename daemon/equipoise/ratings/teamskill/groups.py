@@ -17,13 +17,13 @@ from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings.elo.system import Elo
 from equipoise.ratings.glicko.system import Glicko
-from equipoise.ratings.parts.gaussian_formulas import GaussianAnswers, GaussianSkill
 from equipoise.ratings.parts.match_arrays import Lineup, MatchArrays
-from equipoise.ratings.parts.players import PlayerTable
+from equipoise.ratings.parts.player_table import PlayerTable
 from equipoise.ratings.parts.team_order import Teams
 from equipoise.ratings.system import Match
 from equipoise.ratings.teamskill import formulas as kernel
 from equipoise.ratings.teamskill.group_index import AND, MOST_GROUPS, Choices, Numbering, Units, choices_of, list_groups
+from equipoise.ratings.trueskill.formulas import GaussianAnswers, GaussianSkill
 from equipoise.ratings.trueskill.system import TrueSkill, TrueSkillParams
 
 _ESCAPED: Final = (("%", "%25"), (AND, "%2B"))

@@ -13,13 +13,12 @@ import numpy as np
 
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
-from equipoise.ratings.elo import replay as elo_replay
+from equipoise.ratings import replays
 from equipoise.ratings.elo.formulas import MatchTerms
 from equipoise.ratings.elo.system import Elo
 from equipoise.ratings.glicko.formulas import GlickoPlayer
 from equipoise.ratings.glicko.system import Glicko
 from equipoise.ratings.history import Floats, History, Numbers, Offsets, Replayed
-from equipoise.ratings.parts.gaussian_formulas import GaussianAnswers, GaussianSkill
 from equipoise.ratings.parts.match_arrays import BOT, Lineup, MatchArrays
 from equipoise.ratings.parts.points import Record
 from equipoise.ratings.parts.record_arrays import dtype_of, refuse_other_than_pairs, to_records, write_back
@@ -36,7 +35,7 @@ from equipoise.ratings.teamskill.group_index import (
 )
 from equipoise.ratings.teamskill.groups import escaped, members_of
 from equipoise.ratings.teamskill.system import TeamSkill
-from equipoise.ratings.trueskill.replay import allocate_sides
+from equipoise.ratings.trueskill.formulas import GaussianAnswers, GaussianSkill
 
 NOTHING: Final[Floats] = np.empty(0)
 
@@ -57,20 +56,20 @@ def replay(system: TeamSkill[Any], history: History) -> Replayed:
     base = _BASES[system.params.base]
     terms = base.terms(system.learners[1], history)
     plan, rule = plan_of(system, history)
-    known = _Records(system, base, history.players)
-    arrays = _arrays_of(history, known.places)
+    records = _Records(system, base, history.players)
+    arrays = _arrays_of(history, records.places)
     wins, draws, after = np.empty(len(history.ranks)), np.zeros(len(history)), np.empty(len(history.members))
     sizes_of = history.teams, history.predicted_lineup[0]
     played, lineup = (_units(history.matches, each, rule.choices) for each in sizes_of)
-    sides, spare = allocate_sides(history.matches), _spare(history.matches, played)
-    done, run = 0, _compiled(type(known.constants))  # type: ignore[arg-type]  # mypy takes no type for hashable
+    sides, spare = replays.allocate_sides(history.matches), _spare(history.matches, played)
+    done, run = 0, _compiled(type(records.constants))  # type: ignore[arg-type]  # mypy takes no type for hashable
     while done < len(history):
-        known.allocate(int(plan.new[done]))
-        groups = rule, known.numbering, played, lineup
+        records.allocate(int(plan.new[done]))
+        groups = rule, records.numbering, played, lineup
         answers = GaussianAnswers(wins, draws, after)
-        work = kernel.Work(arrays, terms, plan, *groups, known.records, sides, spare, answers)
-        done = run(done, work, known.constants)
-    known.write_back()
+        work = kernel.Work(arrays, terms, plan, *groups, records.records, sides, spare, answers)
+        done = run(done, work, records.constants)
+    records.write_back()
     return Replayed(wins, draws, after)
 
 
@@ -90,35 +89,35 @@ class _Records:
         self.constants: object = system.learners[1].constants  # type: ignore[attr-defined]
         self.newcomer = to_records(system.learners[1], [PlayerId("")], base.row)
         without, last, held = _held_groups(system, order)
-        known = len(self.names) + len(without)
+        count = len(self.names) + len(without)
         self.numbering = Numbering(
             players=len(self.names),
-            counts=np.array([known, len(self.names)]),
+            counts=np.array([count, len(self.names)]),
             without=np.array([NO_GROUP] * len(self.names) + without, np.int32),
             last=np.array([NO_GROUP] * len(self.names) + last, np.int32),
             keys=np.empty(0, np.int64),
             numbers=np.empty(0, np.int32),
         )
-        self.records = np.repeat(self.newcomer, known).view(np.recarray)
+        self.records = np.repeat(self.newcomer, count).view(np.recarray)
         self.records[: len(self.names)] = to_records(system.learners[1], self.names, base.row)
         for size, units in held.items():
             self.records[list(units.values())] = to_records(system.learner(size), list(units), base.row)
 
     def allocate(self, more: int) -> None:
         """Allocate room for `more` groups, and at least double the room."""
-        known = int(self.numbering.counts[0])
-        room = max(2 * known, known + more, 1024)
-        extra = room - known
+        count = int(self.numbering.counts[0])
+        room = max(2 * count, count + more, 1024)
+        extra = room - count
         blank = np.full(extra, NO_GROUP, np.int32)
         slots = 1 << (2 * room - 1).bit_length()
         self.numbering.counts[1] = self.numbering.players
         self.numbering = self.numbering._replace(
-            without=np.concatenate([self.numbering.without[:known], blank]),
-            last=np.concatenate([self.numbering.last[:known], blank]),
+            without=np.concatenate([self.numbering.without[:count], blank]),
+            last=np.concatenate([self.numbering.last[:count], blank]),
             keys=np.full(slots, FREE, np.int64),
             numbers=np.empty(slots, np.int32),
         )
-        self.records = np.concatenate([self.records[:known], np.repeat(self.newcomer, extra)]).view(np.recarray)
+        self.records = np.concatenate([self.records[:count], np.repeat(self.newcomer, extra)]).view(np.recarray)
 
     def write_back(self) -> None:
         """Store the records of players and groups that played in the learners of their sizes."""
@@ -216,7 +215,7 @@ def _spare(matches: Offsets, played: Units) -> kernel.Spare:
 
 def _elo_terms(system: Elo, history: History) -> MatchTerms:
     refuse_other_than_pairs(system.name, history)
-    return elo_replay.terms_of(system, history)
+    return replays.elo_terms(system, history)
 
 
 def _glicko_terms(system: Glicko, history: History) -> MatchTerms:

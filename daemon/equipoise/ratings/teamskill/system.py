@@ -16,7 +16,7 @@ from equipoise.core.model import PlayerId, PlayerSummary
 from equipoise.errors import RatingError
 from equipoise.ratings.elo.system import Elo
 from equipoise.ratings.parameters import Params, ranged, typed
-from equipoise.ratings.parts.players import PlayerTable
+from equipoise.ratings.parts.player_table import PlayerTable
 from equipoise.ratings.parts.team_order import Teams
 from equipoise.ratings.system import (
     ANYWHERE,

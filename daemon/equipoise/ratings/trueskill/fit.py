@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings.history import Floats, History, Offsets
-from equipoise.ratings.parts.gaussian_formulas import GaussianConstants, GaussianSkill
+from equipoise.ratings.parameters import NEVER
+from equipoise.ratings.replays import GAUSSIAN_RECORD, allocate_sides
 from equipoise.ratings.system import Convergence
 from equipoise.ratings.trueskill import fit_formulas as kernel
-from equipoise.ratings.trueskill.replay import RECORD, allocate_sides
+from equipoise.ratings.trueskill.formulas import GaussianConstants, GaussianSkill
 from equipoise.ratings.trueskill.system import TrueSkillThroughTime
-from equipoise.ratings.validation import NEVER
 
 SLOWER = 10.0
 """Messages stop at the tolerance over this, because the remaining distance is larger than the last step."""
@@ -61,19 +61,19 @@ class Smoother:
         self.appearances = kernel.Appearances(
             members=np.empty(0, np.int32),
             started_at=np.empty(0),
-            records=_records(np.empty(0, RECORD)),
+            records=_records(np.empty(0, GAUSSIAN_RECORD)),
             last=np.empty(0, np.int64),
         )
 
     def append(self, history: History) -> None:
         """Add matches that are later than all previous ones; they take effect in `run`."""
-        graph, known = self.graph, self.appearances
+        graph, appearances = self.graph, self.appearances
         nodes = np.zeros(len(history.members), NODE)
         known_parts = history.fraction_played
         nodes["fraction_played"] = 1.0 if known_parts is None else np.nan_to_num(known_parts, nan=1.0)
         numbers = np.array([self.numbers.setdefault(p, len(self.numbers)) for p in history.players], np.int32)
-        new = len(self.numbers) - len(known.last)
-        strangers = np.array([(self.constants.mean, self.constants.variance, 0, NEVER)] * new, RECORD)
+        new = len(self.numbers) - len(appearances.last)
+        strangers = np.array([(self.constants.mean, self.constants.variance, 0, NEVER)] * new, GAUSSIAN_RECORD)
         self.graph = kernel.Graph(
             matches=_continued(graph.matches, history.matches),
             teams=_continued(graph.teams, history.teams),
@@ -82,10 +82,10 @@ class Smoother:
             stale=np.concatenate((graph.stale, np.ones(len(history), np.bool_))),
         )
         self.appearances = kernel.Appearances(
-            members=np.concatenate((known.members, numbers[history.members])),
-            started_at=np.concatenate((known.started_at, history.started_at)),
-            records=_records(np.concatenate((known.records, strangers))),
-            last=np.concatenate((known.last, np.full(new, kernel.NO_NODE))),
+            members=np.concatenate((appearances.members, numbers[history.members])),
+            started_at=np.concatenate((appearances.started_at, history.started_at)),
+            records=_records(np.concatenate((appearances.records, strangers))),
+            last=np.concatenate((appearances.last, np.full(new, kernel.NO_NODE))),
         )
         self.kernels.link(len(graph.stale), self.graph, self.appearances, self.constants)
 

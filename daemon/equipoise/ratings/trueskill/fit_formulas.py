@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from equipoise.ratings.parts.compiling import compiled as compiled_with
-from equipoise.ratings.parts.gaussian_formulas import GaussianConstants, drift
 from equipoise.ratings.parts.team_order import LEAST, Teams, learn, log_evidence
+from equipoise.ratings.trueskill.formulas import GaussianConstants, drift
 
 if TYPE_CHECKING:
     import numpy as np

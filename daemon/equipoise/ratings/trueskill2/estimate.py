@@ -40,28 +40,28 @@ def guess(params: TrueSkill2Params, history: History) -> tuple[TrueSkill2Params,
     Parameters that are on already start where they are. Experience offsets are left alone: single ones are estimated
     badly.
     """
-    found = replace(params, initial_variance=params.initial_variance or 1.0, gamma2=params.gamma2 or LEAST)
+    start = replace(params, initial_variance=params.initial_variance or 1.0, gamma2=params.gamma2 or LEAST)
     names = ["initial", "initial_variance", "gamma2"]
     if np.diff(np.nan_to_num(history.started_at)).any():
-        found, names = replace(found, tau2=found.tau2 or LEAST * LEAST), [*names, "tau2"]
+        start, names = replace(start, tau2=start.tau2 or LEAST * LEAST), [*names, "tau2"]
     if (history.ranks[0::2] == history.ranks[1::2]).any():
-        found, names = replace(found, margin=found.margin or 1e-3), [*names, "margin"]
+        start, names = replace(start, margin=start.margin or 1e-3), [*names, "margin"]
     for kind, counts, parts in (
         ("kill", history.kills, (OWN, OPPONENT)),
         ("death", history.deaths, (OPPONENT, OWN)),
     ):
         if (rate := _rate(history, counts)) is not None:
-            found = _with_counts(found, kind, *rate, parts)
+            start = _with_counts(start, kind, *rate, parts)
             names += [f"{kind}_own", f"{kind}_opponent", f"{kind}_variance"]
     if history.quit is not None and history.quit.any():
-        found = _with_quits(found, float(history.quit.mean()))
+        start = _with_quits(start, float(history.quit.mean()))
         names += ["quit_margin", "quit_unrelated", "quit_related"]
     if (largest := int(history.squad_sizes.max(initial=1))) > 1:
         known, wanted = params.squad_offset, min(largest, SQUADS) - 1
         last = known[-1] if known else 0.0
-        found = replace(found, squad_offset=(*known, *[last] * (wanted - len(known))))
+        start = replace(start, squad_offset=(*known, *[last] * (wanted - len(known))))
         names.append("squad_offset")
-    return found, tuple(names)
+    return start, tuple(names)
 
 
 def _rate(history: History, counts: Floats | None) -> tuple[float, float] | None:
@@ -72,11 +72,11 @@ def _rate(history: History, counts: Floats | None) -> tuple[float, float] | None
     minutes = history.seconds[match] / PER_MINUTE
     if history.fraction_played is not None:
         minutes = minutes * np.nan_to_num(history.fraction_played, nan=1.0)
-    known = (minutes > 0) & np.isfinite(counts)
-    if not (counts[known] > 0).any():
+    usable = (minutes > 0) & np.isfinite(counts)
+    if not (counts[usable] > 0).any():
         return None
-    mean = float(counts[known].sum() / minutes[known].sum())
-    variance = float(np.mean((counts[known] - mean * minutes[known]) ** 2 / minutes[known]))
+    mean = float(counts[usable].sum() / minutes[usable].sum())
+    variance = float(np.mean((counts[usable] - mean * minutes[usable]) ** 2 / minutes[usable]))
     return mean, max(variance, LEAST)
 
 
@@ -172,7 +172,7 @@ class Rprop:
         self._sign = np.zeros_like(first)
 
     def step(self, gradient: Floats) -> Floats:
-        """What to add to the numbers."""
+        """Return the addends to the numbers."""
         sign = np.sign(gradient)
         turned = sign * self._sign < 0
         factor = np.where(turned, SHRINKAGE, np.where(sign * self._sign > 0, GROWTH, 1.0))
@@ -216,13 +216,13 @@ def _unknowns(system: TrueSkill2, name: str) -> list[Unknown]:
     everywhere = tuple(range(len(system.table)))
     sets = [everywhere] if name in COMMON else [(row,) for row in everywhere]
     modes = list(system.rows)
-    found = list[Unknown]()
+    unknowns = list[Unknown]()
     for rows in sets:
         params = system.params.of_mode(modes[rows[0] - 1]) if rows[0] else system.params
-        found += [Unknown(name, rows, tuple(columns)) for columns in columns_of(params, name)]
-    for unknown in found:
+        unknowns += [Unknown(name, rows, tuple(columns)) for columns in columns_of(params, name)]
+    for unknown in unknowns:
         _check(unknown, system.table[unknown.rows[0]][unknown.columns[0]])
-    return found
+    return unknowns
 
 
 def _check(unknown: Unknown, value: float) -> None:

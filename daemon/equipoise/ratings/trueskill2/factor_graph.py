@@ -77,7 +77,7 @@ class FactorGraph(NamedTuple):
     cross_covariance: Floats
     """Shape (n,): covariance of each performance with that d."""
     kind: Ints
-    """By site, as are all that follow: its kind."""
+    """Kind of each site; all that follow are by site too."""
     subject: Ints
     """Index of the player that the site is about; for an order, the place of the better team."""
     precision: Floats

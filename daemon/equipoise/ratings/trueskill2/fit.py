@@ -13,8 +13,7 @@ from equipoise.ratings.history import Floats, History
 from equipoise.ratings.parts.compiling import UNCOUNTED, compiled
 from equipoise.ratings.system import Convergence
 from equipoise.ratings.trueskill2.factor_graph import FactorGraph
-from equipoise.ratings.trueskill2.fit_formulas import Sweep, sweep_history
-from equipoise.ratings.trueskill2.messages import Messages
+from equipoise.ratings.trueskill2.fit_formulas import Messages, Sweep, sweep_history
 from equipoise.ratings.trueskill2.replay import IndexedHistory, allocate, index
 from equipoise.ratings.trueskill2.system import Player, Skill
 

@@ -15,19 +15,30 @@ Here (13) is normalised: that a player stayed to the end is an observation.
 
 Plain functions, also compiled by numba; `own` and `base` are the messages of the players' own parts and of
 their bases, `skill` (shape (p,), β) is each participant's mean skill at the match by all messages.
+
+Messages along a player's own part in a mode, or along their base skill, through all matches they took part in.
+
+Each participation is a node of a chain: the part drifts from one to the next, and each match has a likelihood for it.
+So three Gaussian messages meet at a participation: forward, from earlier matches (mean and variance); backward, from
+later ones (precision and shift, because after the last match its precision is 0); and the likelihood of the match (also
+precision and shift).  The cavity of a match is forward times backward; the posterior is all three.  This is Kalman
+filtering and smoothing, with likelihoods that EP makes Gaussian.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from equipoise.ratings.parameters import NEVER
 from equipoise.ratings.parts.match_arrays import MatchArrays
+from equipoise.ratings.parts.team_order import combined
 from equipoise.ratings.parts.truncated_gaussian import cdf, edges
 from equipoise.ratings.trueskill2.expectation_propagation import (
     fill_opponent_weights,
     infer,
+    message,
     performance_derivatives,
     project_site,
     site_derivatives,
@@ -39,18 +50,8 @@ from equipoise.ratings.trueskill2.formulas import (
     add_performance,
     bots_of,
     experience_gain,
+    minutes_between,
     squad_offset_of,
-)
-from equipoise.ratings.trueskill2.messages import (
-    Messages,
-    cavity,
-    evidence_derivatives,
-    receive_backward,
-    receive_forward,
-    reset_messages,
-    send_backward,
-    send_forward,
-    update_likelihood,
 )
 from equipoise.ratings.trueskill2.params import (
     BASE_GAMMA2,
@@ -86,10 +87,133 @@ if TYPE_CHECKING:
     from equipoise.ratings.trueskill2.params import Row
 
     Table: TypeAlias = NDArray[np.float64]
+    from equipoise.ratings.parts.match_arrays import Ints
+
+
+class Messages(NamedTuple):
+    """The messages along n chains (own parts, or bases) with p participations in all; modified in place."""
+
+    before: Ints
+    """Shape (p,): number of earlier participations in the chain, filled by `receive_forward`."""
+    gap: Floats
+    """Shape (p,): minutes since the previous participation, filled by `receive_forward`."""
+    mean: Floats
+    """Shape (p,): mean of the forward message; `variance` is its variance."""
+    variance: Floats
+    later_precision: Floats
+    """Shape (p,): precision of the backward message; `later_shift` is its shift."""
+    later_shift: Floats
+    precision: Floats
+    """Shape (p,): precision of the match's likelihood; `shift` is its shift."""
+    shift: Floats
+    start_mean: Floats
+    """Shape (n,), as are all that follow: mean the chain was seeded with, or NaN; `start_variance` likewise."""
+    start_variance: Floats
+    forward_mean: Floats
+    """Mean of the forward message after the latest participation; `forward_variance` is its variance."""
+    forward_variance: Floats
+    backward_precision: Floats
+    """Precision of the backward message before that participation; `backward_shift` is its shift."""
+    backward_shift: Floats
+    seen: Ints
+    """Number of participations so far in a forward sweep."""
+    last: Floats
+    """Time of the latest participation, seconds since the epoch; `NEVER` if none."""
+
+
+def reset_messages(messages: Messages) -> None:
+    """Reset the state of all chains for a forward sweep."""
+    for chain in range(len(messages.seen)):
+        messages.seen[chain], messages.last[chain] = 0, NEVER
+
+
+def receive_forward(
+    place: int, chain: int, now: float, mean: float, variance: float, drift: float, messages: Messages
+) -> None:
+    """The forward message reaches a participation; N(mean, variance) is the prior of a first one without a seed.
+
+    `drift` is the variance gained each minute.
+    """
+    messages.before[place], messages.gap[place] = messages.seen[chain], minutes_between(messages.last[chain], now)
+    messages.seen[chain] += 1
+    if now > messages.last[chain]:
+        messages.last[chain] = now
+    if messages.before[place] > 0:
+        messages.mean[place] = messages.forward_mean[chain]
+        messages.variance[place] = messages.forward_variance[chain] + drift * messages.gap[place]
+    else:
+        seed, spread = messages.start_mean[chain], messages.start_variance[chain]
+        messages.mean[place] = mean if math.isnan(seed) else seed
+        messages.variance[place] = variance if math.isnan(spread) else spread
+
+
+def send_forward(place: int, chain: int, gain: float, noise: float, messages: Messages) -> None:
+    """The forward message leaves a participation, with the gain and the variance of having played."""
+    mean, variance = combined(
+        messages.mean[place], messages.variance[place], messages.precision[place], messages.shift[place]
+    )
+    messages.forward_mean[chain], messages.forward_variance[chain] = mean + gain, variance + noise
+
+
+def receive_backward(place: int, chain: int, gain: float, noise: float, messages: Messages) -> None:
+    """The backward message reaches a participation; the last one of a chain gets none."""
+    if messages.before[place] == messages.seen[chain] - 1:
+        messages.backward_precision[chain] = messages.backward_shift[chain] = 0.0
+    precision, shift = through_noise(messages.backward_precision[chain], messages.backward_shift[chain], gain, noise)
+    messages.later_precision[place], messages.later_shift[place] = precision, shift
+
+
+def send_backward(place: int, chain: int, drift: float, messages: Messages) -> None:
+    """The backward message leaves a participation, with the variance of the time before it."""
+    precision = messages.later_precision[place] + messages.precision[place]
+    shift = messages.later_shift[place] + messages.shift[place]
+    back = through_noise(precision, shift, 0.0, drift * messages.gap[place])
+    messages.backward_precision[chain], messages.backward_shift[chain] = back
+
+
+def through_noise(precision: float, shift: float, gain: float, noise: float) -> tuple[float, float]:
+    """A message about x + gain + N(0, noise) as a message about x.
+
+    With x + gain + noise known as N(3, 1), a gain of 2 and a noise of variance 1:
+
+    >>> precision, shift = through_noise(1.0, 3.0, gain=2.0, noise=1.0)
+    >>> shift / precision, 1 / precision
+    (1.0, 2.0)
+    """
+    left = 1.0 + precision * noise
+    return precision / left, (shift - precision * gain) / left
+
+
+def cavity(place: int, messages: Messages) -> tuple[float, float]:
+    """Mean and variance of a part from all messages except the match's likelihood."""
+    return combined(
+        messages.mean[place], messages.variance[place], messages.later_precision[place], messages.later_shift[place]
+    )
+
+
+def update_likelihood(place: int, slope: float, curvature: float, messages: Messages) -> None:
+    """Set a part's likelihood from derivatives of the match's log evidence by the part's mean in the cavity.
+
+    If the match would increase the variance, only the mean moves: a negative precision could make a cavity improper.
+    """
+    mean, variance = cavity(place, messages)
+    precision, shift = message(mean, variance, slope, curvature)
+    if precision < 0.0:
+        precision, shift = 0.0, slope
+    messages.precision[place], messages.shift[place] = precision, shift
+
+
+def evidence_derivatives(place: int, messages: Messages) -> tuple[float, float]:
+    """Slopes of the log evidence of this match and all later ones by the forward message's mean, and variance."""
+    precision = messages.later_precision[place] + messages.precision[place]
+    shift = messages.later_shift[place] + messages.shift[place]
+    left = 1.0 + precision * messages.variance[place]
+    slope = (shift - precision * messages.mean[place]) / left
+    return slope, 0.5 * (slope * slope - precision / left)
 
 
 def add_site_gradient(variables: int, site: int, graph: FactorGraph, g: Floats, c: Row) -> None:
-    """By the parameters of one observation: margin, weights and variances of counts, quits."""
+    """Add the slopes by the parameters of one observation: margin, weights and variances of counts, quits."""
     mean, variance = project_site(graph, variables, site, c)
     precision, shift = graph.precision[site], graph.shift[site]
     rest = 1.0 - precision * variance
@@ -119,7 +243,7 @@ def add_site_gradient(variables: int, site: int, graph: FactorGraph, g: Floats, 
 
 
 def margin_slope(kind: int, mean: float, variance: float, slope: float, c: Row) -> float:
-    """By ε: of a win, minus the slope by the mean; of a draw, the density at both edges over the mass in between."""
+    """Return the slope by ε: of a win, minus that by the mean; of a draw, the edges' density over the mass between."""
     if kind == WON:
         return -slope
     deviation = math.sqrt(variance)
@@ -130,7 +254,7 @@ def margin_slope(kind: int, mean: float, variance: float, slope: float, c: Row) 
 
 
 def add_quit_gradient(left: bool, mean: float, variance: float, g: Floats, c: Row) -> None:
-    """By p_u and p_r; d is N(mean, variance) in the cavity."""
+    """Add the slopes by p_u and p_r; d is N(mean, variance) in the cavity."""
     unrelated, related = c[QUIT_UNRELATED], c[QUIT_RELATED]
     under = cdf((c[QUIT_MARGIN] - mean) / math.sqrt(c[QUIT_VARIANCE] + variance))
     if left:
@@ -152,7 +276,7 @@ def add_performance_gradients(
     g: Floats,
     c: Row,
 ) -> None:
-    """By squad offsets, β², w_d and the bots' skill: from the mean and the variance of each performance."""
+    """Add the slopes by squad offsets, β², w_d and the bots' skill: by each performance's mean and variance."""
     variable = 0
     for team in range(matches.matches[match], matches.matches[match + 1]):
         for place in range(matches.teams[team], matches.teams[team + 1]):
@@ -170,7 +294,7 @@ def add_performance_gradients(
 
 
 def add_own_gradient(place: int, chain: int, own: Messages, g: Floats) -> None:
-    """By the prior, in a first match and as far as it was not seeded; else by experience, γ² and τ²."""
+    """Add the slopes by the prior, in a first match and as far as it was not seeded; else by experience, γ² and τ²."""
     slope, by_variance = evidence_derivatives(place, own)
     if own.before[place] == 0:
         g[INITIAL] += slope if math.isnan(own.start_mean[chain]) else 0.0
@@ -182,7 +306,7 @@ def add_own_gradient(place: int, chain: int, own: Messages, g: Floats) -> None:
 
 
 def add_base_gradient(place: int, base: Messages, g: Floats) -> None:
-    """By the prior, in a first match; else by γ² and τ² of the base."""
+    """Add the slopes by the prior, in a first match; else by γ² and τ² of the base."""
     _, by_variance = evidence_derivatives(place, base)
     if base.before[place] == 0:
         g[BASE_VARIANCE] += by_variance

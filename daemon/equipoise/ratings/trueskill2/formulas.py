@@ -15,9 +15,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from equipoise.ratings.parts.match_arrays import MatchArrays
+from equipoise.ratings.parameters import NEVER
+from equipoise.ratings.parts.match_arrays import MatchArrays, fraction_played_at
 from equipoise.ratings.parts.team_order import Teams, expect
-from equipoise.ratings.parts.two_teams import fraction_played_at
 from equipoise.ratings.trueskill2.expectation_propagation import infer, performance_derivatives
 from equipoise.ratings.trueskill2.factor_graph import UNKNOWN, FactorGraph
 from equipoise.ratings.trueskill2.params import (
@@ -34,7 +34,6 @@ from equipoise.ratings.trueskill2.params import (
     SQUADS,
     TAU2,
 )
-from equipoise.ratings.validation import NEVER
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,7 +54,7 @@ HALF_PAIR = 0.5
 
 
 class TrueSkill2Arrays(NamedTuple):
-    """What TrueSkill 2 reads of matches besides `MatchArrays`: m matches, p participants, s players in lineups."""
+    """Arrays that TrueSkill 2 reads besides `MatchArrays`: m matches, p participants, s players in lineups."""
 
     row: Ints
     """Shape (m,): the row of the table with the match's parameters."""

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from equipoise.errors import RatingError
-from equipoise.ratings.parameters import Params, ranged, table, typed
-from equipoise.ratings.validation import is_number
+from equipoise.ratings.parameters import Params, is_number, ranged, table, typed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -125,7 +124,7 @@ class TrueSkill2Params(Params):
     stale_days: float = ranged(30.0, 0, 100_000)
     """Days without a rated round before a player is flagged."""
     modes: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    """By mode, the parameters that differ there.  Modes without an entry use the parameters above."""
+    """Parameters that differ in a mode, by mode.  Modes without an entry use the parameters above."""
 
     def __post_init__(self) -> None:
         """Raise `RatingError` for values out of range, naming the mode if it is one of `modes`."""

@@ -117,9 +117,9 @@ def _chains(matches: MatchArrays, mode: Whole, modes: int) -> tuple[Whole, Whole
     members, lineup_members = np.asarray(matches.members, np.int64), np.asarray(matches.lineup.members, np.int64)
     played = members * modes + mode[np.repeat(of_team, np.diff(matches.teams))]
     began = lineup_members * modes + mode[np.repeat(of_team, np.diff(matches.lineup.starts))]
-    known = np.unique(np.concatenate((played, began[lineup_members >= 0])))
-    lineup_chain = np.where(lineup_members >= 0, np.searchsorted(known, began), NO_CHAIN)
-    return known, np.searchsorted(known, played), lineup_chain
+    times = np.unique(np.concatenate((played, began[lineup_members >= 0])))
+    lineup_chain = np.where(lineup_members >= 0, np.searchsorted(times, began), NO_CHAIN)
+    return times, np.searchsorted(times, played), lineup_chain
 
 
 def _lineup_squads(history: History, squad: Whole) -> Whole:
@@ -135,8 +135,8 @@ def _lineup_squads(history: History, squad: Whole) -> Whole:
     began = np.repeat(match_of_team, np.diff(lineup)) * many + lineup_members
     order = np.argsort(played)
     place = np.minimum(np.searchsorted(played, began, sorter=order), len(played) - 1)
-    found = order[place]
-    return np.where((played[found] == began) & (lineup_members >= 0), squad[found], 1)
+    match = order[place]
+    return np.where((played[match] == began) & (lineup_members >= 0), squad[match], 1)
 
 
 def _endings(history: History) -> Whole:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from equipoise.core.model import PlayerId, PlayerSummary, is_bot
 from equipoise.errors import RatingError
+from equipoise.ratings.parameters import NEVER, count_of, number_of
 from equipoise.ratings.parts.match_arrays import MatchArrays, one_match
-from equipoise.ratings.parts.players import PlayerTable, bounded, checked, plain, refuse_bots
+from equipoise.ratings.parts.player_table import PlayerTable, bounded, checked, plain, refuse_bots
 from equipoise.ratings.parts.team_order import Teams, quality
 from equipoise.ratings.parts.truncated_gaussian import pdf
 from equipoise.ratings.system import (
@@ -39,7 +40,6 @@ from equipoise.ratings.trueskill2.params import (
     VARIANCE,
     TrueSkill2Params,
 )
-from equipoise.ratings.validation import NEVER, count_of, number_of
 
 if TYPE_CHECKING:
     from equipoise.ratings.trueskill2.params import Row

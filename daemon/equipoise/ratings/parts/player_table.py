@@ -15,9 +15,9 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from equipoise.core.model import PlayerId, PlayerSummary, is_bot
 from equipoise.errors import RatingError
+from equipoise.ratings.parameters import DAY, NEVER, count_of, is_count, known_time, number_of
 from equipoise.ratings.parts.match_arrays import BOT, Lineup
 from equipoise.ratings.system import Match, Past, State, System
-from equipoise.ratings.validation import DAY, NEVER, count_of, is_count, known_time, number_of
 
 
 class ShownParams(Protocol):
@@ -60,10 +60,10 @@ class PlayerTable(System[P], Generic[P, R]):
     def records(self, sides: Iterable[Iterable[PlayerId]]) -> list[R]:
         """The held records of all players themselves; those of newcomers, which are not kept."""
         get = self.players.get
-        found = [get(player) for side in sides for player in side]
-        if all(found):
-            return found  # type: ignore[return-value]  # none of them is None
-        return [record or self.newcomer() for record in found]
+        records = [get(player) for side in sides for player in side]
+        if all(records):
+            return records  # type: ignore[return-value]  # none of them is None
+        return [record or self.newcomer() for record in records]
 
     def state(self, player: PlayerId) -> State:
         """The fields of the record by name."""

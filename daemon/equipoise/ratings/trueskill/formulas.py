@@ -25,10 +25,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from equipoise.ratings.parameters import NEVER
 from equipoise.ratings.parts.match_arrays import Lineup, MatchArrays
-from equipoise.ratings.parts.players import bounded
+from equipoise.ratings.parts.player_table import bounded
 from equipoise.ratings.parts.team_order import LEAST, Teams, expect, expect_of_two, learn, learn_of_two, margin_of
-from equipoise.ratings.validation import NEVER
 
 if TYPE_CHECKING:
     import numpy as np
@@ -119,7 +119,7 @@ def sum_lineup(
 ) -> None:
     """Fill mean, variance and size of `count` teams, the first of them `first`, whose lineups play to the end."""
     starts, members, skills = lineup
-    known = len(skills) > 0
+    has_skills = len(skills) > 0
     for team in range(count):
         begin, end = starts[first + team], starts[first + team + 1]
         mean = variance = 0.0
@@ -129,7 +129,7 @@ def sum_lineup(
                 own, spread = p.mu, p.variance + drift(p, at, c)
             else:
                 own, spread = c.mean, c.variance + c.tau2
-            mean += skills[place] if known and not math.isnan(skills[place]) else own
+            mean += skills[place] if has_skills and not math.isnan(skills[place]) else own
             variance += spread + c.noise
         sides.mean[team], sides.variance[team], sides.size[team] = mean, variance, 1.0 * (end - begin)
 

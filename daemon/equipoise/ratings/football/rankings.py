@@ -1,4 +1,8 @@
-"""The FIFA women's world ranking: scores by a table of goals, home advantage, and who is ranked at all.
+"""The three rankings of international football: World Football Elo, and FIFA's of men and of women.
+
+World Football Elo (eloratings.net) weighs the goal difference and has a home advantage.  FIFA's men's ranking since
+2018 (SUM) counts shoot-outs in part and takes no points in knock-out matches.  FIFA's women's ranking scores by a table
+of goals, has a home advantage, and says who is ranked at all.
 
 Formulas, sources and decisions: docs/ratings/football.md.
 """
@@ -8,20 +12,138 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Literal
 
 from equipoise.core.model import PlayerId, PlayerSummary
 from equipoise.errors import RatingError
-from equipoise.ratings.football.system import HOME, Football, Kind, Outcome, constants, kind_of, pair_of
-from equipoise.ratings.parameters import ranged
-from equipoise.ratings.parts.players import checked
+from equipoise.ratings.football.system import HOME, Football, Kind, Outcome, constants, kind_of, order, pair_of
+from equipoise.ratings.parameters import count_of, known_time, one_of, ranged
+from equipoise.ratings.parts.match_arrays import LIMIT
+from equipoise.ratings.parts.player_table import checked
 from equipoise.ratings.parts.points import PointsParams, PointsSystem, Record
-from equipoise.ratings.parts.two_teams import LIMIT
 from equipoise.ratings.system import Match, State
-from equipoise.ratings.validation import count_of, known_time
+
+OTHERS = 30.0
+WORLD_FOOTBALL_IMPORTANCE: Final[Mapping[Kind, float]] = dict.fromkeys(Kind, OTHERS) | {
+    Kind.WORLD_CUP: 60.0,
+    Kind.WORLD_CUP_KNOCK_OUT: 60.0,
+    Kind.WORLD_CUP_QUARTER_FINAL_ON: 60.0,
+    Kind.CONTINENTAL: 50.0,
+    Kind.CONTINENTAL_KNOCK_OUT: 50.0,
+    Kind.CONTINENTAL_QUARTER_FINAL_ON: 50.0,
+    Kind.QUALIFIER: 40.0,
+    Kind.CONTINENTAL_QUALIFIER: 40.0,
+    Kind.FRIENDLY: 20.0,
+    Kind.FRIENDLY_OUTSIDE_WINDOW: 20.0,
+}
+"""K, points."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorldFootballEloParams(PointsParams):
+    """Parameters of the World Football Elo Ratings."""
+
+    initial: float = ranged(1500.0, -LIMIT, LIMIT)
+    """Points: a new team's rating (our choice; the site's beginnings are not published)."""
+    home: float = ranged(100.0, -LIMIT, LIMIT)
+    """Points that the home team is better by."""
+    rounding: Literal["whole", "none"] = one_of("whole", "none")
+    """Points exchanged are rounded to whole ones, as on the site, or kept as they are."""
+
+
+class WorldFootballElo(Football[WorldFootballEloParams, Record]):
+    """World Football Elo; a shoot-out counts as a draw."""
+
+    name = "world_football_elo"
+    parameters = WorldFootballEloParams
+    importance: ClassVar[Mapping[Kind, float]] = WORLD_FOOTBALL_IMPORTANCE
+
+    def __init__(self, params: WorldFootballEloParams) -> None:
+        whole = params.rounding == "whole"
+        super().__init__(params, constants(params.initial, 400.0 / math.log(10.0), whole=whole), HOME, params.home)
+
+    def newcomer(self) -> Record:
+        """The record of a team without matches."""
+        return Record(self.constants.initial)
+
+    def outcome(self, goals: int, other: int, winner: int) -> Outcome:
+        """G, by the goal difference, and W, the result."""
+        score = 0.5 + 0.5 * order(goals, other)
+        return Outcome(goal_factor(abs(goals - other)), score, 1.0 - score)
+
+
+def goal_factor(difference: int) -> float:
+    """G: 1, 3/2 for two goals, (11 + N)/8 for more."""
+    if difference <= 1:
+        return 1.0
+    return 1.5 if difference == 2 else (11.0 + difference) / 8.0
+
+
+FRIENDLY = 10.0
+FIFA_MEN_IMPORTANCE: Final[Mapping[Kind, float]] = dict.fromkeys(Kind, FRIENDLY) | {
+    Kind.FRIENDLY_OUTSIDE_WINDOW: 5.0,
+    Kind.NATIONS_LEAGUE: 15.0,
+    Kind.NATIONS_LEAGUE_PLAY_OFF: 25.0,
+    Kind.NATIONS_LEAGUE_FINALS: 25.0,
+    Kind.QUALIFIER: 25.0,
+    Kind.CONTINENTAL_QUALIFIER: 25.0,
+    Kind.CONTINENTAL: 35.0,
+    Kind.CONTINENTAL_KNOCK_OUT: 35.0,
+    Kind.CONTINENTAL_QUARTER_FINAL_ON: 40.0,
+    Kind.WORLD_CUP: 50.0,
+    Kind.WORLD_CUP_KNOCK_OUT: 50.0,
+    Kind.WORLD_CUP_QUARTER_FINAL_ON: 60.0,
+}
+"""I, points.  Tournaments that FIFA's table does not name are friendlies."""
+
+KNOCK_OUT: Final = frozenset(
+    {
+        Kind.NATIONS_LEAGUE_FINALS,
+        Kind.CONTINENTAL_KNOCK_OUT,
+        Kind.CONTINENTAL_QUARTER_FINAL_ON,
+        Kind.WORLD_CUP_KNOCK_OUT,
+        Kind.WORLD_CUP_QUARTER_FINAL_ON,
+    }
+)
+"""The knock-out stages of final competitions, in which no team loses points."""
+
+SHOOT_OUT_WON, SHOOT_OUT_LOST = 0.75, 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class FifaMenParams(PointsParams):
+    """Parameters of the FIFA men's ranking."""
+
+    initial: float = ranged(1000.0, -LIMIT, LIMIT)
+    """Points: a new team's rating (our choice; FIFA began with those of its former ranking)."""
+
+
+class FifaMen(Football[FifaMenParams, Record]):
+    """The men's ranking; it has no home advantage."""
+
+    name = "fifa_men"
+    parameters = FifaMenParams
+    importance: ClassVar[Mapping[Kind, float]] = FIFA_MEN_IMPORTANCE
+    protected: ClassVar[frozenset[Kind]] = KNOCK_OUT
+
+    def __init__(self, params: FifaMenParams) -> None:
+        super().__init__(params, constants(params.initial, 600.0 / math.log(10.0)), HOME, 0.0)
+
+    def newcomer(self) -> Record:
+        """A team at the initial rating."""
+        return Record(self.constants.initial)
+
+    def outcome(self, goals: int, other: int, winner: int) -> Outcome:
+        """W.  Level goals with a winner are a shoot-out; one after goals that decide the match settled the tie only."""
+        if goals == other and winner:
+            scores = (SHOOT_OUT_WON, SHOOT_OUT_LOST)
+            return Outcome(1.0, *(scores if winner > 0 else reversed(scores)))
+        score = 0.5 + 0.5 * order(goals, other)
+        return Outcome(1.0, score, 1.0 - score)
+
 
 PER_IMPORTANCE = 15.0
-IMPORTANCE: Final[Mapping[Kind, float]] = dict.fromkeys(Kind, PER_IMPORTANCE) | {
+FIFA_WOMEN_IMPORTANCE: Final[Mapping[Kind, float]] = dict.fromkeys(Kind, PER_IMPORTANCE) | {
     Kind.WORLD_CUP: 4 * PER_IMPORTANCE,
     Kind.WORLD_CUP_KNOCK_OUT: 4 * PER_IMPORTANCE,
     Kind.WORLD_CUP_QUARTER_FINAL_ON: 4 * PER_IMPORTANCE,
@@ -35,7 +157,7 @@ IMPORTANCE: Final[Mapping[Kind, float]] = dict.fromkeys(Kind, PER_IMPORTANCE) | 
 }
 """K = 15·M, points.  Tournaments that FIFA's table does not name are friendlies."""
 
-FRIENDLIES: Final = frozenset(kind for kind in Kind if IMPORTANCE[kind] == PER_IMPORTANCE)
+FRIENDLIES: Final = frozenset(kind for kind in Kind if FIFA_WOMEN_IMPORTANCE[kind] == PER_IMPORTANCE)
 NOVEL_FRIENDLIES = 10
 """The first so many friendlies of a pair of teams count double."""
 
@@ -84,7 +206,7 @@ class FifaWomen(Football[FifaWomenParams, Team]):
 
     name = "fifa_women"
     parameters = FifaWomenParams
-    importance: ClassVar[Mapping[Kind, float]] = IMPORTANCE
+    importance: ClassVar[Mapping[Kind, float]] = FIFA_WOMEN_IMPORTANCE
     seeds: ClassVar[Iterable[str]] = (*PointsSystem.seeds, "recognised")
 
     def __init__(self, params: FifaWomenParams) -> None:
@@ -143,7 +265,7 @@ class FifaWomen(Football[FifaWomenParams, Team]):
         return {**super().state(player), "friendlies": dict(self.held(player).friendlies)}
 
     def stored(self, player: PlayerId, newcomer: Team, state: State) -> dict[str, Any]:
-        """As for any record, and `friendlies` as counts by opponent."""
+        """Return the fields as for any record, and `friendlies` as counts by opponent."""
         numbers = dict(state)
         counts = numbers.pop("friendlies")
         if not isinstance(counts, Mapping):
