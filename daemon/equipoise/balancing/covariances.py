@@ -188,7 +188,7 @@ def every_size(ask: CacheSplits, exact: Sequence[Assignment], values: Values, sy
         playing = [players[index] for index in order]
         problem = QuadraticProblem(
             _of(values, order),
-            [[covariance[one][other] for other in order] for one in order],
+            [[covariance[first][second] for second in order] for first in order],
             split.sizes,
             *knowledge.targets(playing, split.sizes[0]),
         )
@@ -267,5 +267,5 @@ def _of(values: Values, order: Sequence[int]) -> Values:
 
 
 def _teams(players: Sequence[PlayerId], sides: Sequence[int]) -> TwoTeams:
-    a, b = (tuple(one for one, side in zip(players, sides, strict=True) if side == stand) for stand in (1, -1))
+    a, b = (tuple(entry for entry, side in zip(players, sides, strict=True) if side == stand) for stand in (1, -1))
     return a, b

@@ -454,9 +454,9 @@ class SwapSearch:
         changes = self.cost.of(self.present)[:, None, None] + self.descent.swaps(self.present)
         flat = changes.ravel()
         best = np.argpartition(flat, min(self.count, len(flat)) - 1)[: self.count]
-        start, one, other = np.unravel_index(best[np.isfinite(flat[best])], changes.shape)
+        start, first, second = np.unravel_index(best[np.isfinite(flat[best])], changes.shape)
         rows = self.present[start]
-        rows[np.arange(len(rows)), one], rows[np.arange(len(rows)), other] = -1, 1
+        rows[np.arange(len(rows)), first], rows[np.arange(len(rows)), second] = -1, 1
         return np.concatenate([self.present, rows])
 
     def moving(self, each_way: int, mean_weight: float = MEAN_WEIGHT) -> Rows | None:
@@ -488,8 +488,8 @@ class SwapSearch:
         """Return a toll as a form of the units' sides."""
         on_a, on_b = np.array(toll.per_side, dtype=float).T
         apart = np.zeros((len(on_a),) * 2)
-        for (one, other), price in toll.apart.items():
-            apart[one, other] = apart[other, one] = apart[one, other] - price / 4
+        for (first, second), price in toll.apart.items():
+            apart[first, second] = apart[second, first] = apart[first, second] - price / 4
         matrix = self.member @ apart @ self.member.T
         constant = (on_a.sum() + on_b.sum() + sum(toll.apart.values())) / 2
         return Form(matrix, self.member @ (on_b - on_a) / 4, constant)

@@ -88,8 +88,8 @@ class Swaps:
             for cost, pairs in self.pairs.items():
                 yield cost, self._nearest(pairs)
             return
-        for one, other in combinations_with_replacement(sorted(self.pairs), 2):
-            yield one + other, self._nearest(list(self._doubles(self.pairs[one], self.pairs[other])))
+        for first, second in combinations_with_replacement(sorted(self.pairs), 2):
+            yield first + second, self._nearest(list(self._doubles(self.pairs[first], self.pairs[second])))
 
     def _doubles(self, first: Sequence[Swap], second: Sequence[Swap]) -> Iterator[Swap]:
         shifts = [swap.shift for swap in second]
@@ -106,12 +106,12 @@ class Swaps:
     def _pairs(self) -> dict[int, list[Swap]]:
         players = [*self.a, *self.b]
         on_a, on_b = on_both_sides(self.system, self.ask.context, players)
-        worth = {player: one + other for player, one, other in zip(players, on_a, on_b, strict=True)}
+        worth = {player: first + second for player, first, second in zip(players, on_a, on_b, strict=True)}
         pairs = defaultdict(list)
         free = ([player for player in side if player not in self.terms.stay] for side in (self.a, self.b))
-        for one, other in product(*free):
-            cost = sum(self.terms.cost.get(player, 1) for player in (one, other))
-            pairs[cost].append(Swap(worth[other] - worth[one], (one,), (other,)))
+        for first, second in product(*free):
+            cost = sum(self.terms.cost.get(player, 1) for player in (first, second))
+            pairs[cost].append(Swap(worth[second] - worth[first], (first,), (second,)))
         return {cost: sorted(swaps) for cost, swaps in pairs.items()}
 
     def sides(self, swap: Swap | None) -> tuple[tuple[PlayerId, ...], tuple[PlayerId, ...]]:

@@ -343,7 +343,7 @@ async def summarise(record: Record, stored: int, client: Client) -> EveningSumma
         rounds=len(record.rounds),
         stored=stored,
         scrambles=record.scrambles,
-        scrambled_alone=sum(one["kind"] == "alone" for one in log),
+        scrambled_alone=sum(entry["kind"] == "alone" for entry in log),
         favourite_before=before,
         favourite_after=after,
         moved=record.moved,

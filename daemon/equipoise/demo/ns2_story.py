@@ -365,7 +365,7 @@ async def summarise_ns2(evening: NS2Evening, client: Client) -> NS2Summary:
         drawn=tally.drawn,
         restarted=tally.restarted,
         shuffles=record.scrambles,
-        shuffled_alone=sum(one["kind"] == "alone" for one in log),
+        shuffled_alone=sum(entry["kind"] == "alone" for entry in log),
         favourite_before=before,
         favourite_after=after,
         moved=record.moved,
@@ -407,5 +407,7 @@ def _part(held: Sequence[bool]) -> float:
 
 def _error(rounds: Sequence[Mapping[str, Any]], true: Mapping[RoundId, float]) -> float:
     """How far predictions were off: those that the daemon rated the rounds by, from who played when."""
-    chances = {RoundId(one["round"]): one["win_probability"] for one in rounds if one["win_probability"] is not None}
+    chances = {
+        RoundId(entry["round"]): entry["win_probability"] for entry in rounds if entry["win_probability"] is not None
+    }
     return fmean(abs(chances[round_id] - chance) for round_id, chance in true.items() if round_id in chances)

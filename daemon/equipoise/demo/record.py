@@ -126,14 +126,14 @@ class Record:
         >>> Record([Played(0.75, 0.5, 0.5, score=1.0), Played(0.25, 0.5, 0.5, score=1.0)]).expected()
         (1.5, 1.0)
         """
-        return sum(one.favourite for one in self.rounds), sum(one.favourite_score for one in self.rounds)
+        return sum(entry.favourite for entry in self.rounds), sum(entry.favourite_score for entry in self.rounds)
 
     def evenness(self, last: int) -> tuple[float, float]:
         """Mean of `stronger` and of `random` over the last rounds; 0.5 before the first round."""
         rounds = self.rounds[-last:]
         if not rounds:
             return 0.5, 0.5
-        return fmean(one.stronger for one in rounds), fmean(one.random for one in rounds)
+        return fmean(entry.stronger for entry in rounds), fmean(entry.random for entry in rounds)
 
 
 DECISIONS = 1000
@@ -162,7 +162,7 @@ def favourites(log: Sequence[Mapping[str, Any]], kind: str) -> tuple[float, floa
     """The favourite's win probability before and after decisions of a kind, means over the daemon's log."""
 
     def mean(when: str) -> float:
-        odds = [one["detail"].get(when) for one in log if one["kind"] == kind]
+        odds = [entry["detail"].get(when) for entry in log if entry["kind"] == kind]
         chances = [odd for odd in odds if odd is not None]
         return fmean(max(odd, 1 - odd) for odd in chances) if chances else 0.5
 

@@ -204,7 +204,7 @@ def _learning(board: Board, *, wide: bool) -> Panel:
         Text.assemble("ratings ~ truth ", (f"{fidelity:.2f}", "bold")),
         Text(sparkline(record.fidelity, width, 0.0, 1.0), "cyan"),
         Text.assemble("stronger side   ", (percent(stronger), "bold")),
-        Text(sparkline(_averaged([one.stronger for one in record.rounds]), width, 0.5, 1.0), "yellow"),
+        Text(sparkline(_averaged([entry.stronger for entry in record.rounds]), width, 0.5, 1.0), "yellow"),
         Text(f"  random teams: {percent(random)}", "dim"),
         Text.assemble("favourites won  ", (f"{did:g}", "bold"), (f"/{len(record.rounds)}", "dim")),
         Text(f"  predicted:    {should:.0f}", "dim"),

@@ -37,11 +37,13 @@ def calibration(qualities: Sequence[tuple[str, Quality]]) -> Chart:
     )
     chart.ideal((0, 0), (1, 1))
     for series, (label, quality) in enumerate(qualities[:LINES]):
-        bins = [each for each in quality.calibration if each.rounds >= FEW]
-        chart.line([each.predicted for each in bins], [each.scored.value for each in bins], series)
-        for each in bins:
-            tooltip = f"{label}: {each.rounds} matches, {each.predicted:.1%} predicted, {each.scored.value:.1%} actual"
-            chart.dot(each.predicted, each.scored.value, series, each.scored.error, tooltip)
+        bins = [entry for entry in quality.calibration if entry.rounds >= FEW]
+        chart.line([entry.predicted for entry in bins], [entry.scored.value for entry in bins], series)
+        for entry in bins:
+            tooltip = (
+                f"{label}: {entry.rounds} matches, {entry.predicted:.1%} predicted, {entry.scored.value:.1%} actual"
+            )
+            chart.dot(entry.predicted, entry.scored.value, series, entry.scored.error, tooltip)
         chart.legend(label, series)
     return chart
 
@@ -53,15 +55,15 @@ def _titled(title: str, count: int) -> str:
 
 def predictions(quality: Quality, label: str) -> Chart:
     """Histogram of a system's predictions."""
-    most = max(each.rounds for each in quality.calibration)
+    most = max(entry.rounds for entry in quality.calibration)
     chart = Chart(
         f"How often each score was predicted ({label})",
         Axis("predicted score of the first team", 0, 1, percent=True),
         Axis("matches", 0, most * 1.06, whole=True),
         height=240,
     )
-    for each in quality.calibration:
-        chart.bar(each.low, each.low + 1 / BINS, each.rounds, 0, f"{each.rounds} matches from {each.low:.0%}")
+    for entry in quality.calibration:
+        chart.bar(entry.low, entry.low + 1 / BINS, entry.rounds, 0, f"{entry.rounds} matches from {entry.low:.0%}")
     return chart
 
 
@@ -76,7 +78,7 @@ class Unticked(Axis):
 def losses(backtests: Sequence[Backtest]) -> Chart:
     """Log loss of several systems in their order, the first on top."""
     losses = [done.quality.log_loss for done in backtests]
-    spread = [(each.value, each.error or 0.0) for each in losses]
+    spread = [(entry.value, entry.error or 0.0) for entry in losses]
     ends = [value + sign * error for value, error in spread for sign in (-1, 1)]
     x = Axis.around("log loss, nats per match, and its standard error: further left is better", ends)
     rows = zip(labels([done.model for done in backtests]), losses, strict=True)
@@ -93,20 +95,20 @@ def losses(backtests: Sequence[Backtest]) -> Chart:
 
 def divisions(groups: Sequence[Group], label: str) -> Chart:
     """How much more than predicted the sides of each group of players scored."""
-    estimates = [each for each in groups if each.difference.error is not None]
-    spread = [(each.difference.value, each.difference.error or 0.0) for each in estimates]
+    estimates = [entry for entry in groups if entry.difference.error is not None]
+    spread = [(entry.difference.value, entry.difference.error or 0.0) for entry in estimates]
     ends = [value + sign * 2 * error for value, error in spread for sign in (-1, 1)]
     x = Axis.around("scored minus predicted, and twice its standard error", [*ends, 0.0], percent=True)
-    names = [f"{DIVISIONS[each.by]}: {each.name}" for each in estimates]
+    names = [f"{DIVISIONS[entry.by]}: {entry.name}" for entry in estimates]
     x = Axis(x.label, x.low, x.high + _room(names) * (x.high - x.low), percent=True)
     y = Unticked("", 0.3, len(estimates) + 0.7)
     chart = Chart(f"Calibration by group of players ({label})", x, y, height=FRAME + 26 * len(estimates))
     chart.ideal((0.0, y.low), (0.0, y.high))
     series = {by: number for number, by in enumerate(DIVISIONS)}
-    for place, (each, name, (value, error)) in enumerate(zip(estimates, names, spread, strict=True)):
+    for place, (entry, name, (value, error)) in enumerate(zip(estimates, names, spread, strict=True)):
         height = float(len(estimates) - place)
-        tooltip = f"{name}: {each.players} players, {each.predicted:.1%} predicted, {each.scored:.1%} scored"
-        chart.span(value - 2 * error, value, value + 2 * error, height, series[each.by], tooltip)
+        tooltip = f"{name}: {entry.players} players, {entry.predicted:.1%} predicted, {entry.scored:.1%} scored"
+        chart.span(value - 2 * error, value, value + 2 * error, height, series[entry.by], tooltip)
         chart.label(max(*ends, 0.0), height, name)  # all in one column: the line at 0 crosses none
     return chart
 
@@ -186,7 +188,9 @@ def _found(summaries: Sequence[tuple[str, Summary]]) -> Chart:
 
 
 def _balance(summaries: Sequence[tuple[str, Summary]]) -> Chart:
-    values = [one for _, summary in summaries for point in summary.points for one in (point.favourite, point.random)]
+    values = [
+        entry for _, summary in summaries for point in summary.points for entry in (point.favourite, point.random)
+    ]
     y = Axis.around("favourite's win probability", [*values, 0.5], percent=True)
     chart = _over_rounds("Balance: the favourite's true win probability", y, summaries)
     for series, (label, summary) in enumerate(summaries[:LINES]):
@@ -216,9 +220,9 @@ def _overconfidence(summaries: Sequence[tuple[str, Summary]]) -> Chart:
         for _, summary in summaries
     ]
     excesses = [excess for curve in curves for _, excess in curve]
-    errors = [each.error for each in excesses if each.error is not None]
+    errors = [entry.error for entry in excesses if entry.error is not None]
     luck = 2 * fmean(errors) if errors else 0.0
-    y = Axis.around("predicted minus actual score", [-luck, luck, *(each.value for each in excesses)], percent=True)
+    y = Axis.around("predicted minus actual score", [-luck, luck, *(entry.value for entry in excesses)], percent=True)
     x = "round; within the outer dashed lines (two standard errors) it may be luck"
     chart = _over_rounds("Overconfidence: above 0, favourites win less often than predicted", y, summaries, x)
     for level in {-luck, 0.0, luck}:

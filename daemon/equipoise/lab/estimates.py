@@ -94,7 +94,7 @@ def gain(better: Floats, worse: Floats | float) -> Estimate:
 def is_better(estimated: Estimated, present: Floats) -> bool:
     """Whether results that it has not seen are predicted better than by the present parameters and by a coin."""
     gains = [gain(estimated.losses, present), gain(estimated.losses, COIN)]
-    return all(each.error is not None and each.value > SURE * each.error for each in gains)
+    return all(entry.error is not None and entry.value > SURE * entry.error for entry in gains)
 
 
 def _without_counts(params: TrueSkill2Params) -> TrueSkill2Params:

@@ -71,12 +71,12 @@ def bins(quality: Quality, label: str) -> Table:
     """The calibration table of one system."""
     rows = tuple(
         (
-            f"{each.low:.0%} to {each.high:.0%}",
-            f"{each.rounds:,}",
-            f"{each.predicted:.1%}",
-            estimate(each.scored, percent=True),
+            f"{entry.low:.0%} to {entry.high:.0%}",
+            f"{entry.rounds:,}",
+            f"{entry.predicted:.1%}",
+            estimate(entry.scored, percent=True),
         )
-        for each in quality.calibration
+        for entry in quality.calibration
     )
     return Table(f"Calibration of {label}", ("predicted", "matches", "mean prediction", "mean score"), rows)
 
@@ -85,15 +85,15 @@ def divisions(groups: Sequence[Group], label: str) -> Table:
     """Calibration by group of players."""
     rows = tuple(
         (
-            DIVISIONS[each.by],
-            each.name,
-            f"{each.rounds:,}",
-            f"{each.players:,}",
-            f"{each.predicted:.1%}",
-            f"{each.scored:.1%}",
-            estimate(each.difference, percent=True, signed=True),
+            DIVISIONS[entry.by],
+            entry.name,
+            f"{entry.rounds:,}",
+            f"{entry.players:,}",
+            f"{entry.predicted:.1%}",
+            f"{entry.scored:.1%}",
+            estimate(entry.difference, percent=True, signed=True),
         )
-        for each in groups
+        for entry in groups
     )
     head = ("by", "group", "matches", "players", "predicted", "scored", "difference")
     note = "Above 0 the sides of these players scored more than predicted. ± is one standard error, over matches."
@@ -124,16 +124,16 @@ def leaderboard(board: Leaderboard) -> Table:
     """The places, and how many players have none."""
     rows = tuple(
         (
-            printable(one.summary.id, NAME),
-            f"{one.place}",
-            f"{one.summary.rating:,.1f}",
-            f"{one.summary.rounds:,}",
-            f"{one.uncertainty:.4g}",
-            *([f"{one.interval[0]:,.1f} to {one.interval[1]:,.1f}"] if one.interval else []),
+            printable(entry.summary.id, NAME),
+            f"{entry.place}",
+            f"{entry.summary.rating:,.1f}",
+            f"{entry.summary.rounds:,}",
+            f"{entry.uncertainty:.4g}",
+            *([f"{entry.interval[0]:,.1f} to {entry.interval[1]:,.1f}"] if entry.interval else []),
         )
-        for one in board.places
+        for entry in board.places
     )
-    columns = ["skill, 80 %"] if any(one.interval for one in board.places) else []
+    columns = ["skill, 80 %"] if any(entry.interval for entry in board.places) else []
     who = "1 player" if board.hidden == 1 else f"{board.hidden:,} players"
     are = "is" if board.hidden == 1 else "are"
     note = f"{who} in their first {board.shadow_rounds:,} rounds {are} not shown: --all" if board.hidden else ""
@@ -201,7 +201,7 @@ Row = tuple[str, str, Callable[[Summary], str]]
 
 def _between(name: str, rounds: Callable[[Summary], Between | None]) -> list[Row]:
     def row(what: str, read: Callable[[Between], str]) -> Row:
-        return what, "second half", lambda s: "-" if (found := rounds(s)) is None else read(found)
+        return what, "second half", lambda s: "-" if (result := rounds(s)) is None else read(result)
 
     return [
         row(name, lambda b: f"{b.rounds:,}"),
@@ -218,7 +218,7 @@ def _periods(one: Summary) -> list[Row]:
     def row(place: int, over: str) -> Row:
         return "favourite's true chance", over, lambda s: _percent(s.periods[place].favourite)
 
-    return [row(place, f"rounds {each.after + 1:,}–{each.to:,}") for place, each in enumerate(one.periods)]
+    return [row(place, f"rounds {entry.after + 1:,}–{entry.to:,}") for place, entry in enumerate(one.periods)]
 
 
 def _beyond(place: int, key: str) -> Callable[[Fairness], str]:

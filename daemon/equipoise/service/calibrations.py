@@ -88,13 +88,13 @@ class Calibrations:
             wanted = CalibrationFit(
                 pool.follower is not None, before.since, present.temperature, present.sides, present.maps
             )
-            found = await pool.store.calibration(pool.name, wanted)
+            result = await pool.store.calibration(pool.name, wanted)
             if (await self.status(pool)).since != before.since:
                 raise StoreError(f"pool {pool.name}: another spread of skill was learnt meanwhile")
-            if found is not None and found.better and not dry_run:
-                await pool.adopt(self._event(before, found, who))
-                log.info("chances are calibrated: %s", described(_of(found)), extra={"pool": pool.name})
-            return found
+            if result is not None and result.better and not dry_run:
+                await pool.adopt(self._event(before, result, who))
+                log.info("chances are calibrated: %s", described(_of(result)), extra={"pool": pool.name})
+            return result
 
     def _event(self, before: CalibrationStatus, found: CalibrationFound, who: str) -> BulkEdit:
         new = _of(found)

@@ -81,13 +81,13 @@ class Trial:
         both = [row for row in board if summaries[row.id].visible]
         order = sorted(both, key=lambda row: (-summaries[row.id].rating, row.id))
         places = {row.id: place for place, row in enumerate(order, 1)}
-        found = [
+        result = [
             Mover(row.id, row.name, place, places[row.id], row.rating, summaries[row.id].rating)
             for place, row in enumerate(both, 1)
             if places[row.id] != place
         ]
-        found.sort(key=lambda mover: (-abs(mover.place_after - mover.place_before), mover.place_after))
-        return found[:MOVERS]
+        result.sort(key=lambda mover: (-abs(mover.place_after - mover.place_before), mover.place_after))
+        return result[:MOVERS]
 
 
 def _predicted(pairs: Sequence[Pair]) -> Predicted | None:

@@ -82,22 +82,22 @@ class Spreads:
         """Say what is known of a pool's spread; None: neither its ratings nor its teams are made by one."""
         if (system := learning(pool)) is None:
             return None
-        learnt, found = await pool.store.learnt_spread(pool.name), self._found.get(pool.name)
+        learnt, result = await pool.store.learnt_spread(pool.name), self._found.get(pool.name)
         status = SpreadStatus(
             system.params.spread,
             learnt if is_of(learnt, system) else None,
             None,
             bool(await pool.store.pruned_rounds(pool.name)),
         )
-        return replace(status, found=found) if found is not None and found.present == status.present else status
+        return replace(status, found=result) if result is not None and result.present == status.present else status
 
     async def _fit(self, pool: Pool, params: Mapping[str, Any]) -> None:
         before = await self.status(pool)
         assert before is not None
-        found = await pool.store.spread(pool.name, {**params, "spread": before.present})
-        self._found[pool.name] = found
-        if found is not None and is_due(found, before, self._clock.epoch()):
-            await self.adopt(pool, found)
+        result = await pool.store.spread(pool.name, {**params, "spread": before.present})
+        self._found[pool.name] = result
+        if result is not None and is_due(result, before, self._clock.epoch()):
+            await self.adopt(pool, result)
 
     async def adopt(self, pool: Pool, found: SpreadFound) -> None:
         """Have a pool that learns go on with this spread. StoreError: it goes on as it did."""

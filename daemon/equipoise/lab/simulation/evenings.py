@@ -95,7 +95,7 @@ class Evenings(Population):
     def pass_round(self, number: int, here: set[PlayerId]) -> None:
         """Return whether a player may come again, as every population does; strangers who have left do not."""
         self._round = (number - 1) % self.scenario.evening
-        for person in [one for one in self.people if one.id in self._strangers and one.id not in here]:
+        for person in [entry for entry in self.people if entry.id in self._strangers and entry.id not in here]:
             self.people.remove(person)
             self.gone.append(person)
         super().pass_round(number, here)
@@ -121,7 +121,7 @@ class Evenings(Population):
 
     def leaving(self, here: set[PlayerId]) -> tuple[list[Person], list[Person]]:
         """Half of those whose visit ends leave before the next round, the others in its middle; parties leave whole."""
-        return halves(parties_of(one for one in self.people if one.id in here and self._ended(one.id)))
+        return halves(parties_of(entry for entry in self.people if entry.id in here and self._ended(entry.id)))
 
     def expects(self, player: PlayerId) -> bool:
         """Return whether a player may come back; nobody whose visit has ended does on this evening."""

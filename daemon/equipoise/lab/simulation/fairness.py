@@ -83,7 +83,7 @@ class Scrambled:
         0.33
         """
         stay = [(side, self.after[player]) for player, side in self.before.items() if player in self.after]
-        pairs = [one[1] is other[1] for one, other in combinations(stay, 2) if one[0] is other[0]]
+        pairs = [first[1] is second[1] for first, second in combinations(stay, 2) if first[0] is second[0]]
         return fmean(pairs) if pairs else None
 
 
@@ -179,8 +179,8 @@ def fairness(
     hours: float,
 ) -> Fairness:
     """The measures of a run; `hours` that players were on the server, all together."""
-    said = [one.interval[0] <= one.true <= one.interval[1] for one in played if one.interval is not None]
-    late = [one for one in played if one.number >= KNOWN_FROM]
+    said = [entry.interval[0] <= entry.true <= entry.interval[1] for entry in played if entry.interval is not None]
+    late = [entry for entry in played if entry.number >= KNOWN_FROM]
     return Fairness(
         _scrambles(scrambled),
         _evenings(evenings),
@@ -188,30 +188,30 @@ def fairness(
         _moves(moved, hours) if hours else None,
         fmean(said) if said else None,
         fmean(said[len(said) // 2 :]) if said else None,
-        fmean(is_even(one.stated) for one in late) if late else None,
-        fmean(is_even(one.teams) for one in late) if late else None,
+        fmean(is_even(entry.stated) for entry in late) if late else None,
+        fmean(is_even(entry.teams) for entry in late) if late else None,
     )
 
 
 def _scrambles(scrambled: Iterable[Scrambled]) -> Scrambles | None:
     # After arena's duel nobody stood beside anybody.
-    kept = [one for one in scrambled if all(sum(on is side for on in one.before.values()) > 1 for side in Side)]
+    kept = [entry for entry in scrambled if all(sum(on is side for on in entry.before.values()) > 1 for side in Side)]
     if not kept:
         return None
-    together = [part for one in kept if (part := one.together) is not None]
-    uneven = [not is_even(one.chance) for one in kept if one.chance is not None]
+    together = [part for entry in kept if (part := entry.together) is not None]
+    uneven = [not is_even(entry.chance) for entry in kept if entry.chance is not None]
     return Scrambles(
-        len(kept), fmean(not one.moved for one in kept), fmean(together or [0.0]), fmean(uneven or [False])
+        len(kept), fmean(not entry.moved for entry in kept), fmean(together or [0.0]), fmean(uneven or [False])
     )
 
 
 def _evenings(evenings: Iterable[Evening]) -> Evenings | None:
-    kept = [one for one in evenings if one.rounds >= LEAST_ROUNDS]
+    kept = [entry for entry in evenings if entry.rounds >= LEAST_ROUNDS]
     if not kept:
         return None
-    lost = fmean(one.won <= _third(one.rounds) for one in kept)
-    coin = fmean(_coin(one.rounds) for one in kept)
-    return Evenings(len(kept), lost, coin, pstdev(one.chances / one.rounds for one in kept))
+    lost = fmean(entry.won <= _third(entry.rounds) for entry in kept)
+    coin = fmean(_coin(entry.rounds) for entry in kept)
+    return Evenings(len(kept), lost, coin, pstdev(entry.chances / entry.rounds for entry in kept))
 
 
 def _third(rounds: int) -> float:
@@ -254,8 +254,8 @@ def _in_runs(played: Sequence[Chances], read: Callable[[Chances], float], limit:
 
 
 def _moves(moved: Sequence[Moved], hours: float) -> Moves:
-    causes = sorted({one.cause for one in moved})
-    by_cause = {cause: sum(one.cause == cause for one in moved) / hours for cause in causes}
+    causes = sorted({entry.cause for entry in moved})
+    by_cause = {cause: sum(entry.cause == cause for entry in moved) / hours for cause in causes}
     return Moves(len(moved) / hours, by_cause, most_within(moved, HALF_AN_HOUR))
 
 
@@ -267,9 +267,9 @@ def most_within(moved: Sequence[Moved], seconds: float) -> int:
     (2, 3)
     """
     times: dict[PlayerId, list[float]] = {}
-    for one in moved:
-        if one.cause in FORCED:
-            times.setdefault(one.player, []).append(one.at)
+    for entry in moved:
+        if entry.cause in FORCED:
+            times.setdefault(entry.player, []).append(entry.at)
     return max(
         (sum(at <= each <= at + seconds for each in every) for every in times.values() for at in every), default=0
     )

@@ -314,7 +314,7 @@ class GameServer:
     def pass_time(self, seconds: float) -> None:
         """The clock goes on; moves whose deadline has come are carried out, and no player is held too long."""
         self.clock += seconds
-        for pending in [one for one in self._moves if one.until <= self.clock]:
+        for pending in [entry for entry in self._moves if entry.until <= self.clock]:
             self._carry_out(pending)
         for player, wish in list(self._wishes.items()):
             if wish.until <= self.clock:
@@ -331,7 +331,7 @@ class GameServer:
         del self.clients[player]
         self._reported.pop(player, None)
         self._wishes.pop(player, None)
-        self._moves = [one for one in self._moves if one.move.player != player]
+        self._moves = [entry for entry in self._moves if entry.move.player != player]
         if self._round:
             self._round.attendance.leave(player, self.clock)
         self._events.append(e.PlayerLeft(self.clock, player))
@@ -370,10 +370,10 @@ class GameServer:
         self._rounds += 1
         there = tuple(LineupPlayer(player, side) for side in Side for player in self.on(side))
         # In arena a player who died in the freeze does not come back before the next round.
-        lineup = tuple(one for one in there if self.clients[one.id].alive or not self.arena)
+        lineup = tuple(entry for entry in there if self.clients[entry.id].alive or not self.arena)
         self._round = RunningRound(RoundId(f"{self.boot}-{self._rounds}"), self.clock, lineup)
-        for one in there:
-            self._round.attendance.play(one.id, one.side, self.clock)
+        for entry in there:
+            self._round.attendance.play(entry.id, entry.side, self.clock)
         self._events.append(e.RoundLive(self.clock, self._round.id, self._roster()))
         return self._round.id
 
@@ -384,7 +384,7 @@ class GameServer:
     def die(self, player: PlayerId) -> None:
         """A player dies; a move that waited for this is carried out."""
         self.clients[player].alive = False
-        for pending in [one for one in self._moves if one.move.player == player]:
+        for pending in [entry for entry in self._moves if entry.move.player == player]:
             self._carry_out(pending)
 
     def end_round(
@@ -435,7 +435,7 @@ class GameServer:
             case Move():
                 self._moves.append(PendingMove(order, self.clock + order.deadline))
             case Cancel():
-                self._moves = [one for one in self._moves if one.move.order != order.order]
+                self._moves = [entry for entry in self._moves if entry.move.order != order.order]
             case Place():
                 return self._place(order)
             case Lock():

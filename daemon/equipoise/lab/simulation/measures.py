@@ -276,8 +276,8 @@ def point(number: int, found: float, played: Sequence[RatedRound]) -> Point:
         measured.brier.value,
         measured.log_loss.value,
         overconfidence(played),
-        fmean(one.favourite for one in played),
-        fmean(one.random for one in played),
+        fmean(entry.favourite for entry in played),
+        fmean(entry.random for entry in played),
     )
 
 
@@ -290,7 +290,7 @@ def periods(played: Sequence[RatedRound], rounds: int) -> tuple[Period, ...]:
     """
     stages = []
     for after, to in pairwise(PERIODS):
-        inside = [one.favourite for one in played if after < one.number <= to]
+        inside = [entry.favourite for entry in played if after < entry.number <= to]
         if after < rounds:
             stages.append(Period(after, min(to, rounds), len(inside), fmean(inside) if inside else None))
     return tuple(stages)
@@ -298,7 +298,7 @@ def periods(played: Sequence[RatedRound], rounds: int) -> tuple[Period, ...]:
 
 def quality(played: Sequence[RatedRound]) -> Quality | None:
     """All measures of the system's predictions; None without rounds."""
-    pairs: list[Pair] = [(one.predicted, one.score) for one in played]
+    pairs: list[Pair] = [(entry.predicted, entry.score) for entry in played]
     return assess(pairs)
 
 
@@ -311,16 +311,16 @@ def between_scrambles(played: Sequence[RatedRound], *teams: Teams) -> Between | 
     >>> found.rounds, found.even.value, found.worst, found.reassigned
     (1, 1.0, 0.51, 0.25)
     """
-    kept = [one for one in played if one.teams in teams]
+    kept = [entry for entry in played if entry.teams in teams]
     measured = quality(kept)
     if measured is None:
         return None
     return Between(
         rounds=len(kept),
         even=measured.even,
-        worst=max(max(one.predicted, 1 - one.predicted) for one in kept),
-        favourite=fmean(one.favourite for one in kept),
-        reassigned=fmean(one.reassigned for one in kept),
+        worst=max(max(entry.predicted, 1 - entry.predicted) for entry in kept),
+        favourite=fmean(entry.favourite for entry in kept),
+        reassigned=fmean(entry.reassigned for entry in kept),
     )
 
 
@@ -331,8 +331,8 @@ def overconfidence(played: Sequence[RatedRound]) -> Estimate | None:
     >>> found.value  # both favourites were expected to score 0.75; one of them won
     0.25
     """
-    signs = [(math.copysign(1.0, one.predicted - 0.5), one) for one in played if one.predicted != 0.5]
-    return mean([sign * (one.predicted - one.score) for sign, one in signs]) if signs else None
+    signs = [(math.copysign(1.0, entry.predicted - 0.5), entry) for entry in played if entry.predicted != 0.5]
+    return mean([sign * (entry.predicted - entry.score) for sign, entry in signs]) if signs else None
 
 
 def order(points: Sequence[Point], rounds: int) -> tuple[float | None, int | None]:
@@ -347,7 +347,7 @@ def order(points: Sequence[Point], rounds: int) -> tuple[float | None, int | Non
 def _reached(points: Sequence[Point], goal: float) -> int | None:
     """The first round at which the point and the mean of it and the next ones reach the goal: luck does not last."""
     for place, point in enumerate(points[: 1 - LOOKS]):
-        if min(point.found, fmean(each.found for each in points[place : place + LOOKS])) >= goal:
+        if min(point.found, fmean(entry.found for entry in points[place : place + LOOKS])) >= goal:
             return point.round
     return None
 
@@ -372,8 +372,8 @@ def ranks(values: Sequence[float]) -> Floats:
     """
     _, inverse, counts = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
     middle = np.cumsum(counts) - (counts + 1) / 2
-    found: Floats = middle[inverse]
-    return found
+    result: Floats = middle[inverse]
+    return result
 
 
 def groups(people: Sequence[Person], skills: Sequence[float]) -> tuple[Group, ...]:
@@ -391,7 +391,7 @@ def groups(people: Sequence[Person], skills: Sequence[float]) -> tuple[Group, ..
 
 def _won(people: Sequence[Person]) -> tuple[float, float | None, float | None]:
     """Fractions won of all their rounds, of the honest ones, and of the thrown ones."""
-    rounds, won = sum(one.rounds for one in people), sum(one.won for one in people)
-    thrown, thrown_won = sum(one.thrown for one in people), sum(one.thrown_won for one in people)
+    rounds, won = sum(entry.rounds for entry in people), sum(entry.won for entry in people)
+    thrown, thrown_won = sum(entry.thrown for entry in people), sum(entry.thrown_won for entry in people)
     honestly = (won - thrown_won) / (rounds - thrown) if rounds > thrown else None
     return won / rounds, honestly, thrown_won / thrown if thrown else None

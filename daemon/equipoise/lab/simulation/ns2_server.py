@@ -24,7 +24,7 @@ class NS2Server(GameServer):
 
     def commander(self, side: Side) -> PlayerId | None:
         """The player in a side's command chair."""
-        return next((one.id for one in self.clients.values() if one.side is side and one.commander), None)
+        return next((entry.id for entry in self.clients.values() if entry.side is side and entry.commander), None)
 
     def presences(self) -> tuple[Presence, ...]:
         """Who has played the running round so far, and when."""
@@ -105,7 +105,7 @@ class NS2Server(GameServer):
     def _seat_present(self, order: Assign) -> bool:
         """Seat the players who are still here, if that leaves no side two larger than the other."""
         seats = order.split
-        present = Split(*(tuple(one for one in side if one in self.clients) for side in (seats.a, seats.b)))
+        present = Split(*(tuple(entry for entry in side if entry in self.clients) for side in (seats.a, seats.b)))
         if present != Split(seats.a, seats.b) and abs(len(present.a) - len(present.b)) > 1:
             return self._fail(order.order, "sizes")
         before = self._where()

@@ -241,16 +241,16 @@ def halves(parties: Sequence[list[Person]]) -> tuple[list[Person], list[Person]]
 
 def parties_of(people: Iterable[Person]) -> list[list[Person]]:
     """Groups that come and go together: friends, or one person alone."""
-    found: dict[int | PlayerId, list[Person]] = {}
+    result: dict[int | PlayerId, list[Person]] = {}
     for person in people:
-        found.setdefault(person.id if person.party is None else person.party, []).append(person)
-    return list(found.values())
+        result.setdefault(person.id if person.party is None else person.party, []).append(person)
+    return list(result.values())
 
 
 def first_parties(parties: Iterable[list[Person]], wanted: int, room: int) -> list[Person]:
     """About `wanted` people from whole parties in order; a party that exceeds `room` is skipped."""
-    found: list[Person] = []
+    result: list[Person] = []
     for party in parties:
-        if len(found) < wanted and len(found) + len(party) <= room:
-            found += party
-    return found
+        if len(result) < wanted and len(result) + len(party) <= room:
+            result += party
+    return result

@@ -250,7 +250,7 @@ def _random_favourite(run: _Run, people: Sequence[Person], size: int) -> float:
     orders = [run.rng.sample(people, len(people)) for _ in range(RANDOM_TEAMS)]
     map_name = run.loop.game.map.name
     probabilities = [run.outcomes.win_probability(order[:size], order[size:], map_name) for order in orders]
-    return fmean(max(one, 1 - one) for one in probabilities)
+    return fmean(max(entry, 1 - entry) for entry in probabilities)
 
 
 def _count_results(
@@ -289,19 +289,19 @@ def _summary(run: _Run) -> Summary:
     late = run.played[run.half :]
     seats = sum(sum(turns.here.values()) for turns in run.benches)
     people = [person for person in run.population.everybody() if person.rounds]
-    found, found_after = order(run.points, run.scenario.rounds)
+    result, found_after = order(run.points, run.scenario.rounds)
     return Summary(
         rounds=run.scenario.rounds,
         rated=len(run.played),
         points=tuple(run.points),
-        found=found,
+        found=result,
         found_after=found_after,
         quality=quality(late),
         overconfidence=overconfidence(late),
-        reachable=fmean((one.true - one.score) ** 2 for one in late) if late else None,
-        favourite=fmean(one.favourite for one in late) if late else None,
-        random=fmean(one.random for one in late) if late else None,
-        expected_favourite=fmean(one.expected_favourite for one in late) if late else None,
+        reachable=fmean((entry.true - entry.score) ** 2 for entry in late) if late else None,
+        favourite=fmean(entry.favourite for entry in late) if late else None,
+        random=fmean(entry.random for entry in late) if late else None,
+        expected_favourite=fmean(entry.expected_favourite for entry in late) if late else None,
         periods=periods(run.played, run.scenario.rounds),
         again=run.together.again(),
         between=between_scrambles(late, Teams.KEPT, Teams.EQUALISED, Teams.MOVED),
