@@ -103,7 +103,7 @@ class _Lazy(click.Group):
         from click.shell_completion import CompletionItem
 
         items = [
-            CompletionItem(name, help=help) for name, (_, help) in _COMMANDS.items() if name.startswith(incomplete)
+            CompletionItem(name, help=line) for name, (_, line) in _COMMANDS.items() if name.startswith(incomplete)
         ]
         # An option of the group itself is the other thing that may stand here.
         return items if not incomplete.startswith("-") else super().shell_complete(ctx, incomplete)
@@ -134,6 +134,6 @@ EPILOG = (
 
 
 @click.group(cls=_Lazy, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(equipoise.__version__, prog_name="equipoise")
+@click.version_option(package_name="equipoise", prog_name="equipoise")
 def main() -> None:
     """Fair teams for community game servers."""
