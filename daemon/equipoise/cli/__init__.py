@@ -20,7 +20,6 @@ import click
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-import equipoise
 from equipoise.cli.options import INTERRUPTED, WRONG, Stopped, stop
 
 _COMMANDS = {
