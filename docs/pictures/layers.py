@@ -37,7 +37,7 @@ PLACES: dict[str, tuple[float, float, str, tuple[str, ...]]] = {
 def table() -> dict[str, set[str]]:
     """Which layers each layer imports; parts of `core` count as `core`.
 
-    `errors`, which all may import, and `files` are left out.  The rows that allow everything are given here.
+    `errors`, which all may import, `files` and `versions` are left out.  The rows that allow everything are given here.
     """
     section = TABLE.read_text().partition("## Who may import whom")[2].partition("\n## ")[0]
     found: dict[str, set[str]] = {}
@@ -48,6 +48,7 @@ def table() -> dict[str, set[str]]:
                 layer,
                 "errors",
                 "files",
+                "versions",
             }
     found["cli"], found["app"] = {"app", "lab", "demo", "install"}, {"web", "service", "store", "game", "config"}
     return {layer: found[layer] for layer in PLACES}
@@ -83,7 +84,7 @@ def draw() -> str:
     sheet.text(
         470,
         762,
-        "An arrow: imports. Arrows that others imply are left out, and so are errors and files.",
+        "An arrow: imports. Arrows that others imply are left out, and so are errors, files and versions.",
         size=11.5,
         colour=FAINT,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from types import FunctionType
 from typing import NamedTuple, cast
 
@@ -76,6 +77,28 @@ def test_what_a_kernel_calls_is_part_of_the_name_it_is_cached_by(monkeypatch):
     changed = compiled(entry)
     assert changed.__qualname__ not in names
     assert changed(16.0) == 2.0
+
+
+SOURCE = """
+from typing import NamedTuple
+class Pair(NamedTuple):
+    first: float
+    second: float
+def first_of(pair: "Pair") -> float:
+    return pair.first
+"""
+
+
+def test_machine_code_of_a_kernel_or_of_its_arguments_is_not_read_after_these_moved_to_another_module(
+    tmp_path, monkeypatch
+):
+    """What numba has stored names the modules of both: after an upgrade they may be gone."""
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("kernel_before", "kernel_after"):
+        (tmp_path / f"{name}.py").write_text(SOURCE)
+    before, after = (importlib.import_module(name) for name in ("kernel_before", "kernel_after"))
+    names = {compiled(module.first_of).py_func.__qualname__ for module in (before, after)}
+    assert len(names) == 2
 
 
 def test_machine_code_is_cached_separately_by_its_options():

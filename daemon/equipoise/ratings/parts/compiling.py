@@ -99,10 +99,12 @@ def _digest(functions: Mapping[str, FunctionType], constants: Mapping[str, objec
         code = function.__code__
         literals = code.co_consts[1:] if function.__doc__ else code.co_consts
         digest.update(name.encode() + code.co_code + repr((literals, code.co_names)).encode())
+        # What is stored names the modules, and cannot be read when one of them is gone.
+        digest.update(function.__module__.encode())
         for kind in function.__annotations__.values():
             # An argument that is a named tuple is read by the places of its fields, which its name does not tell.
-            fields = getattr(function.__globals__.get(kind), "_fields", ())
-            digest.update(repr(fields).encode())
+            struct = function.__globals__.get(kind)
+            digest.update(repr((getattr(struct, "__module__", ""), getattr(struct, "_fields", ()))).encode())
     for name, value in sorted(constants.items()):
         digest.update(f"{name}={value if isinstance(value, int | float | tuple) else ''}".encode())
     return digest.hexdigest()
