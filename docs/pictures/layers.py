@@ -22,14 +22,14 @@ PLACES: dict[str, tuple[float, float, str, tuple[str, ...]]] = {
     "web": (620, 175, SHELL, ("aiohttp",)),
     "service": (560, 255, SHELL, ("hosts, pools, ring",)),
     "moving": (560, 345, PURE, ("exports, dumps",)),
-    "balancing": (300, 430, PURE, ("question to answer",)),
+    "balancing": (300, 590, PURE, ("question to answer",)),
     "wire": (480, 430, PURE, ("bytes to values",)),
     "store": (640, 430, SHELL, ("SQLite",)),
-    "workers": (1000, 510, SHELL, ("processes",)),
+    "workers": (640, 510, SHELL, ("processes",)),
     "game": (800, 430, SHELL, ("RCON and A2S",)),
-    "ratings": (130, 590, PURE, ("rating systems",)),
-    "solver": (330, 590, PURE, ("exact splits",)),
-    "core": (500, 680, PURE, ("the rules of a match",)),
+    "ratings": (130, 680, PURE, ("rating systems",)),
+    "solver": (330, 680, PURE, ("exact splits",)),
+    "core": (500, 770, PURE, ("the rules of a match",)),
 }
 """Top left corner, colour and subtitle of each layer."""
 
@@ -68,7 +68,7 @@ def direct(imports: dict[str, set[str]]) -> dict[str, set[str]]:
 
 def draw() -> str:
     """The picture as SVG."""
-    sheet = Sheet(1160, 775)
+    sheet = Sheet(1000, 865)
     for layer, others in direct(table()).items():
         x, y, *_ = PLACES[layer]
         for other in sorted(others):
@@ -79,11 +79,11 @@ def draw() -> str:
     for number, (colour, text) in enumerate(
         ((PURE, "pure: no clock, socket, file or log"), (SHELL, "the running daemon"), (OFFLINE, "offline"))
     ):
-        sheet.box(780, 640 + 30 * number, 20, 20, colour, "")
-        sheet.text(810, 655 + 30 * number, text, anchor="start", size=12.5)
+        sheet.box(720, 740 + 30 * number, 20, 20, colour, "")
+        sheet.text(750, 755 + 30 * number, text, anchor="start", size=12.5)
     sheet.text(
         470,
-        762,
+        852,
         "An arrow: imports. Arrows that others imply are left out, and so are errors, files and versions.",
         size=11.5,
         colour=FAINT,
