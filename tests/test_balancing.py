@@ -159,6 +159,7 @@ def test_a_pool_that_cannot_be_split_as_asked_says_why() -> None:
     assert solved.reason
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "bench"), [(101, 1), (128, 0), (128, 28)])
 def test_a_crowd_is_split_too_and_evenly(count: int, bench: int) -> None:
     random = Random(count)

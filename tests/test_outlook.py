@@ -37,6 +37,7 @@ def evening(seed: int) -> list[tuple[float, Outlook]]:
     return found
 
 
+@pytest.mark.slow
 def test_four_of_five_true_chances_are_inside_their_interval_and_teams_are_as_uneven_as_expected() -> None:
     evenings = [evening(seed) for seed in range(SEEDS)]
     for begin, end in ((0, 60), (60, ROUNDS)):

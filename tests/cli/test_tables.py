@@ -96,6 +96,7 @@ def test_every_name_is_shown_whatever_the_locale(named: tuple[House, str], envir
     assert {one["name"] for one in listed} == {"".join(filter(str.isprintable, name)) for name in NAMES.values()}
 
 
+@pytest.mark.slow
 def test_csv_is_utf_8_that_no_spreadsheet_runs(named: tuple[House, str]) -> None:
     raw = run(*named, "player", "find", "7656", "--csv", PYTHONIOENCODING="ascii").stdout
     assert raw.count(b"\r\n") == len(NAMES) + 1

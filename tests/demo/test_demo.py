@@ -58,6 +58,7 @@ def short(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     return done.stdout, temporary
 
 
+@pytest.mark.slow
 def test_an_evening_begins_with_a_duel_and_a_scramble_that_says_why(short: tuple[str, Path]) -> None:
     said, _ = short
 

@@ -33,6 +33,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_every_round_is_told_with_its_winner_and_the_chance_that_the_daemon_gave(said: str) -> None:
     finished = re.findall(
         r"^Round (\d): (?:(?:Marines|Aliens) win after \d+ min \(had a \d+ % chance|a draw)", said, re.M

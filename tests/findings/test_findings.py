@@ -171,6 +171,7 @@ def test_a_system_that_never_learns_reaches_the_targeted_brier_score() -> None:
     assert summary.quality.brier.value == pytest.approx(0.25, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_the_bench_alone_leaves_sides_uneven_that_the_fewest_swaps_even_out() -> None:
     alone, swapped = (between.Run(13, 1, solve, rounds=120).summary.equalised for solve in between.RULES.values())
     assert alone is not None

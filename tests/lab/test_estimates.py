@@ -84,6 +84,7 @@ def test_counts_that_are_configured_and_mislead_are_switched_off() -> None:
     assert losses(best.params, drawn(800, by_skill=0.0)).mean() == best.log_loss
 
 
+@pytest.mark.slow
 def test_an_estimate_that_is_better_by_luck_is_not_proposed() -> None:
     """Nobody differs in skill: all that an estimate finds in the rounds that it sees is luck."""
     history = drawn(800, by_skill=0.0)

@@ -72,6 +72,7 @@ def test_a_pool_is_replayed_from_the_store(config: Path) -> None:
     assert all(one["rounds"] == 4 for one in places)
 
 
+@pytest.mark.slow
 def test_a_pool_or_a_store_that_is_not_there_is_one_line(config: Path) -> None:
     done = run("replay", "--pool", "nix", "--config", config, "--model", "synelo")
     assert (done.exit_code, done.output) == (2, f"equipoise: {config}: there is no [pool.nix]; there are main\n")

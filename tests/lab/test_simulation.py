@@ -453,6 +453,7 @@ def test_ratings_find_true_skill_and_the_real_rules_make_rounds_more_even() -> N
     assert summary.reachable <= summary.quality.brier.value + 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("balance", [None, Model.of("joint")], ids=["synelo", "joint"])
 def test_who_throws_rounds_wins_more_of_the_others_and_fewer_of_all(balance: Model | None) -> None:
     """However the teams are made, the easier teams that a low rating brings do not make up for what it costs."""

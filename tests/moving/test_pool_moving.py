@@ -223,6 +223,7 @@ def test_the_same_export_a_second_time_changes_nothing_and_says_so(new: House, e
     assert json.loads(pool(new, "import", file, "--json").stdout)["written"] is False
 
 
+@pytest.mark.slow
 def test_a_pool_that_has_something_else_is_not_touched(export: bytes, tmp_path: Path) -> None:
     other = with_a_past(a_machine(tmp_path / "other"), rounds=3)
     (tmp_path / "main.jsonl").write_bytes(export)

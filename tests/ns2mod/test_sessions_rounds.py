@@ -84,6 +84,7 @@ def test_a_round_with_a_late_joiner_a_switch_a_leaver_a_reconnect_another_comman
     assert commander(evening, people["a"]) > 1000 > commander(evening, people["b"])
 
 
+@pytest.mark.slow
 def test_a_round_with_filler_bots_is_stored_with_their_time_and_pays_less(new_evening: NewEvening) -> None:
     """Six people, and bots up to twelve; a seventh comes, and a bot makes room."""
     evening = new_evening(QUIET)

@@ -121,6 +121,7 @@ CASES: dict[str, Case] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_a_replay_gives_the_numbers_and_the_state_of_rating_one_by_one(case: str) -> None:
     name, params, make, before = CASES[case]
@@ -165,6 +166,7 @@ def wild_matches(seed: int, count: int, size: int) -> list[Match]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 3])
 @pytest.mark.parametrize(
     ("name", "params"),

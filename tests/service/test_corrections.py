@@ -127,6 +127,7 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system", SYSTEMS)
 @given(steps=STEPS)
 @settings(max_examples=settings.default.max_examples * 2 // 5)

@@ -500,6 +500,7 @@ async def test_the_work_of_other_servers_has_its_turns_during_a_long_batch(rig: 
     assert turns >= 256 // 16
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gap", [2, 3, 5])
 @pytest.mark.parametrize("system", [name for name in ratings.SYSTEMS if ratings.create(name).live])
 def test_a_gap_on_the_first_evening_of_a_pool_has_its_moves(tmp_path: Path, system: str, gap: int) -> None:

@@ -192,6 +192,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 def test_a_process_that_was_stopped_has_no_lag_and_blames_no_code() -> None:
     process = subprocess.Popen([sys.executable, "-c", STOPPED], stdout=subprocess.PIPE, text=True)
     with process:

@@ -78,6 +78,7 @@ def save(directory: Path) -> None:
     subprocess.run(["sh", "-e", "-c", script], cwd=directory, check=True, capture_output=True, timeout=60)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "damaged", ["rounds", "participants", "players", "crowds", "decisions", Migrations.migrations_table]
 )

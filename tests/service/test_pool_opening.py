@@ -28,6 +28,7 @@ async def test_shared_state_of_a_system_is_there_after_a_restart(tmp_path: Path)
         assert pool.system.shared() == rated_alone(*records, system="ns2").shared()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system", [name for name in ratings.SYSTEMS if ratings.create(name).live])
 @in_loop
 async def test_parameters_that_are_written_as_whole_numbers_survive_a_restart(tmp_path: Path, system: str) -> None:

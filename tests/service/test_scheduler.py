@@ -184,6 +184,7 @@ async def test_a_daily_job_that_was_missed_while_the_daemon_was_down_runs_soon(
     assert (wait <= timedelta(seconds=MISSED_SECONDS)) is missed
 
 
+@pytest.mark.slow
 @in_loop
 async def test_a_job_that_lasts_longer_than_its_interval_is_seen_running_and_begins_once() -> None:
     runs, go_on = [], asyncio.Event()

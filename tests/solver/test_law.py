@@ -271,6 +271,7 @@ def test_so_are_clusters_of_many_players(counted: Counted, n: int) -> None:
             asked(counted, question, WORK)
 
 
+@pytest.mark.slow
 @settings(max_examples=settings.default.max_examples * 3 // 5)
 @given(
     values=st.lists(

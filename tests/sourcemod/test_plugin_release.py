@@ -140,6 +140,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return archive
 
 
+@pytest.mark.slow
 def test_the_archive_unpacks_into_a_game_folder(archive: Path, game: Game, plugin: Plugin) -> None:
     assert archive.name == f"equipoise-sourcemod-{equipoise.__version__}.zip"
     assert plugin.info["version"] == "0.0.0+source"  # as the compiler alone makes it
@@ -228,6 +229,7 @@ def test_every_path_of_the_readme_is_there_once_it_was_followed(game: Game, tf: 
     assert [path for path in named - made_by_the_operator if not (tf / path).exists()] == []
 
 
+@pytest.mark.slow
 def test_the_last_config_file_of_the_readme_wins_and_the_command_line_over_all(
     game: Game, daemon: Daemon, tf: Path
 ) -> None:

@@ -225,6 +225,7 @@ def removed(backup: Path) -> None:
     backup.unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spoil", "why"),
     [

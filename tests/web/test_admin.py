@@ -403,6 +403,7 @@ def test_an_unknown_field_in_a_round_is_refused_with_its_path(daemon: Daemon) ->
     assert "`team`" in answer.body["error"]["message"]
 
 
+@pytest.mark.slow
 def test_metrics_show_the_state_of_servers_and_pools(daemon: Daemon) -> None:
     daemon.post(batch(1, HELLO, ROSTER, ended(1)))
     text = daemon.call("GET", "/metrics", who="guest").raw.decode().splitlines()

@@ -165,6 +165,7 @@ def test_a_forgotten_player_takes_their_scores_along() -> None:
     system.rate(played[0])
 
 
+@pytest.mark.slow
 def test_what_fades_of_players_fades_of_their_classes_and_moves_neither(monkeypatch: pytest.MonkeyPatch) -> None:
     played, _ = matches(400, told=0.5)
     whole = rated(played).active.own.modes["arena"]

@@ -49,6 +49,7 @@ def integrated(history: History, spread: float, draw_weight: float) -> float:
     return float(np.log(weight.sum()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("spread", "near"), [(0.1, 1e-4), (0.25, 1e-3), (0.5, 2e-2)])
 def test_the_likelihood_is_that_of_all_results_integrated_over_the_skills(spread: float, near: float) -> None:
     ann, bob, cid, dan = (PlayerId(name) for name in ("ann", "bob", "cid", "dan"))

@@ -29,6 +29,7 @@ from tests.ratings.samples import duel, people, random_matches
 # Where it ends.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("shape", "scale"), [(6.0, 0.5), (2.0, 1.0), (1.1, 3.0)])
 def test_it_ends_where_the_printed_update_changes_no_skill(shape, scale):
     """(k - 1)/s - 1/θ + Σ T·(G - p)·t/Σt is 0 for every player."""

@@ -65,6 +65,7 @@ def test_a_replay_is_rating_one_by_one(kind, base):
         agree(live, bulk, matches[before:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_any_number_of_teams_may_play(kind):
     agree(create(kind), create(kind), [*many_teams(seed=4, count=60, players=15)])
