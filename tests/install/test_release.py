@@ -84,7 +84,8 @@ def tagged(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def built(tagged: Path) -> Path:
     """The files that the steps of the workflow build; each step ends well."""
-    own = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
+    ours = "PYTHON", "VIRTUAL_ENV", "MAKE", "ARGS"
+    own = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     for step in STEPS:
         if "run" in step and step["name"] != "publish":
             command = ["bash", "-e", "-o", "pipefail", "-c", step["run"]]
