@@ -16,12 +16,16 @@ EARLIER_VERSION = "0.0.1"
 
 
 def tag(clone: Path, version: str) -> None:
-    """Clone this repository, with its last commit as a release."""
-    subprocess.run(["git", "clone", "--quiet", f"file://{ROOT}", clone], check=True)
+    """Clone this repository, with its last commit as a release; a tree that is no repository of ours becomes one."""
+    git = ["git", "-C", str(clone), "-c", "user.name=x", "-c", "user.email=x@example.org"]
+    if subprocess.run(["git", "clone", "--quiet", f"file://{ROOT}", clone], check=False).returncode:
+        made = (".git", ".venv*", ".walk", ".mutants", ".soak", ".*_cache", ".hypothesis", "__pycache__", "dist")
+        shutil.copytree(ROOT, clone, ignore=shutil.ignore_patterns(*made))
+        subprocess.run([*git, "init", "--quiet"], check=True)
+        subprocess.run([*git, "add", "."], check=True)
     changelog = clone / "CHANGELOG.md"
     notes = changelog.read_text().replace("## [Unreleased]", f"## [Unreleased]\n\n## [{version}] - 2026-12-01", 1)
     changelog.write_text(notes)
-    git = ["git", "-C", str(clone), "-c", "user.name=x", "-c", "user.email=x@example.org"]
     subprocess.run([*git, "commit", "--quiet", "--all", "--message", version], check=True)
     subprocess.run([*git, "tag", f"v{version}"], check=True)
 
