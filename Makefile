@@ -31,7 +31,7 @@ quick: $(STAMP) lint  ## lint, types and the fast tests, up to the first failure
 	wait $$types && exit $$tests
 
 test: $(STAMP) lint types  ## the tests of the product, lint and types
-	$(BIN)/python -m pytest -n 3 -m "not rig and not world" $(ARGS)
+	$(BIN)/python -m pytest -n 2 -m "not rig and not world" $(ARGS)
 
 rig: $(STAMP)  ## the tests of what tests stand on: the simulated game servers and the chaos driver
 	$(BIN)/python -m pytest -n 2 -m rig $(ARGS)
