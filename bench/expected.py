@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.balancing.mean_variance import QuadraticProblem, SwapSearch, unevenness
+from equipoise.balancing.chances import expected_distance
+from equipoise.balancing.mean_variance import QuadraticProblem, SwapSearch
 
 Numbers = NDArray[np.floating[Any]]
 
@@ -115,7 +116,7 @@ def speed() -> Iterator[str]:
 
 
 def uneven(search: SwapSearch, row: Numbers) -> float:
-    return unevenness(search.lead(row) / POINTS, search.variance(row) / POINTS**2)
+    return expected_distance(search.lead(row) / POINTS, search.variance(row) / POINTS**2)
 
 
 def tried() -> Iterator[str]:

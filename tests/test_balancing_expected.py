@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from equipoise.balancing import Question, Solved, answer
-from equipoise.balancing.chances import MEAN_WEIGHT
+from equipoise.balancing.chances import MEAN_WEIGHT, expected_distance
 from equipoise.balancing.chances import unevenness as unevenness_of
 from equipoise.balancing.covariances import OF_TOLERANCE
 from equipoise.balancing.mean_variance import (
@@ -26,7 +26,6 @@ from equipoise.balancing.mean_variance import (
     SwapSearch,
     all_evened,
     cost_at,
-    unevenness,
 )
 from equipoise.core import events as e
 from equipoise.core.asks import AskMoves, AskSide, AskSplit, CacheSplits, Purpose, ShuffleTerms, Wish
@@ -122,7 +121,7 @@ def test_the_search_finds_the_fewest_moves_within_a_limit() -> None:
         cost, search = MEAN_WEIGHT * lead**2 + variance, SwapSearch(problem, [])
         best = cost.argmin()
         log_odds = lead[best] / PER_LOG_ODDS, variance[best] / PER_LOG_ODDS**2
-        limit = cost_at(unevenness(*log_odds) + 0.03, *log_odds) * PER_LOG_ODDS**2
+        limit = cost_at(expected_distance(*log_odds) + 0.03, *log_odds) * PER_LOG_ODDS**2
         moves = ((x * np.array(problem.current)) < 0).sum(1)
         found = np.flatnonzero((x == search.sides(search.cheapest(limit, problem.moves))).all(1))[0]
         assert cost[found] <= limit + HALF_A_POINT
@@ -210,7 +209,7 @@ def limit_of(system: Gaussian, splits: Sequence[Split], tolerance: float) -> flo
     best = min(splits, key=lambda split: cost_of(system, split))
     lead = sum(map(system.skill, best.a)) - sum(map(system.skill, best.b)) - system.even(len(best.a), len(best.b))
     log_odds = lead / PER_LOG_ODDS, (cost_of(system, best) - MEAN_WEIGHT * lead**2) / PER_LOG_ODDS**2
-    return cost_at(unevenness(*log_odds) + OF_TOLERANCE * tolerance, *log_odds) * PER_LOG_ODDS**2
+    return cost_at(expected_distance(*log_odds) + OF_TOLERANCE * tolerance, *log_odds) * PER_LOG_ODDS**2
 
 
 def moved(entries: Sequence[Entry], split: Split) -> int:

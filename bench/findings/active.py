@@ -18,7 +18,7 @@ from bench.findings.anew import PLACES, Row, split_anew
 from bench.findings.people import chances, crowd, history_of, player
 from bench.findings.pools import seed_range
 from bench.findings.table import against, estimate, show
-from equipoise.balancing.mean_variance import unevenness
+from equipoise.balancing.chances import expected_distance
 from equipoise.core.model import Side
 from equipoise.ratings import replay
 from equipoise.ratings.history import Floats, Numbers
@@ -67,7 +67,10 @@ def favoured(people: int, rounds: int, sizes: tuple[int, ...], seed: int) -> Flo
             sides = split_anew(Row("joint"), system, dict.fromkeys(here))
             a, b = (tuple(one for one in here if sides[one] is side) for side in Side)
             chance = chances(skills, np.array([[here[one] for one in (*a, *b)]]))[0]
-            found[split, place] = max(chance, 1 - chance), 0.5 + unevenness(*systems[0].outlook(Match((a, b), (0, 0))))
+            found[split, place] = (
+                max(chance, 1 - chance),
+                0.5 + expected_distance(*systems[0].outlook(Match((a, b), (0, 0)))),
+            )
     means: Floats = found.mean(axis=0)
     return means
 

@@ -13,18 +13,8 @@ from equipoise.core.model import Context, Mode, Outlook, PlayerId, Role, Side, i
 from equipoise.ratings.calibration import Calibrated
 from equipoise.ratings.system import Covariance, Match, SkillContext, Span, System
 
-
-def quantiles(count: int) -> list[float]:
-    """Return equally probable values of a standard normal variable: a mean over them is an expectation.
-
-    >>> [round(z, 3) for z in quantiles(4)]
-    [-1.15, -0.319, 0.319, 1.15]
-    """
-    return [NormalDist().inv_cdf((n + 0.5) / count) for n in range(count)]
-
-
-QUANTILES = quantiles(200)
-"""Enough for an unevenness to 10⁻³."""
+QUANTILES = [NormalDist().inv_cdf((number + 0.5) / 200) for number in range(200)]
+"""Equally probable values of a standard normal variable: a mean over them is an expectation, to 10⁻³ of unevenness."""
 
 CERTAIN = 1e-9
 """Predictions nearer to 0 or 1 are cut to this: their log-odds would be infinite."""
@@ -160,8 +150,17 @@ def uncertain(predicted: float, deviation: float) -> Outlook:
     mean = math.log(cut / (1.0 - cut)) * math.sqrt(1.0 + math.pi * deviation**2 / 8.0)
     # logistic(x) - 1/2 = tanh(x/2) / 2, which does not overflow.
     low, high = (0.5 + math.tanh(end / 2.0) / 2.0 for end in interval(mean, deviation))
-    unevenness = fmean(abs(math.tanh((mean + deviation * z) / 2.0)) / 2.0 for z in QUANTILES)
-    return Outlook(predicted, low, high, unevenness)
+    return Outlook(predicted, low, high, expected_distance(mean, deviation**2))
+
+
+def expected_distance(mean: float, variance: float) -> float:
+    """Return E|p - 1/2| of sides whose difference in log-odds has this mean and variance.
+
+    >>> [round(expected_distance(*moments), 3) for moments in ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0))]
+    [0.0, 0.231, 0.175]
+    """
+    deviation = math.sqrt(max(variance, 0.0))
+    return fmean(abs(math.tanh((mean + deviation * z) / 2.0)) / 2.0 for z in QUANTILES)
 
 
 def skills(system: System[Any], context: Context, side: Side, players: Iterable[PlayerId]) -> list[float]:

@@ -38,7 +38,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.balancing.chances import MEAN_WEIGHT, quantiles
+from equipoise.balancing.chances import MEAN_WEIGHT, QUANTILES, expected_distance
 from equipoise.core.model import Side
 from equipoise.ratings.system import Covariance
 from equipoise.solver import Budget, Pin
@@ -65,18 +65,8 @@ SWAP_WORK = 1 << 6
 """Work of judging one swap of one start, in bits."""
 LEAST_GAIN = 1e-9
 """The part of its scale, and of a unit, by which a form must fall: less is rounding."""
-QUANTILES = np.array(quantiles(100))
 STEPS = 16 * np.linspace(0.0, 1.0, 81) ** 2
 """Leads for which unevenness is computed, in log-odds."""
-
-
-def unevenness(lead: float, variance: float) -> float:
-    """Return E|p - 1/2| of a match whose difference has this mean and variance, in log-odds.
-
-    >>> [round(unevenness(*moments), 3) for moments in ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0))]
-    [0.0, 0.231, 0.175]
-    """
-    return float(np.abs(np.tanh((lead + math.sqrt(max(variance, 0.0)) * QUANTILES) / 2)).mean() / 2)
 
 
 def cost_at(uneven: float, lead: float, variance: float) -> float:
@@ -86,7 +76,7 @@ def cost_at(uneven: float, lead: float, variance: float) -> float:
     (10.0, inf)
     """
     leads = abs(lead) + STEPS
-    spread = math.sqrt(max(variance, 0.0)) * QUANTILES
+    spread = math.sqrt(max(variance, 0.0)) * np.array(QUANTILES)
     unevennesses = np.abs(np.tanh((leads[:, None] + spread) / 2)).mean(1) / 2
     return MEAN_WEIGHT * float(np.interp(uneven, unevennesses, leads, right=np.inf)) ** 2 + variance
 
@@ -513,7 +503,7 @@ class SwapSearch:
         """
         lead = self.lead(self.least) / log_odds
         variance = (self.variance(self.least) + beyond) / log_odds**2
-        least = unevenness(lead, variance)
+        least = expected_distance(lead, variance)
         most = fair if fair is not None and least <= fair else least + tolerance
         return cost_at(most, lead, variance) * log_odds**2 - beyond
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from equipoise.core.model import logistic
 from equipoise.errors import RatingError
 from equipoise.ratings.history import Floats, History
 from equipoise.ratings.trueskill2.fit import prepared
@@ -149,7 +150,7 @@ class Unknown:
         if self.name in POSITIVE:
             value = math.exp(min(scaled, 700.0))
         elif self.name in PROBABILITIES:
-            value = 1.0 / (1.0 + math.exp(-max(scaled, -700.0)))
+            value = logistic(scaled)
         low, high = bounds_of(self.name)
         return min(max(value, low), high)
 
