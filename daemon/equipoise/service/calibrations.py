@@ -1,4 +1,4 @@
-"""What is said of chances is calibrated once a week: a pool's own results say what its predictions are worth.
+"""Calibrates the chances that are said, once a week: a pool's own results tell what its predictions are worth.
 
 A calibration that predicts rounds better which it has not seen is adopted as an event of the pool's sequence: from it
 on the chances that people read are calibrated, and what was said before stays.
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class CalibrationStatus:
-    """What is known of a pool's calibration."""
+    """The state of a pool's calibration."""
 
     system: System[Any]
     """Whose predictions they are."""

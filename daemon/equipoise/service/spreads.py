@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SpreadStatus:
-    """What is known of a pool's spread of skill."""
+    """The state of a pool's spread of skill."""
 
     configured: float
     """Where it began; log-odds."""

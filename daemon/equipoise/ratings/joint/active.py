@@ -38,7 +38,7 @@ Arrays = TypeVar("Arrays", Roll, People)
 
 
 class Place(NamedTuple):
-    """What a side's worth belongs to: the pair of sides, in alphabetical order, on a map or on all of them."""
+    """The key of a side's worth: the pair of sides, in alphabetical order, on a map or on all of them."""
 
     sides: tuple[str, str]
     map: str = ""
@@ -218,7 +218,7 @@ class Active:
         cov[row, row] = variance
 
     def _away(self, numbers: Ints, variance: Floats) -> Floats:
-        """What players' variances gained since they last played."""
+        """Return the gain of players' variances since they last played."""
         last, per_second = self.state.people.last_played[numbers], self.constants.drift2_second
         # Without a known time there is none to have passed.
         seconds = np.where(last > NEVER, self.state.time[0] - np.maximum(last, -FARTHEST), 0.0)

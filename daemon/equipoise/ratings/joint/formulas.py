@@ -94,7 +94,7 @@ class Roll(NamedTuple):
 
 
 class People(NamedTuple):
-    """What else is kept of each player."""
+    """The rest of what is kept of each player."""
 
     rounds: Ints
     last_played: Floats
@@ -163,7 +163,7 @@ class Terms(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """What is found of m matches and p participants; filled in place."""
+    """The results for m matches and p participants; filled in place."""
 
     wins: Floats
     """Shape (m,): expected score of A."""

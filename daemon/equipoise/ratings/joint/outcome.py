@@ -1,4 +1,4 @@
-"""What a result says about the difference D of two sides, by quadrature in one dimension.
+"""The posterior of the difference D of two sides after a result, by quadrature in one dimension.
 
 D is Gaussian before the result. The likelihood is logistic(D)^a · logistic(-D)^b: a win has a = weight and b = 0, a
 defeat the reverse, a draw a = b = weight · `draw_weight`. It is log-concave, so the posterior has one mode and
@@ -68,7 +68,7 @@ def count_steps(length: float, narrow: float) -> int:
 
 
 def find_mode(mean: float, variance: float, a: float, b: float) -> float:
-    """Where the posterior density is largest, to a thousandth of its width: the integral does not depend on it."""
+    """Return the mode of the posterior density, to a thousandth of its width: the integral does not depend on it."""
     low, high = mean - variance * b, mean + variance * a
     mode = 0.5 * (low + high) if a == b else mean
     for _ in range(200):

@@ -1,4 +1,4 @@
-"""What players' own scores say of their skill, kept for a pool.
+"""Evidence of players' own scores on their skill, kept for a pool.
 
 All of a player's scores are one Gaussian factor on their skill, so a lasting offset needs no coordinate of its own:
 it is what keeps the factor's precision finite (`score_map`). `OwnScores` remembers the factor that the joint
@@ -245,7 +245,7 @@ class OwnScores:
         return cls(spread, np.zeros(players), np.zeros(players), modes)
 
     def arrays(self, players: int) -> list[Floats]:
-        """What is kept of each of so many players, by number: views, in a fixed order."""
+        """Return the arrays of so many players, by number: views, in a fixed order."""
         self._have(players)
         modes = self.modes.values()
         whole = [self.precision, self.shift, *(each for mode in modes for each in (mode.weight, mode.total))]

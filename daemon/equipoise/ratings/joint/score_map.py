@@ -53,7 +53,7 @@ LOST = -0.5
 
 @dataclass(frozen=True, slots=True)
 class ScoreWeight:
-    """What one rate counts, in log-odds of skill per standard deviation of the rate of a player known for long."""
+    """The weight of one rate, in log-odds of skill per standard deviation of the rate of a player known for long."""
 
     feature: str
     weight: float
@@ -62,7 +62,7 @@ class ScoreWeight:
 
 @dataclass(frozen=True, slots=True)
 class ScoreMap:
-    """What own scores count for in one mode, as people are shown it."""
+    """The weights of own scores in one mode, as people are shown them."""
 
     mode: str
     rounds: int
@@ -81,7 +81,7 @@ class ScoreMap:
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What is known of a match's players before its result, and of D beside them."""
+    """Moments of a match's players before its result, and of D beside them."""
 
     mean: Floats
     """Shape (n,)."""

@@ -1,4 +1,4 @@
-"""What players did in a match, as rates that compare: per minute, relative to those who played the same classes.
+"""Players' scores in a match as rates that compare: per minute, relative to those who played the same classes.
 
 A rate is standardised by mean and deviation of its classes among all players of the pool so far, in the match's mode.
 The statistics are sums over the matches in their order, so a replay gives the same numbers.
@@ -38,7 +38,7 @@ UNNAMED = ""
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What the n participants of a match did."""
+    """The scores of a match's n participants."""
 
     mode: str
     seconds: Floats
@@ -125,7 +125,7 @@ class Standards:
 
 
 def played_in(match: Match, players: Sequence[PlayerId]) -> Played | None:
-    """What these players did in a match; None if that is known of nobody."""
+    """Return the scores of these players in a match; None if none is known."""
     if not match.counts:
         return None
     known = [match.counts.get(player) for player in players]
@@ -141,7 +141,7 @@ def played_in(match: Match, players: Sequence[PlayerId]) -> Played | None:
 
 
 def played_of(history: History, match: int) -> Played | None:
-    """What the participants of a history's match did; None if that is known of nobody."""
+    """Return the scores in a history's match; None if none is known."""
     first, last = history.teams[history.matches[match]], history.teams[history.matches[match + 1]]
     columns = (history.kills, history.deaths, history.assists, history.player_points)
     rows = [np.full(last - first, np.nan) if column is None else column[first:last] for column in columns]

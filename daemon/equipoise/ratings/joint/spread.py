@@ -101,7 +101,7 @@ def fit_spread(params: JointParams, history: History, advance: Callable[[], None
 
 
 def _section(likelihood: Callable[[float], float], low: float, high: float) -> float:
-    """Where a function with one maximum between these ends has it, about."""
+    """Return about the place of a function's maximum, of which it has one between these ends."""
     left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
     for _ in range(SECTIONS):
         if likelihood(left) >= likelihood(right):

@@ -115,7 +115,7 @@ class Joint(System[JointParams]):
         return mean, variance + sum(self.active.spread_of(place) ** 2 for place in strange)
 
     def variance(self, match: Match) -> float:
-        """Of the difference between the lineups in log-odds: of the players, head count, sides and map."""
+        """Return the variance of the lineups' difference in log-odds: of players, head count, sides and map."""
         return self.outlook(match)[1]
 
     def rate(self, match: Match) -> Rated:
@@ -187,7 +187,7 @@ class Joint(System[JointParams]):
         return self.deviation(player)
 
     def deviation(self, player: PlayerId, context: SkillContext = ANYWHERE) -> float:
-        """As `uncertainty`; 0 for a bot, whose skill is known."""
+        """Return `uncertainty`, or 0 for a bot, whose skill is known."""
         return 0.0 if is_bot(player) else self.params.scale * self.active.variance(player) ** 0.5
 
     def covariance(self, players: Sequence[PlayerId], context: SkillContext = ANYWHERE) -> Covariance:
@@ -227,7 +227,7 @@ class Joint(System[JointParams]):
         self.active.enter_values(self.active.number(player), **checked)
 
     def state(self, player: PlayerId) -> State:
-        """What the player was after their own last event: `rating` and `deviation` in points, rounds, last_played."""
+        """Return the player after their own last event: `rating` and `deviation` in points, rounds, last_played."""
         number, people = self.active.number(player), self.active.state.people
         if number == STRANGER:
             points = self.params.scale * self.active.params.spread
@@ -294,7 +294,7 @@ class Joint(System[JointParams]):
         self.active = snapshot.read(data, self.params)
 
     def score_map(self) -> tuple[ScoreMap, ...]:
-        """What own scores count for, in each mode that has them."""
+        """Return the weight of own scores, in each mode that has them."""
         return self.active.own.maps()
 
     def checkpoint(self) -> Active:
