@@ -22,6 +22,7 @@ from equipoise.core.model import Mode, OrderId, RoundId, Side
 from equipoise.core.rules import Rules
 from equipoise.core.state import State
 from equipoise.errors import ScriptError, SpillError
+from equipoise.ratings.system import Match, Rated
 from equipoise.service.diagnosis import SCRIPTS, of_refused
 from equipoise.service.ring import Ring, UnstoredRound
 from equipoise.store.rounds import RatedRound
@@ -324,6 +325,30 @@ def test_of_a_batch_that_the_daemon_fails_on_the_rounds_are_stored(tmp_path: Pat
             assert refusal.value.code == "internal"
             assert stored_rounds(rig) == ["r1", "r2"]
             assert rig.host.session.memory.tally.completed == 0
+
+    asyncio.run(main())
+
+
+def test_a_round_that_the_daemon_fails_to_rate_costs_those_behind_it_nothing(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with failing(tmp_path) as rig:
+            await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
+            system, whole = rig.pool.system, rig.pool.system.rate
+
+            def rate(match: Match) -> Rated:
+                if player(7) in match.teams[0]:
+                    raise ZeroDivisionError
+                return whole(match)
+
+            system.rate = rate  # type: ignore[method-assign]
+            faulty = e.RoundEnded(0.0, round_of("r2", roster([1, 2, 7], [4, 5, 6]), Side.A, Mode.KOTH))
+
+            with pytest.raises(ScriptError) as refusal:
+                await rig.post(ended("r1"), faulty, ended("r3"))
+            await rig.post(e.Heartbeat(0.0))
+
+            assert refusal.value.code == "internal"
+            assert stored_rounds(rig) == ["r1", "r3"]
 
     asyncio.run(main())
 

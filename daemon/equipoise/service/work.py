@@ -124,11 +124,22 @@ class Work:
                 self.summaries[event.id] = summary
 
     async def take_rounds(self, events: Sequence[ScriptEvent], rules: Rules) -> None:
-        """Store the finished rounds of a late batch; the session does not see it. ScriptError as above."""
+        """Store the finished rounds of a late batch; the session does not see it. ScriptError as above.
+
+        A round that a fault of ours does not let be rated is left out, and its error raised at the end.
+        """
+        fault: Exception | None = None
         for number, event in enumerate(events):
             self._number = number
             if isinstance(event, RoundEnded):
-                await self._record(recorded(event.round, rules), self.session.memory)
+                try:
+                    await self._record(recorded(event.round, rules), self.session.memory)
+                except ScriptError:
+                    raise
+                except Exception as error:
+                    fault = error
+        if fault is not None:
+            raise fault
 
     async def pass_time(self) -> None:
         """Carry out what the session's deadline brings."""
