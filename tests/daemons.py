@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,7 @@ class RealDaemon:
     """`equipoise serve` in a folder of its own, on a free loopback port that it keeps when it is started again.
 
     With `forked` it is a fork of a process that has imported everything: the same daemon sooner, but memory that it
-    shares and time to start are not those of an operator's.
+    shares and time to start are not those of an operator's. A `prefix` of its command runs it on another machine.
     """
 
     def __init__(
@@ -89,8 +90,9 @@ class RealDaemon:
         forked: bool = False,
         game: str = "tf2",
         rules: Ruleset = "equipoise",
+        prefix: Sequence[str] = (),
     ) -> None:
-        self.folder, self.server, self._forked = folder, server, forked
+        self.folder, self.server, self._forked, self._prefix = folder, server, forked, prefix
         (self.secret,) = (added.secret for added in write_new(folder, [NewServer(server, game=game)], rules))
         self.token = (folder / "owner.token").read_text().strip()
         self.config = folder / "config.toml"
@@ -107,7 +109,9 @@ class RealDaemon:
             self._process = Forked(log, "serve", "--config", self.config)
         else:
             with log.open("wb") as file:
-                self._process = subprocess.Popen([*EQUIPOISE, "serve", "--config", self.config], stderr=file)
+                self._process = subprocess.Popen(
+                    [*self._prefix, *EQUIPOISE, "serve", "--config", self.config], stderr=file
+                )
         self.port = int(address_of(self._process, log).rpartition(":")[2])
         self.config.write_text(self.config.read_text().replace("port = 0", f"port = {self.port}"))
 

@@ -414,12 +414,12 @@ async def test_what_an_admin_orders_reaches_the_script_with_its_next_poll(rig: R
 @played
 async def test_a_poll_that_changes_nothing_writes_nothing(rig: Rig) -> None:
     await rig.hello(FOUR)
-    await rig.host.write_down()
+    rig.host.write_down()
     before = rig.store.path.with_name("equipoise.db-wal").stat().st_size
 
     for _ in range(5):
         await rig.post(e.Heartbeat(0.0))
-    await rig.host.write_down()
+    rig.host.write_down()
 
     assert rig.store.path.with_name("equipoise.db-wal").stat().st_size == before
 
@@ -432,7 +432,7 @@ def test_a_poll_of_a_full_server_reads_no_rating_and_makes_no_query(tmp_path: Pa
                 await rig.hello(roster(range(1, 13), range(13, 25)), Mode.KOTH, e.Phase.RUNNING)
             assert sum("FROM json_each" in statement for statement in asked) == 1
             await rig.post(e.Heartbeat(0.0))
-            await rig.host.write_down()
+            rig.host.write_down()
 
             with rig.store.watched() as statements, called() as files:
                 await rig.post(e.Heartbeat(0.0))

@@ -153,7 +153,7 @@ async def test_what_an_admin_orders_in_the_game_is_in_the_audit_once(rig: Rig) -
     ):
         await rig.post(e.Commanded(0.0, words, by, admin=admin))
     await rig.host.command(("on",), "token:owner")  # which `web.servers` writes down
-    await rig.host.write_down()
+    rig.host.write_down()
 
     assert [(each.who, each.action, each.target, each.after) for each in await rig.store.audits(10)] == [
         ("script:arena-1", "command", "arena-1", "off"),

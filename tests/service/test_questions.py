@@ -102,7 +102,7 @@ def raising(error: Exception) -> Callable[..., Any]:
 
 
 async def decisions(rig: Rig, kind: str) -> list[Decision]:
-    await rig.host.write_down()
+    rig.host.write_down()
     return [one for one in await rig.store.decisions(rig.host.server, 1000) if one.kind == kind]
 
 

@@ -169,16 +169,16 @@ def live(game: Game, daemon: Daemon, plugin: Plugin) -> Sides:
 
 def install(game: Game, daemon: Daemon, smx: Path, *, secret: str = SECRET) -> Plugin:
     """Load the plugin on a server whose operator has filled in its config."""
-    fill_in(game, daemon.port, "test-1", secret)
+    fill_in(game, f"http://127.0.0.1:{daemon.port}", "test-1", secret)
     return game.load(smx, translations=TRANSLATIONS)
 
 
-def fill_in(game: Game, port: int, server: str, secret: str) -> None:
+def fill_in(game: Game, url: str, server: str, secret: str) -> None:
     """What an operator does to `cfg/sourcemod/equipoise.cfg`; players are waited for no longer than a test needs."""
     game.sm.convars["mp_waitingforplayers_time"].set(WAITING)
     config = game.sm.root.parent.parent / "cfg" / "sourcemod" / "equipoise.cfg"
     config.parent.mkdir(parents=True, exist_ok=True)
-    settings = {"url": f"http://127.0.0.1:{port}", "server": server, "secret": secret}
+    settings = {"url": url, "server": server, "secret": secret}
     config.write_text("".join(f'equipoise_{name} "{value}"\n' for name, value in settings.items()), encoding="utf-8")
 
 

@@ -19,7 +19,7 @@ class Evening:
 
     def __init__(self, game: Game, daemon: RealDaemon, smx: Path) -> None:
         self.game, self.daemon, self._smx = game, daemon, smx
-        fill_in(game, daemon.port, daemon.server, daemon.secret)
+        fill_in(game, f"http://127.0.0.1:{daemon.port}", daemon.server, daemon.secret)
         self.plugin = self.load()
 
     def load(self) -> Plugin:

@@ -1,7 +1,8 @@
 """Effects that a session returns: frozen imperatives, and their union.
 
 An *order* goes to the script, an *ask* (`core.asks`) is answered by the shell with an event, and the rest is work for
-the host. The host carries effects out in the order in which the session returned them.
+the host. The host carries effects out in the order in which the session returned them; rounds alone are stored before
+(`service.work`).
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A split is asked for with the roster's version, solved outside the session, and ordered only while that version still
 holds; otherwise it is asked for again, up to `MAX_ATTEMPTS` orders per freeze. A pending scramble survives every
-failure on this way: it ends by being carried out, by an admin's cancel, with the map, or in arena when the last human
-leaves.
+failure on this way: it ends by being carried out, by a split that moves nobody, by an admin's cancel, with the map, or
+in arena when the last human leaves.
 
 In arena a freeze has *candidates*: the players who were eligible when it began. Its teams are made of them, and players
 who come later wait. Only if teams have to be made again, because a candidate left or a side is empty, the late players
@@ -50,7 +50,7 @@ KNOWN_ROUNDS = 10
 """Rated rounds after which a player is known: half of those on the sides have to be."""
 
 AGAIN = 2
-"""What it costs to move a player who was moved lately; another costs 1."""
+"""The cost of moving a player who was moved lately; another costs 1."""
 
 _KINDS: dict[Purpose, DecisionKind] = {
     Purpose.DUEL: "duel",
@@ -477,7 +477,7 @@ _ANNOUNCED = {
     (True, True): Phrase.SHUFFLED,
     (True, False): Phrase.SHUFFLED_UNEVEN,
 }
-"""What players read of new teams: of a shuffle or a scramble, that are even or not."""
+"""The sentence on new teams: of a shuffle or a scramble, that are even or not."""
 
 FEW_PLAYERS = 6
 """Up to so many players have at most ten splits into equal sides: none of them may be even."""
@@ -582,7 +582,7 @@ def failed(state: State, answer: OrderFailed) -> Effects:
 
 
 def _waits(state: State, question: AskSplit) -> Effects:
-    """Tell who asked for new teams at once that these wait for the next round start."""
+    """Say that new teams which were asked for at once wait for the next round start."""
     if question.moment is not Moment.NOW or state.memory.pending is None:
         return ()
     return (Say(announced(state, state.memory.pending)),)

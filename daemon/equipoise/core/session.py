@@ -327,6 +327,7 @@ def _ended(state: State, event: e.RoundEnded, now: float) -> Effects:
         if state.waiting and not game_round.waiting:
             # A script that never says that waiting ended would get no order on this map.
             effects = (*effects, *_end_waiting(state))
+    # A round that was sent late may make a scramble due in the freeze that runs by now.
     return (record, *effects, *_count(state, event), *fallback.ask(state), *scrambles.in_freeze(state))
 
 
@@ -431,7 +432,10 @@ _TIMED = (
     (votes.overdue_at, votes.overdue),
     (votes.choice_ends_at, votes.close_choice_in_time),
 )
-"""What waits for time to pass: when it is over, and what is done then."""
+"""Each moment that the session waits for, and the function that ends the wait.
+
+Assignments are not here: the next phase of the round gives them up.
+"""
 
 _RECEIVE: dict[type, Callable[[State, Any, float], Effects]] = {
     e.Hello: _hello,

@@ -78,14 +78,15 @@ def due(mode: Mode, tally: Tally, outcome: Outcome, rules: Rules) -> Text | None
     >>> due(Mode.ARENA, Tally(4, 3, Side.A, streak=3), Outcome(Side.A, 0), Rules()).english
     '3 wins in a row'
     """
-    chosen = rules.triggers_of(mode)
-    if chosen.round_two and tally.completed == 1:
+    triggers = rules.triggers_of(mode)
+    if triggers.round_two and tally.completed == 1:
         return Text(Phrase.REASON_ROUND_TWO)
-    if chosen.streak and tally.streak >= chosen.streak:
+    if triggers.streak and tally.streak >= triggers.streak:
         return Text(Phrase.REASON_STREAK, (str(tally.streak),))
-    if chosen.no_capture and outcome.shutout and DEFENDERS.get(mode, outcome.winner) is outcome.winner:
+    # Attackers shut out a side that has nothing to capture each time they win: only the defenders' shutout counts.
+    if triggers.no_capture and outcome.shutout and DEFENDERS.get(mode, outcome.winner) is outcome.winner:
         return Text(Phrase.REASON_NO_CAPTURE)
-    if chosen.rounds and tally.since_scramble >= chosen.rounds:
+    if triggers.rounds and tally.since_scramble >= triggers.rounds:
         return Text(Phrase.REASON_ROUNDS, (str(tally.since_scramble),))
     return None
 

@@ -52,7 +52,7 @@ class Before:
     """None: the system did not hold them."""
     shared: Parts = field(default_factory=dict)
     place: int = 0
-    """Of the round in its group; for sequential systems."""
+    """The round's place in its group; for sequential systems."""
 
 
 class Held:
@@ -61,7 +61,7 @@ class Held:
     def __init__(self, system: System[Any], most: int = MOST_HELD) -> None:
         self.system = system
         self.calibration = NONE
-        """Of what the system says, where it makes the teams."""
+        """The calibration of what the system says, where it makes the teams."""
         self._calibrated = False
         """Whether that is what is stored."""
         self._most = most
@@ -179,7 +179,10 @@ class Held:
         self.version += any(outcome.changes for outcome in rated)
 
     def undone(self) -> None:
-        """Note that all changes since the last commit were put back; they may be stored all the same."""
+        """Note that all changes since the last commit were put back; they may be stored all the same.
+
+        Here `put_back` has seen to that; a sequential system is made anew.
+        """
 
     def edited(self, row: PlayerRow) -> None:
         """Note that an admin changed a player, here and in the store."""

@@ -2,7 +2,8 @@
 
 A batch is taken whole or not at all (`service.work`). Its rounds are stored, then its events are applied to a copy of
 the session, and when the last one is done the copy becomes the session and what was collected beside it goes out. A
-batch whose round cannot be kept leaves no trace but the rounds before that one, and the script sends it again.
+batch whose round cannot be kept leaves no trace but the rounds before that one, with the memory that is stored with
+them, and the script sends it again.
 
 A script that is started anew has another boot, which supersedes the one before, whatever their numbers are: clocks go
 back. Batches of a superseded boot are stale: two servers that share a name by mistake would otherwise take turns, and
@@ -11,7 +12,7 @@ would be stale for ever after the other server got its own name, or after a batc
 started anew came late.
 
 One piece of work runs at a time. A reply is given after a second at the latest: what is not decided by then goes out
-with the next poll. Decisions, names and the session's memory are written behind the reply.
+with the next poll. Decisions, names and the session's memory are written within a second or two after it.
 """
 
 from __future__ import annotations
@@ -101,7 +102,7 @@ class Host:
         data = await self._store.memory(self.server)
         snapshot = decode_memory(data) if data is not None else None
         if snapshot is not None:
-            await self._go_on(snapshot)
+            self._go_on(snapshot)
 
     async def succeed(self, before: Host) -> None:
         """Instead of `start`: close the host that this server had until now, and go on where it ended."""
@@ -110,16 +111,16 @@ class Host:
         self.dropped_rounds, self.repeated, self.skipped = before.dropped_rounds, before.repeated, before.skipped
         self.refused = before.refused
         self.questions.go_on(before.questions)
-        await self._go_on(before._remembered)
+        self._go_on(before._remembered)
 
-    async def _go_on(self, snapshot: Remembered) -> None:
+    def _go_on(self, snapshot: Remembered) -> None:
         memory = snapshot.memory.restored(self._clock.monotonic(), self.rules)
         snapshot = replace(snapshot, memory=memory)
         self.session = Session(self.rules, memory)
         self._last = LastBatch(snapshot.boot, snapshot.seq)
         self._remembered = snapshot
         # A memory that is dated years ahead would not be replaced by that of a round: it is dated now.
-        await self.write_down()
+        self.write_down()
 
     async def close(self) -> None:
         """Finish what is under way, begin no more, and write down what is not written yet."""
@@ -135,7 +136,7 @@ class Host:
         self._refusals.close()
         self.questions.close()
         self.refused.close()
-        await self.write_down()
+        self.write_down()
 
     def use(self, rules: Rules) -> None:
         """Go by these rules from now on, in the middle of a round too; work that is under way ends by the old ones."""
@@ -167,7 +168,7 @@ class Host:
             return Reply(rounds=(await self._take_rounds(batch)).rounds, stale="another start of the script is served")
         self._heard_at = now
         self.session.hear(now)
-        if self._last.follows(batch):
+        if self._last.is_newer_than(batch):
             return Reply(rounds=(await self._take_rounds(batch)).rounds, stale="an older batch")
         if self._last.equals(batch):
             # After a restart the last batch may come again: its answer is lost, its rounds are not.
@@ -223,13 +224,13 @@ class Host:
             return outlook_now(self.pool, self.session.memory.context, a, b, roster.commanders())
         return None
 
-    async def write_down(self) -> None:
-        """Store memory, decisions and names so far: a reader of the log finds it complete afterwards."""
+    def write_down(self) -> None:
+        """Hand memory, decisions and names so far to the store: a reader of the log finds it complete afterwards."""
         old, new = self._noted, self._remembered
         if new.memory is not old.memory or new.boot != old.boot:
             self._noted = new
             self._journal.remember(encode_memory(self._remembered))
-        await self._journal.flush()
+        self._journal.flush()
 
     # One piece of work at a time: it enters, is done on a copy, and is committed.
 
@@ -262,7 +263,7 @@ class Host:
     async def _take(self, batch: Batch) -> Reply:
         """Take the next batch. A refused one is as if it had never come; a copy that waits is refused with it."""
         before, reply = self._last, asyncio.get_running_loop().create_future()
-        gap = before.misses(batch)
+        gap = before.has_missed(batch)
         self._last = LastBatch(batch.boot, batch.seq, reply)
         work = self._work(f"script:{self.server}", batch)
         try:
@@ -302,7 +303,7 @@ class Host:
             raise work.refusal
 
     async def _finish(self, work: Work, doing: Coroutine[Any, Any, None]) -> None:
-        """Do the work and commit it: whatever goes wrong in here must not stop the next batch."""
+        """Do the work, commit it and let go of the lock: whatever goes wrong in here must not stop the next batch."""
         complete = False
         try:
             await doing
@@ -323,8 +324,7 @@ class Host:
         finally:
             self._arm()  # the session may wait for another moment now
             self._lock.release()
-        # Behind the reply: a slow disk must not hold it up.
-        self._start(self.write_down())
+        self.write_down()
 
     def _commit(self, work: Work) -> None:
         """Make the copy the session, and send out what was collected beside it."""
@@ -332,7 +332,7 @@ class Host:
             self._sent_cache = None  # the script was started anew, and has none
             self._stale.forget(work.last.boot)
         self.session, self._seen, self._remembered = work.session, work.seen, work.remembered
-        self.session.use(self.rules)
+        self.session.use(self.rules)  # they may have changed while the work ran on its copy
         self._send(work)
         for decision in work.decisions:
             self._journal.decide(decision)
@@ -409,7 +409,7 @@ class Host:
         await self._finish(work, work.pass_time())
 
     def _start(self, doing: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Run work after the reply; `close` waits for it, so that nothing is lost at a stop."""
+        """Start work that outlives its caller; `close` waits for it, so that nothing is lost at a stop."""
         task = asyncio.create_task(doing)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -434,15 +434,15 @@ class LastBatch:
     """None: the reply is not known any more, as after a restart."""
 
     def equals(self, batch: Batch) -> bool:
-        """Whether this is a copy of it."""
+        """Tell whether this is a copy of it."""
         return (self.boot, self.seq) == (batch.boot, batch.seq)
 
-    def follows(self, batch: Batch) -> bool:
-        """Whether this batch is an older one of the same boot."""
+    def is_newer_than(self, batch: Batch) -> bool:
+        """Tell whether the batch is an older one of the same boot."""
         return self.boot == batch.boot and self.seq > batch.seq
 
-    def misses(self, batch: Batch) -> bool:
-        """Whether batches of the same boot between the two never came."""
+    def has_missed(self, batch: Batch) -> bool:
+        """Tell whether batches of the same boot between the two never came."""
         return self.boot == batch.boot and self.seq + 1 != batch.seq
 
 

@@ -163,7 +163,7 @@ class Lookups:
         alone = left_alone(session.state)
         if alone is not None and alone.phrase is Phrase.MAP_OFF:
             return (alone,)
-        await self._journal.flush()
+        self._journal.flush()
         decisions = await self._store.decisions(self._server, SCRAMBLE_AMONG)
         scrambled_at = [decision.at for decision in decisions if decision.kind in ("scramble", "shuffle", "alone")]
         # Dated ahead when the clock was: as if it had just been.
@@ -173,7 +173,7 @@ class Lookups:
         return (*filter(None, (alone,)), Text(Phrase.STATUS, shown))
 
     async def _why(self) -> Lines:
-        await self._journal.flush()
+        self._journal.flush()
         decisions = await self._store.decisions(self._server, WHY)
         lines = (Text(Phrase.WHY_LINE, (decision.kind.replace("_", " "), decision.reason)) for decision in decisions)
         return tuple(lines) or (Text(Phrase.WHY_NONE),)

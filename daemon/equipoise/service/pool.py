@@ -106,15 +106,15 @@ class Pool:
         self.applied = 0
         """Rounds stored, since the start."""
         self.refused = 0
-        """Rounds that the store can never take, since the start."""
+        """Waiting rounds that the store can never take, since the start."""
         self._clock = clock
         self._lock = asyncio.Lock()
         self._held = HeldSequence(system) if system.sequential else Held(system, most_held)
         self.follower = Follower(name, balance, store, self._held.changed) if balance else None
-        """Of the balance system, where there is one."""
+        """It holds the balance system, where there is one."""
         self._reading = Reading(name, self._held, store, clock)
         self._turn = asyncio.Lock()
-        """Of replays: one at a time."""
+        """Held by one replay at a time."""
         self._replay: asyncio.Task[Revised] | None = None
         self._replaying = False
         """Rounds wait in the ring until a replay is written."""

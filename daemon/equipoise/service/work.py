@@ -73,10 +73,11 @@ class Work:
     who: str
     """Who gives the commands in it, for the audit."""
     last: Remembered
-    """Ends with the last batch that the session has taken when this work is done; its memory is older."""
+    """Boot and number of the last batch, this one included. Its memory is that of the work before: `remembered` has the
+    new one."""
     seen: Seen | None = None
     batch: Batch | None = None
-    """Where it comes from; None for a command from outside the game: lines for the console are its answer."""
+    """None for an admin's command, which lines for the console answer; for the timer; for rounds of a late batch."""
     answered: bool = False
     """The reply is out: the batch cannot be refused any more."""
     refusal: ScriptError | None = None
@@ -85,13 +86,13 @@ class Work:
     look_ups: list[f.LookUp] = field(default_factory=list)
     rounds: dict[RoundId, RoundStatus] = field(default_factory=dict)
     summaries: dict[PlayerId, PlayerSummary] = field(default_factory=dict)
-    """Of players who joined or were rated."""
+    """The summaries of players who joined or were rated."""
     console: list[Text] = field(default_factory=list)
     dry_split: SplitSolved | None = None
     _rated: dict[RoundId, tuple[PlayerId, ...]] = field(default_factory=dict)
     """Rounds that were stored or kept, with the players whose ratings they changed."""
     _number: int = 0
-    """Of the batch's event whose rounds are being stored, from 0."""
+    """The place of the batch's event whose rounds are being stored, from 0."""
     _asked: int = 0
     """Questions that were not equal to one before."""
     _solved: list[tuple[Question, Solved]] = field(default_factory=list)
@@ -467,7 +468,7 @@ class Journal:
         """Note players' current names; only the newest of each is written."""
         self._notes += (Name(pool, player, name) for player, name in names.items())
 
-    async def flush(self) -> None:
+    def flush(self) -> None:
         """Hand everything to the store, whose reads are complete from now on."""
         notes, self._notes = self._notes, []
         if notes:

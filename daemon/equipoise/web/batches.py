@@ -10,7 +10,7 @@ from equipoise.web.routes import SCRIPTS, Answer, Request, Routes, check_server
 from equipoise.wire import at_fault, batch_of, encode_reply, events, kinds_of, orders
 
 STALE = 409
-"""Status of the answer to a batch of which only the rounds were taken."""
+"""Status of the answer to a stale batch."""
 
 routes = Routes()
 

@@ -48,7 +48,7 @@ async def show_decisions(request: Request) -> Decisions:
     services, query = request.services, request.query
     host = None if query.server is None else services.host(query.server)
     for script in services.hosts.values():
-        await script.write_down()
+        script.write_down()
     server = None if host is None else host.server
     lines: Sequence[Decision]
     if query.player is None:
@@ -104,7 +104,7 @@ async def show_audit(request: Request) -> Audits:
     """Lines of the audit, newest first."""
     services, query = request.services, request.query
     for host in services.hosts.values():
-        await host.write_down()
+        host.write_down()
     lines = await services.store.audits(query.limit, before=query.before)
     recent, before = page(lines, query, lambda line: line.at, lambda line: line.number)
     names: dict[PlayerId, str] = {}

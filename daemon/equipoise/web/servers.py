@@ -98,7 +98,7 @@ class OneServer(Ok, frozen=True):
 async def show_server(request: Request) -> OneServer:
     """The status of a server, and its last decisions."""
     host = request.services.host(request.path["server"])
-    await host.write_down()
+    host.write_down()
     last = await request.services.store.decisions(host.server, LAST)
     return OneServer(server=_status(request.services, host), decisions=tuple(last))
 
@@ -269,7 +269,7 @@ async def send_command(request: Request) -> ConsoleOutput:
     host = services.host(request.path["server"])
     if services.game_servers.status(host.server).rcon.state == "off":
         raise refused("rcon", f"[server.{host.server}] has no `rcon` in the configuration")
-    await host.write_down()  # names of those who have just come, too
+    host.write_down()  # names of those who have just come, too
     names = await names_of(host.pool, (entry.id for entry in host.session.state.roster.entries))
     text = check_command(request.body.command, names.values())
     await services.store.audit(Audit(services.clock.epoch(), request.caller.who, "rcon", host.server, "", text))

@@ -130,6 +130,7 @@ class SynElo(PointsSystem[SynEloParams, SynEloPlayer]):
     ) -> None:
         """Apply F2 to each participant."""
         width = self.constants.width
+        # A live window grows with its rounds; the kernel expects a place for the next one.
         for record in records[: len(after)]:
             if record.count == len(record.ring) < width:
                 record.ring.append(0.0)
