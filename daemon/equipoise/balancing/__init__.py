@@ -106,7 +106,7 @@ def answer(ask: Question, system: System[Any]) -> Solved:
 
 def _split(ask: AskSplit, system: System[Any]) -> SplitSolved:
     if ask.swaps is not None:
-        return _swapped(ask, ask.swaps, system)
+        return _swapped_split(ask, ask.swaps, system)
     players = [entry.id for entry in ask.entries]
     a, b = (tuple(entry.id for entry in ask.entries if entry.side is side) for side in Side)
     commanders = frozenset(entry.id for entry in ask.entries if entry.commander)
@@ -116,7 +116,7 @@ def _split(ask: AskSplit, system: System[Any]) -> SplitSolved:
         values = on_both_sides(system, ask.context, players)
         split = duel(ask.entries, *(dict(zip(players, side, strict=True)) for side in values))
     else:
-        split = _evened(ask, system)
+        split = _even_split(ask, system)
     here, there = (field_skills(system, ask.context, *sides, commanders) for sides in ((a, b), (split.a, split.b)))
     return SplitSolved(
         ask,
@@ -130,13 +130,13 @@ def _split(ask: AskSplit, system: System[Any]) -> SplitSolved:
     )
 
 
-def _swapped(ask: AskSplit, terms: SwapTerms, system: System[Any]) -> SplitSolved:
+def _swapped_split(ask: AskSplit, terms: SwapTerms, system: System[Any]) -> SplitSolved:
     split, before, after = evened(ask, terms, system)
     there = field_skills(system, ask.context, split.a, split.b, frozenset())
     return SplitSolved(ask, split, sum(there[0]) - sum(there[1]), before, after, spread_after=_spread(there))
 
 
-def _evened(ask: AskSplit, system: System[Any]) -> Split:
+def _even_split(ask: AskSplit, system: System[Any]) -> Split:
     values = on_both_sides(system, ask.context, [entry.id for entry in ask.entries])
     if not system.correlated:
         return _named(best(ask, values, system), ask.entries)

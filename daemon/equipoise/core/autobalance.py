@@ -296,7 +296,7 @@ def failed(state: State, answer: OrderFailed, now: float) -> Effects:
     elif move.player not in answer.stayed:
         state.unmovable |= {move.player}
     log = LogDecision("failed", move.reason, answer.order, players=(move.player,))
-    return (log, *scrambles.kept(answer.stayed, answer.order), *check(state, now))
+    return (log, *scrambles.log_stayed(answer.stayed, answer.order), *check(state, now))
 
 
 def overdue_at(state: State) -> float | None:

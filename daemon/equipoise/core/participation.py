@@ -19,7 +19,7 @@ END_SECONDS = 0.5
 
 
 def recorded(game_round: Round, rules: Rules, skill_at_start: Mapping[PlayerId, float] | None = None) -> RecordRound:
-    """The order to store a round, with the players who are rated for it or the reason why it is not rated."""
+    """Return the effect that stores a round: with the players who are rated for it, or why it is not rated."""
     players = participants(game_round)
     reason = _why_unrated(game_round, players, rules)
     return RecordRound(game_round, () if reason else players, reason, skill_at_start)

@@ -232,7 +232,7 @@ def ask(
     question = replace(_question(state, purpose, reason), moment=moment, by=by, dry=dry)
     # Those who have to stay fill one side: there is no split to ask for.
     if 0 in question.sizes:
-        lines = kept(_held(question), said=True) if moment is Moment.NOW and not dry else ()
+        lines = log_stayed(_held(question), said=True) if moment is Moment.NOW and not dry else ()
         return (*lines, *(_no_answer(question) if dry else _waits(state, question)))
     if not dry:
         state.asked = question
@@ -331,7 +331,7 @@ def _order(state: State, event: SplitSolved) -> Effects:
     return (
         *first,
         Assign(order, event.ask.reason, split, event.ask.moment, event.ask.purpose),
-        _logged(state, state.assigned[order], order),
+        _decision(state, state.assigned[order], order),
     )
 
 
@@ -340,14 +340,14 @@ def _without_moves(state: State, event: SplitSolved) -> Effects:
 
     Arena's bench is the one of this split. A shuffle that nobody asked for passes in silence.
     """
-    chosen = shuffles.without_moves(state, event) if state.ns2 else ()
+    choice_lines = shuffles.without_moves(state, event) if state.ns2 else ()
     if state.memory.pending is None:
         return ()
     state.memory = replace(state.memory, pending=None, tally=state.memory.tally.scrambled())
     state.teams_made = state.teams_made or state.arena
     text = Text(Phrase.SHUFFLE_NEEDLESS, (state.side_name(Side.A), told(event.after), cause(state, event)))
-    messages = (*_tell_bench(event), Say(text), *chosen)
-    return (_logged(state, event), *messages, *kept(_held(event.ask), said=True), *in_freeze(state))
+    messages = (*_tell_bench(event), Say(text), *choice_lines)
+    return (_decision(state, event), *messages, *log_stayed(_held(event.ask), said=True), *in_freeze(state))
 
 
 def _held(question: AskSplit) -> Stayed:
@@ -356,7 +356,7 @@ def _held(question: AskSplit) -> Stayed:
     return {entry.id: entry.held for entry in question.entries if is_scramble and entry.stays and entry.held}
 
 
-def _logged(state: State, event: SplitSolved, order: OrderId | None = None) -> LogDecision:
+def _decision(state: State, event: SplitSolved, order: OrderId | None = None) -> LogDecision:
     is_expected = event.after is None or (event.moved() and is_even(event.after.teams))
     return LogDecision(
         _KINDS[event.ask.purpose],
@@ -404,16 +404,16 @@ def done(state: State, answer: OrderDone, now: float) -> Effects:
         state.hold(answer.stayed)
     split = event.split
     if event.ask.purpose is Purpose.TOO_UNEVEN:
-        return (*_swapped(state, event, split, now), *kept(answer.stayed, answer.order, said=True))
-    unlocks = _scrambled(state, split) if is_scramble else ()
+        return (*_lock_swapped(state, event, split, now), *log_stayed(answer.stayed, answer.order, said=True))
+    unlocks = _end_scramble(state, split) if is_scramble else ()
     locks = _make_teams(state, split, now)
-    chosen = shuffles.done(state, event) if event.ask.purpose is Purpose.SHUFFLE else ()
-    messages = (*_tell_bench(event), *(_tell_scramble(state, event) if is_scramble else ()), *chosen)
-    lines = kept({**_held(event.ask), **answer.stayed}, answer.order, said=True)
+    choice_lines = shuffles.done(state, event) if event.ask.purpose is Purpose.SHUFFLE else ()
+    messages = (*_tell_bench(event), *(_tell_scramble(state, event) if is_scramble else ()), *choice_lines)
+    lines = log_stayed({**_held(event.ask), **answer.stayed}, answer.order, said=True)
     return (*unlocks, *locks, *messages, *lines, *in_freeze(state))
 
 
-def _swapped(state: State, event: SplitSolved, split: Split, now: float) -> Effects:
+def _lock_swapped(state: State, event: SplitSolved, split: Split, now: float) -> Effects:
     """Those who changed side are locked there, as after a scramble, and count as moved; all players read who."""
     before = {entry.id: entry.side for entry in event.ask.entries}
     sides = {player: side for side in Side for player in (split.a if side is Side.A else split.b)}
@@ -422,13 +422,13 @@ def _swapped(state: State, event: SplitSolved, split: Split, now: float) -> Effe
         state.memory = state.memory.move(player, now)
     state.place_split(split)
     state.even_version = state.version
-    return (*state.lock(movers, now), *_said(state, event, tuple(movers)))
+    return (*state.lock(movers, now), *_swap_lines(state, event, tuple(movers)))
 
 
 _CHANGED = {2: Phrase.TOO_UNEVEN_TWO, 4: Phrase.TOO_UNEVEN_FOUR}
 
 
-def _said(state: State, event: SplitSolved, moved: tuple[PlayerId, ...]) -> Effects:
+def _swap_lines(state: State, event: SplitSolved, moved: tuple[PlayerId, ...]) -> Effects:
     # Where somebody could not be moved, another line says who.
     if event.before is None or len(moved) not in _CHANGED:
         return ()
@@ -445,7 +445,7 @@ def _with_stayed(state: State, split: Split, stayed: Stayed) -> Split:
     return Split(*(tuple(one for one, side in places.items() if side is target) for target in (Side.A, Side.B, None)))
 
 
-def kept(stayed: Stayed, order: OrderId | None = None, *, said: bool = False) -> Effects:
+def log_stayed(stayed: Stayed, order: OrderId | None = None, *, said: bool = False) -> Effects:
     """Log who could not be moved, by reason; `said`: all players read it."""
     by_reason: dict[str, tuple[PlayerId, ...]] = {}
     for player, why in stayed.items():
@@ -542,7 +542,7 @@ def _log_odds(chance: float) -> float:
     return log(chance / (1 - chance))
 
 
-def _scrambled(state: State, split: Split) -> Effects:
+def _end_scramble(state: State, split: Split) -> Effects:
     """Clear what a scramble ends: the pending reason, streak and round count, and all locks.
 
     Players in the split are locked again by `_make_teams`; the others are unlocked.
@@ -577,7 +577,7 @@ def failed(state: State, answer: OrderFailed) -> Effects:
         state.attempts = MAX_ATTEMPTS
     again = answer.stayed and state.attempts < MAX_ATTEMPTS
     follows = _ask_again(state, event.ask) if again else in_freeze(state)
-    lines = kept(answer.stayed, answer.order, said=not follows)
+    lines = log_stayed(answer.stayed, answer.order, said=not follows)
     return (LogDecision("failed", event.ask.reason, answer.order), *lines, *(follows or _waits(state, event.ask)))
 
 
@@ -604,7 +604,7 @@ def alone(state: State, event: ScrambledAlone, now: float) -> Effects:
     """The script has scrambled from its cache, without the daemon."""
     reason = Text(_ALONE.get(state.memory.mode, Phrase.REASON_WAITING_ENDED))
     log = LogDecision("alone", state.memory.pending or reason, split=event.split)
-    unlocks, locks = _scrambled(state, event.split), _make_teams(state, event.split, now)
+    unlocks, locks = _end_scramble(state, event.split), _make_teams(state, event.split, now)
     return (log, *unlocks, *locks, *(shuffles.shuffled(state, event.split) if state.ns2 else ()))
 
 

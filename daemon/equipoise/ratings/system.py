@@ -1,7 +1,7 @@
 """The interface of a rating system: the matches that it rates, and its answers.
 
-The daemon holds only some players in memory.  It restores the players that a match `needs`, rates the match, and stores
-the `state` of every player that changed.  Nothing here reads a clock: time comes in with the match or as `now`.
+The daemon holds only some players in memory. It restores the players that a match `needs`, rates the match, and stores
+the `state` of every player that changed. Nothing here reads a clock: time comes in with the match or as `now`.
 
 Replays and fits of whole histories are functions of the package (`equipoise.ratings.replay`, `fit`), because they need
 numpy.
@@ -51,7 +51,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """One match; in the daemon, a round.  Facts about players are keyed by id; a missing key means the default.
+    """One match; in the daemon, a round. Facts about players are keyed by id; a missing key means the default.
 
     Raises `RatingError` for fewer than two teams; for a player named twice; for ranks, a lineup, points or sides whose
     length is not the number of teams; for numbers that are not finite or beyond `FARTHEST` (times) or `MOST`; and for
@@ -65,9 +65,9 @@ class Match:
     teams: tuple[tuple[PlayerId, ...], ...]
     """The participants; each is listed once, on the side they are rated for."""
     ranks: tuple[int, ...] = ()
-    """Place of each team; lower is better, equal is a draw.  Empty: the match is not over and can only be predicted."""
+    """Place of each team; lower is better, equal is a draw. Empty: the match is not over and can only be predicted."""
     lineup: tuple[tuple[PlayerId, ...], ...] = ()
-    """The players on each side when the match went live, including bots; predictions use these.  Empty: the teams."""
+    """The players on each side when the match went live, including bots; predictions use these. Empty: the teams."""
     skill_at_start: Mapping[PlayerId, float] = field(default_factory=dict)
     """`System.skill` when the match went live; for a missing player, their present skill."""
     started_at: float | None = None
@@ -94,7 +94,7 @@ class Match:
     map: str = ""
     mode: str = ""
     sides: tuple[str, ...] = ()
-    """The name of each team's side, such as marines and aliens or home and away.  Empty if sides do not differ."""
+    """The name of each team's side, such as marines and aliens or home and away. Empty if sides do not differ."""
     weight: float = 1.0
     """How much the match counts; an ordinary match has weight 1."""
 
@@ -138,7 +138,7 @@ class Match:
         return self.lineup or self.teams
 
     def score(self, team: int) -> float:
-        """1 for first place, divided equally among teams that share it, else 0.  For two teams: 1, 0.5 or 0."""
+        """1 for first place, divided equally among teams that share it, else 0. For two teams: 1, 0.5 or 0."""
         if not self.ranks:
             raise RatingError("the match has no ranks: it is not over")
         best = min(self.ranks)
@@ -188,7 +188,7 @@ class WinProbabilities(NamedTuple):
 
 
 class Change(NamedTuple):
-    """Effect of one match on one participant.  A named tuple, as are the other answers: they are made fast."""
+    """Effect of one match on one participant. A named tuple, as are the other answers: they are made fast."""
 
     player: PlayerId
     team: int
@@ -263,7 +263,7 @@ class System(ABC, Generic[P]):
         return math.inf
 
     def stale(self, last_played: float | None, now: float) -> bool:
-        """Whether a player is stale; both times in seconds since the epoch.  A player who never played is not stale."""
+        """Whether a player is stale; both times in seconds since the epoch. A player who never played is not stale."""
         return last_played is not None and now - last_played > self.stale_after
 
     @abstractmethod
@@ -272,7 +272,7 @@ class System(ABC, Generic[P]):
 
     @abstractmethod
     def rate(self, match: Match) -> Rated:
-        """Rate a match that is over.  If it is refused (`RatingError`), nothing changes."""
+        """Rate a match that is over. If it is refused (`RatingError`), nothing changes."""
 
     @abstractmethod
     def skill(self, player: PlayerId, context: SkillContext = ANYWHERE) -> float:
@@ -368,7 +368,7 @@ class System(ABC, Generic[P]):
         return {}
 
     def restore_shared(self, key: str, part: object) -> None:
-        """Set a part that `shared` returned; None removes it.  If it is refused (`RatingError`), nothing changes."""
+        """Set a part that `shared` returned; None removes it. If it is refused (`RatingError`), nothing changes."""
         raise RatingError(f"{self.name} keeps nothing but its players: {key}")
 
     @property

@@ -1,6 +1,6 @@
 """The part of a pool that is in memory: its system's players, and the versions of the rows they were read from.
 
-A round is rated on it (`RatingAttempt`), and so is one that is replayed (`rated_round`).
+A round is rated on it (`RatingAttempt`), and so is one that is replayed (`rate_round`).
 
 The store has the truth. Memory runs ahead of it while a transaction rates rounds, so every player touched there can
 be put back; players whose version is unknown afterwards are loaded again before the next round is rated.
@@ -154,7 +154,7 @@ class Held:
             self._absent.discard(player)
             self.system.forget(player)
 
-    def learned(self, rated: RatedRound, match: Match) -> None:
+    def note_rated(self, rated: RatedRound, match: Match) -> None:
         """Note that the system learnt from a round: the store will count one version more of each player it changed."""
         for change in rated.changes:
             self._players[change.id] = self._players.get(change.id, 0) + 1
@@ -254,13 +254,13 @@ class RatingAttempt:
             if match is None:
                 return refusal
             self._before = self._held.before((participant.id for participant in self.record.participants), match)
-            outcome = rated_round(system, self.record, match, self._held.calibration)
+            outcome = rate_round(system, self.record, match, self._held.calibration)
             after = system.shared(match)
         except RatingError as error:
             return replace(refusal, unrated=str(error))
         before = self._before.shared  # only parts that the round has changed are written
         outcome = replace(outcome, shared={key: part for key, part in after.items() if part != before[key]})
-        self._held.learned(outcome, match)
+        self._held.note_rated(outcome, match)
         return outcome
 
     def undo(self) -> None:
@@ -270,13 +270,13 @@ class RatingAttempt:
             self._before = None
 
 
-def rated_round(
+def rate_round(
     system: System[Any], record: RecordRound, match: Match | None, calibration: Calibration = NONE
 ) -> RatedRound:
     """Have a system learn from a round; returns what is stored of it. The calibration is of what was said before it."""
     if match is None:
         return RatedRound(record.round.id, None, ())
-    result, prediction = learn(system, match, calibration)
+    result, prediction = predict_and_rate(system, match, calibration)
     changes = tuple(
         Change(
             id=change.player,
@@ -296,7 +296,9 @@ def rated_round(
     )
 
 
-def learn(system: System[Any], match: Match, calibration: Calibration = NONE) -> tuple[Rated, BalancePrediction]:
+def predict_and_rate(
+    system: System[Any], match: Match, calibration: Calibration = NONE
+) -> tuple[Rated, BalancePrediction]:
     """Have a system learn from a match; returns what it learnt, and what was said before it."""
     deviation = deviation_of(calibrated(system, calibration), match)
     result = system.rate(match)

@@ -222,7 +222,7 @@ class HeldSequence(Held):
     def crowded(self) -> bool:
         return False
 
-    def learned(self, rated: RatedRound, match: Match) -> None:
+    def note_rated(self, rated: RatedRound, match: Match) -> None:
         self._rated.append(match)
 
     def stored(self, rated: Sequence[RatedRound]) -> None:

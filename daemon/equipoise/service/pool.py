@@ -115,8 +115,8 @@ class Pool:
         self._reading = Reading(name, self._held, store, clock)
         self._turn = asyncio.Lock()
         """Held by one replay at a time."""
-        self._replay: asyncio.Task[Revised] | None = None
-        self._replaying = False
+        self._replay_task: asyncio.Task[Revised] | None = None
+        self._rounds_wait_for_replay = False
         """Rounds wait in the ring until a replay is written."""
         self._group: _Group | None = None
         """Takes the rounds that come now."""
@@ -141,8 +141,8 @@ class Pool:
     async def close(self) -> None:
         """Finish what is under way, and take no more rounds."""
         self._closed = True
-        if self._replay is not None:
-            self._replay.cancel()
+        if self._replay_task is not None:
+            self._replay_task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self.follower is not None:
             await self.follower.stop()
@@ -204,7 +204,7 @@ class Pool:
             why = ""  # older rounds wait: their turn comes without a word
             try:
                 # One transaction, unless a round fails alone: those behind it go in another.
-                while not self.ring.depth and not self._replaying and len(results) < len(group.rounds):
+                while not self.ring.depth and not self._rounds_wait_for_replay and len(results) < len(group.rounds):
                     outcomes = await self._rate_and_store(group.rounds[len(results) :])
                     results += (
                         outcome if isinstance(outcome, Exception) else Recorded("stored", outcome)
@@ -223,12 +223,12 @@ class Pool:
     async def _rate_and_store(self, rounds: Sequence[UnstoredRound]) -> Sequence[RatedRound | Exception]:
         """Rate and store rounds in one transaction, up to the first that fails; after an error memory is as before."""
         await self._held.read(self.store, self.name)
-        group = [RatingAttempt(entry, self._held) for entry in rounds]
+        attempts = [RatingAttempt(unstored, self._held) for unstored in rounds]
         try:
-            outcomes = await self.store.record(self.name, group, self.system.window)
+            outcomes = await self.store.record(self.name, attempts, self.system.window)
         except BaseException:
-            for entry in reversed(group):  # each puts back what it found
-                entry.undo()
+            for attempt in reversed(attempts):  # each puts back what it found
+                attempt.undo()
             self._held.undone()
             raise
         # A round that came again has its first answer: it has changed nothing.
@@ -265,7 +265,7 @@ class Pool:
     async def _apply_waiting(self) -> None:
         """Store as many waiting rounds as there are slots: more would keep a script waiting for its answer."""
         # A replay writes ratings by the rounds that were stored when it began.
-        if self._closed or self._replaying or not self.ring.depth:
+        if self._closed or self._rounds_wait_for_replay or not self.ring.depth:
             return
         try:
             entries = await asyncio.to_thread(self.ring.slots)
@@ -437,23 +437,23 @@ class Pool:
 
     async def _try(self, strike: Strike) -> Revised:
         async with self._turn:
-            return await self._replayed(self.store.struck(self.name, strike))
+            return await self._wait_for_replay(self.store.struck(self.name, strike))
 
     async def _strike(self, strike: Strike, entry: Callable[[Revised], Audit], detail: Mapping[str, object]) -> Revised:
         async with self._turn, self._held_back():
-            return await self._replayed(self.store.strike(self.name, strike, entry, detail))
+            return await self._wait_for_replay(self.store.strike(self.name, strike, entry, detail))
 
-    async def _replayed(self, work: Coroutine[Any, Any, Revised]) -> Revised:
+    async def _wait_for_replay(self, work: Coroutine[Any, Any, Revised]) -> Revised:
         """Wait for a replay, which ends with the pool: nothing of it is written then."""
-        self._replay = asyncio.create_task(work)
+        self._replay_task = asyncio.create_task(work)
         if self._closed:
-            self._replay.cancel()
+            self._replay_task.cancel()
         try:
-            return await self._replay
+            return await self._replay_task
         except asyncio.CancelledError:
             raise StoreError("the daemon ends: the audit says whether it was done") from None
         finally:
-            self._replay = None
+            self._replay_task = None
 
     async def adopt(self, edit: BulkEdit) -> int:
         """Write new ratings of many players as one edit; returns its number.
@@ -492,7 +492,7 @@ class Pool:
     async def _settled(self) -> AsyncIterator[None]:
         """Hold the lock, with waiting rounds applied before. StoreError while a replay is under way."""
         async with self._lock:
-            if self._replaying:
+            if self._rounds_wait_for_replay:
                 raise StoreError(f"the ratings of pool {self.name} are being replayed: try again in a moment")
             await self._apply_waiting()
             try:
@@ -507,12 +507,12 @@ class Pool:
     async def _held_back(self) -> AsyncIterator[None]:
         """Have rounds that come wait in the ring, and apply them when this ends. The lock is free."""
         async with self._settled():
-            self._replaying = True
+            self._rounds_wait_for_replay = True
         try:
             yield
         finally:
             async with self._lock:
-                self._replaying = False
+                self._rounds_wait_for_replay = False
                 await self._reading.anew()
                 if self.follower is not None:
                     self.follower.rebuild()
@@ -564,7 +564,7 @@ class Whereabouts:
                 self._waits_in, why = "script", str(outcome)
             elif isinstance(outcome, Recorded) and outcome.status == "kept":
                 self._waits_in = "ring"
-        if self._waits_in == "ring" != before and why:
+        if self._waits_in == "ring" and before != "ring" and why:
             log.warning("pool %s: rounds wait in the ring: %s", self._pool, why)
-        elif self._waits_in == "script" != before:
+        elif self._waits_in == "script" and before != "script":
             log.error("pool %s: neither store nor ring takes rounds; scripts keep their last 8: %s", self._pool, why)

@@ -21,7 +21,7 @@ from equipoise.errors import RatingError
 from equipoise.ratings.calibration import NONE
 from equipoise.ratings.system import System
 from equipoise.service.fingerprint import FREE, fingerprint_of, made_by
-from equipoise.service.held import calibration_at, calibration_of, learn, rated_round
+from equipoise.service.held import calibration_at, calibration_of, predict_and_rate, rate_round
 from equipoise.store.notes import BalancePrediction
 from equipoise.store.players import Fingerprint, PlayerRow
 from equipoise.store.rounds import RatedRound
@@ -71,7 +71,7 @@ class Replayed:
         RatingError, which names the round, when the system refuses it.
         """
         with self._named(record):
-            outcome = rated_round(self.system, record, match_of(self._read(record)), self.calibration)
+            outcome = rate_round(self.system, record, match_of(self._read(record)), self.calibration)
         self._count(record, [change.id for change in outcome.changes])
         return outcome
 
@@ -80,7 +80,7 @@ class Replayed:
         with self._named(record):
             match = match_of(self._read(record))
             assert match is not None, "rounds that are not rated are in no sequence"
-            result, prediction = learn(self.system, match, self.calibration)
+            result, prediction = predict_and_rate(self.system, match, self.calibration)
         self._count(record, [change.player for change in result.changes])
         return prediction
 

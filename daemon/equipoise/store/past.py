@@ -100,7 +100,7 @@ def void_event(db: sqlite3.Connection, number: int) -> MatchEvent:
     (prediction, *facts) = db.execute(f"SELECT prediction, {_FACTS} FROM rounds WHERE number = ?", (number,)).fetchone()
     parts = [
         (number, row.player, row.side.value, row.seconds_a, row.seconds_b, row.quit, row.spans, row.counts)
-        for row in rounds.participants(db, number)
+        for row in rounds.voided_participants(db, number)
     ]
     return MatchEvent(number, _record(tuple(facts), parts), prediction or 0.5)
 

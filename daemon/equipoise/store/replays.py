@@ -26,7 +26,7 @@ from equipoise.store import notes, past, players, rounds, sequence, snapshots
 from equipoise.store.notes import Audit
 from equipoise.store.past import Strike, Undone, UndoStrike, VoidStrike
 from equipoise.store.players import Fingerprint, PlayerRow, encoded
-from equipoise.store.rounds import RatedRound, effect
+from equipoise.store.rounds import RatedRound, replayed_columns
 from equipoise.store.sequence import Edit, MatchEvent, columns
 from equipoise.store.snapshots import Snapshot
 from equipoise.workers import Job
@@ -267,7 +267,7 @@ class Outcome:
         self._add("rounds VALUES (?, ?, ?, ?, ?)", (row,))
         self._add(
             "participants VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            ((number, change.id, *effect(change)) for change in rated.changes),
+            ((number, change.id, *replayed_columns(change)) for change in rated.changes),
         )
 
     def edit(self, edit: Edit) -> None:
@@ -506,7 +506,7 @@ def rewrite(db: sqlite3.Connection, pool: str, number: int, rated: RatedRound, *
     db.executemany(
         "UPDATE participants SET before = ?, after = ?, prediction = ?, rounds = ?, visible = ?, state = ? "
         "WHERE pool = ? AND player = ? AND round = ?",
-        [(*effect(change), pool, change.id, number) for change in rated.changes],
+        [(*replayed_columns(change), pool, change.id, number) for change in rated.changes],
     )
 
 

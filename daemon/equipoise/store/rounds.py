@@ -170,8 +170,8 @@ def next_number(db: sqlite3.Connection) -> int:
 
 
 def insert(db: sqlite3.Connection, pool: str, record: RecordRound, answer: RatedRound, at: float) -> int:
-    """A round and what it did to its participants, whose players are stored already; returns its number."""
-    match_round = record.round
+    """Write a round and what it did to its participants, whose players are stored already; return its number."""
+    game_round = record.round
     number = db.execute(
         """
         INSERT INTO rounds (
@@ -181,15 +181,16 @@ def insert(db: sqlite3.Connection, pool: str, record: RecordRound, answer: Rated
         ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
         (
-            *(next_number(db), *_facts(pool, match_round), _skill_at_start(record)),
+            *(next_number(db), *_facts(pool, game_round), _skill_at_start(record)),
             *(answer.unrated, answer.prediction, answer.said, answer.unevenness, at),
         ),
     ).lastrowid
     assert number is not None
-    presences = {participant.id: participant for participant in record.participants}
-    quits = {presence.id for presence in match_round.presences if presence.left}
+    participants_by_id = {participant.id: participant for participant in record.participants}
+    quits = {presence.id for presence in game_round.presences if presence.left}
     rows = (
-        _row(place, change, presences[change.id], change.id in quits) for place, change in enumerate(answer.changes)
+        _row(place, change, participants_by_id[change.id], change.id in quits)
+        for place, change in enumerate(answer.changes)
     )
     db.executemany(ADD_PARTICIPANT, [(pool, number, *row) for row in rows])
     count_records(db, number)
@@ -211,34 +212,34 @@ def memory(db: sqlite3.Connection, server: ServerId) -> bytes | None:
     return row and bytes(row[0])
 
 
-def _facts(pool: str, match_round: Round) -> tuple[object, ...]:
+def _facts(pool: str, game_round: Round) -> tuple[object, ...]:
     return (
-        match_round.server,
-        match_round.id,
+        game_round.server,
+        game_round.id,
         pool,
-        match_round.session,
-        match_round.map,
-        match_round.mode.value,
-        match_round.started_at,
-        match_round.seconds,
-        match_round.winner and match_round.winner.value,
-        match_round.captures_a,
-        match_round.captures_b,
-        match_round.partial,
-        match_round.waiting,
-        encoded(match_round.lineup),
-        encoded(match_round.squads) if match_round.squads else None,
-        written_spans(match_round.bots),
+        game_round.session,
+        game_round.map,
+        game_round.mode.value,
+        game_round.started_at,
+        game_round.seconds,
+        game_round.winner and game_round.winner.value,
+        game_round.captures_a,
+        game_round.captures_b,
+        game_round.partial,
+        game_round.waiting,
+        encoded(game_round.lineup),
+        encoded(game_round.squads) if game_round.squads else None,
+        written_spans(game_round.bots),
     )
 
 
-def _row(place: int, change: Change, presence: Participant, left: bool) -> tuple[object, ...]:
+def _row(place: int, change: Change, participant: Participant, left: bool) -> tuple[object, ...]:
     """The columns of `PARTICIPANT`."""
     return (
         change.id,
         change.side.value,
-        presence.seconds_a,
-        presence.seconds_b,
+        participant.seconds_a,
+        participant.seconds_b,
         left,
         place,
         change.before,
@@ -248,8 +249,8 @@ def _row(place: int, change: Change, presence: Participant, left: bool) -> tuple
         change.rounds,
         change.visible,
         encoded(change.state),
-        written_spans(presence.spans),
-        written_counts(presence.counts),
+        written_spans(participant.spans),
+        written_counts(participant.counts),
     )
 
 
@@ -283,7 +284,7 @@ def change_of(row: ParticipantRow) -> Change:
     )
 
 
-def effect(change: Change) -> tuple[object, ...]:
+def replayed_columns(change: Change) -> tuple[object, ...]:
     """Return the columns that a replay changes."""
     return change.before, change.after, change.prediction, change.rounds, change.visible, encoded(change.state)
 
@@ -344,19 +345,19 @@ def replace_records(db: sqlite3.Connection, pool: str, records: Iterable[tuple[P
     )
 
 
-def records_of(db: sqlite3.Connection, pool: str, players: Sequence[PlayerId]) -> dict[PlayerId, Record]:
+def records_of(db: sqlite3.Connection, pool: str, ids: Sequence[PlayerId]) -> dict[PlayerId, Record]:
     """Records by id, empty ones of players who were never rated."""
     rows = db.execute(
         "SELECT player, wins, draws, losses, leaves FROM records "
         "WHERE pool = ? AND player IN (SELECT value FROM json_each(?))",
-        (pool, encoded(players)),
+        (pool, encoded(ids)),
     )
-    return dict.fromkeys(players, Record()) | {PlayerId(player): Record(*counts) for player, *counts in rows}
+    return dict.fromkeys(ids, Record()) | {PlayerId(player): Record(*counts) for player, *counts in rows}
 
 
 # Rounds that were taken out of the ratings.
 
-_decoder = msgspec.json.Decoder(list[ParticipantRow])
+_voided = msgspec.json.Decoder(list[ParticipantRow])
 
 
 def take_out(db: sqlite3.Connection, number: int, edit: int) -> None:
@@ -379,22 +380,22 @@ def put_back(db: sqlite3.Connection, pool: str, number: int) -> None:
         "WHERE number = ?",
         (number,),
     )
-    rows = [msgspec.structs.astuple(row) for row in participants(db, number)]
+    rows = [msgspec.structs.astuple(row) for row in voided_participants(db, number)]
     db.executemany(ADD_PARTICIPANT, [(pool, number, player, side.value, *rest) for player, side, *rest in rows])
     count_records(db, number)
     db.execute("DELETE FROM voids WHERE round = ?", (number,))
 
 
-def participants(db: sqlite3.Connection, number: int) -> list[ParticipantRow]:
+def voided_participants(db: sqlite3.Connection, number: int) -> list[ParticipantRow]:
     """The rows of a voided round's participants, in the order of their places."""
     (text,) = db.execute("SELECT participants FROM voids WHERE round = ?", (number,)).fetchone()
-    return _decoder.decode(text)
+    return _voided.decode(text)
 
 
 def voided_answer(db: sqlite3.Connection, number: int) -> tuple[float, tuple[Change, ...]]:
     """The prediction and the changes that a voided round had."""
     (prediction,) = db.execute("SELECT prediction FROM voids WHERE round = ?", (number,)).fetchone()
-    return prediction, tuple(change_of(row) for row in participants(db, number))
+    return prediction, tuple(change_of(row) for row in voided_participants(db, number))
 
 
 # A round can be deleted only in parts. The last W rows of each of its participants are the window that their next
@@ -430,8 +431,8 @@ def prune_rounds(db: sqlite3.Connection, pool: str, window: int, before: float, 
     rounds, last = {number for number, _ in rows}, max((number for number, _ in rows), default=0)
     db.executemany(_MARK, [(number,) for number in rounds])
     db.executemany("DELETE FROM voids WHERE round = ?", [(number,) for number in rounds])
-    players = {row for number in rounds for row in db.execute(_PLAYERS, (number,))}
-    for (player,) in players:
+    touched = {row for number in rounds for row in db.execute(_PLAYERS, (number,))}
+    for (player,) in touched:
         values = {"pool": pool, "player": player, "last": last, "window": window}
         rounds.update(number for (number,) in db.execute(_OUTSIDE_WINDOW, values).fetchall())
     db.executemany(_WITHOUT_ROWS, [(number,) for number in rounds])

@@ -41,7 +41,7 @@ class SynEloParams(Params):
     stale_days: float = ranged(30.0, 0, 100_000)
     """T_stale: days without a rated round before a player is flagged."""
     k_max: int = ranged(12, 1, 1000)
-    """k_max, players: the largest team size, or its median over the servers of a pool.  Sets Θ."""
+    """k_max, players: the largest team size, or its median over the servers of a pool. Sets Θ."""
     theta: float | None = ranged(None, 1, 1_000_000)
     """Θ, points: the logistic's scale; None derives it from `k_max` (F1)."""
     k_factor_min: float = ranged(2.0, 0, 10_000)
