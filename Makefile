@@ -42,7 +42,8 @@ world: $(STAMP)  ## the tests with programs of others, and with hours and evenin
 # Debian's, by command and package, where they are missing and this is root; npm's in the versions that the tests were
 # written with.
 DEBIAN_PACKAGES := quakestat:qstat npm:npm curl:curl debootstrap:debootstrap systemd-nspawn:systemd-container \
-	mariadbd:mariadb-server sqlite3:sqlite3 systemd-analyze:systemd zsh:zsh fish:fish
+	mariadbd:mariadb-server sqlite3:sqlite3 systemd-analyze:systemd zsh:zsh fish:fish ip:iproute2 wg:wireguard-tools \
+	wireguard-go:wireguard-go ssh:openssh-client dropbear:dropbear-bin
 NPM := gamedig@5.3.3 rcon-client@4.2.5 openapi-typescript@7.13.0 typescript@5.9.3
 packages: $(STAMP)  ## programs of others that `make test` and `make walk` use, by apt and npm
 	@for each in $(DEBIAN_PACKAGES); do command -v $${each%:*} >/dev/null || set -- $$@ $${each#*:}; done; \
