@@ -19,7 +19,7 @@ def main() -> None:
         matches, participants = write(Path(directory), MATCHES)
         files = ["--matches", str(matches), "--participants", str(participants)]
         for system in SYSTEMS:
-            seconds, peak = run_module("equipoise", ["backtest", "--model", system, *files])
+            seconds, peak = run_module("equipoise", ["lab", "backtest", "--model", system, *files])
             print(f"  {system:<12} {peak:>6,.0f} MB {seconds:>6.1f} s", flush=True)
 
 

@@ -20,9 +20,9 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 
 def first_cells(document: str, head: str) -> set[str]:
-    """What is named in the first column of the table with this head."""
-    table = (DOCS / document).read_text().split(f"\n| {head} |")[1].split("\n\n")[0]
-    return {row.split("|")[1].strip().strip("`") for row in table.splitlines()[2:]}
+    """What is named in the first columns of the tables with this head."""
+    tables = [text.split("\n\n")[0] for text in (DOCS / document).read_text().split(f"\n| {head} |")[1:]]
+    return {row.split("|")[1].strip().strip("`") for table in tables for row in table.splitlines()[2:]}
 
 
 def commands() -> Iterator[str]:

@@ -24,7 +24,7 @@ SMALLER_K = f"synelo:k_factor_max={SMALLER:g}"
 SESSIONS = {6: ("synelo", SMALLER_K), 12: ("synelo", SMALLER_K, "trueskill2", "trueskill:beta=12.5")}
 """Systems that play, by team size; the others are compared with the first."""
 DRIFT = 0.08
-"""Drift of skill in 100 rounds, in standard deviations of skill: the ratio of the defaults of `equipoise simulate`."""
+"""Drift of skill in 100 rounds, in standard deviations of skill: the ratio of the defaults of `lab simulate`."""
 MEASURES: dict[str, tuple[str, Callable[[Summary], float]]] = {
     "ρ, first half": (".3f", lambda summary: fmean(point.found for point in _halves(summary)[0])),
     "ρ, second half": (".3f", lambda summary: fmean(point.found for point in _halves(summary)[1])),

@@ -27,7 +27,7 @@ WIDE = "trueskill:beta=12.5"
 SPREADS = (0.1, 0.25, 0.5)
 CHURNS = {"half": 0.5, "usual": 1.0, "twice": 2.0}
 DRIFT = 0.08
-"""Drift of skill in 100 rounds, in standard deviations of skill: the ratio of the defaults of `equipoise simulate`."""
+"""Drift of skill in 100 rounds, in standard deviations of skill: the ratio of the defaults of `lab simulate`."""
 
 Measure = Callable[[Found], float]
 Measures = Mapping[str, tuple[str, Measure]]

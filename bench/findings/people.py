@@ -1,7 +1,7 @@
 """People of hidden skill and the rounds they play, in random teams or in the teams that a rating system makes.
 
 Skill is in log-odds: the difference of the two sides' sums is the log-odds that the first side wins, as in
-`equipoise simulate`.
+`equipoise lab simulate`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from equipoise.solver import best_split
 
 PEOPLE = 60
 SPREAD = 0.25
-"""Standard deviation of skill, the default of `equipoise simulate`."""
+"""Standard deviation of skill, the default of `equipoise lab simulate`."""
 THROW = 2.0
 """Log-odds that a thrower costs their side, as there."""
 TOLERANCE = 0.01

@@ -35,7 +35,7 @@ from equipoise.ratings.system import System
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 Found = Mapping[str, Any]
-"""One pool of `equipoise simulate --json`."""
+"""One pool of `equipoise lab simulate --json`."""
 
 
 class ByMeans(Joint):

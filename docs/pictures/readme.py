@@ -1,7 +1,7 @@
 """The README's pictures.
 
-`demo.svg` and `demo-ns2.svg` are one moment each of `equipoise demo`. `compare.svg` is what `equipoise compare --plot`
-draws for a history that is generated here with a fixed seed.
+`demo.svg` and `demo-ns2.svg` are one moment each of `equipoise demo`. `compare.svg` is what `equipoise lab compare
+--plot` draws for a history that is generated here with a fixed seed.
 """
 
 from __future__ import annotations
@@ -120,7 +120,9 @@ def compare(path: Path) -> None:
         write_history(matches, participants)
         files = ("--matches", str(matches), "--participants", str(participants))
         main = "from equipoise.cli import main; main()"
-        subprocess.run([sys.executable, "-c", main, "compare", *SYSTEMS, *files, "--plot", str(path)], check=True)
+        subprocess.run(
+            [sys.executable, "-c", main, "lab", "compare", *SYSTEMS, *files, "--plot", str(path)], check=True
+        )
 
 
 def write_history(matches: Path, participants: Path) -> None:

@@ -12,17 +12,17 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from equipoise.cli import main
+from equipoise.cli import OLD_NAMES, main
 from tests.cli.house import EQUIPOISE
 
-PRINT_NO_DATA = {"serve", "init", "check-config", "completion", "pool export"}
+PRINT_NO_DATA = {"serve", "init", "check-config", "pool export"}
 SAMPLES = {
     "id": "76561197960287930",
     "text": "bob",
     "rating": "1500",
     "name": "arena-1",
     "server": "arena-1",
-    "players": "ann vs bob",
+    "named": "ann vs bob",
 }
 """For each argument that a command needs, by its name in the code."""
 
@@ -44,11 +44,7 @@ def leaves(command: click.Command = main, path: tuple[str, ...] = ()) -> Iterato
 COMMANDS = {" ".join(path): command for path, command in leaves()}
 READ_FILES = {"doctor", "server add", "server remove", "server secret", "server update"}
 """They look at the configuration before they ask the daemon, or do without it."""
-REMOTE = sorted(
-    name
-    for name, command in COMMANDS.items()
-    if "url" in {each.name for each in command.params} and not command.deprecated  # those say so in a line of their own
-)
+REMOTE = sorted(name for name, command in COMMANDS.items() if "url" in {each.name for each in command.params})
 EXAMPLE_FILES = ("main.jsonl", "skills.csv", "hlstatsx.sql", "players.csv", "ids.csv")
 
 
@@ -56,6 +52,55 @@ def help_of(name: str, columns: int = 80) -> str:
     shown = CliRunner().invoke(main, [*name.split(), "--help"], env={"COLUMNS": str(columns)})
     assert shown.exit_code == 0, shown.output
     return shown.output
+
+
+MOST_NAMES = 20
+"""At the top, with those that are to come: page, map, upgrade, uninstall."""
+
+
+def test_the_first_help_has_three_blocks_and_names_everything_below_them() -> None:
+    blocks = re.findall(r"^(\w[\w ]*):\n((?:  .*\n)+)", help_of(""), re.MULTILINE)
+    assert [head for head, _ in blocks] == ["Options", "Every day", "Setup", "Laboratory"]
+    text = "".join(lines for _, lines in blocks[1:])
+    assert len(re.findall(r"^  \w", text, re.MULTILINE)) <= MOST_NAMES - 4
+    assert {word for name in COMMANDS for word in name.split()} <= set(re.findall(r"[\w-]+", text))
+
+
+@pytest.mark.parametrize("name", sorted({name.rpartition(" ")[0] for name in COMMANDS}))
+def test_help_on_a_group_fits_80_columns_and_cuts_no_sentence(name: str) -> None:
+    text = help_of(name)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "..." not in text.partition("\n")[2]
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        ("scrable", "'server scramble'"),
+        ("statu", "'status'"),
+        ("shw", "'player show' or 'round show'"),
+        ("round shw", "'round show'"),
+        ("pool top", "'player top'"),
+        ("bactest", "'lab backtest'"),
+        ("server shufle", "'server scramble'"),
+    ],
+)
+def test_a_wrong_name_is_answered_with_what_was_meant(words: str, meant: str) -> None:
+    ended = CliRunner().invoke(main, words.split())
+    said = f"Error: No such command '{words.split()[-1]}'. Did you mean {meant}?\n"
+    assert (ended.exit_code, ended.stdout, ended.stderr.endswith(said)) == (2, "", True), ended.stderr
+
+
+def test_a_name_that_is_like_no_other_is_only_refused() -> None:
+    ended = CliRunner().invoke(main, ["xyzzy"])
+    assert (ended.exit_code, ended.stderr.splitlines()[-1]) == (2, "Error: No such command 'xyzzy'.")
+
+
+@pytest.mark.parametrize(("old", "new"), OLD_NAMES.items())
+def test_an_old_name_runs_the_new_command_and_says_so_on_standard_error(old: str, new: str) -> None:
+    ended = CliRunner().invoke(main, [*old.split(), "--help"], env={"COLUMNS": "80"})
+    assert ended.stdout == help_of(new)
+    assert ended.stderr == f"`equipoise {old}` is now `equipoise {new}`.\n"
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
@@ -106,7 +151,7 @@ def test_without_a_daemon_every_command_says_so_in_one_line_and_ends_with_3(name
 def test_lists_are_csv_too_and_not_json_at_the_same_time() -> None:
     lists = {name for name, command in COMMANDS.items() if "as_csv" in {each.name for each in command.params}}
     assert lists >= {
-        "status", "server list", "player top", "player find", "player history", "round list", "why", "audit",
+        "status", "player top", "player find", "player history", "round list", "why", "audit",
     }  # fmt: skip
     for name in lists:
         words = [*name.split(), *(["x"] if name in ("player find", "player history") else [])]
@@ -128,7 +173,7 @@ def test_an_address_that_is_none_is_named_with_what_to_write(url: str, said: str
 
 
 def test_wrong_input_of_solve_is_said_as_other_errors_are() -> None:
-    ended = CliRunner().invoke(main, ["solve"], input="{")
+    ended = CliRunner().invoke(main, ["lab", "solve"], input="{")
     assert (ended.exit_code, ended.stderr) == (2, "equipoise: the input is not JSON: Input data was truncated\n")
 
 
@@ -141,7 +186,7 @@ def test_a_pool_is_named_by_an_argument_or_by_an_option(tmp_path: Path) -> None:
     assert (both.exit_code, "name one pool: x or y" in both.stderr) == (2, True)
 
 
-@pytest.mark.parametrize("words", ["--version", "player --help", "completion bash"])
+@pytest.mark.parametrize("words", ["--version", "player --help", "lab --help"])
 def test_a_full_disk_behind_standard_output_is_one_line(words: str) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run([EQUIPOISE, *words.split()], stdout=full, stderr=subprocess.PIPE, text=True)

@@ -71,12 +71,12 @@ def test_with_several_pools_one_has_to_be_named(house: House) -> None:
             ("player", "top"),
             ("player", "find", "x"),
         )
-        for command in (*asked, ("match", "evenness", RED, "vs", RED)):
+        for command in (*asked, ("pool", "evenness", RED, "vs", RED)):
             refused = ask(house, address, *command)
             said = "equipoise: there are several pools: name one by --pool: duel, main\n"
             assert (refused.returncode, refused.stderr) == (2, said)
         assert json.loads(ask(house, address, "pool", "quality", "duel", "--json").stdout)["pool"] == "duel"
-    for words in (["recompute"], ["export"], ["fit-spread"], ["estimate"]):
+    for words in (["recompute"], ["export"], ["estimate"]):
         refused = run("pool", *words, "--config", house.config)
         said = f"equipoise: {house.config}: there are several pools: name one by --pool: main, duel\n"
         assert (refused.returncode, refused.stderr) == (2, said)

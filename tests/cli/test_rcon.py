@@ -1,4 +1,4 @@
-"""`equipoise rcon` and what `equipoise status` says of game servers that RCON and A2S do not reach."""
+"""`equipoise server rcon` and what `equipoise status` says of game servers that RCON and A2S do not reach."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ def test_the_output_of_a_command_is_printed_and_what_is_no_single_command_is_ref
     with fake_server() as port:
         with_rcon(house, port)
         with serving(house) as (_, address):
-            done = ask(house, address, "rcon", "arena-1", "sm", "plugins", "-list")
+            done = ask(house, address, "server", "rcon", "arena-1", "sm", "plugins", "-list")
             assert (done.returncode, done.stdout) == (0, "<sm plugins -list>\n")
-            long = ask(house, address, "rcon", "--json", "arena-1", "x5000")
+            long = ask(house, address, "server", "rcon", "--json", "arena-1", "x5000")
             assert json.loads(long.stdout)["output"] == "x" * 5000
-            refused = ask(house, address, "rcon", "arena-1", "say", "hello; quit")
+            refused = ask(house, address, "server", "rcon", "arena-1", "say", "hello; quit")
             assert (refused.returncode, refused.stdout) == (1, "")
             assert "must not contain ';'" in refused.stderr
 
 
 def test_a_server_without_rcon_says_which_key_is_missing(house: House) -> None:
     with serving(house) as (_, address):
-        refused = ask(house, address, "rcon", "arena-1", "status")
+        refused = ask(house, address, "server", "rcon", "arena-1", "status")
     assert refused.returncode == 1
     assert "[server.arena-1] has no `rcon` in the configuration" in refused.stderr
 
@@ -44,7 +44,7 @@ def test_a_server_without_rcon_says_which_key_is_missing(house: House) -> None:
 def test_rcon_that_fails_is_an_error_and_a_line_of_the_status(house: House) -> None:
     with_rcon(house, free_port())
     with serving(house) as (_, address):
-        failed = ask(house, address, "rcon", "arena-1", "status")
+        failed = ask(house, address, "server", "rcon", "arena-1", "status")
         assert failed.returncode == 1
         assert "RCON of arena-1: Connection refused" in failed.stderr
         status = ask(house, address, "status")
@@ -78,7 +78,7 @@ def test_the_password_is_shown_nowhere(house: House) -> None:
     with fake_server() as port:
         with_rcon(house, port, "wrong but secret")
         with serving(house) as (_, address):
-            failed = ask(house, address, "rcon", "arena-1", "status")
+            failed = ask(house, address, "server", "rcon", "arena-1", "status")
             shown = failed.stderr + ask(house, address, "status", "--json").stdout
         shown += (house.folder / "daemon.log").read_text() + run("check-config", "--print", "-c", house.config).stdout
     assert "refused the RCON password" in shown

@@ -98,7 +98,7 @@ def test_the_plugin_is_loaded_by_rcon_and_an_order_reaches_it_at_once(house: Hou
         game.wait_for("equipoise_poll")
         orders = post(address, secret, posted(seq=2, server="dustbowl"))["orders"]
         assert [order["kind"] for order in orders] == ["assign"]
-        assert ask(house, address, "rcon", "dustbowl", "status").stdout == "status: done\n"
+        assert ask(house, address, "server", "rcon", "dustbowl", "status").stdout == "status: done\n"
         assert game.server.most_at_once == 1
 
 
@@ -109,17 +109,17 @@ def test_a_changed_password_is_refused_once_and_tried_again_after_a_reload(house
         assert "RCON: " in said
         assert "refused the RCON password" in said
         assert "One command is left, in the console of dustbowl:\n\n  sm plugins load equipoise" in said
-        again = ask(house, address, "rcon", "dustbowl", "status")
+        again = ask(house, address, "server", "rcon", "dustbowl", "status")
         assert (again.returncode, "not tried again" in again.stderr) == (1, True)
         (house.folder / "secrets" / "dustbowl.rcon").write_text(f"{PASSWORD}\n")
         assert "server.dustbowl.rcon.password: secret changed" in ask(house, address, "reload").stdout
-        assert ask(house, address, "rcon", "dustbowl", "status").stdout == "status: done\n"
+        assert ask(house, address, "server", "rcon", "dustbowl", "status").stdout == "status: done\n"
         game.change_password("another")
-        lost = ask(house, address, "rcon", "dustbowl", "status")
+        lost = ask(house, address, "server", "rcon", "dustbowl", "status")
         assert (lost.returncode, "refused the RCON password" in lost.stderr) == (1, True)
         (house.folder / "secrets" / "dustbowl.rcon").write_text("another\n")
         ask(house, address, "reload")
-        assert ask(house, address, "rcon", "dustbowl", "status").stdout == "status: done\n"
+        assert ask(house, address, "server", "rcon", "dustbowl", "status").stdout == "status: done\n"
 
 
 @pytest.mark.slow
@@ -128,7 +128,7 @@ def test_the_password_is_removed_with_the_server(house: House, tmp_path: Path) -
         _added(house, address, game, tmp_path)
         assert ask(house, address, "server", "remove", "dustbowl", "--yes").returncode == 0
         assert not list((house.folder / "secrets").glob("dustbowl*"))
-        gone = ask(house, address, "rcon", "dustbowl", "status")
+        gone = ask(house, address, "server", "rcon", "dustbowl", "status")
         assert (gone.returncode, "dustbowl" in gone.stderr) == (1, True)
         servers = json.loads(ask(house, address, "status", "--json").stdout)["servers"]
         assert [server["server"] for server in servers] == ["arena-1"]

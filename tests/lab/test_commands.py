@@ -40,7 +40,7 @@ def league(tmp_path: Path) -> tuple[str, ...]:
 
 
 def test_backtest_prints_measures_with_their_errors(league: tuple[str, ...]) -> None:
-    done = run("backtest", *league, "--model", "synelo", "--set", "k_max=1", "--correct", "burn-in")
+    done = run("lab", "backtest", *league, "--model", "synelo", "--set", "k_max=1", "--correct", "burn-in")
     assert done.exit_code == 0, done.output
     assert "320 matches after a burn-in of 80" in done.output
     assert re.search(r"^synelo:k_max=1 +0\.\d{4} ± 0\.\d{4}", done.output, re.MULTILINE)
@@ -48,7 +48,7 @@ def test_backtest_prints_measures_with_their_errors(league: tuple[str, ...]) -> 
 
 
 def test_backtest_against_another_system_shows_the_difference(league: tuple[str, ...]) -> None:
-    done = run("backtest", *league, "--model", "synelo", "--against", "synelo:k_max=1", "--json")
+    done = run("lab", "backtest", *league, "--model", "synelo", "--against", "synelo:k_max=1", "--json")
     one, other = json.loads(done.output)
     gap = other["quality"]["log_loss"]["value"] - one["quality"]["log_loss"]["value"]
     assert other["difference"]["log_loss"]["value"] == pytest.approx(gap)
@@ -59,7 +59,7 @@ def test_backtest_shows_calibration_by_group_of_players_in_text_json_plot_and_pa
     league: tuple[str, ...], tmp_path: Path
 ) -> None:
     plot, page = tmp_path / "out.svg", tmp_path / "out.html"
-    asked = "backtest", *league, "--model", "elo", "--plot", plot, "--html", page
+    asked = "lab", "backtest", *league, "--model", "elo", "--plot", plot, "--html", page
     text = run(*asked)
     assert text.exit_code == 0, text.output
     assert re.search(r"^last outcome +lost +\d+ +\d+ +[\d.]+% +[\d.]+% +[+-][\d.]+% ± ", text.output, re.MULTILINE)
@@ -74,7 +74,9 @@ def test_backtest_shows_calibration_by_group_of_players_in_text_json_plot_and_pa
 
 def test_compare_puts_the_best_first_and_writes_plot_and_report(league: tuple[str, ...], tmp_path: Path) -> None:
     plot, report = tmp_path / "out.svg", tmp_path / "out.html"
-    done = run("compare", "synelo:k_max=24", "synelo:k_max=1", *league, "--json", "--plot", plot, "--html", report)
+    done = run(
+        "lab", "compare", "synelo:k_max=24", "synelo:k_max=1", *league, "--json", "--plot", plot, "--html", report
+    )
     losses = [one["quality"]["log_loss"]["value"] for one in json.loads(done.output)]
     assert losses == sorted(losses)
     ElementTree.parse(plot)
@@ -82,21 +84,23 @@ def test_compare_puts_the_best_first_and_writes_plot_and_report(league: tuple[st
 
 
 def test_the_command_that_tune_prints_is_the_backtest_of_what_it_found(league: tuple[str, ...]) -> None:
-    found = json.loads(run("tune", *league, "--model", "synelo", "--set", "k_max=1", "--trials", "30", "--json").output)
+    found = json.loads(
+        run("lab", "tune", *league, "--model", "synelo", "--set", "k_max=1", "--trials", "30", "--json").output
+    )
     again = run(*shlex.split(found["command"])[1:], "--json")
     assert json.loads(again.output)["model"] == found["model"]
     assert found["log_loss_after"] <= found["log_loss_before"]
 
 
 def test_replay_shows_the_leaderboard(league: tuple[str, ...]) -> None:
-    places = json.loads(run("replay", *league, "--model", "synelo", "--top", "3", "--json").output)
+    places = json.loads(run("lab", "replay", *league, "--model", "synelo", "--top", "3", "--json").output)
     assert [one["place"] for one in places] == [1, 2, 3]
     assert places[0]["rating"] >= places[1]["rating"] >= places[2]["rating"]
     assert all(one["visible"] for one in places)
 
 
 def test_replay_shows_intervals_for_a_system_that_knows_deviations_and_none_for_others(league: tuple[str, ...]) -> None:
-    asked = ("replay", *league, "--top", "3", "--model")
+    asked = ("lab", "replay", *league, "--top", "3", "--model")
     known, unknown = (json.loads(run(*asked, name, "--json").output) for name in ("glicko", "synelo"))
     assert all(one["interval"]["low"] < one["rating"] < one["interval"]["high"] for one in known)
     assert [one["interval"] for one in unknown] == [None] * 3
@@ -106,7 +110,7 @@ def test_replay_shows_intervals_for_a_system_that_knows_deviations_and_none_for_
 
 def test_replay_hides_shadow_ratings_unless_all_are_asked_for(tmp_path: Path) -> None:
     matches, people = sets.write(tmp_path)
-    asked = ("replay", "--matches", matches, "--participants", people, "--model", "synelo", "--json")
+    asked = ("lab", "replay", "--matches", matches, "--participants", people, "--model", "synelo", "--json")
     assert json.loads(run(*asked).output) == []
     assert len(json.loads(run(*asked, "--all").output)) == 4
 
@@ -114,7 +118,21 @@ def test_replay_hides_shadow_ratings_unless_all_are_asked_for(tmp_path: Path) ->
 @pytest.mark.slow
 def test_simulate_shows_balance_and_quality(tmp_path: Path) -> None:
     plot, report = tmp_path / "out.svg", tmp_path / "out.html"
-    asked = ("simulate", "synelo", "--rounds", "30", "--slots", "8", "--people", "12", "--plot", plot, "--html", report)
+    asked = (
+        "lab",
+        "simulate",
+        "synelo",
+        "--rounds",
+        "30",
+        "--slots",
+        "8",
+        "--people",
+        "12",
+        "--plot",
+        plot,
+        "--html",
+        report,
+    )
     done = run(*asked)
     assert "order found, Spearman's ρ" in done.output
     ElementTree.parse(plot)
@@ -137,7 +155,7 @@ def test_simulate_shows_balance_and_quality(tmp_path: Path) -> None:
 def test_a_wrong_argument_is_refused_with_one_line(
     arguments: tuple[str, ...], line: str, league: tuple[str, ...]
 ) -> None:
-    done = run("backtest", *league, *arguments)
+    done = run("lab", "backtest", *league, *arguments)
     assert done.exit_code == 2
     assert done.output.startswith(line)
     assert done.output.count("\n") == 1
@@ -145,12 +163,12 @@ def test_a_wrong_argument_is_refused_with_one_line(
 
 def test_a_bad_row_is_one_line_with_its_place(tmp_path: Path) -> None:
     matches, people = sets.write(tmp_path, (*sets.MATCHES, "m4,0,,A,B,3,,,,"))
-    done = run("backtest", "--matches", matches, "--participants", people, "--model", "synelo")
+    done = run("lab", "backtest", "--matches", matches, "--participants", people, "--model", "synelo")
     assert (done.exit_code, done.output) == (2, f"equipoise: {matches}:5: outcome '3' is not 1, 0.5 or 0\n")
 
 
 def test_a_directory_that_is_not_there_is_one_line(league: tuple[str, ...], tmp_path: Path) -> None:
-    done = run("compare", "synelo", *league, "--plot", tmp_path / "none" / "out.svg")
+    done = run("lab", "compare", "synelo", *league, "--plot", tmp_path / "none" / "out.svg")
     assert done.exit_code == 2
     assert "No such file or directory" in done.output
 
@@ -163,7 +181,7 @@ def test_a_directory_that_is_not_there_is_one_line(league: tuple[str, ...], tmp_
     ],
 )
 def test_an_output_file_that_cannot_be_written_is_refused_before_the_work(name: str, reason: str) -> None:
-    done = run("compare", "nix", "--matches", "not-there.csv", "--teams", "--plot", name)
+    done = run("lab", "compare", "nix", "--matches", "not-there.csv", "--teams", "--plot", name)
     assert (done.exit_code, done.output.count("\n")) == (2, 1)
     assert done.output.startswith(f"equipoise: {reason}")
 
@@ -172,7 +190,7 @@ def test_an_output_file_that_cannot_be_written_is_refused_before_the_work(name: 
 def test_a_full_disk_is_one_line(league: tuple[str, ...]) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [EQUIPOISE, "replay", *league, "--model", "elo"], stdout=full, stderr=subprocess.PIPE, text=True
+            [EQUIPOISE, "lab", "replay", *league, "--model", "elo"], stdout=full, stderr=subprocess.PIPE, text=True
         )
     assert (done.returncode, done.stderr) == (2, "equipoise: standard output: No space left on device\n")
 
@@ -181,7 +199,7 @@ def test_a_full_disk_is_one_line(league: tuple[str, ...]) -> None:
 def test_a_full_disk_behind_a_picture_or_a_page_is_named(name: str, league: tuple[str, ...], tmp_path: Path) -> None:
     (tmp_path / name).symlink_to("/dev/full")
     option = "--plot" if name.endswith("svg") else "--html"
-    done = run("backtest", *league, "--model", "elo", option, tmp_path / name)
+    done = run("lab", "backtest", *league, "--model", "elo", option, tmp_path / name)
     assert (done.exit_code, done.output) == (2, f"equipoise: {tmp_path / name}: No space left on device\n")
 
 
@@ -191,7 +209,7 @@ def test_a_closed_pipe_is_not_reported_as_an_error(league: tuple[str, ...]) -> N
     os.close(reads)
     with os.fdopen(writes, "w") as closed:
         done = subprocess.run(
-            [EQUIPOISE, "replay", *league, "--model", "elo"], stdout=closed, stderr=subprocess.PIPE, text=True
+            [EQUIPOISE, "lab", "replay", *league, "--model", "elo"], stdout=closed, stderr=subprocess.PIPE, text=True
         )
     assert done.stderr == ""
 
@@ -200,7 +218,9 @@ def test_the_command_that_tune_prints_can_be_pasted_whatever_the_files_are_calle
     folder = tmp_path / "my server's rounds"
     folder.mkdir()
     matches = sets.league(folder, 100)
-    found = json.loads(run("tune", "--matches", matches, "--teams", "--model", "elo", "--trials", "3", "--json").output)
+    found = json.loads(
+        run("lab", "tune", "--matches", matches, "--teams", "--model", "elo", "--trials", "3", "--json").output
+    )
     assert run(*shlex.split(found["command"])[1:]).exit_code == 0
 
 
@@ -208,7 +228,7 @@ def test_names_from_a_file_do_not_write_on_the_terminal(tmp_path: Path) -> None:
     matches = tmp_path / "m.csv"
     rows = [f"m{number},,,\x1b[2Jann,{'b' * 300},1,,,1,map=\x1b[5mdust\x07" for number in range(20)]
     matches.write_text("\n".join((sets.HEAD, *rows)))
-    for asked in (("replay", "--all"), ("backtest", "--correct", "burn-in")):
+    for asked in (("lab", "replay", "--all"), ("lab", "backtest", "--correct", "burn-in")):
         output = run(*asked, "--matches", matches, "--teams", "--model", "elo").output
         assert not any(character in output for character in "\x1b\x07")
         assert max(map(len, output.splitlines())) < 130
@@ -216,7 +236,7 @@ def test_names_from_a_file_do_not_write_on_the_terminal(tmp_path: Path) -> None:
 
 def test_simulate_makes_teams_by_another_system_from_own_scores_on_evenings() -> None:
     people = ("--rounds", "40", "--slots", "8", "--people", "12", "--attendance", "evenings", "--stay", "20")
-    words = ("simulate", "synelo", *people, "--scores", "0.3", "--score-offset", "1", "--balance", "elo:k=24")
+    words = ("lab", "simulate", "synelo", *people, "--scores", "0.3", "--score-offset", "1", "--balance", "elo:k=24")
     text = " ".join(run(*words).output.split())
     assert "elo:k=24 made the teams and the predictions; order and ranks are of the system shown." in text
     done = run(*words, "--json")
@@ -235,24 +255,27 @@ def test_simulate_makes_teams_by_another_system_from_own_scores_on_evenings() ->
 
 
 def test_a_system_for_balance_that_no_pool_can_use_is_refused_at_once() -> None:
-    done = run("simulate", "elo", "--balance", "fifa_men", "--rounds", "1000000")
+    done = run("lab", "simulate", "elo", "--balance", "fifa_men", "--rounds", "1000000")
     assert done.exit_code == 2
     assert "fifa_men: for histories only" in done.stderr
 
 
 def test_a_system_that_no_pool_can_use_is_refused_before_another_one_is_simulated() -> None:
-    done = run("simulate", "elo", "fifa_men", "--rounds", "1000000")
+    done = run("lab", "simulate", "elo", "fifa_men", "--rounds", "1000000")
     assert (done.exit_code, done.output) == (2, "equipoise: fifa_men: for histories only, not for a pool\n")
 
 
 @pytest.mark.slow
 def test_a_report_says_what_was_simulated_or_compared(league: tuple[str, ...], tmp_path: Path) -> None:
     report = tmp_path / "out.html"
-    assert run("simulate", "elo", "--rounds", "20", "--people", "17", "--seed", "905", "--html", report).exit_code == 0
+    assert (
+        run("lab", "simulate", "elo", "--rounds", "20", "--people", "17", "--seed", "905", "--html", report).exit_code
+        == 0
+    )
     text = report.read_text()
     assert "17" in text
     assert "905" in text
-    assert run("compare", "elo", *league, "--correct", "running", "--html", report).exit_code == 0
+    assert run("lab", "compare", "elo", *league, "--correct", "running", "--html", report).exit_code == 0
     assert "league.csv: 400 matches, 12 players." in report.read_text()
     assert "--correct running" in report.read_text()
 
@@ -260,13 +283,13 @@ def test_a_report_says_what_was_simulated_or_compared(league: tuple[str, ...], t
 def test_players_or_teams_must_be_chosen(tmp_path: Path) -> None:
     matches, people = sets.write(tmp_path)
     for chosen in ((), ("--teams", "--participants", str(people))):
-        done = run("replay", "--matches", matches, *chosen, "--model", "synelo")
+        done = run("lab", "replay", "--matches", matches, *chosen, "--model", "synelo")
         assert done.exit_code == 2
         assert "give --participants, or --teams" in done.output
 
 
 def test_a_system_that_refuses_the_history_does_not_lose_the_others(league: tuple[str, ...]) -> None:
-    done = run("compare", "world_football_elo", "elo", "synelo", *league)
+    done = run("lab", "compare", "world_football_elo", "elo", "synelo", *league)
     assert done.exit_code == 2
     assert re.search(r"^elo +0\.\d{4} ±", done.output, re.MULTILINE)
     assert re.search(r"^synelo +0\.\d{4} ±", done.output, re.MULTILINE)
@@ -275,7 +298,7 @@ def test_a_system_that_refuses_the_history_does_not_lose_the_others(league: tupl
 
 
 def test_where_every_system_refuses_there_is_no_table(league: tuple[str, ...]) -> None:
-    done = run("compare", "world_football_elo", *league)
+    done = run("lab", "compare", "world_football_elo", *league)
     assert done.exit_code == 2
     assert "needs the goals" in done.output
     assert "log loss" not in done.output
@@ -287,7 +310,7 @@ def test_where_every_system_refuses_there_is_no_table(league: tuple[str, ...]) -
 @pytest.mark.slow
 @pytest.mark.parametrize("system", ["ns2", "trueskill2", "trueskill_through_time"])
 def test_a_fit_shows_how_it_ended_and_the_skills_that_it_found(league: tuple[str, ...], system: str) -> None:
-    done = run("replay", *league, "--model", system, "--fit", "--all", "--json")
+    done = run("lab", "replay", *league, "--model", system, "--fit", "--all", "--json")
     output = json.loads(done.output)
     assert done.exit_code == 0
     assert output["convergence"]["converged"]
@@ -297,7 +320,7 @@ def test_a_fit_shows_how_it_ended_and_the_skills_that_it_found(league: tuple[str
     assert [one["rating"] for one in output["standings"]] == sorted(
         (fitted.summary(PlayerId(f"T{number}")).rating for number in range(12)), reverse=True
     )
-    shown = run("replay", *league, "--model", system, "--fit").output
+    shown = run("lab", "replay", *league, "--model", system, "--fit").output
     assert re.search(rf"^iterations +{ended.iterations}$", shown, re.MULTILINE)
     assert re.search(r"^converged +yes$", shown, re.MULTILINE)
 
@@ -306,7 +329,7 @@ def test_a_fit_shows_how_it_ended_and_the_skills_that_it_found(league: tuple[str
 def test_a_fit_of_files_is_the_fit_of_the_same_matches_with_their_spans(tmp_path: Path) -> None:
     rounds, rows, matches = random_rounds(80, seed=13)
     files = sets.write(tmp_path, rounds, rows)
-    asked = ("replay", "--matches", files[0], "--participants", files[1], "--model", "ns2", "--fit", "--all")
+    asked = ("lab", "replay", "--matches", files[0], "--participants", files[1], "--model", "ns2", "--fit", "--all")
     output = {one["player"]: one["rating"] for one in json.loads(run(*asked, "--json").output)["standings"]}
     fitted = create("ns2")
     fit(fitted, matches)
@@ -314,14 +337,14 @@ def test_a_fit_of_files_is_the_fit_of_the_same_matches_with_their_spans(tmp_path
 
 
 def test_a_system_without_a_fit_is_refused_with_those_that_have_one(league: tuple[str, ...]) -> None:
-    done = run("replay", *league, "--model", "elo", "--fit")
+    done = run("lab", "replay", *league, "--model", "elo", "--fit")
     names = "ns2, trueskill2, trueskill_through_time"
     assert (done.exit_code, done.output) == (2, f"equipoise: elo has no whole-history fit; these have one: {names}\n")
 
 
 @pytest.mark.slow
 def test_a_fit_that_did_not_converge_says_so_and_fails(league: tuple[str, ...]) -> None:
-    asked = ("replay", *league, "--model", "trueskill_through_time", "--set", "sweeps=1", "--fit")
+    asked = ("lab", "replay", *league, "--model", "trueskill_through_time", "--set", "sweeps=1", "--fit")
     done = run(*asked)
     assert done.exit_code == 1
     assert re.search(r"^converged +NO$", done.stdout, re.MULTILINE)
@@ -366,10 +389,10 @@ def test_a_leaderboard_says_how_many_it_does_not_show(system: str, rounds: int, 
     board = leaderboard(forecast(Model(system), history := read_history(path, None)).system, history)
     assert len(board.places) + board.hidden == 4
     assert board.shadow_rounds == (rounds if board.hidden else 0)
-    output = run("replay", "--matches", path, "--teams", "--model", system).output
+    output = run("lab", "replay", "--matches", path, "--teams", "--model", system).output
     note = f"{board.hidden} players in their first {rounds} rounds are not shown: --all"
     assert (note in output) == (rounds > 0)
-    assert "not shown" not in run("replay", "--matches", path, "--teams", "--model", system, "--all").output
+    assert "not shown" not in run("lab", "replay", "--matches", path, "--teams", "--model", system, "--all").output
 
 
 def test_a_match_that_a_system_refuses_is_named_by_its_line(tmp_path: Path) -> None:
@@ -377,19 +400,25 @@ def test_a_match_that_a_system_refuses_is_named_by_its_line(tmp_path: Path) -> N
     rows = ['"m0",0,,"A\nfar",B,1,2,1,,', "m1,1,,A,B,1,2,1,,", "m2,2,,A,B,0,-3,1,,"]
     path.write_text("\n".join((sets.HEAD, *rows)))
     reason = f"{path}:5: goals: -3 of match 3 is not a count up to 999"
-    for asked in (("replay", "--model", "fifa_men"), ("backtest", "--model", "world_football_elo", "--burn-in", "0.5")):
+    for asked in (
+        ("lab", "replay", "--model", "fifa_men"),
+        ("lab", "backtest", "--model", "world_football_elo", "--burn-in", "0.5"),
+    ):
         done = run(*asked, "--matches", path, "--teams")
         assert (done.exit_code, done.output) == (2, f"equipoise: {reason}\n")
-    done = run("compare", "fifa_men", "--matches", path, "--teams", "--burn-in", "0.5")
+    done = run("lab", "compare", "fifa_men", "--matches", path, "--teams", "--burn-in", "0.5")
     assert (done.exit_code, done.output) == (2, f"equipoise: fifa_men: {reason}\n")
 
 
 def test_a_wrong_parameter_is_refused_with_its_system_and_the_likely_name(league: tuple[str, ...]) -> None:
-    for asked in (("compare", "elo", "synelo:k_mx=6"), ("backtest", "--model", "elo", "--against", "synelo:k_mx=6")):
+    for asked in (
+        ("lab", "compare", "elo", "synelo:k_mx=6"),
+        ("lab", "backtest", "--model", "elo", "--against", "synelo:k_mx=6"),
+    ):
         done = run(*asked, *league)
         assert done.exit_code == 2
         assert done.output.startswith("equipoise: synelo: k_mx: no such parameter; did you mean k_max? There are ")
-    done = run("tune", *league, "--model", "elo", "--only", "nue")
+    done = run("lab", "tune", *league, "--model", "elo", "--only", "nue")
     assert done.output.startswith("equipoise: nue: not a number that elo can be tuned by; ")
 
 
@@ -417,7 +446,7 @@ def interrupted(*arguments: str) -> subprocess.Popen[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("form", [(), ("--json",)])
 def test_an_interrupted_search_prints_the_best_settings_so_far(league: tuple[str, ...], form: tuple[str, ...]) -> None:
-    with interrupted("tune", *league, "--model", "elo", *form) as running:
+    with interrupted("lab", "tune", *league, "--model", "elo", *form) as running:
         output, errors = running.communicate(timeout=300)
     assert (running.returncode, errors) == (130, "equipoise: interrupted: these are the best settings so far\n")
     if form:

@@ -317,5 +317,5 @@ def test_teams_that_own_scores_made_even_do_not_hide_how_far_skills_differ(monke
     whole = fit_spread(JointParams(), history)
     alone = fit_spread(JointParams(scores=False), history)
     assert whole is not None
-    assert abs(math.log(whole.spread)) < 3.0 * whole.relative_error
+    assert abs(math.log(whole.spread)) < 3.0 * whole.error / whole.spread
     assert alone is None or alone.spread < 0.7 * whole.spread

@@ -27,7 +27,7 @@ ROUNDS = [a_round(number, winner=winner) for number, winner in enumerate(WINNERS
 
 
 def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+    return CliRunner(env={"HOME": "/nonexistent"}).invoke(main, [str(argument) for argument in arguments])
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_rounds_that_are_not_rated_are_left_out() -> None:
 
 
 def test_a_pool_is_replayed_from_the_store(config: Path) -> None:
-    asked = ("replay", "--pool", "main", "--config", config, "--model", "synelo", "--all", "--json")
+    asked = ("lab", "replay", "--pool", "main", "--config", config, "--model", "synelo", "--all", "--json")
     done = run(*asked)
     assert done.stderr == f"equipoise: the store is {config.parent / 'equipoise.db'}\n"
     places = json.loads(done.stdout)
@@ -74,10 +74,10 @@ def test_a_pool_is_replayed_from_the_store(config: Path) -> None:
 
 @pytest.mark.slow
 def test_a_pool_or_a_store_that_is_not_there_is_one_line(config: Path) -> None:
-    done = run("replay", "--pool", "nix", "--config", config, "--model", "synelo")
+    done = run("lab", "replay", "--pool", "nix", "--config", config, "--model", "synelo")
     assert (done.exit_code, done.output) == (2, f"equipoise: {config}: there is no [pool.nix]; there are main\n")
     (config.parent / "equipoise.db").unlink()
-    done = run("replay", "--pool", "main", "--config", config, "--model", "synelo")
+    done = run("lab", "replay", "--pool", "main", "--config", config, "--model", "synelo")
     assert done.exit_code == 2
     assert done.output.endswith("equipoise.db: No such file or directory: there is no store\n")
 
@@ -86,7 +86,7 @@ def beside_a_daemon(config: Path, *, steps: int | None = None) -> Result:
     """A replay while another connection holds the store, by default with our version of its tables."""
 
     async def meanwhile() -> Result:
-        asked = "replay", "--pool", "main", "--config", config, "--model", "synelo", "--all", "--json"
+        asked = "lab", "replay", "--pool", "main", "--config", config, "--model", "synelo", "--all", "--json"
         async with opened(config.parent / "equipoise.db"):
             if steps is not None:
                 with closing(sqlite3.connect(config.parent / "equipoise.db", isolation_level=None)) as db:
@@ -99,7 +99,7 @@ def beside_a_daemon(config: Path, *, steps: int | None = None) -> Result:
 def test_a_store_that_a_daemon_has_open_is_read_beside_it(config: Path) -> None:
     done = beside_a_daemon(config)
     assert done.exit_code == 0, done.output
-    alone = run("replay", "--pool", "main", "--config", config, "--model", "synelo", "--all", "--json")
+    alone = run("lab", "replay", "--pool", "main", "--config", config, "--model", "synelo", "--all", "--json")
     assert (done.stdout, done.stderr) == (alone.stdout, alone.stderr)
 
 
@@ -111,6 +111,6 @@ def test_a_daemon_of_another_version_is_not_read_beside(config: Path) -> None:
 
 def test_files_and_pool_exclude_each_other(config: Path) -> None:
     for chosen in ((), ("--pool", "main", "--teams"), ("--pool", "main", "--matches", "m.csv")):
-        done = run("replay", *chosen, "--config", config, "--model", "synelo")
+        done = run("lab", "replay", *chosen, "--config", config, "--model", "synelo")
         assert done.exit_code == 2
         assert "give --matches, or --pool" in done.output

@@ -1,4 +1,4 @@
-"""`equipoise solve`: players in, teams out; bad input is one line and exit code 2."""
+"""`equipoise lab solve`: players in, teams out; bad input is one line and exit code 2."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_ctrl_c_ends_it_with_one_line() -> None:
         "from equipoise.solver import Budget",
         "Budget.spend = lambda self, *bits: os.kill(os.getpid(), signal.SIGINT)",
         "from equipoise.cli import main",
-        "main(['solve', '--k', '2'])",
+        "main(['lab', 'solve', '--k', '2'])",
     )
     command = [sys.executable, "-c", "\n".join(lines)]
     ended = subprocess.run(command, input='{"ratings": [1, 2, 3, 4]}', capture_output=True, text=True)

@@ -68,6 +68,6 @@ def test_what_players_did_is_stored_shown_and_rated_again(new_evening: NewEvenin
 
     evening.daemon.stop()
     reading_kills = ("--model", "trueskill2", "--set", "kill_own=1")
-    places = command(evening.daemon, "replay", "--pool", "main", *reading_kills, "--all")
+    places = command(evening.daemon, "lab", "replay", "--pool", "main", *reading_kills, "--all")
     assert places[0]["player"] == str(star.steamid)
     assert places[0]["rating"] > places[1]["rating"]

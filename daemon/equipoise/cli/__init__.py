@@ -11,6 +11,7 @@ import io
 import os
 import shutil
 import sys
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -22,39 +23,57 @@ if TYPE_CHECKING:
 
 from equipoise.cli.options import INTERRUPTED, WRONG, Stopped, stop
 
-_COMMANDS = {
-    "serve": ("serve", "Run the daemon."),
-    "init": ("setup", "Write a configuration, install the plugin."),
-    "check-config": ("serve", "Read the configuration as the daemon does."),
-    "reload": ("server_commands", "Read the changed configuration, without a restart."),
-    "status": ("server_commands", "Show what every game server is doing."),
-    "server": (
-        "server_commands",
-        "Game servers: list, add, remove, update, secret, scramble, balance, cancel, on, off.",
-    ),
-    "doctor": ("doctor", "Look for what is wrong, and say what to do."),
-    "rcon": ("server_commands", "Send a command to a game server's console."),
-    "player": ("player_commands", "Players: show, find, set, reset, undo, top, history."),
-    "pool": (
-        "pool_commands",
-        "Rating populations: quality, calibrate, fit-theta, fit-spread, estimate, refit, recompute, export, import.",
-    ),
-    "match": ("round_commands", "Matches that may be played: evenness."),
-    "round": ("round_commands", "Rounds: list, show, void."),
-    "backup": ("backups", "Copy the store while the daemon runs, or without it."),
-    "restore": ("backups", "Put a backup in the store's place; the daemon is stopped."),
-    "why": ("decisions", "Show the last decisions and their reasons."),
-    "audit": ("decisions", "Show what admins changed."),
-    "completion": ("serve", "Print what completes commands in a shell."),
-    "solve": ("solve", "Split players from a file into even teams."),
-    "backtest": ("lab", "Measure how well a rating system would have predicted a history."),
-    "compare": ("lab", "Compare rating systems on one history."),
-    "tune": ("lab", "Fit a rating system's parameters to the beginning of a history."),
-    "replay": ("lab", "Rate a whole history and show the leaderboard."),
-    "simulate": ("simulate", "Simulate a pool under the real rules, solver and rating systems."),
-    "demo": ("demo", "Watch a simulated game server play against a real daemon."),
+Table = Mapping[str, tuple[str, str]]
+"""Module and summary of each command, so that `--help` imports nothing."""
+
+_BLOCKS: Mapping[str, Table] = {
+    "Every day": {
+        "status": ("server_commands", "Show what every game server is doing."),
+        "why": ("decisions", "Show the last decisions and their reasons."),
+        "server": (
+            "server_commands",
+            "Game servers: scramble, balance, cancel, on, off, rcon, add, remove, update, secret.",
+        ),
+        "player": ("player_commands", "Players: show, find, top, history, set, reset, undo."),
+        "round": ("round_commands", "Rounds: list, show, void."),
+        "pool": (
+            "pool_commands",
+            "Rating populations: quality, evenness, calibrate, fit-theta, estimate, refit, recompute, export, import.",
+        ),
+        "audit": ("decisions", "Show what admins changed."),
+        "doctor": ("doctor", "Look for what is wrong, and say what to do."),
+    },
+    "Setup": {
+        "init": ("setup", "Write a configuration, install the plugin."),
+        "serve": ("serve", "Run the daemon."),
+        "check-config": ("serve", "Read the configuration as the daemon does."),
+        "reload": ("server_commands", "Read the changed configuration, without a restart."),
+        "backup": ("backups", "Copy the store while the daemon runs, or without it."),
+        "restore": ("backups", "Put a backup in the store's place; the daemon is stopped."),
+    },
+    "Laboratory": {
+        "demo": ("demo", "Watch a simulated game server play against a real daemon."),
+        "lab": ("lab", "Histories and simulations: backtest, compare, tune, replay, simulate, solve."),
+    },
 }
-"""Module and summary of each, so that `--help` imports nothing."""
+_COMMANDS = {name: command for block in _BLOCKS.values() for name, command in block.items()}
+_HIDDEN: Table = {"completion": ("completion", "Print what completes commands in a shell.")}
+OLD_NAMES = {
+    "backtest": "lab backtest",
+    "compare": "lab compare",
+    "tune": "lab tune",
+    "replay": "lab replay",
+    "simulate": "lab simulate",
+    "solve": "lab solve",
+    "rcon": "server rcon",
+    "server list": "status",
+    "server shuffle": "server scramble",
+    "match evenness": "pool evenness",
+    "match quality": "pool evenness",
+    # The daemon makes that fit every night, and the pool learns what it says: service/spreads.py.
+    "pool fit-spread": "pool quality",
+}
+"""Commands of before by their names: they answer for one release."""
 
 
 NARROW = 52
@@ -63,7 +82,55 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """Why a file cannot be written any further."""
 
 
-class _Lazy(click.Group):
+class Group(click.Group):
+    """Commands whose summaries are not cut, and which say what a wrong name may have meant."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the first sentence of each command."""
+        commands = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        rows = [(name, command.get_short_help_str(limit=1000)) for name, command in commands if command is not None]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; where there is none of this name, name those that are close."""
+        name = args[0]
+        if name[:1] not in ("", "-") and not ctx.resilient_parsing and self.get_command(ctx, name) is None:
+            raise click.UsageError(f"No such command '{name}'.{_close(ctx, name)}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+def _close(ctx: click.Context, name: str) -> str:
+    """Ask whether a command with a close name was meant: of this group, else of all."""
+    from difflib import get_close_matches
+
+    root = ctx.find_root()
+    here = " ".join(ctx.command_path.split(" ")[len(root.command_path.split(" ")) :])
+    everywhere = {**{path: path for path in _paths(root.command, ctx)}, **OLD_NAMES}
+    ours = {path: command for path, command in everywhere.items() if path.rpartition(" ")[0] == here}
+    for known in (ours, everywhere):
+        words = {path.rpartition(" ")[2] for path in known}
+        close = get_close_matches(name, words, cutoff=0.65)
+        meant = [command for path, command in known.items() if path.rpartition(" ")[2] in close]
+        if meant:
+            return f" Did you mean {' or '.join(repr(command) for command in dict.fromkeys(meant))}?"
+    return ""
+
+
+def _paths(command: click.Command, ctx: click.Context, path: str = "") -> Iterator[str]:
+    """All commands below one, by what is typed."""
+    if not isinstance(command, click.Group):
+        return
+    for name in command.list_commands(ctx):
+        inner = command.get_command(ctx, name)
+        assert inner is not None
+        yield f"{path}{name}"
+        yield from _paths(inner, ctx, f"{path}{name} ")
+
+
+class _Root(Group):
     """Imports the module of a command only when it is called."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
@@ -113,17 +180,33 @@ class _Lazy(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the module of the command."""
-        if cmd_name not in _COMMANDS:
+        entry = _COMMANDS.get(cmd_name) or _HIDDEN.get(cmd_name)
+        if entry is None:
             return None
-        module = import_module(f"equipoise.cli.{_COMMANDS[cmd_name][0]}")
+        module = import_module(f"equipoise.cli.{entry[0]}")
         command = getattr(module, cmd_name.replace("-", "_"))
         assert isinstance(command, click.Command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The help of all commands, from the table alone."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, summary) for name, (_, summary) in _COMMANDS.items()])
+        """Write the summaries of all commands in their blocks, from the table alone."""
+        width = max(map(len, _COMMANDS))
+        for head, block in _BLOCKS.items():
+            with formatter.section(head):
+                formatter.write_dl([(f"{name:{width}}", summary) for name, (_, summary) in block.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; an old name stands for the new one, and says so."""
+        for count in (1, 2):
+            old = " ".join(args[:count])
+            if new := OLD_NAMES.get(old):
+                if not ctx.resilient_parsing:
+                    click.echo(f"`equipoise {old}` is now `equipoise {new}`.", err=True)
+                args = [*new.split(), *args[count:]]
+                break
+        return super().resolve_command(ctx, args)
 
 
 EPILOG = (
@@ -132,7 +215,7 @@ EPILOG = (
 )
 
 
-@click.group(cls=_Lazy, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Root, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="equipoise", prog_name="equipoise")
 def main() -> None:
     """Fair teams for community game servers."""

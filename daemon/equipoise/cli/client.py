@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode, urlsplit
 
 import click
@@ -26,6 +26,9 @@ import click
 from equipoise.cli.options import FAILED, Stopped, config_option, stop
 from equipoise.cli.output import json_text
 from equipoise.files import read_small
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 REFUSED = FAILED
 NO_DAEMON = 3
@@ -197,8 +200,55 @@ def remote(command: Command) -> Command:
     return connected
 
 
+PATIENCE = 1.0
+"""Seconds that a person waits for what Tab offers."""
+WORD = re.compile(r"[\w.@+=~-]+")
+"""A name that no shell takes apart."""
+
+
+def _while_typing(context: click.Context, *path: str, **query: str) -> Any:
+    """The daemon's answer for a command that is being typed; None without one."""
+    options = context.params
+    try:
+        client = Client.of(options["path"], options.get("url"), options.get("token"))
+        return client.send("GET", *path, wait=PATIENCE, **query)
+    except click.ClickException:
+        return None
+
+
+def servers(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Game servers whose names begin so."""
+    answer = _while_typing(context, "servers") or {"servers": []}
+    return [each["server"] for each in answer["servers"] if each["server"].startswith(incomplete)]
+
+
+def pools(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Pools whose names begin so."""
+    answer = _while_typing(context, "pools") or {"pools": []}
+    return [each["pool"] for each in answer["pools"] if each["pool"].startswith(incomplete)]
+
+
+def players(context: click.Context, option: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Players whose last names or ids begin so, of one pool or of all: by name where a shell leaves it whole."""
+    from click.shell_completion import CompletionItem
+
+    items = {}
+    for pool in [context.params["pool"]] if context.params.get("pool") else pools(context, option, ""):
+        path, query = ("players", {"text": incomplete}) if incomplete else ("top", {})
+        for each in (_while_typing(context, "pools", pool, path, limit="20", **query) or {"players": []})["players"]:
+            name = each["name"] or ""
+            if name.casefold().startswith(incomplete.casefold()):
+                value, other = (name, each["id"]) if WORD.fullmatch(name) else (each["id"], name)
+            elif each["id"].startswith(incomplete):
+                value, other = each["id"], name
+            else:
+                continue
+            items[each["id"]] = CompletionItem(value, help=other or None)
+    return list(items.values())
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the daemon's answer as JSON.")
-pool_option = click.option("--pool", help="The pool; needed only where there are several.")
+pool_option = click.option("--pool", shell_complete=pools, help="The pool; needed only where there are several.")
 
 
 def pool_options(command: Command) -> Command:
@@ -207,8 +257,8 @@ def pool_options(command: Command) -> Command:
     Without either, a command with the daemon's client has the only pool; one that reads the configuration gets None.
     """
 
-    @click.option("--pool", "by_option", help="The pool; needed only where there are several.")
-    @click.argument("pool", metavar="[POOL]", required=False)
+    @click.option("--pool", "by_option", shell_complete=pools, help="The pool; needed only where there are several.")
+    @click.argument("pool", metavar="[POOL]", required=False, shell_complete=pools)
     @wraps(command)
     def named(*client: Client, pool: str | None, by_option: str | None, **arguments: Any) -> None:
         if pool and by_option and pool != by_option:

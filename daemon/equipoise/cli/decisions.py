@@ -15,9 +15,11 @@ from equipoise.cli.client import (
     limited,
     one_format,
     pages,
+    players,
     pool_option,
     print_json,
     remote,
+    servers,
 )
 from equipoise.cli.options import examples
 from equipoise.cli.output import Column, change, iso_time, json_text, local_time, print_items, print_note, side_word
@@ -41,9 +43,14 @@ Line = dict[str, Any]
 @csv_option
 @pool_option
 @limited(DEFAULT)
-@click.option("--player", metavar="ID", help="Only what was done to this player: moved, benched, kept on a side.")
+@click.option(
+    "--player",
+    metavar="ID",
+    shell_complete=players,
+    help="Only what was done to this player: moved, benched, kept on a side.",
+)
 @click.option("--follow", is_flag=True, help="Go on with what is decided from now on, until Ctrl-C.")
-@click.argument("name", metavar="[SERVER]", required=False)
+@click.argument("name", metavar="[SERVER]", required=False, shell_complete=servers)
 def why(client: Client, name: str | None, follow: bool, as_json: bool, as_csv: bool, **asked: Any) -> None:
     """The last decisions and their reasons, newest first; of one server or of all."""
     one_format(as_json=as_json, as_csv=as_csv)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ParamSpec
 
 import click
 
+from equipoise.cli.client import pools
 from equipoise.cli.options import INTERRUPTED, config_option, say_opened, stop
 from equipoise.errors import ConfigError, RatingError, StoreError, StoreInUse
 
@@ -68,8 +69,8 @@ def pool_history_options(command: Callable[..., None]) -> Callable[..., None]:
     `history` is None for a pool without rated rounds, `pool` for files.
     """
 
-    @click.argument("name", metavar="[POOL]", required=False)
-    @click.option("--pool", "by_option", help="The pool; needed only where there are several.")
+    @click.argument("name", metavar="[POOL]", required=False, shell_complete=pools)
+    @click.option("--pool", "by_option", shell_complete=pools, help="The pool; needed only where there are several.")
     @file_options
     @config_option
     @wraps(command)
@@ -107,7 +108,7 @@ def pool_history_options(command: Callable[..., None]) -> Callable[..., None]:
 def history_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that name a history, files or the daemon's store, and pass it as `history`."""
 
-    @click.option("--pool", help="Instead of files: this pool's rounds, from the daemon's store.")
+    @click.option("--pool", shell_complete=pools, help="Instead of files: this pool's rounds, from the daemon's store.")
     @file_options
     @config_option
     @wraps(command)

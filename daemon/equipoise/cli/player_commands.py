@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from equipoise.cli import Group
 from equipoise.cli.client import (
     REFUSED,
     Client,
@@ -17,9 +18,11 @@ from equipoise.cli.client import (
     one_format,
     one_pool,
     pages,
+    players,
     pool_option,
     print_json,
     remote,
+    servers,
 )
 from equipoise.cli.options import WRONG, agreed, dry_run_option, examples, stop, yes_option
 from equipoise.cli.output import (
@@ -40,7 +43,7 @@ DEFAULT = 20
 RESULTS = {1.0: "won", 0.5: "stalemate", 0.0: "lost"}
 
 
-@click.group()
+@click.group(cls=Group)
 def player() -> None:
     """Players of a pool."""
 
@@ -57,7 +60,7 @@ def player() -> None:
 @remote
 @json_option
 @pool_option
-@click.argument("player_id", metavar="ID")
+@click.argument("player_id", metavar="ID", shell_complete=players)
 def show_player(client: Client, player_id: str, pool: str | None, as_json: bool) -> None:
     """Show a player: by SteamID64, STEAM_0:1:…, [U:1:…], profile address, or a name that only one player has."""
     _player(client.get("players", player_id, pool=pool), as_json)
@@ -74,8 +77,8 @@ def show_player(client: Client, player_id: str, pool: str | None, as_json: bool)
 @csv_option
 @pool_option
 @limited(DEFAULT)
-@click.option("--server", help="Only rounds of this server.")
-@click.argument("player_id", metavar="ID")
+@click.option("--server", shell_complete=servers, help="Only rounds of this server.")
+@click.argument("player_id", metavar="ID", shell_complete=players)
 def player_history(client: Client, player_id: str, as_json: bool, as_csv: bool, **asked: Any) -> None:
     """The rated rounds of a player, newest first, with the rating before and after each."""
     one_format(as_json=as_json, as_csv=as_csv)
@@ -275,7 +278,7 @@ MOST_SHOWN = 20
 @pool_option
 @yes_option
 @click.option("--new", is_flag=True, help="The player may be one who was never seen here.")
-@click.argument("player_id", metavar="ID")
+@click.argument("player_id", metavar="ID", shell_complete=players)
 @click.argument("rating", type=float)
 def set_player(
     client: Client, player_id: str, rating: float, pool: str | None, *, new: bool, yes: bool, as_json: bool
@@ -294,7 +297,7 @@ def set_player(
 @json_option
 @pool_option
 @yes_option
-@click.argument("player_id", metavar="ID")
+@click.argument("player_id", metavar="ID", shell_complete=players)
 def reset_player(client: Client, player_id: str, pool: str | None, *, yes: bool, as_json: bool) -> None:
     """Make a player a newcomer again: their rating and their rounds are forgotten."""
     refuse_silence(yes=yes)
@@ -310,7 +313,7 @@ def reset_player(client: Client, player_id: str, pool: str | None, *, yes: bool,
 @pool_option
 @dry_run_option
 @yes_option
-@click.argument("player_id", metavar="ID")
+@click.argument("player_id", metavar="ID", shell_complete=players)
 def undo_edit(client: Client, player_id: str, pool: str | None, *, dry_run: bool, yes: bool, as_json: bool) -> None:
     """Take back the last set, reset or import of a player; a second undo applies it again.
 

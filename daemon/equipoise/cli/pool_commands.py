@@ -11,24 +11,35 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from equipoise.cli.client import REFUSED, Client, json_option, pool_options, print_json, remote
+from equipoise.cli import Group
+from equipoise.cli.client import (
+    REFUSED,
+    Client,
+    json_option,
+    one_pool,
+    players,
+    pool_option,
+    pool_options,
+    pools,
+    print_json,
+    remote,
+    token_option,
+    url_option,
+)
 from equipoise.cli.histories import pool_history_options, reports_errors
-from equipoise.cli.options import PRIVATE, config_option, dry_run_option, examples, stop, yes_option
-from equipoise.cli.output import counted, json_text, local_time, print_table, progress
-from equipoise.errors import ConfigError, RatingError, ScriptError, SpillError, StoreError
+from equipoise.cli.options import FAILED, PRIVATE, config_option, dry_run_option, examples, stop, yes_option
+from equipoise.cli.output import counted, interval, json_text, local_time, percent, print_table, progress
+from equipoise.core.model import Mode
+from equipoise.errors import ConfigError, FileError, RatingError, ScriptError, SpillError, StoreError, StoreRefused
+from equipoise.lab.svg import printable
 
 if TYPE_CHECKING:
     from equipoise.config import Pool
     from equipoise.ratings.history import History
-    from equipoise.ratings.joint.params import JointParams
-    from equipoise.ratings.joint.spread import SpreadFit
     from equipoise.ratings.trueskill2.params import TrueSkill2Params
-from equipoise.cli.client import token_option, url_option
-from equipoise.cli.options import FAILED
-from equipoise.errors import FileError, StoreRefused
 
 
-@click.group()
+@click.group(cls=Group)
 def pool() -> None:
     """Rating populations."""
 
@@ -195,7 +206,7 @@ def _show_spread(learnt: dict[str, Any] | None, found: dict[str, Any] | None) ->
         _say("spread", f"{taught} by {learnt['rounds']:,} rounds; it began at {learnt['configured']:.3g}")
     if found is not None and not found["missing"]:
         fits = f"{found['spread']:.3g} ± {found['error']:.2g} fits best; it is {found['present']:.3g}"
-        _say("spread", f"{fits}. `pool fit-spread` says more")
+        _say("spread", f"{fits}; the daemon learns it at night, once a week at most")
 
 
 def _show_typical(typical: dict[str, Any] | None) -> None:
@@ -242,6 +253,60 @@ def _show_groups(groups: list[dict[str, Any]]) -> None:
     print_table(("BY", "GROUP", "ROUNDS", "PLAYERS", "PREDICTED", "SCORED", "DIFFERENCE"), rows, texts=2)
 
 
+AGAINST = "vs"
+MODES = [mode.value for mode in Mode]
+
+
+@pool.command(
+    epilog=examples(
+        "equipoise pool evenness gaben robin vs STEAM_0:0:11101 76561197960287931",
+        "equipoise pool evenness gaben vs robin --mode arena --json",
+    )
+)
+@remote
+@json_option
+@pool_option
+@click.option(
+    "--mode", type=click.Choice(MODES), metavar="MODE", help="The kind of map, for rating systems that know it."
+)
+@click.option("--map", "map_name", default="", help="The map's name, for rating systems that know maps.")
+@click.argument("named", nargs=-1, required=True, metavar="PLAYER... vs PLAYER...", shell_complete=players)
+def evenness(
+    client: Client, named: tuple[str, ...], pool: str | None, mode: str | None, map_name: str, as_json: bool
+) -> None:
+    """How even two sides are known to be: players by id or last name, the two sides parted by the word vs.
+
+    The evenness is 1 for sides that are known to be even, and 0 for a match that is decided. Where TrueSkill makes the
+    teams, its own match quality is shown too.
+    """
+    a, b = _sides(named)
+    answer = client.send(
+        "POST", "pools", one_pool(client, pool), "match", body={"a": a, "b": b, "mode": mode, "map": map_name}
+    )
+    if print_json(answer, as_json):
+        return
+    for side in ("a", "b"):
+        click.echo(f"Side {side.upper()}   {', '.join(_who(player) for player in answer[side])}")
+    click.echo(f"Chance   {percent(answer['win_probability'])}{interval(answer)} for side A to win")
+    click.echo(f"Evenness {answer['evenness']:.2f}")
+    if answer["trueskill_quality"] is not None:
+        click.echo(f"TrueSkill's match quality {answer['trueskill_quality']:.2f}")
+
+
+def _sides(players: Sequence[str]) -> tuple[list[str], list[str]]:
+    if list(players).count(AGAINST) != 1:
+        raise click.UsageError(f"write the players of one side, the word {AGAINST}, and those of the other side")
+    middle = players.index(AGAINST)
+    a, b = list(players[:middle]), list(players[middle + 1 :])
+    if not (a and b):
+        raise click.UsageError(f"there are players on one side of {AGAINST} only")
+    return a, b
+
+
+def _who(player: dict[str, Any]) -> str:
+    return printable(player["name"] or player["id"])
+
+
 POLL_SECONDS = 0.5
 
 
@@ -281,108 +346,13 @@ def _show_refit(found: dict[str, Any]) -> None:
 LEAST_FOR_ESTIMATES = 500
 """Rounds that are needed."""
 NOTHING = 1e-12
-MOST = 100_000
-"""More rounds than that no pool waits for."""
-
-_LEARNS = "Without this line the daemon learns it by itself, once a week at most: see `equipoise pool quality`.\n"
-
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-
-
-@pool.command(
-    "fit-spread", epilog=examples("equipoise pool fit-spread", "equipoise pool fit-spread --pool main --json")
-)
-@reports_errors
-@pool_history_options
-@json_option
-def fit_spread(history: History | None, pool: Pool | None, as_json: bool) -> None:
-    """Fit the spread of skill that `joint` starts newcomers with to a pool's stored rounds, or to a history in files.
-
-    The most likely spread is proposed if it is at least two standard errors from the configured one. A daemon does the
-    same every night and learns it; `pool quality` says what it has learnt. It may run meanwhile. Exit code 1: none is
-    proposed.
-    """
-    from equipoise.ratings.joint.spread import LEAST
-
-    params, rounds = _joint_params(pool), 0 if history is None else len(history)
-    missing = max(0, LEAST - rounds)
-    fit = None if history is None or missing else _fitted(params, history)
-    missing = fit.missing if fit else missing
-    if as_json:
-        result = {"rounds": rounds, "missing": missing, "spread": params.spread, "fit": fit and asdict(fit)}
-        click.echo(json_text({"pool": pool and pool.name, **result}))
-        return
-    if rounds < LEAST:
-        stop(_too_few(rounds, missing), REFUSED)
-    if fit is None:
-        stop("no spread fits: the results show no differences of skill, or boundless ones", REFUSED)
-    _show_fitted_spread(fit, params, rounds)
-    if missing:
-        stop(f"not proposed: {_why_not(fit)}", REFUSED)
-    _propose_spread(pool, fit.spread)
-
-
-def _too_few(rounds: int, missing: int) -> str:
-    return f"{counted(rounds, 'round')}: too few, {missing} more are needed"
-
-
-def _fitted(params: JointParams, history: History) -> SpreadFit | None:
-    from equipoise.ratings.joint import spread
-
-    with progress() as bar:
-        task = bar.add_task("replaying", total=spread.RUNS)
-        return spread.fit_spread(params, history, lambda: bar.advance(task))
-
-
-def _joint_params(pool: Pool | None) -> JointParams:
-    """Those of the pool's system that is `joint`, else the defaults."""
-    from equipoise import ratings
-
-    own: Mapping[str, object] = {}
-    if pool is not None:
-        own = pool.params if pool.system == "joint" else pool.balance_params if pool.balance == "joint" else {}
-    params: JointParams = ratings.create("joint", **own).params
-    return params
-
-
-def _show_fitted_spread(fit: SpreadFit, params: JointParams, rounds: int) -> None:
-    from math import exp
-
-    low, high = (fit.spread * exp(side * 2.0 * fit.relative_error) for side in (-1.0, 1.0))
-    click.echo(
-        f"spread          {fit.spread:.3g} ± {fit.error:.2g} fits {rounds:,} rounds best, {low:.2g} to {high:.2g}"
-    )
-    click.echo(f"                {params.spread:.3g} is the configured value")
-    click.echo(f"log likelihood  {fit.log_likelihood_before:.2f} → {fit.log_likelihood:.2f}")
-
-
-def _why_not(fit: SpreadFit) -> str:
-    more = f"about {fit.missing:,} more rounds would do" if fit.missing < MOST else "they are practically equal"
-    if not fit.known:
-        return f"these rounds say too little; {more}"
-    return f"less than two standard errors apart; {more.replace('do', 'tell them apart')}"
-
-
-def _propose_spread(pool: Pool | None, spread: float) -> None:
-    if pool is None:
-        click.echo(f"\n--set spread={spread:.3g}")
-        return
-    if pool.system == "joint":
-        click.echo(f"\n[pool.{pool.name}]\nspread = {spread:.3g}\n")
-        click.echo(f"{_LEARNS}With it `equipoise pool recompute --pool {pool.name}` has to compute all ratings again.")
-        return
-    click.echo(f"\n[pool.{pool.name}.balance_params]\nspread = {spread:.3g}\n")
-    if pool.balance == "joint":
-        click.echo(f"{_LEARNS}With it the teams begin there when the daemon starts again; ratings do not depend on it.")
-    else:
-        click.echo(f'It is for `balance = "joint"` in [pool.{pool.name}], which makes no teams there yet.')
 
 
 @pool.command(epilog=examples("equipoise pool estimate", "equipoise pool estimate --pool main --sweeps 200 --json"))
 @reports_errors
 @pool_history_options
 @click.option("--sweeps", type=click.IntRange(1, 10_000), default=100, show_default=True, help="Steps of the climb.")
-@json_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def estimate(history: History | None, pool: Pool | None, sweeps: int, as_json: bool) -> None:
     """Estimate TrueSkill 2's parameters from a pool's stored rounds, or from a history in files.
 
@@ -395,7 +365,7 @@ def estimate(history: History | None, pool: Pool | None, sweeps: int, as_json: b
     if history is None or rounds < LEAST_FOR_ESTIMATES:
         missing = LEAST_FOR_ESTIMATES - rounds
         if not as_json:
-            stop(_too_few(rounds, missing), REFUSED)
+            stop(f"{counted(rounds, 'round')}: too few, {missing} more are needed", REFUSED)
         none = {
             "estimated": None,
             "log_loss_before": None,
@@ -487,7 +457,7 @@ _file = click.Path(path_type=Path, exists=True, dir_okay=False, readable=True)
 @config_option
 @url_option
 @token_option
-@click.argument("name", metavar="[POOL]", required=False)
+@click.argument("name", metavar="[POOL]", required=False, shell_complete=pools)
 @click.argument("target", metavar="[FILE]", type=click.Path(path_type=Path), default=Path("-"))
 def export_pool(path: Path, name: str | None, target: Path, url: str | None, token: str | None) -> None:
     """Write a whole pool as JSON Lines into FILE, which must not exist, or `-` for standard output.
@@ -510,7 +480,7 @@ def export_pool(path: Path, name: str | None, target: Path, url: str | None, tok
 
 @pool.command("import", epilog=IMPORT_EXAMPLES)
 @config_option
-@click.option("--pool", "name", help="The pool. [default: that of the export; else the only one]")
+@click.option("--pool", "name", shell_complete=pools, help="The pool. [default: that of the export; else the only one]")
 @click.option("--ratings", "table", type=_file, help="First ratings from CSV: id,rating[,rounds].")
 @click.option("--hlstatsx", type=_file, multiple=True, help="A dump of HLstatsX:CE's database, or its tables as CSV.")
 @click.option("--game-code", "game", default="tf", show_default=True, help="HLstatsX:CE's name of the game.")

@@ -1,45 +1,41 @@
-"""Rounds that are stored, rounds taken out of the ratings, and matches that may be played."""
+"""Rounds that are stored, and rounds taken out of the ratings."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from copy import copy
 from typing import Any
 
 import click
 
+from equipoise.cli import Group
 from equipoise.cli.client import (
     Client,
     csv_option,
     json_option,
     limited,
     one_format,
-    one_pool,
     pages,
+    players,
     pool_option,
     print_json,
     remote,
+    servers,
 )
 from equipoise.cli.options import dry_run_option, examples, yes_option
 from equipoise.cli.output import (
     Column,
     chance,
-    interval,
     iso_time,
     local_time,
-    percent,
     print_items,
     print_note,
     side_word,
 )
 from equipoise.cli.player_commands import REPLAY_SECONDS, confirm, refuse_silence, show_replay
-from equipoise.core.model import Mode
-from equipoise.lab.svg import printable
 
 DEFAULT = 20
 
 
-@click.group()
+@click.group(cls=Group)
 def round() -> None:
     """Rounds that are stored."""
 
@@ -55,8 +51,8 @@ def round() -> None:
 @csv_option
 @pool_option
 @limited(DEFAULT)
-@click.option("--server", help="Only rounds of this server.")
-@click.option("--player", metavar="ID", help="Only rounds that this player was rated for.")
+@click.option("--server", shell_complete=servers, help="Only rounds of this server.")
+@click.option("--player", metavar="ID", shell_complete=players, help="Only rounds that this player was rated for.")
 def list_rounds(client: Client, as_json: bool, as_csv: bool, **asked: Any) -> None:
     """Rounds, newest first: who won, and what was expected."""
     one_format(as_json=as_json, as_csv=as_csv)
@@ -74,7 +70,7 @@ def list_rounds(client: Client, as_json: bool, as_csv: bool, **asked: Any) -> No
 )
 @remote
 @json_option
-@click.argument("server")
+@click.argument("server", shell_complete=servers)
 @click.argument("round_id", metavar="ROUND")
 def show_round(client: Client, server: str, round_id: str, as_json: bool) -> None:
     """One round: its sides, the ratings of its players before and after, and what was expected.
@@ -207,7 +203,7 @@ def _short(_: click.Context, __: click.Parameter, reason: str) -> str:
 @yes_option
 @click.option("--reason", default="", callback=_short, help="Why; the audit keeps it.")
 @click.option("--undo", is_flag=True, help="Put a void round back.")
-@click.argument("server")
+@click.argument("server", shell_complete=servers)
 @click.argument("round_id", metavar="ROUND")
 def void_round(
     client: Client, server: str, round_id: str, reason: str, *, undo: bool, dry_run: bool, yes: bool, as_json: bool
@@ -238,69 +234,3 @@ def void_round(
         if yes:
             show_replay(done["replay"])
         click.echo(f"Round {round_id} of {server} is {'rated' if undo else 'void'}.")
-
-
-AGAINST = "vs"
-MODES = [mode.value for mode in Mode]
-
-
-@click.group()
-def match() -> None:
-    """Matches that may be played."""
-
-
-@match.command(
-    epilog=examples(
-        "equipoise match evenness gaben robin vs STEAM_0:0:11101 76561197960287931",
-        "equipoise match evenness gaben vs robin --mode arena --json",
-    )
-)
-@remote
-@json_option
-@pool_option
-@click.option(
-    "--mode", type=click.Choice(MODES), metavar="MODE", help="The kind of map, for rating systems that know it."
-)
-@click.option("--map", "map_name", default="", help="The map's name, for rating systems that know maps.")
-@click.argument("players", nargs=-1, required=True, metavar="PLAYER... vs PLAYER...")
-def evenness(
-    client: Client, players: tuple[str, ...], pool: str | None, mode: str | None, map_name: str, as_json: bool
-) -> None:
-    """How even two sides are known to be: players by id or last name, the two sides parted by the word vs.
-
-    The evenness is 1 for sides that are known to be even, and 0 for a match that is decided. Where TrueSkill makes the
-    teams, its own match quality is shown too.
-    """
-    a, b = _sides(players)
-    answer = client.send(
-        "POST", "pools", one_pool(client, pool), "match", body={"a": a, "b": b, "mode": mode, "map": map_name}
-    )
-    if print_json(answer, as_json):
-        return
-    for side in ("a", "b"):
-        click.echo(f"Side {side.upper()}   {', '.join(_who(player) for player in answer[side])}")
-    click.echo(f"Chance   {percent(answer['win_probability'])}{interval(answer)} for side A to win")
-    click.echo(f"Evenness {answer['evenness']:.2f}")
-    if answer["trueskill_quality"] is not None:
-        click.echo(f"TrueSkill's match quality {answer['trueskill_quality']:.2f}")
-
-
-# By its name of before, for one release.
-_quality = copy(evenness)
-_quality.name, _quality.hidden, _quality.deprecated = "quality", True, "Its name is `match evenness` now."
-_quality.epilog = examples("equipoise match quality gaben vs robin")
-match.add_command(_quality)
-
-
-def _sides(players: Sequence[str]) -> tuple[list[str], list[str]]:
-    if list(players).count(AGAINST) != 1:
-        raise click.UsageError(f"write the players of one side, the word {AGAINST}, and those of the other side")
-    middle = players.index(AGAINST)
-    a, b = list(players[:middle]), list(players[middle + 1 :])
-    if not (a and b):
-        raise click.UsageError(f"there are players on one side of {AGAINST} only")
-    return a, b
-
-
-def _who(player: dict[str, Any]) -> str:
-    return printable(player["name"] or player["id"])

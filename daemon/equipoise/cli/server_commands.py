@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from equipoise.cli import questions
+from equipoise.cli import Group, questions
 from equipoise.cli.client import (
     Client,
     Unreachable,
@@ -26,6 +26,7 @@ from equipoise.cli.client import (
     print_json,
     redrawn,
     remote,
+    servers,
     token_option,
     url_option,
 )
@@ -234,28 +235,24 @@ def _several_scripts(each: dict[str, Any]) -> str:
     return f"{len(stale) + 1} scripts call as {each['server']}: {first}, {others}; is the plugin loaded on two servers?"
 
 
-@click.group()
+@click.group(cls=Group)
 def server() -> None:
     """Game servers."""
 
 
-server.add_command(status, "list")
-
-
-def _order(action: str, summary: str, *, dry: bool = False, called: str | None = None) -> None:
-    """Add a command that makes a server do something, by the action's own name unless it is `called` otherwise."""
+def _order(action: str, summary: str, *, dry: bool = False) -> None:
+    """Add a command that makes a server do something."""
 
     @remote
     @json_option
-    @click.argument("name", metavar="SERVER")
+    @click.argument("name", metavar="SERVER", shell_complete=servers)
     def order(client: Client, name: str, as_json: bool, dry_run: bool = False, when: str = "now") -> None:
         answer = client.send("POST", "servers", name, action, body={"dry_run": dry_run, "when": when})
         if not print_json(answer, as_json):
             _print_order(answer)
 
-    name = called or action
-    example = examples(f"equipoise server {name} {'ns2-1' if called else 'arena-1'}{' --dry-run' if dry else ''}")
-    command = click.command(name, help=summary, epilog=example)(order)
+    example = examples(f"equipoise server {action} arena-1{' --dry-run' if dry else ''}")
+    command = click.command(action, help=summary, epilog=example)(order)
     if dry:
         command.params.append(click.Option(["--dry-run"], is_flag=True, help="Only show what would be done."))
     if action == "scramble":
@@ -296,8 +293,7 @@ def _print_lines(lines: Sequence[str]) -> None:
         click.echo(f"{line[:-1]}." if line.endswith(":") else line)
 
 
-_order("scramble", "Balance the teams, at once where the mode allows it.", dry=True)
-_order("scramble", "Shuffle the teams of an NS2 server: its word for scramble.", dry=True, called="shuffle")
+_order("scramble", "Balance the teams, at once where the mode allows it: what NS2 calls a shuffle.", dry=True)
 _order("balance", "Close a gap of two or more players now.", dry=True)
 _order("cancel", "Forget a pending scramble, or end a vote.")
 _order("on", "Let Equipoise act on this server.")
@@ -445,7 +441,7 @@ def add(
     )
 )
 @_with_daemon
-@click.argument("name", metavar="SERVER")
+@click.argument("name", metavar="SERVER", shell_complete=servers)
 @tf_option
 @mod_option
 def update(daemon: Daemon, name: str, tf: Path | None, mod: Path | None, as_json: bool) -> None:
@@ -473,7 +469,7 @@ def update(daemon: Daemon, name: str, tf: Path | None, mod: Path | None, as_json
 
 @server.command(epilog=examples("equipoise server remove dustbowl"))
 @_with_daemon
-@click.argument("name", metavar="SERVER")
+@click.argument("name", metavar="SERVER", shell_complete=servers)
 @yes_option
 def remove(daemon: Daemon, name: str, yes: bool, as_json: bool) -> None:
     """Remove a game server that a command added. Its ratings stay: they are its pool's.
@@ -505,7 +501,7 @@ _STILL_THERE = {
 
 @server.command(epilog=examples("equipoise server secret dustbowl --rotate --tf /srv/dustbowl/tf"))
 @_with_daemon
-@click.argument("name", metavar="SERVER")
+@click.argument("name", metavar="SERVER", shell_complete=servers)
 @click.option(
     "--rotate",
     is_flag=True,
@@ -611,16 +607,16 @@ def _show_change(answer: dict[str, Any], as_json: bool) -> None:
 
 
 EPILOG = examples(
-    "equipoise rcon arena-1 status",
-    "equipoise rcon arena-1 sm_kick '#12'",
-    "equipoise rcon --json arena-1 sm plugins list",
+    "equipoise server rcon arena-1 status",
+    "equipoise server rcon arena-1 sm_kick '#12'",
+    "equipoise server rcon --json arena-1 sm plugins list",
 )
 
 
-@click.command(context_settings={"ignore_unknown_options": True}, epilog=EPILOG)
+@server.command(context_settings={"ignore_unknown_options": True}, epilog=EPILOG)
 @remote
 @json_option
-@click.argument("name", metavar="SERVER")
+@click.argument("name", metavar="SERVER", shell_complete=servers)
 @click.argument("words", metavar="COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
 def rcon(client: Client, name: str, words: tuple[str, ...], as_json: bool) -> None:
     """Send one COMMAND to the console of SERVER, and print its output.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from equipoise.cli import questions
+from equipoise.cli import completion, questions
 from equipoise.cli.options import FAILED, examples, new_directory, stop
 from equipoise.errors import ConfigError
 from equipoise.install import assets
@@ -25,6 +25,7 @@ EPILOG = examples(
     "equipoise init --systemd --server arena-1 --tf /srv/arena-1/tf",
     "equipoise init --game ns2 --server ns2-1 --ns2-config '/home/ns2/.config/Natural Selection 2'",
     "equipoise init --rules source --server arena-1 --tf /srv/arena-1/tf",
+    "equipoise init --completion",
 )
 SHARED = "With several servers NAME= says whose it is."
 
@@ -54,6 +55,7 @@ SHARED = "With several servers NAME= says whose it is."
 )
 @click.option("--yes", "-y", is_flag=True, help="Do not ask; what no option says is left out.")
 @click.option("--systemd", is_flag=True, help="Write the systemd unit too, and start it. Again after each upgrade.")
+@click.option("--completion", "completes", is_flag=True, help="Only let your shells complete commands by Tab.")
 @click.option("--uninstall", is_flag=True, help="Stop and remove the unit; configuration and ratings stay.")
 def init(
     directory: Path,
@@ -66,11 +68,13 @@ def init(
     rcon_password_file: tuple[str, ...],
     yes: bool,
     systemd: bool,
+    completes: bool,
     uninstall: bool,
 ) -> None:
     """Write a configuration and game servers into DIRECTORY; nothing that exists is overwritten.
 
-    The default is ~/.config/equipoise, for root /etc/equipoise. On a terminal it asks for what no option says.
+    The default is ~/.config/equipoise, for root /etc/equipoise. On a terminal it asks for what no option says. Shells
+    complete commands by Tab from then on.
 
     The files hold SHA-256 hashes of secrets. A game server's secret is written into its plugin's cfg with --tf, into
     the settings of its mod with --ns2-config, else shown, only once. owner.token is the key of this command line: keep
@@ -81,6 +85,11 @@ def init(
         if uninstall:
             _remove_unit(directory)
             return
+        if completes:
+            if not (lines := completion.install(completion.own(), Path.home())):
+                raise ConfigError("nothing was written: there is no home directory, or the files are not ours")
+            click.echo("\n".join(lines))
+            return
         command = _unit_command(directory) if systemd else None
         options = {"--tf": tf, "--ns2-config": ns2_config, "--rcon": rcon, "--rcon-password-file": rcon_password_file}
         if not command or names or rules == "source" or any(options.values()) or not config.exists():
@@ -88,12 +97,25 @@ def init(
             for result in write_new(directory, servers, rules):
                 click.echo("\n".join([*result.lines(), *result.left()]) + "\n")
             click.echo(f"Wrote {config}, {directory / 'owner.token'} and a file for each game server.")
+        _complete(system=systemd)
         if command:
             _start_unit(config, command)
         else:
             click.echo(f"Start the daemon with:\n\n  equipoise serve --config {config}\n")
     except ConfigError as error:
         stop(error)
+
+
+def _complete(*, system: bool) -> None:
+    """Let shells complete commands: where that cannot be, one line says why."""
+    places, folder = (completion.SYSTEM, Path("/")) if system else (completion.own(), Path.home())
+    try:
+        lines = completion.install(places, folder)
+    except ConfigError as error:
+        click.echo(f"Tab does not complete commands: {error}", err=True)
+        return
+    for line in lines:
+        click.echo(line)
 
 
 def _unit_command(directory: Path) -> str:
@@ -152,6 +174,9 @@ def _remove_unit(directory: Path) -> None:
         paths = unit.remove()
     except unit.StartFailed as error:
         stop(error, FAILED)
+    for path in completion.installed(completion.SYSTEM):
+        path.unlink()
+        paths.append(path)
     click.echo(f"Removed {', '.join(str(path) for path in paths)}.")
     click.echo(f"The configuration stays in {unit.MACHINE}, the ratings in {unit.STATE}.")
 

@@ -1,4 +1,4 @@
-"""`equipoise solve`: the best split of some players for every team size, from a file or a pipe, without a daemon."""
+"""`equipoise lab solve`: the best split of some players for every team size, from a file or a pipe."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ import textwrap
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 import msgspec
 
 from equipoise.cli.options import INTERRUPTED, WRONG, Stopped, examples, stop
 from equipoise.cli.output import json_text
-from equipoise.core.model import logistic
 from equipoise.errors import SplitError
-from equipoise.solver import Assignment, Budget, Pin, Splits, splits
+
+if TYPE_CHECKING:
+    from equipoise.solver import Assignment, Splits
 
 THETA = 2400.0
 """Difference in points at which the odds are e to 1."""
@@ -47,7 +48,7 @@ class BadInput(Stopped):
         super().__init__(reason, WRONG)
 
 
-@click.command(epilog=examples("""echo '{"ratings": [1830, 1210, 1450, 990]}' | equipoise solve"""))
+@click.command(epilog=examples("""echo '{"ratings": [1830, 1210, 1450, 990]}' | equipoise lab solve"""))
 @click.argument("file", default="-")
 @click.option("--k", type=int, help="Only this team size.")
 @click.option("--theta", type=float, default=THETA, show_default=True, help="Scale of the win probability, points.")
@@ -66,6 +67,8 @@ def solve(file: str, k: int | None, theta: float, resolution: float | None, seco
     FILE holds {"ratings": [1500, …]} or {"players": [{"id": "ann", "rating": 1500, "group": "friends", "role": "medic",
     "pin": "a"}, …]}; all but the rating may be left out. A pin is a, b, bench or play.
     """
+    from equipoise.solver import Budget, Pin, splits
+
     if not theta > 0:
         raise BadInput("--theta is a number of points above 0")
     if not seconds > 0:
@@ -145,6 +148,8 @@ def _as_text(found: Splits, players: Sequence[InputPlayer], theta: float) -> str
 
 
 def _paragraph(assignment: Assignment, players: Sequence[InputPlayer], theta: float) -> str:
+    from equipoise.core.model import logistic
+
     chance = logistic(assignment.difference / theta)
     size_a, size_b = assignment.sizes
     lines = [f"{size_a} against {size_b}: difference {assignment.difference:+g}, A has a {chance:.1%} chance"]

@@ -86,7 +86,7 @@ k_max = {k_max}
 balance = "joint"
 
 [pool.main.balance_params]
-# Log-odds per player. An operator has it from `equipoise pool fit-spread`.
+# Log-odds per player. The daemon learns it, which takes more rounds than an evening has.
 spread = {spread:.2f}"""
 
 

@@ -145,7 +145,7 @@ def scenario(played: Scenario) -> Table:
     given = asdict(played) | {"mode": played.mode.value, "attendance": played.attendance.value}
     rows = tuple((name.replace("_", " "), f"{value}") for name, value in given.items())
     return Table(
-        "Scenario", ("what", "value"), rows, "Skill is in log-odds; equipoise simulate --help says what each is."
+        "Scenario", ("what", "value"), rows, "Skill is in log-odds; equipoise lab simulate --help says what each is."
     )
 
 

@@ -136,7 +136,8 @@ def of_spread(pool: str, status: SpreadStatus | None) -> Iterator[Finding]:
     fit = None if status is None or not status.fixed else status.found
     if fit is not None and not fit.missing:
         what = f"pool {pool}: spread is {fit.present:.3g}, but its rounds say {fit.spread:.3g} ± {fit.error:.2g}"
-        yield Finding(False, DAEMON, what, f"the line for the configuration: equipoise pool fit-spread {pool}")
+        place = f'[pool.{pool}.balance_params], or into [pool.{pool}] where system = "joint"'
+        yield Finding(False, DAEMON, what, f"write spread = {fit.spread:.3g} into {place}, and restart the daemon")
 
 
 def of_disk(directory: Path) -> Iterator[Finding]:

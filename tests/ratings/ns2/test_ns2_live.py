@@ -139,7 +139,7 @@ def test_hidden_skills_come_back_from_rounds_that_were_posted_stored_and_fitted(
     assert quality["quality"]["rounds"] == 500
     assert quality["suggested_theta"] is None
     assert server.daemon.stop() == 0
-    assert "ns2" in command(server, "backtest", "--pool", "main", "--model", "ns2", stopped=True)
+    assert "ns2" in command(server, "lab", "backtest", "--pool", "main", "--model", "ns2", stopped=True)
 
 
 def test_a_round_keeps_its_spans_and_its_forecast_through_a_recompute_and_its_skills_are_shown(

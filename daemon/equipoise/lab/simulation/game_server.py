@@ -1,7 +1,7 @@
 """A simulated game server: who is on which side, what happened there, and orders carried out exactly.
 
-`equipoise simulate` and the demo both play on it. It speaks the core's vocabulary: what happens is collected as script
-events until `take` fetches them, and orders are the core's effects. Whether a session in this process answers
+`equipoise lab simulate` and the demo both play on it. It speaks the core's vocabulary: what happens is collected as
+script events until `take` fetches them, and orders are the core's effects. Whether a session in this process answers
 (`closed_loop`) or a daemon behind the protocol (the demo) makes no difference to the game.
 
 A round goes IDLE → FREEZE (`start_round`) → RUNNING (`go_live`) → OVER (`end_round`) → FREEZE … Nothing happens by

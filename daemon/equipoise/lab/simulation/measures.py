@@ -1,6 +1,6 @@
 """Measures of a simulation: each rated round while it runs, and the summary at its end.
 
-The field names of `Summary` and its parts are those of `equipoise simulate --json`.
+The field names of `Summary` and its parts are those of `equipoise lab simulate --json`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The spread of skill that a pool's own rounds say; needs numpy and numba.
+"""The spread of skill that a pool's own rounds say; needs numpy and numba. The daemon fits it every night.
 
 Its likelihood is the product of the likelihoods of all results, each given those before it: the skills are integrated
 out.  It is found on a grid, then by golden section, on the logarithm of the spread, where it is close to a parabola;
@@ -33,8 +33,6 @@ OFTEN = 7 * 86_400.0
 """Seconds between two that a pool learns: ratings that people see should not jump every day."""
 WIDEST = 0.5
 """The largest step for it, and the standard error of the logarithm above which the spread counts as unknown."""
-RUNS = len(GRID) + SECTIONS + 6
-"""About how many replays a fit takes, for a progress bar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +42,10 @@ class SpreadFit:
     spread: float
     """Log-odds, as `error`."""
     error: float
-    """Standard error of `spread`."""
-    relative_error: float
-    """Standard error of its logarithm: the likelihood is close to symmetric in that."""
-    log_likelihood: float
-    """Nats, over all rounds, with this spread."""
-    log_likelihood_before: float
-    """With the spread of the parameters."""
-    known: bool
-    """Whether the standard error is small enough for the spread to mean anything."""
+    """Standard error of `spread`: its fraction of that is the one of the logarithm, in which the likelihood is close to
+    symmetric."""
     missing: int
-    """About how many more rounds until it could be told from the spread of the parameters; 0: these suffice."""
+    """About how many more rounds until it is known and can be told from that of the parameters; 0: these suffice."""
 
 
 def is_due(spread: float, present: float, missing: int, since: float) -> bool:
@@ -70,17 +61,13 @@ def log_likelihood(params: JointParams, history: History) -> float:
     return float(answered(Joint(params), history).evidence.sum())
 
 
-def fit_spread(params: JointParams, history: History, advance: Callable[[], None] = lambda: None) -> SpreadFit | None:
-    """The most likely spread, all else as in `params`; None where no spread is: no differences of skill show.
-
-    `advance` is called after each replay, for a progress bar; an exception from it ends the fit.
-    """
+def fit_spread(params: JointParams, history: History) -> SpreadFit | None:
+    """The most likely spread, all else as in `params`; None where no spread is: no differences of skill show."""
     found: dict[float, float] = {}
 
     def likelihood(at: float) -> float:
         if at not in found:
             found[at] = log_likelihood(replace(params, spread=math.exp(at)), history)
-            advance()
         return found[at]
 
     grid = [math.log(spread) for spread in GRID]
@@ -92,10 +79,6 @@ def fit_spread(params: JointParams, history: History, advance: Callable[[], None
     return SpreadFit(
         spread=math.exp(at),
         error=math.exp(at) * error,
-        relative_error=error,
-        log_likelihood=likelihood(at),
-        log_likelihood_before=likelihood(math.log(params.spread)),
-        known=error <= WIDEST,
         missing=_missing(apart, error, len(history)),
     )
 
