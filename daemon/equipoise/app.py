@@ -155,7 +155,7 @@ async def _serving(
     scheduler.add("game server query", Every(QUERY_SECONDS), peers.ask_all)
     worker = Warm(Job.SPLITS, SolvedSplits, config.splits.seconds)
     stack.push_async_callback(worker.close)
-    reloads = Reloads(lambda dry: configuration.reload(dry), store, clock)
+    reloads = Reloads(lambda dry, passwords: configuration.reload(dry, passwords), store, clock)
     services = Services(
         store=store,
         clock=clock,

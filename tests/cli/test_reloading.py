@@ -115,6 +115,7 @@ def test_reload_prints_each_change_and_ends_with_1_where_the_file_is_refused(hou
             "ok": True,
             "changes": ["triggers.arena.streak: 3 -> 4 for arena-1"],
             "restart": ["web.port: 0 -> 1"],
+            "rcon": [],
         }
         needed = "A restart is needed for a change of the configuration: web.port: 0 -> 1"
         assert needed in ask(house, address, "status").stdout

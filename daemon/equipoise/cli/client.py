@@ -30,6 +30,8 @@ from equipoise.files import read_small
 REFUSED = FAILED
 NO_DAEMON = 3
 TIMEOUT_SECONDS = 10
+SECRET = 4096
+"""Bytes of a file with a secret."""
 ANOTHER = "another program listens there"
 
 
@@ -43,6 +45,8 @@ class Client:
 
     url: str
     token: str
+    folder: Path | None = None
+    """The folder of the daemon's configuration; None: the daemon was named by its address, and may be anywhere."""
 
     @classmethod
     def of(cls, config: Path, url: str | None, token: str | None) -> Client:
@@ -50,7 +54,9 @@ class Client:
         if not (url or token or config.exists()) and os.access(config.parent, os.X_OK):
             stop(f"not set up yet: there is no {config}. Run `equipoise init`, or name another file by --config")
         secret = token or _token(config.with_name("owner.token"))
-        return cls(_checked(url) if url else configured_url(config), _sendable(secret))
+        if url:
+            return cls(_checked(url), _sendable(secret))
+        return cls(configured_url(config), _sendable(secret), config.parent)
 
     def get(self, *path: str, **query: str | float | None) -> Any:
         """Send GET; returns the daemon's answer. A query parameter that is None is left out."""
@@ -61,6 +67,17 @@ class Client:
     ) -> Any:
         """Send a request that changes something, and wait this many seconds; returns the daemon's answer."""
         return self._call(method, path, query, body, wait)
+
+    def reload(self, *, dry: bool) -> Any:
+        """Have the daemon read its files again.
+
+        The unit's user cannot read the RCON passwords: systemd copied them at the start, and newer ones go by here.
+        """
+        passwords = {}
+        for file in sorted(self.folder.glob("secrets/*")) if self.folder else ():
+            with suppress(OSError, ValueError):
+                passwords[f"secrets/{file.name}"] = read_small(file, SECRET).decode()
+        return self.send("POST", "reload", body={"dry_run": dry, "rcon_passwords": passwords or None})
 
     def _call(
         self,

@@ -57,7 +57,7 @@ def reload(client: Client, dry_run: bool, as_json: bool) -> None:
     Each change is a line. What needs a restart is named, and everything else takes effect at once. Exit code 1: a file
     is wrong; its name, the key and the reason are shown, and the configuration from before stays in force.
     """
-    answer = client.send("POST", "reload", body={"dry_run": dry_run})
+    answer = client.reload(dry=dry_run)
     if print_json(answer, as_json):
         return
     if dry_run and answer["changes"]:
@@ -66,7 +66,9 @@ def reload(client: Client, dry_run: bool, as_json: bool) -> None:
         click.echo(line)
     for line in answer["restart"]:
         click.echo(f"needs a restart: {line}")
-    if not answer["changes"] and not answer["restart"]:
+    for line in answer["rcon"]:
+        click.echo(line)
+    if not answer["changes"] and not answer["restart"] and not answer["rcon"]:
         click.echo("Nothing has changed.")
 
 
@@ -174,7 +176,7 @@ def _next(each: dict[str, Any]) -> str:
 
 def _state(each: dict[str, Any]) -> str:
     if each["silent_seconds"] is None:
-        return "never heard of"
+        return "not heard since the start" if each["boot"] else "never heard of"
     if each["lost"]:
         return f"lost for {_long(each['silent_seconds'])}"
     if each["inactive_reason"]:
@@ -348,14 +350,14 @@ class Daemon:
         """
         try:
             # Files that are refused are taken back: `status` shall not say that the configuration is refused.
-            self._client.send("POST", "reload", body={"dry_run": True})
-            answer = self._client.send("POST", "reload", body={"dry_run": False})
+            self._client.reload(dry=True)
+            answer = self._client.reload(dry=False)
         except Unreachable:
             from equipoise.config import load
 
             load(self.config, os.environ)
-            return {"running": False, "changes": [], "restart": []}
-        return {"running": True, "changes": answer["changes"], "restart": answer["restart"]}
+            return {"running": False, "changes": [], "restart": [], "rcon": []}
+        return {"running": True, **{key: answer[key] for key in ("changes", "restart", "rcon")}}
 
     def console(self, server: str, command: str) -> list[str]:
         """Send a command of SourceMod to a game server, and say whether that succeeded."""
@@ -606,6 +608,8 @@ def _show_change(answer: dict[str, Any], as_json: bool) -> None:
         click.echo(line)
     for line in answer["restart"]:
         click.echo(f"needs a restart: {line}")
+    for line in answer.get("rcon", ()):
+        click.echo(line)
     if not answer["running"]:
         click.echo("No daemon is running: it reads this at its next start.")
 

@@ -508,7 +508,7 @@ async def _refuse(services: Services, refusals: Refusals, request: web.Request, 
             await response.prepare(request)
             await response.write_eof()
     body = request[BODY] if BODY in request else await drain(request.content)
-    refusals.record(request, error, body)
+    refusals.record(request, error, body, services.hosts)
     if request.path == EVENTS and (host := _host(services, request)) is not None:
         host.refuse(error)
     return response
