@@ -130,6 +130,7 @@ async def _start(
     await fleet.change(config, lambda: None)
     stack.push_async_callback(fleet.close)
     configuration = await _serving(config, environ, fleet, peers, store, clock, listener, stack)
+    store.tell(_address(listener))
     return _address(listener), configuration
 
 

@@ -95,11 +95,10 @@ def _callers(config: Config) -> Callers:
 
 
 def _names(config: Config, port: int) -> frozenset[str]:
-    """Return the values of the Host header that are served: own addresses with the port, and configured names."""
+    """Return the values of the Host header that are served beside loopback names: its address, and configured names."""
     host = f"[{config.web.host}]" if ":" in config.web.host else config.web.host
-    own = (f"{address}:{port}" for address in ("127.0.0.1", "localhost", "[::1]", host))
     more = (address for name in config.web.hosts for address in (name, f"{name}:{port}"))
-    return frozenset(address.lower() for address in (*own, *more))
+    return frozenset(address.lower() for address in (f"{host}:{port}", *more))
 
 
 def _read(old: Config, environ: Mapping[str, str], passed: Mapping[str, str]) -> tuple[Config, Changes]:

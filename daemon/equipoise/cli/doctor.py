@@ -20,7 +20,15 @@ from urllib.parse import quote
 import click
 
 import equipoise
-from equipoise.cli.client import ANOTHER, configured_url, json_option, print_json, token_option, url_option
+from equipoise.cli.client import (
+    ANOTHER,
+    configured_url,
+    json_option,
+    listening_url,
+    print_json,
+    token_option,
+    url_option,
+)
 from equipoise.cli.options import FAILED, config_option, examples
 from equipoise.cli.output import counted, print_note
 from equipoise.config import MACHINE_CONFIG, STORE, Config, load
@@ -76,6 +84,13 @@ def _findings(path: Path, url: str | None, token: str | None) -> Iterator[Findin
     for old in config.old_keys if config else ():
         yield Finding(False, DAEMON, old.what, old.advice)
     answer = _ask(url or configured_url(path), token or _token(path))
+    moved = listening_url(path) if url is None and isinstance(answer, Finding) else None
+    if moved not in (None, configured_url(path)) and not isinstance(
+        there := _ask(moved, token or _token(path)), Finding
+    ):
+        what = f"the daemon still listens at {moved}, the configuration says {configured_url(path)}"
+        yield Finding(False, DAEMON, what, "restart it: systemctl restart equipoise; scripts need the new address too")
+        answer = there
     if isinstance(answer, Finding):
         yield answer
     else:
