@@ -324,6 +324,10 @@ mod_option = click.option(
 )
 
 
+_UNCHANGED: Mapping[str, list[str]] = {"changes": [], "restart": [], "rcon": []}
+"""A reload's lines, where there was none."""
+
+
 class Daemon:
     """The daemon that serves a configuration, or would."""
 
@@ -356,8 +360,8 @@ class Daemon:
             from equipoise.config import load
 
             load(self.config, os.environ)
-            return {"running": False, "changes": [], "restart": [], "rcon": []}
-        return {"running": True, **{key: answer[key] for key in ("changes", "restart", "rcon")}}
+            return {"running": False, **_UNCHANGED}
+        return {"running": True, **{key: answer[key] for key in _UNCHANGED}}
 
     def console(self, server: str, command: str) -> list[str]:
         """Send a command of SourceMod to a game server, and say whether that succeeded."""
@@ -470,7 +474,7 @@ def update(daemon: Daemon, name: str, tf: Path | None, mod: Path | None, as_json
     if result.command:
         has_rcon = sources.tables["server"][name].get("rcon")
         lines += daemon.console(name, result.command) if has_rcon else result.left()
-    _show_change({"ok": True, "running": True, "server": name, "lines": lines, "changes": [], "restart": []}, as_json)
+    _show_change({"ok": True, "running": True, "server": name, "lines": lines, **_UNCHANGED}, as_json)
 
 
 @server.command(epilog=examples("equipoise server remove dustbowl"))
@@ -608,8 +612,9 @@ def _show_change(answer: dict[str, Any], as_json: bool) -> None:
         click.echo(line)
     for line in answer["restart"]:
         click.echo(f"needs a restart: {line}")
-    for line in answer.get("rcon", ()):
-        click.echo(line)
+    for line in answer["rcon"]:
+        if line.startswith(f"{answer['server']}: "):  # others are not what was asked for
+            click.echo(line)
     if not answer["running"]:
         click.echo("No daemon is running: it reads this at its next start.")
 
