@@ -56,6 +56,14 @@ def test_systemd_hands_the_password_over(tmp_path: Path) -> None:
     read = server(tmp_path, keys, CREDENTIALS_DIRECTORY=str(credentials))
     assert read.rcon is not None
     assert read.rcon.password == "from systemd"
+    loaded = config.load(
+        tmp_path / "config.toml",
+        {"CREDENTIALS_DIRECTORY": str(credentials)},
+        passed={"secrets/arena-1.rcon": "corrected\n", "secrets/arena-2.rcon": "another's"},
+    )
+    rcon = loaded.servers[NAME].rcon
+    assert rcon is not None
+    assert rcon.password == "corrected", "what root read is newer"
 
 
 @pytest.mark.parametrize(

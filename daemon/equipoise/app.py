@@ -130,6 +130,7 @@ async def _start(
     await fleet.change(config, lambda: None)
     stack.push_async_callback(fleet.close)
     configuration = await _serving(config, environ, fleet, peers, store, clock, listener, stack)
+    store.tell(_address(listener))
     return _address(listener), configuration
 
 
@@ -155,7 +156,7 @@ async def _serving(
     scheduler.add("game server query", Every(QUERY_SECONDS), peers.ask_all)
     worker = Warm(Job.SPLITS, SolvedSplits, config.splits.seconds)
     stack.push_async_callback(worker.close)
-    reloads = Reloads(lambda dry: configuration.reload(dry), store, clock)
+    reloads = Reloads(lambda dry, passwords: configuration.reload(dry, passwords), store, clock)
     services = Services(
         store=store,
         clock=clock,

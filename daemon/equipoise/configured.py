@@ -31,6 +31,8 @@ class Configured:
         self._environ = environ
         self._fleet = fleet
         self._port = port
+        self._passed: Mapping[str, str] = {}
+        """RCON passwords that a command of root read: systemd's copies of them are those of the start."""
         self._followers: list[Follower] = []
         self.services = self._serving(fixed)
 
@@ -38,18 +40,20 @@ class Configured:
         """Call this with each configuration that is in force from then on; it must not fail, nor wait."""
         self._followers.append(follower)
 
-    async def reload(self, dry: bool) -> Reloaded:
+    async def reload(self, dry: bool, passwords: Mapping[str, str] | None) -> Reloaded:
         """Read the files, and unless it is only to try, put them in force except what needs a restart.
 
-        EquipoiseError: everything is as it was.
+        `passwords`: of RCON by file, where the caller could read them. EquipoiseError: everything is as it was.
         """
-        new, changes = await asyncio.to_thread(_read, self.config, self._environ)
+        passed = self._passed if passwords is None else passwords
+        new, changes = await asyncio.to_thread(_read, self.config, self._environ, passed)
         if dry:
             await self._fleet.check(new)
-        else:
-            in_force = without_restart(self.config, new)
-            await self._fleet.change(in_force, lambda: self._put_in_force(in_force))
-        return Reloaded(changes.live, changes.restart)
+            return Reloaded(changes.live, changes.restart)
+        in_force = without_restart(self.config, new)
+        await self._fleet.change(in_force, lambda: self._put_in_force(in_force))
+        self._passed = passed
+        return Reloaded(changes.live, changes.restart, await self.services.game_servers.attempt())
 
     def _put_in_force(self, config: Config) -> None:
         self.config = config
@@ -91,17 +95,16 @@ def _callers(config: Config) -> Callers:
 
 
 def _names(config: Config, port: int) -> frozenset[str]:
-    """Return the values of the Host header that are served: own addresses with the port, and configured names."""
+    """Return the values of the Host header that are served beside loopback names: its address, and configured names."""
     host = f"[{config.web.host}]" if ":" in config.web.host else config.web.host
-    own = (f"{address}:{port}" for address in ("127.0.0.1", "localhost", "[::1]", host))
     more = (address for name in config.web.hosts for address in (name, f"{name}:{port}"))
-    return frozenset(address.lower() for address in (*own, *more))
+    return frozenset(address.lower() for address in (f"{host}:{port}", *more))
 
 
-def _read(old: Config, environ: Mapping[str, str]) -> tuple[Config, Changes]:
+def _read(old: Config, environ: Mapping[str, str], passed: Mapping[str, str]) -> tuple[Config, Changes]:
     """Read the files again, and what they change; for 100 servers that is too long for the event loop."""
     settle(old.path)
-    new = load(old.path, environ, started=True)
+    new = load(old.path, environ, started=True, passed=passed)
     if old.tokens and not new.tokens:
         # Most often a file that was cut off, and no command could have it read again.
         raise ConfigError("no [token.NAME] is left; is the file being written?", file=old.path)

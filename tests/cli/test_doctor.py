@@ -1,30 +1,353 @@
-"""`equipoise doctor`: what it finds on the machine, with and without a daemon."""
+"""`equipoise doctor`: every fault that it finds, made and mended, and what it says of the machine."""
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
+import shutil
 import socket
 import sqlite3
 import subprocess
 import sys
 import threading
-from contextlib import closing
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 
 import pytest
+from rcon_server.rcon_connection import RCONConnection
 
 import equipoise
 from equipoise.cli.doctor import of_files, of_store
 from equipoise.cli.setup import keep_as_before
 from equipoise.config import load
 from equipoise.service.diagnosis import of_disk
-from tests.cli.house import ALONE, House, ask, post, run, serving
-from tests.game.rcon_servers import free_port, wait_for
+from tests.cli.house import ALONE, EQUIPOISE, UNPRIVILEGED, House, ask, post, run, serving
+from tests.daemons import RealDaemon
+from tests.game.query_server import CHALLENGE, SIMPLE, Answer, info, query_server, right
+from tests.game.rcon_servers import PASSWORD, SourceServer, free_port, source_server, wait_for
+from tests.game.test_inspection import console
 from tests.store.disk import NOBODY, small_disk
-from tests.wire.samples import HELLO, ROUND, posted
+from tests.wire.samples import BLU, HELLO, RED, ROUND, posted
 
 pytestmark = pytest.mark.slow
+
+VERSION = equipoise.__version__
+NAME = "arena-1"
+ROSTER = {"kind": "roster", "players": [{"id": RED, "side": "red"}, {"id": BLU, "side": "blu"}]}
+PLUGINS = f'[SM] Listing 2 plugins:\n  01 "Equipoise" ({VERSION}) by Equipoise\n'
+GSCRAMBLE = '  02 "[TF2] gScramble" (4.0.03) by Goerge\n'
+
+
+def of_another_game(request: bytes) -> list[bytes]:
+    """What a server of Counter-Strike: Source answers."""
+    if request[-4:] != CHALLENGE:
+        return right(request)
+    ours = info().replace(b"\0tf\0Team Fortress\0\xb8\x01", b"\0cstrike\0Counter-Strike: Source\0\xf0\0")
+    return [SIMPLE + ours.partition(b"\xb1")[0] + b"\0"]
+
+
+class GameServer:
+    """A simulated game server's console and its answers to A2S, in a thread."""
+
+    def __init__(self) -> None:
+        self.plugins = PLUGINS
+        self.variables = {"mp_autoteambalance": "0"}
+        self.banned = False
+        self.rcon_port = self.query_port = 0
+        self._rcon: SourceServer
+        self._query: Any
+        self._loop = asyncio.new_event_loop()
+        self._stop = asyncio.Event()
+
+    def do(self, change: Callable[[], None]) -> None:
+        """In the thread, between two answers."""
+        done = threading.Event()
+        self._loop.call_soon_threadsafe(lambda: (change(), done.set()))
+        assert done.wait(60)
+
+    def answer_a2s(self, answer: Answer) -> None:
+        self.do(lambda: setattr(self._query, "answer", answer))
+
+    def ban(self, banned: bool) -> None:
+        """Hang up at the login, as srcds does with an address that it has banned; connections that are open end."""
+        self.banned = banned
+        self.do(lambda: self._rcon.set_password(PASSWORD))
+
+    def set_password(self, password: str) -> None:
+        self.do(lambda: self._rcon.set_password(password))
+
+    @contextmanager
+    def running(self) -> Iterator[GameServer]:
+        ready = threading.Event()
+
+        async def serve() -> None:
+            answers = lambda command: console(self.plugins, self.variables)(command)  # noqa: E731
+            async with source_server(answers) as (rcon, rcon_port), query_server() as (query, query_port):
+                self._rcon, self._query, self.rcon_port, self.query_port = rcon, query, rcon_port, query_port
+                welcome = rcon.check_password
+                rcon.check_password = lambda word: self._hung_up(rcon) or welcome(word)
+                ready.set()
+                await self._stop.wait()
+
+        def work() -> None:
+            with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+                runner.run(serve())
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        assert ready.wait(60)
+        try:
+            yield self
+        finally:
+            self._loop.call_soon_threadsafe(self._stop.set)
+            thread.join()
+
+    def _hung_up(self, rcon: SourceServer) -> bool:
+        if self.banned:
+            for connection in rcon.connections:
+                assert isinstance(connection, RCONConnection)
+                connection._transport.abort()
+        return False
+
+
+class Place:
+    """A real daemon, a game server beside it whose script the test plays, and an operator."""
+
+    def __init__(self, folder: Path, game: GameServer) -> None:
+        self.game = game
+        self.daemon = RealDaemon(folder / "equipoise", NAME, forked=True)
+        self.folder, self.config, self.state = self.daemon.folder, self.daemon.config, self.daemon.folder / "state"
+        self.password = self.folder / "secrets" / f"{NAME}.rcon"
+        self.password.write_text(PASSWORD)
+        keys = f'rcon = "127.0.0.1:{game.rcon_port}"\nrcon_password_file = "secrets/{NAME}.rcon"\n'
+        file = self.folder / "servers.d" / f"{NAME}.toml"
+        file.write_text(f'{file.read_text()}{keys}query = "127.0.0.1:{game.query_port}"\n')
+        self.seq = 0
+
+    def calls(self, *events: dict[str, Any], secret: str = "", **fields: Any) -> None:
+        """A batch of the script, which may be refused."""
+        self.seq += 1
+        with suppress(HTTPError):
+            post(f"127.0.0.1:{self.daemon.port}", secret or self.daemon.secret, posted(*events, seq=self.seq, **fields))
+
+    def greets(self, plugin: str = VERSION) -> None:
+        self.calls({**HELLO, "plugin": plugin}, ROSTER)
+
+    def findings(self, *before: str | Path) -> list[dict[str, Any]]:
+        """What doctor says, notes too; its exit code goes with it."""
+        command = [*before, EQUIPOISE, "doctor", "--json", "--config", self.config]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.returncode in (0, 1), done.stderr
+        answer: list[dict[str, Any]] = json.loads(done.stdout)["findings"]
+        assert done.returncode == any(each["bad"] for each in answer)
+        return answer
+
+    def run(self, *words: str) -> str:
+        done = run(*words, "--config", self.config)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def start_again(self) -> None:
+        self.daemon.start()
+
+
+def wrong_secret(place: Place) -> Iterator[None]:
+    place.calls(secret="wrong")
+    place.calls(secret="wrong")
+    yield
+    place.greets()
+
+
+def unknown_name(place: Place) -> Iterator[None]:
+    place.calls(secret="another", server="dustbowl")
+    yield
+    added = json.loads(place.run("server", "add", "dustbowl", "--json"))
+    place.calls({**HELLO, "plugin": VERSION}, secret=added["secret"], server="dustbowl")
+
+
+def a_name_that_is_not_its_own(place: Place) -> Iterator[None]:
+    place.calls(server="dustbowl")
+    yield
+    place.greets()
+
+
+def plugin_older(place: Place) -> Iterator[None]:
+    place.greets("0.0.9")
+    yield
+    place.greets()
+
+
+def plugin_newer(place: Place) -> Iterator[None]:
+    place.greets("99.1")
+    yield
+    place.greets()
+
+
+def clock_a_day_off(place: Place) -> Iterator[None]:
+    """The round waited in the script for an hour: that it begins tomorrow is certain all the same."""
+    place.calls({**ROUND, "started_at": time.time() + 86400, "at": 100.0}, at=3700.0)
+    yield
+    place.calls({**ROUND, "round": "1-5", "started_at": time.time() - ROUND["seconds"], "at": 3800.0}, at=3800.0)
+
+
+def daemon_down(place: Place) -> Iterator[None]:
+    place.calls(ROUND)
+    place.daemon.stop()
+    yield
+    place.start_again()
+
+
+def port_taken(place: Place) -> Iterator[None]:
+    place.daemon.stop()
+    server = [sys.executable, "-m", "http.server", "--bind", "127.0.0.1", str(place.daemon.port)]
+    with subprocess.Popen(server, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as other:
+        wait_for(place.daemon.port)
+        yield
+        other.kill()
+    place.start_again()
+
+
+def configuration_unreadable(place: Place) -> Iterator[None]:
+    place.config.chmod(0)
+    yield
+    place.config.chmod(0o644)
+
+
+def token_world_readable(place: Place) -> Iterator[None]:
+    (place.folder / "owner.token").chmod(0o644)
+    yield
+    (place.folder / "owner.token").chmod(0o600)
+
+
+def rcon_refused(place: Place) -> Iterator[None]:
+    """The game server's password is another one since its restart; then it has the old one again."""
+    place.game.set_password("new")
+    yield
+    place.game.set_password(PASSWORD)
+    assert f"{NAME}: RCON at 127.0.0.1:{place.game.rcon_port} answers" in place.run("reload")
+
+
+def rcon_password_corrected(place: Place) -> Iterator[None]:
+    """Under systemd the daemon has a copy of the file, from its start."""
+    place.daemon.stop()
+    copies = place.folder / "credentials"
+    copies.mkdir()
+    (copies / f"secrets_{NAME}.rcon").write_text("old")
+    place.daemon._forked = False  # a fork has the environment of its parent, which is older
+    os.environ["CREDENTIALS_DIRECTORY"] = str(copies)
+    try:
+        place.daemon.start()
+    finally:
+        del os.environ["CREDENTIALS_DIRECTORY"]
+    place.greets()
+    yield
+    said = place.run("reload")
+    assert f"server.{NAME}.rcon.password: secret changed" in said
+    assert f"{NAME}: RCON at 127.0.0.1:{place.game.rcon_port} answers" in said
+
+
+def rcon_closed(place: Place) -> Iterator[None]:
+    place.game.ban(True)
+    yield
+    place.game.ban(False)
+
+
+def gscramble_beside(place: Place) -> Iterator[None]:
+    place.game.plugins = PLUGINS + GSCRAMBLE
+    yield
+    place.game.plugins = PLUGINS
+
+
+def the_game_balances(place: Place) -> Iterator[None]:
+    place.game.variables["mp_autoteambalance"] = "1"
+    yield
+    place.game.variables["mp_autoteambalance"] = "0"
+
+
+def all_rounds_refused(place: Place) -> Iterator[None]:
+    for number in range(3):
+        place.calls({**ROUND, "round": f"1-{number}", "winner": "both"})
+    yield
+    place.calls({**ROUND, "started_at": time.time() - 70.0})
+
+
+def store_gone(place: Place) -> Iterator[None]:
+    """While the daemon runs and nothing has been written since; from a backup."""
+    place.run("backup")
+    for file in place.state.glob("equipoise.db*"):
+        file.unlink()
+    yield
+    place.daemon.stop()
+    (backup,) = (place.state / "backups").glob("*.db")
+    shutil.copy(backup, place.state / "equipoise.db")
+    place.start_again()
+
+
+def store_of_root(place: Place) -> Iterator[None]:
+    """As a command of root leaves it that was called while the daemon was stopped."""
+    place.daemon.stop()
+    for path in (place.state, *place.state.rglob("*")):
+        os.chown(path, NOBODY, NOBODY)
+    os.chown(place.state / "equipoise.db", 0, 0)
+    yield
+    os.chown(place.state / "equipoise.db", NOBODY, NOBODY)
+    place.start_again()
+
+
+def wrong_game(place: Place) -> Iterator[None]:
+    place.game.answer_a2s(of_another_game)
+    yield
+    place.game.answer_a2s(right)
+
+
+FAULTS = [
+    (wrong_secret, NAME, "called from 127.0.0.1 2 times in the last hour with a wrong secret", "server secret"),
+    (unknown_name, "daemon", "there is no [server.dustbowl]", "equipoise server add dustbowl"),
+    (a_name_that_is_not_its_own, "daemon", "there is no [server.dustbowl]", "correct the server's name there"),
+    (plugin_older, NAME, f"its plugin is version 0.0.9, older than the daemon's {VERSION}", "install the plugin"),
+    (plugin_newer, NAME, f"its plugin is version 99.1, newer than the daemon's {VERSION}", "update the daemon"),
+    (clock_a_day_off, NAME, "s ahead of this one's", "timedatectl set-ntp true"),
+    (daemon_down, "daemon", "no daemon answers at http://127.0.0.1:", "systemctl start equipoise"),
+    (port_taken, "daemon", "is taken by python", "set web.port to another one"),
+    (configuration_unreadable, "daemon", "config.toml: Permission denied", "chmod a+rX"),
+    (token_world_readable, "daemon", "other users can read", "chmod 600"),
+    (rcon_refused, NAME, "the game server refuses the RCON password", "equipoise reload"),
+    (rcon_password_corrected, NAME, "the game server refuses the RCON password", "equipoise reload"),
+    (rcon_closed, NAME, "the game server hangs up at the RCON login: it may have banned us", "removeip"),
+    (gscramble_beside, NAME, "another plugin seems to balance teams: [TF2] gScramble", "plugins/disabled"),
+    (the_game_balances, NAME, "mp_autoteambalance is on, although the plugin switches it off", "server.cfg"),
+    (all_rounds_refused, NAME, "batches of its script refused: 3", "install the plugin that came with this daemon"),
+    (store_gone, "daemon", "the store is gone", "equipoise restore "),
+    (store_of_root, "daemon", "does not own, and cannot write: ", "chown 65534:65534 "),
+    (wrong_game, NAME, "runs Counter-Strike: Source (Steam's app 240), not Team Fortress 2", "the right address"),
+]
+
+
+@pytest.mark.parametrize(("fault", "about", "what", "advice"), FAULTS, ids=[row[0].__name__ for row in FAULTS])
+def test_a_fault_is_found_with_what_to_do_and_nothing_is_said_once_it_is_mended(
+    fault: Callable[[Place], Iterator[None]], about: str, what: str, advice: str, tmp_path: Path
+) -> None:
+    with GameServer().running() as game:
+        place = Place(tmp_path, game)
+        place.daemon.start()
+        try:
+            place.greets()
+            steps = fault(place)
+            next(steps)
+            # Root reads everything, whatever a file's mode says.
+            as_operator = (sys.executable, UNPRIVILEGED) if fault is configuration_unreadable else ()
+            found = [each for each in place.findings(*as_operator) if each["bad"]]
+            assert any(each["about"] == about and what in each["what"] for each in found), found
+            assert any(advice in f"{each['what']} {each['advice']}" for each in found), found
+            assert next(steps, "mended") == "mended"
+            assert [each for each in place.findings() if each["bad"]] == []
+        finally:
+            place.daemon.kill()
 
 
 def findings(house: House, *options: str) -> list[dict[str, Any]]:
@@ -62,21 +385,6 @@ def test_a_script_of_another_author_has_its_own_versions(house: House) -> None:
         for seq, (version, bad) in enumerate((("own-game/1", False), ("0.0.1", True)), start=1):
             post(address, house.secret, posted({**HELLO, "plugin": version}, seq=seq))
             assert (f"its plugin is version {version}, older than" in said(house)) == bad
-
-
-def test_a_daemon_that_is_down_and_the_program_that_has_its_port(house: House) -> None:
-    port = on_a_free_port(house)
-    found = said(house)
-    assert f"no daemon answers at http://127.0.0.1:{port}" in found
-    assert "is taken by" not in found
-    server = [sys.executable, "-m", "http.server", "--bind", "127.0.0.1", str(port)]
-    with subprocess.Popen(server, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as other:
-        wait_for(port)
-        found = said(house)
-        other.kill()
-    assert f"what answers at http://127.0.0.1:{port} is not a daemon" in found
-    assert f"port {port} is taken by python" in found
-    assert f"(pid {other.pid})" in found
 
 
 @pytest.mark.parametrize(
@@ -155,13 +463,7 @@ def test_a_pool_of_an_older_version_keeps_what_makes_its_teams_and_is_offered_wh
     assert house.config.read_text().count("\n") == without.count("\n") + 2, "nothing else is rewritten"
 
 
-def test_files_that_others_can_read_and_those_that_the_daemons_user_cannot(house: House) -> None:
-    on_a_free_port(house)
-    token = house.folder / "owner.token"
-    token.chmod(0o644)
-    assert f"other users can read {token}" in said(house)
-    token.chmod(0o600)
-    assert "other users can read" not in said(house)
+def test_a_configuration_that_the_daemons_user_cannot_read(house: House) -> None:
     config = load(house.config, {})
     house.config.chmod(0o600)
     # Below a folder that is root's alone no file can be read.

@@ -8,13 +8,16 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.cli.house import House, ask, post, run, serving
 from tests.daemons import Running
+from tests.game.rcon_servers import free_port
 from tests.wire.samples import HELLO, ROUND, posted
 
 pytestmark = pytest.mark.slow
@@ -115,6 +118,7 @@ def test_reload_prints_each_change_and_ends_with_1_where_the_file_is_refused(hou
             "ok": True,
             "changes": ["triggers.arena.streak: 3 -> 4 for arena-1"],
             "restart": ["web.port: 0 -> 1"],
+            "rcon": [],
         }
         needed = "A restart is needed for a change of the configuration: web.port: 0 -> 1"
         assert needed in ask(house, address, "status").stdout
@@ -123,6 +127,34 @@ def test_reload_prints_each_change_and_ends_with_1_where_the_file_is_refused(hou
         refused = run("reload", "--config", house.config)  # the address is found in what is left of the file
         assert refused.returncode == 1, refused.stderr
         assert refused.stderr.startswith(f"equipoise: {house.config}: not valid TOML")
+
+
+def test_a_changed_port_needs_a_restart_and_until_then_the_running_daemon_is_asked_where_it_listens(
+    house: House, tmp_path: Path
+) -> None:
+    old, new = free_port(), free_port()
+    house.edit("port = 0", f"port = {old}")
+    with serving(house):
+        house.edit(f"port = {old}", f"port = {new}")
+        config = ("--config", house.config)
+        needed = f"needs a restart: web.port: {old} -> {new}\n"
+        assert (run("reload", *config).stdout, run("reload", *config).stderr) == (needed, "")
+        with socket.create_server(("127.0.0.1", new)) as listener:  # of another program, which says nothing
+            threading.Thread(target=lambda: listener.accept()[0].close(), daemon=True).start()
+            assert f"web.port: {old} -> {new}" in run("status", *config).stdout
+        assert needed in run("server", "add", "dustbowl", *config).stdout
+        assert run("pool", "export", "main", tmp_path / "main.jsonl", *config).returncode == 0
+        (found,) = (each for each in doctor(house) if "listens" in each["what"])
+        assert found["what"] == (
+            f"the daemon still listens at http://127.0.0.1:{old}, the configuration says http://127.0.0.1:{new}"
+        )
+    stopped = run("status", *config)
+    assert stopped.returncode == 3
+    assert f"no daemon answers at http://127.0.0.1:{new}: Connection refused" in stopped.stderr
+
+
+def doctor(house: House) -> list[dict[str, Any]]:
+    return list(json.loads(run("doctor", "--json", "--config", house.config).stdout)["findings"])
 
 
 def test_the_log_level_changes_at_once(house: House) -> None:

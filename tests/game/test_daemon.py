@@ -219,9 +219,21 @@ async def test_a_wrong_password_is_said_until_the_configuration_is_loaded_again(
                 assert (await send(daemon, "status")).status == 502
             assert len(server.connections) == 1
             assert "the RCON password is wrong" in await remarks(daemon)
+            answer = await call(daemon, "POST", "/v1/admin/reload", {})
+            assert answer.body["rcon"] == [
+                f"arena-1: RCON at 127.0.0.1:{port} failed: the game server refused the RCON password"
+            ]
+            (tmp_path / "rcon").write_text(PASSWORD)
+            answer = await call(daemon, "POST", "/v1/admin/reload", {})
+            assert answer.body["changes"] == ["server.arena-1.rcon.password: secret changed"]
+            assert answer.body["rcon"] == [f"arena-1: RCON at 127.0.0.1:{port} answers"]
+            assert (await call(daemon, "POST", "/v1/admin/reload", {})).body["rcon"] == []
 
 
-async def test_a_game_server_that_answers_while_its_script_has_never_called_is_said(tmp_path: Path) -> None:
+async def test_a_game_server_that_answers_while_its_script_has_never_called_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("equipoise.service.diagnosis.PATIENCE_SECONDS", 0.0)
     async with query_server() as (_, port):
         with daemon_beside(tmp_path, f"query = '127.0.0.1:{port}'") as daemon:
             await game_server(daemon, "answer")

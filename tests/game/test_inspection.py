@@ -23,10 +23,12 @@ basevotes.smx (Basic Votes): Unable to load plugin (scramble)
 VARIABLES = {"mp_autoteambalance": "1", "mp_scrambleteams_auto": "0", "tf_arena_use_queue": "0"}
 
 
-def console(plugins: str, variables: dict[str, str]) -> Answers:
+def console(plugins: str, variables: dict[str, str], more: dict[str, str] | None = None) -> Answers:
     def answer(command: str) -> str:
         if command == "sm plugins list":
             return plugins
+        if more and command in more:
+            return more[command]
         if command in variables:
             return f'"{command}" = "{variables[command]}" ( def. "1" )\n notify\n - "mp_autoteambalance" = "7"\n'
         return f'Unknown command "{command}"\n'
@@ -46,6 +48,7 @@ async def inspected(answers: Answers) -> Inspection:
 async def test_the_plugin_its_version_and_its_rivals_are_found() -> None:
     assert await inspected(console(PLUGINS, VARIABLES)) == Inspection(
         sourcemod=True,
+        version=None,
         plugin="0.1.0",
         plugin_state="Running",
         switched_on=("mp_autoteambalance",),

@@ -27,7 +27,9 @@ SOON = 0.2
 async def test_the_answer_has_the_map_and_the_players() -> None:
     async with query_server() as (server, port):
         answer = await ask(("127.0.0.1", port), PATIENT)
-        assert answer == QueryAnswer("Fair Arena \u2603", "arena_well", players=3, bots=1, max_players=24)
+        assert answer == QueryAnswer(
+            "Fair Arena \u2603", "arena_well", players=3, bots=1, max_players=24, game="Team Fortress", app=440
+        )
         assert server.asked == 2, "once for the challenge"
 
 

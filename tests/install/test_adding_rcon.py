@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.cli.house import House, ask, post, run, serving
-from tests.game.rcon_servers import PASSWORD, SourceServer, source_server
+from tests.game.rcon_servers import PASSWORD, SourceServer, free_port, source_server
 from tests.install.game_server import game_server
 from tests.wire.samples import HELLO, RED, posted
 
@@ -100,6 +100,22 @@ def test_the_plugin_is_loaded_by_rcon_and_an_order_reaches_it_at_once(house: Hou
         assert [order["kind"] for order in orders] == ["assign"]
         assert ask(house, address, "server", "rcon", "dustbowl", "status").stdout == "status: done\n"
         assert game.server.most_at_once == 1
+
+
+@pytest.mark.slow
+def test_under_systemd_the_new_password_is_passed_on_and_nothing_is_left_to_do(house: House, tmp_path: Path) -> None:
+    (credentials := tmp_path / "credentials").mkdir()
+    house.edit("port = 0", f"port = {free_port()}")
+    (password := tmp_path / "password").write_text(PASSWORD)
+    with console() as game, serving(house, forked=False, CREDENTIALS_DIRECTORY=str(credentials)):
+        options = ("--tf", game_server(tmp_path), "--rcon", game.address, "--rcon-password-file", password)
+        done = run("server", "add", "dustbowl", *options, "--config", house.config)
+        assert (done.returncode, done.stderr) == (0, ""), done.stdout
+        assert "Loaded plugin equipoise.smx successfully." in done.stdout
+        assert done.stdout.endswith(f"dustbowl: RCON at {game.address} answers\n")
+        assert "left" not in done.stdout
+        findings = json.loads(run("doctor", "--json", "--config", house.config).stdout)["findings"]
+        assert [each["what"] for each in findings if "RCON" in each["what"] or "never called" in each["what"]] == []
 
 
 @pytest.mark.slow

@@ -107,6 +107,8 @@ def test_what_the_plugin_misses_is_said(tmp_path: Path) -> None:
         return "\n".join(inspect(game_server(tmp_path / str(number), sourcemod, ripext), NAME, "1.0").notes())
 
     assert "rip.ext.so) is MISSING" in notes(1, "1.12.0.7195", None)
+    assert "64 players at most" in notes(5, "1.11.0.6970", "1.3.2")
+    assert "64 players" not in notes(6, "1.12.0.7195", "1.3.2")
     old = notes(2, "1.10.0.6545", "1.2.3")
     assert "needs SourceMod 1.11 or newer" in old
     assert "needs REST in Pawn 1.3.2 or newer" in old
@@ -138,6 +140,17 @@ def test_a_folder_that_is_no_game_servers_is_refused(tmp_path: Path) -> None:
     assert "SourceMod is not installed" in refusal(
         tmp_path, game_server(tmp_path / "plain", sourcemod=None, ripext=None)
     )
+
+
+def test_a_folder_of_another_game_is_refused_and_one_of_a_mod_of_tf2_is_not(tmp_path: Path) -> None:
+    tf = game_server(tmp_path)
+    gameinfo = '"GameInfo"\n{{\n\t"game"\t\t"{}" // x\n\tFileSystem\n\t{{\n\t\tSteamAppId\t\t\t\t{}\n\t}}\n}}\n'
+    for game, app in (("Counter-Strike Source", 240), ("Half-Life 2 DM\x1b[2J", 320)):
+        (tf / "gameinfo.txt").write_text(gameinfo.format(game, app))
+        assert f"a folder of {game!r}, by its gameinfo.txt, and the plugin is for TF2's tf/" in refusal(tmp_path, tf)
+    for number, (game, app) in enumerate((("Fair Fortress", 440), ("Team Fortress 2 Classic", 243750))):
+        (tf / "gameinfo.txt").write_text(gameinfo.format(game, app))
+        assert added(tmp_path / str(number), tf).command
 
 
 def test_a_folder_of_another_server_is_refused(tmp_path: Path) -> None:

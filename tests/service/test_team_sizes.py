@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from equipoise.core.model import ServerId
-from equipoise.service.diagnosis import of_team_sizes, of_weights, team_sizes
+from equipoise.service.diagnosis import of_weights, team_sizes
 from equipoise.store.measurements import TeamSize
 from equipoise.store.store import Store
 from tests.opened_pool import a_pool
@@ -50,15 +50,6 @@ def test_another_k_max_is_proposed_where_its_scale_is_far_from_the_present_one(
 def test_a_scale_that_is_configured_itself_and_a_system_without_k_max_get_no_proposal(tmp_path: Path) -> None:
     assert suggested(tmp_path, sizes((3, 100)), theta=2400.0) is None
     assert suggested(tmp_path, sizes((3, 100)), "elo") is None
-
-
-def test_doctor_says_what_to_do(tmp_path: Path) -> None:
-    found = team_sizes(a_pool(tmp_path, Store(tmp_path / "s.db")), sizes((6, 80)))
-    (finding,) = of_team_sizes("main", found)
-    assert finding.what == "pool main: k_max is 12, but a side of its rounds has up to 6 players"
-    assert finding.advice.endswith("equipoise pool recompute main --set k_max=6")
-    assert not finding.bad
-    assert list(of_team_sizes("main", team_sizes(a_pool(tmp_path, Store(tmp_path / "s.db")), sizes((12, 80))))) == []
 
 
 def test_a_pool_of_trueskill2_that_reads_no_counts_is_told_so_until_it_has_weights(tmp_path: Path) -> None:

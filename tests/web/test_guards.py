@@ -71,9 +71,27 @@ def test_the_daemon_goes_by_its_address_and_by_localhost(untouched: Daemon) -> N
         assert authorized(untouched, host=f"{name}:{untouched.port}").status == 200
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:1", "localhost.evil.example:27500", "*"])
-def test_any_other_host_is_421(untouched: Daemon, host: str) -> None:
-    assert authorized(untouched, host=host).status == 421
+def test_a_tunnel_or_a_container_may_have_another_port_of_its_own_machine(untouched: Daemon) -> None:
+    for name in ("127.0.0.1", "localhost", "Localhost", "[::1]"):
+        for port in ("", ":1", ":9000"):
+            assert authorized(untouched, host=f"{name}{port}").status == 200
+    origin = "http://localhost:9000"
+    assert authorized(untouched, host="localhost:9000", origin=origin, sec_fetch_site="same-origin").status == 200
+    assert authorized(untouched, host="localhost:9001", origin=origin).code == "origin"
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("localhost.evil.example:27500", "127.0.0.1.evil.example", "evil.example:27500", "*", "127.0.0.2:27500"),
+        *("localhost:", "localhost:9000:1", "localhost:x", "localhost@evil.example", "[::1", "::1", "0.0.0.0:27500"),
+    ],
+)
+def test_any_other_host_is_421_and_the_refusal_says_what_it_was(untouched: Daemon, host: str) -> None:
+    answer = authorized(untouched, host=host)
+    assert answer.status == 421
+    assert f"the Host header is {host!r}" in answer.body["error"]["message"]
+    assert "web.hosts" in answer.body["error"]["message"]
 
 
 def test_a_request_that_names_no_host_is_421(untouched: Daemon) -> None:

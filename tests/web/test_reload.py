@@ -22,7 +22,7 @@ DUSTBOWL = "[server.dustbowl]\nsecret_sha256 = '{}'\n"
 
 
 def test_a_reload_without_a_change_says_so(edited: Edited) -> None:
-    assert edited.reload().body == {"ok": True, "changes": [], "restart": []}
+    assert edited.reload().body == {"ok": True, "changes": [], "restart": [], "rcon": []}
 
 
 def test_a_server_is_added_and_its_script_is_answered(edited: Edited, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,7 +217,7 @@ def test_what_needs_a_restart_is_named_and_the_rest_is_in_force(edited: Edited) 
     assert edited.daemon.call("GET", "/v1/admin/servers").body["configuration"]["restart"] == answer["restart"]
     headers = {"host": "balance.example", "authorization": f"Bearer {SECRETS['owner']}"}
     assert edited.daemon.request("GET", "/v1/admin/servers", **headers).status == 200
-    assert edited.reload().body == {"ok": True, "changes": [], "restart": answer["restart"]}
+    assert edited.reload().body == {"ok": True, "changes": [], "restart": answer["restart"], "rcon": []}
 
 
 def test_a_wrong_file_leaves_everything_as_it_was_and_status_says_why(edited: Edited) -> None:

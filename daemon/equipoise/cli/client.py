@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 REFUSED = FAILED
 NO_DAEMON = 3
 TIMEOUT_SECONDS = 10
+SECRET = 4096
+"""Bytes of a file with a secret."""
 ANOTHER = "another program listens there"
 
 
@@ -46,6 +48,8 @@ class Client:
 
     url: str
     token: str
+    config: Path | None = None
+    """The daemon's configuration; None: the daemon was named by its address, and may be anywhere."""
 
     @classmethod
     def of(cls, config: Path, url: str | None, token: str | None) -> Client:
@@ -53,7 +57,9 @@ class Client:
         if not (url or token or config.exists()) and os.access(config.parent, os.X_OK):
             stop(f"not set up yet: there is no {config}. Run `equipoise init`, or name another file by --config")
         secret = token or _token(config.with_name("owner.token"))
-        return cls(_checked(url) if url else configured_url(config), _sendable(secret))
+        if url:
+            return cls(_checked(url), _sendable(secret))
+        return cls(configured_url(config), _sendable(secret), config)
 
     def get(self, *path: str, **query: str | float | None) -> Any:
         """Send GET; returns the daemon's answer. A query parameter that is None is left out."""
@@ -64,6 +70,17 @@ class Client:
     ) -> Any:
         """Send a request that changes something, and wait this many seconds; returns the daemon's answer."""
         return self._call(method, path, query, body, wait)
+
+    def reload(self, *, dry: bool) -> Any:
+        """Have the daemon read its files again.
+
+        The unit's user cannot read the RCON passwords: systemd copied them at the start, and newer ones go by here.
+        """
+        passwords = {}
+        for file in sorted(self.config.parent.glob("secrets/*")) if self.config else ():
+            with suppress(OSError, ValueError):
+                passwords[f"secrets/{file.name}"] = read_small(file, SECRET).decode()
+        return self.send("POST", "reload", body={"dry_run": dry, "rcon_passwords": passwords or None})
 
     def _call(
         self,
@@ -80,6 +97,21 @@ class Client:
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         text = None if body is None else json_text(body, indent=None)
         try:
+            answer = self._answer(method, target, text, headers, wait)
+        except Unreachable as error:
+            moved = self.moved()
+            try:
+                answer = moved and moved._answer(method, target, text, headers, wait)
+            except Unreachable:  # it has stopped
+                moved = None
+            if moved is None:
+                raise error from None
+        if not answer["ok"]:
+            stop(_refusal(answer.get("error", {})), REFUSED)
+        return answer
+
+    def _answer(self, method: str, target: str, text: str | None, headers: Mapping[str, str], wait: float) -> Any:
+        try:
             with closing(self._connection(wait)) as connection:
                 connection.request(method, target, text, headers)
                 answer = json.loads(connection.getresponse().read())
@@ -87,9 +119,12 @@ class Client:
             raise self._unreachable(error) from None
         if not isinstance(answer, dict) or "ok" not in answer:
             raise Unreachable(f"no daemon answers at {self.url}: {ANOTHER}", NO_DAEMON)
-        if not answer["ok"]:
-            stop(_refusal(answer.get("error", {})), REFUSED)
         return answer
+
+    def moved(self) -> Client | None:
+        """Return the client for the address at which the daemon listens, where the configuration has another by now."""
+        url = None if self.config is None else listening_url(self.config)
+        return None if url in (None, self.url) else Client(url, self.token)
 
     def _target(self, path: tuple[str, ...]) -> str:
         below = urlsplit(self.url).path.rstrip("/")
@@ -142,23 +177,42 @@ def _checked(url: str) -> str:
 
 def configured_url(config: Path) -> str:
     """The daemon's address in a configuration, whose other keys are not read and may be wrong."""
+    web = _table(config, "web")
+    return _url(str(web.get("host", "127.0.0.1")), web.get("port", 27500))
+
+
+def listening_url(config: Path) -> str | None:
+    """The address at which the daemon of a configuration listens, as it wrote it beside its store; None: unknown."""
+    from equipoise.config import STORE, state_directory
+    from equipoise.config.sections import Store
+
     try:
-        web = _web_table(read_small(config).decode())
-        host, port = web.get("host", "127.0.0.1"), web.get("port", 27500)
-    except (OSError, ValueError, AttributeError):
-        host, port = "127.0.0.1", 27500
+        directory = state_directory(Store(str(_table(config, "store").get("directory", ""))), os.environ, config)
+        _, address = read_small(directory / f"{STORE}.lock", SECRET).decode().splitlines()
+    except (OSError, ValueError, RuntimeError):  # RuntimeError: nobody's home
+        return None
+    host, _, port = address.rpartition(":")
+    return _url(host.strip("[]"), port)
+
+
+def _url(host: str, port: object) -> str:
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def _web_table(text: str) -> dict[str, Any]:
+def _table(config: Path, name: str) -> dict[str, Any]:
+    """A table of the configuration; empty where there is none, or it cannot be read."""
     try:
-        table: dict[str, Any] = tomllib.loads(text).get("web", {})
-    except tomllib.TOMLDecodeError:
-        # A daemon runs on, and is asked, while the file is edited: what is wrong in it may stand elsewhere.
-        match = re.search(r"^\[web\].*\n((?:(?!\[).*\n)*)", text, re.MULTILINE)
-        return tomllib.loads(match[1]) if match else {}
-    return table
+        text = read_small(config).decode()
+        try:
+            table = tomllib.loads(text).get(name)
+        except tomllib.TOMLDecodeError:
+            # A daemon runs on, and is asked, while the file is edited: what is wrong in it may stand elsewhere.
+            match = re.search(rf"^\[{name}\].*\n((?:(?!\[).*\n)*)", text, re.MULTILINE)
+            table = tomllib.loads(match[1]) if match else None
+    except (OSError, ValueError):
+        return {}
+    return table if isinstance(table, dict) else {}
 
 
 def _token(file: Path) -> str:

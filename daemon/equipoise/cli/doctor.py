@@ -20,7 +20,15 @@ from urllib.parse import quote
 import click
 
 import equipoise
-from equipoise.cli.client import ANOTHER, configured_url, json_option, print_json, token_option, url_option
+from equipoise.cli.client import (
+    ANOTHER,
+    configured_url,
+    json_option,
+    listening_url,
+    print_json,
+    token_option,
+    url_option,
+)
 from equipoise.cli.options import FAILED, config_option, examples
 from equipoise.cli.output import counted, print_note
 from equipoise.config import MACHINE_CONFIG, STORE, Config, load
@@ -76,6 +84,13 @@ def _findings(path: Path, url: str | None, token: str | None) -> Iterator[Findin
     for old in config.old_keys if config else ():
         yield Finding(False, DAEMON, old.what, old.advice)
     answer = _ask(url or configured_url(path), token or _token(path))
+    moved = listening_url(path) if url is None and isinstance(answer, Finding) else None
+    if moved not in (None, configured_url(path)) and not isinstance(
+        there := _ask(moved, token or _token(path)), Finding
+    ):
+        what = f"the daemon still listens at {moved}, the configuration says {configured_url(path)}"
+        yield Finding(False, DAEMON, what, "restart it: systemctl restart equipoise; scripts need the new address too")
+        answer = there
     if isinstance(answer, Finding):
         yield answer
     else:
@@ -90,6 +105,7 @@ def _findings(path: Path, url: str | None, token: str | None) -> Iterator[Findin
 def _of_machine(config: Config, uid: int | None) -> Iterator[Finding]:
     """`uid`: the daemon's user; None while none answers."""
     yield from of_files(config, uid)
+    yield from of_owner(config.directory, uid)
     yield from of_store(config.directory / STORE)
     if uid is None:
         yield from of_port(config.web.port)
@@ -145,7 +161,8 @@ def of_files(config: Config, uid: int | None) -> Iterator[Finding]:
     secrets = [folder / "owner.token", *(folder / "secrets").glob("*")]
     for path in (*secrets, *config.directory.glob(f"{STORE}*"), *config.directory.glob("*.ring*")):
         with suppress(OSError):
-            if path.suffix != ".sha256" and path.stat().st_mode & 0o077:
+            opened = path.stat().st_mode & 0o077 and path.parent.stat().st_mode & 0o011
+            if opened and path.suffix != ".sha256":
                 yield Finding(True, DAEMON, f"other users can read {path}", f"chmod 600 {path}")
     if uid is None and config.path.absolute() == MACHINE_CONFIG:
         uid = SOMEBODY
@@ -167,10 +184,29 @@ def _closed(path: Path, uid: int) -> Path | None:
     return None
 
 
+def of_owner(directory: Path, uid: int | None) -> Iterator[Finding]:
+    """Files of the state directory that the daemon's user may not write, as a command of root leaves them behind.
+
+    `uid`: that user; None while no daemon runs, when the directory belongs to them.
+    """
+    with suppress(OSError):
+        user = directory.stat().st_uid if uid is None else uid
+        files = [*directory.glob(f"{STORE}*"), *directory.glob("*.ring*")]
+        closed = sorted(
+            file for file in files if user not in (0, (state := file.stat()).st_uid) and not state.st_mode & 2
+        )
+        if closed:
+            names = " ".join(str(file) for file in closed)
+            what = f"the daemon's user (uid {user}) does not own, and cannot write: {names}"
+            yield Finding(True, DAEMON, what, f"chown {user}:{directory.stat().st_gid} {names}")
+
+
 def of_store(path: Path, seconds: float = CHECK_SECONDS) -> Iterator[Finding]:
-    """Whether the store is whole, by a connection that only reads."""
-    restore = "restore a backup: docs/operations.md, The store is damaged or lost"
+    """Whether the store is there and whole, by a connection that only reads."""
+    restore = _restored(path.parent)
     if not path.exists():
+        if trace := next(path.parent.glob("*.ring*"), None):
+            yield Finding(True, DAEMON, f"the store is gone: there is no {path}, but {trace.name} beside it", restore)
         return
     end = time.monotonic() + seconds
     try:
@@ -188,6 +224,12 @@ def of_store(path: Path, seconds: float = CHECK_SECONDS) -> Iterator[Finding]:
     else:
         if answer != "ok":
             yield Finding(True, DAEMON, f"{path} is damaged: {' '.join(answer.split())}", restore)
+
+
+def _restored(directory: Path) -> str:
+    newest = max((directory / "backups").glob("*.db"), default=None)
+    line = f"equipoise restore {newest} --force" if newest else "restore a backup"
+    return f"stop the daemon, {line}, start it (docs/operations.md, The store is damaged or lost)"
 
 
 def of_port(port: int) -> Iterator[Finding]:

@@ -38,7 +38,8 @@ def export(path: Path, name: str | None, target: Path, url: str | None, token: s
     """Write the pool, by default the only one. ConfigError, StoreError: there is no store, or no such pool."""
     pool = name or _only_pool(path, url, token)
     with _output(target) as take:
-        with _asked(Client.of(path, url, token), pool) as answer:
+        client = Client.of(path, url, token)
+        with _asked(client.moved() or client, pool) as answer:
             if answer is not None:
                 _copy(_received(answer), take)
         if answer is None and url is not None:

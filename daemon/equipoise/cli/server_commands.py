@@ -58,7 +58,7 @@ def reload(client: Client, dry_run: bool, as_json: bool) -> None:
     Each change is a line. What needs a restart is named, and everything else takes effect at once. Exit code 1: a file
     is wrong; its name, the key and the reason are shown, and the configuration from before stays in force.
     """
-    answer = client.send("POST", "reload", body={"dry_run": dry_run})
+    answer = client.reload(dry=dry_run)
     if print_json(answer, as_json):
         return
     if dry_run and answer["changes"]:
@@ -67,7 +67,9 @@ def reload(client: Client, dry_run: bool, as_json: bool) -> None:
         click.echo(line)
     for line in answer["restart"]:
         click.echo(f"needs a restart: {line}")
-    if not answer["changes"] and not answer["restart"]:
+    for line in answer["rcon"]:
+        click.echo(line)
+    if not answer["changes"] and not answer["restart"] and not answer["rcon"]:
         click.echo("Nothing has changed.")
 
 
@@ -175,7 +177,7 @@ def _next(each: dict[str, Any]) -> str:
 
 def _state(each: dict[str, Any]) -> str:
     if each["silent_seconds"] is None:
-        return "never heard of"
+        return "not heard since the start" if each["boot"] else "never heard of"
     if each["lost"]:
         return f"lost for {_long(each['silent_seconds'])}"
     if each["inactive_reason"]:
@@ -318,6 +320,10 @@ mod_option = click.option(
 )
 
 
+_UNCHANGED: Mapping[str, list[str]] = {"changes": [], "restart": [], "rcon": []}
+"""A reload's lines, where there was none."""
+
+
 class Daemon:
     """The daemon that serves a configuration, or would."""
 
@@ -344,14 +350,14 @@ class Daemon:
         """
         try:
             # Files that are refused are taken back: `status` shall not say that the configuration is refused.
-            self._client.send("POST", "reload", body={"dry_run": True})
-            answer = self._client.send("POST", "reload", body={"dry_run": False})
+            self._client.reload(dry=True)
+            answer = self._client.reload(dry=False)
         except Unreachable:
             from equipoise.config import load
 
             load(self.config, os.environ)
-            return {"running": False, "changes": [], "restart": []}
-        return {"running": True, "changes": answer["changes"], "restart": answer["restart"]}
+            return {"running": False, **_UNCHANGED}
+        return {"running": True, **{key: answer[key] for key in _UNCHANGED}}
 
     def console(self, server: str, command: str) -> list[str]:
         """Send a command of SourceMod to a game server, and say whether that succeeded."""
@@ -464,7 +470,7 @@ def update(daemon: Daemon, name: str, tf: Path | None, mod: Path | None, as_json
     if result.command:
         has_rcon = sources.tables["server"][name].get("rcon")
         lines += daemon.console(name, result.command) if has_rcon else result.left()
-    _show_change({"ok": True, "running": True, "server": name, "lines": lines, "changes": [], "restart": []}, as_json)
+    _show_change({"ok": True, "running": True, "server": name, "lines": lines, **_UNCHANGED}, as_json)
 
 
 @server.command(epilog=examples("equipoise server remove dustbowl"))
@@ -602,6 +608,9 @@ def _show_change(answer: dict[str, Any], as_json: bool) -> None:
         click.echo(line)
     for line in answer["restart"]:
         click.echo(f"needs a restart: {line}")
+    for line in answer["rcon"]:
+        if line.startswith(f"{answer['server']}: "):  # others are not what was asked for
+            click.echo(line)
     if not answer["running"]:
         click.echo("No daemon is running: it reads this at its next start.")
 

@@ -125,13 +125,16 @@ class Config:
     """Keys of the version before, which this one still reads."""
 
 
-def load(path: Path, environ: Mapping[str, str], *, started: bool = False) -> Config:
+def load(
+    path: Path, environ: Mapping[str, str], *, started: bool = False, passed: Mapping[str, str] | None = None
+) -> Config:
     """Read the files and the secrets that they name; `ConfigError` if anything in them is wrong.
 
     `started`: a daemon that runs reads them. A password that systemd hands over at the next start is no error then.
+    `passed`: RCON passwords by file, newer than systemd's copies.
     """
     sources, late = read_sources(path), list[str]()
-    secrets = Secrets(path.parent, environ.get("CREDENTIALS_DIRECTORY"), late if started else None)
+    secrets = Secrets(path.parent, environ.get("CREDENTIALS_DIRECTORY"), late if started else None, passed or {})
     with located(path):
         tables, own = _apart(sources.tables, msgspec.structs.asdict(File()))
         file = convert(tables, File, "$")

@@ -14,7 +14,7 @@ import time
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -182,6 +182,8 @@ class Secrets:
     credentials: str | None
     late: list[str] | None = None
     """Keys whose files systemd hands over at the next start only. None: this is a start."""
+    passed: Mapping[str, str] = field(default_factory=dict)
+    """RCON passwords by file, as a command of root passed them on since systemd handed its copies over."""
 
     def digest(self, keys: SecretKeys, path: str) -> bytes:
         """The SHA-256 of a caller's secret, from one of the two keys; `path` is that of their table."""
@@ -196,6 +198,10 @@ class Secrets:
 
     def password(self, name: str, path: str) -> str | None:
         """Return a file's content; None, noted in `late`, if systemd has not handed it over and only root reads it."""
+        if self.credentials:
+            for file, text in self.passed.items():
+                if self.beside / file == self.beside / _expanded(name):
+                    return text.strip()
         if self.late is not None and self.credentials and self._is_closed(name):
             self.late.append(f"{path}: systemd hands {name} over when the unit starts")
             return None

@@ -2,7 +2,8 @@
 
 What an inspection reads is the output of source-sdk-2013 (`ConVar_PrintDescription` in tier1/convar.cpp:
 `"name" = "value" …`) and of SourceMod (`CPluginManager::OnRootConsoleCommand` in core/logic/PluginSys.cpp:
-`  01 "Name" (version) by Author`, with `<Failed>` and the like before the name of a plugin that does not run).
+`  01 "Name" (version) by Author`, with `<Failed>` and the like before the name of a plugin that does not run;
+`SourceMod Version: 1.12.0.7195` in core/logic/RootConsoleMenu.cpp).
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ PLUGIN = re.compile(
     r'^ *\d+ (?:<(?P<state>[^>\n]*)> )?(?:Disabled: )?"(?P<name>.*?)"(?: \((?P<version>[^)\n]*)\))?', re.MULTILINE
 )
 """One line of the list. No part of it takes in a line's end, or a search would take the square of the list's length."""
+VERSION = re.compile(r"SourceMod Version: ([\w.+-]{1,64})")
 LONGEST_LIST = 1 << 16
 """Characters of the list that are read: 500 plugins."""
 
@@ -136,14 +138,34 @@ class PeerServers:
         listing = await self.execute(server, "sm plugins list")
         plugins = {line["name"]: line for line in PLUGIN.finditer(listing, 0, LONGEST_LIST)}
         ours = plugins.pop(OURS, None)
+        version = VERSION.search(await self.execute(server, "sm version"), 0, LONGEST_LIST)
         values = {name: value(name, await self.execute(server, name)) for name in BALANCING}
         return Inspection(
             sourcemod="[SM]" in listing,
+            version=version[1] if version else None,
             plugin=one_line(ours["version"]) if ours and ours["version"] is not None else None,
             plugin_state=one_line(ours["state"] or "Running") if ours else None,
             switched_on=tuple(name for name, setting in values.items() if setting not in (None, "0")),
             rivals=tuple(one_line(name) for name, line in plugins.items() if RIVALS.search(name) and not line["state"]),
         )
+
+    async def attempt(self) -> tuple[str, ...]:
+        """Try the RCON of all servers whose last command was not answered; return a line on each."""
+
+        async def line(name: ServerId, rcon: Rcon, address: str | None) -> str:
+            try:
+                await rcon.execute("echo")
+            except PeerError as error:
+                return f"{name}: RCON at {address} failed: {error}"
+            return f"{name}: RCON at {address} answers"
+
+        servers = ((server.name, server.rcon, server.status().rcon) for server in self._servers.values())
+        waiting = [
+            line(name, rcon, status.address)
+            for name, rcon, status in servers
+            if rcon is not None and status.state != "answers"
+        ]
+        return tuple(await asyncio.gather(*waiting))
 
     async def ask(self, server: ServerId) -> None:
         """Send an A2S query now."""

@@ -69,6 +69,10 @@ class QueryAnswer:
     """How many of the players are bots."""
     max_players: int
     """Places for players."""
+    game: str
+    """The game's own name, as `one_line` leaves it; a plugin may change it."""
+    app: int
+    """The game's number at Steam, modulo 65536."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +128,8 @@ class Inspection:
 
     sourcemod: bool
     """Whether SourceMod answers."""
+    version: str | None
+    """SourceMod's version, where it says one."""
     plugin: str | None
     """The plugin's version; None: it is not loaded."""
     plugin_state: str | None
@@ -145,6 +151,9 @@ class GameServers(Protocol):
 
     async def inspect(self, server: ServerId) -> Inspection:
         """Look at the plugin and its rivals by RCON. PeerError as above."""
+
+    async def attempt(self) -> tuple[str, ...]:
+        """Try the RCON of all servers whose last command was not answered; return a line on each."""
 
     async def ask(self, server: ServerId) -> None:
         """Send an A2S query now, so that the status is of this moment."""

@@ -150,4 +150,5 @@ def _decoded(packet: bytes) -> QueryAnswer:
     except a2s.BrokenMessageError:
         raise _BadPacket("it is cut off") from None
     names = one_line(fields.server_name), one_line(fields.map_name)
-    return QueryAnswer(*names, fields.player_count, fields.bot_count, fields.max_players)
+    counts = fields.player_count, fields.bot_count, fields.max_players
+    return QueryAnswer(*names, *counts, one_line(fields.game), fields.app_id)

@@ -6,6 +6,8 @@ Versions are read from the binaries, because includes and other files of a packa
   `major.minor.release.revision`, a tag may follow (`tools/buildbot/generate_headers.py`). `sourcemod.logic.so` is one
   binary that has the same name for every game; 64-bit servers load that in `bin/x64/`
   (`tools/buildbot/PackageScript`).
+- A folder of the Source engine says its game in `gameinfo.txt`: the key `game`, and `SteamAppId` of `FileSystem`, which
+  is 440 for TF2.
 - REST in Pawn sends `sm-ripext/<version>` as its user agent (`extension.h`, `SM_RIPEXT_USER_AGENT`).
 - A compiled plugin is in SourcePawn's format (`include/smx/smx-headers.h`): a header, section headers, and from
   `dataoffs` on everything compressed. Its `myinfo` is a public variable of five addresses of strings: name,
@@ -29,6 +31,7 @@ PLUGIN = Path("addons/sourcemod/plugins/equipoise.smx")
 CFG = Path("cfg/sourcemod/equipoise.cfg")
 _SOURCEMOD = "addons/sourcemod/bin", "sourcemod.logic.so", rb"\0(\d+\.\d+\.\d+\.\d+(?:-[\w.-]+)?)\0"
 _RIPEXT = "addons/sourcemod/extensions", "rip.ext.so", rb"sm-ripext/(\d+(?:\.\d+)+)"
+_TF2 = 440
 _LARGEST = 256 << 20
 """Bytes of a file that is read."""
 _HEADER = struct.Struct("<IHBIIBII")  # magic, version, compression, disksize, imagesize, sections, stringtab, dataoffs
@@ -38,6 +41,8 @@ _MAGIC = 0x53504646
 _LARGEST_IMAGE = 64 << 20
 """Bytes; a damaged header could ask for any amount."""
 _LEAST_SOURCEMOD, _LEAST_RIPEXT = "1.11", "1.3.2"
+_SEATS_SOURCEMOD = "1.12"
+"""The first whose MAXPLAYERS is 101, in clients.inc; it was 65."""
 _RELEASES = "https://github.com/ErikMinekus/sm-ripext/releases"
 _DEFAULTS = {"equipoise_chat_prefix": "[Equipoise]", "equipoise_words": ""}
 """A cfg without one of the plugin's settings is written anew by SourceMod 1.13, readable by all (`CoreConfig.cpp`)."""
@@ -91,6 +96,8 @@ class GameFolder:
         lines = [f"SourceMod {self.sourcemod or 'of an unknown version'} is there."]
         if self.sourcemod and _numbers(self.sourcemod) < _numbers(_LEAST_SOURCEMOD):
             lines.append(f"It is too old: the plugin needs SourceMod {_LEAST_SOURCEMOD} or newer.")
+        elif self.sourcemod and _numbers(self.sourcemod) < _numbers(_SEATS_SOURCEMOD):
+            lines.append(f"It knows 64 players at most: a server with more slots needs SourceMod {_SEATS_SOURCEMOD}.")
         if self.ripext is None:
             lines.append(f"REST in Pawn (rip.ext.so) is MISSING, and the plugin cannot load without it: {_RELEASES}")
         else:
@@ -132,6 +139,8 @@ def _inspected(path: Path) -> GameFolder:
         inner = path / "tf"
         hint = f"; is it {inner}?" if (inner / "gameinfo.txt").is_file() else ""
         raise ConfigError(f"not a tf/ folder: it has no gameinfo.txt{hint}", file=path)
+    if stranger := _other_game(path):
+        raise ConfigError(f"a folder of {stranger!r}, by its gameinfo.txt, and the plugin is for TF2's tf/", file=path)
     sourcemod = _version(path, *_SOURCEMOD)
     if sourcemod is None:
         raise ConfigError(
@@ -147,6 +156,17 @@ def _inspected(path: Path) -> GameFolder:
         plugin=None if plugin is None else plugin_version(plugin) or "",
         cfg=_bytes(path / CFG) or b"",
     )
+
+
+def _other_game(path: Path) -> str | None:
+    """Return the game that a folder says to be of; None: TF2, one that is made of it, or none is said."""
+    text = _bytes(path / "gameinfo.txt") or b""
+    game = re.search(rb'(?im)^[ \t]*"?game"?[ \t]+"([^"\r\n]*)"', text)
+    app = re.search(rb'(?im)^[ \t]*"?SteamAppId"?[ \t]+"?(\d+)', text)
+    name = game[1].decode("utf-8", "replace") if game else ""
+    if (app and int(app[1]) == _TF2) or not name or "Team Fortress" in name:
+        return None
+    return name
 
 
 def _version(path: Path, folder: str, file: str, pattern: bytes) -> str | None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
+from equipoise.core.model import ServerId
 from equipoise.core.rules import MATCH_HUMANS
 from equipoise.game.port import Inspection, PeerStatus, one_line
 from equipoise.ratings import BALANCED_BY
@@ -28,6 +30,14 @@ LEAST_FREE_BYTES = 100 << 20
 FIRST_SECOND = 1735689600
 """Of 2025: a clock that shows an earlier time was not set since the machine was started."""
 SKEW_SECONDS = 60.0
+PATIENCE_SECONDS = 60.0
+"""A script calls every few seconds, and one that was not let in every 30: after so long one that runs has called."""
+MENDED_SECONDS = 120.0
+"""A script that is refused calls again within 30 s: one that was not for so long was put right or stopped."""
+TF2_APP = 440
+"""Team Fortress 2 at Steam."""
+OLD_SEATS, SEATS_VERSION = 64, "1.12"
+"""More players than this need SourceMod of this version: MAXPLAYERS of clients.inc was 65 until then, and is 101."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +63,12 @@ class Tried:
     code: str
     peer: str
     count: int
+    owner: str
+    """The server whose secret the last one carried; empty: nobody's."""
+    ago: float
+    """Seconds since the last one."""
+    turns: int
+    """How often a batch of the claimed server was taken between two of them."""
 
 
 def of_daemon(health: StoreHealth, pools: Iterable[Pool], jobs: Iterable[JobStatus], epoch: float) -> Iterator[Finding]:
@@ -76,14 +92,6 @@ def of_daemon(health: StoreHealth, pools: Iterable[Pool], jobs: Iterable[JobStat
     if epoch < FIRST_SECOND:
         yield Finding(True, DAEMON, "this machine's clock was never set", "set it, then restart the daemon")
     yield from _of_numba(os.environ)
-
-
-def of_team_sizes(pool: str, sizes: TeamSizes | None) -> Iterator[Finding]:
-    """A `k_max` that is far from the teams that play."""
-    if sizes is not None and sizes.suggested_k_max is not None:
-        what = f"pool {pool}: k_max is {sizes.k_max}, but a side of its rounds has up to {sizes.usual} players"
-        advice = f"see what another would change: equipoise pool recompute {pool} --set k_max={sizes.suggested_k_max}"
-        yield Finding(False, DAEMON, what, advice)
 
 
 def of_weights(pool: Pool) -> Iterator[Finding]:
@@ -163,10 +171,24 @@ def _of_numba(environ: Mapping[str, str]) -> Iterator[Finding]:
         yield Finding(True, DAEMON, what, "make it a folder that the daemon's user can write")
 
 
-def of_tries(tried: Iterable[Tried], servers: Iterable[str]) -> Iterator[Finding]:
-    """Scripts that are not let in."""
-    names = set(servers)
+def _over(attempt: Tried, silent: Mapping[ServerId, float | None]) -> bool:
+    """Whether a script that was not let in was put right, or stopped.
+
+    It is where its server, or the one whose secret it had, calls since; if both did so in turns, another script had the
+    name, and that one is over when it no longer tries while servers are heard.
+    """
+    heard = {name for name, seconds in silent.items() if seconds is not None and seconds < attempt.ago}
+    if not attempt.turns and heard & {attempt.server, attempt.owner}:
+        return True
+    return bool(heard) and attempt.ago >= MENDED_SECONDS
+
+
+def of_tries(tried: Iterable[Tried], silent: Mapping[ServerId, float | None]) -> Iterator[Finding]:
+    """Scripts that are not let in; `silent`: all servers, with how long ago their script was heard, None: never."""
+    names: set[str] = set(silent)
     for attempt in tried:
+        if _over(attempt, silent):
+            continue
         name = one_line(attempt.server) or "a server without a name"
         about = attempt.server if attempt.server in names else DAEMON
         times = f"{attempt.count} times in the last hour" if attempt.count > 1 else "in the last hour"
@@ -227,7 +249,11 @@ def of_server(server: ServerStatus, script: Script, version: str) -> Iterator[Fi
     if server.dropped_rounds:
         what = f"its script lost {server.dropped_rounds} rounds that it could not send"
         yield Finding(False, name, what, "it keeps 8: find out why it could not reach the daemon")
-    if server.inactive_reason == "damaged":
+    if server.inactive_reason == "shuffle":
+        what = "Shine's voterandom shuffles the teams, and Equipoise stands aside: rounds are rated, no player is moved"
+        advice = "on the server's console: sh_unloadplugin voterandom true, which also takes it out of BaseConfig.json"
+        yield Finding(True, name, what, advice)
+    elif server.inactive_reason == "damaged":
         what = "a file of its mod is damaged: rounds are rated, no player is moved"
         advice = "the server's log names it: remove the server's copy of the mod and restart the server"
         yield Finding(True, name, what, advice)
@@ -266,12 +292,26 @@ def of_refused(server: ServerStatus, script: Script, version: str, epoch: float)
 
 def _of_script(server: ServerStatus, script: Script, version: str) -> Iterator[Finding]:
     name, look = server.server, script.look.format(name=server.server)
-    if server.silent_seconds is None:
-        yield Finding(True, name, "its script has never called since the daemon started", look)
+    if awaited(server):
+        what = f"its script has not called yet: the daemon serves it for {server.served_seconds:.0f} s"
+        yield Finding(False, name, what, f"ask again in a minute; until it calls: {look}")
+    elif server.silent_seconds is None:
+        yield Finding(True, name, f"its script {_never(server)}", look)
     elif server.lost:
         yield Finding(True, name, f"its script has been silent for {server.silent_seconds:.0f} s", look)
     if script.ours and server.plugin is not None:
         yield from _of_version(name, script, server.plugin, version)
+
+
+def awaited(server: ServerStatus) -> bool:
+    """Whether a script that was not heard may still come: the daemon has just started, or the server was just added."""
+    return server.silent_seconds is None and server.served_seconds < PATIENCE_SECONDS
+
+
+def _never(server: ServerStatus) -> str:
+    """Say how long a script is silent that was not heard since the daemon serves its server."""
+    minutes = f"{server.served_seconds / 60.0:.0f} min"
+    return f"has not called since the daemon started {minutes} ago" if server.boot else "has never called"
 
 
 def _of_version(name: str, script: Script, plugin: str, version: str) -> Iterator[Finding]:
@@ -284,6 +324,9 @@ def _of_version(name: str, script: Script, plugin: str, version: str) -> Iterato
     yield Finding(True, name, what, advice)
 
 
+RELOAD = "equipoise reload"
+
+
 def of_peer(
     server: ServerStatus, peer: PeerStatus, inspection: Inspection | None, script: Script, version: str
 ) -> Iterator[Finding]:
@@ -291,7 +334,7 @@ def of_peer(
     name, rcon, query = server.server, peer.rcon, peer.query
     match rcon.state:
         case "refused":
-            advice = "correct the file of rcon_password_file, then load the configuration again"
+            advice = f"write the game server's rcon_password into the file of rcon_password_file, then: {RELOAD}"
             yield Finding(True, name, "the game server refuses the RCON password; it is not tried again", advice)
         case "closed":
             advice = "on its console: listip, removeip ADDRESS"
@@ -303,11 +346,30 @@ def of_peer(
     if query.state != "off" and query.error is not None:
         advice = "is `query` the right address?" if heard else "is the game server running?"
         yield Finding(True, name, f"nothing answers A2S at {query.address}: {query.error}", advice)
-    elif query.answer is not None and not heard:
+    elif query.answer is not None and not (heard or awaited(server)):
         what = f"the game server answers A2S ({query.answer.map}), so it is its script that is silent"
         yield Finding(True, name, what, script.start)
-    if inspection is not None and script is SCRIPTS["tf2"]:
+    if script is not SCRIPTS["tf2"]:
+        return
+    answer = query.answer
+    if answer is not None and answer.app != TF2_APP and not answer.game.startswith("Team Fortress"):
+        what = f"at {query.address} runs {answer.game} (Steam's app {answer.app}), not Team Fortress 2"
+        advice = f"is it the right address in [server.{name}]? For another game's server write game there"
+        yield Finding(True, name, what, advice)
+    if inspection is not None:
         yield from _of_inspection(server, inspection, version)
+        if answer is not None:
+            yield from _of_seats(name, answer.max_players, inspection.version)
+
+
+def _of_seats(name: ServerId, seats: int, sourcemod: str | None) -> Iterator[Finding]:
+    """Whether SourceMod knows as many players as the server has places for."""
+    numbers = re.match(r"[\d.]+\d", sourcemod or "")
+    version, least = order(numbers[0]) if numbers else None, order(SEATS_VERSION)
+    if seats > OLD_SEATS and version is not None and least is not None and version < least:
+        what = f"it has {seats} slots, and SourceMod {sourcemod} knows {OLD_SEATS} players at most"
+        advice = f"install SourceMod {SEATS_VERSION} or newer, or start the server with -maxplayers {OLD_SEATS}"
+        yield Finding(True, name, what, advice)
 
 
 def _of_inspection(server: ServerStatus, inspection: Inspection, version: str) -> Iterator[Finding]:
@@ -341,7 +403,7 @@ def remarks(server: ServerStatus, peer: PeerStatus) -> Iterator[str]:
         yield f"{server.server}: {silence}."
     match peer.rcon.state:
         case "refused":
-            advice = "correct the file of rcon_password_file, then load the configuration again"
+            advice = f"correct the file of rcon_password_file, then: {RELOAD}"
             yield f"{server.server}: the RCON password is wrong and is not tried again: {advice}."
         case "closed" | "unreachable":
             yield f"{server.server}: RCON at {peer.rcon.address} failed: {peer.rcon.error}."
@@ -351,8 +413,8 @@ def _silence(server: ServerStatus, peer: PeerStatus) -> str | None:
     """One of the two is silent although the other is not; or both are."""
     query = peer.query
     heard = server.silent_seconds is not None and not server.lost
-    if query.state == "answers" and query.answer is not None and not heard:
-        script = "its script has never called" if server.silent_seconds is None else "its script is silent"
+    if query.state == "answers" and query.answer is not None and not (heard or awaited(server)):
+        script = f"its script {_never(server) if server.silent_seconds is None else 'is silent'}"
         seen = f"the game server answers ({query.answer.map}, players: {query.answer.players})"
         return f"{seen}, but {script}: is the plugin loaded? On its console: sm plugins info equipoise"
     if query.state == "silent" and heard:
@@ -360,15 +422,13 @@ def _silence(server: ServerStatus, peer: PeerStatus) -> str | None:
             f"its script calls, but nothing answers A2S at {query.address} ({query.error}): is `query` the right "
             "address, and does the game server listen on it?"
         )
-    if query.state == "silent":
+    if query.state == "silent" and not awaited(server):
         return f"neither its script nor the game server at {query.address} answers: is it running?"
     return None
 
 
 # The team sizes that a pool saw, beside the `k_max` that it was told.
 
-ROUNDS = 500
-"""The last of a pool."""
 LEAST = 50
 """Rounds that are needed before a `k_max` is proposed."""
 USUAL = 20

@@ -87,7 +87,7 @@ class Host:
         """As of the last batch that was taken."""
         self._noted = self._remembered
         """As the journal has it. A new batch number alone, which every poll brings, is not worth a write."""
-        self._heard_at = clock.monotonic()
+        self._began = self._heard_at = clock.monotonic()
         """When the present script was heard last; before that, when this host was made."""
         self._stale = StaleScripts(rules.silence_seconds)
         self.refused = RefusedBatches(server)
@@ -110,6 +110,7 @@ class Host:
         self.plugin, self.clock_ahead = before.plugin, before.clock_ahead
         self.dropped_rounds, self.repeated, self.skipped = before.dropped_rounds, before.repeated, before.skipped
         self.refused = before.refused
+        self._began = before._began
         self.questions.go_on(before.questions)
         self._go_on(before._remembered)
 
@@ -200,6 +201,11 @@ class Host:
         done = not lines or not all(line.phrase.refusal for line in lines)
         return CommandAnswer(done, lines, proposal)
 
+    def silent_seconds(self) -> float | None:
+        """Return how long ago the script was heard; None: not since this server is served."""
+        heard = self.session.state.heard_at
+        return None if heard is None else self._clock.monotonic() - heard
+
     def status(self) -> ServerStatus:
         """Return the server as it is now, for operators."""
         return ServerStatus.of(
@@ -211,6 +217,7 @@ class Host:
             plugin=self.plugin,
             dropped_rounds=self.dropped_rounds,
             clock_ahead=self.clock_ahead,
+            served_seconds=self._clock.monotonic() - self._began,
             boot=self._remembered.boot,
             stale_scripts=self._stale.calling(self._clock.monotonic()),
             refused_batches=self.refused.current(self._clock.epoch()),
@@ -455,9 +462,12 @@ FRESH_SECONDS = 5.0
 def clock_lead(batch: Batch, now: float) -> float | None:
     """Seconds by which the script's date is ahead of `now`, the epoch's second; None: the batch does not show it.
 
-    A script dates a round's start. A round that comes right after its end shows what the script takes for now.
+    A script dates a round's start. A round that comes right after its end shows what the script takes for now, and one
+    that begins in the future is dated wrongly however long it waited.
     """
     for event in reversed(batch.events):
-        if isinstance(event, RoundEnded) and batch.at - event.at < FRESH_SECONDS:
-            return event.round.started_at + event.round.seconds - now
+        if isinstance(event, RoundEnded):
+            began = event.round.started_at
+            if began > now or batch.at - event.at < FRESH_SECONDS:
+                return began + event.round.seconds - now
     return None

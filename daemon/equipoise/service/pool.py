@@ -184,7 +184,9 @@ class Pool:
             group = self._group = _Group()
             group.results = self._start(self._store_or_keep(group))
         place, now = len(group.rounds), self._clock.epoch()
-        if record.round.started_at > now:  # by a script's clock that is ahead: its players would not be stale for years
+        if (ahead := record.round.started_at - now) > 0.0:  # its players would not be stale for years
+            message = "a script's clock is ahead: its round begins in the future, and is dated now"
+            log.warning(message, extra={"pool": self.name, "seconds": round(ahead)})
             record = replace(record, round=replace(record.round, started_at=now))
         group.rounds.append(UnstoredRound(record, memory, now))
         assert group.results is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +27,8 @@ class Reloaded:
     """In force from now on."""
     restart: tuple[str, ...] = ()
     """In force after the next start."""
+    rcon: tuple[str, ...] = ()
+    """How RCON answered that was new, or did not answer before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,9 @@ class ConfigurationStatus:
     """What of the files waits for the next start."""
 
 
-Reload = Callable[[bool], Awaitable[Reloaded]]
+Passwords = Mapping[str, str] | None
+"""Of RCON, by file; None: those that are known."""
+Reload = Callable[[bool, Passwords], Awaitable[Reloaded]]
 """Reads the files and, unless it only tries, puts them in force; after an EquipoiseError everything is as before."""
 
 
@@ -69,13 +73,13 @@ class Reloads:
         if self._asked is None:
             self._asked = self._start(self._signalled())
 
-    async def run(self, who: str, *, dry: bool = False) -> Reloaded:
+    async def run(self, who: str, *, dry: bool = False, passwords: Passwords = None) -> Reloaded:
         """Reload, or with `dry` only say what that would change.
 
         ConfigError: the files are refused. StoreError, SpillError: what they add cannot be opened now. The old
         configuration stays in force then. A caller that goes away leaves the reload running.
         """
-        return await asyncio.shield(self._start(self._run(who, dry)))
+        return await asyncio.shield(self._start(self._run(who, dry, passwords)))
 
     async def close(self) -> None:
         """Finish the reload that is under way and begin no other."""
@@ -86,25 +90,25 @@ class Reloads:
         async with self._lock:
             self._asked = None
         with suppress(EquipoiseError):  # it is in the log
-            return await self._run("signal", False)
+            return await self._run("signal", False, None)
         return Reloaded()
 
-    async def _run(self, who: str, dry: bool) -> Reloaded:
+    async def _run(self, who: str, dry: bool, passwords: Passwords) -> Reloaded:
         async with self._lock:
             if self._closed:
                 raise ScriptError("busy", "the daemon is stopping", status=503)
             if dry:
-                return await self._reload(True)
+                return await self._reload(True, passwords)
             notify(f"RELOADING=1\nMONOTONIC_USEC={time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000}")
             try:
-                return await self._put_in_force(who)
+                return await self._put_in_force(who, passwords)
             finally:
                 fault = f"configuration refused: {self._refused}" if self._refused else ""
                 notify(f"READY=1\nSTATUS={fault.splitlines()[0] if fault else ''}")
 
-    async def _put_in_force(self, who: str) -> Reloaded:
+    async def _put_in_force(self, who: str, passwords: Passwords) -> Reloaded:
         try:
-            done = await self._reload(False)
+            done = await self._reload(False, passwords)
         except EquipoiseError as error:
             log.error("the configuration is refused, the one before stays in force: %s", error)
             self._refused, self._refused_since = str(error), self._refused_since or self._clock.epoch()

@@ -74,7 +74,9 @@ class ServerStatus:
     lost: bool
     """The script has been silent for `silence_seconds`."""
     silent_seconds: float | None
-    """None: the script was never heard."""
+    """None: the script was not heard since the daemon serves this server."""
+    served_seconds: float
+    """How long the daemon serves this server: since its start, or since the server was added."""
     plugin: str | None
     """The script's version."""
     enabled: bool
@@ -128,7 +130,7 @@ class ServerStatus:
     clock_ahead: float | None
     """Seconds by which the script's clock was ahead of the daemon's when its last round came; None: none came."""
     boot: int
-    """The start of the script that is served; 0: none was heard."""
+    """The start of the script that is served, or was before the daemon's last start; 0: none was ever heard."""
     stale_scripts: tuple[StaleScript, ...]
     """Others that call as this server."""
     refused_batches: tuple[RefusedBatch, ...]
@@ -146,6 +148,7 @@ class ServerStatus:
         plugin: str | None,
         dropped_rounds: int,
         clock_ahead: float | None,
+        served_seconds: float,
         boot: int,
         stale_scripts: tuple[StaleScript, ...],
         refused_batches: tuple[RefusedBatch, ...],
@@ -158,6 +161,7 @@ class ServerStatus:
             pool=pool.name,
             lost=session.lost(now),
             silent_seconds=None if state.heard_at is None else now - state.heard_at,
+            served_seconds=served_seconds,
             plugin=plugin,
             enabled=memory.enabled,
             inactive_reason=state.inactive_reason,

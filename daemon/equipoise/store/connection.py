@@ -101,7 +101,7 @@ class Lock:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            holder = os.pread(file, 20, 0).decode("ascii", "replace").strip() or "unknown"
+            holder = os.pread(file, 20, 0).decode("ascii", "replace").partition("\n")[0] or "unknown"
             os.close(file)
             raise StoreInUse(
                 f"{self._path}: process {holder} has the store open: go through that daemon, or stop it first"
@@ -110,6 +110,12 @@ class Lock:
         with suppress(OSError):  # the process id is for people to read: the lock holds without it
             os.truncate(file, 0)
             os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
+
+    def tell(self, address: str) -> None:
+        """Write where its process listens, for commands that find nobody at the configured address."""
+        if self._file is not None:
+            with suppress(OSError):  # as above
+                os.pwrite(self._file, f"{os.getpid()}\n{address}\n".encode(), 0)
 
     def drop(self) -> None:
         """Let others in. The file stays: if it were removed, two processes could each lock a file of this name."""

@@ -109,6 +109,10 @@ class Store:
         self._thread = self._thread or ThreadPoolExecutor(1, thread_name_prefix="store")
         await self._run(self._connect)
 
+    def tell(self, address: str) -> None:
+        """Write into the lock file where its holder listens; `address` is `host:port`."""
+        self._lock.tell(address)
+
     async def close(self) -> None:
         """Finish what is under way and disconnect."""
         if self._thread is None:

@@ -19,7 +19,7 @@ from equipoise.core.rules import MATCH_HUMANS
 from equipoise.errors import ConfigError, PeerError, StoreError
 from equipoise.game.port import GameServers, Inspection
 from equipoise.service import diagnosis, metrics
-from equipoise.service.diagnosis import Finding, team_sizes
+from equipoise.service.diagnosis import Finding
 from equipoise.service.host import Host
 from equipoise.store.connection import StoreHealth, StoreState
 from equipoise.web.routes import ADMINS, READERS, Answer, Ask, Ok, Request, Routes, Services, refused
@@ -128,7 +128,7 @@ async def show_findings(request: Request) -> Findings:
     findings = [
         *diagnosis.of_daemon(health, services.pools.values(), jobs, epoch),
         *await _of_parameters(services),
-        *diagnosis.of_tries(services.tried(), services.hosts),
+        *diagnosis.of_tries(services.tried(), {name: host.silent_seconds() for name, host in services.hosts.items()}),
     ]
     inspections = [
         _of_server(host, services.game_servers, diagnosis.SCRIPTS[services.games[name].name], epoch)
@@ -146,8 +146,6 @@ async def _of_parameters(services: Services) -> list[Finding]:
             findings += diagnosis.of_spread(pool.name, await services.spreads.status(pool))
             gains = await services.store.gained(pool.name, diagnosis.BEST, MATCH_HUMANS)
             findings += diagnosis.of_gained(pool.name, gains)
-            sizes = team_sizes(pool, await services.store.team_sizes(pool.name, diagnosis.ROUNDS))
-            findings += diagnosis.of_team_sizes(pool.name, sizes)
     return findings
 
 
@@ -176,6 +174,9 @@ class ReloadAsked(Ask, frozen=True):
 
     dry_run: bool = False
     """Only say what would change."""
+    rcon_passwords: dict[str, str] | None = None
+    """RCON passwords by the file that the configuration names, as root reads them: systemd hands the daemon copies when
+    it starts, and these are newer. Null: those that the daemon has."""
 
 
 class ReloadDone(Ok, frozen=True):
@@ -185,6 +186,8 @@ class ReloadDone(Ok, frozen=True):
     """In force from now on."""
     restart: tuple[str, ...]
     """In force after the next start of the daemon."""
+    rcon: tuple[str, ...]
+    """How each RCON answered that is new, or did not answer before."""
 
 
 @routes.add(
@@ -200,7 +203,8 @@ async def reload(request: Request) -> ReloadDone:
     """Put the files in force, or say what that would change; 409 with the file, the key and the reason."""
     body: ReloadAsked = request.body
     try:
-        outcome = await request.services.reloads.run(request.caller.who, dry=body.dry_run)
+        reloads = request.services.reloads
+        outcome = await reloads.run(request.caller.who, dry=body.dry_run, passwords=body.rcon_passwords)
     except ConfigError as error:
         raise refused("configuration", str(error)) from None
-    return ReloadDone(changes=outcome.changes, restart=outcome.restart)
+    return ReloadDone(changes=outcome.changes, restart=outcome.restart, rcon=outcome.rcon)

@@ -11,12 +11,15 @@ import logging
 import re
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from urllib.parse import unquote_plus
 
 from aiohttp import web
 
+from equipoise.core.model import ServerId
 from equipoise.errors import ScriptError
 from equipoise.service.diagnosis import Tried
+from equipoise.service.host import Host
 from equipoise.service.log import Repeats
 from equipoise.service.metrics import Metrics
 from equipoise.web.routes import Answer, Caller
@@ -50,6 +53,18 @@ _SERVER = re.compile(r'"server"\s*:\s*"([^"]*)"?')
 log = logging.getLogger(__name__)
 
 
+@dataclass(slots=True)
+class _Tries:
+    """Requests of one script, known by its claimed server and its address, that were not let in."""
+
+    times: list[float] = field(default_factory=list)
+    """The last ones."""
+    owner: str = ""
+    """The server whose secret the last one carried; empty: nobody's."""
+    turns: int = 0
+    """How often a batch of this server was taken between two of them."""
+
+
 class Refusals:
     """All refusals of a daemon."""
 
@@ -57,8 +72,8 @@ class Refusals:
         self._metrics = metrics
         self._repeats = Repeats(log, logging.INFO)
         self._wrong_secrets: dict[str, int] = {}
-        self._tries: dict[tuple[str, str, str], list[float]] = {}
-        """Times at which scripts were not let in, the last ones, by claimed server, code and address."""
+        self._tries: dict[tuple[str, str, str], _Tries] = {}
+        """By claimed server, code and address."""
         self._minute_ends = 0.0
 
     def close(self) -> None:
@@ -88,15 +103,23 @@ class Refusals:
 
     def tried(self) -> Iterator[Tried]:
         """Yield those who were not let in during the last hour."""
-        since = time.monotonic() - HOUR
-        for (server, code, peer), times in self._tries.items():
-            if count := sum(at >= since for at in times):
-                yield Tried(server, code, peer, count)
+        now = time.monotonic()
+        for (server, code, peer), tries in self._tries.items():
+            if count := sum(now - at < HOUR for at in tries.times):
+                yield Tried(server, code, peer, count, tries.owner, now - tries.times[-1], tries.turns)
 
-    def _note(self, server: str, code: str, peer: str) -> None:
-        key = (server, code, peer)
-        times = self._tries.pop(key, [])
-        self._tries[key] = [*times[1 - MOST_TIMES :], time.monotonic()]
+    def _note(self, server: str, code: str, peer: str, owner: str, silent: float | None) -> None:
+        """`silent`: for how long the server's own script has been; None: it was never heard."""
+        key, now = (server, code, peer), time.monotonic()
+        tries = self._tries.pop(key, _Tries())
+        if tries.times and now - tries.times[-1] >= HOUR:
+            tries = _Tries()
+        if tries.times and silent is not None and silent < now - tries.times[-1]:
+            tries.turns += 1
+            if tries.turns == 1:  # it was put right, and is wrong again; or a second script has the name
+                tries.times = []
+        tries.times, tries.owner = [*tries.times[1 - MOST_TIMES :], now], owner
+        self._tries[key] = tries
         while len(self._tries) > MOST_TRIES:
             del self._tries[next(iter(self._tries))]
 
@@ -106,7 +129,9 @@ class Refusals:
         response.headers.update(_ADVICE.get(error.status, {}))
         return response
 
-    def record(self, request: web.BaseRequest, error: ScriptError, body: bytes) -> None:
+    def record(
+        self, request: web.BaseRequest, error: ScriptError, body: bytes, hosts: Mapping[ServerId, Host] | None = None
+    ) -> None:
         """Count it and log it; `body` is what has been read of it."""
         caller = request.get(CALLER)
         self._metrics.refused.labels(error.code).inc()
@@ -118,7 +143,9 @@ class Refusals:
         }
         fields = {name: value[:CUT] for name, value in claims.items() if value}
         if error.code in ("credentials", "throttled", "server") and request.rel_url.raw_path == EVENTS:
-            self._note(fields.get("server", ""), error.code, request.remote or "")
+            server, owner = fields.get("server", ""), caller.name if caller and caller.role == "script" else ""
+            host = (hosts or {}).get(ServerId(server))
+            self._note(server, error.code, request.remote or "", owner, host.silent_seconds() if host else None)
         key = (error.code, request.remote, fields.get("server"), fields.get("caller"))
         self._repeats.log(key, "refused", code=error.code, status=error.status, peer=request.remote, **fields)
 

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import resource
 import socket
 import time
@@ -42,7 +43,7 @@ from equipoise.service.host import Host
 from equipoise.service.log import Repeats
 from equipoise.service.metrics import Metrics, Reading
 from equipoise.web.openapi import TABLE
-from equipoise.web.refusals import BODY, CALLER, EVENTS, HEAD_BYTES, Refusals
+from equipoise.web.refusals import BODY, CALLER, CUT, EVENTS, HEAD_BYTES, Refusals
 from equipoise.web.routes import Answer, Caller, Callers, Request, Route, Services, Stream
 from equipoise.wire import decode_as, split_form, unquoted
 
@@ -62,6 +63,8 @@ RESERVED_FILES = 64
 PAUSE_SECONDS = 0.1
 """After a failed accept, when no connection could be closed to make room."""
 DRAIN_SECONDS = 2.0
+LOOPBACK = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:[0-9]{1,5})?")
+"""A Host header that names this machine as itself sees it."""
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
 
@@ -426,15 +429,24 @@ def check_encoding(request: web.Request) -> None:
 
 
 def check_host(request: web.Request, names: Collection[str]) -> None:
-    """421: the Host header must name the daemon, which stops DNS rebinding."""
-    if request.headers.get("Host", "").lower() not in names:
-        raise ScriptError("host", "this host is not served here; web.hosts lists its names", status=421)
+    """421: the Host header must name the daemon, which stops DNS rebinding.
+
+    A page cannot rebind a loopback name, and a tunnel or a container has a port of its own, so with these any is right.
+    """
+    host = request.headers.get("Host", "").lower()
+    if host not in names and LOOPBACK.fullmatch(host) is None:
+        raise ScriptError(
+            "host",
+            f"the Host header is {host[:CUT]!r}, and this daemon does not go by that name: add it to web.hosts",
+            status=421,
+        )
 
 
 def check_origin(request: web.Request, names: Collection[str]) -> None:
     """403: no page of another site may have a browser call."""
     origin = request.headers.get("Origin")
-    if origin is not None and origin.lower() not in {f"{s}://{name}" for s in ("http", "https") for name in names}:
+    own = (*names, request.headers.get("Host", "").lower())
+    if origin is not None and origin.lower() not in {f"{s}://{name}" for s in ("http", "https") for name in own}:
         raise ScriptError("origin", "pages of other sites may not call", status=403)
     if request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
         raise ScriptError("origin", "pages of other sites may not call", status=403)
@@ -508,7 +520,7 @@ async def _refuse(services: Services, refusals: Refusals, request: web.Request, 
             await response.prepare(request)
             await response.write_eof()
     body = request[BODY] if BODY in request else await drain(request.content)
-    refusals.record(request, error, body)
+    refusals.record(request, error, body, services.hosts)
     if request.path == EVENTS and (host := _host(services, request)) is not None:
         host.refuse(error)
     return response
