@@ -178,8 +178,9 @@ class SourceMod:
         self.timers.run_requested()
         self.commands.run_delayed()
         self.configs.frame()
-        for plugin in [plugin for plugin in self.plugins if plugin.failed]:
-            self.unload(plugin)
+        if any([plugin.failed for plugin in self.plugins]):
+            for plugin in [plugin for plugin in self.plugins if plugin.failed]:
+                self.unload(plugin)
         self.http.run()
         self.menus.frame()
         self.forward("OnGameFrame")
