@@ -73,8 +73,8 @@ if (examples := os.environ.get("EQUIPOISE_EXAMPLES")) is not None:  # a search f
     settings.register_profile("many", UNTIMED, max_examples=int(examples))
     settings.load_profile("many")
 
-# A daemon in the tests' process answers when its work is done, not after a second: on a busy machine the reply would come
-# without the round.
+# A daemon in the tests' process answers when its work is done, not after a second: on a busy machine the reply would
+# come without the round.
 Host.answer_seconds = 20.0
 
 # A shell's background job ignores Ctrl-C, and so would every process that a test starts and interrupts.

@@ -178,9 +178,8 @@ class SourceMod:
         self.timers.run_requested()
         self.commands.run_delayed()
         self.configs.frame()
-        if any([plugin.failed for plugin in self.plugins]):
-            for plugin in [plugin for plugin in self.plugins if plugin.failed]:
-                self.unload(plugin)
+        for plugin in [plugin for plugin in self.plugins if plugin.failed]:
+            self.unload(plugin)
         self.http.run()
         self.menus.frame()
         self.forward("OnGameFrame")
