@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from equipoise.service.host import Host
 from tests.failures import no_question_failed as no_question_failed
 from tests.failures import no_question_fails as no_question_fails
 from tests.programs import MISSING
@@ -72,17 +73,40 @@ if (examples := os.environ.get("EQUIPOISE_EXAMPLES")) is not None:  # a search f
     settings.register_profile("many", UNTIMED, max_examples=int(examples))
     settings.load_profile("many")
 
+# A daemon in the tests' process answers when its work is done, not after a second: on a busy machine the reply would
+# come without the round.
+Host.answer_seconds = 20.0
+
 # A shell's background job ignores Ctrl-C, and so would every process that a test starts and interrupts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection() -> Iterator[None]:
+    """Collect without looking for garbage, and never look for it among what was collected.
+
+    Ten thousand tests are no garbage, and each look at all of them takes as long as a hundred of them.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Cheap tests first: in the quick loop the first failure ends the run."""
+    """Cheap tests first: in the quick loop the first failure ends the run.
+
+    Before them those that compile what others only load: one worker gets them all, and none compiles it a second time.
+    """
     places = {folder: place for place, folder in enumerate(ORDER)}
     tests = Path(__file__).parent
 
     def place(item: pytest.Item) -> int:
+        if item.get_closest_marker("compiles"):
+            return -2
         return places.get(item.path.relative_to(tests).parts[0], -1)
 
     items.sort(key=place)
@@ -96,16 +120,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Iterat
     if needing := [reason.removeprefix("Skipped: ") for reason in reasons if reason.endswith(MISSING)]:
         names = sorted({reason.removesuffix(MISSING) for reason in needing})
         terminalreporter.line(f"{len(needing)} skipped for want of {', '.join(names)}: `make packages` installs them")
-
-
-@pytest.fixture(autouse=True)
-def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A daemon in the test's process answers when its work is done, not after a second.
-
-    A store that is locked takes 0.6 s of that second before the round is kept; on a busy machine the reply then came
-    without it.
-    """
-    monkeypatch.setattr("equipoise.service.host.ANSWER_SECONDS", 20.0)
 
 
 @pytest.fixture(autouse=True)

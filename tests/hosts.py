@@ -108,8 +108,8 @@ class Rig:
         system = create(self.system, **self.params)
         self.pool = Pool("main", system, self.store, self.ring, self.clock, self.most_held, self.balance)
         await self.pool.open()
-        seconds = self.answer_seconds
-        self.host = Host(SERVER, self.pool, self.store, self.rules, self.clock, seconds, nudge=self._nudged)
+        self.host = Host(SERVER, self.pool, self.store, self.rules, self.clock, nudge=self._nudged)
+        self.host.answer_seconds = self.answer_seconds
         await self.host.start()
         return self
 

@@ -21,7 +21,7 @@ from tests.document_client import Json, Player
 from tests.witness import Witness, part
 
 SEEDS = range(max(1, settings.default.max_examples // 100))
-MAPS_PLAYED, ROUNDS = 3, 10
+MAPS_PLAYED, ROUNDS = 2, 10
 """Of an evening: maps, and rounds of each."""
 SPREAD = 0.35
 """Standard deviation of hidden skill, in log-odds: wide enough for wins in a row and for teams that are not even."""

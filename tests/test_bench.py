@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -28,16 +25,6 @@ def test_the_peak_of_a_process_is_its_own_and_not_that_of_the_one_that_started_i
     del held
     _, peak = run_module("timeit", ["-n", "1", "-r", "1", f"held = b'1' * {LARGE * 1024 * 1024}"])
     assert LARGE < peak < 2 * LARGE
-
-
-@pytest.mark.slow
-def test_a_round_end_goes_at_most_thirteen_functions_deep_into_our_own_code():
-    printed = subprocess.run(
-        [sys.executable, "-m", "bench", "calls"], capture_output=True, text=True, check=True
-    ).stdout
-    depth = re.search(r"round end .* depth +(\d+)", printed)
-    assert depth is not None, printed
-    assert int(depth[1]) <= 13, printed
 
 
 def test_a_pool_goes_on_from_a_filled_store(tmp_path: Path):

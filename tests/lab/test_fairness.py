@@ -298,11 +298,10 @@ def test_a_pool_that_learns_the_spread_of_skill_knows_better_how_sure_it_is() ->
     world = Scenario(
         rounds=400, people=16, slots=12, spread=1.0, attendance=Visits.EVENINGS, evening=40, mode=Mode.KOTH, seed=5
     )
-    fixed, learnt = (simulate(world, Model("joint", {}), learns=learns) for learns in (False, True))
+    fixed, learnt = simulate(world, Model("joint", {})), simulate(world, Model("joint", {}), learns=True)
     assert fixed.fairness.covered_late is not None
     assert learnt.fairness.covered_late is not None
     assert learnt.fairness.covered_late > fixed.fairness.covered_late + 0.15
-    assert simulate(world, Model("joint", {})) == fixed, "nothing is learnt unless it is asked for"
     assert simulate(world, SYNELO, learns=True) == simulate(world, SYNELO), "it has none to learn"
 
 

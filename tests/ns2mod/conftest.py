@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,17 +15,20 @@ from tests.ns2mod.scene import Scene
 from tests.ns2mod.scripted import ScriptedDaemon
 from tests.ns2mod.sessions import Evening
 
-MOD = Path(__file__).parents[2] / "ns2mod"
+HERE = Path(__file__).parent
+MOD = HERE.parents[1] / "ns2mod"
 QUICK = ("test_sessions_rounds", "test_mod_policy", "test_mod_texts")
 """Files whose tests the quick loop runs: sessions of rounds, the mod's decisions, and whether its texts are ours."""
+if os.environ.get("EQUIPOISE_TESTS") == "quick":  # what it leaves out it does not read either
+    collect_ignore = [path.name for path in HERE.glob("test_*.py") if not path.name.startswith(QUICK)]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave the rig's own tests to `make rig`, and the mod's on a scripted daemon to the whole suite."""
     for item in items:
-        if item.path.parent == Path(__file__).parent and item.path.name.startswith("test_rig_"):
+        if item.path.parent == HERE and item.path.name.startswith("test_rig_"):
             item.add_marker(pytest.mark.rig)
-        elif item.path.parent == Path(__file__).parent and not item.path.name.startswith(QUICK):
+        elif item.path.parent == HERE and not item.path.name.startswith(QUICK):
             item.add_marker(pytest.mark.slow)
 
 

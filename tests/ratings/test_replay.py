@@ -223,6 +223,7 @@ def test_a_hundred_thousand_random_matches_leave_everything_finite(name: str, si
         assert {each.last_played is None for each in summaries} == {size > 1}
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_an_empty_history_changes_nothing(name: str) -> None:
     system = create(name)

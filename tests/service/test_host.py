@@ -301,7 +301,7 @@ async def test_a_host_that_is_succeeded_in_the_moment_in_which_its_work_ends_goe
     posted = asyncio.create_task(rig.play("r1", FOUR, Side.A))
     while not (rig.host._tasks and all(task.done() for task in rig.host._tasks)):  # noqa: ASYNC110 (one of the loop's steps)
         await asyncio.sleep(0)
-    before, rig.host = rig.host, Host(SERVER, rig.pool, rig.store, rig.rules, rig.clock, rig.answer_seconds)
+    before, rig.host = rig.host, Host(SERVER, rig.pool, rig.store, rig.rules, rig.clock)
     await rig.host.succeed(before)
     assert (await posted).rounds == {"r1": "stored"}
     assert (await rig.play("r2", FOUR, Side.B)).rounds == {"r2": "stored"}

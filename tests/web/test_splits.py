@@ -153,8 +153,9 @@ def crowd(players: int) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_as_many_players_as_a_server_has_are_split_and_what_may_be_missing_is_said(daemon: Daemon) -> None:
-    found = solve(daemon, **crowd(128))
+def test_as_many_players_as_a_server_has_are_split_and_what_may_be_missing_is_said(tmp_path: Path) -> None:
+    with running(tmp_path, CONFIG + "[splits]\nseconds = 60\n") as daemon:
+        found = solve(daemon, **crowd(128))
 
     assert [split["k"] for split in found] == list(range(2, 65))
     assert all({2 * n, 2 * n + 1} & set(split["a"]) != {2 * n} for split in found for n in range(30))

@@ -39,14 +39,14 @@ from equipoise.service.work import Journal, Questions, Seen, Work
 from equipoise.store.store import Store
 from equipoise.wire import Batch, Reply
 
-ANSWER_SECONDS = 1.0
-"""A request stays open this long at most: the docs promise it to scripts."""
-
 log = logging.getLogger(__name__)
 
 
 class Host:
     """Call `start` first and `close` last; `handle` and `command` may be called by any task at any time."""
+
+    answer_seconds = 1.0
+    """A request stays open this long at most: the docs promise it to scripts."""
 
     def __init__(
         self,
@@ -55,7 +55,6 @@ class Host:
         store: Store,
         rules: Rules,
         clock: Clock,
-        answer_seconds: float = ANSWER_SECONDS,
         nudge: Callable[[], None] = lambda: None,
     ) -> None:
         self.server = server
@@ -71,7 +70,6 @@ class Host:
         self.skipped = 0
         """Gaps in the batches' numbers."""
         self._clock = clock
-        self._answer_seconds = answer_seconds
         self._nudge = nudge
         """Has the script call now."""
         self._store = store
@@ -250,7 +248,7 @@ class Host:
     async def _enter(self) -> None:
         """Have the lock, which the work that follows lets go."""
         try:
-            async with asyncio.timeout(self._answer_seconds):
+            async with asyncio.timeout(self.answer_seconds):
                 await self._lock.acquire()
         except TimeoutError:
             raise ScriptError("busy", "an earlier request is still in work", status=503) from None
@@ -304,7 +302,7 @@ class Host:
     async def _run(self, work: Work, doing: Coroutine[Any, Any, None]) -> None:
         """Wait for work, but not longer than a script waits; the rest goes on behind. ScriptError: it was refused."""
         task = self._start(self._finish(work, doing))
-        await asyncio.wait((task,), timeout=self._answer_seconds)
+        await asyncio.wait((task,), timeout=self.answer_seconds)
         work.answered = True
         if work.refusal is not None:
             raise work.refusal

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings import replay
-from equipoise.ratings.history import History
 from equipoise.ratings.joint.active import grown, new_dense
 from equipoise.ratings.joint.formulas import FREE, PLAYER
 from equipoise.ratings.joint.observing import BLOCK, absorb
 from equipoise.ratings.joint.snapshot import CHECKSUM, MAGIC
 from equipoise.ratings.joint.system import Joint
 from equipoise.ratings.system import Match, ranks_of
+from tests.ratings.histories import random_history
 from tests.ratings.joint.samples import joint_matches
 from tests.ratings.samples import people, random_matches
 
@@ -231,7 +231,7 @@ def test_a_match_of_weight_nought_teaches_nothing() -> None:
 @pytest.mark.slow
 def test_a_hundred_thousand_rounds_leave_a_covariance() -> None:
     """Without drift, so that nothing but rounding keeps it from vanishing; also draws only."""
-    history = History.of(random_matches(7, 100_000, 40, 6))
+    history = random_history(100_000, 6, players=40)
     for ranks in (history.ranks, np.zeros_like(history.ranks)):
         system = joint(drift=0.0, drift_days=0.0, active=30)
         replay(system, replace(history, ranks=ranks))

@@ -26,7 +26,7 @@ from tests.ratings.ns2.simulated import World, simulated
 
 pytestmark = pytest.mark.slow
 
-PLAYERS, ROUNDS, SIZE = 24, 1500, 4
+PLAYERS, ROUNDS, SIZE = 24, 1000, 4
 
 
 @pytest.fixture
@@ -228,7 +228,7 @@ def test_at_five_in_the_morning_a_pool_has_the_most_probable_skills_of_all_its_r
     daemon = server.daemon
     before = states(daemon)
     daemon.stop()
-    monkeypatch.setenv("TZ", at_this_time(4, 59, 45))
+    monkeypatch.setenv("TZ", at_this_time(4, 59, 50))
     daemon.start()
     assert states(daemon) == before
     until = time.monotonic() + 120

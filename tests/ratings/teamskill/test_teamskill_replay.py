@@ -50,6 +50,7 @@ def full_matches(seed: int, count: int, players: int) -> Iterator[Match]:
         )
 
 
+@pytest.mark.compiles
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "base"), list(zip(KINDS, BASES, strict=True)))
 def test_a_replay_is_rating_one_by_one(kind, base):
@@ -71,6 +72,7 @@ def test_any_number_of_teams_may_play(kind):
     agree(create(kind), create(kind), [*many_teams(seed=4, count=60, players=15)])
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize("kind", KINDS)
 def test_groups_are_known_by_names_and_not_by_the_order_of_the_history(kind):
     matches = list(random_matches(seed=5, count=60, players=9, size=4))

@@ -42,6 +42,7 @@ def messages(settled: Smoother) -> np.ndarray:
     return np.array([settled.graph.nodes[name] for name in names])
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize("draw_probability", [0.0, 0.2])
 def test_one_forward_pass_is_the_online_system(draw_probability):
     matches = list(many_teams(seed=1, count=150, players=15))
@@ -59,6 +60,7 @@ def test_one_forward_pass_is_the_online_system(draw_probability):
         assert (skill.rounds, skill.last_played) == (held.rounds, held.last_played)
 
 
+@pytest.mark.compiles
 @pytest.mark.slow
 def test_plain_and_compiled_sweeps_settle_alike():
     matches = list(many_teams(seed=2, count=60, players=15))

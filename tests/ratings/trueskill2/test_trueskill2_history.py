@@ -66,6 +66,7 @@ def test_one_sweep_forward_is_rating_online():
         assert sweeps.own.forward_variance[chain] == pytest.approx(own.variance, abs=1e-7)
 
 
+@pytest.mark.compiles
 @pytest.mark.slow
 def test_sweeps_of_a_fit_are_the_same_in_machine_code():
     system, history = TrueSkill2.create(**EVERYTHING), History.of(full_matches(seed=3, count=30))
@@ -78,6 +79,7 @@ def test_sweeps_of_a_fit_are_the_same_in_machine_code():
         np.testing.assert_allclose(compiled, plain, rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.compiles
 def test_a_fit_orders_a_chain_that_online_rating_cannot():
     system = TrueSkill2.create()
     matches = [duel(*pair) for pair in ("AB", "CD", "EF", "BC", "DE")]

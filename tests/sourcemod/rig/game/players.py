@@ -131,7 +131,8 @@ class Player(Entity):
     @property
     def ready(self) -> bool:
         """`CTFPlayer::IsReadyToPlay` (tf_player.cpp): on a side, with a class chosen or one that arena will force."""
-        return self.team in SIDES and (self.desired_class > 0 or self.class_comes_unasked())
+        props = self.props  # read directly: every frame asks this of everybody
+        return props["m_iTeamNum"] in SIDES and (props["m_iDesiredPlayerClass"] != 0 or self.class_comes_unasked())
 
     @property
     def arena_spectator(self) -> bool:

@@ -60,11 +60,10 @@ class Spawning:
         """`CheckRespawnWaves`, every frame of the states that have waves."""
         if self.game.rounds.state not in WAVE_STATES:
             return
+        due = [side for side in SIDES if self._next_wave[side] <= self.game.now]
         # Nearly always all are alive and ready: then no wave changes anything, and this is every frame's work.
-        waiting = any(not (player.alive and player.ready) for player in self.game.players.values())
-        for side in SIDES:
-            if self._next_wave[side] > self.game.now:
-                continue
+        waiting = due and any(not (player.alive and player.ready) for player in self.game.players.values())
+        for side in due:
             if waiting:
                 self.respawn_players(False, side)
             length = self.wave_length(side)

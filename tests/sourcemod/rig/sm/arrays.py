@@ -1,6 +1,7 @@
 """ArrayList, ArrayStack and the sorting natives."""
 
 import functools
+import struct
 from collections.abc import Callable
 
 from ..binding import Call, Callback, native
@@ -68,14 +69,13 @@ class ArrayStack(ArrayList):
 
 def _copy_in(array: ArrayList, index: int, values: Ref, size: int) -> int:
     count = array.block if size == -1 else min(size, array.block)
-    for block, cell in enumerate(values.read(count)):
-        array.set_cell(index, cell, block)
+    struct.pack_into(f"<{count}i", array.row(index), 0, *values.read(count))
     return count
 
 
 def _copy_out(array: ArrayList, index: int, buffer: Ref, size: int) -> int:
     count = array.block if size == -1 else min(size, array.block)
-    buffer.write([array.cell(index, block) for block in range(count)])
+    buffer.write(struct.unpack_from(f"<{count}i", array.row(index)))
     return count
 
 
