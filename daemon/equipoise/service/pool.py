@@ -301,9 +301,19 @@ class Pool:
 
     def summary(self, player: PlayerId) -> PlayerSummary:
         """Return a player's summary from memory; an unknown player's is a newcomer's."""
-        balancing, shown = self.balancing, self.system.summary(player)
-        skill, deviation = balancing.skill(player), balancing.deviation(player)
-        return replace(shown, skill=skill, deviation=deviation, skills=self.system.skills(player))
+        return self._summaries((player,))[0]
+
+    def _summaries(self, players: Sequence[PlayerId]) -> tuple[PlayerSummary, ...]:
+        system, balancing = self.system, self.balancing
+        return tuple(
+            replace(
+                system.summary(player),
+                skill=skill,
+                deviation=balancing.deviation(player),
+                skills=system.skills(player),
+            )
+            for player, skill in zip(players, balancing.skill_values(players), strict=True)
+        )
 
     def hold(self, present: Callable[[], Iterable[PlayerId]]) -> Callable[[], None]:
         """Keep in memory whom `present` returns, whose skills are read at any time. What this returns ends it."""
@@ -324,13 +334,13 @@ class Pool:
         if self._held.unread(players) or self._held.lacks_shared:
             return await self._uninterrupted(self._load(players, context))
         async with self._lock:  # memory is ahead of the store while rounds are rated, and goes back when they fail
-            return summaries_on(self.balancing, context, tuple(map(self.summary, players)), shown=self.system)
+            return summaries_on(self.balancing, context, self._summaries(players), shown=self.system)
 
     async def _load(self, players: Sequence[PlayerId], context: Context | None) -> tuple[PlayerSummary, ...]:
         async with self._lock:
             await self._reading.players(players)
             self._reading.make_room(players)
-            return summaries_on(self.balancing, context, tuple(map(self.summary, players)), shown=self.system)
+            return summaries_on(self.balancing, context, self._summaries(players), shown=self.system)
 
     async def looked_up(self, player: PlayerId) -> PlayerSummary:
         """Return a player's summary, to be read by people. StoreError where `summaries` would make them a newcomer."""
