@@ -207,7 +207,9 @@ def _moves(ask: AskMoves, system: System[Any]) -> MovesSolved:
 def _cache(ask: CacheSplits, system: System[Any]) -> SplitsCached:
     on_a, on_b = on_both_sides(system, ask.context, [entry.id for entry in ask.entries])
     pins = {index: Pin.PLAY for index, entry in enumerate(ask.entries) if entry.id in ask.must_play}
-    by_size = splits(on_a, values_b=on_b, pins=pins, odd_without_bench=not ask.bench)
+    # Where these splits are but a start, whole points are solved in half the time.
+    exact_a, exact_b = (list(map(round, side)) if system.correlated else side for side in (on_a, on_b))
+    by_size = splits(exact_a, values_b=exact_b, pins=pins, odd_without_bench=not ask.bench)
     exact = [by_size[size] for size in sorted(by_size)]
     if by_size.uneven is not None:
         exact.append(by_size.uneven)
