@@ -55,6 +55,12 @@ def restarted(memory: Memory = REMEMBERED) -> Session:
     return Session(Rules(), memory)
 
 
+def test_an_order_whose_memory_a_kill_lost_keeps_its_id_to_itself() -> None:
+    lost = restarted().state.next_order()
+
+    assert restarted(REMEMBERED.past_unwritten()).state.next_order() != lost
+
+
 # Before the script has introduced itself.
 
 

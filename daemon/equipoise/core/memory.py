@@ -68,6 +68,9 @@ HEAVIEST_WISH = 8
 MOVED_SECONDS = 1800.0
 """Nobody is moved three times within so long, but by new teams."""
 
+UNWRITTEN_ORDERS = 100
+"""More than a server gets in the second or two whose memory a kill may lose."""
+
 COUNTED_ROUNDS = 32
 """How many ids of counted rounds are kept: far more than a script's ring of unsent rounds holds."""
 
@@ -122,7 +125,7 @@ class Memory:
     moved_before: Mapping[PlayerId, float] = field(default_factory=dict)
     """When they were moved the time before that."""
     orders: int = 0
-    """Orders given so far, which makes their ids unique."""
+    """The number of the last order, which makes the next one's id unique."""
     enabled: bool = True
     """An admin has not switched Equipoise off."""
     no_vote_before: float = 0.0
@@ -230,6 +233,10 @@ class Memory:
         no_vote_before = self.no_vote_before if self.no_vote_before < vote else vote
         memory = replace(self, locks=locks, moved=last, moved_before=before, no_vote_before=no_vote_before)
         return memory._within_bounds()
+
+    def past_unwritten(self) -> Memory:
+        """Return the memory whose next order has no id that was given out and forgotten."""
+        return replace(self, orders=self.orders + UNWRITTEN_ORDERS)
 
     def _within_bounds(self) -> Memory:
         """Cut wishes, weights and friendships to what the rules allow: another version may have written more."""

@@ -100,7 +100,7 @@ class Host:
         data = await self._store.memory(self.server)
         snapshot = decode_memory(data) if data is not None else None
         if snapshot is not None:
-            self._go_on(snapshot)
+            self._go_on(replace(snapshot, memory=snapshot.memory.past_unwritten()))
 
     async def succeed(self, before: Host) -> None:
         """Instead of `start`: close the host that this server had until now, and go on where it ended."""
