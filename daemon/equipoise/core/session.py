@@ -166,7 +166,7 @@ def _forget_map(state: State) -> None:
 
 
 def _forget_orders(state: State) -> None:
-    """Forget orders and questions: the script that had them was loaded anew."""
+    """Forget orders and questions, without a line in the log: the script that had them was loaded anew."""
     state.asked = state.asked_moves = state.gap_since = None
     state.voices = state.choice_voices = Voices()
     state.choice = None

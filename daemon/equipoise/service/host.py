@@ -171,7 +171,7 @@ class Host:
             return Reply(rounds=(await self._take_rounds(batch)).rounds, stale="an older batch")
         if self._last.equals(batch):
             # After a restart the last batch may come again: its answer is lost, its rounds are not.
-            return self._reply(await self._take_rounds(batch))
+            return self._draw_reply(await self._take_rounds(batch))
         return await self._take(batch)
 
     def refuse(self, refusal: ScriptError) -> None:
@@ -285,7 +285,7 @@ class Host:
             reply.cancel()
             raise
         self.skipped += gap
-        answer = self._reply(work, want_roster=gap and self.session.state.has_roster)
+        answer = self._draw_reply(work, want_roster=gap and self.session.state.has_roster)
         reply.set_result(answer)
         return answer
 
@@ -374,7 +374,8 @@ class Host:
 
     # Replies and time.
 
-    def _reply(self, work: Work, *, want_roster: bool = False) -> Reply:
+    def _draw_reply(self, work: Work, *, want_roster: bool = False) -> Reply:
+        """Return the next reply; its orders and its cache count as sent."""
         state, memory = self.session.state, self.session.memory
         orders, self._outbox = tuple(self._outbox), []
         # Splits solved in advance are long, and change seldom.

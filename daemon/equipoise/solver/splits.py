@@ -1,11 +1,11 @@
 """Splits: for every team size at once, or for one size with preferences. Values in points outside, ticks inside.
 
-The public functions state a `SplitProblem`, which solves it in three steps. Each is tried only where the one before has
-used up its share of the budget:
+The public functions state a problem, which a `SplitSolver` solves in three steps. Each is tried only where the one
+before has used up its share of the budget:
 
 1. exactly: by `halves` where players differ by value only, else by `constraints`;
-2. the same with values rounded to fewer ticks (`optimum`). The optimum of the rounded values is a good assignment, and
-   its distance, less what the rounding may hide, is a lower bound for all others;
+2. the same with values rounded to fewer ticks (`optima` does both). The optimum of the rounded values is a good
+   assignment, and its distance, less what the rounding may hide, is a lower bound for all others;
 3. by trades of players (`local_search`), from the best assignment of the steps before.
 
 An answer that is not proven has a `Gap`: how much better the best may be, by whatever was proven on the way.
@@ -92,16 +92,16 @@ def splits(
     count = len(values)
     sizes = _sizes(count, k)
     ticks = Ticks.of(values, values_b, target, resolution)
-    whole = Problem.of(ticks.a, ticks.b, groups, pins, roles, role_cap)
-    problem = SplitProblem(values, values if values_b is None else values_b, ticks, whole, budget or Budget())
-    best = problem.best([(size, size) for size in sizes])
+    stated = Problem.of(ticks.a, ticks.b, groups, pins, roles, role_cap)
+    solver = SplitSolver(values, values if values_b is None else values_b, ticks, stated, budget or Budget())
+    best = solver.best([(size, size) for size in sizes])
     uneven = None
     if odd_without_bench and count % 2:
         # Which side is the larger one matters for a target and for values by side.
-        either = problem.best([(count // 2 + 1, count // 2), (count // 2, count // 2 + 1)]).values()
+        either = solver.best([(count // 2 + 1, count // 2), (count // 2, count // 2 + 1)]).values()
         uneven = min(either, key=lambda assignment: abs(assignment.difference - target), default=None)
     if not best and uneven is None:
-        raise SplitError(problem.obstacle((sizes[-1], sizes[-1])))
+        raise SplitError(solver.obstacle((sizes[-1], sizes[-1])))
     return Splits({size: assignment for (size, _), assignment in best.items()}, uneven)
 
 
@@ -128,12 +128,12 @@ def preferred_splits(
         _sizes(count, k)
         check_tolerance(tolerance)
     ticks = Ticks.of(values)
-    whole = Problem.of(ticks.a, ticks.b, groups, pins)
+    stated = Problem.of(ticks.a, ticks.b, groups, pins)
     preferences = Preferences.of(bench_cost, current, count)
-    problem = SplitProblem(values, values, ticks, whole, budget or Budget(), preferences)
-    preferred = problem.preferred({(k, k): tolerance for k, tolerance in tolerances.items()})
+    solver = SplitSolver(values, values, ticks, stated, budget or Budget(), preferences)
+    preferred = solver.preferred({(k, k): tolerance for k, tolerance in tolerances.items()})
     if not preferred:
-        raise SplitError(problem.obstacle((max(tolerances), max(tolerances))))
+        raise SplitError(solver.obstacle((max(tolerances), max(tolerances))))
     return Splits({size: assignment for (size, _), assignment in preferred.items()})
 
 
@@ -164,16 +164,16 @@ def best_split(
     ((0, 4), (1, 3), (2,), 0)
     """
     ticks = Ticks.of(values, values_b, target, resolution)
-    whole = Problem.of(ticks.a, ticks.b, groups, pins, roles, role_cap)
+    stated = Problem.of(ticks.a, ticks.b, groups, pins, roles, role_cap)
     if min(sizes) < 1 or sum(sizes) > len(values):
         raise SplitError(f"{len(values)} players cannot play {sizes[0]} against {sizes[1]}")
     check_tolerance(tolerance)
     preferences = Preferences.of(bench_cost, current, len(values))
-    there = values if values_b is None else values_b
-    problem = SplitProblem(values, there, ticks, whole, budget or Budget(), preferences)
-    preferred = problem.preferred({sizes: tolerance})
+    on_b = values if values_b is None else values_b
+    solver = SplitSolver(values, on_b, ticks, stated, budget or Budget(), preferences)
+    preferred = solver.preferred({sizes: tolerance})
     if not preferred:
-        raise SplitError(problem.obstacle(sizes))
+        raise SplitError(solver.obstacle(sizes))
     return preferred[sizes]
 
 
@@ -186,8 +186,8 @@ def _sizes(count: int, k: int | None) -> Sequence[int]:
 
 
 @dataclass(frozen=True)
-class SplitProblem:
-    """Values and constraints; answers are exact in ticks, and their differences are in points again."""
+class SplitSolver:
+    """Solves for values and constraints; answers are exact in ticks, and their differences are in points again."""
 
     values_a: Sequence[float]
     values_b: Sequence[float]
@@ -199,7 +199,7 @@ class SplitProblem:
     def best(self, sizes: Iterable[Sizes]) -> dict[Sizes, Assignment]:
         """Return the assignment closest to the target for each of the sizes that the constraints allow."""
         goals = self._open(sizes)
-        solutions = optimum(self.problem, goals, self.budget)
+        solutions = optima(self.problem, goals, self.budget)
         unproven = [goal for goal in goals if goal not in solutions or not proven(solutions[goal])]
         for number, goal in enumerate(unproven):
             # What one goal does not use is there for the next ones.
@@ -213,15 +213,15 @@ class SplitProblem:
             return self.best(tolerances)
         goals, solutions = self._open(tolerances), Solutions()
         limits = {goal: self._limit(goal, tolerances[goal.a, goal.b]) for goal in goals}
-        near, exact = Solutions(), self.budget.share(SHARE)
+        near, exact_budget = Solutions(), self.budget.share(SHARE)
         if len(goals) > 1:
             # Few of many searches come to an end: the others need more time, and something to begin from.
             limited = [goal for goal in goals if not math.isinf(limits[goal])]
-            near = optimum(self.problem, limited, self.budget.share(SHARE_OF_MANY))
-            exact = self.budget.share(SHARE_OF_MANY)
+            near = optima(self.problem, limited, self.budget.share(SHARE_OF_MANY))
+            exact_budget = self.budget.share(SHARE_OF_MANY)
         unfinished: dict[Goal, PreferenceSearch] = {}
         for number, goal in enumerate(goals):
-            share = exact.share(1 / (len(goals) - number))
+            share = exact_budget.share(1 / (len(goals) - number))
             search = PreferenceSearch(self.problem, goal, self.preferences, limits[goal], share)
             try:
                 solutions[goal] = search.solution()
@@ -232,7 +232,7 @@ class SplitProblem:
             share, limit = self.budget.share(1 / (len(unfinished) - number)), limits[goal]
             start = search.nearest or near.get(goal)
             if start is None and not math.isinf(limit):
-                start = optimum(self.problem, [goal], share.share(SHARE)).get(goal)
+                start = optima(self.problem, [goal], share.share(SHARE)).get(goal)
             solutions[goal] = self._approximation.preferred(goal, start, limit, search.floor, share)
         return self._assignments({goal: solutions[goal] for goal in goals})
 
@@ -302,7 +302,7 @@ class SplitProblem:
     def _ruled_out(self, goal: Goal, roles: tuple[frozenset[int], ...]) -> bool:
         """Return whether it is proven that these roles cannot be shared evenly, whatever the values are."""
         flat = (0,) * len(self.problem.a)
-        solutions = optimum(replace(self.problem, a=flat, b=flat, roles=roles), [goal], self.budget.share(SHARE))
+        solutions = optima(replace(self.problem, a=flat, b=flat, roles=roles), [goal], self.budget.share(SHARE))
         return goal in solutions and solutions[goal] is None
 
 
@@ -310,24 +310,24 @@ def _listed(players: Collection[int]) -> str:
     return ", ".join(map(str, sorted(players)))
 
 
-def optimum(problem: Problem, goals: Sequence[Goal], budget: Budget) -> Solutions:
+def optima(problem: Problem, goals: Sequence[Goal], budget: Budget) -> Solutions:
     """Return the assignment closest to each goal's target, or else the nearest that the budget suffices to find."""
     if not goals:
         return Solutions()
     small, small_goals, factor = problem.scaled(goals)
-    whole, solutions = dict(zip(small_goals, goals, strict=True)), Solutions()
+    goal_of, solutions = dict(zip(small_goals, goals, strict=True)), Solutions()
     # Solutions come one by one: those that are proven when the budget ends are kept.
     with suppress(*EXHAUSTED):
         for goal, solution in _solutions(small, small_goals, budget.share(SHARE)):
-            solutions[whole[goal]] = solution and solution.times(factor)
-    unproven = [goal for goal in small_goals if whole[goal] not in solutions or not proven(solutions[whole[goal]])]
+            solutions[goal_of[goal]] = solution and solution.times(factor)
+    unproven = [goal for goal in small_goals if goal_of[goal] not in solutions or not proven(solutions[goal_of[goal]])]
     for ticks in COARSER:
         reached = set[Goal]()
         if unproven and (grain := small.largest // ticks) > 1:
             with suppress(*EXHAUSTED):
                 for goal, rough in _rough_solutions(small, unproven, grain, budget.share(SHARE)):
-                    before = solutions.get(whole[goal])
-                    solutions[whole[goal]] = rough and _nearer(problem, whole[goal], rough.times(factor), before)
+                    before = solutions.get(goal_of[goal])
+                    solutions[goal_of[goal]] = rough and _nearer(problem, goal_of[goal], rough.times(factor), before)
                     reached.add(goal)
         unproven = [goal for goal in unproven if goal not in reached]
     return solutions

@@ -84,6 +84,12 @@ def _fact(event: events.AnyEvent, here: Here) -> ScriptEvent:
     return event if event.at is not None else msgspec.structs.replace(event, at=here.at)
 
 
+def _names(posted: events.Batch) -> Iterator[tuple[PlayerId, str]]:
+    for event in posted.events:
+        if isinstance(event, events.PlayerJoined) and event.name:
+            yield player_id(event.id), str(event.name)
+
+
 def kinds_of(posted: events.Batch) -> list[str]:
     """The kinds of a batch's events, in their order."""
     return [str(type(event).__struct_config__.tag) for event in posted.events]
@@ -105,6 +111,31 @@ def decode_as(body: bytes, kind: type[T]) -> T:
         return msgspec.json.decode(body, type=kind, dec_hook=scalars.read)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise _refusal(body, kind, error) from None
+
+
+def _refusal(body: bytes, kind: type[T], error: Exception) -> ScriptError:
+    """Why a body was not decoded: it is not JSON, or something in it does not fit.
+
+    The second reading, by the standard library, accepts NaN and Infinity: scripts write them by accident, and their
+    authors are helped by the path more than by "not JSON".
+    """
+    refusal = ScriptError("json", f"this is no JSON as we read it: {error}", status=400)
+    try:
+        msgspec.convert(json.loads(body, parse_int=_bounded), type=kind, dec_hook=scalars.read)
+    except msgspec.ValidationError as invalid:
+        match = _PATH.fullmatch(str(invalid))
+        refusal = ScriptError("schema", match[1] if match else str(invalid), path=match[2] if match else "$")
+    except (ValueError, RecursionError) as malformed:
+        refusal = ScriptError("json", f"this is no JSON: {malformed}", status=400)
+    if kind is events.Batch:
+        # Only an event has a `kind`; a body that is no JSON shows its own as well as any other.
+        refusal.kinds = at_fault([match.decode() for match in _KIND.findall(body)], refusal.path)
+    return refusal
+
+
+def _bounded(digits: str) -> int | float:
+    """An integer; infinity for one with too many digits, which is then refused like any number out of its range."""
+    return int(digits) if len(digits) < MOST_DIGITS else float(digits)
 
 
 def split_form(body: bytes, charset: str = "utf-8") -> tuple[str, bytes]:
@@ -138,34 +169,3 @@ def unquoted(value: bytes) -> bytes:
     except UnicodeDecodeError:
         raise ScriptError("form", "this is no form of UTF-8 text", status=400) from None
     return plain
-
-
-def _names(posted: events.Batch) -> Iterator[tuple[PlayerId, str]]:
-    for event in posted.events:
-        if isinstance(event, events.PlayerJoined) and event.name:
-            yield player_id(event.id), str(event.name)
-
-
-def _refusal(body: bytes, kind: type[T], error: Exception) -> ScriptError:
-    """Why a body was not decoded: it is not JSON, or something in it does not fit.
-
-    The second reading, by the standard library, accepts NaN and Infinity: scripts write them by accident, and their
-    authors are helped by the path more than by "not JSON".
-    """
-    refusal = ScriptError("json", f"this is no JSON as we read it: {error}", status=400)
-    try:
-        msgspec.convert(json.loads(body, parse_int=_bounded), type=kind, dec_hook=scalars.read)
-    except msgspec.ValidationError as invalid:
-        match = _PATH.fullmatch(str(invalid))
-        refusal = ScriptError("schema", match[1] if match else str(invalid), path=match[2] if match else "$")
-    except (ValueError, RecursionError) as malformed:
-        refusal = ScriptError("json", f"this is no JSON: {malformed}", status=400)
-    if kind is events.Batch:
-        # Only an event has a `kind`; a body that is no JSON shows its own as well as any other.
-        refusal.kinds = at_fault([match.decode() for match in _KIND.findall(body)], refusal.path)
-    return refusal
-
-
-def _bounded(digits: str) -> int | float:
-    """An integer; infinity for one with too many digits, which is then refused like any number out of its range."""
-    return int(digits) if len(digits) < MOST_DIGITS else float(digits)
