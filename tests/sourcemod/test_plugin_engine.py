@@ -30,6 +30,26 @@ def test_the_engines_balancing_is_off_while_the_plugin_runs(game: Game, daemon: 
     assert values(game, *BALANCING, "tf_arena_use_queue") == ["2", "1", "1", "1"]
 
 
+def told(game: Game) -> list[str]:
+    """The variables of whose change all players have read, but the game's own of a map."""
+    changes = [fields for _, name, fields in game.history if name == "server_cvar" and not fields["silenced"]]
+    return [str(fields["cvarname"]) for fields in changes if not str(fields["cvarname"]).startswith("tf_gamemode_")]
+
+
+def test_players_read_nothing_of_variables_that_are_held_and_given_back(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    game.start_map("arena_well")
+    settle(game)
+    game.sm.convars["mp_autoteambalance"].set("2")
+    settle(game)
+    game.unload(plugin)
+    assert values(game, "mp_autoteambalance", "tf_arena_use_queue") == ["2", "1"]
+    assert told(game) == []
+    game.sm.convars["mp_autoteambalance"].set("1")
+    assert told(game) == ["mp_autoteambalance"]
+
+
 def test_what_was_off_before_stays_off(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.server_cfg["mp_autoteambalance"] = "0"
     game.start_map("koth_harvest_final")

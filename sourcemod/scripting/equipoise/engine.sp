@@ -7,6 +7,9 @@
 // stands aside, and when it is unloaded. SourceMod does not say who set a variable; only who uses `sm_cvar` or `sm_rcon`
 // at that moment is known.
 //
+// The engine tells all players of a change of most of them ("Server cvar … changed to …"): not while one is held, nor when
+// it gets its value back.
+//
 // `mp_teams_unbalance_limit` stays as it is: it binds only what players ask of the engine, never what is placed here.
 
 #define HELD_CVARS 5
@@ -39,6 +42,7 @@ enum struct Variable
 }
 
 static Variable g_Variables[HELD_CVARS];
+static bool g_Restoring;
 static ConVar g_HumansTeam;
 
 // Who uses `sm_cvar` or `sm_rcon` in this tick.
@@ -60,6 +64,7 @@ void Engine_Find()
 	{
 		g_HumansTeam.AddChangeHook(OnHumansTeamChanged);
 	}
+	HookEvent("server_cvar", Event_VariableTold, EventHookMode_Pre);
 	AddCommandListener(Command_Caller, "sm_cvar");
 	AddCommandListener(Command_Caller, "sm_rcon");
 }
@@ -108,6 +113,7 @@ void Engine_Apply()
 
 void Engine_Restore()
 {
+	g_Restoring = true;
 	for (int i = 0; i < HELD_CVARS; i++)
 	{
 		g_Variables[i].givenUp = false;
@@ -117,6 +123,22 @@ void Engine_Restore()
 			g_Variables[i].cvar.SetString(g_Variables[i].operators);
 		}
 	}
+	g_Restoring = false;
+}
+
+static Action Event_VariableTold(Event event, const char[] name, bool dontBroadcast)
+{
+	char cvar[64];
+	event.GetString("cvarname", cvar, sizeof(cvar));
+	for (int i = 0; i < HELD_CVARS; i++)
+	{
+		if ((g_Variables[i].held || g_Restoring) && StrEqual(cvar, g_Names[i], false))
+		{
+			event.BroadcastDisabled = true;
+			return Plugin_Changed;
+		}
+	}
+	return Plugin_Continue;
 }
 
 // The variable is read, not `after`: a hook that runs before this one may have set it again.

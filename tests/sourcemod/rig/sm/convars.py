@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from ..binding import Call, Callback, native
 from ..machine import NativeError
 from ..memory import Buffer, Ref
-from .enginevars import ENGINE
+from .enginevars import ENGINE, NOTIFY
+from .events import Event
 from .strings import NUMBER
 
 if TYPE_CHECKING:
@@ -84,6 +85,13 @@ class ConVars:
             one.name: ConVar(one.name, one.default, one.default, flags=one.flags, low=one.low, high=one.high)
             for one in ENGINE
         }
+        for convar in self.by_name.values():
+            if convar.flags & NOTIFY:
+                convar.hooks.append(self._tell)
+
+    def _tell(self, convar: ConVar, old: str, new: str) -> None:
+        """The game tells its players of a change (clientmode_shared.cpp, FireGameEvent, `server_cvar`)."""
+        self.sm.events.fire(Event("server_cvar", {"cvarname": convar.name, "cvarvalue": new}))
 
     def __getitem__(self, name: str) -> ConVar:
         return self.by_name[name.lower()]
