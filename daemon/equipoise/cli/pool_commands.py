@@ -28,7 +28,7 @@ from equipoise.cli.client import (
 )
 from equipoise.cli.histories import pool_history_options, reports_errors
 from equipoise.cli.options import FAILED, PRIVATE, config_option, dry_run_option, examples, stop, yes_option
-from equipoise.cli.output import counted, interval, json_text, local_time, percent, print_table, progress
+from equipoise.cli.output import counted, interval, json_text, local_time, percent, print_note, print_table, progress
 from equipoise.core.model import Mode
 from equipoise.errors import ConfigError, FileError, RatingError, ScriptError, SpillError, StoreError, StoreRefused
 from equipoise.lab.svg import printable
@@ -218,7 +218,7 @@ def _show_typical(typical: dict[str, Any] | None) -> None:
 
 
 def _say(what: str, text: str) -> None:
-    click.echo(f"{what:<12}{text}")
+    print_note(text, f"{what:<12}")
 
 
 def _show_shown(measured: dict[str, Any], less: dict[str, Any]) -> None:
@@ -247,9 +247,12 @@ def _show_groups(groups: list[dict[str, Any]]) -> None:
     rows = []
     for group in groups:
         less = group["difference"]
-        error = "" if less["error"] is None else f" ± {less['error']:.1%}"
-        means = f"{group['predicted']:.1%}", f"{group['scored']:.1%}", f"{less['value']:+.1%}{error}"
-        rows.append((_BY[group["by"]], group["name"], f"{group['rounds']:,}", f"{group['players']:,}", *means))
+        means = percent(group["predicted"], 1), percent(group["scored"], 1)
+        error = "" if less["error"] is None else f" ± {percent(less['error'], 1)}"
+        difference = f"{'+' if less['value'] >= 0 else ''}{percent(less['value'], 1)}{error}"
+        rows.append(
+            (_BY[group["by"]], group["name"], f"{group['rounds']:,}", f"{group['players']:,}", *means, difference)
+        )
     print_table(("BY", "GROUP", "ROUNDS", "PLAYERS", "PREDICTED", "SCORED", "DIFFERENCE"), rows, texts=2)
 
 
