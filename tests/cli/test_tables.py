@@ -85,7 +85,7 @@ def test_names_are_cut_and_then_columns_are_left_out_in_their_turn(
     assert " ".join(lines[2:]) == (f"Left out: {', '.join(left)}; --wide shows all." if left else "")
 
 
-def test_a_list_with_a_narrow_form_has_it_where_there_is_no_room_for_whole_rows(
+def test_a_list_with_a_narrow_form_has_it_where_whole_rows_are_too_wide(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def narrow(row: Any) -> list[str]:

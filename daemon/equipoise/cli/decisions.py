@@ -228,7 +228,7 @@ def audit(client: Client, as_json: bool, as_csv: bool, limit: int | None, since:
 
 
 AUDIT = (
-    Column("TIME", lambda line: local_time(line["at"]), lambda line: iso_time(line["at"])),
+    Column("TIME", lambda line: local_minute(line["at"]), lambda line: iso_time(line["at"])),
     Column("WHO", lambda line: line["who"], least=10),
     Column("ACTION", lambda line: line["action"]),
     Column("TARGET", lambda line: line["target"], least=17),

@@ -336,10 +336,10 @@ def _lay_out(
         )
     for row, colour in zip(rows, colours, strict=True):
         grid.add_row(*(Text(cell, **how) for cell in row), style=colour)
-    laid_out = io.StringIO()
+    stream = io.StringIO()
     # click takes colours away where it prints to no terminal, or is told to show none.
-    Console(file=laid_out, width=room or WIDEST, force_terminal=True, color_system="standard").print(grid)
-    for line in laid_out.getvalue().splitlines():
+    Console(file=stream, width=room or WIDEST, force_terminal=True, color_system="standard").print(grid)
+    for line in stream.getvalue().splitlines():
         click.echo(TRAILING.sub("", line))
 
 

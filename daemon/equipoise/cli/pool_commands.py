@@ -470,7 +470,7 @@ def export_pool(path: Path, name: str | None, target: Path, url: str | None, tok
     The running daemon answers with the pool as it is at one moment, and goes on serving. If none runs, the store is
     read directly. docs/moving.md has the format.
     """
-    from equipoise.cli.pool_export import export
+    from equipoise.cli.pool_files import export
 
     os.umask(PRIVATE)
     try:
@@ -524,11 +524,11 @@ def import_pool(
     how = {"overwrite": overwrite, "yes": yes, "as_json": as_json}
     try:
         if source is not None:
-            from equipoise.cli.pool_import import import_export
+            from equipoise.cli.pool_files import import_export
 
             import_export(path, name, source, as_json=as_json)
             return
-        from equipoise.cli.pool_import import import_hlstatsx, import_table
+        from equipoise.cli.pool_files import import_hlstatsx, import_table
 
         if table is not None:
             import_table(path, name, table, **how)
