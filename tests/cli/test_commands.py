@@ -154,6 +154,7 @@ def test_lists_are_csv_too_and_not_json_at_the_same_time() -> None:
         "status", "player top", "player find", "player history", "round list", "why", "audit",
     }  # fmt: skip
     for name in lists:
+        assert "--wide" in {option for each in COMMANDS[name].params for option in each.opts}
         words = [*name.split(), *(["x"] if name in ("player find", "player history") else [])]
         ended = CliRunner().invoke(main, [*words, "--json", "--csv", "--url", "http://127.0.0.1:1", "--token", "x"])
         assert (ended.exit_code, "--json and --csv exclude each other" in ended.stderr) == (2, True)

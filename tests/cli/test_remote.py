@@ -109,8 +109,10 @@ def test_intervals_records_and_evenness_are_shown(house: House) -> None:
             ask(house, address, "pool", "evenness", *words)
             for words in ((RED, BLU), (RED, "vs"), (RED, "vs", BLU, "--mode", "kotj"))
         ]
-    assert re.search(r"SKILL, 80 % +ROUNDS +WON-DRAWN-LOST +LEFT", shown)
-    assert re.search(rf"{RED} .* \d+ to \d+ +1 +1-0-0 +0 ", shown)
+    assert re.search(
+        r"^SKILL, 80 %     \d+ to \d+\nROUNDS          1\nWON-DRAWN-LOST  1-0-0\nLEFT            0$", shown, re.M
+    )
+    assert re.match(rf"PLAYER          {RED}\n", shown)
     assert rows[0].split(",")[3:10] == ["deviation", "low", "high", "rounds", "wins", "draws", "losses"]
     assert rows[1].split(",")[6:11] == ["1", "1", "0", "0", "0"]
     a, b, chance, evenness = even.stdout.splitlines()

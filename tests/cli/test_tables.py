@@ -6,15 +6,18 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from operator import itemgetter
+from typing import Any
 
 import pytest
 
 from equipoise.cli.client import Since
-from equipoise.cli.output import Column, cell_width, table
+from equipoise.cli.output import NAME, Column, cell_width, print_items
 from tests.cli.house import EQUIPOISE, House, post, serving
-from tests.wire.samples import HELLO, RED, posted
+from tests.wire.samples import HELLO, RED, ROUND, posted
 
 NAMES = {
     "bell": "a\x07b\x1b[31mc",
@@ -29,26 +32,72 @@ NAMES = {
     "lines": "one\ntwo\rthree",
     "emoji": "👍🏽 ok",
 }
-COLUMNS = [Column("PLAYER", str), Column("NAME", str), Column("RATING", str, right=True)]
-ROWS = [[RED, name, "1500"] for name in NAMES.values()]
+COLUMNS = [
+    Column("PLAYER", itemgetter(0)),
+    Column("NAME", itemgetter(1), least=NAME),
+    Column("RATING", itemgetter(2), right=True),
+    Column("ROUNDS", itemgetter(3), right=True, goes=2),
+    Column("LAST PLAYED", itemgetter(4), goes=1),
+]
+ROWS = [(RED, name, "1500", "20", "2026-11-22 18:30") for name in NAMES.values()]
 
 
-@pytest.mark.parametrize("width", [None, 80, 40, 10, 1])
-def test_no_line_is_wider_than_the_terminal_and_no_name_moves_a_column(width: int | None) -> None:
-    lines = [line for _, line in table(["PLAYER", "NAME", "RATING"], ROWS, COLUMNS, width)]
+def printed(
+    capsys: pytest.CaptureFixture[str], rows: Sequence[tuple[str, ...]], narrow: Callable[[Any], Sequence[str]] | None
+) -> list[str]:
+    print_items(rows, COLUMNS, as_csv=False, empty="", narrow=narrow)
+    return capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize("width", [None, 120, 80, 60, 40, 10, 1])
+def test_no_line_is_wider_than_the_terminal_and_no_name_breaks_a_row_of_a_usual_one(
+    width: int | None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "" if width is None else str(width))
+    lines = printed(capsys, ROWS, None)
     assert all(line.isprintable() for line in lines)
     if width is None:
-        assert len({cell_width(line) for line in lines}) == 1
         assert len(lines) == len(ROWS) + 1
-    elif width > 10:  # else not even the head of a row has room
+        assert max(map(cell_width, lines)) > 128
+    else:
         assert max(map(cell_width, lines)) <= width
+    if width in (80, 120):
+        assert len({cell_width(line) for line in lines[: len(ROWS) + 1]}) <= 2  # heads are not padded
+        assert lines[len(ROWS) + 1 :] == (["Left out: LAST PLAYED; --wide shows all."] if width == 60 else [])
 
 
-def test_on_a_terminal_that_is_too_narrow_for_a_table_each_row_is_a_block() -> None:
-    rows = [[RED, "Ann", "1500"], [RED, "-", "990"]]
-    assert [line for _, line in table(["PLAYER", "NAME", "RATING"], rows, COLUMNS, 26)] == [
-        f"PLAYER  {RED}", "NAME    Ann", "RATING  1500", "", f"PLAYER  {RED}", "RATING  990",
+@pytest.mark.parametrize(
+    ("width", "head"),
+    [
+        (72, ["PLAYER", "NAME", "RATING", "ROUNDS", "LAST PLAYED"]),
+        (55, ["PLAYER", "NAME", "RATING", "ROUNDS"]),
+        (47, ["PLAYER", "NAME", "RATING"]),
+    ],
+)
+def test_names_are_cut_and_then_columns_are_left_out_in_their_turn(
+    width: int, head: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    lines = printed(capsys, [(RED, "xX_TheLegendary_Heavy_Xx", "1500", "20", "2026-11-22 18:30")], None)
+    assert re.split("  +", lines[0]) == head
+    assert re.match(rf"{RED}  xX_TheLegendary\w*…  ", lines[1])
+    left = [column.head for column in COLUMNS if column.head not in head]
+    assert " ".join(lines[2:]) == (f"Left out: {', '.join(left)}; --wide shows all." if left else "")
+
+
+def test_a_list_with_a_narrow_form_has_it_where_whole_rows_are_too_wide(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def narrow(row: Any) -> list[str]:
+        return [f"{row[1]} is rated {row[2]}", "    and played"]
+
+    rows = [(RED, "龍" * 20, "1500", "20", "2026-11-22 18:30")]
+    monkeypatch.setenv("COLUMNS", "40")
+    assert printed(capsys, rows, narrow) == [
+        "龍" * 19 + " …", "    and played", "Cut to the terminal's width; --wide", "shows all.",
     ]  # fmt: skip
+    monkeypatch.setenv("COLUMNS", "120")
+    assert printed(capsys, rows, narrow)[0].startswith("PLAYER")
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +143,37 @@ def test_every_name_is_shown_whatever_the_locale(named: tuple[House, str], envir
         assert (shown.returncode, shown.stderr) == (0, b""), words
     listed = json.loads(run(*named, "player", "find", "7656", "--json", **environ).stdout)["players"]
     assert {one["name"] for one in listed} == {"".join(filter(str.isprintable, name)) for name in NAMES.values()}
+
+
+@pytest.mark.slow
+def test_twenty_rounds_are_a_screen_and_a_decision_is_two_lines_at_80_columns(house: House) -> None:
+    server = "frankfurt-arena-1"
+    file = house.folder / "servers.d" / "arena-1.toml"
+    file.write_text(file.read_text().replace("[server.arena-1]", f"[server.{server}]"))
+    file.rename(file.with_stem(server))
+    ids = [str(int(RED) + number) for number in range(12)]
+    sides = [{"id": id, "side": ("red", "blu")[place % 2]} for place, id in enumerate(ids)]
+    joins = [{"kind": "player_joined", "id": id, "name": name} for id, name in zip(ids, NAMES.values(), strict=False)]
+    koth = {"map": "koth_lakeside_event_final3", "facts": {"game_type": 2, "koth": True}}
+    seconds = [{word: 61.5 * (word == one["side"]) for word in ("red", "blu")} for one in sides]
+    people = [{**one, "fought": True, "seconds": each} for one, each in zip(sides, seconds, strict=True)]
+    ended = {**ROUND, **koth, "lineup": sides, "players": people}
+    started = {"kind": "round_started", "players": sides}
+    with serving(house) as (_, address):
+        hello = {**HELLO, **koth, "phase": "running"}, {"kind": "roster", "players": sides}, *joins
+        post(address, house.secret, posted(*hello, seq=1, server=server))
+        for number in range(20):
+            batch = posted({**ended, "round": f"1763622000123-{number}"}, started, seq=number + 2, server=server)
+            post(address, house.secret, batch)
+        for words, most in ((["round", "list"], 22), (["why", "--limit", "10"], 21)):
+            narrow, wide, piped = (
+                run(house, address, *words, *more, LC_ALL="C.UTF-8", **environ).stdout.decode()
+                for more, environ in (([], {"COLUMNS": "80"}), (["--wide"], {"COLUMNS": "80"}), ([], {}))
+            )
+            assert 10 < len(narrow.splitlines()) <= most
+            assert max(map(cell_width, narrow.splitlines())) <= 80
+            assert wide.split("\n\n")[0].strip() == piped.split("\n\n")[0].strip()
+            assert max(map(cell_width, piped.splitlines())) > 80
 
 
 @pytest.mark.slow

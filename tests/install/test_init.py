@@ -17,6 +17,12 @@ from tests.install.game_server import everything, game_server
 pytestmark = pytest.mark.slow
 
 
+@pytest.fixture(autouse=True)
+def nobodys_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep completion out of the home of the person who runs the tests."""
+    monkeypatch.setenv("HOME", "/nonexistent")
+
+
 def servers(folder: Path) -> dict[str, dict[str, str]]:
     """The game servers by name, as their files say."""
     found = {}

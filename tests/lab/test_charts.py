@@ -129,7 +129,7 @@ def test_the_table_of_a_pool_names_the_period_of_every_figure() -> None:
     assert {row[1] for row in table.rows} == {"whole run", "second half", "last quarter", "rounds 1–40"}
     named = {row[0]: row[1:] for row in table.rows}
     assert named["overconfidence"][0] == "second half"
-    assert re.fullmatch(r"[+-]\d+\.\d% ± \d+\.\d%", named["overconfidence"][1])
+    assert re.fullmatch(r"[+-]\d+\.\d % ± \d+\.\d %", named["overconfidence"][1])
     assert re.fullmatch(r"\d+|-", named["rounds until 90 % of that"][1])
 
 
@@ -245,4 +245,4 @@ def test_a_report_is_one_file_without_scripts_for_light_and_dark(tmp_path: Path)
 def test_estimates_are_shown_with_their_error() -> None:
     assert estimate(Estimate(0.5, 0.01)) == "0.5000 ± 0.0100"
     assert estimate(Estimate(-0.25, 0.01), signed=True) == "-0.2500 ± 0.0100"
-    assert estimate(Estimate(0.5, None), percent=True) == "50.0%"
+    assert estimate(Estimate(0.5, None), percent=True) == "50.0 %"

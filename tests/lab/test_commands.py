@@ -62,7 +62,7 @@ def test_backtest_shows_calibration_by_group_of_players_in_text_json_plot_and_pa
     asked = "lab", "backtest", *league, "--model", "elo", "--plot", plot, "--html", page
     text = run(*asked)
     assert text.exit_code == 0, text.output
-    assert re.search(r"^last outcome +lost +\d+ +\d+ +[\d.]+% +[\d.]+% +[+-][\d.]+% ± ", text.output, re.MULTILINE)
+    assert re.search(r"^last outcome +lost +\d+ +\d+ +[\d.]+ % +[\d.]+ % +[+-][\d.]+ % ± ", text.output, re.MULTILINE)
     for drawn in (plot.read_text(), page.read_text()):
         assert "matches before: 10 to 49" in drawn
     assert '<td class="text">last outcome</td><td class="text">won</td>' in page.read_text()

@@ -72,7 +72,7 @@ def test_text_names_the_players_and_the_odds() -> None:
     result = run(pool, "--theta", "1000")
 
     assert result.output.splitlines() == [
-        "2 against 2: difference -380, A has a 40.6% chance",
+        "2 against 2: difference -380, A has a 40.6 % chance",
         "  A      dee 1300, eve 1420",
         "  B      ann 1500, bob 1600",
         "  bench  cyd 9999",
@@ -84,7 +84,7 @@ def test_one_size_can_be_asked_for_and_ratings_are_numbered() -> None:
 
     assert result.output.count("against") == 1
     assert "#4 7" in result.output
-    assert "A has a 50.0% chance" in result.output
+    assert "A has a 50.0 % chance" in result.output
 
 
 def test_roles_are_shared_evenly() -> None:

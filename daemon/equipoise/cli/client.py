@@ -23,7 +23,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import click
 
-from equipoise.cli.options import FAILED, Stopped, config_option, stop
+from equipoise.cli.options import FAILED, Stopped, config_option, stop, wide_option
 from equipoise.cli.output import json_text
 from equipoise.files import read_small
 
@@ -376,7 +376,9 @@ def limited(default: int) -> Callable[[Command], Command]:
     return decorate
 
 
-csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print the list as CSV.")
+def list_options(command: Command) -> Command:
+    """Give a command that prints a list its forms."""
+    return click.option("--csv", "as_csv", is_flag=True, help="Print the list as CSV.")(wide_option(command))
 
 
 def one_format(*, as_json: bool, as_csv: bool) -> None:

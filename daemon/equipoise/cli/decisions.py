@@ -10,9 +10,9 @@ import click
 from equipoise.cli.client import (
     Client,
     appended,
-    csv_option,
     json_option,
     limited,
+    list_options,
     one_format,
     pages,
     players,
@@ -22,14 +22,21 @@ from equipoise.cli.client import (
     servers,
 )
 from equipoise.cli.options import examples
-from equipoise.cli.output import Column, change, iso_time, json_text, local_time, print_items, print_note, side_word
+from equipoise.cli.output import (
+    NAME,
+    Column,
+    change,
+    iso_time,
+    json_text,
+    local_minute,
+    local_time,
+    print_items,
+    print_legend,
+    side_word,
+)
 from equipoise.lab.svg import printable
 
 DEFAULT = 20
-LEGEND = (
-    "CHANCE: of the first side to win, before → after (with its 80 % interval, where that is known). PLAYERS: who "
-    "changes place by it, and where they go; kept: who wanted to change side, and may not."
-)
 Line = dict[str, Any]
 
 
@@ -40,7 +47,7 @@ Line = dict[str, Any]
 )
 @remote
 @json_option
-@csv_option
+@list_options
 @pool_option
 @limited(DEFAULT)
 @click.option(
@@ -63,10 +70,16 @@ def why(client: Client, name: str | None, follow: bool, as_json: bool, as_csv: b
     if print_json(answer, as_json):
         return
     lines = _with_words(answer)
-    print_items(lines, ABOUT if answer["player"] else COLUMNS, as_csv=as_csv, empty=_none(answer, name, asked))
-    if lines and not as_csv and not answer["player"]:
-        click.echo()
-        print_note(LEGEND)
+    columns = ABOUT if answer["player"] else COLUMNS
+    print_legend(
+        print_items(
+            lines,
+            columns,
+            as_csv=as_csv,
+            empty=_none(answer, name, asked),
+            narrow=lambda line: _two_lines(line, answer["player"], among_several=name is None),
+        )
+    )
 
 
 def _follow(client: Client, server: str | None, *, as_json: bool, limit: int | None, **asked: Any) -> None:
@@ -98,6 +111,13 @@ def _one_line(line: Line, player: str | None) -> str:
     words = [local_time(line["at"]), line["server"], _kind(line), line["reason"], _chance(line)]
     words.append(_about(line) if player else _players(line))
     return "  ".join(printable(part, 2000) for part in words if part)
+
+
+def _two_lines(line: Line, player: str | None, *, among_several: bool) -> list[str]:
+    """A decision where the terminal has no room for a table."""
+    first = [local_minute(line["at"]), *([line["server"]] if among_several else []), f"{_kind(line)}: {line['reason']}"]
+    second = [_chance(line), _about(line) if player else _players(line)]
+    return ["  ".join(first), *(f"    {text}" for text in ["  ".join(filter(None, second))] if text)]
 
 
 def _kind(line: Line) -> str:
@@ -164,13 +184,22 @@ def _in_split(detail: dict[str, Any], player: str, sides: Sequence[str]) -> str:
 
 
 _FIRST = (
-    Column("TIME", lambda line: local_time(line["at"]), lambda line: iso_time(line["at"]), whole=True),
+    Column("TIME", lambda line: local_time(line["at"]), lambda line: iso_time(line["at"])),
     Column("SERVER", lambda line: line["server"]),
     Column("DECISION", _kind),
     Column("REASON", lambda line: line["reason"]),
 )
-_CHANCE = Column("CHANCE", _chance, whole=True)
-COLUMNS = (*_FIRST, _CHANCE, Column("PLAYERS", _players))
+_CHANCE = Column(
+    "CHANCE",
+    _chance,
+    legend="of the first side to win, before → after (with its 80 % interval, where that is known)",
+)
+_PLAYERS = Column(
+    "PLAYERS",
+    _players,
+    legend="who changes place by it, and where they go; kept: who wanted to change side, and may not",
+)
+COLUMNS = (*_FIRST, _CHANCE, _PLAYERS)
 ABOUT = (*_FIRST[:3], Column("PLAYER", _about), _FIRST[3], _CHANCE)
 
 
@@ -185,7 +214,7 @@ def _none(answer: Any, server: str | None, asked: dict[str, Any]) -> str:
 @click.command(epilog=examples("equipoise audit --since 1w", "equipoise audit --csv > audit.csv"))
 @remote
 @json_option
-@csv_option
+@list_options
 @limited(DEFAULT)
 def audit(client: Client, as_json: bool, as_csv: bool, limit: int | None, since: float | None) -> None:
     """What admins changed, newest first: by token, by command, in the game."""
@@ -199,11 +228,11 @@ def audit(client: Client, as_json: bool, as_csv: bool, limit: int | None, since:
 
 
 AUDIT = (
-    Column("TIME", lambda line: local_time(line["at"]), lambda line: iso_time(line["at"]), whole=True),
-    Column("WHO", lambda line: line["who"]),
+    Column("TIME", lambda line: local_minute(line["at"]), lambda line: iso_time(line["at"])),
+    Column("WHO", lambda line: line["who"], least=10),
     Column("ACTION", lambda line: line["action"]),
-    Column("TARGET", lambda line: line["target"]),
-    Column("NAME", lambda line: line["name"] or "-", lambda line: line["name"]),
-    Column("BEFORE", lambda line: line["before"] or "-", lambda line: line["before"]),
-    Column("AFTER", lambda line: line["after"]),
+    Column("TARGET", lambda line: line["target"], least=17),
+    Column("NAME", lambda line: line["name"] or "-", lambda line: line["name"], least=NAME, goes=2),
+    Column("BEFORE", lambda line: line["before"] or "-", lambda line: line["before"], least=10, goes=1),
+    Column("AFTER", lambda line: line["after"], least=12),
 )

@@ -13,7 +13,7 @@ import click
 
 from equipoise.cli import Group
 from equipoise.cli.histories import FILE, history_options, located, reports_errors
-from equipoise.cli.options import FAILED, INTERRUPTED, examples, stop
+from equipoise.cli.options import FAILED, INTERRUPTED, examples, stop, wide_option
 from equipoise.cli.output import draw, json_text, progress, report, show
 from equipoise.cli.solve import solve
 from equipoise.core.model import Mode
@@ -85,6 +85,7 @@ html_option = click.option("--html", type=FILE, callback=_writable, help="Write 
 @correct_option
 @live_option
 @json_option
+@wide_option
 @plot_option
 @html_option
 def backtest(
@@ -127,6 +128,7 @@ def backtest(
 @correct_option
 @live_option
 @json_option
+@wide_option
 @plot_option
 @html_option
 def compare(
@@ -185,6 +187,7 @@ def _introduction(history: History, correct: Correct | None) -> str:
 @click.option("--trials", type=click.IntRange(1), default=2000, show_default=True, help="Most replays of the history.")
 @click.option("--only", multiple=True, metavar="KEY", help="Tune only this parameter; may be repeated.")
 @json_option
+@wide_option
 def tune(
     history: History,
     name: str,
@@ -234,6 +237,7 @@ def _end(found: Tuned) -> None:
 @click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="Number of places.")
 @click.option("--all", "hidden", is_flag=True, help="With players in their shadow period.")
 @json_option
+@wide_option
 def replay(
     history: History, name: str, pairs: Sequence[str], whole: bool, top: int, hidden: bool, as_json: bool
 ) -> None:
@@ -422,6 +426,7 @@ INTRODUCTION = (
 @click.option("--balance", metavar="SYSTEM", help="The system that makes the teams; SYSTEMS are shown beside it.")
 @click.option("--learn", is_flag=True, help="`joint` learns the spread of skill between evenings, as in the daemon.")
 @json_option
+@wide_option
 @plot_option
 @html_option
 def simulate(

@@ -51,6 +51,28 @@ yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 dry_run_option = click.option("--dry-run", is_flag=True, help="Only show what would change.")
 
 
+WIDE = "equipoise.wide"
+
+
+def _remember(context: click.Context, _: click.Parameter, wide: bool) -> None:
+    context.meta[WIDE] = wide
+
+
+wide_option = click.option(
+    "--wide",
+    is_flag=True,
+    expose_value=False,
+    callback=_remember,
+    help="Show all columns, however wide the terminal is.",
+)
+
+
+def wanted_wide() -> bool:
+    """Whether the command that runs was called with `--wide`."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(WIDE))
+
+
 def agreed(question: str) -> bool:
     """Ask, on a terminal or for a line of standard input; without an answer the command ends."""
     try:

@@ -1,8 +1,8 @@
-"""Output of commands: JSON, a progress bar, times and chances in words, and tables that fit the terminal.
+"""Output of commands: JSON, CSV, a progress bar, times and chances in words, and tables that fit the terminal.
 
-Columns are aligned by the width that a terminal gives to letters: Chinese ones take two places, accents none. If the
-terminal is narrower than a table, long cells are wrapped; if that is not enough, each row becomes a block of lines.
-rich would cost a command that asks the daemon more time than all else that it imports.
+A terminal that is too narrow for a table gets shorter names, and fewer columns: those that matter least go first.
+`--wide` shows everything, and what is no terminal gets it, too. rich is imported where a table or a paragraph is laid
+out, not before: it takes a quarter of the time of a command that asks the daemon.
 """
 
 from __future__ import annotations
@@ -10,19 +10,21 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shutil
 import sys
 import time
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from equipoise.cli.options import FAILED, stop
+from equipoise.cli.options import FAILED, stop, wanted_wide
 from equipoise.lab.svg import printable
 
 if TYPE_CHECKING:
@@ -54,8 +56,10 @@ def show(tables: Sequence[Table]) -> None:
     """Print tables with their titles and notes."""
     for table in tables:
         click.echo(click.style(table.title, bold=True))
-        print_table(table.head, table.rows, texts=table.texts)
-        click.echo(f"{table.note}\n" if table.note else "")
+        print_table(table.head, table.rows, texts=table.texts, goes=table.goes)
+        print_note(table.note)
+        if table.note:
+            click.echo()
 
 
 def draw(path: Path, charts: Sequence[Chart]) -> None:
@@ -132,13 +136,13 @@ def _of_b(outlook: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     return {"low": 1 - outlook["high"], "high": 1 - outlook["low"]}
 
 
-def percent(probability: float) -> str:
-    """A probability in whole percents.
+def percent(probability: float, digits: int = 0) -> str:
+    """A probability in percent.
 
-    >>> percent(0.614)
-    '61 %'
+    >>> percent(0.614), percent(0.614, 1)
+    ('61 %', '61.4 %')
     """
-    return f"{100 * probability:.0f} %"
+    return f"{100 * probability:.{digits}f} %"
 
 
 def interval(outlook: Mapping[str, Any] | None) -> str:
@@ -174,12 +178,16 @@ def counted(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
-GAP = "  "
-LONGEST_WORD = 20
-"""A word up to this width is not broken to make room: a SteamID64 has 17 digits."""
+GAP = 2
+"""Places between two columns."""
 FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 """With these, the last four as wide letters, a spreadsheet begins a formula: it could come from a player's name."""
 LEFT_TO_RIGHT = "\N{LEFT-TO-RIGHT MARK}"
+NAME = 16
+"""Places that a name keeps in a table."""
+WIDEST = 100_000
+"""More than any table needs."""
+TRAILING = re.compile(r" +(?=(\x1b\[0m)?$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +201,12 @@ class Column:
     """Value that programs read of it in CSV; None: the same."""
     right: bool = False
     """Numbers are aligned right."""
-    whole: bool = False
-    """The cell stays in one line: a time, a change."""
+    goes: int = 0
+    """Its turn where columns have to be left out, from 1 on; 0: it stays."""
+    least: int = 0
+    """A longer text may be cut to so many places before columns are left out; 0: it stays whole."""
+    legend: str = ""
+    """What it shows, if its head does not say it."""
 
     def plain(self, item: Any) -> object:
         """Return the CSV cell of an item."""
@@ -208,28 +220,136 @@ def print_items(
     as_csv: bool,
     empty: str,
     colour: Callable[[Any], str | None] = lambda _: None,
-) -> None:
-    """Print a list as a table, or as CSV; without items the sentence that says why there are none."""
+    narrow: Callable[[Any], Sequence[str]] | None = None,
+) -> Sequence[Column]:
+    """Print a list as a table, or as CSV; without items the sentence that says why there are none.
+
+    Return the columns that are shown. `narrow` says the lines of an item where there is no room for all columns: they
+    are printed instead of a table, and no column is shown.
+    """
     if as_csv:
         print_csv([column.head for column in columns], ([column.plain(item) for column in columns] for item in items))
-    elif not items:
+        return ()
+    if not items:
         click.echo(empty)
-    else:
-        rows = [[str(column.cell(item)) for column in columns] for item in items]
-        lines = table([column.head for column in columns], rows, columns, columns_here())
-        _print(lines, [colour(item) for item in items])
+        return ()
+    rows = [[_shown(str(column.cell(item))) for column in columns] for item in items]
+    widths, room = _chosen(columns, rows), _room()
+    if narrow is not None and room is not None and _width(widths) > room:
+        _print_narrow([_shown(line) for item in items for line in narrow(item)])
+        return ()
+    shown = {columns[place]: width for place, width in widths.items()}
+    _lay_out(shown, [[row[place] for place in widths] for row in rows], [colour(item) for item in items], room)
+    if left := [column.head for column in columns if column not in shown]:
+        print_note(f"Left out: {', '.join(left)}; --wide shows all.")
+    return list(shown)
 
 
-def print_table(head: Sequence[str], rows: Iterable[Sequence[object]], *, texts: int | None = None) -> None:
-    """Print rows; columns after the first `texts` are aligned right, None: none is."""
-    lines = [[str(cell) for cell in row] for row in rows]
-    columns = [Column(name, str, right=texts is not None and place >= texts) for place, name in enumerate(head)]
-    _print(table(head, lines, columns, columns_here()), [None] * len(lines))
+def _print_narrow(lines: Sequence[str]) -> None:
+    cut = [_cut(line) for line in lines]
+    for line in cut:
+        click.echo(line)
+    if cut != lines:
+        print_note("Cut to the terminal's width; --wide shows all.")
 
 
-def _print(lines: Iterable[tuple[int | None, str]], colours: Sequence[str | None]) -> None:
-    for row, line in lines:
-        click.echo(click.style(line, bold=True) if row is None else click.style(line, fg=colours[row]))
+def without_server(columns: Sequence[Column], server: str | None, *, as_csv: bool) -> Sequence[Column]:
+    """Leave the server's column out where it says on each line what was asked for; programs get it."""
+    return columns if as_csv or server is None else [column for column in columns if column.head != "SERVER"]
+
+
+def print_table(
+    head: Sequence[str], rows: Iterable[Sequence[object]], *, texts: int | None = None, goes: Sequence[str] = ()
+) -> None:
+    """Print rows; columns after the first `texts` are figures, None: none is. Those of `goes` may be left out."""
+    columns = [
+        Column(
+            name,
+            itemgetter(place),
+            right=texts is not None and place >= texts,
+            goes=goes.index(name) + 1 if name in goes else 0,
+            least=NAME if name == "NAME" or (texts is not None and place < texts) else 0,
+        )
+        for place, name in enumerate(head)
+    ]
+    print_items(list(rows), columns, as_csv=False, empty="")
+
+
+def print_one(item: Any, columns: Sequence[Column]) -> None:
+    """Print one item as lines of a head and its text; empty ones are left out."""
+    margin = max(len(column.head) for column in columns) + GAP
+    for column in columns:
+        if (text := _shown(str(column.cell(item)))) not in ("", "-"):
+            print_note(text, f"{column.head:{margin}}")
+
+
+def print_legend(columns: Sequence[Column]) -> None:
+    """Print what those columns show whose heads do not say it."""
+    if words := [f"{column.head}: {column.legend}." for column in columns if column.legend]:
+        click.echo()
+        print_note(" ".join(words))
+
+
+def _chosen(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> dict[int, int]:
+    """The columns that there is room for, each with its width."""
+    widths = {
+        place: max(map(cell_width, (column.head, *(row[place] for row in rows))))
+        for place, column in enumerate(columns)
+    }
+    room = _room()
+    if room is None:
+        return widths
+    least = {
+        place: min(width, max(columns[place].least, len(columns[place].head))) if columns[place].least else width
+        for place, width in widths.items()
+    }
+    for place in sorted((place for place in widths if columns[place].goes), key=lambda place: columns[place].goes):
+        if _width(least) <= room:
+            break
+        del widths[place], least[place]
+    while _width(widths) > max(room, _width(least)):
+        widths[max(widths, key=lambda place: (widths[place] > least[place], widths[place]))] -= 1
+    return widths
+
+
+def _width(widths: Mapping[int, int]) -> int:
+    return sum(widths.values()) + GAP * (len(widths) - 1)
+
+
+def _lay_out(
+    columns: Mapping[Column, int], rows: Sequence[Sequence[str]], colours: Sequence[str | None], room: int | None
+) -> None:
+    """Print a table, a row a line; texts that are wider than their columns are cut.
+
+    If the terminal is too narrow even so, rich makes the columns fit, and breaks the rows.
+    """
+    from rich.console import Console
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    fits = room is None or _width(dict(enumerate(columns.values()))) <= room
+    how: dict[str, Any] = {"no_wrap": fits, "overflow": "ellipsis" if fits else "fold"}
+    grid = Grid(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
+    for column, width in columns.items():
+        grid.add_column(
+            Text(column.head, **how), justify="right" if column.right else "left", width=width if fits else None, **how
+        )
+    for row, colour in zip(rows, colours, strict=True):
+        grid.add_row(*(Text(cell, **how) for cell in row), style=colour)
+    stream = io.StringIO()
+    # click takes colours away where it prints to no terminal, or is told to show none.
+    Console(file=stream, width=room or WIDEST, force_terminal=True, color_system="standard").print(grid)
+    for line in stream.getvalue().splitlines():
+        click.echo(TRAILING.sub("", line))
+
+
+def _cut(line: str) -> str:
+    """A line as long as the terminal is wide."""
+    from rich.text import Text
+
+    text = Text(line)
+    text.truncate(columns_here() or WIDEST, overflow="ellipsis")
+    return text.plain
 
 
 def print_csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -258,6 +378,20 @@ def print_note(text: str, first: str = "") -> None:
         click.echo((" " * len(first) if number else first) + line)
 
 
+def wrapped(text: str, width: int) -> list[str]:
+    """Lines that are no wider, broken between words where that is possible.
+
+    >>> wrapped("the losing side captured nothing", 12)
+    ['the losing', 'side', 'captured', 'nothing']
+    """
+    if len(text) <= width and text.isascii():
+        return [text]
+    from rich.console import Console
+    from rich.text import Text
+
+    return [line.plain.rstrip() for line in Text(text).wrap(Console(width=width), width)]
+
+
 def columns_here() -> int | None:
     """How wide the terminal is; None where the output is no terminal, and as wide as it needs to be."""
     if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal():
@@ -265,31 +399,9 @@ def columns_here() -> int | None:
     return None
 
 
-def table(
-    head: Sequence[str], rows: Sequence[Sequence[str]], columns: Sequence[Column], width: int | None
-) -> Iterator[tuple[int | None, str]]:
-    """The lines of a table, each with the number of its row; None for the head.
-
-    >>> columns = [Column("NAME", str), Column("RATING", str, right=True)]
-    >>> for _, line in table(["NAME", "RATING"], [["Ann", "1500"], ["李小龍", "990"]], columns, None):
-    ...     print(line)
-    NAME    RATING
-    Ann       1500
-    李小龍     990
-    """
-    cells = [[_shown(cell) for cell in row] for row in (head, *rows)]
-    widths = [max(cell_width(row[place]) for row in cells) for place in range(len(head))]
-    room = widths if width is None else _narrowed(cells, columns, widths, width)
-    if room is None:
-        assert width is not None
-        yield from _stacked(cells[0], cells[1:], width)
-        return
-    for number, row in enumerate(cells):
-        parts = [wrapped(cell, room[place]) for place, cell in enumerate(row)]
-        for depth in range(max(map(len, parts))):
-            line = (part[depth] if depth < len(part) else "" for part in parts)
-            aligned_cells = (_padded(cell, room[place], columns[place].right) for place, cell in enumerate(line))
-            yield number - 1 if number else None, GAP.join(aligned_cells).rstrip()
+def _room() -> int | None:
+    """How wide a table may be; None: as wide as it needs to be."""
+    return None if wanted_wide() else columns_here()
 
 
 def cell_width(text: str) -> int:
@@ -310,65 +422,3 @@ def _shown(cell: str) -> str:
     text = printable(cell)
     backwards = sys.stdout.isatty() and any(unicodedata.bidirectional(letter) in ("R", "AL") for letter in text)
     return f"{text}{LEFT_TO_RIGHT}" if backwards else text
-
-
-def _padded(cell: str, width: int, right: bool) -> str:
-    room = " " * (width - cell_width(cell))
-    return room + cell if right else cell + room
-
-
-def _narrowed(
-    cells: Sequence[Sequence[str]], columns: Sequence[Column], widths: Sequence[int], width: int
-) -> list[int] | None:
-    """Widths with which the table fits, whole words in each column; None where there are none."""
-    narrow, room = list(widths), width - len(GAP) * (len(widths) - 1)
-    least = [
-        widths[place]
-        if column.whole
-        else max(min(LONGEST_WORD, cell_width(word)) for row in cells for word in row[place].split(" "))
-        for place, column in enumerate(columns)
-    ]
-    while sum(narrow) > room:
-        widest = max(range(len(narrow)), key=lambda place: (narrow[place] > least[place], narrow[place]))
-        if narrow[widest] <= least[widest]:
-            return None
-        narrow[widest] -= 1
-    return narrow
-
-
-def _stacked(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> Iterator[tuple[int | None, str]]:
-    """Each row as lines of a head and its cell, with an empty line between two rows; empty cells are left out."""
-    margin = max(map(cell_width, head)) + len(GAP)
-    for number, row in enumerate(rows):
-        if number:
-            yield number, ""
-        for name, cell in zip(head, row, strict=True):
-            for depth, part in enumerate(wrapped(cell, max(1, width - margin)) if cell not in ("", "-") else ()):
-                yield number, _padded("" if depth else name, margin, False) + part
-
-
-def wrapped(text: str, width: int) -> list[str]:
-    """Lines that are no wider, broken between words where that is possible.
-
-    >>> wrapped("the losing side captured nothing", 12)
-    ['the losing', 'side', 'captured', 'nothing']
-    """
-    lines = [""]
-    for word in text.split(" "):
-        longer = f"{lines[-1]} {word}" if lines[-1] else word
-        if cell_width(longer) <= width:
-            lines[-1] = longer
-            continue
-        *full, rest = _cut(word, width)
-        lines += [*full, rest]
-    return [line for line in lines if line] or [""]
-
-
-def _cut(word: str, width: int) -> list[str]:
-    """A word in pieces that are no wider."""
-    pieces = [""]
-    for letter in word:
-        if pieces[-1] and cell_width(pieces[-1] + letter) > width:
-            pieces.append("")
-        pieces[-1] += letter
-    return pieces

@@ -12,9 +12,9 @@ from equipoise.cli import Group
 from equipoise.cli.client import (
     REFUSED,
     Client,
-    csv_option,
     json_option,
     limited,
+    list_options,
     one_format,
     one_pool,
     pages,
@@ -26,6 +26,7 @@ from equipoise.cli.client import (
 )
 from equipoise.cli.options import WRONG, agreed, dry_run_option, examples, stop, yes_option
 from equipoise.cli.output import (
+    NAME,
     Column,
     counted,
     iso_time,
@@ -34,8 +35,10 @@ from equipoise.cli.output import (
     percent,
     print_items,
     print_note,
+    print_one,
     print_table,
     side_word,
+    without_server,
 )
 from equipoise.lab.svg import printable
 
@@ -74,7 +77,7 @@ def show_player(client: Client, player_id: str, pool: str | None, as_json: bool)
 )
 @remote
 @json_option
-@csv_option
+@list_options
 @pool_option
 @limited(DEFAULT)
 @click.option("--server", shell_complete=servers, help="Only rounds of this server.")
@@ -90,7 +93,7 @@ def player_history(client: Client, player_id: str, as_json: bool, as_csv: bool, 
     items = sorted([*rounds, *map(_as_round, answer["edits"])], key=lambda each: each["at"], reverse=True)
     since = f" since {local_time(asked['since'])}" if asked["since"] else ""
     empty = f"No rated round of {who}{since}."
-    print_items(items, HISTORY, as_csv=as_csv, empty=empty)
+    print_items(items, without_server(HISTORY, asked["server"], as_csv=as_csv), as_csv=as_csv, empty=empty)
 
 
 def _mine(each: dict[str, Any]) -> float:
@@ -113,27 +116,28 @@ def _change(played: dict[str, Any]) -> float:
 
 
 HISTORY = (
-    Column("TIME", lambda each: local_time(each["started_at"]), lambda each: iso_time(each["started_at"]), whole=True),
-    Column("SERVER", lambda each: each["server"] or "-", lambda each: each["server"]),
-    Column("MAP", lambda each: each["map"] or "-", lambda each: each["map"]),
+    Column("TIME", lambda each: local_minute(each["started_at"]), lambda each: iso_time(each["started_at"])),
+    Column("SERVER", lambda each: each["server"] or "-", lambda each: each["server"], goes=3),
+    Column("MAP", lambda each: each["map"] or "-", lambda each: each["map"], least=10),
     Column("SIDE", lambda each: side_word(each["sides"], each["side"])),
     Column(
         "EXPECTED",
         lambda each: "-" if each["mine"] is None else percent(each["mine"]),
         lambda each: each["mine"],
         right=True,
+        goes=2,
     ),
     Column("RESULT", lambda each: RESULTS.get(each["score"], "-")),
-    Column("BEFORE", lambda each: f"{each['before']:g}", lambda each: each["before"], right=True),
+    Column("BEFORE", lambda each: f"{each['before']:g}", lambda each: each["before"], right=True, goes=1),
     Column("AFTER", lambda each: f"{each['after']:g}", lambda each: each["after"], right=True),
     Column("CHANGE", lambda each: f"{_change(each):+g}", _change, right=True),
-    Column("ROUND OR EDIT", lambda each: each["round"]),
+    Column("ROUND OR EDIT", lambda each: each["round"], least=17),
 )
 
 
 def _player(answer: dict[str, Any], as_json: bool) -> None:
     if not print_json(answer, as_json):
-        _print_players([answer["player"]], as_csv=False, empty="")
+        print_one(answer["player"], _columns([answer["player"]]))
         if by := answer["player"]["skill_by"]:
             _print_skill(answer["player"], by)
         if skills := answer["player"]["skills"]:
@@ -159,7 +163,7 @@ def _by_side(skills: dict[str, Any]) -> Iterator[dict[str, Any]]:
 @player.command("top", epilog=examples("equipoise player top --limit 100 --csv > leaderboard.csv"))
 @remote
 @json_option
-@csv_option
+@list_options
 @pool_option
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, metavar="N", help="How many.")
 def top_players(client: Client, pool: str | None, limit: int, as_json: bool, as_csv: bool) -> None:
@@ -167,7 +171,7 @@ def top_players(client: Client, pool: str | None, limit: int, as_json: bool, as_
     one_format(as_json=as_json, as_csv=as_csv)
     answer = client.get("pools", one_pool(client, pool), "top", limit=limit)
     if not print_json(answer, as_json):
-        _print_players(answer["players"], as_csv=as_csv, empty=_nobody(answer))
+        _print_players(answer["players"], as_csv=as_csv, empty=_nobody(answer), ranked=True)
 
 
 def _nobody(answer: dict[str, Any]) -> str:
@@ -183,7 +187,7 @@ def _nobody(answer: dict[str, Any]) -> str:
 @player.command("find", epilog=examples("equipoise player find bob", "equipoise player find 7656119796028"))
 @remote
 @json_option
-@csv_option
+@list_options
 @pool_option
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, metavar="N", help="How many.")
 @click.argument("text")
@@ -223,18 +227,23 @@ SKILLS = (
 )
 _PLAYER = (
     Column("PLAYER", lambda each: each["id"]),
-    Column("NAME", lambda each: each["name"] or "-", lambda each: each["name"]),
+    Column("NAME", lambda each: each["name"] or "-", lambda each: each["name"], least=NAME),
     Column("LADDER POINTS", lambda each: f"{each['rating']:g}", lambda each: each["rating"], right=True),
 )
 _PLAYED = (
-    Column("SHOWN", _shown),
-    Column("LAST PLAYED", lambda each: local_minute(each["last_played"]), lambda each: iso_time(each["last_played"])),
+    Column("SHOWN", _shown, goes=2),
+    Column(
+        "LAST PLAYED",
+        lambda each: local_minute(each["last_played"]),
+        lambda each: iso_time(each["last_played"]),
+        goes=3,
+    ),
 )
-_INTERVAL = Column("SKILL, 80 %", _interval, right=True, whole=True)
+_INTERVAL = Column("SKILL, 80 %", _interval, right=True)
 _ROUNDS = Column("ROUNDS", lambda each: each["rounds"], right=True)
 _RECORD = (
-    Column("WON-DRAWN-LOST", _record, right=True, whole=True),
-    Column("LEFT", lambda each: "-" if each["record"] is None else each["record"]["leaves"], right=True),
+    Column("WON-DRAWN-LOST", _record, right=True, goes=4),
+    Column("LEFT", lambda each: "-" if each["record"] is None else each["record"]["leaves"], right=True, goes=1),
 )
 
 
@@ -260,10 +269,17 @@ _FOR_PROGRAMS = (
 )
 
 
-def _print_players(players: Sequence[dict[str, Any]], *, as_csv: bool, empty: str) -> None:
+def _print_players(players: Sequence[dict[str, Any]], *, as_csv: bool, empty: str, ranked: bool = False) -> None:
+    """Print players as a table; of the leaderboard with their places."""
+    items = [player | {"rank": place} for place, player in enumerate(players, 1)]
+    rank = [Column("RANK", lambda each: each["rank"], right=True)] if ranked else []
+    print_items(items, _FOR_PROGRAMS if as_csv else [*rank, *_columns(players)], as_csv=as_csv, empty=empty)
+
+
+def _columns(players: Sequence[dict[str, Any]]) -> list[Column]:
+    """The columns for people, with the interval where it is that of the rating."""
     known = [_INTERVAL] if any(_own(player, "interval") for player in players) else []
-    columns = _FOR_PROGRAMS if as_csv else (*_PLAYER, *known, _ROUNDS, *_RECORD, *_PLAYED)
-    print_items(players, columns, as_csv=as_csv, empty=empty)
+    return [*_PLAYER, *known, _ROUNDS, *_RECORD, *_PLAYED]
 
 
 REPLAY_SECONDS = 3600.0

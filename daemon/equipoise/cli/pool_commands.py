@@ -28,7 +28,7 @@ from equipoise.cli.client import (
 )
 from equipoise.cli.histories import pool_history_options, reports_errors
 from equipoise.cli.options import FAILED, PRIVATE, config_option, dry_run_option, examples, stop, yes_option
-from equipoise.cli.output import counted, interval, json_text, local_time, percent, print_table, progress
+from equipoise.cli.output import counted, interval, json_text, local_time, percent, print_note, print_table, progress
 from equipoise.core.model import Mode
 from equipoise.errors import ConfigError, FileError, RatingError, ScriptError, SpillError, StoreError, StoreRefused
 from equipoise.lab.svg import printable
@@ -218,7 +218,7 @@ def _show_typical(typical: dict[str, Any] | None) -> None:
 
 
 def _say(what: str, text: str) -> None:
-    click.echo(f"{what:<12}{text}")
+    print_note(text, f"{what:<12}")
 
 
 def _show_shown(measured: dict[str, Any], less: dict[str, Any]) -> None:
@@ -247,9 +247,12 @@ def _show_groups(groups: list[dict[str, Any]]) -> None:
     rows = []
     for group in groups:
         less = group["difference"]
-        error = "" if less["error"] is None else f" ± {less['error']:.1%}"
-        means = f"{group['predicted']:.1%}", f"{group['scored']:.1%}", f"{less['value']:+.1%}{error}"
-        rows.append((_BY[group["by"]], group["name"], f"{group['rounds']:,}", f"{group['players']:,}", *means))
+        means = percent(group["predicted"], 1), percent(group["scored"], 1)
+        error = "" if less["error"] is None else f" ± {percent(less['error'], 1)}"
+        difference = f"{'+' if less['value'] >= 0 else ''}{percent(less['value'], 1)}{error}"
+        rows.append(
+            (_BY[group["by"]], group["name"], f"{group['rounds']:,}", f"{group['players']:,}", *means, difference)
+        )
     print_table(("BY", "GROUP", "ROUNDS", "PLAYERS", "PREDICTED", "SCORED", "DIFFERENCE"), rows, texts=2)
 
 
@@ -467,7 +470,7 @@ def export_pool(path: Path, name: str | None, target: Path, url: str | None, tok
     The running daemon answers with the pool as it is at one moment, and goes on serving. If none runs, the store is
     read directly. docs/moving.md has the format.
     """
-    from equipoise.cli.pool_export import export
+    from equipoise.cli.pool_files import export
 
     os.umask(PRIVATE)
     try:
@@ -521,11 +524,11 @@ def import_pool(
     how = {"overwrite": overwrite, "yes": yes, "as_json": as_json}
     try:
         if source is not None:
-            from equipoise.cli.pool_import import import_export
+            from equipoise.cli.pool_files import import_export
 
             import_export(path, name, source, as_json=as_json)
             return
-        from equipoise.cli.pool_import import import_hlstatsx, import_table
+        from equipoise.cli.pool_files import import_hlstatsx, import_table
 
         if table is not None:
             import_table(path, name, table, **how)

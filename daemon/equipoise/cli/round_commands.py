@@ -9,9 +9,9 @@ import click
 from equipoise.cli import Group
 from equipoise.cli.client import (
     Client,
-    csv_option,
     json_option,
     limited,
+    list_options,
     one_format,
     pages,
     players,
@@ -20,15 +20,18 @@ from equipoise.cli.client import (
     remote,
     servers,
 )
-from equipoise.cli.options import dry_run_option, examples, yes_option
+from equipoise.cli.options import dry_run_option, examples, wide_option, yes_option
 from equipoise.cli.output import (
+    NAME,
     Column,
     chance,
     iso_time,
+    local_minute,
     local_time,
     print_items,
     print_note,
     side_word,
+    without_server,
 )
 from equipoise.cli.player_commands import REPLAY_SECONDS, confirm, refuse_silence, show_replay
 
@@ -48,7 +51,7 @@ def round() -> None:
 )
 @remote
 @json_option
-@csv_option
+@list_options
 @pool_option
 @limited(DEFAULT)
 @click.option("--server", shell_complete=servers, help="Only rounds of this server.")
@@ -61,7 +64,8 @@ def list_rounds(client: Client, as_json: bool, as_csv: bool, **asked: Any) -> No
         return
     chosen = any(asked[name] for name in ("server", "player", "since"))
     empty = "No round fits." if chosen else "No round is stored yet: the first one comes with the end of a round."
-    print_items(answer["rounds"], COLUMNS, as_csv=as_csv, empty=empty)
+    columns = without_server(COLUMNS, asked["server"], as_csv=as_csv)
+    print_items(answer["rounds"], columns, as_csv=as_csv, empty=empty)
 
 
 @round.command(
@@ -70,6 +74,7 @@ def list_rounds(client: Client, as_json: bool, as_csv: bool, **asked: Any) -> No
 )
 @remote
 @json_option
+@wide_option
 @click.argument("server", shell_complete=servers)
 @click.argument("round_id", metavar="ROUND")
 def show_round(client: Client, server: str, round_id: str, as_json: bool) -> None:
@@ -163,20 +168,20 @@ def _done(one: dict[str, Any]) -> str:
 
 PLAYERS = (
     Column("SIDE", lambda one: side_word(one["sides"], one["side"])),
-    Column("PLAYER", lambda one: one["id"]),
-    Column("NAME", lambda one: one["name"] or "-"),
-    Column("MINUTES", _played_minutes),
-    Column("K/D/A", _done),
-    Column("LADDER POINTS", lambda one: "not rated" if one["before"] is None else ratings(one), whole=True),
+    Column("PLAYER", lambda one: one["id"], goes=3),
+    Column("NAME", lambda one: one["name"] or "-", least=NAME),
+    Column("MINUTES", _played_minutes, least=7, goes=2),
+    Column("K/D/A", _done, goes=1),
+    Column("LADDER POINTS", lambda one: "not rated" if one["before"] is None else ratings(one)),
 )
 COLUMNS = (
-    Column("TIME", lambda each: local_time(each["started_at"]), lambda each: iso_time(each["started_at"]), whole=True),
-    Column("SERVER", lambda each: each["server"]),
-    Column("ROUND", lambda each: each["round"]),
-    Column("MAP", lambda each: each["map"]),
-    Column("MINUTES", lambda each: minutes(each["seconds"]), lambda each: f"{each['seconds'] / 60:.2f}"),
-    Column("PLAYERS", lambda each: f"{each['players_a']} : {each['players_b']}"),
-    Column("EXPECTED", prediction, lambda each: each["win_probability"]),
+    Column("TIME", lambda each: local_minute(each["started_at"]), lambda each: iso_time(each["started_at"])),
+    Column("SERVER", lambda each: each["server"], goes=4),
+    Column("ROUND", lambda each: each["round"], goes=5),
+    Column("MAP", lambda each: each["map"], least=10),
+    Column("MINUTES", lambda each: minutes(each["seconds"]), lambda each: f"{each['seconds'] / 60:.2f}", goes=2),
+    Column("PLAYERS", lambda each: f"{each['players_a']} : {each['players_b']}", goes=1),
+    Column("EXPECTED", prediction, lambda each: each["win_probability"], least=10, goes=3),
     Column("RESULT", result),
 )
 

@@ -20,8 +20,8 @@ from equipoise.cli import Group, questions
 from equipoise.cli.client import (
     Client,
     Unreachable,
-    csv_option,
     json_option,
+    list_options,
     one_format,
     print_json,
     redrawn,
@@ -38,6 +38,7 @@ from equipoise.cli.output import (
     counted,
     local_time,
     print_items,
+    print_legend,
     print_note,
     print_table,
     side_word,
@@ -82,19 +83,12 @@ def not_in_force(configuration: dict[str, Any]) -> Iterator[str]:
         yield f"\nA restart is needed for a change of the configuration: {line}"
 
 
-LEGEND = (
-    "PLAYERS: on each side, and those who wait. FAVOURITE: the side that is likely to win, by the system that makes "
-    "the teams, and the 80 % interval of its chance where that is known. STREAK: rounds that a side has won in a row. "
-    "NEXT: what is due at the next round start."
-)
-
-
 @click.command(
     epilog=examples("equipoise status", "equipoise status --watch", "equipoise status --json | jq '.servers[].map'")
 )
 @remote
 @json_option
-@csv_option
+@list_options
 @click.option("--watch", is_flag=True, help="Show it again every 2 seconds, until Ctrl-C.")
 def status(client: Client, watch: bool, as_json: bool, as_csv: bool) -> None:
     """What every game server is doing."""
@@ -116,15 +110,14 @@ def _show(answer: Any, *, as_json: bool, as_csv: bool) -> None:
     if print_json(answer, as_json):
         return
     none = "No server is configured: `equipoise server add NAME` adds one."
-    print_items(answer["servers"], CSV if as_csv else COLUMNS, as_csv=as_csv, empty=none, colour=_colour)
+    shown = print_items(answer["servers"], CSV if as_csv else COLUMNS, as_csv=as_csv, empty=none, colour=_colour)
     if as_csv:
         return
     for line in _notes(answer):
         print_note(line)
     _show_store(answer)
     if any(server["players_a"] or server["players_b"] for server in answer["servers"]):
-        click.echo()
-        print_note(LEGEND)
+        print_legend(shown)
 
 
 def _notes(answer: Any) -> Iterator[str]:
@@ -207,13 +200,19 @@ def _colour(each: dict[str, Any]) -> str | None:
 
 COLUMNS = (
     Column("SERVER", lambda each: each["server"]),
-    Column("STATE", _state),
-    Column("MAP", _heard(lambda each: f"{each['map']} ({each['mode']})" if each["map"] else "-")),
-    Column("ROUND", _heard(lambda each: f"{each['round']} {each['phase']}")),
-    Column("PLAYERS", _heard(_players)),
-    Column("FAVOURITE", _heard(lambda each: chance(each["sides"], each["win_probability"], each["outlook"]))),
-    Column("STREAK", _heard(_streak)),
-    Column("NEXT", _heard(_next)),
+    Column("STATE", _state, least=14),
+    Column("MAP", _heard(lambda each: f"{each['map']} ({each['mode']})" if each["map"] else "-"), least=10, goes=5),
+    Column("ROUND", _heard(lambda each: f"{each['round']} {each['phase']}"), goes=2),
+    Column("PLAYERS", _heard(_players), legend="on each side, and those who wait"),
+    Column(
+        "FAVOURITE",
+        _heard(lambda each: chance(each["sides"], each["win_probability"], each["outlook"])),
+        goes=4,
+        legend="the side that is likely to win, by the system that makes the teams, and the 80 % interval of its "
+        "chance where that is known",
+    ),
+    Column("STREAK", _heard(_streak), goes=1, legend="rounds that a side has won in a row"),
+    Column("NEXT", _heard(_next), goes=3, legend="what is due at the next round start"),
 )
 
 

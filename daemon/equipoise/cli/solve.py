@@ -152,7 +152,7 @@ def _paragraph(assignment: Assignment, players: Sequence[InputPlayer], theta: fl
 
     chance = logistic(assignment.difference / theta)
     size_a, size_b = assignment.sizes
-    lines = [f"{size_a} against {size_b}: difference {assignment.difference:+g}, A has a {chance:.1%} chance"]
+    lines = [f"{size_a} against {size_b}: difference {assignment.difference:+g}, A has a {100 * chance:.1f} % chance"]
     if not assignment.optimal:
         lines.append(f"  not proven to be the best, which may be {assignment.gap.points:g} points closer")
     for name, indices in (("A", assignment.a), ("B", assignment.b), ("bench", assignment.bench)):

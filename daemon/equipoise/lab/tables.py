@@ -37,6 +37,8 @@ class Table:
     note: str = ""
     texts: int = 1
     """The first so many columns are text, aligned left; the others are figures, aligned right."""
+    goes: tuple[str, ...] = ()
+    """Columns that a narrow terminal leaves out, the first one first."""
 
 
 def comparison(backtests: Sequence[Backtest]) -> Table:
@@ -58,7 +60,8 @@ def comparison(backtests: Sequence[Backtest]) -> Table:
         )
     head = ("system", "log loss", "Brier", "accuracy", "ECE", "Δ log loss", "Δ Brier")
     title = f"{best.quality.rounds:,} matches after a burn-in of {best.burn_in:,}"
-    return Table(title, head, tuple(rows), "± is one standard error; Δ is against the first row, match by match.")
+    note = "± is one standard error; Δ is against the first row, match by match."
+    return Table(title, head, tuple(rows), note, goes=("Δ Brier", "Brier", "ECE", "accuracy"))
 
 
 def settings(models: Sequence[Model]) -> Table:
@@ -71,9 +74,9 @@ def bins(quality: Quality, label: str) -> Table:
     """The calibration table of one system."""
     rows = tuple(
         (
-            f"{entry.low:.0%} to {entry.high:.0%}",
+            f"{100 * entry.low:.0f} to {100 * entry.high:.0f} %",
             f"{entry.rounds:,}",
-            f"{entry.predicted:.1%}",
+            _percent(entry.predicted),
             estimate(entry.scored, percent=True),
         )
         for entry in quality.calibration
@@ -89,8 +92,8 @@ def divisions(groups: Sequence[Group], label: str) -> Table:
             entry.name,
             f"{entry.rounds:,}",
             f"{entry.players:,}",
-            f"{entry.predicted:.1%}",
-            f"{entry.scored:.1%}",
+            _percent(entry.predicted),
+            _percent(entry.scored),
             estimate(entry.difference, percent=True, signed=True),
         )
         for entry in groups
@@ -137,7 +140,8 @@ def leaderboard(board: Leaderboard) -> Table:
     who = "1 player" if board.hidden == 1 else f"{board.hidden:,} players"
     are = "is" if board.hidden == 1 else "are"
     note = f"{who} in their first {board.shadow_rounds:,} rounds {are} not shown: --all" if board.hidden else ""
-    return Table("Leaderboard", ("player", "place", "rating", "rounds", "uncertainty", *columns), rows, note)
+    head = ("player", "place", "rating", "rounds", "uncertainty", *columns)
+    return Table("Leaderboard", head, rows, note, goes=("uncertainty",))
 
 
 def scenario(played: Scenario) -> Table:
@@ -157,7 +161,7 @@ def simulated(summaries: Sequence[tuple[str, Summary]], balance: Model | None = 
     note = "Overconfidence: expected minus actual score of the system's favourites. ± is one standard error."
     if balance is not None:
         note += f" {balance} made the teams and the predictions; order and ranks are of the system shown."
-    return Table("The pool in closed loop", head, tuple(rows), note, texts=2)
+    return Table("The pool in closed loop", head, tuple(rows), note, texts=2, goes=("over",))
 
 
 def fairness(summaries: Sequence[tuple[str, Summary]]) -> Table:
@@ -192,7 +196,7 @@ def groups(summaries: Sequence[tuple[str, Summary]]) -> Table:
         "Everybody who played, over the whole run. Won: of all rounds, of the rounds not thrown, of those thrown. "
         "Ranks among all of them: 0 the lowest, 1 the highest."
     )
-    return Table("Kinds of people", head, rows, note)
+    return Table("Kinds of people", head, rows, note, goes=("won thrown", "won honestly"))
 
 
 Row = tuple[str, str, Callable[[Summary], str]]
@@ -252,10 +256,10 @@ _MEASURES: tuple[Row, ...] = (
     (
         "two on one side once, on one side again",
         "whole run",
-        lambda s: "-" if s.again is None else f"{s.again.share:.1%}",
+        lambda s: "-" if s.again is None else _percent(s.again.share),
     ),
-    ("… by chance", "whole run", lambda s: "-" if s.again is None else f"{s.again.chance:.1%}"),
-    ("rounds sat out", "whole run", lambda s: "-" if s.bench is None else f"{s.bench.share:.1%}"),
+    ("… by chance", "whole run", lambda s: "-" if s.again is None else _percent(s.again.chance)),
+    ("rounds sat out", "whole run", lambda s: "-" if s.bench is None else _percent(s.bench.share)),
     ("times sat out, most minus fewest", "whole run", lambda s: "-" if s.bench is None else f"{s.bench.apart:.2f}"),
 )
 
@@ -266,13 +270,13 @@ _FAIRNESS: tuple[tuple[str, Callable[[Fairness], str]], ...] = (
     ("… announced beyond 45–55 %", lambda f: _percent(f.scrambles.uneven if f.scrambles else None)),
     ("… pairs of one side, on one side again", lambda f: _percent(f.scrambles.together if f.scrambles else None)),
     *(
-        (f"rounds {what} beyond {limit:.0%}{'' if not runs else ', in runs'}", _beyond(place, key + runs))
+        (f"rounds {what} beyond {100 * limit:.0f} %{'' if not runs else ', in runs'}", _beyond(place, key + runs))
         for what, key in (("stated", "stated"), ("truly", "true"))
         for place, limit in enumerate(LIMITS)
         for runs in ("", "_runs")
     ),
     *(
-        (f"rounds stated beyond {limit:.0%} by the players alone", _beyond(place, "teams"))
+        (f"rounds stated beyond {100 * limit:.0f} % by the players alone", _beyond(place, "teams"))
         for place, limit in enumerate(LIMITS)
     ),
     ("rounds stated within 45–55 %, from round 10", lambda f: _percent(f.even)),
@@ -298,11 +302,11 @@ def estimate(value: Estimate, *, percent: bool = False, signed: bool = False) ->
     >>> estimate(Estimate(0.0123, 0.0041), signed=True)
     '+0.0123 ± 0.0041'
     >>> estimate(Estimate(0.634, 0.012), percent=True)
-    '63.4% ± 1.2%'
+    '63.4 % ± 1.2 %'
     """
-    kind = ("+" if signed else "") + (".1%" if percent else ".4f")
-    error = "" if value.error is None else f" ± {value.error:{kind.lstrip('+')}}"
-    return f"{value.value:{kind}}{error}"
+    scale, kind, unit = (100.0, ".1f", " %") if percent else (1.0, ".4f", "")
+    error = "" if value.error is None else f" ± {scale * value.error:{kind}}{unit}"
+    return f"{scale * value.value:{'+' if signed else ''}{kind}}{unit}{error}"
 
 
 def _signed(value: Estimate | None) -> str:
@@ -310,7 +314,7 @@ def _signed(value: Estimate | None) -> str:
 
 
 def _percent(value: float | None) -> str:
-    return "-" if value is None else f"{value:.1%}"
+    return "-" if value is None else f"{100 * value:.1f} %"
 
 
 STYLE = """
