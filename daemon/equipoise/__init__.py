@@ -7,4 +7,6 @@ def __getattr__(name: str) -> str:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib.metadata import version
 
-    return version("equipoise")
+    # Asked once: an upgrade replaces the installation below a daemon that still runs.
+    globals()[name] = own = version("equipoise")
+    return own

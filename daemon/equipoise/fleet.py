@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import Any
 
+import equipoise
 from equipoise import config as configuration
 from equipoise import ratings
 from equipoise.config import Config, Server
@@ -103,7 +104,15 @@ class Fleet:
         if before is not None and (before.pool, before.game) == (server.pool, server.game):
             return self.hosts[server.name]
         nudge = partial(self._nudge, server.name)
-        host = Host(server.name, pools[server.pool], self._store, server.rules, self._clock, nudge=nudge)
+        host = Host(
+            server.name,
+            pools[server.pool],
+            self._store,
+            server.rules,
+            self._clock,
+            nudge=nudge,
+            version=equipoise.__version__,
+        )
         undo.push_async_callback(host.close)
         if before is None:
             await host.start()

@@ -20,7 +20,7 @@
 // Written by the build. Without it, as the compiler finds the source in a checkout, the plugin is of no release.
 #tryinclude <equipoise_version>
 #if !defined PLUGIN_VERSION
-#define PLUGIN_VERSION "0.0.0+source"
+#define PLUGIN_VERSION "source"
 #endif
 
 // TF2 seats 100 players and SourceTV; SourceMod 1.11's own MAXPLAYERS still says 65.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -17,6 +18,7 @@ import equipoise
 from equipoise.errors import ConfigError
 from equipoise.install import assets
 from equipoise.install.configuration import write_new
+from equipoise.install.folders import search
 from equipoise.install.game_folder import CFG, PLUGIN, inspect, plugin_version
 from equipoise.install.servers import Added, NewServer
 from tests.install.game_server import binary, everything, game_server
@@ -243,3 +245,11 @@ def test_a_damaged_plugin_has_no_version() -> None:
     damaged = [whole[:length] for length in range(0, len(whole), 997)]
     damaged += [whole[:place] + b"\xff" + whole[place + 1 :] for place in range(400)]
     assert {plugin_version(each) for each in damaged} <= {None, plugin_version(whole)}
+
+
+def test_a_servers_folder_is_found_by_the_secret_in_its_cfg(tmp_path: Path) -> None:
+    hashes = {name: hashlib.sha256(f"secret of {name}".encode()).hexdigest() for name in ("one", "two", "three")}
+    for name, secret in (("one", "secret of one"), ("two", "another"), ("stranger", "secret of one")):
+        tf = game_server(tmp_path / "steam/servers" / name)
+        (tf / CFG).write_text(f'equipoise_server "{name}"\nequipoise_secret "{secret}"\n')
+    assert dict(search(hashes, (tmp_path, tmp_path / "missing"))) == {"one": tmp_path / "steam/servers/one/tf"}

@@ -50,7 +50,7 @@ class StoredRound:
 class Evening:
     """An NS2 server with our mod, and its daemon. `options` are the fake server's."""
 
-    def __init__(self, folder: Path, settings: str = "", **options: Any) -> None:
+    def __init__(self, folder: Path, settings: str = "", mod: Path = MOD, **options: Any) -> None:
         self.daemon = RealDaemon(folder / "daemon", settings=settings, forked=True, game="ns2")
         self.daemon.start()
         config = folder / "ns2"
@@ -58,7 +58,7 @@ class Evening:
         url = f"http://127.0.0.1:{self.daemon.port}"
         told = {"url": url, "server": self.daemon.server, "secret": self.daemon.secret, "language": "en"}
         (config / "Equipoise.json").write_text(json.dumps(told))
-        self.game = Game([MOD], config=config, **options).boot()
+        self.game = Game([mod], config=config, **options).boot()
         self.names: dict[str, str] = {}
         """Names by SteamID64, of all who were ever here."""
         self.settle()

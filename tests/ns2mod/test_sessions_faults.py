@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from tests.ns2mod.sessions import ALIENS, MARINES, Evening, fair, stacked
+import equipoise
+from tests.ns2mod.sessions import ALIENS, MARINES, MOD, Evening, fair, stacked
 
 NewEvening = Callable[..., Evening]
 QUIET = "[autobalance]\nenabled = false\n[shuffle]\nat_round_start = false\n"
@@ -162,3 +165,25 @@ def test_shines_own_shuffle_passes_and_the_mod_stands_aside(new_evening: NewEven
     evening.settle(2)
     assert people["c"].team == ALIENS
     assert people["d"].team == MARINES
+
+
+def test_admins_read_once_a_map_that_their_mod_is_older_than_the_daemon(
+    new_evening: NewEvening, tmp_path: Path
+) -> None:
+    mod = tmp_path / "mod"
+    shutil.copytree(MOD, mod)
+    server = mod / "lua/equipoise/server.lua"
+    server.write_text(server.read_text().replace("@VERSION@", "0.1.9", 1))
+    evening = new_evening(QUIET, mod=mod)
+    evening.game.admins.add(1000)
+    people = evening.seat(*"ab")
+    line = f"Equipoise 0.1.9 is older than its daemon {equipoise.__version__}."
+
+    def said() -> list[int]:
+        return ["".join([*client.chat, *client.prints]).count(line) for client in people.values()]
+
+    evening.settle(20)
+    assert said() == [1, 0]
+    evening.game.change_map("ns2_summit")
+    evening.settle(30)
+    assert said() == [2, 0]

@@ -17,6 +17,7 @@ from tests.walk.transcript import Transcript
 
 FIRST = ("install", "init", "load")
 FURTHER = ("further",)
+UPGRADE = ("upgrade",)
 CACHE = ROOT / ".walk"
 
 
@@ -36,8 +37,9 @@ def main() -> int:
     empty = roots.machine(debian, CACHE, transcript)
     if options.suite:
         return 0 if suite.run_suite(empty.copy(CACHE / f"walked{debian}" / "suite"), transcript) else 1
-    wheels.release(CACHE / "release", CACHE / "tagged")
-    walk = Walk(empty, CACHE / f"walked{debian}", CACHE / "release", steps(), transcript)
+    for name, version in (("release", "9.8.7"), ("next", "9.8.8")):
+        wheels.release(CACHE / name, CACHE / "tagged", version)
+    walk = Walk(empty, CACHE / f"walked{debian}", CACHE / "release", CACHE / "next", steps(), transcript)
     walk.place.mkdir(exist_ok=True)
     try:
         walk_all(walk)
@@ -47,7 +49,11 @@ def main() -> int:
     finally:
         for made in walk.machines:
             made.stop()
-        for name, named in (("first server", FIRST), ("each further server", FURTHER)):
+        for name, named in (
+            ("first server", FIRST),
+            ("each further server", FURTHER),
+            ("an upgrade", UPGRADE),
+        ):
             walk.figure(f"commands typed, {name}", sum(transcript.typed.get(step, 0) for step in named))
         transcript.table(walk.figures)
     transcript.say("every line did what the documents say")

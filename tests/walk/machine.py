@@ -27,6 +27,7 @@ BASE = {
     "TERM": "dumb",
     "DEBIAN_FRONTEND": "noninteractive",
 }
+SYSTEM = ("/proc", "/sys", "/dev", "/run", "/tmp", "/var/tmp", "/var/log", "/var/lib/systemd", "/root", "/srv/walk")
 _NOISE = "Attempted to remove disk file system under"
 """What systemd-nspawn says where /run is on a disk."""
 
@@ -85,6 +86,11 @@ class Machine:
         links = f"{passed.get('PIP_FIND_LINKS', '')} /srv/wheels".strip()
         given = BASE | passed | {"PIP_FIND_LINKS": links}
         return [*self._nspawn, "--pipe", "env", "-i", *(f"{name}={value}" for name, value in given.items())]
+
+    def files(self) -> set[str]:
+        """All files, folders and links, but for what the system itself writes while it runs."""
+        pruned = " -o ".join(f"-path {place}" for place in SYSTEM)
+        return set(self.run(f"find / -xdev \\( {pruned} \\) -prune -o -print").splitlines())
 
     def copy(self, folder: Path) -> Machine:
         """Another machine that is as this one is now; this one is not booted."""

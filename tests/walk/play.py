@@ -1,9 +1,9 @@
 """Plays arena rounds as a game server's plugin would: runs on the walked machine, with nothing but its Python.
 
-    python3 play.py CFG ROUNDS
+    python3 play.py CFG ROUNDS [SECONDS]
 
-CFG is `cfg/sourcemod/equipoise.cfg`: address, name and secret come from it, as the plugin reads them. Follows
-docs/protocol.md. Ends with 1 unless the daemon ordered balanced teams.
+SECONDS pass between two rounds. CFG is `cfg/sourcemod/equipoise.cfg`: address, name and secret come from it, as the
+plugin reads them. Follows docs/protocol.md. Ends with 1 unless the daemon ordered balanced teams.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from typing import Any
 PLAYERS = [str(76561197960287930 + number) for number in range(10)]
 FACTS = {"game_type": 4}
 MAP = "arena_well"
+AWAY_SECONDS = 120
 
 
 class Script:
@@ -40,12 +42,26 @@ class Script:
         batch = {"v": 1, "server": self.server, "boot": self.boot, "seq": self.batches, "at": at, "events": events}
         headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self.secret}"}
         request = urllib.request.Request(f"{self.url}/v1/events", json.dumps(batch).encode(), headers)
-        with urllib.request.urlopen(request, timeout=10) as answer:
-            reply: dict[str, Any] = json.load(answer)
+        reply = self._reply(request)
         done = [self._carry_out(order) for order in reply["orders"] if order["kind"] == "assign"]
         if done:
             self.send(*done)
         return reply
+
+    def _reply(self, request: urllib.request.Request) -> dict[str, Any]:
+        """The daemon's; while it is away, the batch is sent again as it is."""
+        end = time.monotonic() + AWAY_SECONDS
+        while True:
+            try:
+                with urllib.request.urlopen(request, timeout=10) as answer:
+                    reply: dict[str, Any] = json.load(answer)
+                return reply
+            except urllib.error.HTTPError:
+                raise
+            except OSError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.2)
 
     def _carry_out(self, order: dict[str, Any]) -> dict[str, Any]:
         self.sides = dict.fromkeys(PLAYERS, "none")
@@ -87,7 +103,7 @@ class Script:
         if reply["rounds"] != {name: "stored"}:
             sys.exit(f"the round was not stored: {reply}")
 
-    def play(self, rounds: int) -> None:
+    def play(self, rounds: int, seconds: float) -> None:
         """A map of so many rounds."""
         # The plugin that was installed is of the daemon's version.
         version = subprocess.run(["equipoise", "--version"], capture_output=True, text=True, check=True).stdout.split()[
@@ -98,11 +114,12 @@ class Script:
         self.send({**hello, "phase": "idle", "slots": 24, "facts": FACTS}, roster)
         for number in range(1, rounds + 1):
             self.round(number)
+            time.sleep(seconds)
 
 
 if __name__ == "__main__":
     script = Script(Path(sys.argv[1]))
-    script.play(int(sys.argv[2]))
+    script.play(int(sys.argv[2]), float(sys.argv[3]) if len(sys.argv) > 3 else 0.0)
     half = len(PLAYERS) // 2
     if (half, half) not in script.assigned:
         sys.exit(f"no balanced teams were ordered, only {script.assigned}")

@@ -20,12 +20,22 @@ FOUND_SECONDS = 60
 
 
 class Walk:
-    """The machines of one walk and the blocks that are left to run; `release` is the folder of what people download."""
+    """The machines of one walk and the blocks that are left to run.
+
+    `release` is the folder of what people download, `following` that of the release after it.
+    """
 
     def __init__(
-        self, base: Machine, place: Path, release: Path, steps: dict[str, list[Block]], transcript: Transcript
+        self,
+        base: Machine,
+        place: Path,
+        release: Path,
+        following: Path,
+        steps: dict[str, list[Block]],
+        transcript: Transcript,
     ) -> None:
-        self.base, self.place, self.release, self.log = base, place, release, transcript
+        self.base, self.place, self.log = base, place, transcript
+        self.release, self.following = release, following
         self.steps = dict(steps)
         self.figures: list[tuple[str, object]] = []
         self.machines: list[Machine] = []
@@ -194,44 +204,107 @@ def moved(walk: Walk, old: Machine, new: Machine) -> None:
     new.stop()
 
 
+def upgraded(walk: Walk, machine: Machine) -> None:
+    """While a game server plays: to the next release by one command, and back by another."""
+    shown = ratings(machine)
+    replace_wheel(walk.following, machine)
+    began, before = walk.log.seconds, rounds(machine)
+    start_playing(machine, 60)
+    said = walk.type(machine, "upgrade")
+    walk.figure("seconds of the upgrade", f"{walk.log.seconds - began:.0f}")
+    ready(machine)
+    expect("9.8.8" in machine.run("equipoise --version"), said)
+    end_playing(machine)
+    expect(rounds(machine) == before + 60, f"{rounds(machine)} rounds are stored, and not {before + 60}")
+    expect(ratings(machine) != shown, "the rounds that were played meanwhile changed nothing")
+    shown = ratings(machine)
+    walk.type(machine, "back")
+    ready(machine)
+    expect("9.8.7" in machine.run("equipoise --version"), "it is not the version before")
+    expect(ratings(machine) == shown, "the way back changed ratings")
+    expect(rounds(machine) == before + 60, "the way back lost rounds")
+
+
+def replace_wheel(folder: Path, machine: Machine) -> None:
+    """Another release in root's home, where there was one."""
+    machine.run("rm -f /root/equipoise-*")
+    for path in folder.iterdir():
+        shutil.copy(path, machine.root / "root")
+
+
+def start_playing(machine: Machine, count: int) -> None:
+    """Let a game server play, a round every quarter of a second."""
+    play = f"python3 /srv/walk/play.py /srv/arena-1/tf/cfg/sourcemod/equipoise.cfg {count} 0.25"
+    machine.run(f"setsid bash -c '{play} >/root/played; echo $? >/root/ended' </dev/null >/dev/null 2>&1 & sleep 2")
+
+
+def end_playing(machine: Machine) -> None:
+    """Wait until that game server has played."""
+    machine.run("until test -e /root/ended; do sleep 0.2; done; tail -n 1 /root/played; test $(cat /root/ended) = 0")
+    machine.run("rm /root/ended /root/played")
+
+
+def rounds(machine: Machine) -> int:
+    """Of all servers, in the store."""
+    query = "import sqlite3; store = sqlite3.connect('file:/var/lib/equipoise/equipoise.db?mode=ro', uri=True)"
+    said = machine.run(f"python3 -c \"{query}; print(store.execute('SELECT count(*) FROM rounds').fetchone()[0])\"")
+    return int(said.split()[-1])
+
+
 def earlier(walk: Walk, machine: Machine) -> bool:
     """Make an installed machine one of an earlier commit, set up as the README of that time said, with rounds played.
 
     Only Equipoise itself is older; the libraries are those of the present. False where this clone lacks the commit.
     """
-    tree = machine.folder / "earlier"
-    if not wheels.build_earlier(machine.wheels, tree):
-        walk.log.say(f"this clone does not have {wheels.EARLIER}: no upgrade is walked")
+    if not wheels.build_earlier(machine.wheels, machine.folder / "earlier"):
+        walk.log.say(f"this clone does not have {wheels.EARLIER}: no upgrade from it is walked")
         return False
     machine.run("PIPX_HOME=/opt/pipx pipx runpip equipoise install --no-deps --force-reinstall /srv/wheels/*.whl")
-    shutil.copy(tree / "systemd" / "equipoise.service", machine.root / "etc/systemd/system")
-    said = machine.run("equipoise init /etc/equipoise --server arena-1")
-    secret = max(re.findall(r"[\w-]{43}", said), key=len)
-    cfg = machine.root / "srv/arena-1/tf/cfg/sourcemod/equipoise.cfg"
-    cfg.write_text(f'equipoise_server "arena-1"\nequipoise_secret "{secret}"\n')
+    # `pipx install --force` of Debian 13 installs all libraries again, and the booted machine has no network.
+    machine.run("PIPX_HOME=/opt/pipx pipx runpip equipoise download --quiet --dest /root/wheels /root/equipoise-*.whl")
+    for library in (machine.root / "root/wheels").iterdir():
+        if not library.name.startswith("equipoise-"):
+            shutil.move(library, machine.wheels)
     machine.boot()
-    machine.run("systemctl enable --now equipoise")
-    play(machine, "/srv/arena-1/tf", 3)
     return True
 
 
-def upgraded(walk: Walk, machine: Machine) -> None:
-    """The lines that upgrade keep ratings, configuration and secrets of an earlier commit."""
+def from_earlier(walk: Walk, machine: Machine) -> None:
+    """From the commit that upgraders have, while a game server plays, and back to it; then nothing is left."""
     if not earlier(walk, machine):
-        for step in ("old-unit", "upgrade", "upgrade-plugin"):
+        for step in ("upgrade-first", "back-first", "purge"):
             walk.steps.pop(step)
         return
-    before, version = ratings(machine), machine.run("equipoise --version")
+    files = machine.files()
+    machine.run("equipoise init --systemd --server arena-1 --tf /srv/arena-1/tf")
+    play(machine, "/srv/arena-1/tf", 3)
+    version, before = machine.run("equipoise --version"), rounds(machine)
     expect(wheels.EARLIER_VERSION in version, f"this is not the earlier version: {version}")
-    walk.type(machine, "old-unit")
-    walk.type(machine, "upgrade")
+    start_playing(machine, 60)
+    walk.type(machine, "upgrade-first")
     ready(machine)
     expect(machine.run("equipoise --version") != version, "the version is the same")
     expect(machine.run("systemctl show --property=NeedDaemonReload --value equipoise") == "no\n", "an old unit")
-    expect(ratings(machine) == before, "the upgrade changed ratings")
-    walk.type(machine, "upgrade-plugin")
-    machine.run("test -s /srv/arena-1/tf/addons/sourcemod/plugins/equipoise.smx")
+    end_playing(machine)
+    expect(rounds(machine) == before + 60, f"{rounds(machine)} rounds are stored, and not {before + 60}")
+    shown = ratings(machine)
+    walk.type(machine, "back-first")
+    ready(machine)
+    expect(machine.run("equipoise --version") == version, "it is not the version before")
+    expect(rounds(machine) == before + 60, f"{rounds(machine)} rounds came back, and not {before + 60}")
+    expect(ratings(machine) == shown, "the way back changed ratings")
     play(machine, "/srv/arena-1/tf", 2)
+    machine.run("PIPX_HOME=/opt/pipx PIPX_BIN_DIR=/usr/local/bin pipx install --force ./equipoise-*.whl")
+    machine.run("equipoise upgrade")
+    ready(machine)
+    expect(rounds(machine) == before + 62, "the second upgrade lost rounds")
+    machine.run("equipoise init --systemd && mkdir -p /etc/systemd/system/equipoise.service.d")
+    (machine.root / "etc/systemd/system/equipoise.service.d/override.conf").write_text("[Service]\nNice=1\n")
+    walk.type(machine, "purge")
+    ours = re.compile(r"/opt/pipx/(venvs/equipoise|logs|\.cache)(/|$)|/usr/local/bin/equipoise$")
+    left = {path for path in machine.files() ^ files if not ours.match(path)}
+    expect(not left, f"after uninstalling there is more or less than before: {sorted(left)}")
+    machine.run("test ! -e /usr/local/bin/equipoise && test ! -e /opt/pipx/venvs/equipoise")
     machine.stop()
 
 
@@ -239,6 +312,7 @@ def uninstalled(walk: Walk, machine: Machine) -> None:
     """What was installed is gone; what was played is not."""
     walk.type(machine, "uninstall")
     machine.run("test ! -e /etc/systemd/system/equipoise.service && test ! -e /usr/local/bin/equipoise")
+    machine.run("test ! -e /srv/arena-1/tf/addons/sourcemod/plugins/equipoise.smx")
     machine.run("test -s /var/lib/private/equipoise/equipoise.db && test -s /etc/equipoise/config.toml")
 
 
@@ -249,7 +323,8 @@ def walk_all(walk: Walk) -> None:
     every_day(walk, machine)
     trouble(walk, machine)
     damaged(walk, machine)
+    upgraded(walk, machine)
     moved(walk, machine, second)
     uninstalled(walk, machine)
-    upgraded(walk, third)
+    from_earlier(walk, third)
     expect(not walk.steps, f"no step of the walk runs {', '.join(walk.steps)}")

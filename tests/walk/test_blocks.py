@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.walk import blocks, scenario
-from tests.walk.__main__ import FIRST, FURTHER
+from tests.walk.__main__ import FIRST, FURTHER, UPGRADE
 
 
 def test_every_block_of_command_lines_is_declared() -> None:
@@ -23,10 +23,10 @@ def test_the_walk_has_a_place_for_every_step_that_a_document_declares() -> None:
     assert walked == set(blocks.steps())
 
 
-def test_the_readme_needs_five_commands_for_the_first_server_and_one_for_each_further() -> None:
+def test_five_commands_make_the_first_server_one_each_further_and_one_an_upgrade() -> None:
     steps = blocks.steps()
-    first, further = (sum(len(b.commands()) for step in named for b in steps[step]) for named in (FIRST, FURTHER))
-    assert (first, further) == (5, 1)
+    counts = [sum(len(b.commands()) for step in named for b in steps[step]) for named in (FIRST, FURTHER, UPGRADE)]
+    assert counts == [5, 1, 1]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
 import sys
@@ -10,9 +9,9 @@ from pathlib import Path
 
 from tests.walk.blocks import ROOT
 
-EARLIER = "b9fd22c9fc6d200f05bb968d2a89578a83f908dd"
-"""Before units, secrets and servers were installed by commands: what upgraders have."""
-EARLIER_VERSION = "0.0.1"
+EARLIER = "f4a7bf2a8620d31f0c848277767048e5e7ff82da"
+"""What upgraders have: it knows no `equipoise upgrade`, and cannot read the store of today."""
+EARLIER_VERSION = "0.1.0"
 
 
 def tag(clone: Path, version: str) -> None:
@@ -30,11 +29,11 @@ def tag(clone: Path, version: str) -> None:
     subprocess.run([*git, "tag", f"v{version}"], check=True)
 
 
-def release(folder: Path, scratch: Path) -> None:
+def release(folder: Path, scratch: Path, version: str) -> None:
     """The files of a release of this commit, in `folder`."""
     for path in (folder, scratch):
         shutil.rmtree(path, ignore_errors=True)
-    tag(scratch, "9.8.7")
+    tag(scratch, version)
     subprocess.run(
         [sys.executable, "release.py", "--output", str(folder)], cwd=scratch, check=True, capture_output=True
     )
@@ -49,7 +48,7 @@ def build(tree: Path, folder: Path) -> None:
 
 
 def build_earlier(folder: Path, scratch: Path) -> bool:
-    """The wheel of the earlier commit, with a version below all; False where this clone does not have the commit."""
+    """The wheel of the earlier commit; False where this clone does not have the commit."""
     shutil.rmtree(scratch, ignore_errors=True)
     git = ["git", "-C", str(ROOT)]
     if subprocess.run([*git, "cat-file", "-e", f"{EARLIER}^{{commit}}"], capture_output=True).returncode:
@@ -59,12 +58,5 @@ def build_earlier(folder: Path, scratch: Path) -> bool:
         return False
     scratch.mkdir(parents=True)
     subprocess.run(["tar", "-x", "-C", scratch], input=archive.stdout, check=True)
-    for name, pattern in (
-        ("pyproject.toml", r'^version = ".*"'),
-        ("daemon/equipoise/__init__.py", r'^__version__ = ".*"'),
-    ):
-        path = scratch / name
-        lowered = re.sub(pattern, pattern[1:].replace(".*", EARLIER_VERSION), path.read_text(), flags=re.MULTILINE)
-        path.write_text(lowered)
     build(scratch, folder)
     return True

@@ -18,7 +18,7 @@ from equipoise.core.model import (
     Side,
 )
 from equipoise.errors import ScriptError
-from equipoise.wire import Batch, decode_batch, split_form, unquoted
+from equipoise.wire import Batch, decode_batch, scalars, split_form, unquoted
 from tests.wire.any_batch import batches, flags
 from tests.wire.samples import BLU, HELLO, RED, ROUND, body, posted, written
 
@@ -39,6 +39,22 @@ def test_any_other_json_is_refused(value: object) -> None:
 def test_bytes_that_are_no_batch_are_refused_and_never_crash(noise: bytes) -> None:
     with pytest.raises(ScriptError):
         decode_batch(noise)
+
+
+@pytest.mark.parametrize(("oldest", "newest"), [(1, 1), (1, 2), (2, 3)])
+def test_the_protocol_of_this_daemon_and_the_one_before_are_served_and_others_refused_with_the_side_to_upgrade(
+    oldest: int, newest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scalars, "OLDEST", oldest)
+    monkeypatch.setattr(scalars, "PROTOCOL", newest)
+    for version in range(1, 5):
+        batch = json.dumps(posted(v=version)).encode()
+        if oldest <= version <= newest:
+            assert decode_batch(batch)
+            continue
+        with pytest.raises(ScriptError, match=r"upgrade the (script|daemon)") as refused:
+            decode_batch(batch)
+        assert ("the script" in str(refused.value), refused.value.path) == (version < oldest, "$.v")
 
 
 @given(st.data())

@@ -48,6 +48,8 @@ _BLOCKS: Mapping[str, Table] = {
         "serve": ("serve", "Run the daemon."),
         "check-config": ("serve", "Read the configuration as the daemon does."),
         "reload": ("server_commands", "Read the changed configuration, without a restart."),
+        "upgrade": ("upgrade", "Upgrade program, daemon and plugins, or go back."),
+        "uninstall": ("uninstall", "Remove what was installed."),
         "backup": ("backups", "Copy the store while the daemon runs, or without it."),
         "restore": ("backups", "Put a backup in the store's place; the daemon is stopped."),
     },

@@ -457,9 +457,9 @@ def update(daemon: Daemon, name: str, tf: Path | None, mod: Path | None, as_json
     sources = read_sources(daemon.config)
     _check_there(name, sources.files)
     if tf is not None and mod is None:
-        preparation = prepare_update(name, tf)
+        preparation = prepare_update(daemon.config, name, tf)
     elif mod is not None and tf is None:
-        preparation = prepare_mod(name, mod)
+        preparation = prepare_mod(daemon.config, name, mod)
     else:
         raise click.UsageError("which folder? Either --tf DIR, of a TF2 server, or --mod DIR, of the NS2 mod")
     with preparation.applied():

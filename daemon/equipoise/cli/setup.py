@@ -54,9 +54,8 @@ SHARED = "With several servers NAME= says whose it is."
     "--rcon-password-file", multiple=True, metavar="[NAME=]FILE", help="A file with its password; -: standard input."
 )
 @click.option("--yes", "-y", is_flag=True, help="Do not ask; what no option says is left out.")
-@click.option("--systemd", is_flag=True, help="Write the systemd unit too, and start it. Again after each upgrade.")
+@click.option("--systemd", is_flag=True, help="Write the systemd unit too, and start it.")
 @click.option("--completion", "completes", is_flag=True, help="Only let your shells complete commands by Tab.")
-@click.option("--uninstall", is_flag=True, help="Stop and remove the unit; configuration and ratings stay.")
 def init(
     directory: Path,
     names: tuple[str, ...],
@@ -69,7 +68,6 @@ def init(
     yes: bool,
     systemd: bool,
     completes: bool,
-    uninstall: bool,
 ) -> None:
     """Write a configuration and game servers into DIRECTORY; nothing that exists is overwritten.
 
@@ -82,9 +80,6 @@ def init(
     """
     config = directory / "config.toml"
     try:
-        if uninstall:
-            _remove_unit(directory)
-            return
         if completes:
             if not (lines := completion.install(completion.own(), Path.home())):
                 raise ConfigError("nothing was written: there is no home directory, or the files are not ours")
@@ -99,7 +94,7 @@ def init(
             click.echo(f"Wrote {config}, {directory / 'owner.token'} and a file for each game server.")
         _complete(system=systemd)
         if command:
-            _start_unit(config, command)
+            start_unit(config, command)
         else:
             click.echo(f"Start the daemon with:\n\n  equipoise serve --config {config}\n")
     except ConfigError as error:
@@ -126,7 +121,8 @@ def _unit_command(directory: Path) -> str:
     return unit.command()
 
 
-def _start_unit(config: Path, command: str) -> None:
+def start_unit(config: Path, command: str) -> None:
+    """Write the unit in place of an older one, and start the daemon anew."""
     from equipoise.config import load
     from equipoise.install import unit
 
@@ -164,21 +160,6 @@ def keep_as_before(config: Config) -> Iterator[str]:
         with changes.applied():
             pass
         yield f"Wrote {line}: its teams are made as before. `equipoise doctor` says what new pools have."
-
-
-def _remove_unit(directory: Path) -> None:
-    from equipoise.install import unit
-
-    unit.check_machine(directory)
-    try:
-        paths = unit.remove()
-    except unit.StartFailed as error:
-        stop(error, FAILED)
-    for path in completion.installed(completion.SYSTEM):
-        path.unlink()
-        paths.append(path)
-    click.echo(f"Removed {', '.join(str(path) for path in paths)}.")
-    click.echo(f"The configuration stays in {unit.MACHINE}, the ratings in {unit.STATE}.")
 
 
 def _new_servers(

@@ -161,6 +161,7 @@ class Phrase(Enum):
     UNKNOWN_COMMAND = "Unknown command: {1}."
     NO_ANSWER = "No split was found; a scramble that is due stays due."
     FAILED = "That did not work: {1}"
+    SCRIPT_OLDER = "Equipoise {1} is older than its daemon {2}. On the daemon's machine: equipoise upgrade"
     SILENT = "The Equipoise daemon does not answer."
     """Shown by a script that got no answer."""
 

@@ -32,7 +32,7 @@ from equipoise.core.phrases import Phrase, Text
 from equipoise.lab.simulation.game_server import GameServer
 from equipoise.wire import NS2, TF2, Game
 from equipoise.wire import orders as wire
-from equipoise.wire.scalars import SIDES
+from equipoise.wire.scalars import PROTOCOL, SIDES
 
 Json: TypeAlias = dict[str, object]
 
@@ -269,7 +269,7 @@ class Script:
         roster = [self._game.roster()] if due else []
         self._seq += 1
         return {
-            "v": 1,
+            "v": PROTOCOL,
             "server": self._game.name,
             "boot": self._game.boot,
             "seq": self._seq,

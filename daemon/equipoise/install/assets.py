@@ -24,12 +24,16 @@ def folder() -> Path:
     return _PACKED if _PACKED.is_dir() else _CHECKOUT
 
 
-def plugin() -> bytes:
-    """Return the compiled plugin of this version; ConfigError where this installation has none."""
-    if not _PACKED.is_dir():
+def plugin(place: Path | None = None) -> bytes:
+    """Return the compiled plugin of this version; ConfigError where this installation has none.
+
+    `place`: the folder of another version's files.
+    """
+    place = place or folder()
+    if place == _CHECKOUT:
         return _compiled()
     try:
-        return (_PACKED / "sourcemod" / "equipoise.smx").read_bytes()
+        return (place / "sourcemod" / "equipoise.smx").read_bytes()
     except FileNotFoundError:
         raise ConfigError(
             "this installation has no plugin: its wheel was built where SourceMod's compiler (x86-64) does not run. "
@@ -37,9 +41,9 @@ def plugin() -> bytes:
         ) from None
 
 
-def plugin_texts() -> dict[str, bytes]:
+def plugin_texts(place: Path | None = None) -> dict[str, bytes]:
     """Return what belongs to the plugin below `addons/sourcemod`: its translations, its include for other plugins."""
-    sourcemod = folder() / "sourcemod"
+    sourcemod = (place or folder()) / "sourcemod"
     paths = [*sorted((sourcemod / "translations").rglob("*.txt")), sourcemod / "scripting/include/equipoise.inc"]
     return {path.relative_to(sourcemod).as_posix(): path.read_bytes() for path in paths}
 

@@ -44,6 +44,11 @@ class Changes:
         """Plan to remove a file, if it is there."""
         self._files[path] = None
 
+    def planned(self, path: Path) -> bytes | None:
+        """Return the content that is planned for a file."""
+        content = self._files.get(path)
+        return None if content is None else content[0]
+
     def written(self) -> list[Path]:
         """Return the files that are planned."""
         return [path for path, content in self._files.items() if content is not None]

@@ -74,9 +74,7 @@ class GameFolder:
 
     def setting(self, name: str) -> str | None:
         """Return the value of a setting of the plugin, such as `server`; the last line wins."""
-        lines = self.cfg.splitlines()
-        values = [match[1] for line in lines if (match := re.match(_line(f"equipoise_{name}"), line))]
-        return values[-1].split(b"//")[0].strip().decode("utf-8", "replace") if values else None
+        return _setting(self.cfg, name)
 
     def installed(self) -> list[str]:
         """Return the lines that an operator reads when the plugin is there."""
@@ -132,6 +130,21 @@ def inspect(path: Path, name: str, ours: str | None) -> GameFolder:
             file=path / PLUGIN,
         )
     return folder
+
+
+def settings_of(cfg: Path) -> dict[str, str]:
+    """Return the plugin's `server` and `secret` in a cfg, as far as it can be read and has them."""
+    try:
+        content = read_small(cfg, _LARGEST)
+    except OSError:
+        return {}
+    return {name: value for name in ("server", "secret") if (value := _setting(content, name)) is not None}
+
+
+def _setting(cfg: bytes, name: str) -> str | None:
+    lines = cfg.splitlines()
+    values = [match[1] for line in lines if (match := re.match(_line(f"equipoise_{name}"), line))]
+    return values[-1].split(b"//")[0].strip().decode("utf-8", "replace") if values else None
 
 
 def _inspected(path: Path) -> GameFolder:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import ipaddress
 import json
+import os
 import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,6 +20,7 @@ from pathlib import Path
 from equipoise.errors import ConfigError
 from equipoise.install import assets
 from equipoise.install.changes import Changes
+from equipoise.install.folders import remember
 from equipoise.install.game_folder import CFG, GameFolder, inspect, plugin_version
 from equipoise.install.ns2_folders import CONFIG, OUTPUT, read_directory, write_mod
 
@@ -161,6 +163,7 @@ def prepare(config: Path, servers: Iterable[NewServer], url: str) -> Prepared:
             text += _RCON.format(name=server.name, rcon=server.rcon)
             files.write(password_file(config, server.name), f"{server.password}\n".encode(), 0o600)
         files.write(server_file(config, server.name), text.encode())
+        remember(files, server.name, tf=server.tf, ns2_config=server.ns2_config, mod=server.mod)
         result, scripts = _prepare_script(server, url, secret)
         preparation.scripts.extend(scripts)
         preparation.servers.append(result)
@@ -186,6 +189,7 @@ def prepare_rotation(
     files = Changes(config.parent)
     files.write(file, text.encode())
     preparation = Prepared(files)
+    remember(files, name, tf=tf, ns2_config=ns2_config)
     if tf is not None:
         preparation.scripts.append(inspect(tf, name, None).configure(Changes(tf), secret=secret))
         return preparation, [
@@ -229,19 +233,27 @@ def _prepare_script(server: NewServer, url: str, secret: str) -> tuple[Added, li
     return Added(server.name, secret, tuple(written)), scripts
 
 
-def prepare_update(name: str, tf: Path) -> Prepared:
+def prepare_update(config: Path, name: str, tf: Path) -> Prepared:
     """Return the change to the plugin of this version from another; ConfigError where it is not that of this server."""
     folder, changes = _with_plugin(tf, name)
     if folder.setting("server") != name:
         raise ConfigError(f"it is not the plugin of {name}: it names no server", file=folder.path / CFG)
     result = Added(name, "", tuple(folder.installed()), folder.command())
-    return Prepared(Changes(tf), [changes], [result])
+    return Prepared(_remembering(config, name, tf=tf), [changes], [result])
 
 
-def prepare_mod(name: str, mod: Path) -> Prepared:
+def prepare_mod(config: Path, name: str, mod: Path) -> Prepared:
     """Return the change to the mod of this version in its folder."""
     lines, changes = _with_mod(mod)
-    return Prepared(Changes(mod), [changes], [Added(name, "", tuple(lines))])
+    return Prepared(_remembering(config, name, mod=mod), [changes], [Added(name, "", tuple(lines))])
+
+
+def _remembering(config: Path, name: str, **places: Path) -> Changes:
+    """Return the note of a server's folder; none where a game server's own user, who may not write there, calls."""
+    files = Changes(config.parent)
+    if os.access(config.parent, os.W_OK):
+        remember(files, name, **places)
+    return files
 
 
 def _with_plugin(tf: Path, name: str) -> tuple[GameFolder, Changes]:

@@ -40,15 +40,34 @@ class StartFailed(Exception):
     """systemd could not start the unit, or not stop it; the text says why."""
 
 
+def booted() -> bool:
+    """Return whether systemd runs here, as sd_booted(3) finds out."""
+    return Path("/run/systemd/system").is_dir()
+
+
+def is_ours() -> bool:
+    """Return whether there is a unit that `init --systemd` has written."""
+    try:
+        return UNIT.read_text("utf-8", "replace").startswith(_WRITTEN)
+    except OSError:
+        return False
+
+
+def differs(port: int, connections: int) -> bool:
+    """Return whether the unit is not what this version would write; arguments as `files` has them."""
+    texts = {DROP_IN: ""} | files(command(), port, connections)
+    return any((path.read_text("utf-8") if path.exists() else "") != text for path, text in texts.items())
+
+
 def check_machine(directory: Path) -> None:
     """Raise ConfigError where no unit can be written: no systemd, no rights, a configuration that it does not read."""
-    if not Path("/run/systemd/system").is_dir():  # sd_booted(3)
+    if not booted():
         raise ConfigError("systemd does not run on this machine; without it, `equipoise serve` runs the daemon")
     if os.geteuid() != 0:
         raise ConfigError("only root can write a systemd unit; use sudo")
     if directory.absolute() != MACHINE:
         raise ConfigError(f"the unit reads the configuration in {MACHINE}, not in {directory}")
-    if UNIT.exists() and not UNIT.read_text("utf-8", "replace").startswith(_WRITTEN):
+    if UNIT.exists() and not is_ours():
         raise ConfigError(
             "this unit was not written by `equipoise init --systemd`; move your changes to a drop-in "
             "(`systemctl edit equipoise`) and remove it",
@@ -112,12 +131,13 @@ def start() -> None:
         raise StartFailed(f"{error}\n{lines}") from None
 
 
-def remove() -> list[Path]:
-    """Stop and remove the unit; return the files that were removed."""
+def remove(*, purge: bool = False) -> list[Path]:
+    """Stop and remove the unit; return the files that were removed. `purge`: with the drop-ins of its operator."""
     if not UNIT.exists():
         raise ConfigError("there is no unit to remove", file=UNIT)
     systemctl("disable", "--now", "--quiet", UNIT.name)
-    paths = [path for path in (UNIT, DROP_IN) if path.exists()]
+    drop_ins = DROP_IN.parent.glob("*") if purge else (DROP_IN,)
+    paths = [path for path in (UNIT, *drop_ins) if path.exists()]
     for path in paths:
         path.unlink()
     if DROP_IN.parent.is_dir() and not any(DROP_IN.parent.iterdir()):

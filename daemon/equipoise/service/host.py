@@ -23,10 +23,11 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
 from typing import Any
 
-from equipoise.core.effects import Order
+from equipoise.core.effects import Order, Tell
 from equipoise.core.events import Commanded, Heartbeat, RoundEnded
 from equipoise.core.memory import Remembered, decode_memory, encode_memory
 from equipoise.core.model import Outlook, PlayerId, ServerId, Side, SplitCache
+from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
 from equipoise.errors import ScriptError
@@ -37,9 +38,36 @@ from equipoise.service.pool import Pool
 from equipoise.service.status import CommandAnswer, Proposal, RefusedBatches, ServerStatus, StaleScripts
 from equipoise.service.work import Journal, Questions, Seen, Work
 from equipoise.store.store import Store
+from equipoise.versions import order
 from equipoise.wire import Batch, Reply
 
 log = logging.getLogger(__name__)
+
+
+class OlderScript:
+    """Tells a server's admins, and its console, once a map that its script is older than the daemon."""
+
+    def __init__(self, version: str) -> None:
+        self._version = version
+        self._text: Text | None = None
+        self._map = ""
+        self._told: set[PlayerId | None] = set()
+
+    def compare(self, script: str) -> None:
+        """Take note of the version that a script says."""
+        theirs, ours = order(script), order(self._version)
+        older = theirs is not None and ours is not None and theirs < ours
+        self._text = Text(Phrase.SCRIPT_OLDER, (script, self._version)) if older else None
+
+    def lines(self, session: Session) -> list[Order]:
+        """Return what is to be said now. A script marks its admins in the roster, as those whom nobody may move."""
+        if self._text is None:
+            return []
+        if session.memory.session != self._map:
+            self._map, self._told = session.memory.session, set()
+        admins = {None, *(entry.id for entry in session.state.roster.entries if entry.immune)} - self._told
+        self._told |= admins
+        return [Tell(admin, (self._text,)) for admin in admins]
 
 
 class Host:
@@ -56,12 +84,14 @@ class Host:
         rules: Rules,
         clock: Clock,
         nudge: Callable[[], None] = lambda: None,
+        version: str = "",
     ) -> None:
         self.server = server
         self.pool = pool
         self.rules = rules
         self.session = Session(rules)
         self.plugin: str | None = None
+        self._advice = OlderScript(version)
         self.dropped_rounds = 0
         self.clock_ahead: float | None = None
         """Seconds by which the script's clock was ahead of ours when its last round came; None: none came."""
@@ -105,7 +135,7 @@ class Host:
     async def succeed(self, before: Host) -> None:
         """Instead of `start`: close the host that this server had until now, and go on where it ended."""
         await before.close()
-        self.plugin, self.clock_ahead = before.plugin, before.clock_ahead
+        self.plugin, self.clock_ahead, self._advice = before.plugin, before.clock_ahead, before._advice
         self.dropped_rounds, self.repeated, self.skipped = before.dropped_rounds, before.repeated, before.skipped
         self.refused = before.refused
         self._began = before._began
@@ -347,6 +377,8 @@ class Host:
         if (batch := work.batch) is not None:
             if batch.plugin is not None:  # a hello: a script that says it has no cache yet
                 self.plugin, self._sent_cache = batch.plugin, None
+                self._advice.compare(batch.plugin)
+            self._outbox += self._advice.lines(self.session)
             self.dropped_rounds += batch.dropped
             if (ahead := clock_lead(batch, self._clock.epoch())) is not None:
                 self.clock_ahead = ahead

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
@@ -103,6 +103,19 @@ def void_event(db: sqlite3.Connection, number: int) -> MatchEvent:
         for row in rounds.voided_participants(db, number)
     ]
     return MatchEvent(number, _record(tuple(facts), parts), prediction or 0.5)
+
+
+def stored_rounds(db: sqlite3.Connection, numbers: Sequence[int]) -> Iterator[tuple[str, float, RecordRound]]:
+    """Rounds as they could be stored anew: the pool, the time when each first came in, and what was known of it.
+
+    One that is not rated, or was taken out of the ratings, has no participants, and says why.
+    """
+    for number in numbers:
+        query = f"SELECT pool, recorded_at, unrated, voided, {_FACTS} FROM rounds WHERE number = ?"
+        pool, at, reason, void, *facts = db.execute(query, (number,)).fetchone()
+        parts = db.execute(_PARTICIPANTS, (pool, number, number)).fetchall()
+        record = _record(tuple(facts), parts)
+        yield pool, at, replace(record, unrated=reason if void is None else "void")
 
 
 def _record(facts: _Facts, parts: list[_Part]) -> RecordRound:

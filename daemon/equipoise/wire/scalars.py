@@ -91,17 +91,28 @@ class Ordinal(Count):
     schema: ClassVar[dict[str, Any]] = {"type": "integer", "minimum": 1, "maximum": MOST}
 
 
+PROTOCOL = 1
+"""The version that scripts of this release speak: one more with the next change that an older script cannot follow."""
+OLDEST = max(1, PROTOCOL - 1)
+"""A daemon serves the version before, too: it is upgraded first, and its game servers at their next start."""
+
+
 class Version(Ordinal):
-    """The protocol's version; any number but 1 is refused."""
+    """The protocol's version; one that this daemon does not serve is refused with the side to upgrade."""
 
     __slots__ = ()
-    schema: ClassVar[dict[str, Any]] = {"const": 1}
+    schema: ClassVar[dict[str, Any]] = {"type": "integer", "minimum": OLDEST, "maximum": PROTOCOL}
 
     @classmethod
     def read(cls, value: object) -> Self:
-        if value != 1 or value is True:
-            raise ValueError(f"This daemon speaks version 1, got {value!r:.40}")
-        return cls(1)
+        version = super().read(value)
+        if not OLDEST <= version <= PROTOCOL:
+            served = " and ".join(map(str, range(OLDEST, PROTOCOL + 1)))
+            side = "daemon" if version > PROTOCOL else "script"
+            raise ValueError(
+                f"The script speaks protocol {version}, this daemon {served}: upgrade the {side} (equipoise upgrade)"
+            )
+        return version
 
 
 class Word(Scalar, str):

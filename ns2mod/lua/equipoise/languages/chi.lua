@@ -113,6 +113,7 @@ local texts = {
     Equipoise_UnknownCommand = "未知命令：{1}。",
     Equipoise_NoAnswer = "没有找到分队方案；待进行的重新分队仍然保留。",
     Equipoise_Failed = "未能完成：{1}",
+    Equipoise_ScriptOlder = "Equipoise {1} 比守护进程 {2} 旧。请在其机器上运行：equipoise upgrade",
     Equipoise_Silent = "Equipoise 守护进程没有响应。",
     Equipoise_Help = "输入 !eq 加：{1}。在控制台：eq choose。",
     Equipoise_NotInChat = "聊天里其他玩家能看到。请在控制台输入：{1}",

@@ -113,6 +113,7 @@ local texts = {
     Equipoise_UnknownCommand = "Unbekannter Befehl: {1}.",
     Equipoise_NoAnswer = "Keine Aufteilung gefunden; eine fällige Neuverteilung bleibt fällig.",
     Equipoise_Failed = "Das hat nicht geklappt: {1}",
+    Equipoise_ScriptOlder = "Equipoise {1} ist älter als sein Dienst {2}. Auf dessen Rechner: equipoise upgrade",
     Equipoise_Silent = "Der Equipoise-Dienst antwortet nicht.",
     Equipoise_Help = "Schreibe !eq und ein Wort: {1}. In der Konsole: eq choose.",
     Equipoise_NotInChat = "Im Chat können das andere lesen. Gib es in der Konsole ein: {1}",

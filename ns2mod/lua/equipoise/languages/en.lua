@@ -113,6 +113,7 @@ local texts = {
     Equipoise_UnknownCommand = "Unknown command: {1}.",
     Equipoise_NoAnswer = "No split was found; a scramble that is due stays due.",
     Equipoise_Failed = "That did not work: {1}",
+    Equipoise_ScriptOlder = "Equipoise {1} is older than its daemon {2}. On the daemon's machine: equipoise upgrade",
     Equipoise_Silent = "The Equipoise daemon does not answer.",
     Equipoise_Help = "Write !eq and a word: {1}. In the console: eq choose.",
     Equipoise_NotInChat = "Other players can read that in chat. Type it into the console: {1}",

@@ -113,6 +113,7 @@ local texts = {
     Equipoise_UnknownCommand = "Orden desconocida: {1}.",
     Equipoise_NoAnswer = "No se encontró ningún reparto; la mezcla pendiente sigue pendiente.",
     Equipoise_Failed = "No ha funcionado: {1}",
+    Equipoise_ScriptOlder = "Equipoise {1} es anterior a su servicio {2}. En la máquina de este: equipoise upgrade",
     Equipoise_Silent = "El servicio de Equipoise no responde.",
     Equipoise_Help = "Escribe !eq y una palabra: {1}. En la consola: eq choose.",
     Equipoise_NotInChat = "En el chat lo pueden leer los demás. Escríbelo en la consola: {1}",

@@ -113,6 +113,7 @@ local texts = {
     Equipoise_UnknownCommand = "Commande inconnue : {1}.",
     Equipoise_NoAnswer = "Aucune répartition trouvée ; un mélange prévu le reste.",
     Equipoise_Failed = "Cela n'a pas marché : {1}",
+    Equipoise_ScriptOlder = "Equipoise {1} est plus ancien que son service {2}. Sur sa machine : equipoise upgrade",
     Equipoise_Silent = "Le service Equipoise ne répond pas.",
     Equipoise_Help = "Écrivez !eq et un mot : {1}. Dans la console : eq choose.",
     Equipoise_NotInChat = "Dans le chat, les autres peuvent le lire. Écrivez-le dans la console : {1}",

@@ -113,6 +113,7 @@ local texts = {
     Equipoise_UnknownCommand = "Nieznane polecenie: {1}.",
     Equipoise_NoAnswer = "Nie znaleziono podziału; zaplanowane mieszanie pozostaje.",
     Equipoise_Failed = "Nie udało się: {1}",
+    Equipoise_ScriptOlder = "Equipoise {1} jest starszy niż jego usługa {2}. Na jej komputerze: equipoise upgrade",
     Equipoise_Silent = "Usługa Equipoise nie odpowiada.",
     Equipoise_Help = "Napisz !eq i słowo: {1}. W konsoli: eq choose.",
     Equipoise_NotInChat = "Na czacie przeczytają to inni. Wpisz to w konsoli: {1}",

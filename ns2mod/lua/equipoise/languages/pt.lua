@@ -113,6 +113,7 @@ local texts = {
     Equipoise_UnknownCommand = "Comando desconhecido: {1}.",
     Equipoise_NoAnswer = "Nenhuma divisão encontrada; a mistura pendente continua pendente.",
     Equipoise_Failed = "Não deu certo: {1}",
+    Equipoise_ScriptOlder = "O Equipoise {1} é mais antigo que o serviço {2}. Na máquina deste: equipoise upgrade",
     Equipoise_Silent = "O serviço d\111 Equipoise não responde.",
     Equipoise_Help = "Escreva !eq e uma palavra: {1}. No console: eq choose.",
     Equipoise_NotInChat = "No chat os outros podem ler isso. Escreva no console: {1}",

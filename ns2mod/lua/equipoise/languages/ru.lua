@@ -113,6 +113,7 @@ local texts = {
     Equipoise_UnknownCommand = "Неизвестная команда: {1}.",
     Equipoise_NoAnswer = "Разбиение не найдено; назначенное перемешивание остаётся в силе.",
     Equipoise_Failed = "Не получилось: {1}",
+    Equipoise_ScriptOlder = "Equipoise {1} старее своей службы {2}. На её машине: equipoise upgrade",
     Equipoise_Silent = "Служба Equipoise не отвечает.",
     Equipoise_Help = "Слова после !eq: {1}. В консоли: eq choose.",
     Equipoise_NotInChat = "В чате это прочтут другие. Введите это в консоли: {1}",
