@@ -22,13 +22,13 @@ from tests.programs import MISSING
 ORDER = (
     "core",
     "wire",
-    "solver",
     "workers",
-    "ratings",
-    "store",
-    "service",
     "game",
+    "solver",
+    "store",
     "web",
+    "ratings",
+    "service",
     "moving",
     "install",
     "cli",
@@ -42,6 +42,7 @@ ORDER = (
 )
 """Folders by what their tests cost, cheapest first; files beside the folders go before all of them.
 
+Those that need machine code come when it is there: one worker compiles it at the start of a run, for over a minute.
 The chaos driver is one test of a minute: it is not the last, which would leave the other processors of a run idle.
 """
 
