@@ -23,15 +23,17 @@ demo: $(STAMP)  ## a simulated game server against a real daemon, in this termin
 # Where bytecode is forbidden, as in many containers, every run would compile all tests, and every process the daemon.
 quick test rig world lowest newest: export PYTHONDONTWRITEBYTECODE :=
 
-# More workers than two cores have turns: many tests wait for a process, a clock or a socket. The types are checked
-# beside the tests.
-quick: $(STAMP) lint  ## lint, types and the fast tests, up to the first failure: after every edit (about a minute)
-	@$(BIN)/mypy & types=$$!; \
-	EQUIPOISE_TESTS=quick $(BIN)/python -m pytest -q -n 4 -m "not slow and not rig and not world" -x --ff $(ARGS); tests=$$?; \
-	wait $$types && exit $$tests
+# The types are checked beside the tests.
+beside_types = @$(BIN)/mypy & types=$$!; $(1); tests=$$?; wait $$types && exit $$tests
 
-test: $(STAMP) lint types  ## the tests of the product, lint and types
-	$(BIN)/python -m pytest -n 2 -m "not rig and not world" $(ARGS)
+# More workers than two cores have turns: many tests wait for a process, a clock or a socket. A fourth would collect for
+# as long as it helps.
+quick: $(STAMP) lint  ## lint, types and the fast tests, up to the first failure: after every edit (about a minute)
+	$(call beside_types,EQUIPOISE_TESTS=quick $(BIN)/python -m pytest -q -n 3 -m "not slow and not rig and not world" \
+	-x --ff $(ARGS))
+
+test: $(STAMP) lint  ## the tests of the product, lint and types
+	$(call beside_types,$(BIN)/python -m pytest -n 2 -m "not rig and not world" $(ARGS))
 
 rig: $(STAMP)  ## the tests of what tests stand on: the simulated game servers and the chaos driver
 	$(BIN)/python -m pytest -n 2 -m rig $(ARGS)

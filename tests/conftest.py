@@ -22,13 +22,13 @@ from tests.programs import MISSING
 ORDER = (
     "core",
     "wire",
-    "solver",
     "workers",
-    "ratings",
-    "store",
-    "service",
     "game",
+    "solver",
+    "store",
     "web",
+    "ratings",
+    "service",
     "moving",
     "install",
     "cli",
@@ -42,6 +42,7 @@ ORDER = (
 )
 """Folders by what their tests cost, cheapest first; files beside the folders go before all of them.
 
+Those that need machine code come when it is there: one worker compiles it at the start of a run, for over a minute.
 The chaos driver is one test of a minute: it is not the last, which would leave the other processors of a run idle.
 """
 
@@ -142,8 +143,8 @@ def no_orphans() -> Iterator[None]:
 
 def _children() -> set[int]:
     """Those that this thread has started: others are of a daemon in a thread that may serve further tests."""
-    with suppress(OSError):  # a kernel without this file
-        return set(map(int, Path("/proc/thread-self/children").read_text().split()))
+    with suppress(OSError), open("/proc/thread-self/children", "rb", buffering=0) as file:  # not in every kernel
+        return set(map(int, file.read().split()))
     return set()
 
 

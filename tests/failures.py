@@ -40,18 +40,22 @@ def failures_in(stores: Iterable[Path]) -> list[str]:
     return reasons
 
 
+_note = Journal.note
+
+
+def _noting(journal: Journal, kind: DecisionKind, reason: str) -> None:
+    _note(journal, kind, reason)
+    if kind == "failed":
+        NOTED.append(reason)
+
+
+Journal.note = _noting  # type: ignore[method-assign]  # once: a fixture for each of ten thousand tests takes seconds
+
+
 @pytest.fixture(autouse=True)
-def no_question_fails(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def no_question_fails(request: pytest.FixtureRequest) -> Iterator[None]:
     """Fail a test in which a question failed, unless it is marked."""
     folder: Path | None = request.getfixturevalue("tmp_path") if "tmp_path" in request.fixturenames else None
-    note = Journal.note
-
-    def noting(journal: Journal, kind: DecisionKind, reason: str) -> None:
-        note(journal, kind, reason)
-        if kind == "failed":
-            NOTED.append(reason)
-
-    monkeypatch.setattr(Journal, "note", noting)
     yield
     reasons, NOTED[:] = NOTED[:], []
     if folder is not None:

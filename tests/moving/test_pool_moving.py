@@ -8,6 +8,7 @@ import re
 import signal
 import sqlite3
 import subprocess
+import time
 from collections.abc import Callable
 from contextlib import closing
 from io import BytesIO
@@ -421,6 +422,7 @@ def test_an_export_of_a_daemon_that_dies_is_no_export(export: bytes, tmp_path: P
             part = file.with_name(".main.jsonl.part")
             while not (part.exists() and part.stat().st_size):
                 assert exporting.poll() is None
+                time.sleep(0.001)  # it needs the processor, too
             process.send_signal(signal.SIGKILL)
             _, said = exporting.communicate(timeout=60)
     assert exporting.returncode == 1

@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,6 +40,7 @@ def test_an_interrupted_import_leaves_nothing(large: tuple[House, Path], tmp_pat
         log = there.state / "equipoise.db-wal"
         while not (log.exists() and log.stat().st_size):
             assert importing.poll() is None
+            time.sleep(0.001)  # it needs the processor, too
         importing.send_signal(signal.SIGINT)
         _, said = importing.communicate(timeout=60)
     assert importing.returncode == 130

@@ -46,15 +46,6 @@ def test_even_sides_are_left_alone_at_a_round_start(new_evening: NewEvening) -> 
     assert people["b"].commands_now
 
 
-def test_a_vote_is_refused_while_the_sides_are_even_and_says_the_probability(new_evening: NewEvening) -> None:
-    evening = new_evening(BY_HAND)
-    people = evening.seat(*"abcdefgh")
-    people["c"].console("eq vote")
-    evening.settle()
-    assert any("50 %" in line for line in [*people["c"].chat, *people["c"].prints])
-    assert evening.status()["voices"] == 0
-
-
 def test_a_vote_between_rounds_shuffles_at_once(new_evening: NewEvening) -> None:
     evening, people = stacked(new_evening, BY_HAND)
     for name in "bdfhcj":
@@ -85,16 +76,6 @@ def test_a_vote_in_the_first_two_minutes_of_a_round_begins_it_again(new_evening:
     assert broken.partial
     assert people["a"].commands_now
     assert people["b"].commands_now
-
-
-def test_no_vote_begins_late_in_a_round(new_evening: NewEvening) -> None:
-    """Two minutes by default; here no time at all."""
-    evening, people = stacked(new_evening, f"{BY_HAND}vote_seconds = 0.0\n")
-    evening.start(people["a"], people["b"])
-    people["c"].console("eq vote")
-    evening.settle()
-    assert evening.status()["voices"] == 0
-    assert any("Too late in this round" in line for line in [*people["c"].chat, *people["c"].prints])
 
 
 def test_an_admin_shuffles_at_once_and_for_the_next_round(new_evening: NewEvening) -> None:

@@ -130,7 +130,7 @@ STEPS = st.lists(
 @pytest.mark.slow
 @pytest.mark.parametrize("system", SYSTEMS)
 @given(steps=STEPS)
-@settings(max_examples=settings.default.max_examples * 2 // 5)
+@settings(max_examples=settings.default.max_examples // 5)
 def test_memory_and_store_and_a_replay_from_the_first_round_say_the_same(system: str, steps: list[Step]) -> None:
     async def evening(directory: Path) -> None:
         params = SYSTEMS[system]

@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import cycle
 from pathlib import Path
 from typing import Any, get_args
 
@@ -125,8 +126,11 @@ def test_every_kind_of_question_is_made_to_fail() -> None:
 
 
 @pytest.mark.questions_fail
-@pytest.mark.parametrize("error", FAULTS, ids=lambda error: type(error).__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    ("case", "error"),
+    [*zip(CASES, cycle(FAULTS), strict=False), *((CASES[0], error) for error in FAULTS[1:])],
+    ids=lambda value: value.name if isinstance(value, Case) else type(value).__name__,
+)
 def test_a_question_that_fails_refuses_no_batch(
     case: Case, error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -18,6 +18,8 @@ HERE = Path(__file__).parent
 SOURCEMOD = HERE.parents[1] / "sourcemod"
 SCRIPTING = SOURCEMOD / "scripting"
 TRANSLATIONS = SOURCEMOD / "translations"
+RIG = ("test_rig_", "test_scenarios_")
+"""Files whose tests need nothing of ours."""
 QUICK = ("test_sessions_koth", "test_sessions_arena_evening", "test_plugin_release")
 """Files whose tests the quick loop runs: one session with a clock, one of arena, and whether phrases and translations
 agree."""
@@ -28,7 +30,7 @@ if os.environ.get("EQUIPOISE_TESTS") == "quick":  # what it leaves out it does n
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave the rig's own tests to `make rig`, and the plugin's to the whole suite: a server for each takes minutes."""
     for item in items:
-        if item.path.parent == HERE and item.path.name.startswith("test_rig_"):
+        if item.path.parent == HERE and item.path.name.startswith(RIG):
             item.add_marker(pytest.mark.rig)
         elif item.path.parent == HERE and not item.path.name.startswith(QUICK):
             item.add_marker(pytest.mark.slow)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.sourcemod.answerer import BASECOMMANDS
 from tests.sourcemod.rig import compile_text, play
-from tests.sourcemod.rig.game.facts import BLU, RED, SPECTATOR, Reason
+from tests.sourcemod.rig.game.facts import BLU, RED, Reason
 from tests.sourcemod.rig.game.players import Player
 from tests.sourcemod.sessions import Evening
 
@@ -48,16 +48,6 @@ def test_at_equal_numbers_a_joiner_evens_the_skill(new_evening: NewEvening) -> N
     assert any("closest in skill" in line for line in joiner.chat)
 
 
-def test_with_one_side_short_a_joiner_goes_there_whatever_they_ask_for(new_evening: NewEvening) -> None:
-    evening = live(new_evening, 4)
-    leave(evening, evening.game.teams.members(RED)[0])
-
-    joiner = evening.seat("Zoe", "blue")
-
-    assert joiner.team == RED
-    assert joiner.alive
-
-
 @pytest.mark.parametrize("missing", [2, 3, 4])
 def test_a_gap_is_closed_within_ten_seconds_without_a_death_on_the_score(new_evening: NewEvening, missing: int) -> None:
     evening = live(new_evening, 10)
@@ -83,19 +73,6 @@ def test_who_is_moved_closes_half_the_gap_in_skill(new_evening: NewEvening) -> N
     assert evening.named(move["detail"]["players"]) == [blu[1].name]
 
 
-def test_when_the_larger_side_is_the_weaker_its_weakest_goes(new_evening: NewEvening) -> None:
-    evening = live(new_evening, 8)
-    red, blu = evening.game.teams.members(RED), evening.game.teams.members(BLU)
-    evening.rate(**dict(zip((player.name for player in blu), (500, 600, 1000, 1100), strict=True)))
-    evening.rate(**{player.name: 2500 for player in red})
-    leave(evening, *red[:2])
-
-    evening.wait(10.5)
-
-    (move,) = evening.decisions("move")
-    assert evening.named(move["detail"]["players"]) == [blu[0].name]
-
-
 def test_a_player_is_moved_as_they_die(new_evening: NewEvening) -> None:
     evening = live(new_evening, 6)
     leave(evening, *evening.game.teams.members(RED)[:2])
@@ -110,29 +87,6 @@ def test_a_player_is_moved_as_they_die(new_evening: NewEvening) -> None:
     assert (moved.deaths, moved.suicides) == (1, 0)
 
 
-def test_a_gap_that_closes_by_itself_moves_no_player(new_evening: NewEvening) -> None:
-    evening = live(new_evening, 6)
-    leave(evening, *evening.game.teams.members(RED)[:2])
-    assert len(evening.decisions("move")) == 1
-
-    evening.seat("Zoe")
-    evening.wait(12)
-
-    assert evening.sizes() == [2, 3]
-    assert "Zoe" in evening.side(RED)
-
-
-def test_a_placed_player_may_not_change_side_and_reads_why(new_evening: NewEvening) -> None:
-    evening = live(new_evening, 6)
-    player = evening.game.teams.members(RED)[0]
-
-    evening.game.join(player, "blue")
-    evening.game.settle()
-
-    assert player.team == RED
-    assert any("stay there for" in line for line in player.chat)
-
-
 def test_a_reconnect_does_not_dodge_a_lock(new_evening: NewEvening) -> None:
     evening = live(new_evening, 6)
     player = evening.game.teams.members(RED)[0]
@@ -143,41 +97,6 @@ def test_a_reconnect_does_not_dodge_a_lock(new_evening: NewEvening) -> None:
     evening.game.settle()
 
     assert again.team == RED
-
-
-def test_a_spectator_comes_back_to_the_side_they_were_placed_on(new_evening: NewEvening) -> None:
-    evening = live(new_evening, 6)
-    player = evening.game.teams.members(RED)[0]
-    evening.game.command(player, "spectate")
-    evening.game.settle()
-    assert player.team == SPECTATOR
-
-    evening.game.join(player, "blue")
-    evening.game.settle()
-
-    assert player.team == RED
-
-
-def test_an_unlocked_switch_that_would_leave_a_gap_of_two_is_refused(new_evening: NewEvening) -> None:
-    evening = live(new_evening, 6, settings=UNLOCKED)
-    player = evening.game.teams.members(RED)[0]
-
-    evening.game.join(player, "blue")
-    evening.game.settle()
-
-    assert player.team == RED
-    assert any("2 against 4" in line for line in player.chat)
-
-
-def test_an_unlocked_switch_from_the_larger_side_is_allowed(new_evening: NewEvening) -> None:
-    evening = live(new_evening, 7, settings=UNLOCKED)
-    larger = RED if len(evening.side(RED)) == 4 else BLU
-    player = evening.game.teams.members(larger)[0]
-
-    evening.game.join(player, "blue" if larger == RED else "red")
-    evening.game.settle()
-
-    assert player.team == RED + BLU - larger
 
 
 def test_locks_follow_the_group_when_the_game_switches_the_sides(new_evening: NewEvening) -> None:
@@ -195,22 +114,6 @@ def test_locks_follow_the_group_when_the_game_switches_the_sides(new_evening: Ne
 
     assert player.team == BLU
     assert any("stay there for" in line for line in player.chat)
-
-
-def test_in_arena_a_lock_holds_until_the_next_scramble(new_evening: NewEvening) -> None:
-    evening = new_evening("arena_well")
-    for number in range(4):
-        evening.seat(f"P{number}")
-    evening.round(RED)
-    evening.freeze()
-    evening.live()
-    player = evening.game.teams.members(RED)[0]
-
-    evening.game.join(player, "blue")
-    evening.game.settle()
-
-    assert player.team == RED
-    assert any("until the next scramble" in line for line in player.chat)
 
 
 def test_the_engine_never_balances_on_its_own(new_evening: NewEvening) -> None:
@@ -272,18 +175,3 @@ def test_a_bind_that_asks_for_the_other_side_all_the_time_costs_one_request_in_t
     ]
     assert 2 <= len(asked) <= (evening.game.now - since) / 2 + 1
     assert (player.team, player.deaths) == (RED, 0)
-
-
-def test_with_mp_forceautoteam_joiners_still_even_the_skill(new_evening: NewEvening) -> None:
-    evening = live(new_evening, 4)
-    evening.game.sm.convars["mp_forceautoteam"].set("1")
-    strong, weak = evening.game.teams.members(BLU)[0], evening.game.teams.members(RED)[0]
-    evening.rate(**{strong.name: 1700, weak.name: 1200})
-
-    joiner = evening.game.connect("Zoe")
-    evening.game.settle()
-    evening.game.command(joiner, "closedwelcomemenu")
-    evening.game.settle()
-
-    assert joiner.team == RED
-    assert joiner.panels[-1] == "class_red"

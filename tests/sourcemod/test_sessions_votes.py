@@ -14,8 +14,6 @@ NewEvening = Callable[..., Evening]
 
 pytestmark = pytest.mark.slow
 
-ADMIN = 1 << 14
-
 
 def stacked(new_evening: NewEvening) -> Evening:
     """A running round of KOTH in which all strong players are on RED."""
@@ -68,53 +66,3 @@ def test_enough_voices_open_a_menu_and_enough_votes_scramble_at_the_next_round_s
     assert set(evening.side(RED)) != before
     assert [one["reason"] for one in evening.decisions("scramble")][-1] == "the players voted for it"
     assert any("the players voted for it" in line for line in first.chat)
-
-
-def test_a_vote_that_fails_changes_nothing_and_starts_the_cool_down(new_evening: NewEvening) -> None:
-    evening = stacked(new_evening)
-    for player in evening.game.humans()[:3]:
-        say(evening, player, "!scramble")
-    choose(evening, *["Yes"] * 2, *["No"] * 6)
-    first = evening.game.humans()[0]
-    assert any("The vote failed: 2 of 8 for balanced teams" in line for line in first.chat)
-    say(evening, first, "!scramble")
-    assert "The last vote was a short while ago." in first.chat[-1]
-    assert evening.status()["pending"] in (None, "", False)
-
-
-def test_an_admin_cancels_a_running_vote(new_evening: NewEvening) -> None:
-    evening = stacked(new_evening)
-    first, second, third, *_ = evening.game.humans()
-    for player in (first, second, third):
-        say(evening, player, "!scramble")
-    assert voting(evening) == 8
-    second.flags = ADMIN
-    evening.game.command(second, "sm_eq_scramble cancel")
-    evening.wait(1.0)
-    assert voting(evening) == 0
-    assert any("An admin cancelled the vote." in line for line in first.chat)
-
-
-def test_in_arena_who_sits_out_votes_too_and_the_next_round_is_scrambled(new_evening: NewEvening) -> None:
-    evening = new_evening("arena_well", '[arena]\nround_one = "everyone"\n')
-    names = [f"P{number}" for number in range(9)]
-    for name in names:
-        evening.game.connect(name)
-    evening.game.settle()
-    evening.seat_together(*names)
-    for winner in (RED, BLU):
-        evening.round(winner)
-    evening.freeze()
-    evening.rate(**dict.fromkeys(evening.side(RED), 2500.0), **dict.fromkeys(evening.side(BLU), 800.0))
-    evening.live()
-    (out,) = evening.sitting_out()
-    waiting = next(player for player in evening.game.humans() if player.name == out)
-
-    for player in (waiting, *evening.game.teams.members(RED)[:2]):
-        say(evening, player, "!scramble")
-    assert voting(evening) == 9
-    choose(evening, *["Yes"] * 9)
-    evening.win(RED)
-    evening.freeze()
-
-    assert [one["reason"] for one in evening.decisions("scramble")][-1] == "the players voted for it"

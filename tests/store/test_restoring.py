@@ -164,6 +164,7 @@ async def test_beside_a_daemon_nothing_is_restored(tmp_path: Path) -> None:
     assert rounds(tmp_path / "s.db") == ["2"]
 
 
+@pytest.mark.slow
 def test_a_store_that_another_program_reads_is_not_replaced(state: Path) -> None:
     killed(state)
     with closing(sqlite3.connect(state / "s.db", isolation_level=None)) as other:

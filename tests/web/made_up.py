@@ -14,6 +14,6 @@ MADE_UP = settings(
     suppress_health_check=list(HealthCheck),  # parts of a valid request are filtered from many that are not
 )
 FEW = settings(MADE_UP, max_examples=settings.default.max_examples if SEARCHING else 4)
-"""For each route and caller."""
+"""For each route."""
 SOME = settings(MADE_UP, max_examples=max(5, settings.default.max_examples // 4))
 """Of several requests each."""

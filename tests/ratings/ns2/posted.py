@@ -56,8 +56,8 @@ def rounds_of(history: History) -> Iterator[dict[str, Any]]:
 class NS2Server:
     """A daemon process with one NS2 server and a pool rated by `ns2`; and the server's script."""
 
-    def __init__(self, folder: Path) -> None:
-        self.daemon = RealDaemon(folder)
+    def __init__(self, folder: Path, *, forked: bool = True) -> None:
+        self.daemon = RealDaemon(folder, forked=forked)
         (file,) = (folder / "servers.d").glob("*.toml")
         file.write_text(file.read_text().replace('game = "tf2"', 'game = "ns2"\nmin_rated_humans = 2'))
         config = self.daemon.config.read_text()

@@ -30,8 +30,8 @@ PLAYERS, ROUNDS, SIZE = 24, 1000, 4
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[NS2Server]:
-    made = NS2Server(tmp_path / "daemon")
+def server(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[NS2Server]:
+    made = NS2Server(tmp_path / "daemon", forked=getattr(request, "param", True))
     made.daemon.start()
     yield made
     made.daemon.kill()
@@ -211,6 +211,7 @@ def at_this_time(hour: int, minute: int, second: int) -> str:
     return f"HERE{'-' if behind < 0 else '+'}{minutes // 60:02}:{minutes % 60:02}:{seconds:02}"
 
 
+@pytest.mark.parametrize("server", [False], indirect=True, ids=["whose time zone is its own"])
 def test_at_five_in_the_morning_a_pool_has_the_most_probable_skills_of_all_its_rounds(
     server: NS2Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
