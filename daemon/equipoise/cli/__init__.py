@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 from equipoise.cli.options import INTERRUPTED, WRONG, Stopped, stop
+from equipoise.cli.terminal import guarded
 
 Table = Mapping[str, tuple[str, str]]
 """Module and summary of each command, so that `--help` imports nothing."""
@@ -146,7 +147,8 @@ class _Root(Group):
             kwargs.setdefault("terminal_width", columns)
         try:
             try:
-                return super().main(*args, **kwargs)
+                with guarded():
+                    return super().main(*args, **kwargs)
             finally:
                 if sys.stdout:  # None where it was closed
                     sys.stdout.flush()

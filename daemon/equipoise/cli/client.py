@@ -25,6 +25,7 @@ import click
 
 from equipoise.cli.options import FAILED, Stopped, config_option, stop, wide_option
 from equipoise.cli.output import json_text
+from equipoise.cli.terminal import past
 from equipoise.files import read_small
 
 if TYPE_CHECKING:
@@ -423,7 +424,7 @@ def redrawn(draw: Callable[[], Callable[[], None]]) -> None:
         while True:
             show = _answered(draw)
             if terminal:
-                click.echo(CLEAR, nl=False, color=True)
+                click.echo(CLEAR, nl=False, color=True, file=past(sys.stdout))
             click.echo(f"{time.strftime('%Y-%m-%d %H:%M:%S')}, every {SECONDS:g} s; Ctrl-C ends.")
             show()
             if not terminal:

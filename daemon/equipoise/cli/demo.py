@@ -19,6 +19,7 @@ from rich.console import Console
 
 from equipoise.cli.options import FAILED, INTERRUPTED, examples, stop
 from equipoise.cli.output import json_text
+from equipoise.cli.terminal import past
 from equipoise.demo.arena_evening import ArenaEvening, installation
 from equipoise.demo.arena_story import Story, summarise
 from equipoise.demo.cast import MOST, cast
@@ -93,7 +94,7 @@ def demo(
 
     The daemon listens on a free loopback port and keeps its ratings in a directory that is deleted at the end.
     """
-    console = Console()
+    console = Console(file=past(sys.stdout))
     live = console.is_terminal and not os.environ.get("CI")
     options = Options(game, rounds or USUAL[game].rounds, seed, players or USUAL[game].players)
     pace = speed if speed is not None else float(live)

@@ -91,8 +91,8 @@ class Stopped(click.ClickException):
         self.exit_code = code  # type: ignore[misc]  # click declares it for the class
 
     def show(self, file: IO[Any] | None = None) -> None:
-        """Print the line, without what a terminal would obey in it."""
-        shown = "\n".join(printable(line, LONGEST_LINE) for line in self.message.splitlines())
+        """Print the line, without what a terminal would obey in it; further lines do not begin like ours."""
+        shown = "\n  ".join(printable(line, LONGEST_LINE) for line in self.message.splitlines())
         click.echo(f"equipoise: {shown}", file=file, err=True)
 
 

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from equipoise.cli.options import FAILED, stop, wanted_wide
+from equipoise.cli.terminal import harmless, one_line, past
 from equipoise.lab.svg import printable
 
 if TYPE_CHECKING:
@@ -34,12 +35,18 @@ if TYPE_CHECKING:
     from equipoise.lab.tables import Table
 
 
+_BEYOND_ASCII = re.compile(r"[^\n -~]")
+
+
 def json_text(value: object, *, indent: int | None = 2, ascii_only: bool = True) -> str:
-    """JSON text; a number that JSON cannot write ends the command."""
+    """JSON text, what a terminal would obey escaped; a number that JSON cannot write ends the command."""
     try:
-        return json.dumps(value, indent=indent, ensure_ascii=ascii_only, allow_nan=False)
+        text = json.dumps(value, indent=indent, ensure_ascii=ascii_only, allow_nan=False)
     except ValueError:
         stop("a number is infinite or not a number, which JSON cannot write", FAILED)
+    return _BEYOND_ASCII.sub(
+        lambda found: found[0] if harmless(found[0]) == found[0] else json.dumps(found[0])[1:-1], text
+    )
 
 
 def progress() -> Progress:
@@ -47,7 +54,7 @@ def progress() -> Progress:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    console = Console(stderr=True)
+    console = Console(file=past(sys.stderr))
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
@@ -55,7 +62,7 @@ def progress() -> Progress:
 def show(tables: Sequence[Table]) -> None:
     """Print tables with their titles and notes."""
     for table in tables:
-        click.echo(click.style(table.title, bold=True))
+        click.echo(click.style(harmless(table.title), bold=True), file=past(sys.stdout))
         print_table(table.head, table.rows, texts=table.texts, goes=table.goes)
         print_note(table.note)
         if table.note:
@@ -340,7 +347,7 @@ def _lay_out(
     # click takes colours away where it prints to no terminal, or is told to show none.
     Console(file=stream, width=room or WIDEST, force_terminal=True, color_system="standard").print(grid)
     for line in stream.getvalue().splitlines():
-        click.echo(TRAILING.sub("", line))
+        click.echo(TRAILING.sub("", line), file=past(sys.stdout))
 
 
 def _cut(line: str) -> str:
@@ -361,19 +368,24 @@ def print_csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     writer.writerow([name.lower().replace(" ", "_") for name in head])
     writer.writerows([_harmless(cell) for cell in row] for row in rows)
     sys.stdout.flush()
-    sys.stdout.buffer.write(written.getvalue().encode("utf-8", "replace"))
-    sys.stdout.buffer.flush()
+    bytes_out = past(sys.stdout).buffer
+    bytes_out.write(written.getvalue().encode("utf-8", "replace"))
+    bytes_out.flush()
 
 
 def _harmless(cell: object) -> object:
-    if isinstance(cell, str) and cell.startswith(FORMULA):
-        return f"'{cell}"
-    return "" if cell is None else cell
+    if not isinstance(cell, str):
+        return "" if cell is None else cell
+    return f"'{one_line(cell)}" if cell.startswith(FORMULA) else one_line(cell)
 
 
 def print_note(text: str, first: str = "") -> None:
-    """Print a paragraph, wrapped to the terminal; its first line begins with `first`, the others as far right."""
-    width = columns_here()
+    """Print a paragraph, wrapped to the terminal; its first line begins with `first`, the others as far right.
+
+    Line ends in front are empty lines; any other one came with a text of others.
+    """
+    words, width = text.lstrip("\n"), columns_here()
+    text = "\n" * (len(text) - len(words)) + one_line(words)
     for number, line in enumerate([text] if width is None else wrapped(text, max(1, width - len(first)))):
         click.echo((" " * len(first) if number else first) + line)
 

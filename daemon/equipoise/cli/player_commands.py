@@ -40,6 +40,7 @@ from equipoise.cli.output import (
     side_word,
     without_server,
 )
+from equipoise.cli.terminal import one_line
 from equipoise.lab.svg import printable
 
 DEFAULT = 20
@@ -406,12 +407,12 @@ def _say_undone(found: dict[str, Any]) -> None:
     which = "The edit that was taken back" if found["again"] else "The last edit"
     before = "new" if edit["before"] is None else f"{edit['before']:g}"
     what = f"{edit['action']} by {edit['who']} at {local_time(edit['at'])} ({before} → {edit['after']:g})"
-    click.echo(f"{which}: {what}")
+    click.echo(one_line(f"{which}: {what}"))
 
 
 def _seen(client: Client, player_id: str, pool: str | None) -> str:
     player = client.get("players", player_id, pool=pool)["player"]
-    return f"{player['id']} {player['name'] or '-'}: {_numbers(player)}"
+    return one_line(f"{player['id']} {player['name'] or '-'}: {_numbers(player)}")
 
 
 def _show_edit(before: str, after: str) -> None:
@@ -421,7 +422,7 @@ def _show_edit(before: str, after: str) -> None:
 def _report(answer: dict[str, Any], *, as_json: bool) -> None:
     if not print_json(answer, as_json):
         before, after = answer["before"], answer["player"]
-        click.echo(f"{after['id']} {after['name'] or '-'}: {_numbers(before)} → {_numbers(after)}")
+        click.echo(one_line(f"{after['id']} {after['name'] or '-'}: {_numbers(before)} → {_numbers(after)}"))
 
 
 def _numbers(player: dict[str, Any]) -> str:

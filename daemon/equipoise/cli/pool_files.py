@@ -31,6 +31,7 @@ from equipoise.cli.client import NO_DAEMON, Client, one_pool
 from equipoise.cli.histories import configured_pool
 from equipoise.cli.options import FAILED, INTERRUPTED, agreed, say_opened, stop
 from equipoise.cli.output import counted, json_text, print_table, progress
+from equipoise.cli.terminal import past
 from equipoise.core.model import PlayerId
 from equipoise.errors import ConfigError, FileError, RatingError, ScriptError, StoreInUse, StoreRefused
 from equipoise.files import sync
@@ -145,8 +146,9 @@ def _copy(pieces: Iterable[bytes], take: Take) -> None:
 
 
 def _to_stdout(piece: bytes) -> None:
-    sys.stdout.buffer.write(piece)
-    sys.stdout.buffer.flush()
+    output = past(sys.stdout).buffer
+    output.write(piece)
+    output.flush()
 
 
 @contextmanager
