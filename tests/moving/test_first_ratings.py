@@ -10,6 +10,7 @@ import re
 import sqlite3
 import statistics
 import subprocess
+import tracemalloc
 from contextlib import closing
 from pathlib import Path
 
@@ -330,6 +331,50 @@ def test_what_is_wrong_in_a_dump_is_said_with_file_and_line(there: bytes, instea
     assert str(refused.value).startswith(said)
     assert len(str(refused.value)) < 160
     assert refused.value.file == "a.sql"
+
+
+LONG = 20_000_000
+STRINGS = {"plain": b"x" * LONG, "escapes": b"\\n" * (LONG // 2), "quotes": b"''" * (LONG // 2)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", STRINGS.values(), ids=list(STRINGS))
+@pytest.mark.parametrize("place", ["a name", "a column that is not read", "another table", "in double quotes"])
+def test_a_string_of_20_mb_in_a_dump_takes_little_memory(place: str, text: bytes) -> None:
+    there, instead = {
+        "a name": (b"'it\\'s; one'", b"'" + text + b"'"),
+        "a column that is not read": (b"-12.5", b"'" + text + b"'"),
+        "another table": (b"# it is no", b"INSERT INTO chat VALUES (1,'" + text + b"');\n# it is no"),
+        "in double quotes": (
+            b"# it is no",
+            b'INSERT INTO chat VALUES (1,"' + text.replace(b"'", b'"') + b'");\n# it is no',
+        ),
+    }[place]
+    dump = DUMP.replace(there, instead, 1)
+    tracemalloc.start()
+    try:
+        if place == "a name":
+            with pytest.raises(
+                FileError, match=r"line 11: the lastname in a row of hlstats_players has 20,000,002 bytes"
+            ):
+                read({"a.sql": dump}, "tf")
+        else:
+            assert len(read({"a.sql": dump}, "tf").listed) == 3
+        assert tracemalloc.get_traced_memory()[1] < 30_000_000
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("cell", ["x" * LONG, "x" * LONG + "\U0001f3b2"])
+def test_a_cell_of_20_mb_in_a_table_is_refused_in_little_memory(cell: str) -> None:
+    table = f"id,rating\n76561197960287930,1200\n{cell},1500\n".encode()
+    tracemalloc.start()
+    try:
+        with pytest.raises(FileError, match=r"line 3: the line has 20,000,0\d\d bytes; up to 1,048,576 are read"):
+            read_table(table)
+        assert tracemalloc.get_traced_memory()[1] < 50_000_000
+    finally:
+        tracemalloc.stop()
 
 
 PIECES = b"""x'zz' 0xZZ 0x b'2' ' \\ " ` /* -- # ; , ( ) - NULL 1e9 N' _x' \x00 \xff""".split(b" ")

@@ -11,6 +11,8 @@ from equipoise.errors import FileError
 
 LONGEST_HEADER = 64 * 1024
 """Bytes."""
+LONGEST_LINE = 1 << 20
+"""Bytes."""
 DELIMITERS = ",;\t"
 _COMPRESSED = (b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ", b"BZh")
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -48,13 +50,12 @@ def header(data: bytes) -> tuple[str, list[str]]:
 def rows(data: bytes, needed: Collection[str], optional: Collection[str] | None = None) -> Iterator[Row]:
     """Yield every row; FileError names the line. Without `optional`, the table may have any other columns."""
     refuse_packed(data)
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise FileError("the text is not UTF-8", line=data.count(b"\n", 0, error.start) + 1) from None
+    _check_text(data)
     delimiter, names = header(data[:LONGEST_HEADER])
     _check_header(names, needed, optional)
-    table = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    # In pieces: the whole text at once would take up to five times the file.
+    text = io.TextIOWrapper(io.BytesIO(data), "utf-8-sig", newline="")
+    table = csv.reader(text, delimiter=delimiter, strict=True)
     lines = _numbered(table)
     next(lines, None)
     for line, cells in lines:
@@ -64,6 +65,17 @@ def rows(data: bytes, needed: Collection[str], optional: Collection[str] | None 
             raise FileError(f"{len(cells)} cells, where the header has {len(names)}", line=line)
         values = {name: cell.strip() for name, cell in zip(names, cells, strict=True)}
         yield Row(line, values, comma=delimiter != ",")
+
+
+def _check_text(data: bytes) -> None:
+    """FileError: a line is not UTF-8, or so long that it is none of a table."""
+    for number, line in enumerate(io.BytesIO(data), start=1):
+        if len(line) > LONGEST_LINE:
+            raise FileError(f"the line has {len(line):,} bytes; up to {LONGEST_LINE:,} are read", line=number)
+        try:
+            line.decode()
+        except UnicodeDecodeError:
+            raise FileError("the text is not UTF-8", line=number) from None
 
 
 def _numbered(table: Iterable[list[str]]) -> Iterator[tuple[int, list[str]]]:

@@ -157,12 +157,18 @@ def _fault(file: str, data: Data, place: int, text: str) -> FileError:
 
 Data = bytes | mmap
 
-_STRING = rb"'[^'\\]*(?:(?:\\.|'')[^'\\]*)*'"
+LONGEST_VALUE = 65536
+"""Bytes of a value that is wanted: a name has 64 letters at most, and the text of a whole forum may stand beside it."""
+# Possessive, as all that repeats a group: a way back would be kept for each escape, which takes 100 bytes for one.
+_STRING = rb"'[^'\\]*+(?:(?:\\.|'')[^'\\]*+)*+'"
 _NAME = rb"(?:`[^`]+`|\"[^\"]+\"|\w+)"
 _VALUE = rb"(?:(?:_\w+\s*|[xXbBnN])?" + _STRING + rb"|[-+.\w]+)"
 _BLANK = re.compile(rb"(?:\s+|--(?:[ \t][^\n]*|(?=\r?\n))|#[^\n]*|/\*.*?\*/)+", re.DOTALL)
 _PIECE = re.compile(
-    rb"[^;'\"`/#-]+|" + _STRING + rb"|\"(?:[^\"\\]|\\.)*\"|`[^`]*`|/\*.*?\*/|--[ \t][^\n]*|[/#-]|;", re.DOTALL
+    rb"[^;'\"`/#-]++|"
+    + _STRING
+    + rb"|\"[^\"\\]*+(?:(?:\\.|\"\")[^\"\\]*+)*+\"|`[^`]*`|/\*.*?\*/|--[ \t][^\n]*|[/#-]|;",
+    re.DOTALL,
 )
 _INSERT = re.compile(
     rb"(?:INSERT|REPLACE)\s+(?:(?:LOW_PRIORITY|DELAYED|HIGH_PRIORITY|IGNORE)\s+)*INTO\s+(?:"
@@ -248,6 +254,10 @@ def _inserted(
         if not (row and end):
             why = f"a row of {table} is cut off, or has not {len(names)} values"
             raise FileError(why, line=line_of(data, place))
+        for at, name in enumerate(order, start=1):
+            if (size := row.end(at) - row.start(at)) > LONGEST_VALUE:
+                why = f"the {name} in a row of {table} has {size:,} bytes; up to {LONGEST_VALUE:,} are read"
+                raise FileError(why, line=line_of(data, place))
         literals = row.groups()
         yield DumpRow(table, tuple(_value(literals[index], data, place) for index in back), place)
         more, place = end[1] == b",", end.end()
@@ -263,7 +273,7 @@ def _end_of_statement(data: Data, place: int) -> int:
     end = place
     while piece := _PIECE.match(data, end):
         end = piece.end()
-        if piece[0] == b";":
+        if end - piece.start() == 1 and data[end - 1 : end] == b";":
             return end
     raise FileError("the dump ends in the middle of a statement, or is no dump", line=line_of(data, place))
 
