@@ -72,7 +72,7 @@ COMMANDS = [
     ("why",),
     ("audit",),
     ("server", "scramble", "arena-1", "--dry-run"),
-    ("match", "evenness", RED, "vs", BLU),
+    ("pool", "evenness", RED, "vs", BLU),
     ("pool", "quality"),
     ("doctor",),
 ]

@@ -180,14 +180,57 @@ def test_without_a_daemon_the_files_are_checked_and_read_at_the_next_start(house
         assert post(address, answer["secret"], posted(HELLO, seq=1, server="two"))["ok"]
 
 
-def test_the_file_that_is_written_by_hand_is_never_changed(house: House) -> None:
-    house.config.write_text(house.config.read_text() + f'\n[server.own]\nsecret_sha256 = "{"ab" * 32}"\n')
+OWN = f"""
+# Of a friend;
+# [server.arena-1] is ours.
+[server.own]  # since 2024
+secret_sha256 = "{"ab" * 32}"
+poll_seconds = 7
+[server.own.vote]
+fraction = 0.7
+
+[ server . "own" . triggers ]
+arena = {{ streak = 4 }}
+"""
+AFTER = f"""
+# Below it.
+[server.another]
+secret_sha256 = "{"cd" * 32}"
+"""
+
+
+def test_a_server_in_the_file_that_is_written_by_hand_is_changed_once_it_is_moved(house: House) -> None:
+    by_hand = house.config.read_text()
+    house.config.write_text(by_hand + OWN + AFTER)
     before = written(house)
-    line = refused(run("server", "remove", "own", "--config", house.config), 1)
-    assert f"own is set in {house.config}" in line
-    assert "remove the table [server.own]" in line
-    line = refused(run("server", "secret", "own", "--rotate", "--config", house.config), 1)
-    assert re.search(r'set secret_sha256 = "[0-9a-f]{64}" in \[server\.own\].*; the new secret is [\w-]{43}$', line)
+    for words in (("remove", "own"), ("secret", "own", "--rotate")):
+        line = refused(run("server", *words, "--config", house.config), 1)
+        assert f"own stands in {house.config}: `equipoise server move own` gives it a file that commands change" in line
+    assert written(house) == before
+    with serving(house) as (_, address):
+        done = ask(house, address, "server", "move", "own")
+        assert (done.returncode, done.stdout) == (0, f"own stands in {house.folder}/servers.d/own.toml now.\n")
+        assert house.config.read_text() == by_hand + "\n" + AFTER
+        assert (house.folder / "servers.d" / "own.toml").read_text() == OWN.lstrip("\n")
+        assert house.config.stat().st_mode & 0o777 == before["config.toml"][0] & 0o777
+        assert ask(house, address, "reload").stdout == "Nothing has changed.\n"
+        assert ask(house, address, "server", "secret", "own", "--rotate").returncode == 0
+        assert "has a file of its own already" in refused(ask(house, address, "server", "move", "own"), 1)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        f'[server]\nown = {{ secret_sha256 = "{"ab" * 32}" }}\n',
+        f'[server]\nown.secret_sha256 = "{"ab" * 32}"\n',
+        f"""[server.own]\nsecret_sha256 = "{"ab" * 32}"\nwords = [\n['a'],\n]\n""",
+    ],
+)
+def test_a_server_that_is_no_section_of_its_own_is_not_moved(house: House, table: str) -> None:
+    house.config.write_text(f"{house.config.read_text()}\n{table}")
+    before = written(house)
+    line = refused(run("server", "move", "own", "--config", house.config), 2)
+    assert f"[server.own] is not a section of its own: move it by hand to {house.folder}/servers.d/own.toml" in line
     assert written(house) == before
 
 

@@ -33,7 +33,7 @@ _BLOCKS: Mapping[str, Table] = {
         "why": ("decisions", "Show the last decisions and their reasons."),
         "server": (
             "server_commands",
-            "Game servers: scramble, balance, cancel, on, off, rcon, add, remove, update, secret.",
+            "Game servers: scramble, balance, cancel, on, off, rcon, add, move, remove, update, secret.",
         ),
         "player": ("player_commands", "Players: show, find, top, history, set, reset, undo."),
         "round": ("round_commands", "Rounds: list, show, void."),
@@ -101,7 +101,7 @@ class Group(click.Group):
         """Find the command; where there is none of this name, name those that are close."""
         name = args[0]
         if name[:1] not in ("", "-") and not ctx.resilient_parsing and self.get_command(ctx, name) is None:
-            raise click.UsageError(f"No such command '{name}'.{_close(ctx, name)}", ctx)
+            raise click.UsageError(f"No such command {name!r}.{_close(ctx, name)}", ctx)
         return super().resolve_command(ctx, args)
 
 

@@ -485,7 +485,7 @@ def remove(daemon: Daemon, name: str, yes: bool, as_json: bool) -> None:
     from equipoise.install.changes import Changes
     from equipoise.install.servers import password_file, server_file
 
-    _own_file(daemon.config, name, f"remove the table [server.{name}], then `equipoise reload`")
+    _own_file(daemon.config, name)
     if not yes and not agreed(f"Remove the game server {name}?"):
         stop("nothing was changed", FAILED)
     game = _game(daemon.config, name)
@@ -525,10 +525,8 @@ def secret(daemon: Daemon, name: str, tf: Path | None, ns2_config: Path | None, 
     from equipoise.install.servers import new_secret, prepare_rotation
 
     new, digest = new_secret()
-    line = f'secret_sha256 = "{digest}"'
-    advice = f"set {line} in [server.{name}], then `equipoise reload`; the new secret is {new}"
     with daemon.alone():
-        _own_file(daemon.config, name, advice)
+        _own_file(daemon.config, name)
         preparation, lines = prepare_rotation(daemon.config, name, tf, ns2_config, new, digest)
         with preparation.applied():
             answer = daemon.reread()
@@ -537,14 +535,36 @@ def secret(daemon: Daemon, name: str, tf: Path | None, ns2_config: Path | None, 
     )
 
 
-def _own_file(config: Path, name: str, advice: str) -> None:
+@server.command(epilog=examples("equipoise server move dustbowl"))
+@_with_daemon
+@click.argument("name", metavar="SERVER", shell_complete=servers)
+def move(daemon: Daemon, name: str, as_json: bool) -> None:
+    """Move a game server from config.toml, as it stands there, to servers.d/SERVER.toml, which commands can change.
+
+    Its tables go with the comments right above them. Nothing else changes: address, rules and secret stay.
+    """
+    from equipoise.config.sources import read_sources
+    from equipoise.install.servers import prepare_move, server_file
+
+    with daemon.alone():
+        files = read_sources(daemon.config).files
+        _check_there(name, files)
+        if files[name] != daemon.config:
+            stop(f"{name} has a file of its own already: {files[name]}", FAILED)
+        with prepare_move(daemon.config, name).applied():
+            answer = daemon.reread()
+    lines = [f"{name} stands in {server_file(daemon.config, name)} now."]
+    _show_change(answer | {"ok": True, "server": name, "lines": lines}, as_json)
+
+
+def _own_file(config: Path, name: str) -> None:
     """Stop unless the server stands in a file that commands write."""
     from equipoise.config.sources import read_sources
 
     files = read_sources(config).files
     _check_there(name, files)
     if files[name] == config:
-        stop(f"{name} is set in {config}, which no command changes: {advice}", FAILED)
+        stop(f"{name} stands in {config}: `equipoise server move {name}` gives it a file that commands change", FAILED)
 
 
 def _check_there(name: str, files: Mapping[str, Path]) -> None:

@@ -1,4 +1,4 @@
-"""The one door to the terminal: nothing leaves a command that a terminal would obey, whoever wrote it.
+"""The one door to the terminal: nothing that a terminal would obey leaves a command.
 
 Names of players, consoles of game servers, errors of plugins, cells of files: all of them are others' text. A command
 prints by `click.echo` as it likes, and standard output and standard error let through only what is shown. Colours and

@@ -1,7 +1,7 @@
 """The game servers of a configuration, and the files that a new one needs.
 
 A server that a command adds stands in a file of its own, `servers.d/NAME.toml`, which commands may change and remove.
-`config.toml` is written by hand: no command changes it.
+`config.toml` is written by hand: commands only move a server out of it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import json
 import os
 import re
 import secrets
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -168,6 +169,43 @@ def prepare(config: Path, servers: Iterable[NewServer], url: str) -> Prepared:
         preparation.scripts.extend(scripts)
         preparation.servers.append(result)
     return preparation
+
+
+def prepare_move(config: Path, name: str) -> Changes:
+    """Return the move of a server's tables, with the comments right above them, from `config.toml` to its own file.
+
+    ConfigError where they are not whole sections of lines: a server may be written in other ways too.
+    """
+    check_name(name, {})
+    config = config.resolve()
+    text = config.read_text("utf-8")
+    header = re.compile(
+        rf"""[ \t]*\[[ \t]*server[ \t]*\.[ \t]*(["']?){name}\1[ \t]*(?:\.[^\]\n]*)?\][ \t]*(?:#.*)?\s*"""
+    )
+    rest, moved, above, inside = list[str](), list[str](), list[str](), False
+    for line in text.splitlines(keepends=True):
+        if line.lstrip().startswith("#"):
+            above.append(line)
+            continue
+        if line.lstrip().startswith("["):
+            inside = header.fullmatch(line) is not None
+        (moved if inside else rest).extend((*above, line))
+        above = []
+    rest += above
+    kept, own = "".join(rest), "".join(moved).rstrip("\n") + "\n"
+    try:
+        before, after, table = (tomllib.loads(each) for each in (text, kept, own))
+        same = before["server"].pop(name) == table["server"].pop(name) and not table.pop("server") and not table
+    except (tomllib.TOMLDecodeError, KeyError):
+        same = False
+    if not same or {**before, "server": before["server"] or None} != {**after, "server": after.get("server") or None}:
+        raise ConfigError(
+            f"[server.{name}] is not a section of its own: move it by hand to {server_file(config, name)}", file=config
+        )
+    files = Changes(config.parent)
+    files.write(config, kept.encode(), config.stat().st_mode & 0o777)
+    files.write(server_file(config, name), own.encode())
+    return files
 
 
 def prepare_rotation(
