@@ -42,7 +42,7 @@ def leaves(command: click.Command = main, path: tuple[str, ...] = ()) -> Iterato
 
 
 COMMANDS = {" ".join(path): command for path, command in leaves()}
-READ_FILES = {"doctor", "server add", "server remove", "server secret", "server update"}
+READ_FILES = {"doctor", "server add", "server move", "server remove", "server secret", "server update"}
 """They look at the configuration before they ask the daemon, or do without it."""
 REMOTE = sorted(name for name, command in COMMANDS.items() if "url" in {each.name for each in command.params})
 EXAMPLE_FILES = ("main.jsonl", "skills.csv", "hlstatsx.sql", "players.csv", "ids.csv")

@@ -210,7 +210,7 @@ def test_a_server_in_the_file_that_is_written_by_hand_is_changed_once_it_is_move
     with serving(house) as (_, address):
         done = ask(house, address, "server", "move", "own")
         assert (done.returncode, done.stdout) == (0, f"own stands in {house.folder}/servers.d/own.toml now.\n")
-        assert house.config.read_text() == by_hand + "\n" + AFTER
+        assert house.config.read_text() == by_hand + AFTER
         assert (house.folder / "servers.d" / "own.toml").read_text() == OWN.lstrip("\n")
         assert house.config.stat().st_mode & 0o777 == before["config.toml"][0] & 0o777
         assert ask(house, address, "reload").stdout == "Nothing has changed.\n"
