@@ -26,7 +26,7 @@ quick test rig world lowest newest: export PYTHONDONTWRITEBYTECODE :=
 # The types are checked beside the tests.
 beside_types = @$(BIN)/mypy & types=$$!; $(1); tests=$$?; wait $$types && exit $$tests
 
-# More workers than two cores have turns: many tests wait for a process, a clock or a socket. A fourth would collect for
+# A worker more than two cores have turns: many tests wait for a process, a clock or a socket. A fourth would collect for
 # as long as it helps.
 quick: $(STAMP) lint  ## lint, types and the fast tests, up to the first failure: after every edit (about a minute)
 	$(call beside_types,EQUIPOISE_TESTS=quick $(BIN)/python -m pytest -q -n 3 -m "not slow and not rig and not world" \

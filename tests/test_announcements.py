@@ -256,6 +256,7 @@ def thirteen_against_twelve(folder: Path, skills: dict[str, list[float]]) -> Ite
             odd.close()
 
 
+@pytest.mark.slow
 def test_the_best_of_thirteen_may_not_leave_even_teams_for_the_twelve(tmp_path: Path) -> None:
     """They would make it 83 to 17, and read so; somebody ordinary may go."""
     skills = {"red": [3400.0] + [800.0] * 12, "blu": [1000.0] * 12}

@@ -67,6 +67,7 @@ def test_an_evening_begins_with_a_duel_and_a_scramble_that_says_why(short: tuple
     assert len(re.findall(r"^Round \d: (RED|BLU) wins", said, re.MULTILINE)) == 6
 
 
+@pytest.mark.slow
 def test_a_daemon_killed_in_a_round_gets_what_was_played_without_it(short: tuple[str, Path]) -> None:
     said, _ = short
 

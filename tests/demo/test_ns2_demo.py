@@ -42,6 +42,7 @@ def test_every_round_is_told_with_its_winner_and_the_chance_that_the_daemon_gave
     assert "a draw after" in said
 
 
+@pytest.mark.slow
 def test_a_shuffle_says_its_reason_both_chances_and_its_moves(said: str) -> None:
     shuffled = r"Before round \d → shuffled: Marines \d+ % → \d+ %, (\d+|nobody) moved"
     assert re.search(shuffled, said)

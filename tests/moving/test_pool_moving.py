@@ -255,6 +255,7 @@ def _of_an_older_format(export: bytes, version: int) -> tuple[bytes, bytes]:
     return texts[0], texts[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", [1, 2])
 def test_an_export_of_an_older_format_which_lacks_what_came_later_is_read(
     new: House, export: bytes, version: int, tmp_path: Path

@@ -75,6 +75,7 @@ def test_the_function_that_held_the_loop_is_in_a_line_and_the_lag_in_the_metric(
     assert later_than_100_ms(metrics) >= 1
 
 
+@pytest.mark.slow
 def test_a_call_that_lets_no_other_thread_run_is_said_to_be_one(caplog: pytest.LogCaptureFixture) -> None:
     async def hold(_metrics: Metrics) -> None:
         while not any("by one call that let no other thread run" in line for line in lines(caplog)):
@@ -102,6 +103,7 @@ def test_a_loop_that_stays_held_is_named_before_it_is_free(caplog: pytest.LogCap
     assert "until_it_is_named" in line
 
 
+@pytest.mark.slow
 def test_equal_lines_are_written_once(caplog: pytest.LogCaptureFixture) -> None:
     async def hold(metrics: Metrics) -> None:
         while later_than_100_ms(metrics) < 3:
@@ -114,6 +116,7 @@ def test_equal_lines_are_written_once(caplog: pytest.LogCaptureFixture) -> None:
     assert [line for line in rest if not line.endswith(", again")] == []
 
 
+@pytest.mark.slow
 def test_a_loop_that_is_free_is_measured_and_nothing_is_said(caplog: pytest.LogCaptureFixture) -> None:
     async def rest(metrics: Metrics) -> None:
         for _ in range(1000):

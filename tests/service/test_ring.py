@@ -232,6 +232,7 @@ def test_a_file_that_may_not_grow_refuses_and_nothing_is_kept(path: Path) -> Non
         assert drained(ring) == [waiting(1), waiting(3)]
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_why_there_is_a_reserve(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk") as disk, opened(disk / "main.ring") as ring:
         with filled(disk):
