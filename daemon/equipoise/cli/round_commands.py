@@ -141,7 +141,7 @@ def minutes(seconds: float) -> str:
 def ratings(played: dict[str, Any]) -> str:
     """A rating before and after, with the difference."""
     before, after = played["before"], played["after"]
-    return f"{before:g} → {after:g} ({after - before:+g})"
+    return f"{before:.5g} → {after:.5g} ({after - before:+.3g})"
 
 
 def prediction(shown: dict[str, Any]) -> str:
@@ -155,7 +155,7 @@ def _played_minutes(one: dict[str, Any]) -> str:
     if one["before"] is None:
         return "-"
     chair = sum(span["end"] - span["start"] for span in one["spans"] if span["role"] == "commander")
-    command = f", commanded {minutes(chair)}" if chair else ""
+    command = f", chair {minutes(chair)}" if chair else ""
     left = ", left" if one["quit"] else ""
     return f"{minutes(one['seconds_a'] + one['seconds_b'])}{command}{left}"
 
@@ -170,7 +170,7 @@ PLAYERS = (
     Column("SIDE", lambda one: side_word(one["sides"], one["side"])),
     Column("PLAYER", lambda one: one["id"], goes=3),
     Column("NAME", lambda one: one["name"] or "-", least=NAME),
-    Column("MINUTES", _played_minutes, least=7, goes=2),
+    Column("MINUTES", _played_minutes, goes=2),
     Column("K/D/A", _done, goes=1),
     Column("LADDER POINTS", lambda one: "not rated" if one["before"] is None else ratings(one)),
 )

@@ -177,7 +177,7 @@ def test_a_round_keeps_its_spans_and_its_forecast_through_a_recompute_and_its_sk
     assert (switched["seconds_a"], switched["seconds_b"], switched["side"]) == (400.0, 200.0, "a")
     # As it went live, one marine fought two aliens: the alien that the commander became was not to be foreseen.
     assert before["round"]["rating_probability"] == pytest.approx(1 / (1 + np.exp(2.5 / 3)))
-    assert "commanded" in command(server, "round", "show", server.daemon.server, "1-1")
+    assert "10:00, chair 6:40 " in command(server, "round", "show", server.daemon.server, "1-1")
     text = command(server, "player", "show", ids[2])
     assert [line.split()[0] for line in text.splitlines()[-5:]] == ["both", "marines", "aliens", "offset", "commander"]
     assert json.loads(command(server, "player", "show", ids[2], "--json"))["player"]["skills"]["sides"].keys() == {
