@@ -350,6 +350,20 @@ def test_a_fault_is_found_with_what_to_do_and_nothing_is_said_once_it_is_mended(
             place.daemon.kill()
 
 
+def test_a_user_whom_systemd_maps_to_the_owner_of_the_state_directory_is_no_fault(tmp_path: Path) -> None:
+    as_another = ("unshare", "--user", "--map-user=62184", "--map-group=62184")
+    if subprocess.run([*as_another, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no user may be mapped here")
+    mapped = RealDaemon(tmp_path / "house", prefix=as_another)
+    mapped.start()
+    try:
+        found = json.loads(run("doctor", "--json", "--config", mapped.config).stdout)["findings"]
+        assert any("its script has not called" in each["what"] for each in found), found
+        assert not any("does not own" in each["what"] for each in found), found
+    finally:
+        mapped.kill()
+
+
 def findings(house: House, *options: str) -> list[dict[str, Any]]:
     done = run("doctor", "--json", "--config", house.config, *options)
     answer = json.loads(done.stdout)

@@ -105,7 +105,7 @@ def _findings(path: Path, url: str | None, token: str | None) -> Iterator[Findin
 def _of_machine(config: Config, uid: int | None) -> Iterator[Finding]:
     """`uid`: the daemon's user; None while none answers."""
     yield from of_files(config, uid)
-    yield from of_owner(config.directory, uid)
+    yield from of_owner(config.directory)
     yield from of_store(config.directory / STORE)
     if uid is None:
         yield from of_port(config.web.port)
@@ -184,21 +184,22 @@ def _closed(path: Path, uid: int) -> Path | None:
     return None
 
 
-def of_owner(directory: Path, uid: int | None) -> Iterator[Finding]:
-    """Files of the state directory that the daemon's user may not write, as a command of root leaves them behind.
+def of_owner(directory: Path) -> Iterator[Finding]:
+    """Files of the state directory that its owner may not write, as a command of root leaves them behind.
 
-    `uid`: that user; None while no daemon runs, when the directory belongs to them.
+    The owner is the daemon's user. The daemon may know itself by another number: for a unit with DynamicUser systemd
+    from 257 on keeps the files as `nobody`'s and maps them (exec-invoke.c, `setup_exec_directory`).
     """
     with suppress(OSError):
-        user = directory.stat().st_uid if uid is None else uid
+        owner, group = (state := directory.stat()).st_uid, state.st_gid
         files = [*directory.glob(f"{STORE}*"), *directory.glob("*.ring*")]
         closed = sorted(
-            file for file in files if user not in (0, (state := file.stat()).st_uid) and not state.st_mode & 2
+            file for file in files if owner not in (0, (state := file.stat()).st_uid) and not state.st_mode & 2
         )
         if closed:
             names = " ".join(str(file) for file in closed)
-            what = f"the daemon's user (uid {user}) does not own, and cannot write: {names}"
-            yield Finding(True, DAEMON, what, f"chown {user}:{directory.stat().st_gid} {names}")
+            what = f"the daemon's user (uid {owner}) does not own, and cannot write: {names}"
+            yield Finding(True, DAEMON, what, f"chown {owner}:{group} {names}")
 
 
 def of_store(path: Path, seconds: float = CHECK_SECONDS) -> Iterator[Finding]:
