@@ -113,6 +113,7 @@ def test_every_command_has_examples_that_its_own_parser_takes(
     lines = re.findall(r"^ +(.*\bequipoise .*)$", help_of(name).partition("Example")[2], re.MULTILINE)
     assert lines
     for line in lines:
+        assert len(line) + len("    ") <= 80
         words = shlex.split(re.split(r"[>|)] *(?!equipoise)", line.rpartition("equipoise ")[2])[0])
         called = next(other for other in COMMANDS if words[: len(other.split())] == other.split())
         assert COMMANDS[called] is COMMANDS[name]

@@ -37,6 +37,7 @@ TIMEOUT_SECONDS = 10
 SECRET = 4096
 """Bytes of a file with a secret."""
 ANOTHER = "another program listens there"
+START = "start it: systemctl start equipoise, or equipoise serve"
 
 
 class Unreachable(Stopped):
@@ -158,7 +159,7 @@ def _why(error: Exception, url: str) -> str:
     if isinstance(error, TimeoutError):
         return f"nothing came within {TIMEOUT_SECONDS} s"
     if isinstance(error, OSError):
-        return f"{error.strerror or error}; is `equipoise serve` running?"
+        return f"{error.strerror or error}; {START}"
     return ANOTHER
 
 

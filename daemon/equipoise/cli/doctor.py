@@ -22,6 +22,7 @@ import click
 import equipoise
 from equipoise.cli.client import (
     ANOTHER,
+    START,
     configured_url,
     json_option,
     listening_url,
@@ -79,7 +80,7 @@ def _findings(path: Path, url: str | None, token: str | None) -> Iterator[Findin
             True,
             DAEMON,
             f"the configuration is wrong: {error}",
-            "correct the file; `equipoise check-config` reads it again",
+            "mend that; `equipoise check-config` reads it again",
         )
     for old in config.old_keys if config else ():
         yield Finding(False, DAEMON, old.what, old.advice)
@@ -123,7 +124,7 @@ def _token(config: Path) -> str:
 
 def _ask(url: str, token: str) -> Any:
     """The daemon's own findings, or the one that it does not tell them."""
-    start = "start it: systemctl start equipoise, or equipoise serve; its log says why it does not"
+    start = f"{START}; its log says why it does not"
     try:
         request = urllib.request.Request(f"{url}/v1/admin/doctor", headers={"Authorization": f"Bearer {token}"})
         with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as response:

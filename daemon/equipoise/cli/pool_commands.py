@@ -77,7 +77,7 @@ def _missing(missing: int) -> str:
     return f"about {missing:,} more rounds would tell them apart" if missing < MOST else "they are practically equal"
 
 
-@pool.command(epilog=examples("equipoise pool recompute --pool main --system trueskill --set shadow_rounds=30"))
+@pool.command(epilog=examples("equipoise pool recompute --system trueskill --set shadow_rounds=30"))
 @config_option
 @pool_options
 @click.option("--system", help="The new rating system, at its defaults. [default: as configured]")

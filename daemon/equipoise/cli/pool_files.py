@@ -27,7 +27,7 @@ import click
 import msgspec
 
 from equipoise import config, ratings
-from equipoise.cli.client import NO_DAEMON, Client, one_pool
+from equipoise.cli.client import NO_DAEMON, START, Client, one_pool
 from equipoise.cli.histories import configured_pool
 from equipoise.cli.options import FAILED, INTERRUPTED, agreed, say_opened, stop
 from equipoise.cli.output import counted, json_text, print_table, progress
@@ -62,7 +62,10 @@ def export(path: Path, name: str | None, target: Path, url: str | None, token: s
             if answer is not None:
                 _copy(_received(answer), take)
         if answer is None and url is not None:
-            stop(f"no daemon answers at {url}: Connection refused; is `equipoise serve` running?", NO_DAEMON)
+            stop(
+                f"no daemon answers at {url}: Connection refused; {START}",
+                NO_DAEMON,
+            )
         if answer is None:
             asyncio.run(_from_store(path, pool, take))
     if str(target) != "-":
@@ -112,7 +115,10 @@ def _asked(client: Client, pool: str) -> Iterator[http.client.HTTPResponse | Non
         except ConnectionRefusedError:
             refusal = b""
         except (OSError, ValueError, http.client.HTTPException) as error:
-            stop(f"no daemon answers at {client.url}: {error}; is `equipoise serve` running?", NO_DAEMON)
+            stop(
+                f"no daemon answers at {client.url}: {error}; {START}",
+                NO_DAEMON,
+            )
         if refusal:
             stop(_why(refusal), FAILED)
         yield answer

@@ -198,7 +198,7 @@ def _short(_: click.Context, __: click.Parameter, reason: str) -> str:
 @round.command(
     "void",
     epilog=examples(
-        'equipoise round void arena-1 1763622000123-7 --reason "a cheater played" --dry-run',
+        'equipoise round void arena-1 1763622000123-7 --reason "a cheater" --dry-run',
         "equipoise round void arena-1 1763622000123-7 --undo",
     ),
 )

@@ -170,7 +170,7 @@ def _next(each: dict[str, Any]) -> str:
 
 def _state(each: dict[str, Any]) -> str:
     if each["silent_seconds"] is None:
-        return "not heard since the start" if each["boot"] else "never heard of"
+        return "not heard yet" if each["boot"] else "never heard of"
     if each["lost"]:
         return f"lost for {_long(each['silent_seconds'])}"
     if each["inactive_reason"]:
@@ -389,7 +389,7 @@ def _with_daemon(command: Command) -> Command:
 @server.command(
     epilog=examples(
         "equipoise server add dustbowl --tf /srv/dustbowl/tf --rcon 127.0.0.1:27025",
-        "equipoise server add ns2-1 --game ns2 --ns2-config '/home/ns2/.config/Natural Selection 2'",
+        "equipoise server add ns2-1 --game ns2 --ns2-config /home/ns2/config",
     )
 )
 @_with_daemon

@@ -23,7 +23,7 @@ EPILOG = examples(
     "equipoise init --server arena-1 --tf /srv/arena-1/tf",
     "equipoise init --server a --server b --tf a=/srv/a/tf --tf b=/srv/b/tf --yes",
     "equipoise init --systemd --server arena-1 --tf /srv/arena-1/tf",
-    "equipoise init --game ns2 --server ns2-1 --ns2-config '/home/ns2/.config/Natural Selection 2'",
+    "equipoise init --game ns2 --server ns2-1 --ns2-config /home/ns2/config",
     "equipoise init --rules source --server arena-1 --tf /srv/arena-1/tf",
     "equipoise init --completion",
 )
@@ -91,7 +91,7 @@ def init(
             servers = _new_servers(names, game, options, asks=questions.on_terminal() and not yes)
             for result in write_new(directory, servers, rules):
                 click.echo("\n".join([*result.lines(), *result.left()]) + "\n")
-            click.echo(f"Wrote {config}, {directory / 'owner.token'} and a file for each game server.")
+            click.echo(f"Wrote config.toml, owner.token and servers.d in {directory}.")
         _complete(system=systemd)
         if command:
             start_unit(config, command)

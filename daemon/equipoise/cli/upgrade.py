@@ -319,7 +319,7 @@ class _Steps:
             server = next(server for key, server in self.machine.config.servers.items() if key == name)
             command = folder.command()
             if server.rcon is None:
-                click.echo(f"{name}: it is taken at the next start of the game server, or by: {command}")
+                click.echo(f"{name}: loaded when the game server starts next, or by {command}")
                 continue
             for line in Daemon(self.machine.path, None, None).console(name, command):
                 click.echo(line)
@@ -547,7 +547,7 @@ class _BackSteps(_Steps):
         if self._returned:
             return
         if self.machine.has_unit:
-            click.echo("Should this be interrupted now: equipoise init --systemd")
+            click.echo("If this is interrupted now, type: equipoise init --systemd")
         sys.stdout.flush()
         self.program.exchange()
 

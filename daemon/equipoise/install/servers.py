@@ -231,8 +231,8 @@ def prepare_rotation(
     if tf is not None:
         preparation.scripts.append(inspect(tf, name, None).configure(Changes(tf), secret=secret))
         return preparation, [
-            f"The new secret is in {tf / CFG}. The plugin reads it at the next map, or at once with:\n\n"
-            "  sm plugins reload equipoise\n"
+            f"The new secret is in {tf / CFG}.",
+            "The plugin reads it at the next map, or at once with:\n\n  sm plugins reload equipoise\n",
         ]
     if ns2_config is not None:
         directory = read_directory(ns2_config, name)

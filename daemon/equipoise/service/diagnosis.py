@@ -220,7 +220,8 @@ class Script:
 SCRIPTS = {
     "tf2": Script(
         "plugin",
-        "on the game server's console: sm plugins info equipoise, sm exts list (REST in Pawn must be there)",
+        "on the game server's console: sm plugins info equipoise (if it is unknown there: sm plugins load equipoise), "
+        "sm exts list (REST in Pawn must be there)",
         "load the plugin: sm plugins load equipoise",
     ),
     "ns2": Script(
