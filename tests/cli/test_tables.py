@@ -49,11 +49,13 @@ def printed(
     return capsys.readouterr().out.splitlines()
 
 
+@pytest.mark.parametrize("term", ["xterm", "dumb"])
 @pytest.mark.parametrize("width", [None, 120, 80, 60, 40, 10, 1])
 def test_no_line_is_wider_than_the_terminal_and_no_name_breaks_a_row_of_a_usual_one(
-    width: int | None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    width: int | None, term: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "" if width is None else str(width))
+    monkeypatch.setenv("TERM", term)
     lines = printed(capsys, ROWS, None)
     assert all(line.isprintable() for line in lines)
     if width is None:

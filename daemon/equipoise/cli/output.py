@@ -344,8 +344,9 @@ def _lay_out(
     for row, colour in zip(rows, colours, strict=True):
         grid.add_row(*(Text(cell, **how) for cell in row), style=colour)
     stream = io.StringIO()
-    # click takes colours away where it prints to no terminal, or is told to show none.
-    Console(file=stream, width=room or WIDEST, force_terminal=True, color_system="standard").print(grid)
+    # click takes colours away where it prints to no terminal, or is told to show none. Without a height rich would take
+    # 80 columns where TERM is "dumb".
+    Console(file=stream, width=room or WIDEST, height=1, force_terminal=True, color_system="standard").print(grid)
     for line in stream.getvalue().splitlines():
         click.echo(TRAILING.sub("", line), file=past(sys.stdout))
 
