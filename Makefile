@@ -39,7 +39,7 @@ rig: $(STAMP)  ## the tests of what tests stand on: the simulated game servers a
 	$(BIN)/python -m pytest -n 2 -m rig $(ARGS)
 
 world: $(STAMP)  ## the tests with programs of others, and with hours and evenings of a whole daemon
-	$(BIN)/python -m pytest -n 2 -m world $(ARGS)
+	$(BIN)/python -m pytest -n 3 -m world $(ARGS)
 
 # Debian's, by command and package, where they are missing and this is root; npm's in the versions that the tests were
 # written with.
