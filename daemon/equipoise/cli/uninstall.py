@@ -12,6 +12,7 @@ import click
 
 from equipoise.cli import completion
 from equipoise.cli.options import FAILED, MACHINE, agreed, config_option, dry_run_option, examples, stop, yes_option
+from equipoise.cli.output import counted
 from equipoise.cli.upgrade import NOTED
 from equipoise.errors import ConfigError
 from equipoise.install import assets, folders, unit
@@ -51,8 +52,8 @@ def uninstall(path: Path, purge: bool, dry_run: bool, yes: bool) -> None:
         )
         if closed := [str(place) for place in (*files, *trees) if not os.access(place.parent, os.W_OK)]:
             raise ConfigError(f"this user may not remove {', '.join(closed)}; nothing was changed: use sudo")
-        for place in (*([unit.UNIT] if has_unit else []), *files, *trees):
-            click.echo(f"  {place}")
+        for line in (*([unit.UNIT] if has_unit else []), *_listed(remembered, files), *trees):
+            click.echo(f"  {line}")
         if dry_run:
             return
         if not yes and not agreed("Remove all of this?" if purge else "Remove this? Configuration and ratings stay."):
@@ -67,6 +68,15 @@ def uninstall(path: Path, purge: bool, dry_run: bool, yes: bool) -> None:
         stop(error, FAILED)
     except ConfigError as error:
         stop(error)
+
+
+def _listed(remembered: folders.Folders, files: list[Path]) -> Iterator[str]:
+    """A line for the files of each folder of a game server, and one for every other file."""
+    for root in dict.fromkeys(place for places in remembered.values() for place in places.values()):
+        if own := [file for file in files if file.is_relative_to(root)]:
+            yield f"{root}: {counted(len(own), 'file')}"
+            files = [file for file in files if file not in own]
+    yield from map(str, files)
 
 
 def _of_servers(remembered: folders.Folders, *, purge: bool) -> Iterator[Path]:
