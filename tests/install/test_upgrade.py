@@ -324,6 +324,17 @@ def test_a_plugin_is_loaded_again_by_rcon(machine: Machine, wheels: dict[str, Pa
         assert "sm plugins reload equipoise" in game.server.commands
 
 
+def test_the_folder_of_the_mod_follows_and_is_emptied_by_its_removal(machine: Machine, wheels: dict[str, Path]) -> None:
+    mod = machine.folder / "mod"
+    machine.run("server", "add", "ns2-1", "--game", "ns2", "--mod", str(mod), "--pool", "main")
+    old = everything(mod)
+    said = machine.run("upgrade", str(wheels[NEW]))
+    assert f"ns2-1: the mod is {NEW} in {mod}: publish it with the Launch Pad." in said
+    assert everything(mod).keys() == old.keys()
+    machine.run("uninstall", "--yes")
+    assert set(everything(mod)) == {"mod.settings"}, "the number under which the operator has published it"
+
+
 def test_what_was_made_is_removed_and_what_was_played_stays_unless_it_is_purged(machine: Machine) -> None:
     untouched = everything(game_server(machine.folder / "untouched"))
     with machine.serving():
