@@ -14,6 +14,13 @@ from contextlib import suppress
 from pathlib import Path
 
 
+def existing(path: Path) -> Path:
+    """Return the path, or the nearest above it that exists."""
+    while not path.exists():
+        path = path.parent
+    return path
+
+
 def open_private(path: Path, flags: int) -> int:
     """Open a file, made if it is missing, with mode 0600 whatever the umask; returns its descriptor."""
     try:

@@ -217,7 +217,7 @@ def _none(answer: Any, server: str | None, asked: dict[str, Any]) -> str:
 @list_options
 @limited(DEFAULT)
 def audit(client: Client, as_json: bool, as_csv: bool, limit: int | None, since: float | None) -> None:
-    """What admins changed, newest first: by token, by command, in the game."""
+    """List what admins changed, newest first: by token, by command, in the game."""
     one_format(as_json=as_json, as_csv=as_csv)
     answer = pages(client, "audit", key="audit", default=DEFAULT, limit=limit, since=since)
     if not print_json(answer, as_json):

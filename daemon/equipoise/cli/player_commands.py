@@ -147,7 +147,7 @@ def _player(answer: dict[str, Any], as_json: bool) -> None:
 
 
 def _print_skill(player: dict[str, Any], by: str) -> None:
-    """What the system that makes the teams knows, apart from the ladder: its points are others."""
+    """Print what the system that makes the teams knows, apart from the ladder: its points are others."""
     ends = "" if player["interval"] is None else f", with 80 % within {_interval(player)}"
     print_note(f"Teams are made by {by}, with points of its own: {player['skill']:.0f}{ends}.")
 
@@ -212,7 +212,7 @@ def _interval(each: dict[str, Any]) -> str:
 
 
 def _own(each: dict[str, Any], key: str) -> Any:
-    """What is known of the rating itself: nothing, where the skill is another system's, in points of its own."""
+    """Return what is known of the rating itself: nothing, where the skill is another system's, in points of its own."""
     return None if each["skill_by"] else each[key]
 
 

@@ -411,7 +411,7 @@ def estimate(history: History | None, pool: Pool | None, sweeps: int, as_json: b
 
 
 def _trueskill2_params(pool: Pool | None) -> TrueSkill2Params:
-    """Those of a pool of trueskill2, else the defaults."""
+    """Return the parameters of a pool of trueskill2, else the defaults."""
     from equipoise import ratings
 
     own = pool.params if pool is not None and pool.system == "trueskill2" else {}

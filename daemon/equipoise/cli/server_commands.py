@@ -91,7 +91,7 @@ def not_in_force(configuration: dict[str, Any]) -> Iterator[str]:
 @list_options
 @click.option("--watch", is_flag=True, help="Show it again every 2 seconds, until Ctrl-C.")
 def status(client: Client, watch: bool, as_json: bool, as_csv: bool) -> None:
-    """What every game server is doing."""
+    """Show what every game server is doing."""
     one_format(as_json=as_json, as_csv=as_csv)
     if not watch:
         _show(client.get("servers"), as_json=as_json, as_csv=as_csv)

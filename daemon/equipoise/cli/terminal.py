@@ -45,7 +45,7 @@ class Door:
         return self.stream.write(harmless(text if isinstance(text, str) else text.decode("utf-8", "replace")))
 
     def writelines(self, lines: Iterable[str]) -> None:
-        """Write several."""
+        """Write texts, each as `write` does."""
         for line in lines:
             self.write(line)
 

@@ -80,7 +80,7 @@ def _listed(remembered: folders.Folders, files: list[Path]) -> Iterator[str]:
 
 
 def _of_servers(remembered: folders.Folders, *, purge: bool) -> Iterator[Path]:
-    """What is in folders of game servers. Settings with their secret stay with the configuration that knows it."""
+    """Return the files in folders of game servers. Settings with a secret stay with the configuration that knows it."""
     for places in remembered.values():
         if "tf" in places:
             tf = Path(places["tf"])

@@ -28,7 +28,7 @@ from equipoise.cli.options import FAILED, PRIVATE, agreed, config_option, dry_ru
 from equipoise.cli.output import counted, json_text
 from equipoise.config import STORE, Config, load
 from equipoise.errors import ConfigError, StoreError, StoreRefused
-from equipoise.files import make_private_directory
+from equipoise.files import existing, make_private_directory
 from equipoise.install import assets, folders, unit
 from equipoise.install.changes import Changes
 from equipoise.install.game_folder import PLUGIN, GameFolder, inspect, plugin_version
@@ -219,7 +219,7 @@ def _take(steps: _Steps, *, dry_run: bool, yes: bool) -> None:
 def _way_on(machine: Machine, source: str | None) -> _OnSteps | None:
     """Return the upgrade that is to be done; None: everything is of this version."""
     if source is not None:
-        source = str(Path(source).absolute()) if Path(source).exists() else source
+        source = _absolute(source)
         new = wheel_version(source) or ""
         present, coming = order(machine.version), order(new)
         if new == machine.version:
@@ -241,7 +241,7 @@ def _way_back(machine: Machine, last: Noted | None, source: str | None) -> Noted
         stop(f"nothing was changed yet: the program is {last.old}", FAILED)
     program = installed()
     if source is not None:
-        source = str(Path(source).absolute()) if Path(source).exists() else source
+        source = _absolute(source)
         old = wheel_version(source) or ""
     else:
         old = program.version(program.kept) or ""
@@ -266,7 +266,7 @@ class _Steps:
         raise NotImplementedError
 
     def plan(self) -> Iterator[str]:
-        """The lines of what is left to do."""
+        """Return the lines that say what is left to do."""
         raise NotImplementedError
 
     @property
@@ -283,7 +283,7 @@ class _Steps:
 
     def refuse(self) -> None:
         """ConfigError with everything that this user may not change; nothing has happened then."""
-        closed = [str(place) for place in self._places() if not os.access(_existing(place), os.W_OK)]
+        closed = [str(place) for place in self._places() if not os.access(existing(place), os.W_OK)]
         if self.machine.has_unit and os.geteuid() != 0:
             closed.append(str(unit.UNIT))
         if self.machine.has_unit:
@@ -358,7 +358,7 @@ class _OnSteps(_Steps):
         return unit.differs(self.machine.config.web.port, self.machine.config.web.max_connections)
 
     def plan(self) -> Iterator[str]:
-        """The lines of what is left to do."""
+        """Return a line for each step of an upgrade that is left."""
         noted, machine = self.noted, self.machine
         yield f"Equipoise {noted.old or 'of an older version'} -> {noted.new or noted.source}"
         left = ON[ON.index(noted.step) :]
@@ -495,7 +495,7 @@ class _BackSteps(_Steps):
         yield self.program.kept.parent
 
     def plan(self) -> Iterator[str]:
-        """The lines of what is left to do."""
+        """Return a line for each step of the way back that is left."""
         noted = self.noted
         yield f"Equipoise {noted.new} -> {noted.old}"
         left = BACK[BACK.index(noted.step) :]
@@ -575,7 +575,6 @@ class _BackSteps(_Steps):
         click.echo("Every round is there again.")
 
 
-def _existing(path: Path) -> Path:
-    while not path.exists():
-        path = path.parent
-    return path
+def _absolute(source: str) -> str:
+    """Return an argument of pip that holds in every folder: a path is made absolute, a name stays."""
+    return str(Path(source).absolute()) if Path(source).exists() else source

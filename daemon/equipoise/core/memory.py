@@ -41,7 +41,7 @@ def groups(friendships: Iterable[Friendship]) -> Mapping[PlayerId, frozenset[Pla
 
 
 def lawful(friendships: Iterable[Friendship]) -> tuple[Friendship, ...]:
-    """Those of the friendships, in order, that are between two players and make no group too large.
+    """Return those friendships, in order, that are between two players and make no group too large.
 
     >>> players = [PlayerId(name) for name in "abcde"]
     >>> chain = tuple(zip(players, players[1:]))

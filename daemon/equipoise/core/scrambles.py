@@ -414,7 +414,7 @@ def done(state: State, answer: OrderDone, now: float) -> Effects:
 
 
 def _lock_swapped(state: State, event: SplitSolved, split: Split, now: float) -> Effects:
-    """Those who changed side are locked there, as after a scramble, and count as moved; all players read who."""
+    """Lock those who changed side there, as after a scramble, and count them as moved; all players read who."""
     before = {entry.id: entry.side for entry in event.ask.entries}
     sides = {player: side for side in Side for player in (split.a if side is Side.A else split.b)}
     movers = {player: side for player, side in sides.items() if before.get(player) is side.other}

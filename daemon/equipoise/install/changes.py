@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from equipoise.errors import ConfigError
-from equipoise.files import sync
+from equipoise.files import existing, sync
 
 
 @dataclass(slots=True)
@@ -113,9 +113,7 @@ class Changes:
 @contextmanager
 def as_owner(folder: Path) -> Iterator[None]:
     """Let root have the rights of a folder's owner, and no others; the folder, or the nearest above it, exists."""
-    while not folder.exists():
-        folder = folder.parent
-    status = folder.stat()
+    status = existing(folder).stat()
     if os.geteuid() != 0 or status.st_uid == 0:
         yield
         return

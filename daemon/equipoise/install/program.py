@@ -150,7 +150,7 @@ def again(*words: str) -> list[str]:
 def wheel_version(source: str) -> str | None:
     """Return the version in the name of a release's wheel.
 
-    >>> wheel_version("/root/equipoise-0.2.0-py3-none-any.whl"), wheel_version("equipoise==0.2.0")
+    >>> wheel_version("./equipoise-0.2.0-py3-none-any.whl"), wheel_version("equipoise==0.2.0")
     ('0.2.0', None)
     """
     match = _WHEEL.fullmatch(Path(source).name)

@@ -130,7 +130,7 @@ class Replayed:
         return PlayerRow(player, 0, summary.rating, summary.rounds, summary.visible, last, state, ())
 
     def players(self) -> Iterable[PlayerId]:
-        """Those in the events so far."""
+        """Return the players of the events so far."""
         return self._last_played.keys()
 
     def bring(self, player: PlayerId, row: PlayerRow | None) -> None:

@@ -246,7 +246,7 @@ class StaleScripts:
         self._heard.pop(boot, None)
 
     def calling(self, now: float) -> tuple[StaleScript, ...]:
-        """Those that were heard lately, the longest stale first."""
+        """Return those that were heard lately, the longest stale first."""
         longest = max(self.silence_seconds, LEAST_SILENCE_SECONDS)
         return tuple(script for script, at in self._heard.values() if now - at < longest)
 
