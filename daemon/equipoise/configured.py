@@ -45,14 +45,14 @@ class Configured:
 
         `passwords`: of RCON by file, where the caller could read them. EquipoiseError: everything is as it was.
         """
-        passed = self._passed if passwords is None else passwords
-        new, changes = await asyncio.to_thread(_read, self.config, self._environ, passed)
+        secrets = self._passed if passwords is None else passwords
+        new, changes = await asyncio.to_thread(_read, self.config, self._environ, secrets)
         if dry:
             await self._fleet.check(new)
             return Reloaded(changes.live, changes.restart)
         in_force = without_restart(self.config, new)
         await self._fleet.change(in_force, lambda: self._put_in_force(in_force))
-        self._passed = passed
+        self._passed = secrets
         return Reloaded(changes.live, changes.restart, await self.services.game_servers.attempt())
 
     def _put_in_force(self, config: Config) -> None:

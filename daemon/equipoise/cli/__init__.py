@@ -110,13 +110,13 @@ def _close(ctx: click.Context, name: str) -> str:
     from difflib import get_close_matches
 
     root = ctx.find_root()
-    here = " ".join(ctx.command_path.split(" ")[len(root.command_path.split(" ")) :])
+    place = " ".join(ctx.command_path.split(" ")[len(root.command_path.split(" ")) :])
     everywhere = {**{path: path for path in _paths(root.command, ctx)}, **OLD_NAMES}
-    ours = {path: command for path, command in everywhere.items() if path.rpartition(" ")[0] == here}
-    for known in (ours, everywhere):
-        words = {path.rpartition(" ")[2] for path in known}
+    ours = {path: command for path, command in everywhere.items() if path.rpartition(" ")[0] == place}
+    for table in (ours, everywhere):
+        words = {path.rpartition(" ")[2] for path in table}
         close = get_close_matches(name, words, cutoff=0.65)
-        meant = [command for path, command in known.items() if path.rpartition(" ")[2] in close]
+        meant = [command for path, command in table.items() if path.rpartition(" ")[2] in close]
         if meant:
             return f" Did you mean {' or '.join(repr(command) for command in dict.fromkeys(meant))}?"
     return ""

@@ -101,12 +101,12 @@ class Client:
         try:
             answer = self._answer(method, target, text, headers, wait)
         except Unreachable as error:
-            moved = self.moved()
+            address = self.moved()
             try:
-                answer = moved and moved._answer(method, target, text, headers, wait)
+                answer = address and address._answer(method, target, text, headers, wait)
             except Unreachable:  # it has stopped
-                moved = None
-            if moved is None:
+                address = None
+            if address is None:
                 raise error from None
         if not answer["ok"]:
             stop(_refusal(answer.get("error", {})), REFUSED)
@@ -275,13 +275,13 @@ def _while_typing(context: click.Context, *path: str, **query: str) -> Any:
 def servers(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
     """Game servers whose names begin so."""
     answer = _while_typing(context, "servers") or {"servers": []}
-    return [each["server"] for each in answer["servers"] if each["server"].startswith(incomplete)]
+    return [row["server"] for row in answer["servers"] if row["server"].startswith(incomplete)]
 
 
 def pools(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
     """Pools whose names begin so."""
     answer = _while_typing(context, "pools") or {"pools": []}
-    return [each["pool"] for each in answer["pools"] if each["pool"].startswith(incomplete)]
+    return [row["pool"] for row in answer["pools"] if row["pool"].startswith(incomplete)]
 
 
 def players(context: click.Context, option: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -291,15 +291,15 @@ def players(context: click.Context, option: click.Parameter, incomplete: str) ->
     items = {}
     for pool in [context.params["pool"]] if context.params.get("pool") else pools(context, option, ""):
         path, query = ("players", {"text": incomplete}) if incomplete else ("top", {})
-        for each in (_while_typing(context, "pools", pool, path, limit="20", **query) or {"players": []})["players"]:
-            name = each["name"] or ""
+        for row in (_while_typing(context, "pools", pool, path, limit="20", **query) or {"players": []})["players"]:
+            name = row["name"] or ""
             if name.casefold().startswith(incomplete.casefold()):
-                value, other = (name, each["id"]) if WORD.fullmatch(name) else (each["id"], name)
-            elif each["id"].startswith(incomplete):
-                value, other = each["id"], name
+                value, label = (name, row["id"]) if WORD.fullmatch(name) else (row["id"], name)
+            elif row["id"].startswith(incomplete):
+                value, label = row["id"], name
             else:
                 continue
-            items[each["id"]] = CompletionItem(value, help=other or None)
+            items[row["id"]] = CompletionItem(value, help=label or None)
     return list(items.values())
 
 

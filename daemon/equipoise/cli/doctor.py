@@ -85,13 +85,13 @@ def _findings(path: Path, url: str | None, token: str | None) -> Iterator[Findin
     for old in config.old_keys if config else ():
         yield Finding(False, DAEMON, old.what, old.advice)
     answer = _ask(url or configured_url(path), token or _token(path))
-    moved = listening_url(path) if url is None and isinstance(answer, Finding) else None
-    if moved not in (None, configured_url(path)) and not isinstance(
-        there := _ask(moved, token or _token(path)), Finding
+    address = listening_url(path) if url is None and isinstance(answer, Finding) else None
+    if address not in (None, configured_url(path)) and not isinstance(
+        answer_there := _ask(address, token or _token(path)), Finding
     ):
-        what = f"the daemon still listens at {moved}, the configuration says {configured_url(path)}"
+        what = f"the daemon still listens at {address}, the configuration says {configured_url(path)}"
         yield Finding(False, DAEMON, what, "restart it: systemctl restart equipoise; scripts need the new address too")
-        answer = there
+        answer = answer_there
     if isinstance(answer, Finding):
         yield answer
     else:
@@ -162,8 +162,8 @@ def of_files(config: Config, uid: int | None) -> Iterator[Finding]:
     secrets = [folder / "owner.token", *(folder / "secrets").glob("*")]
     for path in (*secrets, *config.directory.glob(f"{STORE}*"), *config.directory.glob("*.ring*")):
         with suppress(OSError):
-            opened = path.stat().st_mode & 0o077 and path.parent.stat().st_mode & 0o011
-            if opened and path.suffix != ".sha256":
+            readable = path.stat().st_mode & 0o077 and path.parent.stat().st_mode & 0o011
+            if readable and path.suffix != ".sha256":
                 yield Finding(True, DAEMON, f"other users can read {path}", f"chmod 600 {path}")
     if uid is None and config.path.absolute() == MACHINE_CONFIG:
         uid = SOMEBODY
@@ -194,11 +194,11 @@ def of_owner(directory: Path) -> Iterator[Finding]:
     with suppress(OSError):
         owner, group = (state := directory.stat()).st_uid, state.st_gid
         files = [*directory.glob(f"{STORE}*"), *directory.glob("*.ring*")]
-        closed = sorted(
+        strangers = sorted(
             file for file in files if owner not in (0, (state := file.stat()).st_uid) and not state.st_mode & 2
         )
-        if closed:
-            names = " ".join(str(file) for file in closed)
+        if strangers:
+            names = " ".join(str(file) for file in strangers)
             what = f"the daemon's user (uid {owner}) does not own, and cannot write: {names}"
             yield Finding(True, DAEMON, what, f"chown {owner}:{group} {names}")
 

@@ -99,8 +99,8 @@ def pool_history_options(command: Callable[..., None]) -> Callable[..., None]:
 
         config = load(path, os.environ)
         pool = configured_pool(config, name)
-        found = matches_of(_stored(config, pool.name))
-        command(History.of(found) if found else None, pool, **rest)
+        history = matches_of(_stored(config, pool.name))
+        command(History.of(history) if history else None, pool, **rest)
 
     return given
 

@@ -131,10 +131,10 @@ def chance(sides: Sequence[str], of_a: float | None, outlook: Mapping[str, Any] 
     """
     if of_a is None:
         return "-"
-    told = interval(outlook if of_a >= 0.5 else _of_b(outlook))
-    if percent(of_a) == "50 %" and not told:
+    text = interval(outlook if of_a >= 0.5 else _of_b(outlook))
+    if percent(of_a) == "50 %" and not text:
         return "even"
-    return f"{side_word(sides, 'a' if of_a >= 0.5 else 'b')} {percent(max(of_a, 1 - of_a))}{told}"
+    return f"{side_word(sides, 'a' if of_a >= 0.5 else 'b')} {percent(max(of_a, 1 - of_a))}{text}"
 
 
 def _of_b(outlook: Mapping[str, Any] | None) -> Mapping[str, Any] | None:

@@ -279,8 +279,8 @@ def _print_players(players: Sequence[dict[str, Any]], *, as_csv: bool, empty: st
 
 def _columns(players: Sequence[dict[str, Any]]) -> list[Column]:
     """The columns for people, with the interval where it is that of the rating."""
-    known = [_INTERVAL] if any(_own(player, "interval") for player in players) else []
-    return [*_PLAYER, *known, _ROUNDS, *_RECORD, *_PLAYED]
+    columns = [_INTERVAL] if any(_own(player, "interval") for player in players) else []
+    return [*_PLAYER, *columns, _ROUNDS, *_RECORD, *_PLAYED]
 
 
 REPLAY_SECONDS = 3600.0

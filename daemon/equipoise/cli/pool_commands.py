@@ -366,9 +366,9 @@ def estimate(history: History | None, pool: Pool | None, sweeps: int, as_json: b
     """
     rounds = 0 if history is None else len(history)
     if history is None or rounds < LEAST_FOR_ESTIMATES:
-        missing = LEAST_FOR_ESTIMATES - rounds
+        lack = LEAST_FOR_ESTIMATES - rounds
         if not as_json:
-            stop(f"{counted(rounds, 'round')}: too few, {missing} more are needed", REFUSED)
+            stop(f"{counted(rounds, 'round')}: too few, {lack} more are needed", REFUSED)
         none = {
             "estimated": None,
             "log_loss_before": None,
@@ -378,7 +378,7 @@ def estimate(history: History | None, pool: Pool | None, sweeps: int, as_json: b
             "better": False,
             "counts": False,
         }
-        click.echo(json_text({"pool": pool and pool.name, "rounds": rounds, "missing": missing, **none}))
+        click.echo(json_text({"pool": pool and pool.name, "rounds": rounds, "missing": lack, **none}))
         return
     from equipoise.lab import estimates
 

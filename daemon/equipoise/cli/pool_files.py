@@ -463,8 +463,8 @@ class _FirstRatings:
         fingerprint = await store.fingerprint(self._pool)
         if fingerprint is not None:
             check(self._pool, fingerprint, self._system)
-        rows, skipped = await self._rows(store, wanted, overwrite=overwrite)
-        trial = self._found(wanted, rows, wanted.skipped + skipped)
+        rows, skips = await self._rows(store, wanted, overwrite=overwrite)
+        trial = self._found(wanted, rows, wanted.skipped + skips)
         if not as_json:
             _show_first_ratings(trial)
         return trial, rows
@@ -474,17 +474,17 @@ class _FirstRatings:
     ) -> tuple[list[PlayerRow], Counter[str]]:
         """The players as they will be, and why others stay as they are."""
         rows: list[PlayerRow] = []
-        skipped: Counter[str] = Counter()
+        skips: Counter[str] = Counter()
         for start in range(0, len(wanted.ratings), AT_ONCE):
             batch = wanted.ratings[start : start + AT_ONCE]
             present = await store.players(self._pool, [line.player for line in batch], 0)
             for line in batch:
                 row = present.get(line.player)
                 if row is not None and row.last_played is not None and not overwrite:
-                    skipped["players who have rated rounds here (--overwrite)"] += 1
+                    skips["players who have rated rounds here (--overwrite)"] += 1
                     continue
                 rows.append(self._row(line, row))
-        return rows, skipped
+        return rows, skips
 
     def _row(self, first: FirstRating, row: PlayerRow | None) -> PlayerRow:
         system, player = self._system, first.player

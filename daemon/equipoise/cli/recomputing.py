@@ -82,12 +82,12 @@ class Recomputing:
     ) -> Recomputing:
         """ConfigError, RatingError: there is no such pool, or no such system for it."""
         whole = config.load(path, os.environ)
-        configured = configured_pool(whole, name)
-        base = {} if system else configured.params
-        wanted = replace(configured, system=system or configured.system, params={**base, **settings(pairs)})
-        if not _made(wanted).live:
-            raise ConfigError(f"{wanted.system} rates histories, it cannot rate a pool")
-        return cls(whole, configured, wanted, from_rest)
+        present = configured_pool(whole, name)
+        base = {} if system else present.params
+        target = replace(present, system=system or present.system, params={**base, **settings(pairs)})
+        if not _made(target).live:
+            raise ConfigError(f"{target.system} rates histories, it cannot rate a pool")
+        return cls(whole, present, target, from_rest)
 
     async def run(self, *, yes: bool, as_json: bool) -> None:
         """Try, show, ask and write. StoreError: nothing was written; usually the daemon runs, or no store is here."""
@@ -113,20 +113,20 @@ class Recomputing:
     async def _try(self, store: Store) -> Found:
         name = self.wanted.name
         old = await self._settled(store)
-        pruned = await store.pruned_rounds(name)
-        if pruned and not self.from_rest:
+        gone = await store.pruned_rounds(name)
+        if gone and not self.from_rest:
             raise StoreError(
-                f"{pruned:,} old rounds of pool {name} were deleted (retention.rounds_days), and players would begin "
+                f"{gone:,} old rounds of pool {name} were deleted (retention.rounds_days), and players would begin "
                 "with the rounds that are left; --without-pruned-rounds says that this is meant"
             )
         rounds = len(await store.predictions(name, None))
         learnt = await store.learnt_spread(name)
-        with self._replayed(f"rating by {self.wanted.system}", old, learnt, rounds) as replayed:
-            trial = Trial(replayed)
+        with self._replayed(f"rating by {self.wanted.system}", old, learnt, rounds) as replay:
+            trial = Trial(replay)
             await self._to_the_end(store.events(name, trial.see))
         board = await store.top(name, None, since=None)
-        edits = Edits(**replayed.edits, lost=await store.lost_edits(name))
-        return Found(old, replayed.fingerprint, trial.comparison(), trial.movers(board), pruned, edits)
+        edits = Edits(**replay.edits, lost=await store.lost_edits(name))
+        return Found(old, replay.fingerprint, trial.comparison(), trial.movers(board), gone, edits)
 
     async def _settled(self, store: Store) -> Fingerprint:
         """The fingerprint of the stored ratings, after waiting rounds have been rated and stored by the same system."""
@@ -150,8 +150,8 @@ class Recomputing:
         before, after = described(found.old), described(found.new)
         entry = Audit(SystemClock().epoch(), "console", "recompute", f"pool {name}", before, after)
         learnt = await store.learnt_spread(name)
-        with self._replayed("writing", found.old, learnt, rounds) as replayed:
-            await self._to_the_end(store.recompute(name, replayed, entry))
+        with self._replayed("writing", found.old, learnt, rounds) as replay:
+            await self._to_the_end(store.recompute(name, replay, entry))
 
     @contextmanager
     def _replayed(self, title: str, old: Fingerprint, learnt: LearntSpread | None, rounds: int) -> Iterator[Replayed]:

@@ -39,9 +39,9 @@ def uninstall(path: Path, purge: bool, dry_run: bool, yes: bool) -> None:
     """
     path = path.absolute()
     try:
-        remembered = folders.remembered(path.parent)
+        memory = folders.remembered(path.parent)
         machine = path.parent == MACHINE
-        files = [*_of_servers(remembered, purge=purge), *_completion(system=machine), path.with_name(NOTED)]
+        files = [*_of_servers(memory, purge=purge), *_completion(system=machine), path.with_name(NOTED)]
         trees = dict([*_kept_program(), *(_own(path) if purge else ())])
         has_unit = machine and unit.UNIT.exists()
         if has_unit:
@@ -50,9 +50,9 @@ def uninstall(path: Path, purge: bool, dry_run: bool, yes: bool) -> None:
             [file for file in files if os.path.lexists(file)],
             {tree: wholly for tree, wholly in trees.items() if os.path.lexists(tree)},
         )
-        if closed := [str(place) for place in (*files, *trees) if not os.access(place.parent, os.W_OK)]:
-            raise ConfigError(f"this user may not remove {', '.join(closed)}; nothing was changed: use sudo")
-        for line in (*([unit.UNIT] if has_unit else []), *_listed(remembered, files), *trees):
+        if locks := [str(place) for place in (*files, *trees) if not os.access(place.parent, os.W_OK)]:
+            raise ConfigError(f"this user may not remove {', '.join(locks)}; nothing was changed: use sudo")
+        for line in (*([unit.UNIT] if has_unit else []), *_listed(memory, files), *trees):
             click.echo(f"  {line}")
         if dry_run:
             return
@@ -60,7 +60,7 @@ def uninstall(path: Path, purge: bool, dry_run: bool, yes: bool) -> None:
             stop("nothing was changed", FAILED)
         if has_unit:
             unit.remove(purge=purge)
-        _remove(remembered, files)
+        _remove(memory, files)
         for tree, wholly in trees.items():
             _remove_tree(tree, wholly=wholly)
         _say_what_is_left(path, purge=purge)

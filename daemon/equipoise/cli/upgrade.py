@@ -113,16 +113,16 @@ class Machine:
 
     def plugins(self) -> dict[str, Path]:
         """Return the folder `tf/` of each TF2 server of the configuration; those that nobody noted are searched for."""
-        noted = folders.remembered(self.path.parent)
+        notes = folders.remembered(self.path.parent)
         games = {str(name): server for name, server in self.config.servers.items() if server.game == "tf2"}
-        known = {name: Path(noted[name]["tf"]) for name in games if "tf" in noted.get(name, {})}
-        unknown = {name: server.digest.hex() for name, server in games.items() if name not in known}
-        return known | (dict(folders.search(unknown)) if unknown else {})
+        places = {name: Path(notes[name]["tf"]) for name in games if "tf" in notes.get(name, {})}
+        unknown = {name: server.digest.hex() for name, server in games.items() if name not in places}
+        return places | (dict(folders.search(unknown)) if unknown else {})
 
     def mods(self) -> dict[str, Path]:
         """Return the folders into which the NS2 mod was written."""
-        noted = folders.remembered(self.path.parent)
-        return {name: Path(places["mod"]) for name, places in noted.items() if "mod" in places}
+        notes = folders.remembered(self.path.parent)
+        return {name: Path(places["mod"]) for name, places in notes.items() if "mod" in places}
 
     def store_format(self) -> int:
         """Return the number of the store's format; 0 where there is no store."""
@@ -130,9 +130,9 @@ class Machine:
 
 
 def _running(url: str) -> str | None:
-    here = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with here.open(f"{url}/healthz", timeout=10) as answer:
+        with opener.open(f"{url}/healthz", timeout=10) as answer:
             return str(json.load(answer)["version"])
     except urllib.error.HTTPError as error:  # a store in trouble is said with the version, too
         with suppress(ValueError, KeyError):
@@ -188,13 +188,13 @@ def upgrade(path: Path, source: str | None, back: bool, dry_run: bool, yes: bool
 
 def _steps(machine: Machine, source: str | None, *, back: bool) -> _Steps | None:
     """Return what is to be done, or is left of what was interrupted; None: nothing is, which is said."""
-    noted = machine.noted()
-    if noted is not None and noted.open and (noted.back or not back):
-        if source is not None and not noted.back:
-            stop(f"the upgrade to {noted.new} is unfinished: `equipoise upgrade` goes on, --back goes back", FAILED)
-        return _BackSteps(machine, noted, source) if noted.back else _OnSteps(machine, noted)
+    notes = machine.noted()
+    if notes is not None and notes.open and (notes.back or not back):
+        if source is not None and not notes.back:
+            stop(f"the upgrade to {notes.new} is unfinished: `equipoise upgrade` goes on, --back goes back", FAILED)
+        return _BackSteps(machine, notes, source) if notes.back else _OnSteps(machine, notes)
     if back:
-        return _BackSteps(machine, _way_back(machine, noted, source), source)
+        return _BackSteps(machine, _way_back(machine, notes, source), source)
     steps = _way_on(machine, source)
     if steps is None:
         click.echo(f"Everything is version {machine.version}. A newer release: equipoise upgrade FILE")
@@ -221,10 +221,10 @@ def _way_on(machine: Machine, source: str | None) -> _OnSteps | None:
     if source is not None:
         source = _absolute(source)
         new = wheel_version(source) or ""
-        present, coming = order(machine.version), order(new)
+        present, next_version = order(machine.version), order(new)
         if new == machine.version:
             source = None
-        elif present and coming and coming < present:
+        elif present and next_version and next_version < present:
             raise ConfigError(f"{new} is older than {machine.version}, which runs: `equipoise upgrade --back`")
         elif source.endswith(".whl") and not Path(source).is_file():
             raise ConfigError("no such file", file=source)
@@ -283,13 +283,13 @@ class _Steps:
 
     def refuse(self) -> None:
         """ConfigError with everything that this user may not change; nothing has happened then."""
-        closed = [str(place) for place in self._places() if not os.access(existing(place), os.W_OK)]
+        locks = [str(place) for place in self._places() if not os.access(existing(place), os.W_OK)]
         if self.machine.has_unit and os.geteuid() != 0:
-            closed.append(str(unit.UNIT))
+            locks.append(str(unit.UNIT))
         if self.machine.has_unit:
             unit.command()
-        if closed:
-            raise ConfigError(f"this user may not change {', '.join(closed)}; nothing was changed: use sudo")
+        if locks:
+            raise ConfigError(f"this user may not change {', '.join(locks)}; nothing was changed: use sudo")
 
     def _places(self) -> Iterator[Path]:
         yield self.machine.path.parent
@@ -301,8 +301,8 @@ class _Steps:
         words = ["-m", "equipoise", "check-config", "--config", str(self.machine.path)]
         run = subprocess.run([program.python(program.kept), *words], capture_output=True, text=True, check=False)
         if run.returncode:
-            said = run.stderr.strip()
-            raise ConfigError(f"the other version refuses the configuration; the program is as it was: {said}")
+            complaint = run.stderr.strip()
+            raise ConfigError(f"the other version refuses the configuration; the program is as it was: {complaint}")
 
     def _write_plugins(self, plugin: bytes, texts: dict[str, bytes]) -> None:
         """Put a plugin where another version is, and have it loaded."""
@@ -345,8 +345,8 @@ class _OnSteps(_Steps):
 
     def _old_plugins(self) -> dict[str, GameFolder]:
         plugin = assets.plugin() if self.plugins else b""
-        looked = {name: inspect(tf, name, plugin_version(plugin)) for name, tf in self.plugins.items()}
-        return {name: folder for name, folder in looked.items() if folder.plugin != plugin_version(plugin)}
+        states = {name: inspect(tf, name, plugin_version(plugin)) for name, tf in self.plugins.items()}
+        return {name: folder for name, folder in states.items() if folder.plugin != plugin_version(plugin)}
 
     def needed(self) -> bool:
         """Whether something is not of the program's version."""
@@ -359,14 +359,14 @@ class _OnSteps(_Steps):
 
     def plan(self) -> Iterator[str]:
         """Return a line for each step of an upgrade that is left."""
-        noted, machine = self.noted, self.machine
-        yield f"Equipoise {noted.old or 'of an older version'} -> {noted.new or noted.source}"
-        left = ON[ON.index(noted.step) :]
+        notes, machine = self.noted, self.machine
+        yield f"Equipoise {notes.old or 'of an older version'} -> {notes.new or notes.source}"
+        left = ON[ON.index(notes.step) :]
         if "backup" in left:
             yield f"  backup   {self._backup_file()}"
-        if "program" in left and noted.source is not None:
+        if "program" in left and notes.source is not None:
             program = installed()
-            yield f"  program  {program.folder}, from {noted.source}; {noted.old} is kept as {program.kept}"
+            yield f"  program  {program.folder}, from {notes.source}; {notes.old} is kept as {program.kept}"
         if "daemon" in left:
             yield (
                 f"  daemon   {unit.UNIT} is written anew, and the daemon started again"
@@ -496,15 +496,15 @@ class _BackSteps(_Steps):
 
     def plan(self) -> Iterator[str]:
         """Return a line for each step of the way back that is left."""
-        noted = self.noted
-        yield f"Equipoise {noted.new} -> {noted.old}"
-        left = BACK[BACK.index(noted.step) :]
+        notes = self.noted
+        yield f"Equipoise {notes.new} -> {notes.old}"
+        left = BACK[BACK.index(notes.step) :]
         if "plugins" in left:
             yield from (f"  plugin   {name}: {tf}" for name, tf in self.plugins.items())
         if "store" in left and self._ahead:
-            yield f"  store    {noted.backup}, and the rounds since then; what is there now is kept beside it"
+            yield f"  store    {notes.backup}, and the rounds since then; what is there now is kept beside it"
         if "program" in left and not self._returned:
-            yield f"  program  {self.program.folder}; {noted.new} is kept as {self.program.kept}"
+            yield f"  program  {self.program.folder}; {notes.new} is kept as {self.program.kept}"
         yield (
             "  daemon   the unit is written anew, and the daemon started again"
             if self.machine.has_unit
@@ -531,11 +531,11 @@ class _BackSteps(_Steps):
             if rings.exists():
                 shutil.rmtree(rings)  # of a run that was killed
             make_private_directory(rings)
-            restoring = Restoring(machine.store, backup)
-            with restoring.prepared():
+            restoration = Restoring(machine.store, backup)
+            with restoration.prepared():
                 since = carry(machine.store, backup, rings)
                 entry = Audit(time.time(), "console", "restore", "store", "", str(backup))
-                kept = restoring.put_in_place(entry)
+                kept = restoration.put_in_place(entry)
             self.noted = machine.note(replace(self.noted, kept=str(kept)))
             click.echo(f"{backup.name} is the store again; {counted(since.rounds, 'round')} since then will be rated.")
             if since.edits:

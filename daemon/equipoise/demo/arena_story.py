@@ -98,9 +98,9 @@ class Story:
     # Arena.
 
     async def _arena(self, rounds: int) -> None:
-        planned = plan(rounds)
+        outline = plan(rounds)
         while self._evening.number < rounds:
-            incidents = planned.get(self._evening.number + 1, [])
+            incidents = outline.get(self._evening.number + 1, [])
             await self._come_and_go(incidents)
             middle = self._walk_out if Incident.WALK_OUT in incidents else partial(self._perhaps_crash, rounds)
             await self._round(middle)

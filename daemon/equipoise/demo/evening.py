@@ -243,14 +243,14 @@ async def crash(evening: Evening, also: str = "") -> None:
 
 async def revive(evening: Evening, place: str) -> None:
     """Start the daemon again; `place` is where finished rounds wait for it."""
-    waiting = len(evening.script.ring)
-    rounds = "1 finished round waits" if waiting == 1 else f"{waiting} finished rounds wait"
+    backlog = len(evening.script.ring)
+    rounds = "1 finished round waits" if backlog == 1 else f"{backlog} finished rounds wait"
     evening.report("trouble", f"The game went on: {rounds} in {place} of 8 slots")
     await pause(evening, READ)
     await evening.daemon.start()
     await evening.sync()
-    count = waiting - len(evening.script.ring)
+    count = backlog - len(evening.script.ring)
     evening.record.restarts += 1
     evening.record.delivered += count
-    evening.report("trouble", f"The daemon is back: {count} of {waiting} rounds delivered, stored and rated")
+    evening.report("trouble", f"The daemon is back: {count} of {backlog} rounds delivered, stored and rated")
     await pause(evening, READ)

@@ -89,20 +89,20 @@ def chance(people: Mapping[PlayerId, Person], presences: Iterable[Presence], adv
     """
     field, field_weight = 0.0, 0.0
     chairs = dict.fromkeys(Side, 0.0)
-    commanding = 0.0
+    chair_worth = 0.0
     for presence in presences:
         person = people[presence.id]
         for span in presence.spans:
             sign, weight = (1.0 if span.side is Side.A else -1.0), _weight(span)
             if span.role is Role.COMMANDER:
                 chairs[span.side] += weight
-                commanding += sign * weight * person.commanding
+                chair_worth += sign * weight * person.commanding
             else:
                 field_weight += weight
                 field += sign * weight * person.on(span.side)
     log_odds = advantage + (field / field_weight / POINTS if field_weight else 0.0)
     if all(chairs.values()):
-        log_odds += commanding / sum(chairs.values()) / POINTS
+        log_odds += chair_worth / sum(chairs.values()) / POINTS
     return logistic(log_odds)
 
 
@@ -143,7 +143,7 @@ def random_favourite(
         order = rng.sample(field, len(field))
         teams = (chairs[0] + order[:first], chairs[1] + order[first:])
         odds.append(chance(people, lineup(*teams, commanders), advantage))
-    return fmean(max(one, 1 - one) for one in odds)
+    return fmean(max(chance_of_one, 1 - chance_of_one) for chance_of_one in odds)
 
 
 def draw_winner(rng: Random, marines: float) -> Side | None:

@@ -356,7 +356,7 @@ async def summarise_ns2(evening: NS2Evening, client: Client) -> NS2Summary:
     log = await _all(client, f"/v1/admin/decisions?server={SERVER}&limit={PAGE}", "decisions")
     rounds = await _all(client, f"/v1/admin/rounds?limit={PAGE}", "rounds")
     before, after = favourites(log, "shuffle")
-    expected, won = record.expected()
+    expectation, won = record.expected()
     half = (len(record.rounds) + 1) // 2
     stronger, random = record.evenness(half)
     return NS2Summary(
@@ -381,7 +381,7 @@ async def summarise_ns2(evening: NS2Evening, client: Client) -> NS2Summary:
         prediction_error=_error(rounds, dict(list(tally.true.items())[-half:])),
         stronger_side=stronger,
         random_teams=random,
-        favourites_expected=expected,
+        favourites_expected=expectation,
         favourites_won=won,
         brier=quality["brier"]["value"],
         restarts_survived=record.restarts,

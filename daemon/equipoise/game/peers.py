@@ -160,12 +160,12 @@ class PeerServers:
             return f"{name}: RCON at {address} answers"
 
         servers = ((server.name, server.rcon, server.status().rcon) for server in self._servers.values())
-        waiting = [
+        jobs = [
             line(name, rcon, status.address)
             for name, rcon, status in servers
             if rcon is not None and status.state != "answers"
         ]
-        return tuple(await asyncio.gather(*waiting))
+        return tuple(await asyncio.gather(*jobs))
 
     async def ask(self, server: ServerId) -> None:
         """Send an A2S query now."""

@@ -75,22 +75,20 @@ class Program:
 
     def install_beside(self, source: str) -> None:
         """Install another version into the copy; ConfigError with what pip says, and nothing has changed."""
-        unfinished = self.kept.with_name(self.kept.name + _CUT_SHORT)
-        for folder in (unfinished, self.kept):
+        draft = self.kept.with_name(self.kept.name + _CUT_SHORT)
+        for folder in (draft, self.kept):
             shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(self.folder, unfinished, symlinks=True, copy_function=_link)
+        shutil.copytree(self.folder, draft, symlinks=True, copy_function=_link)
         words = ["-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--quiet", "--upgrade", source]
         # The user of the unit has to read what it writes.
-        run = subprocess.run(
-            [self.python(unfinished), *words], capture_output=True, text=True, check=False, umask=0o022
-        )
+        run = subprocess.run([self.python(draft), *words], capture_output=True, text=True, check=False, umask=0o022)
         if run.returncode:
-            shutil.rmtree(unfinished, ignore_errors=True)
-            said = run.stderr.strip() or run.stdout.strip()
-            raise ConfigError(f"pip cannot install {source}; nothing was changed:\n{said}")
-        self._name_scripts(unfinished)
-        self._note_version(unfinished, source)
-        unfinished.rename(self.kept)
+            shutil.rmtree(draft, ignore_errors=True)
+            complaint = run.stderr.strip() or run.stdout.strip()
+            raise ConfigError(f"pip cannot install {source}; nothing was changed:\n{complaint}")
+        self._name_scripts(draft)
+        self._note_version(draft, source)
+        draft.rename(self.kept)
 
     def _name_scripts(self, folder: Path) -> None:
         """Have the commands that pip wrote there start by the path that the folder will have."""

@@ -182,19 +182,19 @@ def prepare_move(config: Path, name: str) -> Changes:
     header = re.compile(
         rf"""[ \t]*\[[ \t]*server[ \t]*\.[ \t]*(["']?){name}\1[ \t]*(?:\.[^\]\n]*)?\][ \t]*(?:#.*)?\s*"""
     )
-    rest, moved, above, inside = list[str](), list[str](), list[str](), False
+    rest, section, above, inside = list[str](), list[str](), list[str](), False
     for line in text.splitlines(keepends=True):
         if line.lstrip().startswith("#"):
             above.append(line)
             continue
         if line.lstrip().startswith("["):
             inside = header.fullmatch(line) is not None
-        (moved if inside else rest).extend((*above, line))
+        (section if inside else rest).extend((*above, line))
         above = []
     rest += above
-    kept, own = "".join(rest), "".join(moved).rstrip("\n") + "\n"
+    kept, own = "".join(rest), "".join(section).rstrip("\n") + "\n"
     try:
-        before, after, table = (tomllib.loads(each) for each in (text, kept, own))
+        before, after, table = (tomllib.loads(toml) for toml in (text, kept, own))
         same = before["server"].pop(name) == table["server"].pop(name) and not table.pop("server") and not table
     except (tomllib.TOMLDecodeError, KeyError):
         same = False

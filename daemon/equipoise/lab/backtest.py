@@ -61,16 +61,16 @@ def burn_in_of(history: History, share: float) -> int:
 def backtest(model: Model, history: History, *, burn_in: float = BURN_IN, correct: Correct | None = None) -> Backtest:
     """Predict and rate a history match by match; a correction is fitted only to matches before those it corrects."""
     count, actual = burn_in_of(history, burn_in), scores(history)
-    made = forecast(model, history)
-    predicted, correction = made.predicted, None
+    outcome = forecast(model, history)
+    chances, correction = outcome.predicted, None
     if correct == "burn-in":
-        correction = fit(predicted[:count], head(history, count), actual[:count], warm_up(count))
-        predicted = apply(correction, predicted, history)
+        correction = fit(chances[:count], head(history, count), actual[:count], warm_up(count))
+        chances = apply(correction, chances, history)
     elif correct == "running":
-        predicted, correction = running(predicted, history, actual, count, warm_up(count))
+        chances, correction = running(chances, history, actual, count, warm_up(count))
     elif correct == "live":
-        predicted, correction = live(predicted, history, actual)
-    return _measured(model, count, correction, predicted[count:], actual[count:], made)
+        chances, correction = live(chances, history, actual)
+    return _measured(model, count, correction, chances[count:], actual[count:], outcome)
 
 
 def warm_up(burn_in: int) -> int:
@@ -102,11 +102,11 @@ def _seats(done: Backtest, history: History) -> Seats:
     start = int(history.teams[history.matches[done.burn_in]])
     team = np.repeat(np.arange(len(history.ranks)), np.diff(history.teams))[start:]
     match, second = team // 2 - done.burn_in, team % 2 == 1
-    predicted, score = done.predicted[match], done.scores[match]
+    chances, score = done.predicted[match], done.scores[match]
     before, last = _past(history)
     return Seats(
         round=match,
-        predicted=np.where(second, 1.0 - predicted, predicted),
+        predicted=np.where(second, 1.0 - chances, chances),
         score=np.where(second, 1.0 - score, score),
         squad=history.squad_sizes[start:],
         rounds=before[start:],
@@ -117,13 +117,13 @@ def _seats(done: Backtest, history: History) -> Seats:
 def _past(history: History) -> tuple[Offsets, Floats]:
     """Shape (p,) each: how many matches the participant had before, and the score of the last; NaN without one."""
     team = np.repeat(np.arange(len(history.ranks)), np.diff(history.teams))
-    own, other = history.ranks[team], history.ranks[team ^ 1]
-    scored = (1.0 + np.sign(other - own)) / 2
+    own, opposite = history.ranks[team], history.ranks[team ^ 1]
+    past_score = (1.0 + np.sign(opposite - own)) / 2
     order = np.argsort(history.members, kind="stable")
     sorted_members = history.members[order]
     starts = np.flatnonzero(np.diff(sorted_members, prepend=-1))
     counts = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
-    previous = np.where(counts > 0, np.roll(scored[order], 1), np.nan)
+    previous = np.where(counts > 0, np.roll(past_score[order], 1), np.nan)
     before, last = np.empty(len(order), np.int64), np.empty(len(order))
     before[order], last[order] = counts, previous
     return before, last

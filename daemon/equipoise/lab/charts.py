@@ -116,8 +116,8 @@ def divisions(groups: Sequence[Group], label: str) -> Chart:
 def _room(names: Sequence[str]) -> float:
     """How much longer, as a fraction, the axis must be to write these names to the right of the points."""
     inside = WIDTH - LEFT - RIGHT
-    wanted = LETTER * max(map(len, names))
-    return wanted / (inside - wanted)
+    width = LETTER * max(map(len, names))
+    return width / (inside - width)
 
 
 def progress(backtests: Sequence[Backtest], windows: int = 40) -> Chart:

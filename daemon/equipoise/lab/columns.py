@@ -104,15 +104,15 @@ class CsvFile:
         RatingError names the first row with such a text.
         """
         column = self[name]
-        values, refused = [], dict[int, str]()
+        values, faults = [], dict[int, str]()
         for number, text in enumerate(column.texts):
             try:
                 values.append(parse(text))
             except ValueError as error:
-                refused[number] = f"{name} {text!r} {error}"
-        if refused:
-            row = int(np.flatnonzero(np.isin(column.numbers, list(refused)))[0])
-            raise self.refusal(row, refused[int(column.numbers[row])])
+                faults[number] = f"{name} {text!r} {error}"
+        if faults:
+            row = int(np.flatnonzero(np.isin(column.numbers, list(faults)))[0])
+            raise self.refusal(row, faults[int(column.numbers[row])])
         return values
 
     def floats(self, name: str, parse: Callable[[str], float]) -> Floats:
@@ -148,9 +148,9 @@ def read_csv(path: Path, needed: Sequence[str]) -> CsvFile:
         raw = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     head, _, body = raw.partition(b"\n")
     names = _names(path, head)
-    missing = [name for name in needed if name not in names]
-    if missing:
-        raise _refusal(path, 1, f"no column {', '.join(missing)}; there are {', '.join(names) or 'none'}")
+    gaps = [name for name in needed if name not in names]
+    if gaps:
+        raise _refusal(path, 1, f"no column {', '.join(gaps)}; there are {', '.join(names) or 'none'}")
     twice = [name for name, count in Counter(names).items() if name and count > 1]
     if twice:
         raise _refusal(path, 1, f"column {twice[0]} appears twice")

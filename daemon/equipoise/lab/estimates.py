@@ -81,9 +81,9 @@ def unseen(history: History) -> int:
 
 def losses(params: TrueSkill2Params, history: History) -> Floats:
     """Log loss of the results that estimates have not seen, each predicted before it was rated, in nats."""
-    replayed = ratings.replay(TrueSkill2(params), history)
-    predicted = replayed.wins[0::2] + replayed.draws / 2
-    return surprises(predicted, scores(history))[-unseen(history) :]
+    replay = ratings.replay(TrueSkill2(params), history)
+    chances = replay.wins[0::2] + replay.draws / 2
+    return surprises(chances, scores(history))[-unseen(history) :]
 
 
 def gain(better: Floats, worse: Floats | float) -> Estimate:

@@ -41,7 +41,7 @@ def compared(backtests: Sequence[Backtest]) -> list[Json]:
 
 def divisions(groups: Sequence[Group]) -> list[Json]:
     """Calibration by group of players."""
-    return [asdict(each) for each in groups]
+    return [asdict(group) for group in groups]
 
 
 def correction(one: Calibration) -> Json:
@@ -65,16 +65,16 @@ def standings(board: Leaderboard) -> list[Json]:
     """The places of a leaderboard, the highest first."""
     return [
         {
-            "place": one.place,
-            "player": one.summary.id,
-            "rating": one.summary.rating,
-            "rounds": one.summary.rounds,
-            "visible": one.summary.visible,
-            "last_played": one.summary.last_played,
-            "uncertainty": one.uncertainty,
-            "interval": one.interval and {"low": one.interval[0], "high": one.interval[1]},
+            "place": place.place,
+            "player": place.summary.id,
+            "rating": place.summary.rating,
+            "rounds": place.summary.rounds,
+            "visible": place.summary.visible,
+            "last_played": place.summary.last_played,
+            "uncertainty": place.uncertainty,
+            "interval": place.interval and {"low": place.interval[0], "high": place.interval[1]},
         }
-        for one in board.places
+        for place in board.places
     ]
 
 
@@ -88,7 +88,7 @@ def simulated(scenario: Scenario, summaries: Sequence[tuple[Model, Summary]], ba
     return {
         "scenario": asdict(scenario) | {"mode": scenario.mode.value, "attendance": scenario.attendance.value},
         "balance": balance and model(balance),
-        "pools": [{"model": model(one), **_summary(summary)} for one, summary in summaries],
+        "pools": [{"model": model(name), **_summary(summary)} for name, summary in summaries],
     }
 
 

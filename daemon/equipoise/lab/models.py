@@ -55,8 +55,8 @@ class Model:
 
     def __str__(self) -> str:
         """The text that `of` reads."""
-        listed = ",".join(f"{key}={_written(value)}" for key, value in self.settings.items())
-        return f"{self.name}:{listed}" if listed else self.name
+        settings = ",".join(f"{key}={_written(value)}" for key, value in self.settings.items())
+        return f"{self.name}:{settings}" if settings else self.name
 
     def options(self) -> str:
         """The options of a command line that mean this model."""
@@ -87,14 +87,14 @@ def forecast(model: Model, history: History) -> Forecast:
     """Predict each match, then rate it, in order. RatingError when a prediction is not a probability."""
     scores(history)  # refuses any but two teams
     system = model.make()
-    replayed = ratings.replay(system, history)
-    predicted = replayed.wins[0::2] + replayed.draws / 2
-    wrong = np.flatnonzero(~((predicted >= -1e-9) & (predicted <= 1 + 1e-9)))
+    replay = ratings.replay(system, history)
+    chances = replay.wins[0::2] + replay.draws / 2
+    wrong = np.flatnonzero(~((chances >= -1e-9) & (chances <= 1 + 1e-9)))
     if len(wrong):
         match = int(wrong[0])
-        reason = f"{model}: match {match + 1} of the history is predicted with {predicted[match]}"
+        reason = f"{model}: match {match + 1} of the history is predicted with {chances[match]}"
         raise RatingError(reason, match=match)
-    return Forecast(system, np.clip(predicted, 0.0, 1.0), replayed)
+    return Forecast(system, np.clip(chances, 0.0, 1.0), replay)
 
 
 def fit(model: Model, history: History) -> tuple[System[Any], Convergence]:

@@ -69,8 +69,8 @@ def read_history(matches: Path, participants: Path | None) -> History:
 
     RatingError names the file and line of what is wrong.
     """
-    named = ("team1_name", "team2_name") if participants is None else ()
-    file = read_csv(matches, ("match_id", "time", "outcome", *named))
+    names = ("team1_name", "team2_name") if participants is None else ()
+    file = read_csv(matches, ("match_id", "time", "outcome", *names))
     _refuse_twice(file)
     ranks = np.array(file.parsed("outcome", _outcome), np.int32)
     people = _teams(file) if participants is None else _participants(file, read_csv(participants, PEOPLE))
@@ -146,9 +146,11 @@ def _surroundings(file: CsvFile) -> dict[str, object]:
 def _sides(file: CsvFile, extra: CsvFile) -> dict[str, object]:
     """The name of each team's side; `home` = 1 gives team 1 the side `home`."""
     at_home = file.floats("home", _flag).astype(bool).tolist()
-    one, two = (map(column.texts.__getitem__, column.numbers.tolist()) for column in (extra["side1"], extra["side2"]))
+    side_of_first, two = (
+        map(column.texts.__getitem__, column.numbers.tolist()) for column in (extra["side1"], extra["side2"])
+    )
     names: list[str] = []
-    for row, (first, second, home) in enumerate(zip(one, two, at_home, strict=True)):
+    for row, (first, second, home) in enumerate(zip(side_of_first, two, at_home, strict=True)):
         pair = (first or HOME, second or AWAY) if home else (first, second)
         if any(pair) and (not all(pair) or pair[0] == pair[1]):
             raise file.refusal(row, f"sides {pair[0]!r} and {pair[1]!r} are not two different names")
@@ -162,11 +164,13 @@ def _sides(file: CsvFile, extra: CsvFile) -> dict[str, object]:
 def _teams(file: CsvFile) -> _People:
     columns = [file["team1_name"], file["team2_name"]]
     codes = {name: number for number, name in enumerate(dict.fromkeys((*columns[0].texts, *columns[1].texts)))}
-    each = [np.array([codes[name] for name in column.texts], np.int32)[column.numbers] for column in columns]
-    for row in np.flatnonzero((each[0] == each[1]) | np.isin(each, codes.get("", UNKNOWN)).any(axis=0))[:1].tolist():
+    numbers = [np.array([codes[name] for name in column.texts], np.int32)[column.numbers] for column in columns]
+    for row in np.flatnonzero((numbers[0] == numbers[1]) | np.isin(numbers, codes.get("", UNKNOWN)).any(axis=0))[
+        :1
+    ].tolist():
         first, second = (file.text(name, row) for name in ("team1_name", "team2_name"))
         raise file.refusal(row, f"{first} on both sides" if first and second else "a team without a name")
-    members = np.column_stack(each).ravel()
+    members = np.column_stack(numbers).ravel()
     return _People(tuple(map(PlayerId, codes)), members, np.arange(len(members) + 1, dtype=np.int64))
 
 
@@ -197,8 +201,8 @@ def _refuse_twice_in_a_match(file: CsvFile, key: Offsets, team: Offsets) -> None
         return
     order = np.argsort(key, kind="stable")
     again = int(np.flatnonzero(np.diff(key[order]) == 0)[0])
-    one, two = int(order[again]), int(order[again + 1])
-    where = "on both sides" if team[one] != team[two] else "twice on one side"
+    first, two = int(order[again]), int(order[again + 1])
+    where = "on both sides" if team[first] != team[two] else "twice on one side"
     raise file.refusal(two, f"{file.text('player_id', two)} is {where} of match {file.text('match_id', two)}")
 
 
@@ -226,24 +230,24 @@ def _class_seconds(extra: CsvFile) -> tuple[tuple[str, ...], Floats | None]:
     """The classes, and the seconds of each row's player as each of them, shape (rows, classes)."""
     if not any(extra["classes"].texts):
         return (), None
-    played = extra.parsed("classes", _seconds_by_class)
-    classes = tuple(dict.fromkeys(name for each in played for name in each))
-    seconds = np.array([[each.get(name, 0.0) for name in classes] for each in played], np.float64)
+    cells = extra.parsed("classes", _seconds_by_class)
+    classes = tuple(dict.fromkeys(name for cell in cells for name in cell))
+    seconds = np.array([[cell.get(name, 0.0) for name in classes] for cell in cells], np.float64)
     return classes, seconds[extra["classes"].numbers]
 
 
 def _seconds_by_class(text: str) -> dict[str, float]:
     """Seconds by class as a file has them, `scout:180.5|medic:60`; ValueError for other text."""
-    found: dict[str, float] = {}
+    class_seconds: dict[str, float] = {}
     for part in text.split("|") if text else ():
         name, _, seconds = part.partition(":")
-        if not name or not seconds or name in found:
+        if not name or not seconds or name in class_seconds:
             raise ValueError("is not class:seconds|class:seconds, each class once")
         try:
-            found[name] = _number(0.0, LONGEST)(seconds)
+            class_seconds[name] = _number(0.0, LONGEST)(seconds)
         except ValueError as error:
             raise ValueError(f"has {seconds!r} for {name}, which {error}") from None
-    return found
+    return class_seconds
 
 
 def _named(words: Sequence[str], numbers: Numbers | Offsets, none: int = UNKNOWN) -> tuple[Numbers, tuple[str, ...]]:

@@ -240,8 +240,8 @@ class Chart:
     def _labels(self) -> Iterable[str]:
         middle, centre = self._middle()
         yield f'<text x="{middle:.1f}" y="{self.height - 12}" text-anchor="middle">{_safe(self.x.label)}</text>'
-        turned = f'transform="rotate(-90 14 {centre:.1f})"'
-        yield f'<text x="14" y="{centre:.1f}" text-anchor="middle" {turned}>{_safe(self.y.label)}</text>'
+        rotation = f'transform="rotate(-90 14 {centre:.1f})"'
+        yield f'<text x="14" y="{centre:.1f}" text-anchor="middle" {rotation}>{_safe(self.y.label)}</text>'
 
     def _legend(self) -> Iterable[str]:
         for number, row in enumerate(self._rows()):
@@ -254,13 +254,13 @@ class Chart:
 
     def _rows(self) -> list[list[tuple[str, int]]]:
         rows: list[list[tuple[str, int]]] = []
-        used = math.inf
+        edge = math.inf
         for label, series in self._names:
-            if used + _legend_width(label) > self.width - self.left - RIGHT:
+            if edge + _legend_width(label) > self.width - self.left - RIGHT:
                 rows.append([])
-                used = 0.0
+                edge = 0.0
             rows[-1].append((label, series))
-            used += _legend_width(label)
+            edge += _legend_width(label)
         return rows
 
 

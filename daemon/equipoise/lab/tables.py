@@ -146,8 +146,8 @@ def leaderboard(board: Leaderboard) -> Table:
 
 def scenario(played: Scenario) -> Table:
     """The scenario that was simulated."""
-    given = asdict(played) | {"mode": played.mode.value, "attendance": played.attendance.value}
-    rows = tuple((name.replace("_", " "), f"{value}") for name, value in given.items())
+    settings = asdict(played) | {"mode": played.mode.value, "attendance": played.attendance.value}
+    rows = tuple((name.replace("_", " "), f"{value}") for name, value in settings.items())
     return Table(
         "Scenario", ("what", "value"), rows, "Skill is in log-odds; equipoise lab simulate --help says what each is."
     )

@@ -176,18 +176,18 @@ class _Search:
         """Descend twice, with the parameters in both orders: the result depends on what is switched on first."""
         origin, forward = self.best.places, self.order
         before = self._fitted(self._model(origin), self.history)[1]  # RatingError if the system refuses the history
-        interrupted = False
+        interrupt = False
         try:
             for self.order in (forward, forward[::-1]):
                 self._descend(origin)
         except KeyboardInterrupt:
             if self.best.cost == math.inf:
                 raise
-            interrupted = True
+            interrupt = True
         model = self._model(self.best.places)
         correction, _ = self._fitted(model, self.mapped)
-        finished = self.trials < self.most and not interrupted
-        return Tuned(model, correction, before, self.best.loss, self.trials, finished, interrupted)
+        spent = self.trials < self.most and not interrupt
+        return Tuned(model, correction, before, self.best.loss, self.trials, spent, interrupt)
 
     def _descend(self, origin: list[float]) -> None:
         """Explore around the best point, then try the same step again (the pattern move)."""
@@ -205,8 +205,8 @@ class _Search:
             return False
         if any(abs(step) > LEAST for number, step in enumerate(self.steps) if number not in self.idle):
             return True
-        gained, self.started = self.started - self.here.cost, self.here.cost
-        if not gained > RESTART:
+        gain, self.started = self.started - self.here.cost, self.here.cost
+        if not gain > RESTART:
             return False
         self._start_over()
         return True
@@ -221,18 +221,18 @@ class _Search:
         """Try a parameter that is off at all sizes, because a small step may do nothing; try one that is on at 0."""
         axis, place = self.axes[number], self.here.places[number]
         off = not axis.value(place)
-        points = [self._at(number, other) for other in (axis.switches() if off else [0.0])]
+        points = [self._at(number, value) for value in (axis.switches() if off else [0.0])]
         if off and all(self._same(point) for point in points):
             self.idle.add(number)
-        gained = [self._take(point) for point in points]
+        gains = [self._take(point) for point in points]
         if not axis.value(self.here.places[number]):
             self.steps[number] = 0.0
-        return any(gained)
+        return any(gains)
 
     def _explore(self) -> bool:
         """Try each axis up and down; True if any trial was better."""
-        gained = [self._try_axis(number) for number in self.order if number not in self.idle]
-        return any(gained)
+        gains = [self._try_axis(number) for number in self.order if number not in self.idle]
+        return any(gains)
 
     def _try_axis(self, number: int) -> bool:
         if number in self.untried:
@@ -301,10 +301,10 @@ class _Search:
 
     def _fitted(self, model: Model, history: History) -> tuple[Calibration, float]:
         """The correction, and the log loss on the matches it is fitted to, those after the warm-up."""
-        predicted = forecast(model, history).predicted
-        correction = fit(predicted, history, self.scores, self.start)
-        corrected = apply(correction, predicted, history)
-        return correction, log_loss(corrected[self.start :], self.scores[self.start :])
+        chances = forecast(model, history).predicted
+        correction = fit(chances, history, self.scores, self.start)
+        corrections = apply(correction, chances, history)
+        return correction, log_loss(corrections[self.start :], self.scores[self.start :])
 
 
 def log_loss(predicted: Floats, scores: Floats) -> float:

@@ -73,8 +73,8 @@ def create(name: str, /, **params: object) -> System[Any]:
 def replay(system: System[Any], history: History) -> Replayed:
     """Rate a whole history with a compiled kernel; same numbers and end state as `rate` on match after match."""
     module, _, function = SYSTEMS[system.name].replay.rpartition(".")
-    replayed: Replayed = getattr(_module(module), function)(system, history)
-    return replayed
+    result: Replayed = getattr(_module(module), function)(system, history)
+    return result
 
 
 def fit(system: System[Any], matches: Iterable[Match] | History) -> Convergence:

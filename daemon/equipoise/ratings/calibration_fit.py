@@ -81,7 +81,7 @@ def live(predicted: Floats, history: History, scores: Floats) -> tuple[Floats, C
 
     It fits once a week, to the matches before, and takes what is better. Without times a week is `LEAST` matches.
     """
-    design, said, present = _design(predicted, history), predicted.copy(), NONE
+    design, chances, present = _design(predicted, history), predicted.copy(), NONE
     times = history.started_at
     at = np.arange(len(scores)) * (OFTEN / LEAST) if times is None else np.maximum.accumulate(np.nan_to_num(times))
     weeks = np.floor((at - at[0]) / OFTEN).astype(int)
@@ -90,8 +90,8 @@ def live(predicted: Floats, history: History, scores: Floats) -> tuple[Floats, C
         if proposal is not None and proposal.is_better:
             present = proposal.calibration
         if present != NONE:
-            said[now:end] = logistic(design[now:end] @ _weights(present, history))
-    return said, present
+            chances[now:end] = logistic(design[now:end] @ _weights(present, history))
+    return chances, present
 
 
 def _proposal(design: Floats, scores: Floats, history: History, present: Calibration) -> Proposal | None:
@@ -100,13 +100,14 @@ def _proposal(design: Floats, scores: Floats, history: History, present: Calibra
         return None
     seen = round(SEEN * len(scores))
     bare, now = (
-        surprises(logistic(design[seen:] @ _weights(each, history)), scores[seen:]) for each in (NONE, present)
+        surprises(logistic(design[seen:] @ _weights(calibration, history)), scores[seen:])
+        for calibration in (NONE, present)
     )
-    tried, whole = _fitted(design[:seen], scores[:seen], history), _fitted(design, scores, history)
+    trial, whole = _fitted(design[:seen], scores[:seen], history), _fitted(design, scores, history)
     proposal = None
-    if min(tried[0], whole[0]) > SMALL:
-        fitted = surprises(logistic(design[seen:] @ tried), scores[seen:])
-        gains = [mean(other - fitted) for other in (bare, now)]
+    if min(trial[0], whole[0]) > SMALL:
+        surprise = surprises(logistic(design[seen:] @ trial), scores[seen:])
+        gains = [mean(baseline - surprise) for baseline in (bare, now)]
         proposal = Proposal(_named(whole, history), len(scores), *gains)
     if proposal is None or not proposal.is_better:
         none = Proposal(NONE, len(scores), Estimate(0.0, 0.0), mean(now - bare))
@@ -129,13 +130,13 @@ def running(predicted: Floats, history: History, scores: Floats, count: int, sta
     The window is as long as that of the first fit, from `start` to `count`, and moves `REFITS` times: new maps get an
     advantage, and changing advantages are followed. Matches before `count` stay as they are.
     """
-    design, corrected = _design(predicted, history), predicted.copy()
+    design, chances = _design(predicted, history), predicted.copy()
     ends = np.unique(np.linspace(count, len(scores), REFITS + 1).astype(int)).tolist()
     for now, end in pairwise(ends):
         window = slice(now - (count - start), now)
         weights = _fitted(design[window], scores[window], history)
-        corrected[now:end] = logistic(design[now:end] @ weights)
-    return corrected, _named(weights, history)
+        chances[now:end] = logistic(design[now:end] @ weights)
+    return chances, _named(weights, history)
 
 
 def _weights(calibration: Calibration, history: History) -> Floats:
@@ -157,10 +158,10 @@ def _not_zero(names: Sequence[str], weights: Floats) -> Mapping[str, float]:
 
 def _fitted(design: Floats, scores: Floats, history: History) -> Floats:
     """Shape (columns,): the weights. One whose column is all zero stays at its prior mean."""
-    used = np.flatnonzero(design.any(axis=0))
+    columns = np.flatnonzero(design.any(axis=0))
     means, precisions = _priors(history)
     weights = means.copy()
-    weights[used] = _maximum(design[:, used], scores, means[used], precisions[used])
+    weights[columns] = _maximum(design[:, columns], scores, means[columns], precisions[columns])
     return weights
 
 
@@ -208,10 +209,10 @@ def _maximum(design: Floats, scores: Floats, means: Floats, precisions: Floats) 
         curve = (design.T * (chances * (1 - chances))) @ design + np.diag(precisions)
         direction = np.linalg.solve(curve, slope)
         step = min(1.0, 2 * step)
-        while (tried := _loss(design, scores, weights - step * direction, means, precisions)) > loss and step > SMALL:
+        while (trial := _loss(design, scores, weights - step * direction, means, precisions)) > loss and step > SMALL:
             step /= 2
-        gained, loss, weights = loss - tried, tried, weights - step * direction
-        if gained < SMALL * abs(loss):
+        gain, loss, weights = loss - trial, trial, weights - step * direction
+        if gain < SMALL * abs(loss):
             break
     return weights
 

@@ -163,9 +163,9 @@ class History:
         rows = {"members": len(self.members), "ranks": len(self.ranks), "started_at": len(self.started_at)}
         for like, names in _SHAPED.items():
             for name in names:
-                given = getattr(self, name)
-                if given is not None and len(given) != rows[like]:
-                    raise RatingError(f"history: {len(given)} {name} for {rows[like]} rows")
+                values = getattr(self, name)
+                if values is not None and len(values) != rows[like]:
+                    raise RatingError(f"history: {len(values)} {name} for {rows[like]} rows")
         for name, words in (("side", self.sides), ("map", self.maps), ("mode", self.modes)):
             if (numbers := getattr(self, name)) is not None:
                 _check_numbers(name, numbers, UNKNOWN, len(words))
@@ -180,8 +180,8 @@ class History:
 
     def _check_ranges(self) -> None:
         for name, (low, high) in _RANGES.items():
-            if (given := getattr(self, name)) is not None:
-                _check_range(name, given, low, high)
+            if (values := getattr(self, name)) is not None:
+                _check_range(name, values, low, high)
         if self.weight is not None and np.isnan(self.weight).any():
             raise RatingError("history: weight that is no number")
 
@@ -243,7 +243,7 @@ class History:
             started_at=np.array([math.nan if m.started_at is None else m.started_at for m in rows], np.float64),
             lineup=_offsets(len(side) for side, _ in lineup),
             lineup_members=np.array(lineup_members, np.int32),
-            skill_at_start=np.array([known.get(p, math.nan) for side, known in lineup for p in side], np.float64),
+            skill_at_start=np.array([skills.get(p, math.nan) for side, skills in lineup for p in side], np.float64),
             lineup_known=np.array([bool(match.lineup) for match in rows], np.bool_),
             **_facts(rows),
         )
@@ -270,10 +270,10 @@ def _facts(rows: list[Match]) -> dict[str, Any]:
     if any(match.counts for match in rows):
         counts = [match.counts.get(player) for match, player in people]
         for name, of in (("kills", "kills"), ("deaths", "deaths"), ("assists", "assists"), ("player_points", "points")):
-            facts[name] = _floats(math.nan if one is None else getattr(one, of) for one in counts)
-        if classes := tuple(dict.fromkeys(name for one in counts if one for name in one.classes)):
-            played = [[one.classes.get(name, 0.0) if one else 0.0 for name in classes] for one in counts]
-            facts["classes"], facts["class_seconds"] = classes, np.array(played, np.float64)
+            facts[name] = _floats(math.nan if count is None else getattr(count, of) for count in counts)
+        if classes := tuple(dict.fromkeys(name for count in counts if count for name in count.classes)):
+            seconds = [[count.classes.get(name, 0.0) if count else 0.0 for name in classes] for count in counts]
+            facts["classes"], facts["class_seconds"] = classes, np.array(seconds, np.float64)
     if any(match.quits for match in rows):
         facts["quit"] = np.array([player in match.quits for match, player in people], np.bool_)
     if any(match.squads for match in rows):
@@ -407,7 +407,7 @@ def joined(parts: Sequence[History]) -> History:
     """
     numbers: dict[PlayerId, int] = {}
     own = [np.array([numbers.setdefault(p, len(numbers)) for p in part.players], np.int32) for part in parts]
-    facts = {name: _filled(parts, name, like, missing) for name, (like, missing) in _FACTS.items()}
+    facts = {name: _filled(parts, name, like, filler) for name, (like, filler) in _FACTS.items()}
     for name, (names, like) in _NAMED.items():
         facts[name], facts[names] = _renamed(parts, name, names, like)
     facts["class_seconds"], facts["classes"] = _class_seconds(parts)
@@ -429,8 +429,8 @@ def joined(parts: Sequence[History]) -> History:
 
 def _joined_spans(parts: Sequence[History], name: str, like: str) -> Spans | None:
     """The spans of all parts, in each of which as many rows have them as `like` has; None if no part knows any."""
-    each: list[Spans | None] = [getattr(part, name) for part in parts]
-    all_spans = [spans for spans in each if spans is not None]
+    part_spans: list[Spans | None] = [getattr(part, name) for part in parts]
+    all_spans = [spans for spans in part_spans if spans is not None]
     if not all_spans:
         return None
     team, start, end, commander = (
@@ -438,7 +438,7 @@ def _joined_spans(parts: Sequence[History], name: str, like: str) -> Spans | Non
     )
     starts = [
         np.zeros(len(getattr(part, like)) + 1, np.int64) if spans is None else spans.starts
-        for spans, part in zip(each, parts, strict=True)
+        for spans, part in zip(part_spans, parts, strict=True)
     ]
     return Spans(_counted_on(starts), team, start, end, commander)
 
@@ -449,9 +449,9 @@ def _class_seconds(parts: Sequence[History]) -> tuple[Floats | None, tuple[str, 
     if not classes:
         return None, ()
     seconds = [np.zeros((len(part.members), len(classes))) for part in parts]
-    for found, part in zip(seconds, parts, strict=True):
+    for columns, part in zip(seconds, parts, strict=True):
         if part.class_seconds is not None:
-            found[:, [classes.index(name) for name in part.classes]] = part.class_seconds
+            columns[:, [classes.index(name) for name in part.classes]] = part.class_seconds
     return np.concatenate(seconds), classes
 
 
@@ -464,31 +464,34 @@ def _lineup(new: Numbers, part: History) -> Numbers:
 
 def _counted_on(offsets: Sequence[Offsets]) -> Offsets:
     """Return the offsets of all parts, one after the other."""
-    lengths = np.concatenate([np.diff(each) for each in offsets])
+    lengths = np.concatenate([np.diff(part) for part in offsets])
     return np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)))
 
 
 def _filled(parts: Sequence[History], name: str, like: str, missing: object) -> Any:
     """An optional array of all parts; None if no part knows it."""
     arrays = [getattr(part, name) for part in parts]
-    kind = next((each.dtype for each in arrays if each is not None), None)
+    kind = next((column.dtype for column in arrays if column is not None), None)
     if kind is None:
         return None
     lengths = (len(getattr(part, like)) for part in parts)
     return np.concatenate(
-        [np.full(count, missing, kind) if each is None else each for each, count in zip(arrays, lengths, strict=True)]
+        [
+            np.full(count, missing, kind) if column is None else column
+            for column, count in zip(arrays, lengths, strict=True)
+        ]
     )
 
 
 def _renamed(parts: Sequence[History], name: str, names: str, like: str) -> tuple[Any, tuple[str, ...]]:
     """Indexes of names, among the distinct names of all parts; and these names."""
-    known: dict[str, int] = {}
+    codes: dict[str, int] = {}
     columns = []
     for part in parts:
-        new = np.array([*(known.setdefault(each, len(known)) for each in getattr(part, names)), UNKNOWN], np.int32)
+        new = np.array([*(codes.setdefault(label, len(codes)) for label in getattr(part, names)), UNKNOWN], np.int32)
         numbers = getattr(part, name)
         columns.append(np.full(len(getattr(part, like)), UNKNOWN, np.int32) if numbers is None else new[numbers])
-    return (np.concatenate(columns), tuple(known)) if known else (None, ())
+    return (np.concatenate(columns), tuple(codes)) if codes else (None, ())
 
 
 _PER_MATCH = ("started_at", "seconds", "weight", "map", "mode", "lineup_known")

@@ -121,19 +121,19 @@ def assess(pairs: Pairs, unevenness: Sequence[float | None] = ()) -> Quality | N
     >>> measured.rounds, round(measured.brier.value, 3), round(measured.even.value, 3)
     (3, 0.31, 0.333)
     """
-    predicted, scores = _columns(pairs)
-    if not len(predicted):
+    chances, scores = _columns(pairs)
+    if not len(chances):
         return None
-    bins = _calibration(predicted, scores)
-    uneven = np.array(unevenness or [None] * len(predicted), np.float64)
-    within = (predicted >= EVEN[0]) & (predicted <= EVEN[1])
+    bins = _calibration(chances, scores)
+    uneven = np.array(unevenness or [None] * len(chances), np.float64)
+    within = (chances >= EVEN[0]) & (chances <= EVEN[1])
     return Quality(
-        rounds=len(predicted),
-        brier=mean((predicted - scores) ** 2),
-        log_loss=mean(surprises(predicted, scores)),
+        rounds=len(chances),
+        brier=mean((chances - scores) ** 2),
+        log_loss=mean(surprises(chances, scores)),
         even=mean(np.where(np.isnan(uneven), within, uneven <= MOST_UNEVEN)),
         calibration=bins,
-        calibration_error=sum(b.rounds * abs(b.predicted - b.scored.value) for b in bins) / len(predicted),
+        calibration_error=sum(b.rounds * abs(b.predicted - b.scored.value) for b in bins) / len(chances),
     )
 
 
@@ -150,17 +150,17 @@ def accuracy(pairs: Pairs) -> Estimate | None:
     >>> accuracy([(0.9, 1.0), (0.5, 0.0), (0.3, 1.0), (0.7, 0.5)]).value
     0.5
     """
-    predicted, scores = _columns(pairs)
-    right = np.where(predicted == 0.5, 0.5, (predicted > 0.5) == (scores > 0.5))[scores != 0.5]
+    chances, scores = _columns(pairs)
+    right = np.where(chances == 0.5, 0.5, (chances > 0.5) == (scores > 0.5))[scores != 0.5]
     return mean(right) if len(right) else None
 
 
 def difference(ones: Pairs, others: Pairs) -> Difference:
     """Compare two systems round by round, so that the luck of each round cancels; both in the same order."""
-    (one, scores), (other, same) = _columns(ones), _columns(others)
+    (chances_a, scores), (chances_b, same) = _columns(ones), _columns(others)
     return Difference(
-        log_loss=mean(surprises(one, scores) - surprises(other, same)),
-        brier=mean((one - scores) ** 2 - (other - same) ** 2),
+        log_loss=mean(surprises(chances_a, scores) - surprises(chances_b, same)),
+        brier=mean((chances_a - scores) ** 2 - (chances_b - same) ** 2),
     )
 
 
@@ -224,8 +224,8 @@ def fit_scale(pairs: Pairs, scale: float) -> ScaleFit | None:
     >>> round(fit_scale([(favourite, 1.0)] * 300 + [(favourite, 0.0)] * 100, 1000.0).scale)
     455
     """
-    predicted, scores = _columns(pairs)
-    odds = log_odds(predicted)
+    forecasts, scores = _columns(pairs)
+    odds = log_odds(forecasts)
     factor = best_factor(odds, scores)
     if factor is None:
         return None
@@ -235,7 +235,7 @@ def fit_scale(pairs: Pairs, scale: float) -> ScaleFit | None:
     return ScaleFit(
         scale=scale / factor,
         error=scale / factor**2 * math.sqrt(meat) / bread,  # by the delta method
-        log_loss_before=float(surprises(predicted, scores).mean()),
+        log_loss_before=float(surprises(forecasts, scores).mean()),
         log_loss=float(surprises(chances, scores).mean()),
     )
 
@@ -301,8 +301,8 @@ class Seats(NamedTuple):
     @classmethod
     def of(cls, rows: Iterable[tuple[int, float, float, int, int, float | None]]) -> Seats:
         """The seats of these rows, each with the fields in this order; None for a score that is not known."""
-        places, predicted, score, squad, rounds, last = np.array(list(rows), np.float64).reshape(-1, len(cls._fields)).T
-        return cls(places.astype(np.int64), predicted, score, squad.astype(np.int64), rounds.astype(np.int64), last)
+        places, chances, score, squad, rounds, last = np.array(list(rows), np.float64).reshape(-1, len(cls._fields)).T
+        return cls(places.astype(np.int64), chances, score, squad.astype(np.int64), rounds.astype(np.int64), last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,11 +362,11 @@ def _division(by: By, names: Sequence[str], places: Whole, seats: Seats) -> list
     # A row for each group and a column for each round; the first row is nobody's.
     rounds = int(seats.round.max()) + 1
     cells, room = (places - NOWHERE) * rounds + seats.round, (len(names) + 1) * rounds
-    counts, predicted, scored = (
+    counts, chance_sums, score_sums = (
         np.bincount(cells, weights, room).reshape(-1, rounds)[1:] for weights in (None, seats.predicted, seats.score)
     )
     return [
-        _group(by, name, *(sums[number] for sums in (counts, predicted, scored)))
+        _group(by, name, *(sums[number] for sums in (counts, chance_sums, score_sums)))
         for number, name in enumerate(names)
         if counts[number].any()
     ]

@@ -62,8 +62,8 @@ def elo_leads(system: EloFamily[Any, Any], history: History) -> Floats:
         return NOTHING
     # UNKNOWN is -1, so it indexes the last row.
     points = np.array([system.advantage * (side == system.favoured) for side in (*history.sides, "")])
-    each = points[history.side]
-    lead: Floats = each[0::2] - each[1::2]
+    points_of_side = points[history.side]
+    lead: Floats = points_of_side[0::2] - points_of_side[1::2]
     return lead
 
 
@@ -124,9 +124,9 @@ def _players(system: SynElo, history: History, records: NDArray[np.void]) -> syn
     rings = np.zeros(bases[-1], np.float32 if system.constants.whole else np.float64)
     errors = np.zeros(bases[-1], np.int64)
     for player, base in zip(history.players, bases.tolist(), strict=False):
-        if held := system.players.get(player):
-            rings[base : base + held.count] = held.ring
-            errors[base : base + held.count] = held.errors
+        if record := system.players.get(player):
+            rings[base : base + record.count] = record.ring
+            errors[base : base + record.count] = record.errors
     return synelo.Players(records, rings, errors, bases)
 
 
@@ -138,12 +138,12 @@ def _synelo_kernel() -> Any:
 def replay_gaussian(system: GaussianSystem[Any], history: History) -> Replayed:
     """Rate a history of matches between any number of teams."""
     records = to_records(system, history.players, GAUSSIAN_RECORD)
-    replayed = Replayed(*(np.empty(len(each)) for each in (history.ranks, history, history.members)))
-    answers = GaussianAnswers(replayed.wins, replayed.draws, replayed.after)
+    result = Replayed(*(np.empty(len(column)) for column in (history.ranks, history, history.members)))
+    answers = GaussianAnswers(result.wins, result.draws, result.after)
     whole = history.lineup is None and history.skill_at_start is None and history.fraction_played is None
     _gaussian_kernel()(history.arrays(), whole, records, allocate_sides(history.matches), answers, system.constants)
     write_back(system, history.players, records)
-    return replayed
+    return result
 
 
 @cache

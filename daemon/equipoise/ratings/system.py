@@ -101,10 +101,10 @@ class Match:
     def __post_init__(self) -> None:
         if len(self.teams) < 2:
             raise RatingError("a match needs at least two teams")
-        each = ("ranks", self.ranks), ("lineup", self.lineup), ("points", self.points), ("sides", self.sides)
-        for name, given in each:
-            if given and len(given) != len(self.teams):
-                raise RatingError(f"{name}: {len(given)} given for {len(self.teams)} teams")
+        columns = ("ranks", self.ranks), ("lineup", self.lineup), ("points", self.points), ("sides", self.sides)
+        for name, values in columns:
+            if values and len(values) != len(self.teams):
+                raise RatingError(f"{name}: {len(values)} given for {len(self.teams)} teams")
         for sides in (self.teams, self.lineup):
             refuse_twice(sides, "named twice in one match")
         refuse_twice(self.squads, "named twice in its squads")
@@ -360,8 +360,8 @@ class System(ABC, Generic[P]):
 
     def needs(self, match: Match) -> frozenset[PlayerId]:
         """The players to restore from the store, if it has them, before the match is predicted or rated."""
-        named = (player for side in (*match.teams, *match.lineup) for player in side)
-        return frozenset(player for player in named if not is_bot(player))
+        players = (player for side in (*match.teams, *match.lineup) for player in side)
+        return frozenset(player for player in players if not is_bot(player))
 
     def shared(self, match: Match | None = None) -> Parts:
         """State that belongs to no single player: the parts that a match may change, or all parts without a match."""
@@ -410,16 +410,18 @@ def log_odds(probability: float) -> float:
 
 
 def _check_spans(player: PlayerId, spans: tuple[Span, ...], teams: int) -> None:
-    allowed = range(teams)
+    team_numbers = range(teams)
     for span in spans:
         start, end = span.start, span.end
         # A live round has dozens of spans, nearly all of plain floats: these are checked without a call.
         numbers = (type(start) is float or is_number(start)) and (type(end) is float or is_number(end))
-        if not (numbers and LEAST <= start <= end <= -LEAST and span.team in allowed and isinstance(span.role, Role)):
-            given = f"team {span.team!r}, {span.start!r} to {span.end!r} s, {span.role!r}"
-            raise RatingError(f"{player}: no stretch of a match: {given}")
+        if not (
+            numbers and LEAST <= start <= end <= -LEAST and span.team in team_numbers and isinstance(span.role, Role)
+        ):
+            text = f"team {span.team!r}, {span.start!r} to {span.end!r} s, {span.role!r}"
+            raise RatingError(f"{player}: no stretch of a match: {text}")
     if len(spans) > 1:
         in_order = sorted(spans, key=lambda span: (span.start, span.end))
-        for span, following in pairwise(in_order):
-            if following.start < span.end:
-                raise RatingError(f"{player}: plays twice at {following.start!r} s: their spans overlap")
+        for span, next_span in pairwise(in_order):
+            if next_span.start < span.end:
+                raise RatingError(f"{player}: plays twice at {next_span.start!r} s: their spans overlap")

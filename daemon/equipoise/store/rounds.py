@@ -431,8 +431,8 @@ def prune_rounds(db: sqlite3.Connection, pool: str, window: int, before: float, 
     rounds, last = {number for number, _ in rows}, max((number for number, _ in rows), default=0)
     db.executemany(_MARK, [(number,) for number in rounds])
     db.executemany("DELETE FROM voids WHERE round = ?", [(number,) for number in rounds])
-    touched = {row for number in rounds for row in db.execute(_PLAYERS, (number,))}
-    for (player,) in touched:
+    player_rows = {row for number in rounds for row in db.execute(_PLAYERS, (number,))}
+    for (player,) in player_rows:
         values = {"pool": pool, "player": player, "last": last, "window": window}
         rounds.update(number for (number,) in db.execute(_OUTSIDE_WINDOW, values).fetchall())
     db.executemany(_WITHOUT_ROWS, [(number,) for number in rounds])

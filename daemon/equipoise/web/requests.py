@@ -422,9 +422,9 @@ def _query(request: web.Request, route: Route) -> object:
 
 def check_encoding(request: web.Request) -> None:
     """415: no body is unpacked, because 4 MB may unpack to 4 GB."""
-    encoding = request.headers.get("Content-Encoding", "").lower()
+    coding = request.headers.get("Content-Encoding", "").lower()
     transfer = request.headers.get("Transfer-Encoding", "chunked").lower()
-    if encoding not in ("", "identity") or transfer != "chunked":
+    if coding not in ("", "identity") or transfer != "chunked":
         raise ScriptError("encoding", "send the body as it is, without Content-Encoding", status=415)
 
 

@@ -175,8 +175,8 @@ async def find_splits(request: Request) -> SplitsFound:
     """Have the worker solve, for as long as the caller waits; 503 when other questions take it too long."""
     body: SplitsAsked = request.body
     question = await _question(body, _pool(request, body.pool))
-    solving = request.services.solving
-    solution = solving.ask(SplitRequest(question.for_worker(), solving.seconds), request.caller.who)
+    solver = request.services.solving
+    solution = solver.ask(SplitRequest(question.for_worker(), solver.seconds), request.caller.who)
     try:
         splits = await _unless_gone(solution, request.gone)
     except SplitError as error:

@@ -107,10 +107,10 @@ class Version(Ordinal):
     def read(cls, value: object) -> Self:
         version = super().read(value)
         if not OLDEST <= version <= PROTOCOL:
-            served = " and ".join(map(str, range(OLDEST, PROTOCOL + 1)))
+            versions = " and ".join(map(str, range(OLDEST, PROTOCOL + 1)))
             side = "daemon" if version > PROTOCOL else "script"
             raise ValueError(
-                f"The script speaks protocol {version}, this daemon {served}: upgrade the {side} (equipoise upgrade)"
+                f"The script speaks protocol {version}, this daemon {versions}: upgrade the {side} (equipoise upgrade)"
             )
         return version
 

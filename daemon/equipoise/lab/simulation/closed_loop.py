@@ -126,14 +126,14 @@ class ClosedLoop:
 
     def pass_time(self, seconds: float) -> None:
         """The clock goes on. Each stretch is long enough for a player who is to be moved to die in it."""
-        moving = {player: self.game.clients[player].side for player in self.game.to_be_moved()}
-        self.moved += len(moving)
+        sides = {player: self.game.clients[player].side for player in self.game.to_be_moved()}
+        self.moved += len(sides)
         self.player_seconds += seconds * len(self.game.clients)
         self.game.pass_time(seconds)
         for player in self.game.to_be_moved():
             self.game.die(player)
-        changed = [player for player, side in moving.items() if self.game.clients[player].side is not side]
-        self.moves += [Moved(player, "autobalance", self.game.clock) for player in changed]
+        crossers = [player for player, side in sides.items() if self.game.clients[player].side is not side]
+        self.moves += [Moved(player, "autobalance", self.game.clock) for player in crossers]
         self._sync()
         deadline = self.session.deadline()
         if deadline is not None and deadline <= self.game.clock:
@@ -220,9 +220,9 @@ class ClosedLoop:
         self.game.apply(order)
         after = self._on_sides()
         self._assignments[order.order] = before, after
-        changed = [player for player, side in before.items() if after.get(player) is side.other]
-        self.assigned += len(changed)
-        self.moves += [Moved(player, order.purpose.value, self.game.clock) for player in changed]
+        crossers = [player for player, side in before.items() if after.get(player) is side.other]
+        self.assigned += len(crossers)
+        self.moves += [Moved(player, order.purpose.value, self.game.clock) for player in crossers]
         self._sync()
 
     def _note(self, decision: LogDecision) -> None:

@@ -136,12 +136,12 @@ class Evenings(Population):
         return visit is None or visit.leaves <= self._round
 
     def _arrived(self, here: set[PlayerId]) -> list[Person]:
-        waiting = [
+        queue = [
             person
             for person in self.people
             if person.id not in here and not self._ended(person.id) and self._visits[person.id].arrives <= self._round
         ]
-        parties = sorted(parties_of(waiting), key=lambda party: self._visits[party[0].id].arrives)
+        parties = sorted(parties_of(queue), key=lambda party: self._visits[party[0].id].arrives)
         room = self.scenario.slots - len(here)
         return first_parties(parties, room, room)
 

@@ -179,15 +179,15 @@ def fairness(
     hours: float,
 ) -> Fairness:
     """The measures of a run; `hours` that players were on the server, all together."""
-    said = [entry.interval[0] <= entry.true <= entry.interval[1] for entry in played if entry.interval is not None]
+    hits = [entry.interval[0] <= entry.true <= entry.interval[1] for entry in played if entry.interval is not None]
     late = [entry for entry in played if entry.number >= KNOWN_FROM]
     return Fairness(
         _scrambles(scrambled),
         _evenings(evenings),
         tuple(beyond(played, limit) for limit in LIMITS) if played else (),
         _moves(moved, hours) if hours else None,
-        fmean(said) if said else None,
-        fmean(said[len(said) // 2 :]) if said else None,
+        fmean(hits) if hits else None,
+        fmean(hits[len(hits) // 2 :]) if hits else None,
         fmean(is_even(entry.stated) for entry in late) if late else None,
         fmean(is_even(entry.teams) for entry in late) if late else None,
     )
@@ -236,9 +236,9 @@ def beyond(played: Sequence[Chances], limit: float) -> Beyond:
     >>> found.true, found.true_runs
     (0.8, 0.6)
     """
-    stated, true = (_in_runs(played, read, limit) for read in (lambda one: one.stated, lambda one: one.true))
+    share, true = (_in_runs(played, read, limit) for read in (lambda one: one.stated, lambda one: one.true))
     teams = fmean(max(one.teams, 1 - one.teams) > limit for one in played)
-    return Beyond(limit, stated[0], true[0], stated[1], true[1], teams)
+    return Beyond(limit, share[0], true[0], share[1], true[1], teams)
 
 
 def _in_runs(played: Sequence[Chances], read: Callable[[Chances], float], limit: float) -> tuple[float, float]:
@@ -271,5 +271,5 @@ def most_within(moved: Sequence[Moved], seconds: float) -> int:
         if entry.cause in FORCED:
             times.setdefault(entry.player, []).append(entry.at)
     return max(
-        (sum(at <= each <= at + seconds for each in every) for every in times.values() for at in every), default=0
+        (sum(at <= moment <= at + seconds for moment in every) for every in times.values() for at in every), default=0
     )

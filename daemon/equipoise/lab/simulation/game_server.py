@@ -107,7 +107,7 @@ class Attendance:
         self, now: float, live: float | None = None, counts: Mapping[PlayerId, Counts] | None = None
     ) -> tuple[Presence, ...]:
         """The round's presences if it ends now; with the spans, in seconds since `live`, where that is given."""
-        counted = counts or {}
+        deeds = counts or {}
         a, b = (self.seconds(side, now) for side in Side)
         return tuple(
             Presence(
@@ -118,7 +118,7 @@ class Attendance:
                 stay.fought,
                 left=stay.since is None,
                 spans=() if live is None else _since(live, (*stay.spans, *stay.running(now))),
-                counts=counted.get(player),
+                counts=deeds.get(player),
             )
             for player, stay in self._stays.items()
         )
@@ -227,7 +227,7 @@ class GameServer:
 
     def to_be_moved(self) -> tuple[PlayerId, ...]:
         """The players whose move waits for their death."""
-        return tuple(pending.move.player for pending in self._moves)
+        return tuple(order.move.player for order in self._moves)
 
     @property
     def arena(self) -> bool:
@@ -252,9 +252,9 @@ class GameServer:
 
     def fractions_played(self, side: Side) -> dict[PlayerId, float]:
         """The part of the running round, up to 1, that each player has spent on a side; the others are left out."""
-        running = self._running
-        length = self.clock - running.at
-        return {player: seconds / length for player, seconds in running.attendance.seconds(side, self.clock).items()}
+        game_round = self._running
+        length = self.clock - game_round.at
+        return {player: seconds / length for player, seconds in game_round.attendance.seconds(side, self.clock).items()}
 
     def seconds_played(self) -> dict[PlayerId, float]:
         """Seconds of the running round that each player has spent on either side."""
@@ -314,8 +314,8 @@ class GameServer:
     def pass_time(self, seconds: float) -> None:
         """The clock goes on; moves whose deadline has come are carried out, and no player is held too long."""
         self.clock += seconds
-        for pending in [entry for entry in self._moves if entry.until <= self.clock]:
-            self._carry_out(pending)
+        for order in [entry for entry in self._moves if entry.until <= self.clock]:
+            self._carry_out(order)
         for player, wish in list(self._wishes.items()):
             if wish.until <= self.clock:
                 del self._wishes[player]
@@ -368,11 +368,11 @@ class GameServer:
         """End freeze time: the round goes live with the present lineup."""
         self.phase = Phase.RUNNING
         self._rounds += 1
-        there = tuple(LineupPlayer(player, side) for side in Side for player in self.on(side))
+        everyone = tuple(LineupPlayer(player, side) for side in Side for player in self.on(side))
         # In arena a player who died in the freeze does not come back before the next round.
-        lineup = tuple(entry for entry in there if self.clients[entry.id].alive or not self.arena)
+        lineup = tuple(entry for entry in everyone if self.clients[entry.id].alive or not self.arena)
         self._round = RunningRound(RoundId(f"{self.boot}-{self._rounds}"), self.clock, lineup)
-        for entry in there:
+        for entry in everyone:
             self._round.attendance.play(entry.id, entry.side, self.clock)
         self._events.append(e.RoundLive(self.clock, self._round.id, self._roster()))
         return self._round.id
@@ -384,8 +384,8 @@ class GameServer:
     def die(self, player: PlayerId) -> None:
         """A player dies; a move that waited for this is carried out."""
         self.clients[player].alive = False
-        for pending in [entry for entry in self._moves if entry.move.player == player]:
-            self._carry_out(pending)
+        for order in [entry for entry in self._moves if entry.move.player == player]:
+            self._carry_out(order)
 
     def end_round(
         self,
@@ -396,24 +396,24 @@ class GameServer:
         partial: bool = False,
     ) -> e.RoundEnded:
         """The round is over. Its event is returned and not queued: a script keeps it until it is stored."""
-        running, captured = self._running, captures or {}
+        game_round, points = self._running, captures or {}
         self._round, self.phase = None, Phase.OVER
-        live = running.at if self.map.mode is Mode.NS2 else None
+        live = game_round.at if self.map.mode is Mode.NS2 else None
         return e.RoundEnded(
             self.clock,
             Round(
-                id=running.id,
+                id=game_round.id,
                 server=self.name,
                 session=self._session,
                 map=self.map.name,
                 mode=self.map.mode,
-                started_at=self.boot / 1000 + running.at,
-                seconds=self.clock - running.at,
+                started_at=self.boot / 1000 + game_round.at,
+                seconds=self.clock - game_round.at,
                 winner=winner,
-                lineup=running.lineup,
-                presences=running.attendance.presences(self.clock, live, counts),
-                captures_a=captured.get(Side.A, 0),
-                captures_b=captured.get(Side.B, 0),
+                lineup=game_round.lineup,
+                presences=game_round.attendance.presences(self.clock, live, counts),
+                captures_a=points.get(Side.A, 0),
+                captures_b=points.get(Side.B, 0),
                 partial=partial,
             ),
         )

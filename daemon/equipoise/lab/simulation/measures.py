@@ -254,27 +254,27 @@ class BenchTurns:
 
     def apart(self) -> int | None:
         """Most minus fewest times among those who were here in every round; None when there was none."""
-        stayed = [self.benched.get(player, 0) for player, rounds in self.here.items() if rounds == self.rounds]
-        return max(stayed) - min(stayed) if stayed else None
+        turns = [self.benched.get(player, 0) for player, rounds in self.here.items() if rounds == self.rounds]
+        return max(turns) - min(turns) if turns else None
 
 
 def bench_sharing(maps: Sequence[BenchTurns]) -> Bench | None:
     """The bench over all maps; None when no player ever sat out."""
-    here = sum(sum(turns.here.values()) for turns in maps)
-    benched = sum(sum(turns.benched.values()) for turns in maps)
+    rounds_here = sum(sum(turns.here.values()) for turns in maps)
+    bench_turns = sum(sum(turns.benched.values()) for turns in maps)
     apart = [spread for turns in maps if (spread := turns.apart()) is not None]
-    return Bench(benched / here, fmean(apart)) if benched and apart else None
+    return Bench(bench_turns / rounds_here, fmean(apart)) if bench_turns and apart else None
 
 
 def point(number: int, found: float, played: Sequence[RatedRound]) -> Point:
     """The means of one round or more."""
-    measured = quality(played)
-    assert measured is not None, "a point is of one round or more"
+    measures = quality(played)
+    assert measures is not None, "a point is of one round or more"
     return Point(
         number,
         found,
-        measured.brier.value,
-        measured.log_loss.value,
+        measures.brier.value,
+        measures.log_loss.value,
         overconfidence(played),
         fmean(entry.favourite for entry in played),
         fmean(entry.random for entry in played),
@@ -312,12 +312,12 @@ def between_scrambles(played: Sequence[RatedRound], *teams: Teams) -> Between | 
     (1, 1.0, 0.51, 0.25)
     """
     kept = [entry for entry in played if entry.teams in teams]
-    measured = quality(kept)
-    if measured is None:
+    measures = quality(kept)
+    if measures is None:
         return None
     return Between(
         rounds=len(kept),
-        even=measured.even,
+        even=measures.even,
         worst=max(max(entry.predicted, 1 - entry.predicted) for entry in kept),
         favourite=fmean(entry.favourite for entry in kept),
         reassigned=fmean(entry.reassigned for entry in kept),
@@ -379,13 +379,13 @@ def ranks(values: Sequence[float]) -> Floats:
 def groups(people: Sequence[Person], skills: Sequence[float]) -> tuple[Group, ...]:
     """Each kind among all who have played; `skills` are those by the system, in the order of `people`."""
     last = max(len(people) - 1, 1)
-    rated, true = ranks(skills) / last, ranks([person.skill for person in people]) / last
+    rating, true = ranks(skills) / last, ranks([person.skill for person in people]) / last
     kinds = []
     for kind in Kind:
         numbers = [number for number, person in enumerate(people) if person.kind is kind]
         if numbers:
             won = _won([people[number] for number in numbers])
-            kinds.append(Group(kind, len(numbers), *won, float(rated[numbers].mean()), float(true[numbers].mean())))
+            kinds.append(Group(kind, len(numbers), *won, float(rating[numbers].mean()), float(true[numbers].mean())))
     return tuple(kinds)
 
 

@@ -28,8 +28,8 @@ class NS2Server(GameServer):
 
     def presences(self) -> tuple[Presence, ...]:
         """Who has played the running round so far, and when."""
-        running = self._running
-        return running.attendance.presences(self.clock, running.at)
+        game_round = self._running
+        return game_round.attendance.presences(self.clock, game_round.at)
 
     # What happens on the server.
 
@@ -66,8 +66,8 @@ class NS2Server(GameServer):
 
     def count_down(self) -> bool:
         """Countdown begins, the moment of the held assignment; returns True if a player changed sides."""
-        held, self._held = self._held, None
-        return held is not None and self._seat_present(held)
+        order, self._held = self._held, None
+        return order is not None and self._seat_present(order)
 
     def go_live(self) -> RoundId:
         """The state becomes Started."""
@@ -82,9 +82,9 @@ class NS2Server(GameServer):
 
     def abandon(self) -> e.RoundEnded:
         """ResetGame in a running round: it is told as partial, and the next start begins anew."""
-        ended = self.end_round(None, partial=True)
+        end = self.end_round(None, partial=True)
         self.phase = Phase.IDLE
-        return ended
+        return end
 
     def to_ready_room(self) -> None:
         """After a round the game takes all players off their sides."""

@@ -176,9 +176,9 @@ class CountsModel:
         rng, habits = Random(f"{self.scenario.seed} scores {number} {person.id}"), self.habits(person.id)
         factors = self._factors(rng, person.skill + habits.offset)
         classes = _classes(rng, habits, seconds)
-        minutes = {name: each / 60 for name, each in classes.items()}
+        minutes = {name: span / 60 for name, span in classes.items()}
         kills, deaths, assists, points = (
-            factor * sum(CLASSES[name][part] * each for name, each in minutes.items())
+            factor * sum(CLASSES[name][part] * span for name, span in minutes.items())
             for part, factor in enumerate(factors)
         )
         whole = round(kills), round(deaths), round(assists)
@@ -189,14 +189,14 @@ class CountsModel:
         r, spread = self.scenario.scores, self.scenario.spread or 1.0
         signal = r / math.sqrt(1 - r * r) * value / spread
         drawn = [sign * math.sqrt(part) * signal + rng.gauss(0, 1) for part, sign in zip(PARTS, SIGNS, strict=True)]
-        return [max(0.0, 1 + SWING * one) for one in drawn]
+        return [max(0.0, 1 + SWING * factor) for factor in drawn]
 
 
 def _classes(rng: Random, habits: Habits, seconds: float) -> dict[str, float]:
     """Seconds by class: one, or two after a change."""
     (first,) = rng.choices(habits.classes, PREFERENCES)
-    change, other = rng.random(), rng.choice(habits.classes)
-    if change >= CHANGES or other == first or seconds <= 0:
+    change, habit = rng.random(), rng.choice(habits.classes)
+    if change >= CHANGES or habit == first or seconds <= 0:
         return {first: seconds} if seconds > 0 else {}
     part = round(seconds * change / CHANGES, 1)
-    return {name: time for name, time in ((first, part), (other, seconds - part)) if time > 0}
+    return {name: time for name, time in ((first, part), (habit, seconds - part)) if time > 0}

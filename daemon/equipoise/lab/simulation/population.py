@@ -210,8 +210,8 @@ class Population:
 
     def opening(self) -> list[Person]:
         """The people on the server at the start."""
-        parties, wanted = parties_of(self.people), int(OPENING * self.scenario.slots)
-        return first_parties(self.rng.sample(parties, min(len(parties), wanted)), wanted, wanted)
+        parties, places = parties_of(self.people), int(OPENING * self.scenario.slots)
+        return first_parties(self.rng.sample(parties, min(len(parties), places)), places, places)
 
     def coming(self, here: set[PlayerId]) -> list[Person]:
         """The people who join now; a party joins only if there is room for all of it."""
@@ -223,8 +223,8 @@ class Population:
     def leaving(self, here: set[PlayerId]) -> tuple[list[Person], list[Person]]:
         """The people who leave before the next round and in its middle (as many, or one more); parties leave whole."""
         present = parties_of(person for person in self.people if person.id in here)
-        tired = [party for party in present if self.rng.random() < 1 / self.scenario.stay]
-        return halves(tired)
+        parties = [party for party in present if self.rng.random() < 1 / self.scenario.stay]
+        return halves(parties)
 
 
 def halves(parties: Sequence[list[Person]]) -> tuple[list[Person], list[Person]]:

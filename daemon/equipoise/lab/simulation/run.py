@@ -100,10 +100,10 @@ def simulate(
     >>> simulate(Scenario(rounds=20, people=12, slots=8), Model("synelo")).rounds
     20
     """
-    system, balancing = playable(model), None if balance is None else playable(balance)
+    system, balancer = playable(model), None if balance is None else playable(balance)
     # Separate generators, so that the people and the luck of a round do not depend on the teams.
     people, results, rest, drops = (Random(f"{scenario.seed} {use}") for use in ("people", "luck", "ground", "churn"))
-    loop = ClosedLoop(Map(MAP_NAMES[0], scenario.mode), system, rules or Rules(), solve, balancing, learns=learns)
+    loop = ClosedLoop(Map(MAP_NAMES[0], scenario.mode), system, rules or Rules(), solve, balancer, learns=learns)
     crowd, outcomes = POPULATIONS[scenario.attendance](scenario, people), OutcomeModel(scenario, results)
     run = _Run(scenario, rest, crowd, outcomes, CountsModel(scenario), loop, Churn(scenario, drops))
     for number in range(1, scenario.rounds + 1):
@@ -133,17 +133,17 @@ def _round(run: _Run, number: int) -> None:
     if run.population.opens(number):
         for person in run.population.opening():
             run.loop.join(person.id)
-    here = set(run.loop.game.clients)
-    run.population.pass_round(number, here)
-    before, within = run.population.leaving(here)
+    clients = set(run.loop.game.clients)
+    run.population.pass_round(number, clients)
+    before, within = run.population.leaving(clients)
     for person in before:
         run.loop.leave(person.id)
-    coming, late = run.churn.divided(run.population.coming(here))
-    for person in coming:
+    arrivals, late = run.churn.divided(run.population.coming(clients))
+    for person in arrivals:
         run.loop.join(person.id)
-    assigned = run.loop.assigned
+    assignments = run.loop.assigned
     if run.loop.start_round():
-        _play(run, number, within, late, run.loop.assigned - assigned)
+        _play(run, number, within, late, run.loop.assigned - assignments)
     else:
         for person in late:
             run.loop.join(person.id)
@@ -178,8 +178,8 @@ def _play(run: _Run, number: int, leaving: Sequence[Person], coming: Sequence[Pe
     if run.churn.active:
         whole_a, whole_b = (dict.fromkeys((person.id for person in side), 1.0) for side in (a, b))
         ahead = run.outcomes.winner(whole_a, whole_b, people, game.map.name, thrown, luck)
-        losing = [] if ahead is None else b if ahead is Side.A else a
-        _pass_with_churn(run, number, seconds, leaving, coming, losing)
+        losers = [] if ahead is None else b if ahead is Side.A else a
+        _pass_with_churn(run, number, seconds, leaving, coming, losers)
     else:
         _pass_round(run, seconds, leaving)
     fractions = {side: game.fractions_played(side) for side in Side}
@@ -189,9 +189,9 @@ def _play(run: _Run, number: int, leaving: Sequence[Person], coming: Sequence[Pe
     _count_results(run, number, fractions, people, winner, thrown, probability)
     if loop.rated is not None:
         score = 0.5 if winner is None else float(winner is Side.A)
-        predicted, moved = loop.rated.prediction.expected(0), reassigned / len([*a, *b])
-        expected = 0.5 + outlook.unevenness
-        run.played.append(RatedRound(predicted, score, probability, random, loop.teams, moved, number, expected))
+        chance, share_moved = loop.rated.prediction.expected(0), reassigned / len([*a, *b])
+        favourite = 0.5 + outlook.unevenness
+        run.played.append(RatedRound(chance, score, probability, random, loop.teams, share_moved, number, favourite))
         interval = None if outlook.low is None or outlook.high is None else (outlook.low, outlook.high)
         run.chances.append(Chances(outlook.chance, probability, interval, len(run.benches), number, teams))
     if run.churn.active:
@@ -218,17 +218,17 @@ def _pass_with_churn(
     losing: Sequence[Person],
 ) -> None:
     """Time passes from one who comes or leaves to the next."""
-    loop, game, passed = run.loop, run.loop.game, 0.0
+    loop, game, clock = run.loop, run.loop.game, 0.0
     gone, late = ([person.id for person in group] for group in (leaving, coming))
     happenings = run.churn.happenings(number, game.clock, seconds, game.clients, gone, late, losing, run.population)
-    for happening in happenings:
-        passed = _pass_until(loop, passed, happening.at)
-        if not happening.comes and happening.player in game.clients:
-            loop.leave(happening.player)
-        elif happening.comes and happening.player not in game.clients and len(game.clients) < run.scenario.slots:
-            loop.join(happening.player)
+    for incident in happenings:
+        clock = _pass_until(loop, clock, incident.at)
+        if not incident.comes and incident.player in game.clients:
+            loop.leave(incident.player)
+        elif incident.comes and incident.player not in game.clients and len(game.clients) < run.scenario.slots:
+            loop.join(incident.player)
             game.fight()
-    _pass_until(loop, passed, seconds)
+    _pass_until(loop, clock, seconds)
 
 
 def _pass_until(loop: ClosedLoop, passed: float, until: float) -> float:
@@ -264,8 +264,8 @@ def _count_results(
 ) -> None:
     """Add the round to the results of those who played more than half of it on one side; A had this probability."""
     evening = (number - 1) // run.scenario.evening
-    for side, played in fractions.items():
-        for player in [player for player, fraction in played.items() if fraction > 0.5]:
+    for side, share in fractions.items():
+        for player in [player for player, fraction in share.items() if fraction > 0.5]:
             person, score = people[player], 0.5 if winner is None else float(winner is side)
             person.rounds += 1
             person.won += score

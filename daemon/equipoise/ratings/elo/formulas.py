@@ -133,9 +133,9 @@ def move(p: Record, k: float, surprise: float, protected: bool, at: float, c: El
 def expected_score(match: int, lineup: Lineup, lead: Floats, records: Any, c: EloConstants) -> float:
     """The expected score of a match's first team, by the mean ratings; a team without players has the initial one."""
     a, starts = 2 * match, lineup.starts
-    first, other = lineup_sums(match, lineup, records, c.initial)
+    first, second = lineup_sums(match, lineup, records, c.initial)
     count, others = starts[a + 1] - starts[a], starts[a + 2] - starts[a + 1]
-    difference = (first / count if count > 0 else c.initial) - (other / others if others > 0 else c.initial)
+    difference = (first / count if count > 0 else c.initial) - (second / others if others > 0 else c.initial)
     return win_probability(difference + (lead[match] if len(lead) > 0 else 0.0), c)
 
 
@@ -154,19 +154,19 @@ def learn(
 ) -> None:
     """Move every participant of a match whose expected scores are in `wins`."""
     a, b, at = 2 * match, 2 * match + 1, matches.started_at[match]
-    earned = result(matches.ranks[a], matches.ranks[b])
+    outcome = result(matches.ranks[a], matches.ranks[b])
     margin = terms.margin[match] if len(terms.margin) > 0 else math.nan
-    score = scored(earned, margin, c)
+    score = scored(outcome, margin, c)
     k = stake(matches.weight[match] if len(matches.weight) > 0 else 1.0, margin, c)
-    protected = len(terms.protected) > 0 and terms.protected[match]
+    shield = len(terms.protected) > 0 and terms.protected[match]
     for team in range(a, b + 1):
-        own, other = (score, earned) if team == a else (1.0 - score, 1.0 - earned)
+        own, opposite = (score, outcome) if team == a else (1.0 - score, 1.0 - outcome)
         if len(terms.scores) > 0:
             own = terms.scores[team]
-        each, surprise = k * side_factor(other, c), own - wins[team]
+        stake_of_side, surprise = k * side_factor(opposite, c), own - wins[team]
         for place in range(matches.teams[team], matches.teams[team + 1]):
             p = records[matches.members[place]]
-            move(p, each * fraction_played_at(place, matches.fraction_played), surprise, protected, at, c)
+            move(p, stake_of_side * fraction_played_at(place, matches.fraction_played), surprise, shield, at, c)
             after[place] = p.rating
 
 
@@ -184,9 +184,9 @@ def replay_duels(
         wins[a] = win_probability(p.rating - q.rating + lead, c)
         wins[b] = 1.0 - wins[a]
         if ordinary:
-            earned, k = result(matches.ranks[a], matches.ranks[b]), stake(1.0, math.nan, c)
-            move(p, k * side_factor(earned, c), earned - wins[a], False, at, c)
-            move(q, k * side_factor(1.0 - earned, c), 1.0 - earned - wins[b], False, at, c)
+            outcome, k = result(matches.ranks[a], matches.ranks[b]), stake(1.0, math.nan, c)
+            move(p, k * side_factor(outcome, c), outcome - wins[a], False, at, c)
+            move(q, k * side_factor(1.0 - outcome, c), 1.0 - outcome - wins[b], False, at, c)
             after[a], after[b] = p.rating, q.rating
         else:
             learn(match, matches, terms, records, wins, after, c)

@@ -234,9 +234,9 @@ class FifaWomen(Football[FifaWomenParams, Team]):
 
     def ranked(self, team: PlayerId, now: float | None) -> bool:
         """Whether a team is officially ranked, at a time in seconds since the epoch."""
-        held = self.held(team)
-        active = now is None or not self.stale(known_time(held.last_played), now)
-        return held.recognised >= self.params.shadow_rounds and active
+        record = self.held(team)
+        active = now is None or not self.stale(known_time(record.last_played), now)
+        return record.recognised >= self.params.shadow_rounds and active
 
     def note(self, match: Match, records: list[Team]) -> None:
         """Count the match for both teams."""
@@ -244,11 +244,11 @@ class FifaWomen(Football[FifaWomenParams, Team]):
 
     def count(self, kind: Kind, teams: tuple[PlayerId, PlayerId], records: list[Team], at: float | None) -> None:
         """Count the match as recognised for a team whose opponent is ranked; for both while no team was ever ranked."""
-        founding = not any(held.recognised >= self.params.shadow_rounds for held in self.players.values())
+        start = not any(entry.recognised >= self.params.shadow_rounds for entry in self.players.values())
         opponents = teams[1], teams[0]
-        recognised = [founding or self.ranked(opponent, at) for opponent in opponents]
+        known_opponents = [start or self.ranked(opponent, at) for opponent in opponents]
         friendly = kind in FRIENDLIES
-        for record, opponent, counts in zip(records, opponents, recognised, strict=True):
+        for record, opponent, counts in zip(records, opponents, known_opponents, strict=True):
             record.recognised += counts
             if at is not None and at > record.last_played:
                 record.last_played = at
@@ -257,8 +257,8 @@ class FifaWomen(Football[FifaWomenParams, Team]):
 
     def summary(self, player: PlayerId) -> PlayerSummary:
         """Visible once the team is ranked; `missing` counts matches against ranked teams."""
-        held = self.held(player)
-        return replace(self.shown(player, held.rating, held.recognised, held.last_played), rounds=held.rounds)
+        record = self.held(player)
+        return replace(self.shown(player, record.rating, record.recognised, record.last_played), rounds=record.rounds)
 
     def state(self, player: PlayerId) -> State:
         """The fields of its record; `friendlies` by the opponent's id."""
@@ -270,5 +270,7 @@ class FifaWomen(Football[FifaWomenParams, Team]):
         counts = numbers.pop("friendlies")
         if not isinstance(counts, Mapping):
             raise RatingError(f"{player}: friendlies {counts!r} are not counts by opponent")
-        friendlies = {PlayerId(str(other)): count_of(player, "friendlies", count) for other, count in counts.items()}
+        friendlies = {
+            PlayerId(str(opponent)): count_of(player, "friendlies", count) for opponent, count in counts.items()
+        }
         return {**checked(player, newcomer, numbers), "friendlies": friendlies}

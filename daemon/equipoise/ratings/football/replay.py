@@ -25,12 +25,12 @@ def replay(system: Football[Any, Any], history: History) -> Replayed:
         raise RatingError(f"{system.name} rates teams as a whole: one player a side")
     bare = _bare(history)
     factor, scores = _outcomes(system, history)
-    protected = _by_mode(history, [kind_of(mode) in system.protected for mode in (*history.modes, "")])
+    shields = _by_mode(history, [kind_of(mode) in system.protected for mode in (*history.modes, "")])
     terms = kernel.MatchTerms(
         lead=replays.elo_leads(system, history),
         margin=replays.NOTHING,
         scores=scores,
-        protected=protected.astype(np.bool_) if system.protected else np.empty(0, np.bool_),
+        protected=shields.astype(np.bool_) if system.protected else np.empty(0, np.bool_),
     )
     if isinstance(system, FifaWomen):
         importance = _counted(system, history)
@@ -42,7 +42,7 @@ def replay(system: Football[Any, Any], history: History) -> Replayed:
 def _bare(history: History) -> History:
     """The history without arrays that football ignores; unchanged if it has none, because a copy is checked again."""
     extra = (history.lineup, history.lineup_members, history.skill_at_start, history.fraction_played)
-    if all(each is None for each in extra):
+    if all(column is None for column in extra):
         return history
     return replace(history, lineup=None, lineup_members=None, skill_at_start=None, fraction_played=None)
 

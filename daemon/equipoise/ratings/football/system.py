@@ -138,12 +138,12 @@ class Football(EloFamily[P, R]):
         """Rate with Elo's kernel: scores by the score line, and the importance as weight of the match."""
         if not match.points:
             raise RatingError(f"{self.name} needs the goals of {match.teams[0][0]} and {match.teams[1][0]}")
-        goals, other = map(checked_goals, match.points)
-        factor, *scores = self.outcome(goals, other, order(match.ranks[1], match.ranks[0]))
+        goals, goals_of_b = map(checked_goals, match.points)
+        factor, *scores = self.outcome(goals, goals_of_b, order(match.ranks[1], match.ranks[0]))
         arrays.weight[0] = self.importance_in(match) * factor
         self.note(match, records)
-        protected = [kind_of(match.mode) in self.protected]
-        terms = kernel.MatchTerms(self.leads(match.sides), [], scores, protected)
+        shields = [kind_of(match.mode) in self.protected]
+        terms = kernel.MatchTerms(self.leads(match.sides), [], scores, shields)
         kernel.rate_match(0, arrays, terms, records, wins, after, self.constants)
 
     def note(self, match: Match, records: list[R]) -> None:

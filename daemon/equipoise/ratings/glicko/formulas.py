@@ -160,8 +160,8 @@ def expectation(difference: float, g: float) -> float:
 
 def evidence(difference: float, g: float, score: float) -> tuple[float, float]:
     """Return the addends of a match with a score of 1, 0.5 or 0 to a player's `information` and `surprise`."""
-    expected = expectation(difference, g)
-    return Q * Q * g * g * expected * (1.0 - expected), Q * g * (score - expected)
+    chance = expectation(difference, g)
+    return Q * Q * g * g * chance * (1.0 - chance), Q * g * (score - chance)
 
 
 def period_of(at: float, c: GlickoConstants) -> float:
@@ -288,8 +288,8 @@ def mean_at_onset(team: int, matches: MatchArrays, records: Records, c: GlickoCo
 def expected_score(match: int, at: float, lineup: Lineup, records: Records, c: GlickoConstants) -> float:
     """The expected score of a match's first team, at a time."""
     rating, variance = mean_of_lineup(2 * match, at, lineup, records, c)
-    other, other_variance = mean_of_lineup(2 * match + 1, at, lineup, records, c)
-    return expectation(rating - other, attenuation(variance + other_variance))
+    second, other_variance = mean_of_lineup(2 * match + 1, at, lineup, records, c)
+    return expectation(rating - second, attenuation(variance + other_variance))
 
 
 def rate_match(
@@ -304,10 +304,10 @@ def rate_match(
         p = records[matches.members[place]]
         enter(p, at, begins(p, period, c), c)
     rating, variance = mean_at_onset(a, matches, records, c)
-    other, other_variance = mean_at_onset(b, matches, records, c)
+    mean_b, other_variance = mean_at_onset(b, matches, records, c)
     weight = matches.weight[match] if len(matches.weight) > 0 else 1.0
     for team in range(a, b + 1):
-        difference = rating - other if team == a else other - rating
+        difference = rating - mean_b if team == a else mean_b - rating
         g = attenuation(other_variance if team == a else variance)
         score = result(matches.ranks[team], matches.ranks[a + b - team])
         information, surprise = evidence(difference, g, score)
@@ -325,13 +325,13 @@ def face(first: int, matches: MatchArrays, records: Records, b: Block, c: Glicko
     """
     last, limit = first, min(first + BLOCK, len(matches.started_at))
     while last < limit:
-        one, two = matches.members[2 * last], matches.members[2 * last + 1]
+        player_a, player_b = matches.members[2 * last], matches.members[2 * last + 1]
         at, place = matches.started_at[last], last - first
-        p, q, period = records[one], records[two], period_of(at, c)
+        p, q, period = records[player_a], records[player_b], period_of(at, c)
         new, other_new = begins(p, period, c), begins(q, period, c)
-        if (new and b.latest[one] == first) or (other_new and b.latest[two] == first):
+        if (new and b.latest[player_a] == first) or (other_new and b.latest[player_b] == first):
             break
-        b.latest[one] = b.latest[two] = first
+        b.latest[player_a] = b.latest[player_b] = first
         enter(p, at, new, c)
         enter(q, at, other_new, c)
         b.difference[place] = p.onset_rating - q.onset_rating
@@ -355,15 +355,15 @@ def move(
 ) -> None:
     """Both players of each duel learn, match after match; stores in the block what `predict` reads."""
     for match in range(first, last):
-        place, one, two = match - first, 2 * match, 2 * match + 1
-        p, q = records[matches.members[one]], records[matches.members[two]]
+        place, first_team, second_team = match - first, 2 * match, 2 * match + 1
+        p, q = records[matches.members[first_team]], records[matches.members[second_team]]
         b.difference[place], b.variance[place] = p.rating - q.rating, p.variance + q.variance
         weight = matches.weight[match] if len(matches.weight) > 0 else 1.0
-        own = weight * fraction_played_at(one, matches.fraction_played)
-        other = weight * fraction_played_at(two, matches.fraction_played)
+        own = weight * fraction_played_at(first_team, matches.fraction_played)
+        weight_b = weight * fraction_played_at(second_team, matches.fraction_played)
         learn(p, own * b.information[place], own * b.surprise[place], c)
-        learn(q, other * b.other_information[place], other * b.other_surprise[place], c)
-        after[one], after[two] = p.rating, q.rating
+        learn(q, weight_b * b.other_information[place], weight_b * b.other_surprise[place], c)
+        after[first_team], after[second_team] = p.rating, q.rating
 
 
 def predict(first: int, count: int, wins: Floats, b: Block) -> None:

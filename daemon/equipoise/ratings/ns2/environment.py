@@ -65,8 +65,8 @@ class Environment:
 
     def lengths(self) -> list[float]:
         """Lengths of the last rounds, seconds, oldest first."""
-        known, oldest = self.arrays.cursor
-        lengths = list(self.arrays.lengths[:known])
+        count, oldest = self.arrays.cursor
+        lengths = list(self.arrays.lengths[:count])
         return lengths[oldest:] + lengths[:oldest]
 
     def parts(self) -> Parts:
@@ -100,19 +100,19 @@ class Environment:
     def _counts(self, place: int, count: int) -> list[list[float]] | None:
         """[won by the plus side, played] of `count` sets of rounds from `place` on; None without rounds."""
         pairs = zip(self.arrays.wins[place : place + count], self.arrays.rounds[place : place + count], strict=True)
-        listed = [list(pair) for pair in pairs]
-        return listed if any(played for _, played in listed) else None
+        rows = [list(pair) for pair in pairs]
+        return rows if any(rounds for _, rounds in rows) else None
 
     def _set_counts(self, place: int, pairs: Iterable[tuple[float, float]]) -> None:
-        for each, (won, played) in enumerate(pairs, place):
-            self.arrays.wins[each], self.arrays.rounds[each] = won, played
+        for index, (won, rounds) in enumerate(pairs, place):
+            self.arrays.wins[index], self.arrays.rounds[index] = won, rounds
 
     def _set_map(self, name: str, pairs: object) -> None:
         if not isinstance(pairs, list | tuple) or len(pairs) != SETS_PER_MAP:
             raise RatingError(f"ns2 shares: map {name!r} is not {SETS_PER_MAP} pairs")
-        checked = [_pair(name, pair) for pair in pairs]
+        counts = [_pair(name, pair) for pair in pairs]
         self.enter(name)
-        self._set_counts(self._place(name), checked)
+        self._set_counts(self._place(name), counts)
 
     def _set_lengths(self, lengths: object) -> None:
         if not isinstance(lengths, list | tuple):
@@ -167,27 +167,27 @@ def wins_of(arrays: EnvironmentArrays, steps: Sequence[float], prior_rounds: flo
     each size gets the wins that make its own rate right, given all others.  The equations' matrix is symmetric and
     positive definite up to the scale of its rows, so sweeps converge from any start, within bounds too.
     """
-    rounds = [float(played) for played in arrays.rounds]
-    wins = [0.5 * played for played in rounds]
+    rounds = [float(number) for number in arrays.rounds]
+    wins = [0.5 * number for number in rounds]
     without_map = max(0.0, _rounds_without_map(arrays))
     won_without_map = 0.5 * without_map
     for _ in range(SWEEPS):
-        moved = 0.0
+        change = 0.0
         for first in range(1, len(wins), SETS_PER_MAP):
-            for place, other in ((first + 1, first + 2), (first + 2, first + 1)):
+            for place, neighbour in ((first + 1, first + 2), (first + 2, first + 1)):
                 target = logistic(steps[0] + steps[first] + steps[place])
-                won = _wins_at_size(target, place, first, other, wins, rounds, prior_rounds)
-                moved = max(moved, abs(won - wins[place]) / (rounds[place] + prior_rounds))
+                won = _wins_at_size(target, place, first, neighbour, wins, rounds, prior_rounds)
+                change = max(change, abs(won - wins[place]) / (rounds[place] + prior_rounds))
                 wins[0] += won - wins[place]
                 wins[place] = won
-                wins[first] = won + wins[other]
+                wins[first] = won + wins[neighbour]
         everywhere = logistic(steps[0]) * (rounds[0] + prior_rounds) - 0.5 * prior_rounds
         on_maps = sum(wins[1::SETS_PER_MAP])
         before, won_without_map = won_without_map, min(without_map, max(0.0, everywhere - on_maps))
         wins[0] = on_maps + won_without_map
-        if max(moved, abs(won_without_map - before) / (rounds[0] + prior_rounds)) <= TOLERANCE:
+        if max(change, abs(won_without_map - before) / (rounds[0] + prior_rounds)) <= TOLERANCE:
             break
-    return [min(played, max(0.0, won)) for won, played in zip(wins, rounds, strict=True)]
+    return [min(number, max(0.0, won)) for won, number in zip(wins, rounds, strict=True)]
 
 
 def _wins_at_size(
@@ -203,10 +203,10 @@ def _wins_at_size(
 def _pair(name: str, pair: object) -> tuple[float, float]:
     if not isinstance(pair, list | tuple) or len(pair) != 2:
         raise RatingError(f"ns2 shares: {name}: {pair!r} is not [won, played]")
-    won, played = (_number(name, value) for value in pair)
-    if not 0.0 <= won <= played:
-        raise RatingError(f"ns2 shares: {name}: {won:g} won of {played:g} played")
-    return won, played
+    won, rounds = (_number(name, value) for value in pair)
+    if not 0.0 <= won <= rounds:
+        raise RatingError(f"ns2 shares: {name}: {won:g} won of {rounds:g} played")
+    return won, rounds
 
 
 def _positive(name: str, value: object) -> float:

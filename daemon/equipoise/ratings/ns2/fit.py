@@ -84,14 +84,14 @@ def row_times(match: int, x: Design, unknowns: Floats) -> float:
 
 def add_row(match: int, x: Design, amount: float, power: int, out: Floats) -> None:
     """Add to `out` the amount times a row's coefficients, to the first or second power."""
-    signed = amount * x.sign[match] ** power
+    term = amount * x.sign[match] ** power
     for step in range(3):
         if x.steps[match, step] >= 0:
-            out[3 * x.players + x.steps[match, step]] += signed
+            out[3 * x.players + x.steps[match, step]] += term
     for place in range(x.teams[2 * match], x.teams[2 * match + 2]):
         player = x.members[place]
         out[player] += amount * x.average[place] ** power
-        out[x.players + player] += signed * x.side[place] ** power
+        out[x.players + player] += term * x.side[place] ** power
         if x.commander[place] != 0.0:
             out[2 * x.players + player] += amount * x.commander[place] ** power
 
@@ -173,7 +173,7 @@ class Posterior:
         work = allocate(matches, facts)
         in_machine_code(weigh_matches)(matches, facts, work, environment, coefficients, sizes, bots, system.constants)
         large = sizes >= system.constants.large_above + 0.5
-        average, side, commander, time = (np.asarray(each) for each in coefficients)
+        average, side, commander, time = (np.asarray(column) for column in coefficients)
         x = Design(
             players=players,
             teams=np.asarray(matches.teams),
@@ -272,30 +272,30 @@ def conjugate_gradients(curvature: Callable[[Floats], Floats], gradient: Floats,
     converges quadratically, and early steps are cheap.
     """
     solution, residual = np.zeros_like(gradient), gradient.copy()
-    scaled = residual / diagonal
-    direction, size = scaled.copy(), float(residual @ scaled)
+    preconditioned_residual = residual / diagonal
+    direction, size = preconditioned_residual.copy(), float(residual @ preconditioned_residual)
     enough = size * min(0.1, math.sqrt(size)) ** 2
     for _ in range(SOLVER_STEPS):
         if size <= enough:
             break
-        curved = curvature(direction)
-        length = size / float(direction @ curved)
+        product = curvature(direction)
+        length = size / float(direction @ product)
         solution += length * direction
-        residual -= length * curved
-        scaled = residual / diagonal
-        size, before = float(residual @ scaled), size
-        direction = scaled + size / before * direction
+        residual -= length * product
+        preconditioned_residual = residual / diagonal
+        size, before = float(residual @ preconditioned_residual), size
+        direction = preconditioned_residual + size / before * direction
     return solution
 
 
 def _damping(posterior: Posterior, unknowns: Floats, log_odds: Floats, gradient: Floats, step: Floats) -> float:
     """Fraction of the step to take: 1, or less if a skill would come too near 0 or the gain would be too small."""
-    falling = posterior.gamma & (step < 0.0)
-    length = min(1.0, INSIDE * float((-unknowns[falling] / step[falling]).min(initial=np.inf)))
-    slope, moved = 1e-4 * float(gradient @ step), posterior.moved(step)
+    descent = posterior.gamma & (step < 0.0)
+    length = min(1.0, INSIDE * float((-unknowns[descent] / step[descent]).min(initial=np.inf)))
+    slope, trial = 1e-4 * float(gradient @ step), posterior.moved(step)
     value = posterior.value(unknowns, log_odds)
     least = value - NOISE * abs(value)
-    while posterior.value(unknowns + length * step, log_odds + length * moved) < least + length * slope:
+    while posterior.value(unknowns + length * step, log_odds + length * trial) < least + length * slope:
         length *= 0.5
     return length
 
@@ -330,12 +330,12 @@ def _settle_players(system: NS2, history: History, posterior: Posterior, unknown
     records["offset"] = unknowns[players : 2 * players]
     commanders = slice(2 * players, 3 * players)
     records["commander"], records["commander_squares"] = unknowns[commanders], squares[commanders]
-    played = history.members[posterior.took_part]
+    members = history.members[posterior.took_part]
     records["fitted"], records["commander_fitted"] = records["squares"], records["commander_squares"]
-    records["rounds"] = np.bincount(played, minlength=players)
+    records["rounds"] = np.bincount(members, minlength=players)
     records["last_played"] = NEVER
-    started = np.repeat(history.started_at, np.diff(history.teams[::2]))
-    np.fmax.at(records["last_played"], played, started[posterior.took_part])
+    starts = np.repeat(history.started_at, np.diff(history.teams[::2]))
+    np.fmax.at(records["last_played"], members, starts[posterior.took_part])
     write_back(system, history, records, records["rounds"] > 0)
 
 

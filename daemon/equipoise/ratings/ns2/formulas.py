@@ -73,8 +73,8 @@ def smoothed(won: float, lost: float, win_rate: float, loss_rate: float, prior_r
     >>> smoothed(20.0, 0.0, 0.5, 0.5, prior_rounds=20.0)
     (0.75, 0.25)
     """
-    each = 1.0 / (won + lost + prior_rounds)
-    return each * (won + prior_rounds * win_rate), each * (lost + prior_rounds * loss_rate)
+    weight = 1.0 / (won + lost + prior_rounds)
+    return weight * (won + prior_rounds * win_rate), weight * (lost + prior_rounds * loss_rate)
 
 
 def intercept(number: int, large: bool, environment: EnvironmentArrays, prior_rounds: float) -> float:
@@ -87,12 +87,14 @@ def intercept(number: int, large: bool, environment: EnvironmentArrays, prior_ro
     if number < 0:
         return math.log((won + 0.5 * prior_rounds) / (lost + 0.5 * prior_rounds))
     place = 1 + SETS_PER_MAP * number
-    size, other = (place + 2, place + 1) if large else (place + 1, place + 2)
+    size, other_size = (place + 2, place + 1) if large else (place + 1, place + 2)
     # Rounding must not leave a difference of equal sums below 0.
     won = max(0.0, won - wins[place])
     lost = max(0.0, lost - (rounds[place] - wins[place]))
     win_rate, loss_rate = smoothed(won, lost, 0.5, 0.5, prior_rounds)
-    win_rate, loss_rate = smoothed(wins[other], rounds[other] - wins[other], win_rate, loss_rate, prior_rounds)
+    win_rate, loss_rate = smoothed(
+        wins[other_size], rounds[other_size] - wins[other_size], win_rate, loss_rate, prior_rounds
+    )
     win_rate, loss_rate = smoothed(wins[size], rounds[size] - wins[size], win_rate, loss_rate, prior_rounds)
     return math.log(win_rate / loss_rate)
 
@@ -127,14 +129,14 @@ def predict_match(
 
 def find_commanders(match: int, matches: MatchArrays, facts: NS2Arrays, work: Workspace) -> int:
     """Put the numbers of the players who commanded when the match went live in `work.commander`; returns how many."""
-    found, member = 0, matches.teams[2 * match]
+    count, member = 0, matches.teams[2 * match]
     for span in range(facts.spans[member], facts.spans[matches.teams[2 * match + 2]]):
         if facts.span_commander[span] and facts.span_start[span] <= 0.0 < facts.span_end[span]:
             while facts.spans[member + 1] <= span:
                 member += 1
-            work.commander[found] = matches.members[member]
-            found += 1
-    return found
+            work.commander[count] = matches.members[member]
+            count += 1
+    return count
 
 
 def skill_at_start(seat: int, side: float, lineup: Lineup, records: Records, c: NS2Constants) -> float:
@@ -190,12 +192,12 @@ def forecast(
 
 def gradient_step(size: int, sign: float, error: float, work: Workspace, c: NS2Constants) -> None:
     """Move the skills in `work`: s by Adagrad and the constant rate, o by the constant rate alone."""
-    sided = c.constant * error * sign
+    step = c.constant * error * sign
     for place in range(size):
         gradient = error * work.average[place]
         work.squares[place] += gradient * gradient
         work.skill[place] += (c.constant + c.adagrad / math.sqrt(work.squares[place] + c.epsilon)) * gradient
-        work.offset[place] += sided * work.side[place]
+        work.offset[place] += step * work.side[place]
 
 
 def commander_step(p: Player, gradient: float, c: NS2Constants) -> None:
@@ -242,9 +244,9 @@ def count_result(
     environment.rounds[0] += weight
     if facts.maps[match] >= 0:
         place = 1 + SETS_PER_MAP * facts.maps[match]
-        for each in (place, place + (2 if large else 1)):
-            environment.wins[each] += won
-            environment.rounds[each] += weight
+        for index in (place, place + (2 if large else 1)):
+            environment.wins[index] += won
+            environment.rounds[index] += weight
 
 
 def update_environment(
@@ -271,9 +273,9 @@ def rate_match(
     The prediction is the forecast from the lineup where that is known.  Skills are moved by another, which knows who
     played when: the forecast's error would also move players for what others did later.
     """
-    predicted = 0.0
+    chance = 0.0
     if facts.forecasts[match]:
-        predicted = forecast(match, matches, facts, records, work, environment, c)
+        chance = forecast(match, matches, facts, records, work, environment, c)
     median = median_length(environment, c.usual_seconds)
     present, bots = fill_time_weights(match, matches, facts, work, median, c.field_share)
     first = predict_match(match, matches, facts, records, work, environment, present, bots, c)
@@ -283,7 +285,7 @@ def rate_match(
     scatter_skills(members, records, work, error, matches.started_at[match], c)
     if present > 0.0:
         update_environment(match, matches, facts, environment, is_large(present, c))
-    return predicted if facts.forecasts[match] else first
+    return chance if facts.forecasts[match] else first
 
 
 def rate_matches(

@@ -77,8 +77,8 @@ def index(system: NS2, history: History) -> tuple[MatchArrays, NS2Arrays]:
 
 def records_of(system: NS2, history: History) -> NDArray[np.void]:
     """Shape (n,): a copy of the record of each player in the history."""
-    held = map(system.held, history.players)
-    return np.array(list(map(attrgetter(*FIELDS), held)), RECORD).view(np.recarray)
+    records = map(system.held, history.players)
+    return np.array(list(map(attrgetter(*FIELDS), records)), RECORD).view(np.recarray)
 
 
 def write_back(system: NS2, history: History, records: NDArray[np.void], took_part: Flags) -> None:
@@ -89,20 +89,20 @@ def write_back(system: NS2, history: History, records: NDArray[np.void], took_pa
 
 def environment_arrays(environment: Environment) -> EnvironmentArrays:
     """A copy of the environment's lists as numpy arrays."""
-    wins, rounds, lengths, ordered = (np.array(each, np.float64) for each in environment.arrays[:4])
-    return EnvironmentArrays(wins, rounds, lengths, ordered, np.array(environment.arrays.cursor, np.int64))
+    wins, rounds, lengths, orders = (np.array(column, np.float64) for column in environment.arrays[:4])
+    return EnvironmentArrays(wins, rounds, lengths, orders, np.array(environment.arrays.cursor, np.int64))
 
 
 def write_environment_back(environment: Environment, arrays: EnvironmentArrays) -> None:
     """Store the replayed arrays in the environment, as lists."""
-    environment.arrays = EnvironmentArrays(*(np.asarray(each).tolist() for each in arrays))
+    environment.arrays = EnvironmentArrays(*(np.asarray(column).tolist() for column in arrays))
 
 
 def allocate(matches: MatchArrays, facts: NS2Arrays) -> Workspace:
     """Allocate working arrays for the match with most participants and the one with most spans."""
     begins = np.asarray(matches.teams)[::2]
     most = np.diff(begins), np.diff(np.asarray(facts.spans)[begins])
-    size = max(int(each.max(initial=0)) for each in most)
+    size = max(int(sizes.max(initial=0)) for sizes in most)
     return Workspace(*(np.empty(size) for _ in Workspace._fields))
 
 
@@ -131,8 +131,8 @@ def _signs(history: History, plus_side: str) -> Floats:
 def _map_numbers(history: History, environment: Environment) -> Numbers:
     if history.map is None:
         return np.full(len(history), UNKNOWN, np.int32)
-    played = np.flatnonzero(np.bincount(history.map + 1)[1:])
+    maps = np.flatnonzero(np.bincount(history.map + 1)[1:])
     numbers = np.full(len(history.maps) + 1, UNKNOWN, np.int32)
-    for each in played.tolist():
-        numbers[each] = environment.enter(history.maps[each])
+    for number in maps.tolist():
+        numbers[number] = environment.enter(history.maps[number])
     return numbers[history.map]

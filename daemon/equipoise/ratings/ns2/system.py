@@ -120,8 +120,8 @@ class NS2(PlayerTable[NS2Params, Player]):
         records, work = self.records((players,)), allocate(matches, facts)
         if facts.forecasts[0]:
             return _wins(forecast(0, matches, facts, records, work, self.environment.arrays, self.constants))
-        weighed = fill_time_weights(0, matches, facts, work, self.median_seconds, self.constants.field_share)
-        return _wins(predict_match(0, matches, facts, records, work, self.environment.arrays, *weighed, self.constants))
+        weights = fill_time_weights(0, matches, facts, work, self.median_seconds, self.constants.field_share)
+        return _wins(predict_match(0, matches, facts, records, work, self.environment.arrays, *weights, self.constants))
 
     def rate(self, match: Match) -> Rated:
         """Rate a match.  Reads all of it but squads, counts, quits, points and mode.
@@ -164,20 +164,20 @@ class NS2(PlayerTable[NS2Params, Player]):
     def difference_at(self, probability: float, match: Match) -> float:
         """The prediction solved for the sums: less F, and less the commanders' term if both sides have a commander."""
         sign, commanders = _sign(match.sides, self.params.plus_side) if match.sides else 0.0, _commanders(match)
-        wanted = log_odds(probability)
+        odds = log_odds(probability)
         if all(commanders):
             chairs = [
                 self.skill(player, SkillContext(side=side, role=Role.COMMANDER)) * team
                 for team, side, players in zip((1, -1), match.sides or ("", ""), commanders, strict=True)
                 for player in players
             ]
-            wanted -= sum(chairs) / POINTS / len(chairs)
+            odds -= sum(chairs) / POINTS / len(chairs)
         humans = sum(not is_bot(player) for team in match.teams for player in team)
-        environment, smoothing = self.environment.arrays, self.constants.prior_rounds
+        environment, prior = self.environment.arrays, self.constants.prior_rounds
         number = self.environment.number(match.map)
-        wanted -= sign * intercept(number, is_large(humans, self.constants), environment, smoothing)
+        odds -= sign * intercept(number, is_large(humans, self.constants), environment, prior)
         on_field = sum(map(len, match.teams)) - sum(map(len, commanders))
-        return POINTS * max(1, on_field) * wanted
+        return POINTS * max(1, on_field) * odds
 
     def uncertainty(self, player: PlayerId) -> float:
         """Points: the standard deviation of s."""
@@ -261,7 +261,7 @@ class NS2(PlayerTable[NS2Params, Player]):
             raise RatingError(f"ns2 rates two teams, not {len(match.teams)}")
         matches, players = one_match(match)
         spans = [match.spans.get(player, ()) for player in players[: len(matches.members)]]
-        flat = [span for played in spans for span in played]
+        flat = [span for seat in spans for span in seat]
         bots = match.bots if self.params.bots else ()
         facts = NS2Arrays(
             seconds=[math.nan if match.seconds is None else match.seconds],

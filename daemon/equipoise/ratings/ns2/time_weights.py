@@ -117,13 +117,13 @@ def add_spans(begin: int, end: int, commanders: Flags, work: Workspace, place: i
     """Add up a participant's time weights: on the field, signed by team and unsigned, and commanding each team."""
     average, side, first, second = 0.0, 0.0, 0.0, 0.0
     for span in range(begin, end):
-        signed = work.spans[span]
+        chair = work.spans[span]
         if commanders[span]:
-            first += max(0.0, signed)
-            second += max(0.0, -signed)
+            first += max(0.0, chair)
+            second += max(0.0, -chair)
         else:
-            average += signed
-            side += abs(signed)
+            average += chair
+            side += abs(chair)
     work.average[place], work.side[place] = average, side
     work.commander[place], work.time[place] = first, second
 
@@ -139,13 +139,13 @@ def add_whole_match(
 
 def bots_on_field(match: int, facts: NS2Arrays, length: float, per_second: float) -> tuple[float, float]:
     """Time weights of a match's bots on the field, added up: signed by team, and unsigned."""
-    signed, total = 0.0, 0.0
+    difference, total = 0.0, 0.0
     for span in range(facts.bots[match], facts.bots[match + 1]):
         if not facts.bot_commander[span]:
             weight = time_weight(facts.bot_start[span], facts.bot_end[span], length, per_second)
-            signed += weight if facts.bot_team[span] == 0 else -weight
+            difference += weight if facts.bot_team[span] == 0 else -weight
             total += weight
-    return signed, total
+    return difference, total
 
 
 def fill_time_weights(
@@ -216,14 +216,14 @@ def replace_ordered_in_vectors(old: float, new: float, ordered: Floats) -> None:
     """`replace_ordered` without branches, so that it is vectorised: a binary search branches unpredictably."""
     last = len(ordered) - 1
     if new > old:
-        for each in range(last):
-            if ordered[each] >= old:
-                ordered[each] = max(ordered[each], min(ordered[each + 1], new))
+        for index in range(last):
+            if ordered[index] >= old:
+                ordered[index] = max(ordered[index], min(ordered[index + 1], new))
         ordered[last] = max(ordered[last], new)
     else:
-        for each in range(last, 0, -1):
-            if ordered[each] <= old:
-                ordered[each] = min(ordered[each], max(ordered[each - 1], new))
+        for index in range(last, 0, -1):
+            if ordered[index] <= old:
+                ordered[index] = min(ordered[index], max(ordered[index - 1], new))
         ordered[0] = min(ordered[0], new)
 
 

@@ -71,9 +71,9 @@ def reachable(
     One name must mean the same in every module that uses it, because all share one namespace.
     """
     functions, constants = {entry.__name__: entry}, dict[str, object]()
-    waiting = [entry]
-    while waiting:
-        function = waiting.pop()
+    queue = [entry]
+    while queue:
+        function = queue.pop()
         for name in _globals_of(function.__code__):
             if name not in function.__globals__ and name not in instead:
                 continue  # a builtin
@@ -84,7 +84,7 @@ def reachable(
                 constants[name] = value
             elif name not in functions:
                 functions[name] = value
-                waiting.append(value)
+                queue.append(value)
     return functions, constants
 
 

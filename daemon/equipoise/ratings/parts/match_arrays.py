@@ -78,7 +78,7 @@ def one_match(match: Match) -> tuple[MatchArrays, list[PlayerId]]:
     """
     players, fractions = list(chain.from_iterable(match.teams)), match.fraction_played
     bare = numbered(*map(len, match.teams))
-    played = [fractions.get(player, math.nan) for player in players] if fractions else []
+    shares = [fractions.get(player, math.nan) for player in players] if fractions else []
     if match.lineup or any(map(is_bot, players)):
         lineup, players = _numbered_after(players, match)
     else:
@@ -90,7 +90,7 @@ def one_match(match: Match) -> tuple[MatchArrays, list[PlayerId]]:
         list(match.ranks),
         [time_of(match)],
         lineup,
-        played,
+        shares,
         [match.weight],
     )
     return arrays, players
@@ -164,15 +164,15 @@ def fraction_played_at(place: int, fraction_played: Floats) -> float:
 def lineup_sums(match: int, lineup: Lineup, records: Any, initial: float) -> tuple[float, float]:
     """Sums of both lineups: of each player the skill at start if known, else the rating; `initial` for a bot."""
     starts, members, skills = lineup
-    a, known, first, other = 2 * match, len(skills) > 0, 0.0, 0.0
+    a, snapshot, first, second = 2 * match, len(skills) > 0, 0.0, 0.0
     middle = starts[a + 1]
     for place in range(starts[a], starts[a + 2]):
         number = members[place]
         rating = records[number].rating if number >= 0 else initial
-        if known and not math.isnan(skills[place]):
+        if snapshot and not math.isnan(skills[place]):
             rating = skills[place]
         if place < middle:
             first += rating
         else:
-            other += rating
-    return first, other
+            second += rating
+    return first, second

@@ -72,7 +72,7 @@ class PlayerTable(System[P], Generic[P, R]):
     def restore(self, player: PlayerId, state: State, history: Iterable[Past] = ()) -> None:
         """Hold a player with the fields in `state`; `history` is not used."""
         newcomer = self.newcomer()
-        if set(state) != {each.name for each in fields(newcomer)}:  # type: ignore[arg-type]
+        if set(state) != {column.name for column in fields(newcomer)}:  # type: ignore[arg-type]
             raise RatingError(f"{player}: not a {self.name} state: {sorted(state)}")
         self.players[player] = replace(newcomer, **self.stored(player, newcomer, state))  # type: ignore[type-var]
 
@@ -94,8 +94,8 @@ class PlayerTable(System[P], Generic[P, R]):
 
     def shown(self, player: PlayerId, rating: float, rounds: int, last_played: float) -> PlayerSummary:
         """Make a summary that is visible after the shadow period."""
-        missing = max(0, self.params.shadow_rounds - rounds)
-        return PlayerSummary(player, rating, rounds, missing == 0, known_time(last_played), missing)
+        lack = max(0, self.params.shadow_rounds - rounds)
+        return PlayerSummary(player, rating, rounds, lack == 0, known_time(last_played), lack)
 
 
 def bounded(low: float, high: float, default: Any = MISSING) -> Any:
@@ -105,7 +105,7 @@ def bounded(low: float, high: float, default: Any = MISSING) -> Any:
 
 def plain(record: Any) -> dict[str, object]:
     """The fields of a record as JSON has them: null for `NEVER`."""
-    return {each.name: known_time(getattr(record, each.name)) for each in fields(record)}
+    return {column.name: known_time(getattr(record, column.name)) for column in fields(record)}
 
 
 def checked(
@@ -116,9 +116,9 @@ def checked(
     None is allowed for a field whose default is `NEVER` or None, and is left out of the result.
     """
     return {
-        each.name: _number(player, each, values[each.name], bounds or {})
-        for each in fields(record)
-        if each.name in values and (values[each.name] is not None or each.default not in (None, NEVER))
+        column.name: _number(player, column, values[column.name], bounds or {})
+        for column in fields(record)
+        if column.name in values and (values[column.name] is not None or column.default not in (None, NEVER))
     }
 
 

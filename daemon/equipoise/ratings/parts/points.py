@@ -88,8 +88,8 @@ class PointsSystem(PlayerTable[P, R]):
 
     def summary(self, player: PlayerId) -> PlayerSummary:
         """The rating in points; visible after the shadow period."""
-        held = self.held(player)
-        return self.shown(player, held.rating, held.rounds, held.last_played)
+        record = self.held(player)
+        return self.shown(player, record.rating, record.rounds, record.last_played)
 
     def seed(self, player: PlayerId, **skill: float) -> None:
         """Set the fields that are named in `seeds`; `last_played` in seconds since the epoch."""

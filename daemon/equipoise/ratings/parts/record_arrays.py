@@ -39,18 +39,18 @@ def to_records(table: PlayerTable[Any, Any], players: Sequence[PlayerId], row: n
 def write_back(table: PlayerTable[Any, Any], players: Sequence[PlayerId], records: NDArray[np.void]) -> None:
     """Store the replayed records of all participants; players who were only in lineups stay unchanged."""
     names, newcomer = records.dtype.names or (), table.newcomer()
-    played, strangers, kind = names.index("rounds"), newcomer.rounds, type(newcomer)
+    rounds, strangers, kind = names.index("rounds"), newcomer.rounds, type(newcomer)
     whole = names == tuple(field.name for field in fields(newcomer))
     for player, row in zip(players, records.tolist(), strict=True):
-        held = table.players.get(player)
-        if row[played] <= (held.rounds if held else strangers):
+        record = table.players.get(player)
+        if row[rounds] <= (record.rounds if record else strangers):
             continue
-        if held is None and whole:  # The usual case for millions of groups; twice as fast as setting each field.
+        if record is None and whole:  # The usual case for millions of groups; twice as fast as setting each field.
             table.players[player] = kind(*row)
         else:
-            held = table.players.setdefault(player, held or table.newcomer())
+            record = table.players.setdefault(player, record or table.newcomer())
             for name, value in zip(names, row, strict=True):
-                setattr(held, name, value)
+                setattr(record, name, value)
 
 
 def refuse_other_than_pairs(name: str, history: History) -> None:

@@ -154,15 +154,15 @@ def chance(teams: Teams, team: int, count: int, unit: float) -> float:
     if teams.variance[team] <= KNOWN:
         return beats_all(teams, team, mean, count, unit)
     z, total = -REACH, 0.0
-    for other in range(count):
-        if other != team:
-            edge, width = edge_of(teams, team, other, unit)
+    for rival in range(count):
+        if rival != team:
+            edge, width = edge_of(teams, team, rival, unit)
             z = max(z, edge - REACH * width)
     while z < REACH:
         piece = PIECE
-        for other in range(count):
-            if other != team:
-                edge, width = edge_of(teams, team, other, unit)
+        for rival in range(count):
+            if rival != team:
+                edge, width = edge_of(teams, team, rival, unit)
                 if z < edge + REACH * width:
                     piece = min(piece, PIECE * width)
         half = 0.5 * min(piece, REACH - z)
@@ -185,10 +185,10 @@ def edge_of(teams: Teams, team: int, other: int, unit: float) -> tuple[float, fl
 def beats_all(teams: Teams, team: int, performance: float, count: int, unit: float) -> float:
     """The probability that a known performance of one team beats every other team by the margin."""
     beaten = 1.0
-    for other in range(count):
-        if other != team and beaten > 0.0:
-            margin = margin_of(teams.size[team] + teams.size[other], unit)
-            beaten *= above_margin(performance - teams.mean[other], margin, teams.variance[other])
+    for rival in range(count):
+        if rival != team and beaten > 0.0:
+            margin = margin_of(teams.size[team] + teams.size[rival], unit)
+            beaten *= above_margin(performance - teams.mean[rival], margin, teams.variance[rival])
     return beaten
 
 
@@ -203,9 +203,9 @@ def learn(teams: Teams, ranks: Ranks, first: int, count: int, unit: float) -> in
         return 1
     sort_by_rank(teams, ranks, first, count)
     compare_neighbours(teams, ranks, first, count, unit)
-    sweeps, moved = 0, 1.0
-    while moved > SETTLED and sweeps < MOST_SWEEPS:
-        moved = sweep(teams, ranks, first, count, unit)
+    sweeps, change = 0, 1.0
+    while change > SETTLED and sweeps < MOST_SWEEPS:
+        change = sweep(teams, ranks, first, count, unit)
         sweeps += 1
     for place in range(count):
         combine_messages(teams, place)
@@ -277,8 +277,8 @@ def compare_neighbours(teams: Teams, ranks: Ranks, first: int, count: int, unit:
     Between two known performances there is nothing to learn.  Where two of them leave no space for the teams ranked
     between them, neither is compared with those; how those rank among themselves still counts.
     """
-    contradicted = False
-    known, low, high, margins = -1, 0.0, 0.0, 0.0
+    contradiction = False
+    outcome, low, high, margins = -1, 0.0, 0.0, 0.0
     for place in range(count):
         if place > 0:
             drawn, margin = drawn_at(teams, ranks, first, place - 1), margin_at(teams, place - 1, unit)
@@ -287,15 +287,15 @@ def compare_neighbours(teams: Teams, ranks: Ranks, first: int, count: int, unit:
         team = teams.order[place]
         if teams.variance[team] > KNOWN:
             continue
-        if known >= 0:
-            difference = teams.mean[teams.order[known]] - teams.mean[team]
-            space = EDGE * (margins + abs(difference)) if place > known + 1 else 0.0
+        if outcome >= 0:
+            difference = teams.mean[teams.order[outcome]] - teams.mean[team]
+            space = EDGE * (margins + abs(difference)) if place > outcome + 1 else 0.0
             possible = is_possible(difference, low, high, space)
-            if place == known + 1 or not possible:
-                teams.observed[known] = teams.observed[place - 1] = 0
-            contradicted = contradicted or not possible
-        known, low, high, margins = place, 0.0, 0.0, 0.0
-    return contradicted
+            if place == outcome + 1 or not possible:
+                teams.observed[outcome] = teams.observed[place - 1] = 0
+            contradiction = contradiction or not possible
+        outcome, low, high, margins = place, 0.0, 0.0, 0.0
+    return contradiction
 
 
 def is_possible(difference: float, low: float, high: float, space: float) -> bool:
@@ -307,10 +307,10 @@ def is_possible(difference: float, low: float, high: float, space: float) -> boo
 
 def sweep(teams: Teams, ranks: Ranks, first: int, count: int, unit: float) -> float:
     """Update every link down the order and up again; returns how far the farthest moved."""
-    moved = 0.0
+    change = 0.0
     for step in range(2 * count - 3):
-        moved = max(moved, update_link(teams, min(step, 2 * count - 4 - step), ranks, first, unit))
-    return moved
+        change = max(change, update_link(teams, min(step, 2 * count - 4 - step), ranks, first, unit))
+    return change
 
 
 def update_link(teams: Teams, link: int, ranks: Ranks, first: int, unit: float) -> float:
@@ -332,9 +332,9 @@ def update_link(teams: Teams, link: int, ranks: Ranks, first: int, unit: float) 
     mean, own = without_above(teams, link + 1)
     left = max(1.0 - own * k, LEAST * teams.variance[teams.order[link + 1]] * k)
     teams.down_precision[link + 1], teams.down_shift[link + 1] = k / left, (mean * k - slope) / left
-    moved = max(abs(v - teams.v[link]) / (1.0 + abs(v)), abs(w - teams.w[link]))
+    change = max(abs(v - teams.v[link]) / (1.0 + abs(v)), abs(w - teams.w[link]))
     teams.v[link], teams.w[link] = v, w
-    return moved
+    return change
 
 
 def difference_at(teams: Teams, link: int) -> tuple[float, float]:

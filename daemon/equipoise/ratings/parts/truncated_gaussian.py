@@ -122,8 +122,8 @@ def log_within(t: float, margin: float) -> float:
         return -math.inf
     _, _, mass = edges(t, margin)
     near = abs(t) - margin
-    unscaled = 0.0 if near < FAR else math.log(DENSITY_AT_0) - 0.5 * near * near
-    return math.log(mass) + unscaled
+    log_density = 0.0 if near < FAR else math.log(DENSITY_AT_0) - 0.5 * near * near
+    return math.log(mass) + log_density
 
 
 def edges(t: float, margin: float) -> tuple[float, float, float]:

@@ -101,8 +101,8 @@ def convergence(p: SynEloPlayer, c: SynEloConstants) -> float:
         return 1.0
     velocity = abs(p.drift) / (count // 2) / k_max
     excess = abs(p.excess) / FIXED_POINT / count / EXCESS
-    squared = count * p.squares - total * total
-    volatility = math.sqrt(max(0.0, squared)) / count / k_max
+    spread = count * p.squares - total * total
+    volatility = math.sqrt(max(0.0, spread)) / count / k_max
     return min(1.0, c.velocity * velocity + c.excess * excess + c.volatility * volatility)
 
 
@@ -227,8 +227,8 @@ def expected_score(match: int, lineup: Lineup, records: Any, c: SynEloConstants)
 
     The logistic has p(x) + p(-x) = 1 exactly, and no difference overflows.
     """
-    strength, other = lineup_sums(match, lineup, records, c.initial)
-    return logistic((strength - other) / c.theta)
+    strength, second = lineup_sums(match, lineup, records, c.initial)
+    return logistic((strength - second) / c.theta)
 
 
 def rate_match(

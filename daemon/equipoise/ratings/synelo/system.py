@@ -157,25 +157,25 @@ class SynElo(PointsSystem[SynEloParams, SynEloPlayer]):
 
     def state(self, player: PlayerId) -> State:
         """Rating, rounds, last_played (epoch seconds or null), windowed (history rows in the window)."""
-        held = self.held(player)
+        record = self.held(player)
         return {
-            "rating": held.rating,
-            "rounds": held.rounds,
-            "last_played": known_time(held.last_played),
-            "windowed": held.count,
+            "rating": record.rating,
+            "rounds": record.rounds,
+            "last_played": known_time(record.last_played),
+            "windowed": record.count,
         }
 
     def restore(self, player: PlayerId, state: State, history: Iterable[Past] = ()) -> None:
         """Hold a player by `state` and the last `windowed` history rows; older rows, before a reset, are ignored."""
         if set(state) != {"rating", "rounds", "last_played", "windowed"}:
             raise RatingError(f"{player}: not a synelo state: {sorted(state)}")
-        held = SynEloPlayer(self._rating(player, state["rating"]), count_of(player, "rounds", state["rounds"]))
+        record = SynEloPlayer(self._rating(player, state["rating"]), count_of(player, "rounds", state["rounds"]))
         if state["last_played"] is not None:
-            held.last_played = number_of(player, "last_played", state["last_played"])
+            record.last_played = number_of(player, "last_played", state["last_played"])
         rows = list(history)
-        windowed = min(count_of(player, "windowed", state["windowed"]), self.window)
-        self._fill(player, held, rows[max(0, len(rows) - windowed) :])
-        self.players[player] = held
+        count = min(count_of(player, "windowed", state["windowed"]), self.window)
+        self._fill(player, record, rows[max(0, len(rows) - count) :])
+        self.players[player] = record
 
     def newcomer(self) -> SynEloPlayer:
         """A record at the initial rating with an empty window."""
@@ -185,7 +185,7 @@ class SynElo(PointsSystem[SynEloParams, SynEloPlayer]):
         """Make the window of a player without one."""
         initial = self.constants.initial
         held.ring = array("d", [self._rating(player, after) - initial for after, _, _ in rows])
-        held.errors = array("q", [_error(player, expected, score) for _, expected, score in rows])
+        held.errors = array("q", [_error(player, chance, score) for _, chance, score in rows])
         held.count, held.excess = len(rows), sum(held.errors)
         kernel.resum(held, held.ring, 0)
 

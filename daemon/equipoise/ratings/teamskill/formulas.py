@@ -179,8 +179,8 @@ def glicko_units(
 
 def known_skill(number: int, records: Any, c: Any) -> tuple[float, float]:
     """Mean and variance of a unit after its last match; a newcomer's for a negative number."""
-    known: tuple[float, float] = BASES[type(c)]["known_skill"](number, records, c)
-    return known
+    skill: tuple[float, float] = BASES[type(c)]["known_skill"](number, records, c)
+    return skill
 
 
 def gaussian_known_skill(number: int, records: Any, c: GaussianConstants) -> tuple[float, float]:
@@ -240,21 +240,21 @@ def average(
 
     `lineup` holds the team's groups by their numbers in `records`; `known`: with skills at start.
     """
-    choices, covered, parts = rule.choices, rule.covered, rule.choices.parts
+    choices, cover, parts = rule.choices, rule.covered, rule.choices.parts
     mean = variance = weight = 0.0
     count = lineup.starts[1][team + 1] - lineup.starts[1][team]
     for size in range(min(largest, count), 0, -1):
-        numbers, here = lineup.names[size], lineup.starts[size][team]
-        own_covered, below, first = covered[size % 2], covered[(size - 1) % 2], choices.parts_at[count][size]
+        numbers, start = lineup.names[size], lineup.starts[size][team]
+        own_covered, below, first = cover[size % 2], cover[(size - 1) % 2], choices.parts_at[count][size]
         rows, kept, means, variances = choices.rows[count][size], 0, 0.0, 0.0
         for row in range(rows):
-            number, taken = numbers[here + row], own_covered[row]
+            number, taken = numbers[start + row], own_covered[row]
             own_covered[row] = False
             counts = size == 1 or (rows <= MOST_GROUPS and reliable(number, records, rule))
             if counts and not taken:
                 own, spread = known_skill(number, records, c)
-                if size == 1 and known and not math.isnan(lineup.facts[1][here + row]):
-                    own = lineup.facts[1][here + row]
+                if size == 1 and known and not math.isnan(lineup.facts[1][start + row]):
+                    own = lineup.facts[1][start + row]
                 kept, means, variances = kept + 1, means + own, variances + spread
             if rule.kind == LS and size > 1 and (counts or taken):
                 for part in range(first + row * size, first + (row + 1) * size):

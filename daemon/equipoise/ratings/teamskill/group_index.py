@@ -100,13 +100,13 @@ def choices_of(teams: Iterable[int], largest: int) -> Choices:
     for count in sizes:
         rows[count][1] = count
         below: dict[tuple[int, ...], int] = {(position,): position for position in range(count)}
-        listed = (size for size in range(1, largest + 1) if 0 < comb(count, size) <= MOST_GROUPS)
-        for size in range(2, max(listed, default=1) + 1):
+        group_sizes = (size for size in range(1, largest + 1) if 0 < comb(count, size) <= MOST_GROUPS)
+        for size in range(2, max(group_sizes, default=1) + 1):
             chosen = list(combinations(range(count), size))
             rows[count][size], at[count][size], parts_at[count][size] = len(chosen), len(last), len(parts)
-            last += [each[-1] for each in chosen]
-            parts += [below[each[:left] + each[left + 1 :]] for each in chosen for left in range(size)]
-            below = {each: row for row, each in enumerate(chosen)}
+            last += [choice[-1] for choice in chosen]
+            parts += [below[choice[:left] + choice[left + 1 :]] for choice in chosen for left in range(size)]
+            below = {choice: row for row, choice in enumerate(chosen)}
     return Choices(rows, at, last, parts_at, parts)
 
 
@@ -153,16 +153,16 @@ def name_of(without: Any, last: Any, new: bool, numbering: Numbering) -> Any:
 
 def sort_members(units: Units, team: int, begin: int, end: int, people: Ints, facts: Known) -> None:
     """Fill the groups of one: the team's members from the arrays, in order of their numbers; bots come first."""
-    here, names, known = units.starts[1][team], units.names[1], units.facts[1]
+    start, names, member_facts = units.starts[1][team], units.names[1], units.facts[1]
     for place in range(begin, end):
-        free = here + place - begin
-        while free > here and names[free - 1] > people[place]:
+        free = start + place - begin
+        while free > start and names[free - 1] > people[place]:
             names[free] = names[free - 1]
-            known[free] = known[free - 1]
+            member_facts[free] = member_facts[free - 1]
             free -= 1
         names[free] = people[place]
-        known[free] = facts[place] if len(facts) > 0 else 0.0
-    units.starts[1][team + 1] = here + end - begin
+        member_facts[free] = facts[place] if len(facts) > 0 else 0.0
+    units.starts[1][team + 1] = start + end - begin
 
 
 def list_groups(
@@ -176,12 +176,12 @@ def list_groups(
     members, last, parts = units.names[1], choices.last, choices.parts
     for size in range(2, largest + 1):
         names, smaller, facts = units.names[size], units.names[size - 1], units.facts
-        here, below = units.starts[size][team], units.starts[size - 1][team]
+        start, below = units.starts[size][team], units.starts[size - 1][team]
         at, part, rows = choices.at[count][size], choices.parts_at[count][size] - 1, choices.rows[count][size]
         for row in range(rows):
             part += size
-            first, other = below + parts[part], people + last[at + row]
-            names[here + row] = name_of(smaller[first], members[other], new, numbering)
+            first, second = below + parts[part], people + last[at + row]
+            names[start + row] = name_of(smaller[first], members[second], new, numbering)
             if known:
-                facts[size][here + row] = min(facts[size - 1][first], facts[1][other])
-        units.starts[size][team + 1] = here + rows
+                facts[size][start + row] = min(facts[size - 1][first], facts[1][second])
+        units.starts[size][team + 1] = start + rows

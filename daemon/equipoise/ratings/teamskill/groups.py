@@ -109,12 +109,12 @@ def choices_in_team(people: int, largest: int) -> Choices:
 @lru_cache(maxsize=8)  # A round is predicted, rated and stored, and each of these needs the groups of both sides.
 def listed(side: tuple[PlayerId, ...], largest: int) -> Units:
     """The ids of the groups of a team by size, independent of the order of its players; not to be changed."""
-    ordered, choices = sorted(side), choices_in_team(len(side), largest)
+    members, choices = sorted(side), choices_in_team(len(side), largest)
     rows = choices.rows[len(side)]
     units = Units([[0, 0] for _ in rows], [[""] * room for room in rows], ())
-    units.names[1][:], units.starts[1][1] = map(escaped, ordered), len(ordered)
+    units.names[1][:], units.starts[1][1] = map(escaped, members), len(members)
     list_groups(units, 0, largest, False, False, NOT_NUMBERED, choices)
-    units.names[1][:] = ordered
+    units.names[1][:] = members
     return units
 
 

@@ -60,12 +60,12 @@ def replay(system: TeamSkill[Any], history: History) -> Replayed:
     arrays = _arrays_of(history, records.places)
     wins, draws, after = np.empty(len(history.ranks)), np.zeros(len(history)), np.empty(len(history.members))
     sizes_of = history.teams, history.predicted_lineup[0]
-    played, lineup = (_units(history.matches, each, rule.choices) for each in sizes_of)
-    sides, spare = replays.allocate_sides(history.matches), _spare(history.matches, played)
+    units, lineup = (_units(history.matches, sizes, rule.choices) for sizes in sizes_of)
+    sides, spare = replays.allocate_sides(history.matches), _spare(history.matches, units)
     done, run = 0, _compiled(type(records.constants))  # type: ignore[arg-type]  # mypy takes no type for hashable
     while done < len(history):
         records.allocate(int(plan.new[done]))
-        groups = rule, records.numbering, played, lineup
+        groups = rule, records.numbering, units, lineup
         answers = GaussianAnswers(wins, draws, after)
         work = kernel.Work(arrays, terms, plan, *groups, records.records, sides, spare, answers)
         done = run(done, work, records.constants)
@@ -88,7 +88,7 @@ class _Records:
         self.places = np.array([order[player] for player in players], np.int32)
         self.constants: object = system.learners[1].constants  # type: ignore[attr-defined]
         self.newcomer = to_records(system.learners[1], [PlayerId("")], base.row)
-        without, last, held = _held_groups(system, order)
+        without, last, ids = _held_groups(system, order)
         count = len(self.names) + len(without)
         self.numbering = Numbering(
             players=len(self.names),
@@ -100,7 +100,7 @@ class _Records:
         )
         self.records = np.repeat(self.newcomer, count).view(np.recarray)
         self.records[: len(self.names)] = to_records(system.learners[1], self.names, base.row)
-        for size, units in held.items():
+        for size, units in ids.items():
             self.records[list(units.values())] = to_records(system.learner(size), list(units), base.row)
 
     def allocate(self, more: int) -> None:
@@ -121,15 +121,21 @@ class _Records:
 
     def write_back(self) -> None:
         """Store the records of players and groups that played in the learners of their sizes."""
-        players, (known, _), without, last, *_ = self.numbering
+        players, (strangers_from, _), without, last, *_ = self.numbering
         names = [PlayerId(escaped(player)) for player in self.names]
-        for group, member in zip(without[players:known].tolist(), last[players:known].tolist(), strict=True):
+        for group, member in zip(
+            without[players:strangers_from].tolist(), last[players:strangers_from].tolist(), strict=True
+        ):
             names.append(PlayerId(f"{names[group]}{AND}{names[member]}"))
         names[:players] = self.names
-        played, sizes, deeper = self.records["rounds"][:known] > 0, np.ones(known, np.int64), np.arange(players, known)
+        rated_rows, sizes, deeper = (
+            self.records["rounds"][:strangers_from] > 0,
+            np.ones(strangers_from, np.int64),
+            np.arange(players, strangers_from),
+        )
         for size in count(1):
             sizes[deeper] = size + 1
-            numbers = np.flatnonzero(played & (sizes == size))
+            numbers = np.flatnonzero(rated_rows & (sizes == size))
             units = [names[number] for number in numbers.tolist()]
             write_back(self.system.learner(size), units, self.records[numbers])
             if not len(deeper):
@@ -142,17 +148,17 @@ def _held_groups(
 ) -> tuple[list[int], list[int], dict[int, dict[PlayerId, int]]]:
     """Number the groups that the system holds of players in the history, and their leading subgroups."""
     numbers: dict[tuple[int, int], int] = {}
-    held: dict[int, dict[PlayerId, int]] = {}
+    groups: dict[int, dict[PlayerId, int]] = {}
     for size, learner in system.learners.items():
         for group in learner.players if size > 1 else ():
             members = [order.get(member, -1) for member in members_of(group)]
-            if members[0] < 0 or any(one >= other for one, other in pairwise(members)):
+            if members[0] < 0 or any(lower >= upper for lower, upper in pairwise(members)):
                 continue  # a member is not in the history, or the id is not in canonical form
             number = members[0]
             for member in members[1:]:
                 number = numbers.setdefault((number, member), len(order) + len(numbers))
-            held.setdefault(size, {})[group] = number
-    return [without for without, _ in numbers], [last for _, last in numbers], held
+            groups.setdefault(size, {})[group] = number
+    return [without for without, _ in numbers], [last for _, last in numbers], groups
 
 
 def plan_of(system: TeamSkill[Any], history: History) -> tuple[kernel.Plan, kernel.Rule]:
@@ -164,21 +170,21 @@ def plan_of(system: TeamSkill[Any], history: History) -> tuple[kernel.Plan, kern
         least = np.minimum(least, np.minimum.reduceat(lineup, matches))
         largest = np.clip(least, 1, system.params.largest)
         _refuse_too_many(most, largest)
-        rated = (sizes == 1) | (sizes == largest[:, None])
+        has_rating = (sizes == 1) | (sizes == largest[:, None])
     else:
         largest = np.minimum(most, system.params.largest)
         fit = np.array(
             [[comb(people, size) <= MOST_GROUPS for size in sizes] for people in range(most.max(initial=0) + 1)]
         )
-        rated = (sizes == 1) | (sizes > 1) & (sizes <= least[:, None]) & fit[most]
-    listed = choices_of(np.unique(np.concatenate([teams, lineup])).tolist(), system.params.largest)
-    choices = Choices(*(np.array(column, np.int64) for column in listed))
+        has_rating = (sizes == 1) | (sizes > 1) & (sizes <= least[:, None]) & fit[most]
+    rows = choices_of(np.unique(np.concatenate([teams, lineup])).tolist(), system.params.largest)
+    choices = Choices(*(np.array(column, np.int64) for column in rows))
     whole = history.lineup is None and history.lineup_members is None and history.skill_at_start is None
     more = np.cumsum(choices.rows * (sizes > 1), axis=1)
     new = np.add.reduceat(more[teams, np.repeat(largest, np.diff(history.matches))], matches)
-    covered = np.zeros((2, int(choices.rows.max())), np.bool_)
-    rule = kernel.Rule(system.rule, system.params.reliable, choices, covered)
-    return kernel.Plan(whole, largest, rated, new), rule
+    cover = np.zeros((2, int(choices.rows.max())), np.bool_)
+    rule = kernel.Rule(system.rule, system.params.reliable, choices, cover)
+    return kernel.Plan(whole, largest, has_rating, new), rule
 
 
 def _refuse_too_many(people: Offsets, sizes: Offsets) -> None:
@@ -192,10 +198,10 @@ def _arrays_of(history: History, places: Numbers) -> MatchArrays:
     arrays, members = history.arrays(), places[history.members]
     starts, lineup_members, skills = history.predicted_lineup
     alike = lineup_members is history.members and starts is history.teams
-    renumbered = members if alike else np.append(places, np.int32(BOT))[lineup_members]
+    numbers = members if alike else np.append(places, np.int32(BOT))[lineup_members]
     return arrays._replace(
         members=members,
-        lineup=Lineup(starts, renumbered, NOTHING if np.isnan(skills).all() else skills),
+        lineup=Lineup(starts, numbers, NOTHING if np.isnan(skills).all() else skills),
         fraction_played=np.nan_to_num(np.asarray(arrays.fraction_played), nan=1.0),
     )
 

@@ -113,11 +113,11 @@ class TeamSkill(System[P], Generic[P]):
         """Rate with the base system of every size, which decides what facts are read; changes are those of players."""
         match.score(0)
         prediction, sizes = self.predict(match), self.sizes(match)
-        rated = self.learners[1].rate(match)  # first, because it refuses every match that another size would refuse
+        result = self.learners[1].rate(match)  # first, because it refuses every match that another size would refuse
         for size in sizes[1:]:
             self.learner(size).rate(in_groups(match, size, self.params.largest))
-        expected = [prediction.expected(team) for team in range(len(match.teams))]
-        changes = (Change(*change[:5], expected[change.team], change.score) for change in rated.changes)
+        chances = [prediction.expected(team) for team in range(len(match.teams))]
+        changes = (Change(*change[:5], chances[change.team], change.score) for change in result.changes)
         return Rated(prediction, tuple(changes))
 
     def learner(self, size: int) -> PlayerTable[Any, Any]:
@@ -173,10 +173,10 @@ class TeamSkill(System[P], Generic[P]):
     def shared(self, match: Match | None = None) -> Parts:
         """The base's state of each group of two or more, by the group's id; None for a group that has not played."""
         if match is not None:
-            learning = (
+            learners = (
                 (group, self.learner(size)) for size in self.sizes(match)[1:] for group in self._all(match, size)
             )
-            return {group: dict(learner.state(group)) if group in learner else None for group, learner in learning}
+            return {group: dict(learner.state(group)) if group in learner else None for group, learner in learners}
         larger = [learner for size, learner in self.learners.items() if size > 1]
         return {group: dict(learner.state(group)) for learner in larger for group in learner.players}
 
@@ -266,8 +266,8 @@ class TeamSkillAllK(TeamSkill[TeamSkillAllKParams]):
             numbers.append([NO_GROUP if records[n] is None else n for n in range(first, len(records))])
         facts = [[], [skill_at_start.get(player, math.nan) for player in names[1]] if skill_at_start else []]
         choices = choices_in_team(len(side), self.params.largest)
-        covered = [[False] * max(choices.rows[len(side)]) for _ in range(2)]
-        rule = kernel.Rule(self.rule, self.params.reliable, choices, covered)
+        cover = [[False] * max(choices.rows[len(side)]) for _ in range(2)]
+        rule = kernel.Rule(self.rule, self.params.reliable, choices, cover)
         units, c = Units(starts, numbers, facts), self.learners[1].constants  # type: ignore[attr-defined]
         return kernel.average(units, 0, self.params.largest, bool(skill_at_start), rule, records, c)
 

@@ -95,8 +95,8 @@ class Smoother:
         The first sweep is forward, and over a new history gives the ratings of match after match.
         """
         sides = allocate_sides(self.graph.matches)
-        sweeps, moved = self.kernels.sweeps(self.graph, sides, most, self._even(), self.sweeping)
-        return Convergence(sweeps, moved, not self.graph.stale.any())
+        sweeps, change = self.kernels.sweeps(self.graph, sides, most, self._even(), self.sweeping)
+        return Convergence(sweeps, change, not self.graph.stale.any())
 
     def log_evidence(self) -> float:
         """How well the fit explains the ranks, in nats: `fit_formulas.sum_evidence`."""
@@ -104,9 +104,9 @@ class Smoother:
 
     def skills(self) -> dict[PlayerId, GaussianSkill]:
         """The skill of every participant after their last match; players who were only in lineups have none."""
-        played = self.appearances.last != kernel.NO_NODE
-        means, variances = _posterior(self.graph.nodes[self.appearances.last[played]])
-        records, names = self.appearances.records[played], compress(self.numbers, played.tolist())
+        has_rounds = self.appearances.last != kernel.NO_NODE
+        means, variances = _posterior(self.graph.nodes[self.appearances.last[has_rounds]])
+        records, names = self.appearances.records[has_rounds], compress(self.numbers, has_rounds.tolist())
         columns = (means, variances, records["rounds"], records["last_played"])
         skills = zip(*(column.tolist() for column in columns), strict=True)
         return {player: GaussianSkill(*skill) for player, skill in zip(names, skills, strict=True)}
@@ -121,10 +121,10 @@ class Smoother:
 
     def _even(self) -> bool:
         """Whether in every match all teams have the same sum of fractions played."""
-        played = np.add.reduceat(np.append(self.graph.nodes["fraction_played"], 0.0), self.graph.teams[:-1])
-        played[np.diff(self.graph.teams) == 0] = 0.0
-        first = np.repeat(played[self.graph.matches[:-1]], np.diff(self.graph.matches))
-        return bool(np.allclose(played, first, rtol=0.0, atol=1e-9))
+        seconds = np.add.reduceat(np.append(self.graph.nodes["fraction_played"], 0.0), self.graph.teams[:-1])
+        seconds[np.diff(self.graph.teams) == 0] = 0.0
+        first = np.repeat(seconds[self.graph.matches[:-1]], np.diff(self.graph.matches))
+        return bool(np.allclose(seconds, first, rtol=0.0, atol=1e-9))
 
 
 @cache

@@ -150,16 +150,16 @@ def infer_match(match: int, graph: Graph, sides: Teams, c: SmoothingConstants) -
     first = graph.matches[match]
     count = sum_teams(match, graph, sides, c)
     learn(sides, ranks, first, count, c.unit)
-    moved = 0.0
+    change = 0.0
     for team in range(count):
         for place in range(teams[first + team], teams[first + team + 1]):
             node = nodes[place]
             update_likelihood(node, sides.slope[team], sides.curvature[team])
             if node.later != NO_NODE:
-                moved = max(moved, send_forward(node, nodes[node.later], stale, c))
+                change = max(change, send_forward(node, nodes[node.later], stale, c))
             if node.earlier != NO_NODE:
-                moved = max(moved, send_backward(node, nodes[node.earlier], stale, c))
-    return moved
+                change = max(change, send_backward(node, nodes[node.earlier], stale, c))
+    return change
 
 
 def update_likelihood(node: Node, slope: float, curvature: float) -> None:
@@ -175,12 +175,12 @@ def send_forward(node: Node, later: Node, stale: NDArray[np.bool_], c: Smoothing
     precision, shift = node.forward + node.likelihood, node.forward_shift + node.likelihood_shift
     through = 1.0 + later.widening * precision
     precision, shift = precision / through, shift / through
-    moved = movement(later, precision - later.forward, shift - later.forward_shift, c)
-    if moved <= c.tolerance:
+    change = movement(later, precision - later.forward, shift - later.forward_shift, c)
+    if change <= c.tolerance:
         return 0.0
     later.forward, later.forward_shift = precision, shift
     stale[later.owner] = True
-    return moved
+    return change
 
 
 def send_backward(node: Node, earlier: Node, stale: NDArray[np.bool_], c: SmoothingConstants) -> float:
@@ -188,12 +188,12 @@ def send_backward(node: Node, earlier: Node, stale: NDArray[np.bool_], c: Smooth
     precision, shift = node.backward + node.likelihood, node.backward_shift + node.likelihood_shift
     through = 1.0 + node.widening * precision
     precision, shift = precision / through, shift / through
-    moved = movement(earlier, precision - earlier.backward, shift - earlier.backward_shift, c)
-    if moved <= c.tolerance:
+    change = movement(earlier, precision - earlier.backward, shift - earlier.backward_shift, c)
+    if change <= c.tolerance:
         return 0.0
     earlier.backward, earlier.backward_shift = precision, shift
     stale[earlier.owner] = True
-    return moved
+    return change
 
 
 def movement(node: Node, precision: float, shift: float, c: SmoothingConstants) -> float:
@@ -237,19 +237,19 @@ def run_sweeps(graph: Graph, sides: Teams, most: int, even: bool, c: SmoothingCo
     At most `most` sweeps; the movement is 0 on convergence.  `even`: no side of any match is larger, so that
     `shift_level` applies.
     """
-    count, moved = len(graph.stale), 0.0
+    count, change = len(graph.stale), 0.0
     for sweeps in range(most):
-        moved, inferred = 0.0, False
+        change, work_done = 0.0, False
         for step in range(count):
             match = step if sweeps % 2 == 0 else count - 1 - step
             if graph.stale[match]:
-                graph.stale[match], inferred = False, True
-                moved = max(moved, infer_match(match, graph, sides, c))
-        if not inferred:
+                graph.stale[match], work_done = False, True
+                change = max(change, infer_match(match, graph, sides, c))
+        if not work_done:
             return sweeps, 0.0
         if even and sweeps % 2 == 1:
             shift_level(graph, c)
-    return most, moved
+    return most, change
 
 
 def sum_evidence(graph: Graph, sides: Teams, c: SmoothingConstants) -> float:

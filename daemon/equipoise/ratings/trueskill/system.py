@@ -102,10 +102,10 @@ class GaussianSystem(PlayerTable[P, GaussianSkill]):
         prediction = WinProbabilities(tuple(answers.wins), answers.draws[0])
         changes, rows = [], zip(records, before, answers.after, strict=False)
         for team, side in enumerate(match.teams):
-            expected, score = prediction.expected(team), scores[team]
-            for player, (held, old, new) in zip(side, rows, strict=False):
-                self.players[player] = held
-                changes.append(Change(player, team, old, new, held.rounds, expected, score))
+            chance, score = prediction.expected(team), scores[team]
+            for player, (record, old, new) in zip(side, rows, strict=False):
+                self.players[player] = record
+                changes.append(Change(player, team, old, new, record.rounds, chance, score))
         return Rated(prediction, tuple(changes))
 
     def predict_lineup(self, at: float, lineup: Lineup, records: list[GaussianSkill], sides: Teams) -> float:
@@ -126,9 +126,9 @@ class GaussianSystem(PlayerTable[P, GaussianSkill]):
         teams, noise = Teams.of(len(match.teams)), [0.0] * len(match.teams)
         for team, side in enumerate(match.teams):
             for player in side:
-                held, fraction_played = self.held(player), match.fraction_played.get(player, 1.0)
-                teams.mean[team] += fraction_played * held.mu
-                teams.variance[team] += fraction_played * fraction_played * (held.variance + self.constants.noise)
+                record, fraction_played = self.held(player), match.fraction_played.get(player, 1.0)
+                teams.mean[team] += fraction_played * record.mu
+                teams.variance[team] += fraction_played * fraction_played * (record.variance + self.constants.noise)
                 noise[team] += fraction_played * fraction_played * self.constants.noise
         if 0.0 in noise:
             raise RatingError("match quality: one of the teams has no players")
@@ -153,8 +153,8 @@ class GaussianSystem(PlayerTable[P, GaussianSkill]):
 
     def summary(self, player: PlayerId) -> PlayerSummary:
         """The rating μ - k·σ; visible after the shadow rounds."""
-        held = self.held(player)
-        return self.shown(player, shown(held, self.constants), held.rounds, held.last_played)
+        record = self.held(player)
+        return self.shown(player, shown(record, self.constants), record.rounds, record.last_played)
 
     def seed(self, player: PlayerId, **skill: float) -> None:
         """Facts: `mu`, `sigma` and the `rating` as it is shown, in units of skill; `rounds` rated so far.
@@ -164,16 +164,16 @@ class GaussianSystem(PlayerTable[P, GaussianSkill]):
         for fact in skill:
             if fact not in ("mu", "sigma", "rating", "rounds"):
                 raise RatingError(f"{player}: {self.name} has no {fact} to seed, only mu, sigma, rating and rounds")
-        held = replace(self.held(player))
+        record = replace(self.held(player))
         if "mu" in skill:
-            held.mu = number_of(player, "mu", skill["mu"], -LIMIT, LIMIT)
+            record.mu = number_of(player, "mu", skill["mu"], -LIMIT, LIMIT)
         if "sigma" in skill:
-            held.variance = number_of(player, "sigma", skill["sigma"], 0.0, LIMIT) ** 2
+            record.variance = number_of(player, "sigma", skill["sigma"], 0.0, LIMIT) ** 2
         if "rating" in skill:
-            wanted = number_of(player, "rating", skill["rating"], -LIMIT, LIMIT)
-            held.mu += wanted - shown(held, self.constants)
-        held.rounds = count_of(player, "rounds", skill.get("rounds", held.rounds))
-        self.players[player] = held
+            rating = number_of(player, "rating", skill["rating"], -LIMIT, LIMIT)
+            record.mu += rating - shown(record, self.constants)
+        record.rounds = count_of(player, "rounds", skill.get("rounds", record.rounds))
+        self.players[player] = record
 
     def newcomer(self) -> GaussianSkill:
         """The record of a new player: N(μ₀, σ₀²), without rounds."""

@@ -58,9 +58,9 @@ def guess(params: TrueSkill2Params, history: History) -> tuple[TrueSkill2Params,
         start = _with_quits(start, float(history.quit.mean()))
         names += ["quit_margin", "quit_unrelated", "quit_related"]
     if (largest := int(history.squad_sizes.max(initial=1))) > 1:
-        known, wanted = params.squad_offset, min(largest, SQUADS) - 1
-        last = known[-1] if known else 0.0
-        start = replace(start, squad_offset=(*known, *[last] * (wanted - len(known))))
+        offsets, place = params.squad_offset, min(largest, SQUADS) - 1
+        last = offsets[-1] if offsets else 0.0
+        start = replace(start, squad_offset=(*offsets, *[last] * (place - len(offsets))))
         names.append("squad_offset")
     return start, tuple(names)
 
@@ -95,8 +95,8 @@ def _with_counts(
 def _with_quits(params: TrueSkill2Params, share: float) -> TrueSkill2Params:
     if params.quit_related:
         return params
-    unrelated, related = min(max(share / 2, 1e-3), 0.5), min(max(2 * share, 1e-2), 0.5)
-    return replace(params, quit_margin=-0.5, quit_unrelated=unrelated, quit_related=related)
+    unrelated_share, related_share = min(max(share / 2, 1e-3), 0.5), min(max(2 * share, 1e-2), 0.5)
+    return replace(params, quit_margin=-0.5, quit_unrelated=unrelated_share, quit_related=related_share)
 
 
 POSITIVE: Final = (
@@ -175,10 +175,10 @@ class Rprop:
     def step(self, gradient: Floats) -> Floats:
         """Return the addends to the numbers."""
         sign = np.sign(gradient)
-        turned = sign * self._sign < 0
-        factor = np.where(turned, SHRINKAGE, np.where(sign * self._sign > 0, GROWTH, 1.0))
+        turn = sign * self._sign < 0
+        factor = np.where(turn, SHRINKAGE, np.where(sign * self._sign > 0, GROWTH, 1.0))
         self.size = np.clip(self.size * factor, self._smallest, self._largest)
-        self._sign = np.where(turned, 0.0, sign)
+        self._sign = np.where(turn, 0.0, sign)
         steps: Floats = self._sign * self.size
         return steps
 
@@ -198,16 +198,18 @@ def estimate(
     """
     unknowns = [unknown for name in names for unknown in _unknowns(system, name)]
     table = np.array(system.table)
-    scaled = np.array([unknown.scaled(table[unknown.rows[0], unknown.columns[0]]) for unknown in unknowns])
+    values = np.array([unknown.scaled(table[unknown.rows[0], unknown.columns[0]]) for unknown in unknowns])
     ready, climb = prepared(system, history, run), Rprop(np.full(len(unknowns), FIRST), LARGEST)
     for _ in range(sweeps):
         gradient = np.zeros_like(table)
         ready.back_and_forth(table, gradient)
-        scaled += climb.step(np.array([gradient[np.ix_(each.rows, each.columns)].sum() for each in unknowns]))
+        values += climb.step(
+            np.array([gradient[np.ix_(parameter.rows, parameter.columns)].sum() for parameter in unknowns])
+        )
         for number, unknown in enumerate(unknowns):
-            value = unknown.plain(float(scaled[number]))
+            value = unknown.plain(float(values[number]))
             table[np.ix_(unknown.rows, unknown.columns)] = value
-            scaled[number] = unknown.scaled(value)
+            values[number] = unknown.scaled(value)
         advance()
     return _estimated(system.params, unknowns, table)
 
@@ -242,6 +244,7 @@ def _estimated(params: TrueSkill2Params, unknowns: Sequence[Unknown], table: Flo
         before = rows[row].get(unknown.name, ())
         rows[row][unknown.name] = (*before, value) if offsets else value  # type: ignore[misc]
     modes: Mapping[str, Mapping[str, object]] = {
-        mode: {**own, **found} for (mode, own), found in zip(params.modes.items(), rows[1:], strict=True)
+        mode: {**own, **estimate_of_mode}
+        for (mode, own), estimate_of_mode in zip(params.modes.items(), rows[1:], strict=True)
     }
     return replace(params, modes=modes, **rows[0])  # type: ignore[arg-type]

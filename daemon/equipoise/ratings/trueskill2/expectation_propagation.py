@@ -75,19 +75,19 @@ def infer(
     for site in range(exact):
         mean, variance = project_site(graph, variables, site, c)
         condition(graph, variables, mean, variance, graph.precision[site], graph.shift[site])
-    converged = run_ep(graph, variables, exact, sites, c)
+    convergence = run_ep(graph, variables, exact, sites, c)
     if teams == 2:
         correct_quits(graph, variables, exact, sites, c)
-    return sites, converged
+    return sites, convergence
 
 
 def run_ep(graph: FactorGraph, variables: int, exact: int, sites: int, c: Row) -> bool:
     """Update the sites from `exact` on until none moves; returns whether EP converged."""
     for iteration in range(MOST_ITERATIONS):
-        moved, step = 0.0, 1.0 if iteration < DAMPED_FROM else DAMPING
+        change, step = 0.0, 1.0 if iteration < DAMPED_FROM else DAMPING
         for site in range(exact, sites):
-            moved = max(moved, update_site(graph, variables, site, step, c))
-        if moved < CONVERGED or sites - exact == 1:
+            change = max(change, update_site(graph, variables, site, step, c))
+        if change < CONVERGED or sites - exact == 1:
             return True
     return False
 
@@ -98,8 +98,8 @@ def project_site(graph: FactorGraph, variables: int, site: int, c: Row) -> tuple
     if kind >= WON:
         better, worse = graph.order[subject], graph.order[subject + 1]
         for variable in range(variables):
-            team, played = graph.team[variable], graph.fraction_played[variable]
-            graph.coefficient[variable] = played if team == better else -played if team == worse else 0.0
+            team, share = graph.team[variable], graph.fraction_played[variable]
+            graph.coefficient[variable] = share if team == better else -share if team == worse else 0.0
     else:
         own, opponent = own_and_opponent_weights(kind, c)
         fill_opponent_weights(graph, variables, subject, opponent)
@@ -134,8 +134,8 @@ def project(graph: FactorGraph, variables: int) -> tuple[float, float]:
         weight = graph.coefficient[variable]
         if weight != 0.0:
             row = variable * variables
-            for other in range(variables):
-                graph.cross_covariance[other] += weight * graph.covariance[row + other]
+            for second in range(variables):
+                graph.cross_covariance[second] += weight * graph.covariance[row + second]
     mean = variance = 0.0
     for variable in range(variables):
         mean += graph.coefficient[variable] * graph.joint_mean[variable]
@@ -153,8 +153,8 @@ def condition(graph: FactorGraph, variables: int, mean: float, variance: float, 
     for variable in range(variables):
         graph.joint_mean[variable] += gain * graph.cross_covariance[variable]
         row, part = variable * variables, loss * graph.cross_covariance[variable]
-        for other in range(variables):
-            graph.covariance[row + other] -= part * graph.cross_covariance[other]
+        for second in range(variables):
+            graph.covariance[row + second] -= part * graph.cross_covariance[second]
 
 
 def fixes_difference(graph: FactorGraph, site: int, c: Row) -> bool:
@@ -213,8 +213,8 @@ def quit_moments(graph: FactorGraph, variables: int, site: int, order: int, c: R
     mean, variance = project_site(graph, variables, site, c)
     covariance = 0.0
     for variable in range(variables):
-        played, better = graph.fraction_played[variable], graph.team[variable] == graph.order[0]
-        covariance += graph.cross_covariance[variable] * (played if better else -played)
+        share, better = graph.fraction_played[variable], graph.team[variable] == graph.order[0]
+        covariance += graph.cross_covariance[variable] * (share if better else -share)
     if 1.0 - graph.precision[site] * variance <= LEAST_REMAINDER:
         return 0.0, 0.0
     difference, spread, mean, variance, covariance = without_message(
@@ -242,11 +242,11 @@ def without_message(
     (0.0, 2.0, 0.0, 2.0, 2.0)
     """
     rest = 1.0 - precision * spread
-    moved = (precision * other - shift) / rest
+    cavity = (precision * other - shift) / rest
     return (
-        mean + covariance * moved,
+        mean + covariance * cavity,
         variance + covariance * covariance * precision / rest,
-        other + spread * moved,
+        other + spread * cavity,
         spread / rest,
         covariance / rest,
     )
@@ -288,8 +288,8 @@ def site_derivatives(graph: FactorGraph, site: int, mean: float, variance: float
 def performance_derivatives(graph: FactorGraph, variables: int, variable: int) -> tuple[float, float]:
     """First and second derivative, by a performance's mean before the match, of the log evidence of the match."""
     variance = graph.variance[variable]
-    moved = graph.joint_mean[variable] - graph.mean[variable]
-    return moved / variance, (graph.covariance[variable * variables + variable] - variance) / (variance * variance)
+    change = graph.joint_mean[variable] - graph.mean[variable]
+    return change / variance, (graph.covariance[variable * variables + variable] - variance) / (variance * variance)
 
 
 # A quit and the order of the teams are two observations that are nearly the same in a duel.  A player leaves when d,
@@ -315,13 +315,15 @@ def quit_derivatives(left: bool, mean: float, variance: float, c: Row) -> tuple[
     """First and second derivative, by the mean of d, of the log probability that a player left, or that they stayed."""
     deviation = math.sqrt(c[QUIT_VARIANCE] + variance)
     u = (c[QUIT_MARGIN] - mean) / deviation
-    unrelated, related = c[QUIT_UNRELATED], c[QUIT_RELATED]
+    unrelated_rate, related_rate = c[QUIT_UNRELATED], c[QUIT_RELATED]
     if left:
-        related *= 1.0 - unrelated
-        ratio = hazard(-u) if unrelated == 0.0 else related * pdf(u) / (unrelated + related * cdf(u))
+        related_rate *= 1.0 - unrelated_rate
+        ratio = (
+            hazard(-u) if unrelated_rate == 0.0 else related_rate * pdf(u) / (unrelated_rate + related_rate * cdf(u))
+        )
         slope = -ratio / deviation
     else:
-        ratio = hazard(u) if related == 1.0 else related * pdf(u) / (1.0 - related * cdf(u))
+        ratio = hazard(u) if related_rate == 1.0 else related_rate * pdf(u) / (1.0 - related_rate * cdf(u))
         slope = ratio / deviation
     return slope, u * slope / deviation - slope * slope
 
@@ -345,10 +347,10 @@ def quit_moments_in_cut(
         weight = 1.0 if point in (0, INTERVALS) else 2.0 + 2.0 * (point % 2)
         # The density of D at z over that at the nearest point to its mean: far out, densities themselves are 0.
         weight *= math.exp(-0.5 * (z - nearest) * (z + nearest - 2.0 * other) / spread) * quit_probability(m, rest, c)
-        moved = m + rest * slope - mean
+        change = m + rest * slope - mean
         mass += weight
-        first += weight * moved
-        second += weight * (moved * moved + rest + rest * rest * curvature)
+        first += weight * change
+        second += weight * (change * change + rest + rest * rest * curvature)
     first /= mass
     return mean + first, second / mass - first * first
 

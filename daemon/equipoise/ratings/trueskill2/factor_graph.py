@@ -117,8 +117,8 @@ def reset_joint(graph: FactorGraph, variables: int, ranks: Ints, first: int, tea
         graph.presence[graph.team[variable]] += graph.fraction_played[variable]
         total += graph.fraction_played[variable]
         graph.joint_mean[variable] = graph.mean[variable]
-        for other in range(variables):
-            graph.covariance[variable * variables + other] = 0.0
+        for second in range(variables):
+            graph.covariance[variable * variables + second] = 0.0
         graph.covariance[variable * variables + variable] = graph.variance[variable]
     for team in range(teams):
         others = total - graph.presence[team]
@@ -188,7 +188,7 @@ def find_observed_order(graph: FactorGraph, ranks: Ints, first: int, teams: int,
     Teams between two absent ones have room if all of those pairs draw, or if more of them draw within ε than win by it;
     else the order is impossible, and the comparisons at both ends are ignored.
     """
-    known, wins, draws = -1, 0, 0
+    count, wins, draws = -1, 0, 0
     for place in range(teams):
         graph.order_observed[place] = 1
         if place > 0 and ranks[first + graph.order[place]] == ranks[first + graph.order[place - 1]]:
@@ -197,9 +197,9 @@ def find_observed_order(graph: FactorGraph, ranks: Ints, first: int, teams: int,
             wins += 1
         if graph.presence[graph.order[place]] <= ABSENT:
             room = wins == 0 or (draws > wins and c[MARGIN] > 0.0)
-            if known >= 0 and (place == known + 1 or not room):
-                graph.order_observed[known] = graph.order_observed[place - 1] = 0
-            known, wins, draws = place, 0, 0
+            if count >= 0 and (place == count + 1 or not room):
+                graph.order_observed[count] = graph.order_observed[place - 1] = 0
+            count, wins, draws = place, 0, 0
 
 
 def add_site(graph: FactorGraph, sites: int, kind: int, subject: int) -> int:

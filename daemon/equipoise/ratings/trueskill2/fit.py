@@ -68,23 +68,23 @@ def fit(system: TrueSkill2, history: History, run: Sweep | None = None) -> Conve
     """
     sweeps = prepared(system, history, run)
     table = np.array(system.table)
-    done, moved = 0, np.inf
-    while moved > TOLERANCE and done < MOST_SWEEPS:
-        moved = sweeps.back_and_forth(table, np.zeros_like(table))
+    done, change = 0, np.inf
+    while change > TOLERANCE and done < MOST_SWEEPS:
+        change = sweeps.back_and_forth(table, np.zeros_like(table))
         done += 1
     sweeps.forward(table)  # Leaves each chain's message after its last match, for `_write_back`.
     _write_back(system, history, sweeps)
-    return Convergence(done, float(moved), bool(moved <= TOLERANCE))
+    return Convergence(done, float(change), bool(change <= TOLERANCE))
 
 
 def prepared(system: TrueSkill2, history: History, run: Sweep | None = None) -> Sweeps:
     """Set up the sweeps of a history, without messages; all players start at their seeds."""
-    indexed = index(system, history)
+    columns = index(system, history)
     graph, _ = allocate(history)
     people = [system.held(player) for player in history.players]
-    own = _no_messages(len(history.members), [people[person] for person, _ in indexed.chains])
+    own = _no_messages(len(history.members), [people[person] for person, _ in columns.chains])
     base = _no_messages(len(history.members), [system.newcomer()] * len(people))
-    return Sweeps(indexed, own, base, np.zeros(len(history.members)), graph, run or _compiled())
+    return Sweeps(columns, own, base, np.zeros(len(history.members)), graph, run or _compiled())
 
 
 @cache

@@ -221,20 +221,20 @@ def add_site_gradient(variables: int, site: int, graph: FactorGraph, g: Floats, 
     if rest <= 0.0 or variance <= 0.0 or (kind >= WON and graph.most_precision[site] == 0.0):
         return
     # Distance of the joint's mean from the cavity's, per covariance with d.
-    moved = (precision * mean - shift) / rest
-    slope, curvature = site_derivatives(graph, site, mean + moved * variance, variance / rest, c)
+    cavity = (precision * mean - shift) / rest
+    slope, curvature = site_derivatives(graph, site, mean + cavity * variance, variance / rest, c)
     by_variance = 0.5 * (curvature + slope * slope)
     if kind >= WON:
-        g[MARGIN] += margin_slope(kind, mean + moved * variance, variance / rest, slope, c)
+        g[MARGIN] += margin_slope(kind, mean + cavity * variance, variance / rest, slope, c)
     elif kind >= QUIT:
         g[QUIT_MARGIN] -= slope
         g[QUIT_VARIANCE] += by_variance
-        add_quit_gradient(kind == QUIT, mean + moved * variance, variance / rest, g, c)
+        add_quit_gradient(kind == QUIT, mean + cavity * variance, variance / rest, g, c)
     else:
         is_kills = kind in (KILLS, NO_KILLS)
         own = KILL_OWN if is_kills else DEATH_OWN
         g[KILL_VARIANCE if is_kills else DEATH_VARIANCE] += by_variance / graph.minutes[subject]
-        part = slope * moved + 2.0 * by_variance / rest
+        part = slope * cavity + 2.0 * by_variance / rest
         g[own] += slope * graph.joint_mean[subject] + part * graph.cross_covariance[subject]
         fill_opponent_weights(graph, variables, subject, 1.0)
         for variable in range(variables):
@@ -255,15 +255,15 @@ def margin_slope(kind: int, mean: float, variance: float, slope: float, c: Row) 
 
 def add_quit_gradient(left: bool, mean: float, variance: float, g: Floats, c: Row) -> None:
     """Add the slopes by p_u and p_r; d is N(mean, variance) in the cavity."""
-    unrelated, related = c[QUIT_UNRELATED], c[QUIT_RELATED]
+    unrelated_rate, related_rate = c[QUIT_UNRELATED], c[QUIT_RELATED]
     under = cdf((c[QUIT_MARGIN] - mean) / math.sqrt(c[QUIT_VARIANCE] + variance))
     if left:
-        quits = max(unrelated + (1.0 - unrelated) * related * under, 1e-300)
-        g[QUIT_UNRELATED] += (1.0 - related * under) / quits
-        g[QUIT_RELATED] += (1.0 - unrelated) * under / quits
+        quits = max(unrelated_rate + (1.0 - unrelated_rate) * related_rate * under, 1e-300)
+        g[QUIT_UNRELATED] += (1.0 - related_rate * under) / quits
+        g[QUIT_RELATED] += (1.0 - unrelated_rate) * under / quits
     else:
-        g[QUIT_UNRELATED] -= 1.0 / (1.0 - unrelated)
-        g[QUIT_RELATED] -= under / max(1.0 - related * under, 1e-300)
+        g[QUIT_UNRELATED] -= 1.0 / (1.0 - unrelated_rate)
+        g[QUIT_RELATED] -= under / max(1.0 - related_rate * under, 1e-300)
 
 
 def add_performance_gradients(
@@ -348,19 +348,19 @@ def update_likelihoods(
     c: Row,
 ) -> float:
     """Update the likelihoods of all participants of a match; returns the largest movement of a skill, β."""
-    moved, variable = 0.0, 0
+    change, variable = 0.0, 0
     weight = c[BASE_WEIGHT]
     for team in range(matches.matches[match], matches.matches[match + 1]):
         for place in range(matches.teams[team], matches.teams[team + 1]):
             slope, curvature = performance_derivatives(graph, variables, variable)
             mean = graph.mean[variable] + (graph.variance[variable] - c[BETA2]) * slope
-            moved = max(moved, abs(mean - skill[place]))
+            change = max(change, abs(mean - skill[place]))
             skill[place] = mean
             update_likelihood(place, slope, curvature, own)
             update_likelihood(place, weight * slope, weight * weight * curvature, base)
             variable += 1
         variable += bots_of(team, matches, facts)
-    return moved
+    return change
 
 
 def infer_match(
@@ -399,8 +399,8 @@ def sweep_forward(
         for place in range(first, end):
             receive_forward(place, facts.chain[place], now, c[INITIAL], c[VARIANCE], c[TAU2], own)
             receive_forward(place, matches.members[place], now, 0.0, c[BASE_VARIANCE], c[BASE_TAU2], base)
-        _, _, moved = infer_match(match, matches, facts, own, base, skill, graph, c)
-        farthest = max(farthest, moved)
+        _, _, change = infer_match(match, matches, facts, own, base, skill, graph, c)
+        farthest = max(farthest, change)
         for place in range(first, end):
             send_forward(place, facts.chain[place], experience_gain(own.before[place], c), c[GAMMA2], own)
             send_forward(place, matches.members[place], 0.0, c[BASE_GAMMA2], base)
@@ -425,8 +425,8 @@ def sweep_backward(
         for place in range(first, end):
             receive_backward(place, facts.chain[place], experience_gain(own.before[place], c), c[GAMMA2], own)
             receive_backward(place, matches.members[place], 0.0, c[BASE_GAMMA2], base)
-        variables, sites, moved = infer_match(match, matches, facts, own, base, skill, graph, c)
-        farthest = max(farthest, moved)
+        variables, sites, change = infer_match(match, matches, facts, own, base, skill, graph, c)
+        farthest = max(farthest, change)
         for site in range(sites):
             add_site_gradient(variables, site, graph, g, c)
         add_performance_gradients(match, variables, matches, facts, base, graph, g, c)
@@ -450,10 +450,10 @@ def sweep_history(
     back: bool,
 ) -> float:
     """Sweep forward and, if `back`, backward too; returns the largest movement of a skill, β."""
-    moved = sweep_forward(matches, facts, own, base, skill, graph, table)
+    change = sweep_forward(matches, facts, own, base, skill, graph, table)
     if back:
-        moved = max(moved, sweep_backward(matches, facts, own, base, skill, graph, table, gradients))
-    return moved
+        change = max(change, sweep_backward(matches, facts, own, base, skill, graph, table, gradients))
+    return change
 
 
 Sweep: TypeAlias = Callable[

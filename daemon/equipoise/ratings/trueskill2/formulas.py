@@ -217,7 +217,7 @@ def rate_match(
     first, end = matches.matches[match], matches.matches[match + 1]
     drawn = predict_match(match, matches, facts, skills, sides, c)
     variables = fill_graph(match, matches, facts, skills, graph, c)
-    _, converged = infer(graph, variables, matches.ranks, first, end - first, False, c)
+    _, convergence = infer(graph, variables, matches.ranks, first, end - first, False, c)
     variable = 0
     for team in range(first, end):
         for place in range(matches.teams[team], matches.teams[team + 1]):
@@ -227,7 +227,7 @@ def rate_match(
             after[place] = skills.mean[chain] + c[BASE_WEIGHT] * skills.base_mean[player]
             variable += 1
         variable += bots_of(team, matches, facts)
-    return drawn, converged
+    return drawn, convergence
 
 
 def rate_matches(
@@ -245,8 +245,8 @@ def rate_matches(
     stuck = 0
     for match in range(len(facts.row)):
         c = table[facts.row[match]]
-        draws[match], converged = rate_match(match, matches, facts, skills, graph, sides, after, c)
-        stuck += not converged
+        draws[match], convergence = rate_match(match, matches, facts, skills, graph, sides, after, c)
+        stuck += not convergence
         for team in range(matches.matches[match], matches.matches[match + 1]):
             wins[team] = sides.wins[team - matches.matches[match]]
     return stuck

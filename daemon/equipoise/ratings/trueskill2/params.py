@@ -161,7 +161,7 @@ def columns_of(params: TrueSkill2Params, name: str) -> list[list[int]]:
     if name not in ("squad_offset", "experience_offset"):
         raise RatingError(f"{name}: not a parameter that can be estimated")
     count = len(getattr(params, name))
-    return [[first + each] for each in range(count - 1)] + ([[*range(first + count - 1, end)]] if count else [])
+    return [[first + offset] for offset in range(count - 1)] + ([[*range(first + count - 1, end)]] if count else [])
 
 
 def bounds_of(name: str) -> tuple[float, float]:

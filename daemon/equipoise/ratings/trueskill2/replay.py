@@ -41,15 +41,15 @@ class IndexedHistory:
 
 def replay(system: TrueSkill2, history: History, run: RateMatches | None = None) -> Replayed:
     """Rate a history by `run`, which is `rate_matches`; by default compiled."""
-    indexed = index(system, history)
-    skills, table = skills_of(system, history, indexed), np.array(system.table)
+    columns = index(system, history)
+    skills, table = skills_of(system, history, columns), np.array(system.table)
     wins, draws = np.empty(len(history.ranks)), np.empty(len(history))
     after = np.empty(len(history.members))
     graph, sides = allocate(history)
     system.stuck += (run or _compiled())(
-        indexed.matches, indexed.facts, skills, graph, sides, table, wins, draws, after
+        columns.matches, columns.facts, skills, graph, sides, table, wins, draws, after
     )
-    write_back(system, history, indexed, skills)
+    write_back(system, history, columns, skills)
     return Replayed(wins, draws, after)
 
 
@@ -75,8 +75,8 @@ def index(system: TrueSkill2, history: History) -> IndexedHistory:
         squad=squad,
         lineup_squad=_lineup_squads(history, squad),
     )
-    named = tuple((int(each) // len(modes), modes[int(each) % len(modes)]) for each in chains)
-    return IndexedHistory(matches, facts, named)
+    owners = tuple((int(chain_number) // len(modes), modes[int(chain_number) % len(modes)]) for chain_number in chains)
+    return IndexedHistory(matches, facts, owners)
 
 
 def skills_of(system: TrueSkill2, history: History, indexed: IndexedHistory) -> Skills:
@@ -108,18 +108,18 @@ def allocate(history: History) -> tuple[FactorGraph, Teams]:
     players = np.diff(history.teams[history.matches]) + np.diff(lineup[history.matches])
     teams = int(np.diff(history.matches).max(initial=2))
     graph, sides = FactorGraph.allocate(int(players.max(initial=2)), teams), Teams.of(teams)
-    return FactorGraph(*(np.array(each) for each in graph)), Teams(*(np.array(each) for each in sides))
+    return FactorGraph(*(np.array(column) for column in graph)), Teams(*(np.array(column) for column in sides))
 
 
 def _chains(matches: MatchArrays, mode: Whole, modes: int) -> tuple[Whole, Whole, Whole]:
     """All chains, as player * modes + mode; and the index of each participant's and each lineup member's chain."""
     of_team = np.repeat(np.arange(len(mode)), np.diff(matches.matches))
     members, lineup_members = np.asarray(matches.members, np.int64), np.asarray(matches.lineup.members, np.int64)
-    played = members * modes + mode[np.repeat(of_team, np.diff(matches.teams))]
+    chains = members * modes + mode[np.repeat(of_team, np.diff(matches.teams))]
     began = lineup_members * modes + mode[np.repeat(of_team, np.diff(matches.lineup.starts))]
-    times = np.unique(np.concatenate((played, began[lineup_members >= 0])))
+    times = np.unique(np.concatenate((chains, began[lineup_members >= 0])))
     lineup_chain = np.where(lineup_members >= 0, np.searchsorted(times, began), NO_CHAIN)
-    return times, np.searchsorted(times, played), lineup_chain
+    return times, np.searchsorted(times, chains), lineup_chain
 
 
 def _lineup_squads(history: History, squad: Whole) -> Whole:
@@ -130,13 +130,13 @@ def _lineup_squads(history: History, squad: Whole) -> Whole:
         return np.ones(len(history.lineup_members), np.int64)
     many = len(history.players)
     match_of_team = np.repeat(np.arange(len(history)), np.diff(history.matches))
-    played = np.repeat(match_of_team, np.diff(history.teams)) * many + history.members
+    places = np.repeat(match_of_team, np.diff(history.teams)) * many + history.members
     lineup, lineup_members, _ = history.predicted_lineup
     began = np.repeat(match_of_team, np.diff(lineup)) * many + lineup_members
-    order = np.argsort(played)
-    place = np.minimum(np.searchsorted(played, began, sorter=order), len(played) - 1)
+    order = np.argsort(places)
+    place = np.minimum(np.searchsorted(places, began, sorter=order), len(places) - 1)
     match = order[place]
-    return np.where((played[match] == began) & (lineup_members >= 0), squad[match], 1)
+    return np.where((places[match] == began) & (lineup_members >= 0), squad[match], 1)
 
 
 def _endings(history: History) -> Whole:

@@ -139,17 +139,17 @@ class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):
         facts, skills = _facts(match, matches), self._skills(players, match.mode)
         sides, after = Teams.of(len(match.teams)), [0.0] * len(matches.members)
         graph = FactorGraph.allocate(len(matches.members) + len(matches.lineup.members), len(match.teams))
-        draw, converged = rate_match(0, matches, facts, skills, graph, sides, after, self.row(match.mode))
-        self.stuck += not converged
+        draw, convergence = rate_match(0, matches, facts, skills, graph, sides, after, self.row(match.mode))
+        self.stuck += not convergence
         prediction = WinProbabilities(tuple(sides.wins), draw)
         changes = list[Change]()
         for team, side in enumerate(match.teams):
-            expected = prediction.expected(team)
+            chance = prediction.expected(team)
             for player in side:
-                held, number = self.players.setdefault(player, self.held(player)), len(changes)
-                before = self._mean(held, match.mode)
-                held.learn(match.mode, skills, number, number)
-                changes.append(Change(player, team, before, after[number], held.rounds, expected, scores[team]))
+                record, number = self.players.setdefault(player, self.held(player)), len(changes)
+                before = self._mean(record, match.mode)
+                record.learn(match.mode, skills, number, number)
+                changes.append(Change(player, team, before, after[number], record.rounds, chance, scores[team]))
         return Rated(prediction, tuple(changes))
 
     def skill(self, player: PlayerId, context: SkillContext = ANYWHERE) -> float:
@@ -162,8 +162,8 @@ class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):
         """
         if is_bot(player):
             return self.row(context.mode)[BOT]
-        held = self.held(player)
-        return self._mean(held, context.mode or held.usual_mode)
+        record = self.held(player)
+        return self._mean(record, context.mode or record.usual_mode)
 
     def gap(self, probability: float, size: int) -> float:
         """Linear, by the slope φ(ε/c)/c at an even match of players with known skill, where c² = 2·size·β².
@@ -176,15 +176,15 @@ class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):
 
     def uncertainty(self, player: PlayerId) -> float:
         """σ in the mode played most, β."""
-        held = self.held(player)
-        return self._deviation(held, held.usual_mode)
+        record = self.held(player)
+        return self._deviation(record, record.usual_mode)
 
     def deviation(self, player: PlayerId, context: SkillContext = ANYWHERE) -> float:
         """σ in a mode, or in the one played most if none is given, β; 0 for bots, whose skill is a parameter."""
         if is_bot(player):
             return 0.0
-        held = self.held(player)
-        return self._deviation(held, context.mode or held.usual_mode)
+        record = self.held(player)
+        return self._deviation(record, context.mode or record.usual_mode)
 
     def _deviation(self, held: Player, mode: str) -> float:
         weight = self.row(mode)[BASE_WEIGHT]
@@ -192,9 +192,9 @@ class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):
 
     def summary(self, player: PlayerId) -> PlayerSummary:
         """The mean in the mode played most; visible after the shadow rounds."""
-        held = self.held(player)
-        last = max((own.last for own in held.modes.values()), default=NEVER)
-        return self.shown(player, self.skill(player), held.rounds, last)
+        record = self.held(player)
+        last = max((own.last for own in record.modes.values()), default=NEVER)
+        return self.shown(player, self.skill(player), record.rounds, last)
 
     def seed(self, player: PlayerId, **skill: float) -> None:
         """Facts: `rating`, the mean in every mode, β; `sigma`, of the own part in every mode, β; `rounds` rated."""
@@ -204,25 +204,25 @@ class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):
         values = {fact: number_of(player, fact, value, -LIMIT, LIMIT) for fact, value in skill.items()}
         rounds = count_of(player, "rounds", skill.get("rounds", 0))
         variance = number_of(player, "sigma", skill.get("sigma", 0.0), 0.0, LIMIT) ** 2
-        held = self.players.setdefault(player, self.held(player))
+        record = self.players.setdefault(player, self.held(player))
         if "rounds" in values:
-            held.rounds = rounds
+            record.rounds = rounds
         if "rating" in values:
-            held.base_mean, held.start_mean = 0.0, values["rating"]
+            record.base_mean, record.start_mean = 0.0, values["rating"]
         if "sigma" in values:
-            held.start_variance = variance
-        for own in held.modes.values():
+            record.start_variance = variance
+        for own in record.modes.values():
             own.mean = values.get("rating", own.mean)
             own.variance = variance if "sigma" in values else own.variance
 
     def state(self, player: PlayerId) -> State:
         """Base and modes, each with mean, variance and when it last played (epoch seconds or null)."""
-        held = self.held(player)
-        return {**plain(held), "modes": {mode: plain(own) for mode, own in held.modes.items()}}
+        record = self.held(player)
+        return {**plain(record), "modes": {mode: plain(own) for mode, own in record.modes.items()}}
 
     def stored(self, player: PlayerId, newcomer: Player, state: State) -> dict[str, Any]:
         """The base's fields, and a `Skill` for each mode."""
-        modes, names = state["modes"], {each.name for each in fields(Skill)}
+        modes, names = state["modes"], {column.name for column in fields(Skill)}
         if not isinstance(modes, Mapping):
             raise RatingError(f"{player}: not a trueskill2 state: modes {modes!r}")
         own = dict[str, Skill]()
@@ -270,18 +270,18 @@ class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):
 
 def _facts(match: Match, matches: MatchArrays) -> TrueSkill2Arrays:
     """The arrays that TrueSkill 2 reads besides `MatchArrays`; a player's number is also their chain."""
-    playing = [player for side in match.teams for player in side]
-    counts = [match.counts.get(player) for player in playing]
+    players = [player for side in match.teams for player in side]
+    counts = [match.counts.get(player) for player in players]
     squad = _squad_sizes(match)
     return TrueSkill2Arrays(
         row=[0],
         minutes=[math.nan if match.seconds is None else match.seconds / PER_MINUTE],
         chain=matches.members,
         lineup_chain=matches.lineup.members,
-        kills=[math.nan if one is None else float(one.kills) for one in counts],
-        deaths=[math.nan if one is None else float(one.deaths) for one in counts],
-        ending=[LEFT if player in match.quits else COMPLETED for player in playing],
-        squad=[squad.get(player, 1) for player in playing],
+        kills=[math.nan if count is None else float(count.kills) for count in counts],
+        deaths=[math.nan if count is None else float(count.deaths) for count in counts],
+        ending=[LEFT if player in match.quits else COMPLETED for player in players],
+        squad=[squad.get(player, 1) for player in players],
         lineup_squad=[squad.get(player, 1) for side in match.predicted_lineup for player in side],
     )
 
