@@ -117,23 +117,23 @@ def _split(ask: AskSplit, system: System[Any]) -> SplitSolved:
         split = duel(ask.entries, *(dict(zip(players, side, strict=True)) for side in values))
     else:
         split = _even_split(ask, system)
-    here, there = (field_skills(system, ask.context, *sides, commanders) for sides in ((a, b), (split.a, split.b)))
+    before, after = (field_skills(system, ask.context, *sides, commanders) for sides in ((a, b), (split.a, split.b)))
     return SplitSolved(
         ask,
         split,
-        difference=sum(there[0]) - sum(there[1]),
+        difference=sum(after[0]) - sum(after[1]),
         before=outlook(system, ask.context, a, b, commanders) if a and b else None,
         after=outlook(system, ask.context, split.a, split.b, commanders),
-        spread_before=_spread(here),
-        spread_after=_spread(there),
+        spread_before=_spread(before),
+        spread_after=_spread(after),
         friends=ask.purpose is Purpose.SHUFFLE and friends_decide(ask, split, commanders, system),
     )
 
 
 def _swapped_split(ask: AskSplit, terms: SwapTerms, system: System[Any]) -> SplitSolved:
     split, before, after = evened(ask, terms, system)
-    there = field_skills(system, ask.context, split.a, split.b, frozenset())
-    return SplitSolved(ask, split, sum(there[0]) - sum(there[1]), before, after, spread_after=_spread(there))
+    skills = field_skills(system, ask.context, split.a, split.b, frozenset())
+    return SplitSolved(ask, split, sum(skills[0]) - sum(skills[1]), before, after, spread_after=_spread(skills))
 
 
 def _even_split(ask: AskSplit, system: System[Any]) -> Split:
@@ -164,20 +164,20 @@ def summaries_on(
         return tuple(summaries)
     players = [summary.id for summary in summaries]
     skills = list(zip(*on_both_sides(system, context, players), strict=True))
-    rated: Sequence[tuple[float, float] | None] = [None] * len(players)
+    estimates: Sequence[tuple[float, float] | None] = [None] * len(players)
     if shown is not None and shown is not system:
-        rated = list(zip(*on_both_sides(shown, context, players), strict=True))
+        estimates = list(zip(*on_both_sides(shown, context, players), strict=True))
     deviations = [summary.deviation for summary in summaries]
     if system.correlated:
         # With it known, the session asks which side of a joiner becomes more even.
         where = SkillContext(context.mode.value, context.map)
         deviations = [
-            system.deviation(player, where) if known is None else known
-            for player, known in zip(players, deviations, strict=True)
+            system.deviation(player, where) if uncertainty is None else uncertainty
+            for player, uncertainty in zip(players, deviations, strict=True)
         ]
     return tuple(
         replace(summary, side_skills=on, deviation=deviation, rated_skills=by_shown)
-        for summary, on, deviation, by_shown in zip(summaries, skills, deviations, rated, strict=True)
+        for summary, on, deviation, by_shown in zip(summaries, skills, deviations, estimates, strict=True)
     )
 
 
@@ -188,14 +188,14 @@ def _named(assignment: Assignment, entries: Sequence[Entry]) -> Split:
 
 def _moves(ask: AskMoves, system: System[Any]) -> MovesSolved:
     index_of = {player: index for index, player in enumerate(ask.larger)}
-    here, there = ask.larger_side, ask.larger_side.other
+    larger, smaller = ask.larger_side, ask.larger_side.other
     exact = transfer(
-        on_field(system, ask.context, here, ask.larger, ask.commanders),
-        on_field(system, ask.context, there, ask.smaller, ask.commanders),
+        on_field(system, ask.context, larger, ask.larger, ask.commanders),
+        on_field(system, ask.context, smaller, ask.smaller, ask.commanders),
         [index_of[player] for player in ask.movable],
         ask.count,
         [ask.cost.get(player, 0) for player in ask.larger],
-        larger_there=on_field(system, ask.context, there, ask.larger, ask.commanders),
+        larger_there=on_field(system, ask.context, smaller, ask.larger, ask.commanders),
     )
     if system.correlated:
         from equipoise.balancing.covariances import crossing
@@ -243,11 +243,11 @@ def _variance(match: Match, system: System[Any]) -> float:
 def judged_switch(ask: AskSwitch, system: System[Any]) -> tuple[float, float]:
     """Return the win probability of side A at equal numbers if the player stays, and if they change side."""
     a, b = (tuple(player for player in side if player != ask.player) for side in (ask.a, ask.b))
-    crossed = ((*a, ask.player), b) if ask.player in ask.b else (a, (*b, ask.player))
+    sides = ((*a, ask.player), b) if ask.player in ask.b else (a, (*b, ask.player))
     commanders = ask.commanders - {ask.player}
     return (
         chance_at_equal_numbers(system, ask.context, ask.a, ask.b, ask.commanders),
-        chance_at_equal_numbers(system, ask.context, *crossed, commanders),
+        chance_at_equal_numbers(system, ask.context, *sides, commanders),
     )
 
 
@@ -302,6 +302,6 @@ def _counts(participant: Participant) -> Counts:
 
 def _fraction_played(participant: Participant, seconds: float) -> float:
     """Return the time on the rated side as a part of the round, at most 1."""
-    played = participant.seconds_a if participant.side is Side.A else participant.seconds_b
+    time_on_side = participant.seconds_a if participant.side is Side.A else participant.seconds_b
     # Scripts' clocks may run past the round's end.
-    return min(1.0, played / seconds) if seconds > 0 else 1.0
+    return min(1.0, time_on_side / seconds) if seconds > 0 else 1.0

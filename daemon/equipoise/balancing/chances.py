@@ -107,8 +107,8 @@ def outlook(
 
 def outlook_of(system: System[Any], match: Match) -> Outlook:
     """The outlook of a match of two sides."""
-    predicted, deviation = system.predict(match).expected(0), deviation_of(system, match)
-    return Outlook.alone(predicted) if deviation is None else uncertain(predicted, deviation)
+    chance, deviation = system.predict(match).expected(0), deviation_of(system, match)
+    return Outlook.alone(chance) if deviation is None else uncertain(chance, deviation)
 
 
 def deviation_of(system: System[Any], match: Match) -> float | None:
@@ -171,8 +171,8 @@ def skills(system: System[Any], context: Context, side: Side, players: Iterable[
     >>> skills(create("synelo"), Context(Mode.KOTH, "koth_viaduct"), Side.A, [PlayerId("ann")])
     [1000.0]
     """
-    asked = SkillContext(context.mode.value, context.map, context.mode.sides[side is Side.B])
-    return system.skill_values(tuple(players), asked)
+    question = SkillContext(context.mode.value, context.map, context.mode.sides[side is Side.B])
+    return system.skill_values(tuple(players), question)
 
 
 def on_both_sides(system: System[Any], context: Context, players: Sequence[PlayerId]) -> Values:

@@ -53,8 +53,8 @@ class Knowledge:
             return covariance
         away = [player in self.apart for player in players]
         return [
-            [0.0 if here or there else value for value, there in zip(row, away, strict=True)]
-            for row, here in zip(covariance, away, strict=True)
+            [0.0 if row_away or column_away else value for value, column_away in zip(row, away, strict=True)]
+            for row, row_away in zip(covariance, away, strict=True)
         ]
 
     def target(self, a: Sequence[PlayerId], b: Sequence[PlayerId]) -> float:
@@ -63,9 +63,9 @@ class Knowledge:
 
     def targets(self, players: Sequence[PlayerId], on_a: int) -> tuple[float, float | None]:
         """Return the target with so many players on A, and with as many on B; None where that is the same."""
-        other = len(players) - on_a
+        on_b = len(players) - on_a
         target = self.target(players[:on_a], players[on_a:])
-        return target, None if on_a == other else self.target(players[:other], players[other:])
+        return target, None if on_a == on_b else self.target(players[:on_b], players[on_b:])
 
     def limit(
         self,
@@ -93,13 +93,13 @@ def playing(ask: AskSplit, exact: Assignment, values: Values, system: System[Any
     order = sorted((*exact.a, *exact.b))
     entries = [ask.entries[index] for index in order]
     players, knowledge = [entry.id for entry in entries], Knowledge(system, ask.context)
-    target, turned = knowledge.targets(players, exact.sizes[0])
+    target, mirror = knowledge.targets(players, exact.sizes[0])
     problem = QuadraticProblem(
         _of(values, order),
         knowledge.covariance(players),
         exact.sizes,
         target,
-        turned,
+        mirror,
         pins=pins_of_staying(entries),
         current=[SIGNS[entry.side] for entry in entries],
     )
@@ -138,8 +138,8 @@ def _scrambled(
 def crossing(ask: AskMoves, moved: Sequence[int], system: System[Any]) -> tuple[PlayerId, ...]:
     """Return the players who cross to the smaller side; `moved` are those whom the exact solver chose."""
     players, knowledge = (*ask.larger, *ask.smaller), Knowledge(system, ask.context, ask.commanders)
-    here = SIGNS[ask.larger_side]
-    current = [here] * len(ask.larger) + [-here] * len(ask.smaller)
+    sign = SIGNS[ask.larger_side]
+    current = [sign] * len(ask.larger) + [-sign] * len(ask.smaller)
     start = [-side if index in moved else side for index, side in enumerate(current)]
     a, b = _teams(players, start)
     problem = QuadraticProblem(
@@ -158,11 +158,11 @@ def crossing(ask: AskMoves, moved: Sequence[int], system: System[Any]) -> tuple[
         current=current,
     )
     prices = [ask.cost.get(player, 0) for player in players]
-    toll = Toll([(0, price) if here > 0 else (price, 0) for price in prices])
+    toll = Toll([(0, price) if sign > 0 else (price, 0) for price in prices])
     search = SwapSearch(problem, [start])
     # A limit of 0 is below all costs: the least cost, and of sides that cost the same the least toll.
     sides = search.sides(search.cheapest(0.0, toll))
-    return tuple(player for player, side in zip(ask.larger, sides, strict=False) if side != here)
+    return tuple(player for player, side in zip(ask.larger, sides, strict=False) if side != sign)
 
 
 def every_size(ask: CacheSplits, exact: Sequence[Assignment], values: Values, system: System[Any]) -> tuple[Split, ...]:
@@ -185,15 +185,15 @@ def every_size(ask: CacheSplits, exact: Sequence[Assignment], values: Values, sy
             bench = tuple(player for player, side in zip(players, sides, strict=True) if not side)
             return Split(*_teams(players, sides), bench)
         order = sorted((*split.a, *split.b))
-        playing = [players[index] for index in order]
+        lineup = [players[index] for index in order]
         problem = QuadraticProblem(
             _of(values, order),
             [[covariance[first][second] for second in order] for first in order],
             split.sizes,
-            *knowledge.targets(playing, split.sizes[0]),
+            *knowledge.targets(lineup, split.sizes[0]),
         )
         search = SwapSearch(problem, [[1 if index in split.a else -1 for index in order]], hasty=True)
-        a, b = _teams(playing, search.sides(search.least))
+        a, b = _teams(lineup, search.sides(search.least))
         return Split(a, b, tuple(players[index] for index in sorted(split.bench)))
 
     return tuple(map(of_size, exact))
@@ -249,12 +249,12 @@ def _toll(terms: ShuffleTerms, wishes: Sequence[tuple[int, int]], humans: Sequen
     friend = (move or 1 + sum(wish.weight for wish in terms.wishes.values())) * (len(humans) + 1)
     winner = 2 * friend * (len(humans) + 1)
     apart: dict[tuple[int, int], int] = {}
-    for pair in combinations(sorted(number[one] for one in terms.spread_evenly if one in number), 2):
+    for pair in combinations(sorted(number[player] for player in terms.spread_evenly if player in number), 2):
         # Of n winners, a on A and b on B, a · b pairs are apart: the more, the more evenly they are spread.
         apart[pair] = -4 * winner
     for group in terms.groups:
         # Of two, three and four friends, pairs apart are 1, 2 and 3 for each who is parted from the others.
-        friends = sorted(number[one] for one in group if one in number)
+        friends = sorted(number[player] for player in group if player in number)
         for pair in combinations(friends, 2):
             apart[pair] = apart.get(pair, 0) + 6 * friend // (len(friends) - 1)
     moves = [(move * (entry.side is Side.B), move * (entry.side is Side.A)) for entry in humans]

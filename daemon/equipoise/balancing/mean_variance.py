@@ -173,8 +173,8 @@ class Leaving:
 
     def close(self, changes: Numbers, rows: Rows) -> None:
         """Forbid the swaps after which too few leave, or too many, in `changes`, which `Form.swaps` gave."""
-        leaving, more = self.of(rows), self.side * (self.stand[:, None] - self.stand)
-        for at_end, wrong in ((leaving <= self.least, more < 0), (leaving >= self.most, more > 0)):
+        costs, more = self.of(rows), self.side * (self.stand[:, None] - self.stand)
+        for at_end, wrong in ((costs <= self.least, more < 0), (costs >= self.most, more > 0)):
             ends = np.flatnonzero(at_end)
             changes[ends] = np.where(wrong, np.inf, changes[ends])
 
@@ -351,27 +351,27 @@ class SwapSearch:
     ) -> None:
         self.problem = problem
         players = len(problem.values[0])
-        lacking = 0 if problem.turned is None else abs(problem.sizes[0] - problem.sizes[1])
-        grouped = {player for group in problem.groups for player in group}
-        units = [*map(list, problem.groups), *([player] for player in range(players) if player not in grouped)]
-        self.member = np.zeros((len(units) + bool(lacking), players))
+        surplus = 0 if problem.turned is None else abs(problem.sizes[0] - problem.sizes[1])
+        group_members = {player for group in problem.groups for player in group}
+        units = [*map(list, problem.groups), *([player] for player in range(players) if player not in group_members)]
+        self.member = np.zeros((len(units) + bool(surplus), players))
         """units × players: 1 where the player is one of the unit."""
         for number, members in enumerate(units):
             self.member[number, members] = 1.0
         weights = self.member.sum(1)
-        weights[len(units) :] = lacking
-        self.cost = self._cost(weights, lacking)
+        weights[len(units) :] = surplus
+        self.cost = self._cost(weights, surplus)
         sides = np.zeros(players)
         for player, pin in problem.pins.items():
             sides[player] = {Pin.A: 1.0, Pin.B: -1.0}.get(pin, 0.0)
-        fixed = np.asarray(np.sign(self.member @ sides))
+        pins = np.asarray(np.sign(self.member @ sides))
         moves = self.toll(problem.moves)
-        on_a = max(problem.sizes) if lacking else problem.sizes[0]
-        self.placing = Placing(weights, on_a, fixed, 2 * moves.linear, self.cost.matrix.tobytes())
+        on_a = max(problem.sizes) if surplus else problem.sizes[0]
+        self.placing = Placing(weights, on_a, pins, 2 * moves.linear, self.cost.matrix.tobytes())
         barrier = np.where(weights[:, None] == weights, 0.0, np.inf)
-        closed = np.where(fixed == 0, 0.0, np.inf)
+        wall = np.where(pins == 0, 0.0, np.inf)
         self.budget = Budget()
-        self.descent = Descent(self.cost, barrier, closed, self.budget)
+        self.descent = Descent(self.cost, barrier, wall, self.budget)
         self.count = FEWEST if hasty else min(MOST, max(FEWEST, WORK // len(weights) ** 2))
         self._search(given, moves, max_moves)
 
@@ -409,8 +409,8 @@ class SwapSearch:
         self.minima = self.descent.run(starts)
         kicks = KICKED if count < MOST else 1
         for _ in range(kicks if max_moves is None else 0):
-            disturbed = self.placing.kicked(self.least, max(FEWEST, count // 2))
-            self.minima = np.concatenate([self.minima, self.descent.run(disturbed)])
+            start = self.placing.kicked(self.least, max(FEWEST, count // 2))
+            self.minima = np.concatenate([self.minima, self.descent.run(start)])
 
     def _units(self, sides: Sequence[int]) -> Numbers:
         row = np.sign(self.member @ np.array(sides, dtype=float))
@@ -432,8 +432,8 @@ class SwapSearch:
         limit = max(limit, float(self.cost.of(least[None])[0]) + self.cost.grain)
         nearest = self.descent.run(self._after_one_swap(), until=limit)
         # A mirror image costs the same, and may move fewer.
-        mirrored = -self.minima if self.placing.mirrors else self.minima[:0]
-        rows = distinct(np.concatenate([self.present, nearest, self.minima, mirrored]))
+        mirrors = -self.minima if self.placing.mirrors else self.minima[:0]
+        rows = distinct(np.concatenate([self.present, nearest, self.minima, mirrors]))
         rows = rows[self.cost.of(rows) <= limit]
         rows = rows[np.lexsort((self.cost.of(rows), form.of(rows)))][: max(4, self.count // 8)]
         rows = replace(self.descent, toll=form).run(rows, limit=limit)
@@ -456,7 +456,7 @@ class SwapSearch:
         the weight of the mean: with 1, the expected square, sides are hardly more uneven than any.
         """
         form = self._form(mean_weight)
-        stand = [np.array([side == here for side in self.problem.current], dtype=float) for here in (1, -1)]
+        stand = [np.array([side == sign for side in self.problem.current], dtype=float) for sign in (1, -1)]
         rules = [Leaving(self.member @ on, side, each_way) for on, side in zip(stand, (1, -1), strict=True)]
         descent = replace(self.descent, cost=form, leaving=rules)
         minima = descent.meeting_rules(self.minima)  # they are minima here, too
@@ -521,9 +521,9 @@ def all_evened(values: Sequence[float], covariance: Covariance, given: Sequence[
     more = max(1, min(HASTY, WORK // len(worth) ** 2 // len(given)) - 1)
     starts = np.repeat(np.array(given, dtype=float)[:, None], 1 + more, axis=1)
     for sides in starts:
-        playing = np.flatnonzero(sides[0])
-        order = draw.random((more, len(playing))).argsort(1)
-        sides[1:, playing] = np.take_along_axis(sides[1:, playing], order, 1)
+        players = np.flatnonzero(sides[0])
+        order = draw.random((more, len(players))).argsort(1)
+        sides[1:, players] = np.take_along_axis(sides[1:, players], order, 1)
     # A player on the bench is 0 in x: they add nothing to the cost, and no swap has them.
     rows = starts.reshape(-1, len(worth))
     minima = Descent(cost, np.zeros_like(errors), np.zeros_like(worth), Budget()).run(rows)

@@ -212,4 +212,4 @@ def can_leave(entries: Iterable[Entry], each_way: int) -> int:
 def leave(entries: Iterable[Entry], a: Collection[PlayerId], each_way: int) -> bool:
     """Return whether so many players leave each side, and as many do not, with these on A and all others on B."""
     stay = Counter((entry.side, (entry.side is Side.A) is (entry.id in a)) for entry in entries)
-    return all(stay[side, there] >= each_way for side in Side for there in (True, False))
+    return all(stay[side, destination] >= each_way for side in Side for destination in (True, False))

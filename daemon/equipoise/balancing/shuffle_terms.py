@@ -146,9 +146,9 @@ class Shuffle:
             # By the field's size: `System.gap` would count commanders.
             tolerance=min(FARTHEST, self._difference_at(0.5 + self.ask.tolerance) - self.even),
             pins=pins_of_staying(self.humans),
-            groups=[[self.index_of[one] for one in group if one in self.index_of] for group in terms.groups],
+            groups=[[self.index_of[member] for member in group if member in self.index_of] for group in terms.groups],
             wishes=[self._wish(entry) for entry in self.humans] if terms.wishes else None,
-            spread_evenly=[self.index_of[one] for one in terms.spread_evenly if one in self.index_of],
+            spread_evenly=[self.index_of[member] for member in terms.spread_evenly if member in self.index_of],
             max_moves=terms.max_moves,
             moves_count=terms.moves_count,
             budget=self.budget,

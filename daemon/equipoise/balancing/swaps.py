@@ -71,9 +71,9 @@ class Swaps:
             candidates = [(cost, swap) for cost, near in self._by_cost(swaps) for swap in near]
             for cost in sorted({cost for cost, _ in candidates}):
                 of_cost = [swap for price, swap in candidates if price == cost]
-                reaching = [swap for swap in of_cost if _inside(self.chance(swap), self.terms.even)]
-                if reaching:
-                    return min(reaching, key=self._cost)
+                even_swaps = [swap for swap in of_cost if _inside(self.chance(swap), self.terms.even)]
+                if even_swaps:
+                    return min(even_swaps, key=self._cost)
             if candidates:
                 nearest = min((swap for _, swap in candidates), key=lambda swap: abs(self.off + swap.shift))
                 rest = abs(self.chance(nearest) - 0.5)
@@ -96,9 +96,9 @@ class Swaps:
         for swap in first:
             # The second pair should shift the difference by what the first one leaves of it.
             place = bisect_left(shifts, -self.off - swap.shift)
-            for other in second[max(0, place - NEIGHBOURS) : place + NEIGHBOURS]:
-                if other.from_a != swap.from_a and other.from_b != swap.from_b:
-                    yield Swap(swap.shift + other.shift, swap.from_a + other.from_a, swap.from_b + other.from_b)
+            for partner in second[max(0, place - NEIGHBOURS) : place + NEIGHBOURS]:
+                if partner.from_a != swap.from_a and partner.from_b != swap.from_b:
+                    yield Swap(swap.shift + partner.shift, swap.from_a + partner.from_a, swap.from_b + partner.from_b)
 
     def _nearest(self, swaps: Sequence[Swap]) -> list[Swap]:
         return sorted(swaps, key=lambda swap: (abs(self.off + swap.shift), swap.from_a, swap.from_b))[:TRIED]

@@ -53,20 +53,20 @@ class Calibrations:
 
     async def run(self) -> None:
         """Calibrate every pool whose week is over. StoreError names those that could not be."""
-        failed = []
+        failures = []
         for pool in list(self._pools.values()):
             now = self._clock.epoch()
-            adopted = (await self.status(pool)).adopted
-            last = max(self._tried.get(pool.name, -math.inf), -math.inf if adopted is None else adopted.at)
+            present = (await self.status(pool)).adopted
+            last = max(self._tried.get(pool.name, -math.inf), -math.inf if present is None else present.at)
             if now - last < OFTEN:
                 continue
             try:
                 await self.calibrate(pool, "job")
                 self._tried[pool.name] = now
             except StoreError as error:
-                failed.append(str(error))
-        if failed:
-            raise StoreError("; ".join(failed))
+                failures.append(str(error))
+        if failures:
+            raise StoreError("; ".join(failures))
 
     async def status(self, pool: Pool) -> CalibrationStatus:
         """Say what holds of the predictions of the system that makes a pool's teams."""
@@ -85,10 +85,10 @@ class Calibrations:
         async with self._turn:
             before = await self.status(pool)
             present = before.present
-            wanted = CalibrationFit(
+            fit = CalibrationFit(
                 pool.follower is not None, before.since, present.temperature, present.sides, present.maps
             )
-            result = await pool.store.calibration(pool.name, wanted)
+            result = await pool.store.calibration(pool.name, fit)
             if (await self.status(pool)).since != before.since:
                 raise StoreError(f"pool {pool.name}: another spread of skill was learnt meanwhile")
             if result is not None and result.better and not dry_run:
@@ -112,13 +112,13 @@ class Calibrations:
 
 def detail_of(calibration: Calibration, system: System[Any]) -> dict[str, object]:
     """The same as an edit stores it; what else it says about itself is added."""
-    made = fingerprint_of(system)
+    fingerprint = fingerprint_of(system)
     return {
         "temperature": calibration.temperature,
         "sides": dict(calibration.sides),
         "maps": dict(calibration.maps),
-        "system": made.system,
-        "params": dict(made.params),
+        "system": fingerprint.system,
+        "params": dict(fingerprint.params),
     }
 
 

@@ -48,17 +48,17 @@ def carry(store: Path, backup: Path, folder: Path) -> Since:
 
     First the rounds that the backup lacks, then those that wait already.
     """
-    waiting = {path.name: path.read_bytes() for path in store.parent.glob("*.ring")}
+    rings = {path.name: path.read_bytes() for path in store.parent.glob("*.ring")}
     with store_errors(), closing(reading(store)) as db:
         db.execute("ATTACH ? AS backup", (f"{backup.resolve().as_uri()}?mode=ro",))
         numbers = [number for (number,) in db.execute(_LACKED)]
         (edits,) = db.execute(_EDITS).fetchone()
-        pieces: dict[str, list[bytes]] = {name: [] for name in waiting}
+        pieces: dict[str, list[bytes]] = {name: [] for name in rings}
         for pool, at, record in stored_rounds(db, numbers):
             pieces.setdefault(f"{pool}.ring", []).append(framed(UnstoredRound(record, None, at)))
     for name, parts in pieces.items():
         if parts:
-            _write(folder / name, b"".join([*parts, waiting.get(name, b"")]))
+            _write(folder / name, b"".join([*parts, rings.get(name, b"")]))
     return Since(len(numbers), edits)
 
 

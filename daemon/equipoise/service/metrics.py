@@ -45,10 +45,10 @@ class _Readings(Collector):
 
     def collect(self) -> Iterator[Metric]:
         families: dict[str, Metric] = {}
-        for reading in self._read():
-            kind = CounterMetricFamily if reading.name.endswith("_total") else GaugeMetricFamily
-            family = families.setdefault(reading.name, kind(reading.name, reading.help))
-            family.add_sample(reading.name, dict(reading.labels), reading.value)
+        for gauge in self._read():
+            kind = CounterMetricFamily if gauge.name.endswith("_total") else GaugeMetricFamily
+            family = families.setdefault(gauge.name, kind(gauge.name, gauge.help))
+            family.add_sample(gauge.name, dict(gauge.labels), gauge.value)
         yield from families.values()
 
 

@@ -225,7 +225,7 @@ class Pool:
     async def _rate_and_store(self, rounds: Sequence[UnstoredRound]) -> Sequence[RatedRound | Exception]:
         """Rate and store rounds in one transaction, up to the first that fails; after an error memory is as before."""
         await self._held.read(self.store, self.name)
-        attempts = [RatingAttempt(unstored, self._held) for unstored in rounds]
+        attempts = [RatingAttempt(game_round, self._held) for game_round in rounds]
         try:
             outcomes = await self.store.record(self.name, attempts, self.system.window)
         except BaseException:
@@ -304,15 +304,15 @@ class Pool:
         return self._summaries((player,))[0]
 
     def _summaries(self, players: Sequence[PlayerId]) -> tuple[PlayerSummary, ...]:
-        system, balancing = self.system, self.balancing
+        system, balancer = self.system, self.balancing
         return tuple(
             replace(
                 system.summary(player),
                 skill=skill,
-                deviation=balancing.deviation(player),
+                deviation=balancer.deviation(player),
                 skills=system.skills(player),
             )
-            for player, skill in zip(players, balancing.skill_values(players), strict=True)
+            for player, skill in zip(players, balancer.skill_values(players), strict=True)
         )
 
     def hold(self, present: Callable[[], Iterable[PlayerId]]) -> Callable[[], None]:

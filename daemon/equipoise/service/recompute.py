@@ -63,10 +63,10 @@ class Trial:
             self.replayed.edit(event)
             return
         score = event.record.round.score(Side.A)
-        rated = self.replayed.rate(event.record)
-        assert rated.prediction is not None, "it has participants"
+        result = self.replayed.rate(event.record)
+        assert result.prediction is not None, "it has participants"
         self.before.append((event.prediction, score))
-        self.after.append((rated.prediction, score))
+        self.after.append((result.prediction, score))
 
     def comparison(self) -> Comparison | None:
         """The comparison so far; None before the first rated round."""

@@ -49,7 +49,7 @@ class Refits:
 
     async def run(self) -> None:
         """Refit every pool that can be, and has new rounds. StoreError names those that kept their ratings."""
-        failed = []
+        failures = []
         for pool in list(self._pools.values()):
             if (by_hand := self._tasks.get(pool.name)) is not None:  # after it there may be nothing to do
                 await asyncio.wait([by_hand])
@@ -57,14 +57,14 @@ class Refits:
                 continue
             await self._refit(pool, "job", dry_run=False)
             if error := self._status[pool.name].error:
-                failed.append(error)
-        if failed:
-            raise StoreError("; ".join(failed))
+                failures.append(error)
+        if failures:
+            raise StoreError("; ".join(failures))
 
     async def last_run(self) -> float | None:
         """When a pool was refitted last, by this daemon or one before."""
         at = [await pool.store.refitted_at(pool.name) for pool in self._pools.values()]
-        return max((each for each in at if each is not None), default=None)
+        return max((moment for moment in at if moment is not None), default=None)
 
     def start(self, pool: Pool, who: str, *, dry_run: bool) -> RefitStatus:
         """Begin a refit by hand, if none of this pool is under way. RatingError: its system has no such fit."""
@@ -97,26 +97,28 @@ class Refits:
     async def _refit(self, pool: Pool, who: str, *, dry_run: bool) -> None:
         now = self._clock.epoch
         self._status[pool.name] = RefitStatus(running_since=now(), dry_run=dry_run)
-        error, fitted, result = "it was ended", None, None
+        error, numbers, result = "it was ended", None, None
         try:
-            async with self._turn, pool.store.fitting(pool.name) as fitting:
-                fitted = await fitting.fitted()
-                if not fitted.converged:
-                    steps = fitted.iterations
+            async with self._turn, pool.store.fitting(pool.name) as fit:
+                numbers = await fit.fitted()
+                if not numbers.converged:
+                    steps = numbers.iterations
                     raise StoreError(f"pool {pool.name}: the fit did not converge in {steps} iterations")
                 if dry_run:
-                    result = await fitting.tried()
+                    result = await fit.tried()
                 else:
-                    entry = Audit(now(), who, "refit", f"pool {pool.name}", "", f"fit of {fitted.rounds} rounds")
-                    result = await pool.refit(fitting, entry)
+                    entry = Audit(now(), who, "refit", f"pool {pool.name}", "", f"fit of {numbers.rounds} rounds")
+                    result = await pool.refit(fit, entry)
                     self._seen[pool.name] = await pool.store.last_number(pool.name)
-                    log.info("%d players fitted to %d rounds", result.players, fitted.rounds, extra={"pool": pool.name})
+                    log.info(
+                        "%d players fitted to %d rounds", result.players, numbers.rounds, extra={"pool": pool.name}
+                    )
             error = ""
         except StoreError as failed:
             error = str(failed)
         finally:
             self._status[pool.name] = RefitStatus(
-                None, now(), dry_run, error or None, fitted, result and replace(result, shared={})
+                None, now(), dry_run, error or None, numbers, result and replace(result, shared={})
             )
 
 

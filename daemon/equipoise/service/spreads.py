@@ -62,7 +62,7 @@ class Spreads:
 
     async def run(self) -> None:
         """Fit every such pool that has new rounds, and adopt what they say. StoreError names those that cannot."""
-        failed = []
+        failures = []
         for pool in list(self._pools.values()):
             if (system := learning(pool)) is None:
                 self._found.pop(pool.name, None)
@@ -74,9 +74,9 @@ class Spreads:
                 await self._fit(pool, params)
                 self._seen[pool.name] = seen
             except StoreError as error:
-                failed.append(str(error))
-        if failed:
-            raise StoreError("; ".join(failed))
+                failures.append(str(error))
+        if failures:
+            raise StoreError("; ".join(failures))
 
     async def status(self, pool: Pool) -> SpreadStatus | None:
         """Say what is known of a pool's spread; None: neither its ratings nor its teams are made by one."""
@@ -114,8 +114,8 @@ class Spreads:
                 await pool.adopt(await asyncio.to_thread(self._event, place, purpose, found))
             except PoolMoved:
                 continue
-            said = "the spread of skill is %.3g ± %.2g by %d rounds; it was %.3g"
-            log.info(said, found.spread, found.error, found.rounds, found.present, extra={"pool": pool.name})
+            text = "the spread of skill is %.3g ± %.2g by %d rounds; it was %.3g"
+            log.info(text, found.spread, found.error, found.rounds, found.present, extra={"pool": pool.name})
             return
         raise StoreError(f"pool {pool.name}: rounds come too fast to adopt a spread of skill")
 

@@ -137,31 +137,31 @@ def _distance(first: int, second: int, shift: int, floor: int, most: int) -> int
     """
     if floor >= most:
         return floor
-    width, covered = floor, dilate(first, 2 * floor)
-    if overlap(covered, second, shift - width):
+    width, cover = floor, dilate(first, 2 * floor)
+    if overlap(cover, second, shift - width):
         return width
     runs = [first | first << 1]
-    rising, i = True, 0
+    growth, i = True, 0
     while i >= 0:
         step = 1 << i
-        wider = covered | runs[i] << (2 * width + 1) if width + step < most else 0
+        wider = cover | runs[i] << (2 * width + 1) if width + step < most else 0
         if wider and not overlap(wider, second, shift - width - step):
-            width, covered = width + step, wider
-            if rising:
+            width, cover = width + step, wider
+            if growth:
                 runs.append(runs[i] | runs[i] << 2 * step)
         else:
-            rising = False
-        i += 1 if rising else -1
+            growth = False
+        i += 1 if growth else -1
     return width + 1
 
 
 def coincidence(first: int, second: int, shift: int, distance: int) -> tuple[int, int]:
     """Return the positions of two numbers that are exactly `distance` apart: one in each set."""
-    for signed in (-distance, distance):
-        both = overlap(first, second, shift + signed)
+    for offset in (-distance, distance):
+        both = overlap(first, second, shift + offset)
         if both:
             position = (both & -both).bit_length() - 1
-            return position - shift - signed, position
+            return position - shift - offset, position
     raise AssertionError("the sets were measured to be this far apart")
 
 
@@ -227,10 +227,10 @@ class Budget:
     def spend(self, work: float, held: float = 0) -> None:
         """Count work that is about to be done; raise `Spent` if it, or the memory held after it, is too much."""
         # Asked before each step, so that sets that do not fit are never made.
-        reading = self.meter.done + work
-        if reading > self.work or held > self.memory or self.clock() > self.until:
+        total = self.meter.done + work
+        if total > self.work or held > self.memory or self.clock() > self.until:
             raise Spent
-        self.meter.done = reading
+        self.meter.done = total
 
     def halved(self) -> Budget:
         """Return the budget for a solve that holds its sets twice: the same with half the memory."""
@@ -239,9 +239,9 @@ class Budget:
     def share(self, part: float) -> Budget:
         """Return a budget with a part of the work and of the time that are left."""
         # The meter is common to all shares, so a limit is a reading of it and not an amount.
-        reading, now = self.meter.done, self.clock()
+        total, now = self.meter.done, self.clock()
         until = self.until if math.isinf(self.until) else min(self.until, now + max(0.0, self.until - now) * part)
-        return replace(self, work=reading + max(0.0, self.work - reading) * part, until=until)
+        return replace(self, work=total + max(0.0, self.work - total) * part, until=until)
 
 
 def search_work(first: int, second: int) -> int:

@@ -158,8 +158,8 @@ class StateLayout:
 
     def closing(self, role: int) -> range:
         """Return the steps that remove a role's surplus from a state, once all players of the role are placed."""
-        one, most = 1 << self.role_shifts[role], min(self.role_cap, len(self.roles[role]))
-        return range(-most * one, most * one + 1, one)
+        unit, most = 1 << self.role_shifts[role], min(self.role_cap, len(self.roles[role]))
+        return range(-most * unit, most * unit + 1, unit)
 
     def closed(self, rest: Rest, roles: Collection[int]) -> Rest:
         """Return the rest when the surplus of some roles has been removed: it is within the cap and stays so."""
@@ -170,18 +170,18 @@ class StateLayout:
         """Return the states that some placing of the rest may bring to a goal, judged by sizes and roles."""
         need = self.need
         states = {s: bits for s, bits in states.items() if need.get(s & PLAYING, FAR) <= rest.players}
-        for shift, players, fixed in zip(self.role_shifts, rest.roles, self.fixed_surplus, strict=True):
+        for shift, players, surplus in zip(self.role_shifts, rest.roles, self.fixed_surplus, strict=True):
             # The rest can bring back no more of a surplus than it has players of the role.
-            most = 0 if players == CLOSED else self.role_cap + players + abs(fixed)
+            most = 0 if players == CLOSED else self.role_cap + players + abs(surplus)
             states = {s: bits for s, bits in states.items() if abs((s >> shift & ROLE) - ROLE_ZERO) <= most}
         return states
 
     def allowed(self, states: States, differences: States) -> States:
         """Return the states reduced to the differences that are allowed, regardless of what is counted last."""
         # The stage before did not count what is counted last, so its states have no such bits.
-        result, uncounted, bits_of = {}, (1 << self.counted_shift) - 1, differences.get
+        result, mask, bits_of = {}, (1 << self.counted_shift) - 1, differences.get
         for state, bits in states.items():
-            common = bits & bits_of(state & uncounted, 0)
+            common = bits & bits_of(state & mask, 0)
             if common:
                 result[state] = common
         return result
@@ -229,9 +229,9 @@ class StateLayout:
     def _cheapest(self, states: States) -> States:
         # Ascending by the count: of equal differences the first state has the lowest.
         unions: dict[int, int] = {}
-        result, uncounted = {}, (1 << self.counted_shift) - 1
+        result, mask = {}, (1 << self.counted_shift) - 1
         for state in sorted(states):
-            bits, key = states[state], state & uncounted
+            bits, key = states[state], state & mask
             before = unions.get(key)
             if before is None:
                 result[state] = unions[key] = bits
@@ -319,17 +319,17 @@ class Sweep:
         self.layers: list[States] = []
 
     def _choices(self, units: Sequence[Unit], rests: Sequence[Rest]) -> Iterator[Choice]:
-        before, closed, span = self.first, set[int](), 0
+        before, ends, span = self.first, set[int](), 0
         for unit, rest in zip(units, rests, strict=True):
             options = self._options(unit)
             span += max(option.shift for option in options)
-            yield Choice(options, self.layout.closed(rest, closed), unit.members, span)
+            yield Choice(options, self.layout.closed(rest, ends), unit.members, span)
             for role, (more, players) in enumerate(zip(before.roles, rest.roles, strict=True)):
                 # The role's last player is placed: its surplus is within the cap, and no longer tells states apart.
                 if more and not players and self.layout.complete(role, self.sign > 0):
-                    closed.add(role)
+                    ends.add(role)
                     yield Choice(
-                        list(map(Option, self.layout.closing(role))), self.layout.closed(rest, closed), span=span
+                        list(map(Option, self.layout.closing(role))), self.layout.closed(rest, ends), span=span
                     )
             before = rest
 
@@ -632,12 +632,12 @@ class PreferenceSearch:
 
         The excess over the first bound above 0 doubles from run to run, so a high count takes few runs.
         """
-        before, allowed = self.programme, None
+        before, permitted = self.programme, None
         if before is not None:
-            allowed = before.within(self.goal, self.width, self.limits)
+            permitted = before.within(self.goal, self.width, self.limits)
         # The sets of the stage before are let go before there are new ones.
         self.programme = before = None
-        programme = Programme(self.problem, [self.goal], self.budget, self.preferences, limits(0), allowed)
+        programme = Programme(self.problem, [self.goal], self.budget, self.preferences, limits(0), permitted)
         limit = first = 0
         while (least := programme.fewest(self.goal, self.width)) is None:
             beyond = programme.layout.beyond

@@ -104,13 +104,13 @@ class Half:
         """Compute the classes within the bounds."""
         self._mirrors.clear()
         self.layers, self._classes, memory = [[[0, 1]]], 1, 0
-        for placed in range(1, len(self.values) + 1):
+        for count in range(1, len(self.values) + 1):
             # A row more than before; the span of the fullest class is the longest, and twice the average.
-            classes = self._classes + placed // 2 + 1
-            bits = classes * self._span(placed, placed // 2, placed // 2) // 2
+            classes = self._classes + count // 2 + 1
+            bits = classes * self._span(count, count // 2, count // 2) // 2
             self.work, memory = classes * IDLE_SPAN + bits, memory + bits
             budget.spend(self.work, HALVES * memory)
-            self.layers.append(self._next_layer(placed, bounds))
+            self.layers.append(self._next_layer(count, bounds))
 
     def _next_layer(self, placed: int, bounds: ClassBounds) -> Layer:
         before, to_come, value = self.layers[-1], len(self.values) - placed, self.values[placed - 1]

@@ -62,10 +62,10 @@ class Seats:
             before, size = self.layers[-1], len(unit.members)
             layer = list(before) if BENCH in unit.places else [0] * len(before)
             if B in unit.places:
-                layer = [bits | other << size for bits, other in zip(layer, before, strict=True)]
+                layer = [bits | addition << size for bits, addition in zip(layer, before, strict=True)]
             if A in unit.places:
                 on_a = [*([0] * size), *before[:-size]]
-                layer = [bits | other for bits, other in zip(layer, on_a, strict=True)]
+                layer = [bits | addition for bits, addition in zip(layer, on_a, strict=True)]
             self.layers.append(layer)
 
     def fit(self, a: int, b: int) -> bool:
@@ -165,17 +165,17 @@ class Exchange:
 
     def _trade(self, unit: int, budget: Budget) -> bool:
         """Let a unit take the best place, if any is better than its own; return whether it did."""
-        here, best, trade = self.at[unit], self.score, None
+        origin, best, trade = self.at[unit], self.score, None
         # Within caps and limit a dearer trade is never better, and need not be scored.
         within = best[:2] == (0, 0)
         for place in self.offers.units[unit].places:
-            if place == here:
+            if place == origin:
                 continue
             budget.spend(len(self.standing[place, self.offers.sizes[unit]]) * TRADE_WORK)
-            for others, difference, price in self._trades(unit, here, place):
+            for others, difference, price in self._trades(unit, origin, place):
                 if within and price > best[2]:
                     continue
-                score = self._score(difference, price, self._surplus(unit, others, place - here))
+                score = self._score(difference, price, self._surplus(unit, others, place - origin))
                 if score < best:
                     best, trade = score, (others, place)
         if trade is None:
@@ -188,10 +188,10 @@ class Exchange:
         changes, back = self.offers.changes, (place, here)
         gain, price = changes[unit][here, place]
         difference, price = gain + self.difference, price + self.price
-        for other in self.standing[place, self.offers.sizes[unit]]:
-            if back in changes[other]:
-                more, dearer = changes[other][back]
-                yield (other,), difference + more, price + dearer
+        for partner in self.standing[place, self.offers.sizes[unit]]:
+            if back in changes[partner]:
+                more, dearer = changes[partner][back]
+                yield (partner,), difference + more, price + dearer
         if (size := self.offers.sizes[unit]) > 1:
             # A group trades with as many single players, those whose change costs least.
             singles = [v for v in self.standing[place, 1] if back in changes[v]]
@@ -205,19 +205,19 @@ class Exchange:
         if not self.surplus:
             return ()
         in_roles = self.offers.in_roles
-        counts = zip(in_roles[unit], *(in_roles[other] for other in others), strict=True)
-        return [s + step * (one - sum(rest)) for s, (one, *rest) in zip(self.surplus, counts, strict=True)]
+        counts = zip(in_roles[unit], *(in_roles[partner] for partner in others), strict=True)
+        return [s + step * (head - sum(rest)) for s, (head, *rest) in zip(self.surplus, counts, strict=True)]
 
     def _take(self, unit: int, others: tuple[int, ...], place: int) -> None:
-        here, changes = self.at[unit], self.offers.changes
-        self.surplus = list(self._surplus(unit, others, place - here))
-        steps = [changes[unit][here, place], *(changes[other][place, here] for other in others)]
+        origin, changes = self.at[unit], self.offers.changes
+        self.surplus = list(self._surplus(unit, others, place - origin))
+        steps = [changes[unit][origin, place], *(changes[partner][place, origin] for partner in others)]
         self.difference += sum(gain for gain, _ in steps)
         self.price += sum(price for _, price in steps)
         self.score = self._score(self.difference, self.price, self.surplus)
         self._put(unit, place)
-        for other in others:
-            self._put(other, here)
+        for partner in others:
+            self._put(partner, origin)
 
     def _put(self, unit: int, place: int) -> None:
         size = self.offers.sizes[unit]
@@ -278,9 +278,9 @@ class Approximation:
     def _or_mirrored(self, goal: Goal, places: list[int]) -> list[int]:
         """Return the places or their mirror image, whichever moves fewer."""
         symmetric = self.problem.a == self.problem.b and goal.a == goal.b and goal.target == 0
-        mirrored = [-place for place in places]
-        if symmetric and self.problem.allows(mirrored):
-            return min(places, mirrored, key=self.preferring.price)
+        mirror = [-place for place in places]
+        if symmetric and self.problem.allows(mirror):
+            return min(places, mirror, key=self.preferring.price)
         return places
 
     def _solution(self, exchange: Exchange, near: Solution | None, floor: Floor) -> Solution | None:
@@ -292,8 +292,8 @@ class Approximation:
         return Solution(distance, exchange.places, None if proven else least)
 
     def _open_seats(self, goal: Goal) -> tuple[int, int]:
-        fixed = list(self.problem.fixed.values())
-        return goal.a - fixed.count(A), goal.b - fixed.count(B)
+        pins = list(self.problem.fixed.values())
+        return goal.a - pins.count(A), goal.b - pins.count(B)
 
     def _filled(self, goal: Goal, offers: Offers) -> list[int]:
         """Return the places when the goal's seats are filled unit by unit, the costliest on the bench first.
@@ -303,20 +303,20 @@ class Approximation:
         """
         problem = self.problem
         surplus = [sum(problem.fixed.get(i, BENCH) for i in role) for role in problem.roles]
-        missing = goal.target - problem.difference([problem.fixed.get(i, BENCH) for i in range(len(problem.a))])
+        lack = goal.target - problem.difference([problem.fixed.get(i, BENCH) for i in range(len(problem.a))])
 
         def surplus_with(unit: int, place: int) -> list[int]:
             return [s + place * n for s, n in zip(surplus, offers.in_roles[unit], strict=True)]
 
         def choose(unit: int, places: Sequence[int]) -> int:
-            nonlocal surplus, missing
+            nonlocal surplus, lack
 
             def badness(place: int) -> tuple[int, bool, int, int]:
                 beyond = sum(max(0, abs(s) - problem.role_cap) for s in surplus_with(unit, place))
-                return beyond, place == BENCH, offers.prices[unit][place], abs(missing - offers.gains[unit][place])
+                return beyond, place == BENCH, offers.prices[unit][place], abs(lack - offers.gains[unit][place])
 
             place = min(places, key=badness)
-            missing -= offers.gains[unit][place]
+            lack -= offers.gains[unit][place]
             surplus = surplus_with(unit, place)
             return place
 
@@ -338,7 +338,7 @@ class Approximation:
             cost += sum(bench_cost[i] for i, place in problem.fixed.items() if place == BENCH)
         if current is not None:
             present = list(current)
-            lacking = max(0, goal.a - present.count(A)) + max(0, goal.b - present.count(B))
-            moves = max(0, lacking - present.count(BENCH))
+            lack = max(0, goal.a - present.count(A)) + max(0, goal.b - present.count(B))
+            moves = max(0, lack - present.count(BENCH))
         distance = max(small.parity_bound(rest) * factor, near.least if near else 0)
         return Floor(*map(max, floor, (distance, cost, moves)))

@@ -121,8 +121,8 @@ def transfer(
     >>> transfer([1200, 1000, 1100, 900], [1500, 1600], [0, 1, 2, 3], 1).moved
     (3,)
     """
-    there, budget = larger if larger_there is None else larger_there, budget or Budget()
-    if len(there) != len(larger) or (costs is not None and len(costs) != len(larger)):
+    size_after, budget = larger if larger_there is None else larger_there, budget or Budget()
+    if len(size_after) != len(larger) or (costs is not None and len(costs) != len(larger)):
         raise SplitError(f"the larger side's {len(larger)} players need as many values there and costs")
     if not all(0 <= i < len(larger) for i in movable):
         raise SplitError(f"a movable player is not one of the larger side's 0 to {len(larger) - 1}")
@@ -131,15 +131,15 @@ def transfer(
     # Cheapest first, as `Subsets.cheapest` needs them.
     candidates = sorted(set(movable), key=lambda i: 0 if costs is None else costs[i])
     difference = total(larger) - total(smaller)
-    weights = [larger[i] + there[i] for i in candidates]
+    weights = [larger[i] + size_after[i] for i in candidates]
     ticks = Ticks.of(weights, None, difference, resolution, most_ticks(len(candidates), m, budget), SUMS)
     prices = [0 if costs is None else costs[i] for i in candidates]
     choice, least, proven = _chosen(ticks, m, prices, budget)
-    moved, cost = tuple(sorted(candidates[i] for i in choice)), sum(prices[i] for i in choice)
-    rest = difference - total([larger[i] + there[i] for i in moved])
-    missing = (abs(sum(ticks.a[i] for i in choice) - ticks.target) - least) / ticks.per_point
-    gap = Gap(missing + ticks.hidden(m), 0 if proven else cost - sum(prices[:m]))
-    return Transfer(moved, rest, cost, ticks.error_bound(m + 1), proven, gap)
+    players, cost = tuple(sorted(candidates[i] for i in choice)), sum(prices[i] for i in choice)
+    rest = difference - total([larger[i] + size_after[i] for i in players])
+    lack = (abs(sum(ticks.a[i] for i in choice) - ticks.target) - least) / ticks.per_point
+    gap = Gap(lack + ticks.hidden(m), 0 if proven else cost - sum(prices[:m]))
+    return Transfer(players, rest, cost, ticks.error_bound(m + 1), proven, gap)
 
 
 def _chosen(ticks: Ticks, m: int, prices: Sequence[int], budget: Budget) -> tuple[Sequence[int], int, bool]:
@@ -285,7 +285,7 @@ class MoveSearch:
         return Frontier(tuple(steps), self.aim)
 
     def _steps(self) -> Iterator[Rebalance]:
-        both, (own, other) = [*self.numbers[0], *self.numbers[1]], self.numbers
+        both, (own, opposite) = [*self.numbers[0], *self.numbers[1]], self.numbers
         pairs = [pair for trades in self.trades for pair in trades]
         offsets = {(out - back) * both[0] - self.target for out, back in pairs if both}
         # All sums of either side, and the offset between them, are multiples of the factor apart.
@@ -293,7 +293,7 @@ class MoveSearch:
         outs, backs = ({pair[side] for pair in pairs} for side in (0, 1))
         self.out = Subsets(own, min(outs), max(outs), factor, self.budget)
         rest = replace(self.budget, memory=self.budget.memory - self.out.held)
-        self.back = Subsets(other, min(backs), max(backs), factor, rest)
+        self.back = Subsets(opposite, min(backs), max(backs), factor, rest)
         best = UNBOUNDED
         for trades in self.trades:
             meeting = None
@@ -334,10 +334,10 @@ class MoveSearch:
         return [by_moves[moves] for moves in sorted(by_moves)]
 
     def _rebalance(self, leavers: Sequence[int], comers: Sequence[int]) -> Rebalance:
-        moved = [self.from_a[i] for i in leavers] + [self.from_b[i] for i in comers]
-        after = self.teams.after(moved)
+        movers = [self.from_a[i] for i in leavers] + [self.from_b[i] for i in comers]
+        after = self.teams.after(movers)
         return Rebalance(
-            after.a, after.b, tuple(sorted(moved)), after.difference, self.ticks.error_bound(len(moved) + 1)
+            after.a, after.b, tuple(sorted(movers)), after.difference, self.ticks.error_bound(len(movers) + 1)
         )
 
 
@@ -363,13 +363,17 @@ def greedy_swaps(
 
     present = teams = PresentTeams.of(values, current, values_b)
     for _ in count() if most is None else range(most):
-        pairs = ((one, other) for one, other in product(teams.a, teams.b) if one not in stay and other not in stay)
+        pairs = (
+            (player_a, player_b)
+            for player_a, player_b in product(teams.a, teams.b)
+            if player_a not in stay and player_b not in stay
+        )
         best = min(map(teams.after, pairs), key=off, default=teams)
         if off(best) >= off(teams):
             break
         teams = best
-    moved = tuple(sorted(set(present.a) ^ set(teams.a)))
-    return Rebalance(teams.a, teams.b, moved, teams.difference)
+    movers = tuple(sorted(set(present.a) ^ set(teams.a)))
+    return Rebalance(teams.a, teams.b, movers, teams.difference)
 
 
 class Choice(NamedTuple):
@@ -405,9 +409,9 @@ class Subsets:
         budget.spend(length * (bits + (most + 1) * IDLE_SPAN), self.held)
         layer, least = [1] + [0] * most, [0] * (most + 1)
         self.layers, self.lows = [layer], [least]
-        for placed, number in enumerate(numbers, start=1):
+        for depth, number in enumerate(numbers, start=1):
             before, lows, layer, least = layer, least, [0] * (most + 1), [0] * (most + 1)
-            for size in range(max(0, fewest - length + placed), min(most, placed) + 1):
+            for size in range(max(0, fewest - length + depth), min(most, depth) + 1):
                 # The sums without this number, and with it; bit 0 is at the lower of their ends.
                 sums, low = before[size], lows[size]
                 if size and (with_it := before[size - 1]):
@@ -457,10 +461,10 @@ class Subsets:
         least_cost: dict[tuple[int, int, int], int] = {}
         branches = [(len(costs), size, aim, 0, list[int]())]
         while branches:
-            placed, missing, at, cost, path = branches.pop()
-            if cost + cheapest[missing] >= best or least_cost.get((placed, missing, at), best) <= cost:
+            depth, lack, at, cost, path = branches.pop()
+            if cost + cheapest[lack] >= best or least_cost.get((depth, lack, at), best) <= cost:
                 continue
-            if not missing:
+            if not lack:
                 best, choice = cost, path
                 continue
             if choice and not len(least_cost) % BLOCK:
@@ -469,13 +473,13 @@ class Subsets:
                     self.budget.spend(BLOCK * step, self.held + (len(least_cost) + BLOCK) * PATH_BITS)
                 except Spent:
                     return Choice(best, choice, proven=False)
-            least_cost[placed, missing, at] = cost
-            last = placed - 1
+            least_cost[depth, lack, at] = cost
+            last = depth - 1
             before, more = at - self.numbers[last], cost + costs[last]
-            if more + cheapest[missing - 1] < best and self._holds(last, missing - 1, before):
-                branches.append((last, missing - 1, before, more, [*path, last]))
-            if self._holds(last, missing, at):
-                branches.append((last, missing, at, cost, path))
+            if more + cheapest[lack - 1] < best and self._holds(last, lack - 1, before):
+                branches.append((last, lack - 1, before, more, [*path, last]))
+            if self._holds(last, lack, at):
+                branches.append((last, lack, at, cost, path))
         return Choice(best, choice, proven=True)
 
     def _holds(self, placed: int, size: int, aim: int) -> bool:

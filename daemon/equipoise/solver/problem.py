@@ -334,8 +334,8 @@ class Problem:
                 if not 0 <= index < len(a):
                     raise SplitError(f"a {constraint} names player {index}, but the players are 0 to {len(a) - 1}")
         units = [_unit(members, pins) for members in _united(len(a), groups)]
-        fixed = {i: unit.places[0] for unit in units if len(unit.places) == 1 for i in unit.members}
-        return cls(a, b, tuple(unit for unit in units if len(unit.places) > 1), fixed, role_sets, role_cap)
+        pinned_places = {i: unit.places[0] for unit in units if len(unit.places) == 1 for i in unit.members}
+        return cls(a, b, tuple(unit for unit in units if len(unit.places) > 1), pinned_places, role_sets, role_cap)
 
     @property
     def plain(self) -> bool:
@@ -350,8 +350,8 @@ class Problem:
 
     def blocked(self, goals: Iterable[Goal]) -> dict[Goal, str]:
         """Return the goals whose sizes the pins alone rule out, each with the reason."""
-        fixed = list(self.fixed.values())
-        on_a, on_b = fixed.count(A), fixed.count(B)
+        pins = list(self.fixed.values())
+        on_a, on_b = pins.count(A), pins.count(B)
         most = on_a + on_b + len(self.open)
         least = on_a + on_b + sum(len(unit.members) for unit in self.units if BENCH not in unit.places)
         reasons = {}
@@ -404,8 +404,8 @@ class Problem:
         """
         on_a = [i for i, place in self.fixed.items() if place == A]
         on_b = [i for i, place in self.fixed.items() if place == B]
-        fixed = sum(self.a[i] for i in on_a) - sum(self.b[i] for i in on_b)
-        rest = [Goal(goal.a - len(on_a), goal.b - len(on_b), goal.target - fixed) for goal in goals]
+        offset = sum(self.a[i] for i in on_a) - sum(self.b[i] for i in on_b)
+        rest = [Goal(goal.a - len(on_a), goal.b - len(on_b), goal.target - offset) for goal in goals]
         least_a = min((self.a[i] for i in self.open), default=0)
         least_b = min((self.b[i] for i in self.open), default=0)
         targets = [goal.target - goal.a * least_a + goal.b * least_b for goal in rest]
@@ -421,8 +421,8 @@ class Problem:
 
     def allows(self, places: Sequence[int]) -> bool:
         """Return whether the pins let every player have this place."""
-        fixed = all(places[i] == place for i, place in self.fixed.items())
-        return fixed and all(places[unit.members[0]] in unit.places for unit in self.units)
+        in_place = all(places[i] == place for i, place in self.fixed.items())
+        return in_place and all(places[unit.members[0]] in unit.places for unit in self.units)
 
     def rounded(self, grain: int) -> Problem:
         """Return the problem with values in whole multiples of a grain: each is off by half a grain at most."""

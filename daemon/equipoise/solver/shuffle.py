@@ -90,7 +90,7 @@ def shuffle(
     )
     window = _window(sides, ticks, band)
     options = ((PARTED, sides.groups), (MOVES, moves_count), (WISHES, wishes))
-    counts = [count for count, minimised in options if minimised]
+    counts = [count for count, is_cost in options if is_cost]
     budget = budget or Budget()
     least, greatest = sides.ends
     # A tolerance beyond all differences, infinity too, means any.
@@ -196,10 +196,10 @@ def _first_places(sides: Sides) -> list[int]:
             places[i] = A if places.count(A) < places.count(B) else B
     on_a, on_b = (list(sides.pins.values()).count(side) for side in (A, B))
     possible = [size for size in sides.sizes if on_a <= size <= len(places) - on_b]
-    missing = min((size - places.count(A) for size in possible), key=abs)
-    larger = B if missing > 0 else A
+    lack = min((size - places.count(A) for size in possible), key=abs)
+    larger = B if lack > 0 else A
     movable = [i for i in players if places[i] == larger and i not in sides.pins]
-    for i in movable[: abs(missing)]:
+    for i in movable[: abs(lack)]:
         places[i] = -larger
     return places
 

@@ -127,8 +127,8 @@ class Sides:
     @property
     def parties(self) -> list[Party]:
         """Groups and single players, ascending by weight."""
-        grouped = {member for group in self.groups for member in group}
-        singles = ((player,) for player in range(len(self.a)) if player not in grouped)
+        friends = {member for group in self.groups for member in group}
+        singles = ((player,) for player in range(len(self.a)) if player not in friends)
         parties = [Party(members, tuple(self._patterns(members))) for members in (*map(tuple, self.groups), *singles)]
         return sorted(parties, key=lambda party: self.weight(party.members) / len(party.members))
 
@@ -196,9 +196,9 @@ class Stage:
     def kept(self, layer: States, rest: Least, allowed: States | None) -> States:
         """Return the states of a layer that may lead to an answer, ascending by the count if it is to be least."""
         # Attributes are read once: the loop runs for every state of every layer.
-        shift, mask, limit, known, result = *self.count, self.limit, self.known, dict[int, int]()
+        shift, mask, limit, store, result = *self.count, self.limit, self.known, dict[int, int]()
         for state, bits in layer.items():
-            key = state & known
+            key = state & store
             if allowed is not None:
                 bits &= allowed.get(key, 0)
             if bits:
@@ -505,11 +505,11 @@ class ShuffleSearch:
         """Return the least count inside the window among the present states; `FAR` when there is none."""
         least, pair, (low, high, _) = FAR, None, self.window
         for meeting in self._meetings():
-            here, counts = self.stage.count.of(meeting.state), meeting.ladder.counts
-            reach = bisect_left(counts, least - here)
+            state, counts = self.stage.count.of(meeting.state), meeting.ladder.counts
+            reach = bisect_left(counts, least - state)
             if meeting.hits(reach, high):
                 reach = meeting.fewest(reach, high)
-                least, pair = here + counts[reach - 1], (meeting, reach)
+                least, pair = state + counts[reach - 1], (meeting, reach)
         if pair is not None:
             self.best = self._traced(*pair, low, high)
         return least
@@ -561,8 +561,8 @@ class ShuffleSearch:
         """Return the least that is still to come, for the first stage: by the number of players on A alone."""
         whole_lower, whole_upper = [self._tables(half.parties, [[0]], count)[0] for half in (self.lower, self.upper)]
         rests = []
-        for half, other in ((self.lower, whole_upper), (self.upper, whole_lower)):
-            tables = self._tables(half.parties, [other], count)
+        for half, opposite in ((self.lower, whole_upper), (self.upper, whole_lower)):
+            tables = self._tables(half.parties, [opposite], count)
             rests.append([dict(enumerate(self._to_sizes(table, half.players))) for table in tables])
         return rests[0], rests[1]
 
@@ -576,7 +576,7 @@ class ShuffleSearch:
             # Tables by players on A are added like distances: the least over all ways to make each number.
             before, most = tables[-1], max(least)
             rows = [
-                [FAR] * on_a + [cost + other for other in before] + [FAR] * (most - on_a)
+                [FAR] * on_a + [cost + addition for addition in before] + [FAR] * (most - on_a)
                 for on_a, cost in least.items()
             ]
             tables.append(list(map(min, zip(*rows, strict=True))))
@@ -618,7 +618,9 @@ class ShuffleSearch:
         Together they meet the sizes and the limits of the stages before.
         """
         lower, upper, count = self.lower, self.upper, self.stage.count
-        limits = [(other.shift, other.mask, limit) for other, limit in self.limits.items() if other != count]
+        limits = [
+            (limit_of.shift, limit_of.mask, limit) for limit_of, limit in self.limits.items() if limit_of != count
+        ]
         join, excess = JOIN_WORK + lower.spans[-1] + upper.spans[-1], self.excess
         excesses = [self.sides.excess(spread << SPREAD.shift) for spread in range(len(self.sides.spread) + 1)]
         for alone, states, whole in self._lower_states():

@@ -92,8 +92,8 @@ def splits(
     count = len(values)
     sizes = _sizes(count, k)
     ticks = Ticks.of(values, values_b, target, resolution)
-    stated = Problem.of(ticks.a, ticks.b, groups, pins, roles, role_cap)
-    solver = SplitSolver(values, values if values_b is None else values_b, ticks, stated, budget or Budget())
+    problem = Problem.of(ticks.a, ticks.b, groups, pins, roles, role_cap)
+    solver = SplitSolver(values, values if values_b is None else values_b, ticks, problem, budget or Budget())
     best = solver.best([(size, size) for size in sizes])
     uneven = None
     if odd_without_bench and count % 2:
@@ -128,13 +128,13 @@ def preferred_splits(
         _sizes(count, k)
         check_tolerance(tolerance)
     ticks = Ticks.of(values)
-    stated = Problem.of(ticks.a, ticks.b, groups, pins)
+    problem = Problem.of(ticks.a, ticks.b, groups, pins)
     preferences = Preferences.of(bench_cost, current, count)
-    solver = SplitSolver(values, values, ticks, stated, budget or Budget(), preferences)
-    preferred = solver.preferred({(k, k): tolerance for k, tolerance in tolerances.items()})
-    if not preferred:
+    solver = SplitSolver(values, values, ticks, problem, budget or Budget(), preferences)
+    answers = solver.preferred({(k, k): tolerance for k, tolerance in tolerances.items()})
+    if not answers:
         raise SplitError(solver.obstacle((max(tolerances), max(tolerances))))
-    return Splits({size: assignment for (size, _), assignment in preferred.items()})
+    return Splits({size: assignment for (size, _), assignment in answers.items()})
 
 
 def best_split(
@@ -164,17 +164,17 @@ def best_split(
     ((0, 4), (1, 3), (2,), 0)
     """
     ticks = Ticks.of(values, values_b, target, resolution)
-    stated = Problem.of(ticks.a, ticks.b, groups, pins, roles, role_cap)
+    problem = Problem.of(ticks.a, ticks.b, groups, pins, roles, role_cap)
     if min(sizes) < 1 or sum(sizes) > len(values):
         raise SplitError(f"{len(values)} players cannot play {sizes[0]} against {sizes[1]}")
     check_tolerance(tolerance)
     preferences = Preferences.of(bench_cost, current, len(values))
     on_b = values if values_b is None else values_b
-    solver = SplitSolver(values, on_b, ticks, stated, budget or Budget(), preferences)
-    preferred = solver.preferred({sizes: tolerance})
-    if not preferred:
+    solver = SplitSolver(values, on_b, ticks, problem, budget or Budget(), preferences)
+    answers = solver.preferred({sizes: tolerance})
+    if not answers:
         raise SplitError(solver.obstacle(sizes))
-    return preferred[sizes]
+    return answers[sizes]
 
 
 def _sizes(count: int, k: int | None) -> Sequence[int]:
@@ -216,20 +216,20 @@ class SplitSolver:
         near, exact_budget = Solutions(), self.budget.share(SHARE)
         if len(goals) > 1:
             # Few of many searches come to an end: the others need more time, and something to begin from.
-            limited = [goal for goal in goals if not math.isinf(limits[goal])]
-            near = optima(self.problem, limited, self.budget.share(SHARE_OF_MANY))
+            bounded = [goal for goal in goals if not math.isinf(limits[goal])]
+            near = optima(self.problem, bounded, self.budget.share(SHARE_OF_MANY))
             exact_budget = self.budget.share(SHARE_OF_MANY)
-        unfinished: dict[Goal, PreferenceSearch] = {}
+        searches: dict[Goal, PreferenceSearch] = {}
         for number, goal in enumerate(goals):
             share = exact_budget.share(1 / (len(goals) - number))
             search = PreferenceSearch(self.problem, goal, self.preferences, limits[goal], share)
             try:
                 solutions[goal] = search.solution()
             except EXHAUSTED:
-                unfinished[goal] = search
+                searches[goal] = search
         # Trades come last, so that they get all that finished searches have left.
-        for number, (goal, search) in enumerate(unfinished.items()):
-            share, limit = self.budget.share(1 / (len(unfinished) - number)), limits[goal]
+        for number, (goal, search) in enumerate(searches.items()):
+            share, limit = self.budget.share(1 / (len(searches) - number)), limits[goal]
             start = search.nearest or near.get(goal)
             if start is None and not math.isinf(limit):
                 start = optima(self.problem, [goal], share.share(SHARE)).get(goal)
@@ -322,14 +322,14 @@ def optima(problem: Problem, goals: Sequence[Goal], budget: Budget) -> Solutions
             solutions[goal_of[goal]] = solution and solution.times(factor)
     unproven = [goal for goal in small_goals if goal_of[goal] not in solutions or not proven(solutions[goal_of[goal]])]
     for ticks in COARSER:
-        reached = set[Goal]()
+        closed_goals = set[Goal]()
         if unproven and (grain := small.largest // ticks) > 1:
             with suppress(*EXHAUSTED):
                 for goal, rough in _rough_solutions(small, unproven, grain, budget.share(SHARE)):
                     before = solutions.get(goal_of[goal])
                     solutions[goal_of[goal]] = rough and _nearer(problem, goal_of[goal], rough.times(factor), before)
-                    reached.add(goal)
-        unproven = [goal for goal in unproven if goal not in reached]
+                    closed_goals.add(goal)
+        unproven = [goal for goal in unproven if goal not in closed_goals]
     return solutions
 
 
