@@ -87,7 +87,27 @@ def test_a_round_is_shown_with_its_sides_names_and_ratings(house: House, evening
     assert "not rated: taken out" in ask(house, evening, "round", "list").stdout
     assert "Not rated: taken out" in ask(house, evening, "round", "show", "arena-1", "r-2").stdout
     gone = ask(house, evening, "round", "show", "arena-1", "r-9")
-    assert (gone.returncode, gone.stderr) == (1, "equipoise: no round r-9 of server arena-1 is stored\n")
+    assert (gone.returncode, gone.stderr) == (
+        1,
+        "equipoise: no round r-9 of server arena-1 is stored; `equipoise round list` has those that are\n",
+    )
+
+
+def test_maps_say_who_wins_beside_what_was_expected(house: House, evening: str) -> None:
+    head, line, _, legend, *_ = ask(house, evening, "map", "list").stdout.splitlines()
+    assert cells(head) == ["MAP", "MODE", "ROUNDS", "MINUTES", "SCORE", "EXPECTED", "EVEN", "NEW TEAMS", "LAST"]
+    assert cells(line)[:5] == ["koth_nucleus", "koth", "3", "1:35", "RED 83 %"]
+    assert legend.startswith("MINUTES: the mean length of a round.")
+    shown = ask(house, evening, "map", "show", "koth_nucleus").stdout.splitlines()
+    assert shown[0] == "koth_nucleus (koth), pool main: 3 rated rounds."
+    assert re.fullmatch(r"RED won 2, BLU 0, nobody 1; RED scored 83 % and was expected to score 5\d %\.", shown[1])
+    assert cells(shown[4])[:4] == ["arena-1", "3", "1:35", "RED 83 %"]
+    gone = ask(house, evening, "map", "show", "koth_harvest")
+    told = (
+        "equipoise: no rated round on map koth_harvest is among the last 3 of pool main; `equipoise map list` has them"
+    )
+    assert (gone.returncode, gone.stderr) == (1, told + "\n")
+    assert ask(house, evening, "map", "list", "--since", "2100-01-01").stdout == "No round was rated.\n"
 
 
 def test_a_players_history_goes_on_from_rating_to_rating(house: House, evening: str) -> None:

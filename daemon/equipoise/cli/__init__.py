@@ -37,6 +37,7 @@ _BLOCKS: Mapping[str, Table] = {
         ),
         "player": ("player_commands", "Players: show, find, top, history, set, reset, undo."),
         "round": ("round_commands", "Rounds: list, show, void."),
+        "map": ("map_commands", "Maps: list, show."),
         "pool": (
             "pool_commands",
             "Rating populations: quality, evenness, calibrate, fit-theta, estimate, refit, recompute, export, import.",

@@ -81,6 +81,25 @@ class Played:
 
 
 @dataclass(frozen=True, slots=True)
+class RoundOnMap:
+    """A rated round as the figures of its map take it."""
+
+    number: int
+    """The place of the round among all rounds."""
+    server: ServerId
+    map: str
+    mode: Mode
+    started_at: float
+    """When it went live, seconds since the epoch."""
+    seconds: float
+    """How long it was live."""
+    winner: Side | None
+    """None: a stalemate."""
+    prediction: float
+    """Win probability of side A as it was said."""
+
+
+@dataclass(frozen=True, slots=True)
 class EditOf:
     """A change of one player's rating beside rounds, by an admin, a job or a replay."""
 
@@ -112,6 +131,8 @@ _ROUND_COLUMNS = (
     *("winner", "captures_a", "captures_b", "lineup", _EXPECTED, "rounds.prediction", _WHY_UNRATED, "pruned"),
 )
 _ROUND = ", ".join(_ROUND_COLUMNS)
+ROUNDS_AT_ONCE = 1000
+"""Rated rounds that are read for figures of maps without letting a round pass: a few milliseconds."""
 NAMES_AT_ONCE = 2000
 """Names that are read without letting a round pass: they take a few milliseconds."""
 
@@ -127,6 +148,19 @@ def rounds(
         {"server": server, "before": before, "limit": limit, "pool": rated_in},
     )
     return [_round(row) for row in rows]
+
+
+def rounds_on_maps(db: sqlite3.Connection, pool: str, before: int, limit: int) -> list[RoundOnMap]:
+    """Return rated rounds of a pool from before a number, newest first."""
+    rows = db.execute(
+        f"SELECT number, server, map, mode, started_at, seconds, winner, {_EXPECTED} FROM rounds "
+        "WHERE pool = ? AND prediction IS NOT NULL AND number < ? ORDER BY number DESC LIMIT ?",
+        (pool, before, limit),
+    )
+    return [
+        RoundOnMap(number, ServerId(server), map_name, Mode(mode), at, seconds, winner and Side(winner), chance)
+        for number, server, map_name, mode, at, seconds, winner, chance in rows
+    ]
 
 
 def find(db: sqlite3.Connection, server: ServerId, round_id: RoundId) -> tuple[StoredMatch, list[Played]] | None:

@@ -190,6 +190,16 @@ def decisions_about(
     return [_decision(*row) for row in rows], oldest and oldest[0]
 
 
+def new_teams(db: sqlite3.Connection, after: int) -> list[tuple[int, ServerId, float]]:
+    """Number, server and time of the next decisions after a number that made new teams; at most `_LINES_AT_ONCE`."""
+    rows = db.execute(
+        "SELECT number, server, at FROM decisions WHERE number > ? AND kind IN ('scramble', 'shuffle', 'alone') "
+        "ORDER BY number LIMIT ?",
+        (after, _LINES_AT_ONCE),
+    )
+    return [(number, ServerId(server), at) for number, server, at in rows]
+
+
 def last_before(db: sqlite3.Connection, time: float) -> int:
     """The number of the last decision before a time; 0 where there is none."""
     row = db.execute("SELECT number FROM decisions WHERE at < ? ORDER BY at DESC LIMIT 1", (time,)).fetchone()

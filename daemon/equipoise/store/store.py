@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from sqlite3 import Connection
 from typing import TypeVar
@@ -43,7 +44,7 @@ from equipoise.store.connection import (
     touch,
     transaction,
 )
-from equipoise.store.listings import EditOf, Played, StoredMatch
+from equipoise.store.listings import EditOf, Played, RoundOnMap, StoredMatch
 from equipoise.store.measurements import Gained, Measurement, Prediction, QualityPoint, TeamSize
 from equipoise.store.notes import NOTES_RETRY_SECONDS, NOTES_SECONDS, Audit, Decision, Log, Note, Noting
 from equipoise.store.past import SeeEvent, SeeRound, Strike
@@ -371,6 +372,29 @@ class Store:
             page = numbers[start : start + measurements.PAGE]
             results += await self._read(partial(measurements.measured, page=page))
         return results
+
+    async def rounds_on_maps(self, pool: str, since: float, limit: int) -> Sequence[RoundOnMap]:
+        """The last rated rounds of a pool, newest first, up to the first that is older than a time."""
+        rows: list[RoundOnMap] = []
+        before = sys.maxsize
+        while len(rows) < limit:
+            most = min(limit - len(rows), listings.ROUNDS_AT_ONCE)
+            page = await self._read(partial(listings.rounds_on_maps, pool=pool, before=before, limit=most))
+            recent = list(takewhile(lambda row: row.started_at >= since, page))
+            rows += recent
+            if len(recent) < most:
+                break
+            before = page[-1].number
+        return rows
+
+    async def new_teams(self, since: float) -> Sequence[tuple[ServerId, float]]:
+        """Server and time of the decisions since a time that made new teams, oldest first."""
+        rows: list[tuple[ServerId, float]] = []
+        after = await self._read_noted(lambda db: notes.last_before(db, since))
+        while page := await self._read(partial(notes.new_teams, after=after)):
+            rows += [(server, at) for _, server, at in page]
+            after = page[-1][0]
+        return rows
 
     async def plays_alone(self, pool: str) -> bool:
         """Return whether a pool has rated rounds, and no balance system predicted any of the last."""

@@ -25,6 +25,7 @@ from equipoise.web import (
     administration,
     batches,
     decisions,
+    maps,
     players,
     pools,
     predictions,
@@ -72,6 +73,7 @@ REFUSED: dict[int, tuple[str, tuple[str, ...]]] = {
 }
 """The meaning of each status of a refusal, and the codes in its answer."""
 IN_PATH: dict[str, dict[str, Any]] = {
+    "map": {"type": "string", "minLength": 1, "description": "A map's name", "examples": ["koth_harvest_final"]},
     "id": {
         "type": "string",
         "minLength": 1,
@@ -118,6 +120,7 @@ TABLE: tuple[Route, ...] = (
     *batches.routes,
     *rounds.routes,
     *splits.routes,
+    *maps.routes,
     *players.routes,
     *pools.routes,
     *predictions.routes,

@@ -246,7 +246,8 @@ async def show_round(request: Request) -> Report:
     services, server, number = request.services, request.path["server"], request.path["round"]
     result = await services.store.round(ServerId(server), RoundId(number))
     if result is None:
-        raise ScriptError("not_found", f"no round {number} of server {server} is stored", status=404)
+        message = f"no round {number} of server {server} is stored; `equipoise round list` has those that are"
+        raise ScriptError("not_found", message, status=404)
     row, players = result
     pool = services.pools.get(row.pool)
     ids = (*row.lineup_a, *row.lineup_b, *(player.id for player in players))

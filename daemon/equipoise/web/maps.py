@@ -1,0 +1,186 @@
+"""Maps of a pool: how long their rounds are, who wins on which side, and how even they begin.
+
+GET /v1/admin/pools/{pool}/maps, GET /v1/admin/pools/{pool}/maps/{map}. All figures are of the last rated rounds.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from statistics import fmean
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from equipoise.core.model import Mode, ServerId, Side
+from equipoise.errors import ScriptError
+from equipoise.store.listings import RoundOnMap
+from equipoise.web.routes import READERS, Ask, Ok, Request, Routes
+
+MOST_ROUNDS = 100_000
+EVEN = 0.4, 0.6
+"""Chances of side A with which a round counts as even from its start: at odds of three to two nobody feels beaten."""
+
+routes = Routes()
+
+
+class LastRounds(Ask, frozen=True):
+    """The rounds that are looked at: the last of the pool."""
+
+    rounds: Annotated[int, Meta(ge=1, le=MOST_ROUNDS)] = 10_000
+    """The most of them."""
+    since: Annotated[float, Meta(ge=-1e12, le=1e12)] | None = None
+    """None older, in seconds since the epoch."""
+
+
+class Figures(msgspec.Struct, frozen=True, kw_only=True):
+    """What rated rounds of one map were like."""
+
+    rounds: int
+    """The number of rounds."""
+    seconds: float
+    """Their mean length, in seconds."""
+    wins_a: int
+    """Rounds that side A won."""
+    wins_b: int
+    """Rounds that side B won."""
+    stalemates: int
+    """Rounds that no side won."""
+    expected_a: float
+    """The mean chance that side A was given, as players heard it."""
+    even: float
+    """The part of the rounds that began between 40 and 60 %."""
+    new_teams: int
+    """Scrambles and shuffles before or in these rounds, as far back as the decision log goes."""
+    last_played: float
+    """When the last of them went live, in seconds since the epoch."""
+
+
+class MapSeen(Figures, frozen=True, kw_only=True):
+    """A map, and what its rounds were like."""
+
+    map: str
+    """The map's name."""
+    mode: Mode
+    """The mode of its last round."""
+    sides: tuple[str, str]
+    """The game's words for sides A and B."""
+
+
+class ServerOnMap(Figures, frozen=True, kw_only=True):
+    """The rounds of a map on one server."""
+
+    server: ServerId
+
+
+class Maps(Ok, frozen=True):
+    """The maps of a pool, those with the most rounds first."""
+
+    pool: str
+    rounds: int
+    """The rounds that were looked at."""
+    maps: tuple[MapSeen, ...]
+    """The maps that were played."""
+
+
+class MapFound(Ok, frozen=True):
+    """One map of a pool."""
+
+    pool: str
+    map: MapSeen
+    """The map, and what its rounds were like."""
+    servers: tuple[ServerOnMap, ...]
+    """The same by server, those with the most rounds first."""
+
+
+@routes.add("GET", "/v1/admin/pools/{pool}/maps", "The maps of a pool", READERS, query=LastRounds, reply=Maps)
+async def list_maps(request: Request) -> Maps:
+    """The maps that the last rated rounds of a pool were played on."""
+    rounds, before = await _read(request)
+    maps: dict[str, list[RoundOnMap]] = {}
+    for row in rounds:
+        maps.setdefault(row.map, []).append(row)
+    return Maps(
+        pool=request.services.pool(request.path["pool"]).name,
+        rounds=len(rounds),
+        maps=tuple(
+            _seen(request, name, maps[name], before) for name in sorted(maps, key=lambda name: -len(maps[name]))
+        ),
+    )
+
+
+@routes.add("GET", "/v1/admin/pools/{pool}/maps/{map}", "A map of a pool", READERS, query=LastRounds, reply=MapFound)
+async def show_map(request: Request) -> MapFound:
+    """One map, on each server that played it."""
+    pool, name = request.services.pool(request.path["pool"]).name, request.path["map"]
+    rounds, before = await _read(request)
+    own = [row for row in rounds if row.map == name]
+    if not own:
+        which = f"the last {len(rounds):,} of pool {pool}; `equipoise map list` has them"
+        message = f"no rated round on map {name} is among {which}"
+        raise ScriptError("not_found", message, path="{map}", status=404)
+    servers: dict[ServerId, list[RoundOnMap]] = {}
+    for row in own:
+        servers.setdefault(row.server, []).append(row)
+    return MapFound(
+        pool=pool,
+        map=_seen(request, name, own, before),
+        servers=tuple(
+            ServerOnMap(server=server, **_figures(servers[server], before))
+            for server in sorted(servers, key=lambda server: -len(servers[server]))
+        ),
+    )
+
+
+async def _read(request: Request) -> tuple[Sequence[RoundOnMap], Counter[int]]:
+    """Return rounds, newest first, and by their numbers how often new teams were made since the round before."""
+    services, query = request.services, request.query
+    pool = services.pool(request.path["pool"])
+    for host in services.hosts.values():
+        host.write_down()
+    rounds = await services.store.rounds_on_maps(pool.name, query.since or -math.inf, query.rounds)
+    splits = await services.store.new_teams(min((row.started_at for row in rounds), default=math.inf))
+    return rounds, new_teams_by_round(rounds, splits)
+
+
+def new_teams_by_round(rounds: Iterable[RoundOnMap], splits: Iterable[tuple[ServerId, float]]) -> Counter[int]:
+    """Count new teams, given by server and time, by the number of the server's round that they were made before or in.
+
+    They are made in a round's freeze time, for the round that ends next; what no stored round followed is left out.
+    """
+    ends: dict[ServerId, list[tuple[float, int]]] = {}
+    for row in rounds:
+        ends.setdefault(row.server, []).append((row.started_at + row.seconds, row.number))
+    for column in ends.values():
+        column.sort()
+    counts: Counter[int] = Counter()
+    for server, at in splits:
+        column = ends.get(server, [])
+        place = bisect_left(column, (at, 0))
+        if place < len(column):
+            counts[column[place][1]] += 1
+    return counts
+
+
+def _seen(request: Request, name: str, rounds: Sequence[RoundOnMap], before: Counter[int]) -> MapSeen:
+    last = rounds[0]
+    sides = request.services.sides(last.server) or last.mode.sides
+    return MapSeen(map=name, mode=last.mode, sides=sides, **_figures(rounds, before))
+
+
+def _figures(rounds: Sequence[RoundOnMap], before: Counter[int]) -> dict[str, Any]:
+    winners = Counter(row.winner for row in rounds)
+    return {
+        "rounds": len(rounds),
+        "seconds": fmean(row.seconds for row in rounds),
+        "wins_a": winners[Side.A],
+        "wins_b": winners[Side.B],
+        "stalemates": winners[None],
+        "expected_a": fmean(row.prediction for row in rounds),
+        "even": fmean(EVEN[0] <= row.prediction <= EVEN[1] for row in rounds),
+        "new_teams": sum(before[row.number] for row in rounds),
+        "last_played": max(row.started_at for row in rounds),
+    }
