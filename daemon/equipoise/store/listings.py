@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from equipoise.core.model import Counts, LineupPlayer, Mode, PlayerId, RoundId, ServerId, Side, Span
+from equipoise.store.players import encoded
 from equipoise.store.rounds import PARTICIPANT, ParticipantRow, counts_of, spans_of
 
 
@@ -119,6 +120,28 @@ class EditOf:
     """The rating after it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Company:
+    """The rated rounds that a player had beside another one, or against them."""
+
+    id: PlayerId
+    """The other one."""
+    beside: bool
+    """They were on one side; else on two."""
+    rounds: int
+    """How many."""
+    score: float
+    """What the player scored in them: 1 for a win, 0.5 for a draw."""
+
+
+# The player's last rounds by the order of the table, who else played in each by the index of rounds.
+_COMPANY = """
+SELECT others.player, others.side = own.side AS beside, count(*), sum(own.score) FROM (
+    SELECT round, side, score FROM participants WHERE pool = :pool AND player = :player
+    ORDER BY round DESC LIMIT :rounds
+) AS own CROSS JOIN participants AS others INDEXED BY participants_by_round ON others.round = own.round
+WHERE others.player != :player GROUP BY others.player, beside
+"""
 _WHY_UNRATED = """
 CASE WHEN voided IS NULL THEN unrated ELSE (
     SELECT 'taken out of the ratings by an admin' || coalesce(': ' || nullif(json_extract(detail, '$.reason'), ''), '')
@@ -203,6 +226,28 @@ def edits_of(db: sqlite3.Connection, pool: str, player: PlayerId, before: int | 
     return [
         EditOf(number, at, who, action, bool(struck), *ratings) for number, at, who, action, struck, *ratings in rows
     ]
+
+
+def ratings_of(db: sqlite3.Connection, pool: str, player: PlayerId) -> list[tuple[int, float]]:
+    """Numbers of a player's rated rounds and the rating after each, oldest first."""
+    return db.execute(
+        "SELECT round, after FROM participants WHERE pool = ? AND player = ? ORDER BY round", (pool, player)
+    ).fetchall()
+
+
+def times_of(db: sqlite3.Connection, numbers: Sequence[int]) -> list[float]:
+    """When these rounds went live, seconds since the epoch."""
+    rows = db.execute(
+        "SELECT started_at FROM json_each(?) AS wanted CROSS JOIN rounds ON number = wanted.value ORDER BY wanted.key",
+        (encoded(numbers),),
+    )
+    return [at for (at,) in rows]
+
+
+def company(db: sqlite3.Connection, pool: str, player: PlayerId, rounds: int) -> list[Company]:
+    """Those with and against whom a player had the last `rounds` rated rounds, in no order."""
+    rows = db.execute(_COMPANY, {"pool": pool, "player": player, "rounds": rounds})
+    return [Company(PlayerId(other), bool(beside), count, score) for other, beside, count, score in rows]
 
 
 def names(db: sqlite3.Connection, pool: str, after: str) -> list[tuple[PlayerId, str]]:

@@ -44,7 +44,7 @@ from equipoise.store.connection import (
     touch,
     transaction,
 )
-from equipoise.store.listings import EditOf, Played, RoundOnMap, StoredMatch
+from equipoise.store.listings import Company, EditOf, Played, RoundOnMap, StoredMatch
 from equipoise.store.measurements import Gained, Measurement, Prediction, QualityPoint, TeamSize
 from equipoise.store.notes import NOTES_RETRY_SECONDS, NOTES_SECONDS, Audit, Decision, Log, Note, Noting
 from equipoise.store.past import SeeEvent, SeeRound, Strike
@@ -498,6 +498,18 @@ class Store:
     async def edits_of(self, pool: str, player: PlayerId, before: int | None, limit: int) -> Sequence[EditOf]:
         """The newest edits of a player."""
         return await self._read_noted(lambda db: listings.edits_of(db, pool, player, before, limit))
+
+    async def ratings_of(self, pool: str, player: PlayerId) -> Sequence[tuple[int, float]]:
+        """Numbers of a player's rated rounds and the rating after each, oldest first."""
+        return await self._read_noted(lambda db: listings.ratings_of(db, pool, player))
+
+    async def times_of(self, numbers: Sequence[int]) -> Sequence[float]:
+        """When these rounds went live, seconds since the epoch."""
+        return await self._read(lambda db: listings.times_of(db, numbers))
+
+    async def company(self, pool: str, player: PlayerId, rounds: int) -> Sequence[Company]:
+        """Those with and against whom a player had the last `rounds` rated rounds, in no order."""
+        return await self._read_noted(lambda db: listings.company(db, pool, player, rounds))
 
     async def named(self, pool: str, text: str, limit: int) -> Sequence[tuple[PlayerId, str]]:
         """Players whose last name contains the text, whatever its case and width; those with that very name first."""

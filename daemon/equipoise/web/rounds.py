@@ -1,13 +1,13 @@
 """Rounds: one that a program submits, and stored ones with what they did to players.
 
 POST /v1/rounds, GET /v1/admin/rounds, GET /v1/admin/rounds/{server}/{round}, POST …/void, GET
-/v1/admin/players/{id}/rounds.
+/v1/admin/players/{id}/rounds, …/curve, …/mates.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
 import msgspec
@@ -20,7 +20,7 @@ from equipoise.service.pool import Pool
 from equipoise.store.listings import EditOf, Played, StoredMatch
 from equipoise.store.notes import Audit
 from equipoise.store.past import VoidStrike
-from equipoise.web.players import Replay, known_player, names_of, replay_of
+from equipoise.web.players import InPool, Replay, known_player, names_of, replay_of
 from equipoise.web.routes import (
     ADMINS,
     READERS,
@@ -38,6 +38,10 @@ from equipoise.web.routes import (
 from equipoise.wire.events import Here, RoundSubmitted
 from equipoise.wire.scalars import Word
 
+CURVE_STRETCHES = 250
+"""Twice as many points are as many as a picture has columns."""
+MOST_COMPANY = 2000
+"""Rounds of a player whose other players are looked for: 24 rows each, a few milliseconds for 500."""
 MOST_EDITS = 1000
 """Edits between the rounds of a page."""
 
@@ -313,6 +317,127 @@ async def show_history(request: Request) -> History:
         edits=tuple(edit for edit in edits if edit.number > (before or 0) and edit.at >= (query.since or -math.inf)),
         before=before,
     )
+
+
+class CurvePoint(msgspec.Struct, frozen=True):
+    """A rating at a moment."""
+
+    at: float
+    """When the round went live or the edit was made, in seconds since the epoch."""
+    rating: float
+    """The rating after it, in points."""
+    edit: str | None
+    """What an admin or a job did: `set`, `reset`, `refit` and the like; null after a round."""
+
+
+class Curve(Ok, frozen=True):
+    """A player's rating over time."""
+
+    pool: str
+    player: PlayerId
+    """The player."""
+    name: str | None
+    """Their last known name."""
+    rounds: int
+    """The rated rounds that it is made of."""
+    points: tuple[CurvePoint, ...]
+    """Oldest first. Of many rounds those are left out that change nothing in a picture: each stretch keeps its lowest
+    and its highest."""
+
+
+@routes.add("GET", "/v1/admin/players/{id}/curve", "A player's rating over time", READERS, query=InPool, reply=Curve)
+async def show_curve(request: Request) -> Curve:
+    """The rating of a player over all their rated rounds, and what admins and jobs made of it."""
+    pool = request.services.pool(request.query.pool)
+    player, store = await known_player(pool, request.path["id"]), request.services.store
+    rounds = await store.ratings_of(pool.name, player)
+    edits = await store.edits_of(pool.name, player, None, MOST_EDITS)
+    numbers, ratings = [number for number, _ in rounds], [rating for _, rating in rounds]
+    places = drawn(ratings, CURVE_STRETCHES)
+    times = await store.times_of([numbers[place] for place in places])
+    points = [
+        (numbers[place], CurvePoint(at, ratings[place], None)) for place, at in zip(places, times, strict=True)
+    ] + [(edit.number, CurvePoint(edit.at, edit.after, edit.action)) for edit in edits if not edit.undone]
+    return Curve(
+        pool=pool.name,
+        player=player,
+        name=(await names_of(pool, (player,))).get(player),
+        rounds=len(rounds),
+        points=tuple(point for _, point in sorted(points, key=lambda entry: entry[0])),
+    )
+
+
+def drawn(values: Sequence[float], stretches: int) -> list[int]:
+    """Return the places that a curve of so many stretches needs: of each its lowest and highest, and both ends.
+
+    >>> drawn([1.0, 5.0, 2.0, 3.0, 0.0, 4.0], 2)
+    [0, 1, 4, 5]
+    """
+    length = -(-len(values) // stretches)
+    places = {0, len(values) - 1} if values else set()
+    for start in range(0, len(values), max(length, 1)):
+        stretch = range(start, min(start + length, len(values)))
+        places |= {min(stretch, key=values.__getitem__), max(stretch, key=values.__getitem__)}
+    return sorted(places)
+
+
+class LastOfPlayer(InPool, frozen=True):
+    """A player's last rated rounds."""
+
+    rounds: Annotated[int, Meta(ge=1, le=MOST_COMPANY)] = 500
+    """The most of them."""
+    limit: Annotated[int, Meta(ge=1, le=MOST_COMPANY)] = 10
+    """The most players to return, with and against."""
+
+
+class Mate(msgspec.Struct, frozen=True):
+    """Another player, and how rounds with or against them went."""
+
+    id: PlayerId
+    """The other player."""
+    name: str | None
+    """Their last known name."""
+    rounds: int
+    """Rated rounds with them, or against them."""
+    score: float
+    """What the player scored in these: 1 for a win, 0.5 for a draw."""
+
+
+class Mates(Ok, frozen=True):
+    """With and against whom a player played, those with the most rounds first."""
+
+    pool: str
+    player: PlayerId
+    """The player."""
+    name: str | None
+    """Their last known name."""
+    beside: tuple[Mate, ...]
+    """On the same side."""
+    against: tuple[Mate, ...]
+    """On the other one."""
+
+
+@routes.add(
+    "GET",
+    "/v1/admin/players/{id}/mates",
+    "With and against whom a player played",
+    READERS,
+    query=LastOfPlayer,
+    reply=Mates,
+)
+async def show_mates(request: Request) -> Mates:
+    """Those with and against whom a player had their last rated rounds."""
+    query = request.query
+    pool = request.services.pool(query.pool)
+    player = await known_player(pool, request.path["id"])
+    rows = await request.services.store.company(pool.name, player, query.rounds)
+    sides = [
+        sorted((row for row in rows if row.beside is beside), key=lambda row: (-row.rounds, row.id))[: query.limit]
+        for beside in (True, False)
+    ]
+    names = await names_of(pool, (player, *(row.id for side in sides for row in side)))
+    beside, against = (tuple(Mate(row.id, names.get(row.id), row.rounds, row.score) for row in side) for side in sides)
+    return Mates(pool=pool.name, player=player, name=names.get(player), beside=beside, against=against)
 
 
 class Void(Ask, frozen=True):
