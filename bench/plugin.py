@@ -8,7 +8,7 @@ written in Python and some hundred times slower than SourceMod's: they compare f
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +18,9 @@ from time import perf_counter
 from tests.daemons import RealDaemon
 from tests.sourcemod.rig import Game, compile_plugin, play
 from tests.sourcemod.rig.game.facts import SIDES
-from tests.sourcemod.rig.machine import Machine
+from tests.sourcemod.rig.machine import Image, Machine
+from tests.sourcemod.rig.plugin import read_image
+from tests.sourcemod.rig.translate import Functions, Translation
 from tests.sourcemod.sessions import Evening
 
 PLAYERS = 32
@@ -63,39 +65,36 @@ def main() -> None:
 
 @contextmanager
 def _counted() -> Iterator[Frames]:
-    """Count what every machine executes."""
+    """Count what every plugin that is translated meanwhile executes."""
     frames = Frames()
-    execute, call_native = Machine._execute, Machine._nativecall
+    read_image.cache_clear()  # what was translated before counts for others
+    instruction, init, run = Translation._instruction, Functions.__init__, Machine.run
 
-    def counting(machine: Machine, code_offs: int) -> int:
-        machine.halted = False
-        machine.CIP = code_offs
-        count, start = 0, perf_counter()
+    def counting(translation: Translation) -> int | None:
+        translation._line("frames.instructions[frames.number] += 1")
+        if translation.functions.native(translation.at) is not None:
+            translation._line("frames.natives[frames.number] += 1")
+        return instruction(translation)
+
+    def seeing(functions: Functions, image: Image) -> None:
+        init(functions, image)
+        functions.names["frames"] = frames
+
+    def timed(machine: Machine, code: int, arguments: Sequence[int]) -> int:
+        start = perf_counter()
         frames.depth += 1
         try:
-            while not machine.halted:
-                machine.instr_addr = at = machine.CIP
-                if at not in machine._decoded:
-                    machine._decoded[at] = machine._decode(at)
-                perform, machine.CIP = machine._decoded[at]
-                perform()
-                count += 1
+            return run(machine, code, arguments)
         finally:
             frames.depth -= 1
-            frames.instructions[frames.number] += count
             if not frames.depth:
                 frames.seconds[frames.number] += perf_counter() - start
-        return machine.PRI
 
-    def native(machine: Machine, index: int, paramoffs: int) -> int:
-        frames.natives[frames.number] += 1
-        return call_native(machine, index, paramoffs)
-
-    Machine._execute, Machine._nativecall = counting, native  # type: ignore[method-assign]
+    Translation._instruction, Functions.__init__, Machine.run = counting, seeing, timed  # type: ignore[method-assign]
     try:
         yield frames
     finally:
-        Machine._execute, Machine._nativecall = execute, call_native  # type: ignore[method-assign]
+        Translation._instruction, Functions.__init__, Machine.run = instruction, init, run  # type: ignore[method-assign]
 
 
 class _CountedGame(Game):
