@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -173,6 +174,66 @@ def test_where_the_games_own_rules_for_teams_stand_above_ours_it_stands_aside(
     assert said(game, f"Equipoise leaves this map alone ({text}).") == [1]
     assert len([line for _, line in game.sm.log.messages if "Inactive on this map" in line]) == 1
     assert untouched(game)
+
+
+def library(name: str) -> str:
+    """A plugin that offers this library and does nothing."""
+    return f"""
+        public APLRes AskPluginLoad2(Handle myself, bool late, char[] error, int size)
+        {{
+            RegPluginLibrary("{name}");
+            return APLRes_Success;
+        }}
+    """
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("freak_fortress_2", "Freak Fortress 2"),
+        ("ff2r", "Freak Fortress 2"),
+        ("saxtonhale", "VS Saxton Hale"),
+        ("VSH2", "VS Saxton Hale 2"),
+    ],
+)
+def test_arena_belongs_to_a_plugin_that_plays_a_boss_against_all_others(
+    game: Game, daemon: Daemon, plugin: Plugin, script: Callable[..., Plugin], name: str, text: str
+) -> None:
+    script(library(name), name)
+    game.start_map("arena_well")
+    settle(game)
+    game.add("Ann", "red")
+    game.advance(3)
+    assert [hello["inactive_reason"] for hello in daemon.events("hello")] == [name]
+    assert said(game, f"Equipoise leaves this map alone ({text}).") == [1]
+    assert untouched(game)
+    assert game.sm.convars["tf_arena_use_queue"].value == "1"
+    game.start_map("koth_harvest_final")
+    settle(game)
+    assert daemon.events("hello")[-1]["inactive_reason"] == ""
+    assert not untouched(game)
+
+
+def test_such_a_plugin_may_come_in_the_middle_of_a_round_and_go_again(
+    game: Game, daemon: Daemon, plugin: Plugin, script: Callable[..., Plugin]
+) -> None:
+    game.start_map("arena_well")
+    crowd(game, 2, 2)
+    play.go_live(game)
+    settle(game)
+    boss = script(library("freak_fortress_2"), "freak_fortress_2")
+    game.advance(1.5)
+    settle(game)
+    assert daemon.events("hello")[-1]["inactive_reason"] == "freak_fortress_2"
+    assert untouched(game)
+    daemon.forget()
+    game.advance(12)
+    assert set(daemon.kinds()) <= {"hello", "command"}
+    game.unload(boss)
+    game.advance(1.5)
+    settle(game)
+    assert daemon.events("hello")[-1] | {"inactive_reason": "", "phase": "running"} == daemon.events("hello")[-1]
+    assert not untouched(game)
 
 
 def test_the_engines_variables_come_back_on_a_map_that_is_left_alone(

@@ -17,19 +17,27 @@ Level = Literal["off", "rate", "balance"]
 # Alphabetical, as the example of the configuration lists them.
 DEFAULT_LEVELS: Mapping[str, Level] = {
     "achievement_": "off",
+    "ba_": "off",
     "bhop_": "off",
+    "deathrun_": "off",
     "dr_": "off",
     "duel_": "off",
     "idle_": "off",
     "jail_": "off",
     "jb_": "off",
     "jump_": "off",
+    "mg_": "off",
     "mge_": "off",
+    "ph_": "off",
+    "slender_": "off",
     "surf_": "off",
+    "tfdb_": "off",
     "tow_": "off",
     "tr_": "off",
     "trade_": "off",
     "vsh_": "off",
+    "ze_": "off",
+    "zf_": "off",
     "zi_": "off",
 }
 """By prefix: maps of other game modes. The configuration adds to them and overrides them."""

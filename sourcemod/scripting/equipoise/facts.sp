@@ -88,6 +88,24 @@ void Facts_InactiveReason(char[] buffer, int size)
 	{
 		strcopy(buffer, size, "hell");
 	}
+	else if (Facts_Arena())
+	{
+		Boss(buffer, size);
+	}
+}
+
+// Plugins that play one boss against all others by the rules of arena. Their names as libraries: RegPluginLibrary in
+// freak_fortress_2.sp, in Freak Fortress 2 Rewrite, in the plugins called VS Saxton Hale, and in VSH2.
+static void Boss(char[] buffer, int size)
+{
+	static const char libraries[][] = {"freak_fortress_2", "ff2r", "saxtonhale", "VSH2"};
+	for (int i = 0; i < sizeof(libraries) && buffer[0] == '\0'; i++)
+	{
+		if (LibraryExists(libraries[i]))
+		{
+			strcopy(buffer, size, libraries[i]);
+		}
+	}
 }
 
 // The game releases no player from their side (CTFGameRules::CanChangeTeam), and a change of team may end the round

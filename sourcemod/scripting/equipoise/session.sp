@@ -7,7 +7,7 @@ static ConVar g_Process;       // the boot of this process: a variable outlives 
 static int g_Number;           // of the map since then
 static bool g_Late;
 static bool g_Configured;
-static char g_InactiveReason[16];
+static char g_InactiveReason[24];
 static bool g_SwitchedOn = true;  // by an admin, at the daemon
 static bool g_Watching;        // when it was last looked at
 static bool g_Enforcing;
@@ -137,7 +137,8 @@ void Session_Level(char[] level, int size, char[] reason, int reasonSize)
 	static const char reasons[][][] =
 	{
 		{"mvm", "Mann vs Machine"}, {"training", "training"}, {"tournament", "mp_tournament 1"},
-		{"mannpower", "Mannpower"}, {"hell", "hell"}
+		{"mannpower", "Mannpower"}, {"hell", "hell"}, {"freak_fortress_2", "Freak Fortress 2"},
+		{"ff2r", "Freak Fortress 2"}, {"saxtonhale", "VS Saxton Hale"}, {"VSH2", "VS Saxton Hale 2"}
 	};
 	Level_Name(Level_Now(), level, size);
 	Level_Reason(reason, reasonSize);
