@@ -51,6 +51,7 @@ def roster(
     carrier: str = "",
     building: str = "",
     held: str = "",
+    objective: Mapping[str, float] | None = None,
     charge: Mapping[str, float] | None = None,
     connected: Mapping[str, float] | None = None,
 ) -> Roster:
@@ -70,6 +71,7 @@ def roster(
             charge=charge.get(letter, 0.0),
             ready=letter not in unready,
             held="duel" if letter in held else "",
+            objective=(objective or {}).get(letter),
         )
         for (side, waiting), letters in zip(places, text.split("|"), strict=False)
         for letter in letters

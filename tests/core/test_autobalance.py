@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from equipoise.core import events as e
 from equipoise.core.asks import AskMoves
 from equipoise.core.autobalance import Gap, movable, move_costs, proposal
-from equipoise.core.effects import Lock, LogDecision, Move
+from equipoise.core.effects import Cancel, Lock, LogDecision, Move
 from equipoise.core.model import Entry, Mode, PlayerId, Side
 from equipoise.core.phrases import Phrase, Text
 from tests.core.scripts import KOTH, A, B, begun, ids, moves, of, play, roster, rules, seen, split, started, went_live
@@ -21,11 +21,18 @@ from tests.core.uneven import FIRST, question, solve, uneven
 
 
 def chosen(
-    text: str, needed: int, recently: str = "", never: str = "", charge: Mapping[str, float] | None = None, **marks: str
+    text: str,
+    needed: int,
+    recently: str = "",
+    never: str = "",
+    objective: str = "",
+    charge: Mapping[str, float] | None = None,
+    **marks: str,
 ) -> set[str]:
     """Who may be moved from side A."""
     larger = roster(text, charge=charge, **marks).on(A)  # type: ignore[arg-type]
-    return {entry.id for entry in movable(larger, needed, frozenset(ids(recently)), frozenset(ids(never)))}
+    sets = (frozenset(ids(letters)) for letters in (recently, never, objective))
+    return {entry.id for entry in movable(larger, needed, *sets)}
 
 
 # Whether, and how many.
@@ -115,6 +122,26 @@ def test_builders_and_charging_medics_come_second_and_recently_moved_players_las
     assert chosen("abcd|", 2, recently="d", **marks) == set("abc")  # type: ignore[arg-type]
     assert chosen("abcd|", 4, recently="d", **marks) == set("abcd")  # type: ignore[arg-type]
     assert chosen("ab|", 1, recently="b", building="b") == set("a")
+
+
+def test_who_captured_or_defended_lately_comes_after_builders_and_before_those_moved_recently() -> None:
+    assert chosen("abcd|", 2, recently="d", objective="c", building="b") == set("ab")
+    assert chosen("abcd|", 3, recently="d", objective="c", building="b") == set("abc")
+
+
+@pytest.mark.parametrize(("seconds", "free"), [(60.0, "cd"), (20.0, "bcd"), (0.0, "abcd")])
+def test_a_capture_spares_a_player_for_as_long_as_the_rules_say(seconds: float, free: str) -> None:
+    session = begun(Mode.KOTH, "ab|cd", rules=rules(autobalance={"objective_seconds": seconds}))
+    play(session, [(100.0, seen("abcd|ef", objective={"a": 5.0, "b": 30.0}))])  # type: ignore[arg-type]
+    assert question(session).movable == ids(free)
+
+
+def test_a_mover_who_captures_meanwhile_is_spared_and_another_goes() -> None:
+    session = uneven("abcd|ef")
+    (move,) = moves(solve(session))
+    effects = play(session, [(3.0, seen("abcd|ef", objective={move.player: 0.5}))])  # type: ignore[arg-type]
+    assert of(Cancel, effects) == [Cancel(move.order)]
+    assert move.player not in question(session).movable
 
 
 def test_immune_players_carriers_and_bots_are_never_moved() -> None:

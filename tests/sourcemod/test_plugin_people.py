@@ -155,6 +155,88 @@ def test_the_roster_says_what_forbids_moving_a_player(game: Game, daemon: Daemon
     assert flags(admin) == {"immune": True, "alive": False}
 
 
+def since(daemon: Daemon) -> dict[str, int]:
+    """How long ago players captured or defended, as the last roster tells, in whole seconds."""
+    lines = daemon.events("roster")[-1]["players"]
+    return {line["id"]: round(line["objective"]) for line in lines if "objective" in line}
+
+
+def ask_roster(game: Game, daemon: Daemon) -> None:
+    """The daemon asks for a roster and gets it."""
+    daemon.once["want"] = ["roster"]
+    for _ in range(2):
+        game.rcon("equipoise_poll")
+        settle(game)
+
+
+def test_the_roster_says_how_long_ago_a_player_captured_or_defended(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("ctf_2fort")
+    red, blu = crowd(game, 4, 4)
+    play.go_live(game)
+    play.capture_flag(game, red[0])
+    game.advance(10)
+    play.pick_up_flag(game, red[1])
+    play.kill(game, blu[0], red[1])  # the flag is defended
+    game.advance(5)
+    ask_roster(game, daemon)
+    assert since(daemon) == {str(red[0].steamid): 15, str(blu[0].steamid): 5}
+
+
+def test_all_who_capture_a_point_together_and_who_blocks_a_capture_are_told(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    game.start_map("cp_badlands")
+    red, blu = crowd(game, 4, 4)
+    play.go_live(game)
+    play.capture(game, RED, 2, *red[:3])
+    game.advance(4)
+    game.fire("teamplay_capture_blocked", cp=2, cpname="point 2", blocker=red[3].index, victim=blu[0].index)
+    ask_roster(game, daemon)
+    assert since(daemon) == {str(player.steamid): 4 for player in red[:3]} | {str(red[3].steamid): 0}
+    game.reload(plugin)
+    ask_roster(game, daemon)
+    assert len(since(daemon)) == 4
+
+
+def test_the_roster_says_when_the_maps_time_is_over_and_comes_anew_when_that_changes(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    game.start_map("arena_well")
+    crowd(game, 2, 2)
+    play.go_live(game)
+    ask_roster(game, daemon)
+    assert "map_ends_in" not in daemon.events("roster")[-1]
+    daemon.forget()
+    game.sm.convars["mp_timelimit"].set("30")
+    seconds_of_play(game, 3)
+    (told,) = daemon.events("roster")
+    assert told["map_ends_in"] == pytest.approx(game.limits.time_left, abs=3)
+    daemon.forget()
+    game.sm.convars["mp_timelimit"].set("0.01")
+    seconds_of_play(game, 3)
+    assert [event["map_ends_in"] for event in daemon.events("roster")] == [0]
+
+
+def test_a_capture_of_a_player_who_is_to_be_moved_is_told_at_once(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("ctf_2fort")
+    red, _ = crowd(game, 4, 4)
+    play.go_live(game)
+    settle(game)
+    daemon.forget()
+    play.capture_flag(game, red[0])
+    settle(game)
+    assert daemon.kinds() == []
+    daemon.order(
+        "move", order="m", id=str(red[1].steamid), side="blu", reason={"phrase": "x", "args": []}, deadline=10.0
+    )
+    game.rcon("equipoise_poll")
+    settle(game)
+    daemon.forget()
+    play.capture_flag(game, red[1])
+    settle(game)
+    assert daemon.kinds() == ["roster"]
+
+
 def test_uneven_sides_bring_the_roster_along(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("cp_gorge")
     _, blu = crowd(game, 2, 2)

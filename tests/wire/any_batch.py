@@ -54,6 +54,7 @@ entries = st.builds(
     building=flags,
     charge=st.floats(0, 1),
     held=st.just("") | words,
+    objective=st.none() | seconds,
 )
 done = st.builds(
     Counts,
@@ -98,7 +99,7 @@ splits = st.lists(ids, unique=True, max_size=9).map(
     lambda pool: Split(tuple(pool[:3]), tuple(pool[3:6]), tuple(pool[6:]))
 )
 happenings = st.one_of(
-    st.builds(events.RosterSeen, seconds, rosters, st.none() | seconds, st.just("") | words),
+    st.builds(events.RosterSeen, seconds, rosters, st.none() | seconds, st.just("") | words, st.none() | seconds),
     st.builds(events.PlayerJoined, seconds, ids),
     st.builds(events.PlayerLeft, seconds, ids),
     st.builds(events.SideChanged, seconds, ids, on_side, flags, flags, st.just("") | words),

@@ -75,9 +75,10 @@ def _fields(event: events.ScriptEvent, batch: Batch) -> dict[str, Any]:
     match event:
         case events.Hello():
             return _hello(event, batch)
-        case events.RosterSeen(_, roster, ends_in, no_moves):
+        case events.RosterSeen(_, roster, ends_in, no_moves, map_ends_in):
             moves = {"moves": "no", "moves_reason": no_moves} if no_moves else {}
-            return {"kind": "roster", "players": [_line(e) for e in roster.entries], "ends_in": ends_in, **moves}
+            ends = {"ends_in": ends_in, "map_ends_in": map_ends_in}
+            return {"kind": "roster", "players": [_line(e) for e in roster.entries], **ends, **moves}
         case events.PlayerJoined(_, id):
             return {"kind": "player_joined", "id": id, "name": batch.names.get(id, "")}
         case events.PlayerLeft(_, id):
@@ -147,6 +148,7 @@ def _line(entry: Entry) -> dict[str, Any]:
         "charge": entry.charge,
         "ready": entry.ready,
         **({"held": entry.held} if entry.held else {}),
+        **({} if entry.objective is None else {"objective": entry.objective}),
     }
 
 

@@ -29,6 +29,8 @@ RANGES: dict[str, tuple[float, float]] = {
     "no": COUNT,
     "at": SECONDS,
     "ends_in": SECONDS,
+    "map_ends_in": SECONDS,
+    "objective": SECONDS,
     "connected": SECONDS,
     "started_at": SECONDS,
     "seconds": SECONDS,
@@ -53,7 +55,12 @@ NINTH = {"id": "9", "side": "marines", "spans": [SPAN], "counts": DONE}
 COMMANDED = {**ROUND, "game": "ns2", "players": [*ROUND["players"], NINTH]}
 BATCH = posted(
     {**HELLO, "slots": 24, "facts": {"game_type": 4}},
-    {"kind": "roster", "players": [{"id": RED, "side": "red", "connected": 1, "charge": 0.5}], "ends_in": 9},
+    {
+        "kind": "roster",
+        "players": [{"id": RED, "side": "red", "connected": 1, "charge": 0.5, "objective": 3}],
+        "ends_in": 9,
+        "map_ends_in": 99,
+    },
     {"kind": "vote_ended", "order": "o", "yes": 1, "no": 0},
     {"kind": "heartbeat", "at": 3},
     COMMANDED,

@@ -131,6 +131,7 @@ RANGES: Mapping[tuple[type, str], tuple[float, float]] = {
     (AutobalanceRules, "spare_minutes"): (0, 1440),
     (AutobalanceRules, "deadline_seconds"): (0, 600),
     (AutobalanceRules, "quiet_seconds"): (0, 3600),
+    (AutobalanceRules, "objective_seconds"): (0, 3600),
     (LockRules, "minutes"): (0, 1440),
     (VoteRules, "min_players"): (2, 100),
     (VoteRules, "start_fraction"): (0.01, 1),
@@ -146,6 +147,7 @@ RANGES: Mapping[tuple[type, str], tuple[float, float]] = {
     (Triggers, "rounds"): (0, 100),
     (Rules, "ns2_min_seconds"): (0, 86400),
     (Rules, "min_rated_humans"): (2, 100),
+    (Rules, "last_minutes"): (0, 60),
     (Rules, "silence_seconds"): (10, 86400),
     (Rules, "poll_seconds"): (0.5, 60),
 }

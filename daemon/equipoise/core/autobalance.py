@@ -61,12 +61,17 @@ def can_move(entry: Entry) -> bool:
 
 
 def movable(
-    larger: tuple[Entry, ...], needed: int, recently: frozenset[PlayerId], never: frozenset[PlayerId]
+    larger: tuple[Entry, ...],
+    needed: int,
+    recently: frozenset[PlayerId],
+    never: frozenset[PlayerId],
+    objective: frozenset[PlayerId] = frozenset(),
 ) -> tuple[Entry, ...]:
     """The players who may be moved, from the first tiers that have as many as are needed.
 
-    Tier 0 is free to move, tier 1 would lose a building or a charged medigun, tier 2 was moved recently
-    (`recently`). `never` could not be moved when it was tried, or was moved often enough.
+    Tier 0 is free to move, tier 1 would lose a building or a charged medigun, tier 2 captured or defended an objective
+    lately (`objective`), tier 3 was moved recently (`recently`). `never` could not be moved when it was tried, or was
+    moved often enough.
 
     >>> ann, bob = Entry(PlayerId("ann"), Side.A, building=True), Entry(PlayerId("bob"), Side.A)
     >>> [[entry.id for entry in movable((ann, bob), n, frozenset(), frozenset())] for n in (1, 2)]
@@ -74,15 +79,17 @@ def movable(
     """
     able = [entry for entry in larger if can_move(entry) and entry.id not in never]
     chosen: list[Entry] = []
-    for tier in range(3):
-        chosen += [entry for entry in able if _tier(entry, recently) == tier]
+    for tier in range(4):
+        chosen += [entry for entry in able if _tier(entry, recently, objective) == tier]
         if len(chosen) >= needed:
             break
     return tuple(chosen)
 
 
-def _tier(entry: Entry, recently: frozenset[PlayerId]) -> int:
+def _tier(entry: Entry, recently: frozenset[PlayerId], objective: frozenset[PlayerId]) -> int:
     if entry.id in recently:
+        return 3
+    if entry.id in objective:
         return 2
     return 1 if entry.building or entry.charge >= CHARGED else 0
 
@@ -117,14 +124,16 @@ def check(state: State, now: float, *, forced: bool = False) -> Effects:
     if state.gap_since is None:
         state.gap_since = now
     if _quiet(state, now):
-        return (*_cancel_all(state), *_explain(state, gap, Phrase.GAP_QUIET))
+        why = Phrase.GAP_MAP_ENDS if state.map_ends else Phrase.GAP_QUIET
+        return (*_cancel_all(state), *_explain(state, gap, why))
     # The answer is compared with the roster when it comes: two questions would give two sets of moves.
     if state.asked_moves is not None:
         return ()
     candidates = _candidates(state, gap, now)
     explanation = _explain(state, gap, Phrase.GAP_STAYS if len(candidates) < gap.count else None)
     # The moves under way still close the gap: others would only change who has to go.
-    if _answered(state, gap, min(gap.count, len(candidates))):
+    spared = state.at_objectives(now) - {entry.id for entry in candidates}
+    if _answered(state, gap, min(gap.count, len(candidates)), spared):
         return explanation
     cancels = _cancel_all(state)
     if not candidates:
@@ -153,9 +162,12 @@ def _held_back(state: State) -> Effects:
     return (LogDecision("kept", no_moves(state.no_moves)),)
 
 
-def _answered(state: State, gap: Gap, count: int) -> bool:
-    """Tell whether as many moves as possible are under way, all of movable players on the larger side."""
-    able = {entry.id for entry in state.roster.on(gap.larger) if can_move(entry)}
+def _answered(state: State, gap: Gap, count: int, spared: frozenset[PlayerId]) -> bool:
+    """Tell whether as many moves as possible are under way, all of movable players on the larger side.
+
+    `spared`: who captured or defended meanwhile, where others can go.
+    """
+    able = {entry.id for entry in state.roster.on(gap.larger) if can_move(entry)} - spared
     movers = [move.player for move in _under_way(state).values()]
     return len(movers) == count and able.issuperset(movers)
 
@@ -181,10 +193,14 @@ def _quiet(state: State, now: float) -> bool:
 
 
 def _quiet_at(state: State) -> float | None:
-    """When the last seconds of the round begin, in which no player is moved; None: not known, or an admin asked."""
-    if state.ends_at is None or state.forced:
+    """When no player is moved any more: in the last seconds of the round, or the last minutes of the map.
+
+    None: neither is known, or an admin asked.
+    """
+    if state.forced:
         return None
-    return state.ends_at - state.rules.autobalance.quiet_seconds
+    round_at = None if state.ends_at is None else state.ends_at - state.rules.autobalance.quiet_seconds
+    return min((at for at in (round_at, state.left_alone_at) if at is not None), default=None)
 
 
 def proposal(state: State, now: float) -> AskMoves | None:
@@ -225,7 +241,8 @@ def drop(state: State) -> Effects:
 
 def _candidates(state: State, gap: Gap, now: float) -> tuple[Entry, ...]:
     never = state.unmovable | state.moved_twice(now)
-    return movable(state.roster.on(gap.larger), gap.count, state.lately_moved(now), never)
+    larger = state.roster.on(gap.larger)
+    return movable(larger, gap.count, state.lately_moved(now), never, state.at_objectives(now))
 
 
 def _question(state: State, gap: Gap, candidates: tuple[Entry, ...]) -> AskMoves:
@@ -300,7 +317,7 @@ def failed(state: State, answer: OrderFailed, now: float) -> Effects:
 
 
 def overdue_at(state: State) -> float | None:
-    """When moves without a result are given up: some time after their deadline, or when the quiet seconds begin."""
+    """When moves without a result are given up: some time after their deadline, or when nobody is moved any more."""
     if not state.moves or state.gap_since is None:
         return None
     answer_due = state.gap_since + _deadline_seconds(state) + OVERDUE_SECONDS

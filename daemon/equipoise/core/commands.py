@@ -248,4 +248,6 @@ def obey(state: State, event: Commanded, now: float) -> Effects:
     # What is pending may be cancelled on any map.
     if command.balances and rest != ["cancel"] and (why := left_alone(state)) is not None:
         return _tell(event, why)
-    return command.answer(state, event, now)
+    # In a map's last minutes an admin's order is carried out all the same.
+    ends = command.balances and command.who != "players" and state.map_ends and rest[:1] not in (["cancel"], ["dry"])
+    return (*(_tell(event, Text(Phrase.MAP_ENDS)) if ends else ()), *command.answer(state, event, now))

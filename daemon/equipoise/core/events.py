@@ -76,6 +76,8 @@ class RosterSeen:
     """Seconds until the round ends, where that is known."""
     no_moves: str = ""
     """Why nobody may be moved in the running round now: a word of the protocol, as "sudden_death". Empty: they may."""
+    map_ends_in: float | None = None
+    """Seconds until the map's time is over; None: it has no limit, or none is known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,6 +119,8 @@ class Entry:
     ready: bool = True
     """Has chosen a class, or the script keeps a choice for them: without one TF2 does not spawn a player. Counts in
     arena only."""
+    objective: float | None = None
+    """Seconds since they captured or defended what the map is about; None: they never did."""
 
     @property
     def bot(self) -> bool:

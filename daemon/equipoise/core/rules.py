@@ -141,6 +141,8 @@ class AutobalanceRules:
     """A move is applied at the latest this long after the gap was seen."""
     quiet_seconds: float = 30.0
     """No moves this close to a known end of the round."""
+    objective_seconds: float = 60.0
+    """A player who captured or defended an objective this recently is moved only if too few others can be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +219,8 @@ class Rules:
     """NS2: a shorter round is not rated."""
     min_rated_humans: int | None = None
     """A round of fewer participants is not rated; None: 6 in NS2, 2 in other games."""
+    last_minutes: float = 0.0
+    """So long before its time is over a map is left alone: only admins change the teams; 0: never."""
     silence_seconds: float = 90.0
     """A script that has been silent this long is shown as lost."""
     poll_seconds: float = 5.0

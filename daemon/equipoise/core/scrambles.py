@@ -98,6 +98,21 @@ def due_after_waiting(state: State) -> Effects:
     return make_due(state, Text(Phrase.REASON_WAITING_ENDED))
 
 
+_TO_THE_END = (Phrase.REASON_ADMIN, Phrase.REASON_WAITING_ENDED)
+"""What is due in a map's last minutes too: an admin's order, and the end of waiting, which gives the map its whole time
+again."""
+
+
+def end_with_map(state: State) -> Effects:
+    """Drop what triggers or votes made due when the map's last minutes begin, unless it is being carried out."""
+    reason = state.memory.pending
+    under_way = state.assigned or state.asked is not None
+    if reason is None or reason.phrase in _TO_THE_END or under_way or not state.map_ends:
+        return ()
+    state.memory, state.unannounced = replace(state.memory, pending=None), False
+    return (LogDecision("dropped", reason), Say(Text(Phrase.MAP_ENDS)))
+
+
 def at_once(state: State, reason: Text) -> Effects:
     """Scramble now. If the split cannot be ordered now, it is still due at the next round start."""
     state.memory = replace(state.memory, pending=state.memory.pending or reason)
@@ -207,7 +222,7 @@ def _too_uneven(state: State) -> bool:
     if abs(sizes[Side.A] - sizes[Side.B]) > 1:
         return False
     is_played = state.memory.tally.completed > 0 and not state.teams_made and state.even_version != state.version
-    return state.triggers.chance and is_played and state.enough_players and _known(state)
+    return state.triggers.chance and is_played and not state.map_ends and state.enough_players and _known(state)
 
 
 def _known(state: State) -> bool:

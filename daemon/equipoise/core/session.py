@@ -79,7 +79,7 @@ class Session:
     def due_if(self) -> tuple[DueIf, ...]:
         """Outcomes of the running round after which a scramble is due; the script uses them without the daemon."""
         state = self._state
-        if not state.acts or state.waiting or state.memory.pending is not None or _walked_out(state):
+        if not state.acts or state.waiting or state.memory.pending is not None or _walked_out(state) or state.map_ends:
             return ()
         if state.ns2:
             return shuffles.due_if(state)
@@ -109,8 +109,9 @@ class Session:
         return (*effects, *self._settle())
 
     def _settle(self) -> Effects:
-        """Choices and votes end as soon as they are pointless; a choice that closes ends a vote."""
-        return (*votes.settle_choice(self._state), *votes.settle(self._state))
+        """Choices, votes and what is due end as soon as they are pointless; a choice that closes ends a vote."""
+        state = self._state
+        return (*votes.settle_choice(state), *scrambles.end_with_map(state), *votes.settle(state))
 
 
 def _ignore(state: State, event: e.Event) -> Effects:
@@ -159,7 +160,7 @@ def _enter_map(state: State, event: e.Hello) -> Effects:
 def _forget_map(state: State) -> None:
     state.version += 1
     state.roster, state.cache, state.asked_cache = Roster(), None, None
-    state.teams_made = False
+    state.teams_made, state.map_ends_at = False, None
     state.close_round()
     state.summaries.clear()
     _forget_orders(state)
@@ -179,6 +180,7 @@ def _roster(state: State, event: e.RosterSeen, now: float) -> Effects:
         return _ignore(state, event)
     state.wants = frozenset()
     state.ends_at = None if event.ends_in is None else now + event.ends_in
+    state.map_ends_at = None if event.map_ends_in is None else now + event.map_ends_in
     state.no_moves, state.no_moves_logged = event.no_moves, state.no_moves_logged and event.no_moves == state.no_moves
     state.accept_roster(event.roster)
     empty = _last_human_left(state)
@@ -372,7 +374,7 @@ def _count(state: State, event: e.RoundEnded) -> Effects:
         # Counted, the round that the last human left would make the next one round 2.
         return _last_human_left(state)
     reason = due(state.memory.mode, tally, Outcome.of(game_round), state.rules)
-    return scrambles.make_due(state, reason) if reason and state.enforces else ()
+    return scrambles.make_due(state, reason) if reason and state.enforces and not state.map_ends else ()
 
 
 def _alone(state: State, event: e.ScrambledAlone, now: float) -> Effects:

@@ -142,6 +142,8 @@ class State:
     """When the running round went live, on the daemon's clock; None while none runs, or when that was not seen."""
     ends_at: float | None = None
     """When the running round ends, where that is known."""
+    map_ends_at: float | None = None
+    """When the map's time is over, where that is known."""
     no_moves: str = ""
     """Why the game lets nobody be moved in the running round now; empty when they may be."""
     no_moves_logged: bool = False
@@ -171,6 +173,8 @@ class State:
     """Why the present gap has fewer moves than it needs; None while it has them."""
     forced: bool = False
     """An admin asked to close the gap, no matter how soon the round ends."""
+    objective_at: Mapping[PlayerId, float] = field(default_factory=dict)
+    """When players last captured or defended an objective, as far as the script's last roster tells."""
     unmovable: frozenset[PlayerId] = frozenset()
     """Players whom the script could not move in this round."""
     pending_joins: dict[PlayerId, PendingJoin] = field(default_factory=dict)
@@ -265,6 +269,19 @@ class State:
         return self.known and self.enforces
 
     @property
+    def left_alone_at(self) -> float | None:
+        """When the map's last minutes begin, in which only admins change the teams; None: it is not known, or never."""
+        if not self.rules.last_minutes or self.map_ends_at is None:
+            return None
+        return self.map_ends_at - self.rules.last_minutes * 60
+
+    @property
+    def map_ends(self) -> bool:
+        """The map's last minutes have begun."""
+        at = self.left_alone_at
+        return at is not None and (self.heard_at or 0.0) >= at
+
+    @property
     def choice_stage(self) -> Stage | None:
         """How far the secret team choice is; None while there is none."""
         return None if self.choice is None else self.choice.stage
@@ -284,6 +301,8 @@ class State:
     def accept_roster(self, roster: Roster) -> None:
         """Take over the script's own roster: players who are not on it have left, even if no event said so."""
         self.set_roster(roster)
+        now = self.heard_at or 0.0
+        self.objective_at = {one.id: now - one.objective for one in roster.entries if one.objective is not None}
         present = {entry.id for entry in roster.entries}
         self.pending_joins = {player: event for player, event in self.pending_joins.items() if player in present}
         self._forget_strangers()
@@ -376,6 +395,11 @@ class State:
         """Players who were moved a short time ago: others come first."""
         spare = self.rules.autobalance.spare_minutes * 60
         return frozenset(player for player, at in self.memory.moved.items() if now - at < spare)
+
+    def at_objectives(self, now: float) -> frozenset[PlayerId]:
+        """Players who captured or defended an objective a short time ago: others come first."""
+        spare = self.rules.autobalance.objective_seconds
+        return frozenset(player for player, at in self.objective_at.items() if now - at < spare)
 
     def moved_twice(self, now: float) -> frozenset[PlayerId]:
         """Players who were moved twice in the last half hour: they are not moved a third time."""

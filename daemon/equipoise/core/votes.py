@@ -74,6 +74,7 @@ def _refusal(state: State, by: PlayerId | None, now: float) -> Text | None:
         (now < state.memory.no_vote_before, Phrase.VOTE_COOLDOWN),
         (eligible_count(state.roster) < rules.min_players, Phrase.VOTE_TOO_FEW),
         (_round_ends(state, now), Phrase.VOTE_ROUND_ENDS),
+        (state.map_ends, Phrase.MAP_ENDS),
         (state.ns2 and _too_late(state, now), Phrase.VOTE_TOO_LATE),
     )
     return next((Text(phrase) for holds, phrase in reasons if holds), None)
@@ -197,10 +198,10 @@ def cancel(state: State) -> Effects:
 
 
 def settle(state: State) -> Effects:
-    """Drop the voices of players who left, and all when a scramble is due anyway or Equipoise may not act."""
+    """Drop the voices of players who left; all where a scramble is due anyway, or no vote may make one due."""
     if state.voices == Voices():
         return ()
-    if not state.acts or state.memory.pending is not None:
+    if not state.acts or state.memory.pending is not None or state.map_ends:
         return cancel(state)
     state.voices = state.voices.of(state.roster)
     return ()

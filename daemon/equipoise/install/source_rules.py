@@ -74,6 +74,8 @@ deadline_seconds = 10.0
 # F11 knows neither players who were moved lately nor a round's last seconds.
 spare_minutes = 0.0
 quiet_seconds = 0.0
+# Nor what players did for their side.
+objective_seconds = 0.0
 
 [lock]
 # The document says nothing of locks: nobody is held to a side.

@@ -148,6 +148,8 @@ class PlayerLine(msgspec.Struct, frozen=True):
     """The player has chosen a class, or the script keeps a choice for them."""
     held: Word | None = None
     """Why nobody may move the player: a word of docs/protocol.md."""
+    objective: Seconds | None = None
+    """Seconds since the player captured or defended an objective; None: they never did."""
 
     def entry(self) -> Entry:
         return Entry(
@@ -163,6 +165,7 @@ class PlayerLine(msgspec.Struct, frozen=True):
             charge=self.charge,
             ready=self.ready,
             held=str(self.held or ""),
+            objective=self.objective,
         )
 
 
@@ -584,10 +587,13 @@ class RosterSeen(ScriptEvent, frozen=True, tag="roster", kw_only=True):
     """Whether players may be moved in the running round now."""
     moves_reason: Word | None = None
     """Why players may not be moved now: a word of docs/protocol.md."""
+    map_ends_in: Seconds | None = None
+    """Seconds until the map's time is over."""
 
     def fact(self, here: Here) -> core.RosterSeen:
         no_moves = str(self.moves_reason or "no") if self.moves == "no" else ""
-        return core.RosterSeen(self.time(here), roster(self.players, here), self.ends_in, no_moves)
+        players = roster(self.players, here)
+        return core.RosterSeen(self.time(here), players, self.ends_in, no_moves, self.map_ends_in)
 
 
 class PlayerJoined(ScriptEvent, frozen=True, tag="player_joined", kw_only=True):

@@ -3,6 +3,7 @@
 // The game's events, handed to the files that need them.
 
 #define FLAG_CAPTURED 2
+#define FLAG_DEFENDED 3
 
 void Observe_Hook()
 {
@@ -13,6 +14,7 @@ void Observe_Hook()
 	HookEvent("arena_round_start", Event_RoundLive, EventHookMode_PostNoCopy);
 	HookEvent("teamplay_round_win", Event_RoundWin);
 	HookEvent("teamplay_point_captured", Event_PointCaptured);
+	HookEvent("teamplay_capture_blocked", Event_CaptureBlocked);
 	HookEvent("teamplay_flag_event", Event_Flag);
 	HookEvent("player_team", Event_Team);
 	HookEvent("player_team", Event_TeamSilenced, EventHookMode_Pre);
@@ -73,14 +75,31 @@ static void Event_PointCaptured(Event event, const char[] name, bool silent)
 		lastPoint = point;
 		Rounds_Captured(view_as<TFTeam>(event.GetInt("team")));
 	}
+	char cappers[16];  // each an index
+	event.GetString("cappers", cappers, sizeof(cappers));
+	for (int i = 0; cappers[i] != '\0'; i++)
+	{
+		Roster_Objective(cappers[i]);
+	}
+}
+
+// Of a point or a cart.
+static void Event_CaptureBlocked(Event event, const char[] name, bool silent)
+{
+	Roster_Objective(event.GetInt("blocker"));
 }
 
 static void Event_Flag(Event event, const char[] name, bool silent)
 {
 	int player = event.GetInt("player");  // an index, not a userid
-	if (event.GetInt("eventtype") == FLAG_CAPTURED && player > 0 && player <= MaxClients && IsClientInGame(player))
+	int type = event.GetInt("eventtype");
+	if (type == FLAG_CAPTURED && player > 0 && player <= MaxClients && IsClientInGame(player))
 	{
 		Rounds_Captured(TF2_GetClientTeam(player));
+	}
+	if (type == FLAG_CAPTURED || type == FLAG_DEFENDED)
+	{
+		Roster_Objective(player);
 	}
 }
 

@@ -26,6 +26,8 @@ enum struct Player
 	bool offered;
 	// They were told that this map is left alone.
 	bool informed;
+	// When they last captured or defended what the map is about, on the engine's clock; 0: never.
+	float objectiveAt;
 	// What was reported last.
 	TFTeam toldSide;
 	bool toldWaiting;
@@ -258,6 +260,7 @@ JSONArray Players_Save()
 			line.SetString("choice", g_Players[client].choice);
 			line.SetBool("offered", g_Players[client].offered);
 			line.SetBool("informed", g_Players[client].informed);
+			line.SetFloat("objective", g_Players[client].objectiveAt);
 			line.SetInt("wanted", Joins_Wanted(client));
 			players.Push(line);
 			delete line;
@@ -280,6 +283,7 @@ void Players_Restore(JSONArray players)
 			line.GetString("choice", g_Players[client].choice, sizeof(Player::choice));
 			g_Players[client].offered = line.GetBool("offered");
 			g_Players[client].informed = line.GetBool("informed");
+			g_Players[client].objectiveAt = Read_Float(line, "objective");
 			int wanted = line.GetInt("wanted");
 			if (wanted != -1)
 			{

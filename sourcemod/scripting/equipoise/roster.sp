@@ -9,6 +9,19 @@ static const char g_HeldNames[][] = {"", "duel", "ghost", "kart", "coaching", "c
 
 static bool g_Builder[MAX_PLAYERS + 1];
 
+// The player captured or defended a point, a flag or a cart. Who is about to be moved, and does so, may be spared.
+void Roster_Objective(int client)
+{
+	if (client > 0 && client <= MaxClients && Players_Known(client))
+	{
+		g_Players[client].objectiveAt = GetEngineTime();
+		if (Moves_Any())
+		{
+			Outbox_WantRoster();
+		}
+	}
+}
+
 // Every player the daemon may know of. The caller deletes it.
 JSONArray Roster_Players()
 {
@@ -151,6 +164,10 @@ static void AddHumanFlags(JSONObject line, int client)
 	if (Carries(client))
 	{
 		line.SetBool("carrier", true);
+	}
+	if (g_Players[client].objectiveAt > 0.0)
+	{
+		line.SetFloat("objective", GetEngineTime() - g_Players[client].objectiveAt);
 	}
 	if (g_Builder[client])
 	{

@@ -43,6 +43,7 @@ static const char g_NoMoves[][] = {"", "sudden_death", "overtime"};
 // What the last roster told.
 static NoMoves g_ToldNoMoves;
 static float g_ToldEnd = -1.0;
+static float g_ToldMapEnd = -1.0;
 
 // The game balances in RND_RUNNING alone: in Sudden Death, its state STALEMATE, nobody respawns, and a move would give a
 // life. Nor does it while its timer shows less than 60 s, and in overtime that shows 0
@@ -103,9 +104,28 @@ static float EndOf(int timer)
 	return GetEntPropFloat(timer, Prop_Send, "m_flTimerEndTime");
 }
 
-// Adds to a roster when the round ends, and whether players may be moved in it.
+// When the map's time is over, in the game's time; negative without a limit
+// (CTeamplayRoundBasedRules::GetTimeLeft). The round that runs then may go on.
+static float MapEnd()
+{
+	static ConVar limit;
+	if (limit == null)
+	{
+		limit = FindConVar("mp_timelimit");
+	}
+	float minutes = limit == null ? 0.0 : limit.FloatValue;
+	return minutes > 0.0 ? GameRules_GetPropFloat("m_flMapResetTime") + minutes * 60.0 : -1.0;
+}
+
+// Adds to a roster when the map and the round end, and whether players may be moved in the round.
 void Timers_Tell(JSONObject roster)
 {
+	g_ToldMapEnd = MapEnd();
+	if (g_ToldMapEnd >= 0.0)
+	{
+		float left = g_ToldMapEnd - GetGameTime();
+		roster.SetFloat("map_ends_in", left < 0.0 ? 0.0 : left);
+	}
 	bool running = Rounds_Phase() == Phase_Running;
 	g_ToldEnd = running ? End() : -1.0;
 	g_ToldNoMoves = running ? Timers_NoMoves() : NoMoves_Not;
@@ -121,12 +141,21 @@ void Timers_Tell(JSONObject roster)
 }
 
 // Once a second: a clock of KOTH stopped and the other goes on, a capture added time, overtime or Sudden Death began or
-// is over.
+// is over, the map is longer than before.
 void Timers_Tick()
 {
-	bool moved = FloatAbs(End() - g_ToldEnd) > END_SLACK || Timers_NoMoves() != g_ToldNoMoves;
-	if (moved && Rounds_Phase() == Phase_Running && !Facts_Arena())
+	if ((Rounds_Phase() == Phase_Running && !Facts_Arena() && Moved()) || (Session_Watching() && MapMoved()))
 	{
 		Outbox_WantRoster();
 	}
+}
+
+static bool Moved()
+{
+	return FloatAbs(End() - g_ToldEnd) > END_SLACK || Timers_NoMoves() != g_ToldNoMoves;
+}
+
+static bool MapMoved()
+{
+	return FloatAbs(MapEnd() - g_ToldMapEnd) > END_SLACK;
 }
