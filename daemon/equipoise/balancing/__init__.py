@@ -16,6 +16,7 @@ from dataclasses import replace
 from statistics import pstdev
 from typing import Any
 
+from equipoise.balancing import friends
 from equipoise.balancing.chances import (
     MEAN_WEIGHT,
     Values,
@@ -138,6 +139,8 @@ def _swapped_split(ask: AskSplit, terms: SwapTerms, system: System[Any]) -> Spli
 
 def _even_split(ask: AskSplit, system: System[Any]) -> Split:
     values = on_both_sides(system, ask.context, [entry.id for entry in ask.entries])
+    if ask.groups:
+        return friends.scrambled(ask, values, system)
     if not system.correlated:
         return _named(best(ask, values, system), ask.entries)
     # numpy is loaded where a system needs it.

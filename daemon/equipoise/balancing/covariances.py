@@ -7,7 +7,7 @@ cross to the smaller side (`crossing`), the cached splits (`every_size`), and a 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -85,10 +85,18 @@ class Knowledge:
         return search.limit(OF_TOLERANCE * tolerance, log_odds, fair, beyond)
 
 
-def playing(ask: AskSplit, exact: Assignment, values: Values, system: System[Any]) -> Split:
+def playing(
+    ask: AskSplit,
+    exact: Assignment,
+    values: Values,
+    system: System[Any],
+    together: Sequence[Collection[int]] = (),
+    fits: Callable[[TwoTeams], bool] = lambda teams: True,
+) -> Split:
     """Return the sides of the players whom the exact assignment lets play.
 
     A due scramble has the least cost, and moves whom people expect it to; else the fewest move within the tolerance.
+    `together`: players by their place among those who play, who share a side. `fits`: which sides may be new ones.
     """
     order = sorted((*exact.a, *exact.b))
     entries = [ask.entries[index] for index in order]
@@ -101,12 +109,13 @@ def playing(ask: AskSplit, exact: Assignment, values: Values, system: System[Any
         target,
         mirror,
         pins=pins_of_staying(entries),
+        groups=together,
         current=[SIGNS[entry.side] for entry in entries],
     )
     search = SwapSearch(problem, [[1 if index in exact.a else -1 for index in order]])
     best = _teams(players, search.sides(search.least))
     if ask.purpose is Purpose.SCRAMBLE:
-        a, b = _scrambled(ask, search, knowledge.limit(search, best, EQUAL / OF_TOLERANCE), entries, system)
+        a, b = _scrambled(ask, search, knowledge.limit(search, best, EQUAL / OF_TOLERANCE), entries, system, fits)
     else:
         limit = knowledge.limit(search, best, ask.tolerance)
         a, b = _teams(players, search.sides(search.cheapest(limit, problem.moves)))
@@ -114,7 +123,12 @@ def playing(ask: AskSplit, exact: Assignment, values: Values, system: System[Any
 
 
 def _scrambled(
-    ask: AskSplit, search: SwapSearch, limit: float, entries: Sequence[Entry], system: System[Any]
+    ask: AskSplit,
+    search: SwapSearch,
+    limit: float,
+    entries: Sequence[Entry],
+    system: System[Any],
+    fits: Callable[[TwoTeams], bool],
 ) -> TwoTeams:
     """Return the sides of a due scramble: the fewest moves among the sides whose cost is at most the limit."""
     players = [entry.id for entry in entries]
@@ -128,7 +142,8 @@ def _scrambled(
         for weight in (MEAN_WEIGHT, 1.0):
             if (row := search.moving(each_way, weight)) is None:
                 return
-            yield _teams(players, search.sides(row))
+            if fits(teams := _teams(players, search.sides(row))):
+                yield teams
 
     return renewed(
         best, can_leave(entries, ask.each_way), attempts, lambda teams: unevenness(system, ask.context, *teams)

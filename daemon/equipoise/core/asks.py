@@ -128,6 +128,8 @@ class AskSplit:
     """Only shown: no order follows."""
     each_way: int = 0
     """Players who at least change side, each way, and as many who at least stay, while that is about as even."""
+    groups: tuple[frozenset[PlayerId], ...] = ()
+    """Friends whom a scramble parts only where the sides would not be even; a shuffle has them in its terms."""
     terms: ShuffleTerms | None = None
     """What a shuffle chooses by; None for the other purposes."""
     swaps: SwapTerms | None = None

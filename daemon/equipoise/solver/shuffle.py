@@ -50,18 +50,21 @@ def shuffle(
     groups: Iterable[Collection[int]] = (),
     wishes: Sequence[tuple[int, int]] | None = None,
     spread_evenly: Collection[int] = (),
+    spread_on_a: tuple[int, int] | None = None,
     max_moves: int | None = None,
     moves_count: bool = True,
+    either: bool = True,
     budget: Budget | None = None,
 ) -> Assignment:
-    """Place all players on two sides; of uneven `sizes` either side may be the larger one.
+    """Place all players on two sides; of uneven `sizes` either side may be the larger one, where `either` is true.
 
     What counts, in this order: no more than `max_moves` players change side (or as few as the sizes need); the
     difference Σ(A) − Σ(B) is inside `band`, or where none is, within `tolerance` of the one nearest to `target`; the
-    players of `spread_evenly` are on both sides in equal numbers, give or take one; the fewest of the `groups` of up to
-    four friends are parted (of each group those on the side that has fewer of them); the fewest players change side,
-    if `moves_count`; the least sum of `wishes`, what it costs to put each player on A and on B; the least distance from
-    the target. Players without a present side may be placed on either, which is no move.
+    players of `spread_evenly` are on both sides in equal numbers, give or take one, or so many of them are on A as
+    `spread_on_a` says; the fewest of the `groups` of up to four friends are parted (of each group those on the side
+    that has fewer of them); the fewest players change side, if `moves_count`; the least sum of `wishes`, what it costs
+    to put each player on A and on B; the least distance from the target. Players without a present side may be placed
+    on either, which is no move.
 
     Values as in `splits`, on a coarser grid where they are not whole. `SplitError` when pins and sizes allow no
     assignment. An assignment that the budget does not suffice to prove is not `optimal`.
@@ -78,15 +81,17 @@ def shuffle(
     if not ticks.lossless:
         # Coarser than for splits: with 24 players of NS2 it moves a win probability by less than 0.001.
         ticks = Ticks.of(values, values_b, target, widest=COARSE)
+    spread, on_a = _checked_players(spread_evenly, count), tuple(dict.fromkeys(sizes)) if either else sizes[:1]
     sides = Sides(
         ticks.a,
         ticks.b,
-        sizes=tuple(dict.fromkeys(sizes)),
+        sizes=on_a,
         current=present_places(current, count),
-        pins=_checked_pins(pins or {}, sizes, count),
+        pins=_checked_pins(pins or {}, sizes, count, on_a),
         groups=_checked_groups(groups, count),
         wishes=_checked_wishes(wishes, count),
-        spread=_checked_players(spread_evenly, count),
+        spread=spread,
+        spread_on_a=spread_on_a or (len(spread) // 2, (len(spread) + 1) // 2),
     )
     window = _window(sides, ticks, band)
     options = ((PARTED, sides.groups), (MOVES, moves_count), (WISHES, wishes))
@@ -133,8 +138,10 @@ def _window(sides: Sides, ticks: Ticks, band: tuple[float, float] | None) -> Ban
     )
 
 
-def _checked_pins(pins: Mapping[int, Pin], sizes: tuple[int, int], count: int) -> dict[int, int]:
-    """Return the places of pinned players; `SplitError` when they do not fit the sizes, whichever side is larger."""
+def _checked_pins(
+    pins: Mapping[int, Pin], sizes: tuple[int, int], count: int, sizes_of_a: Sequence[int]
+) -> dict[int, int]:
+    """Return the places of pinned players; `SplitError` when they do not fit any of the sizes."""
     if count > MAX_PLAYERS:
         raise SplitError(f"{count} players are too many: at most {MAX_PLAYERS} can be split")
     if min(sizes) < 1 or sum(sizes) != count:
@@ -148,7 +155,7 @@ def _checked_pins(pins: Mapping[int, Pin], sizes: tuple[int, int], count: int) -
         if pin is not Pin.PLAY:
             places[player] = A if pin is Pin.A else B
     on_a, on_b = (list(places.values()).count(side) for side in (A, B))
-    if not any(on_a <= size and on_b <= count - size for size in sizes):
+    if not any(on_a <= size and on_b <= count - size for size in sizes_of_a):
         counts = f"{on_a} players are pinned to side A and {on_b} to side B"
         raise SplitError(f"{counts}, but {max(sizes)} play against {min(sizes)}")
     return places

@@ -123,6 +123,8 @@ class Sides:
     wishes: Sequence[tuple[int, int]]
     """The cost of placing each player on A, and on B."""
     spread: frozenset[int]
+    spread_on_a: tuple[int, int]
+    """The least and the most of these who should be on A."""
 
     @property
     def parties(self) -> list[Party]:
@@ -151,8 +153,9 @@ class Sides:
         )
 
     def excess(self, state: int) -> int:
-        """Return by how many players too many the ones to be spread evenly differ in number."""
-        return max(0, abs(2 * SPREAD.of(state) - len(self.spread)) - 1)
+        """Return how many of the players to be spread are too many on A, or too few."""
+        (least, most), on_a = self.spread_on_a, SPREAD.of(state)
+        return max(0, least - on_a, on_a - most)
 
     def weight(self, players: Iterable[int]) -> int:
         """Return how much the difference grows when these players change from B to A."""
