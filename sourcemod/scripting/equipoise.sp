@@ -69,6 +69,8 @@
 #include "equipoise/words.sp"
 #include "equipoise/commands.sp"
 #include "equipoise/menu.sp"
+#include "equipoise/probe.sp"
+#include "equipoise/recorder.sp"
 #include "equipoise/api.sp"
 
 public Plugin myinfo =
@@ -111,6 +113,7 @@ public void OnPluginStart()
 	Cache_Create();
 	Level_Create();
 	Commands_Register();
+	Probe_Create();
 	Joins_Listen();
 	Classes_Listen();
 	Observe_Hook();
@@ -122,23 +125,27 @@ public void OnPluginStart()
 public void OnPluginEnd()
 {
 	Vote_End();
+	Probe_End("the plugin ends");
 	Memory_Write(true);
 	Engine_Restore();
 }
 
 public void OnMapStart()
 {
+	Recorder_Note("OnMapStart");
 	Session_Begin();
 }
 
 public void OnConfigsExecuted()
 {
+	Recorder_Note("OnConfigsExecuted");
 	Settings_Configured();
 	Session_Configured();
 }
 
 public void OnMapEnd()
 {
+	Recorder_Note("OnMapEnd");
 	Session_End();
 	Memory_Write();
 	Engine_Restore();

@@ -199,6 +199,20 @@ static void Report(int i)
 		g_Variables[i].operators);
 }
 
+// Whether this variable is held, and what it would be otherwise.
+bool Engine_Wanted(const char[] name, char[] value, int size)
+{
+	for (int i = 0; i < HELD_CVARS; i++)
+	{
+		if (g_Variables[i].held && StrEqual(name, g_Names[i]))
+		{
+			strcopy(value, size, g_Variables[i].operators);
+			return true;
+		}
+	}
+	return false;
+}
+
 // One line each for what is held, and for what another plugin won.
 void Engine_Describe(int client)
 {

@@ -72,6 +72,7 @@ static void ObeyDecision(JSONObject order, const char[] kind)
 // `why` is a short word, empty when the order was carried out; `stayed`, if not null, is who could not be moved.
 void Orders_Answer(const char[] id, const char[] why, JSONArray stayed = null)
 {
+	Recorder_Note("order %s: %s", id, why[0] == '\0' ? "done" : why);
 	JSONObject event = Outbox_Event(why[0] == '\0' ? "order_done" : "order_failed");
 	event.SetString("order", id);
 	if (why[0] != '\0')

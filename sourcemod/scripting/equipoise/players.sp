@@ -46,6 +46,7 @@ static const char g_SideNames[][] = {"none", "none", "red", "blu"};
 
 public void OnClientPutInServer(int client)
 {
+	Recorder_Note("OnClientPutInServer, client %d, userid %d", client, GetClientUserId(client));
 	if (IsFakeClient(client) && !IsClientSourceTV(client) && !IsClientReplay(client))
 	{
 		char id[ID_SIZE];
@@ -56,6 +57,7 @@ public void OnClientPutInServer(int client)
 
 public void OnClientPostAdminCheck(int client)
 {
+	Recorder_Note("OnClientPostAdminCheck, client %d", client);
 	char id[ID_SIZE];
 	if (!IsFakeClient(client) && GetClientAuthId(client, AuthId_SteamID64, id, sizeof(id)))
 	{
@@ -65,6 +67,7 @@ public void OnClientPostAdminCheck(int client)
 
 public void OnClientDisconnect(int client)
 {
+	Recorder_Note("OnClientDisconnect, client %d", client);
 	if (Players_Known(client))
 	{
 		Leave(client);

@@ -113,6 +113,7 @@ static void Send()
 	Memory_Write();
 	HTTPRequest request = Request();
 	request.Post(g_Batch, OnAnswer, g_Seq);
+	Recorder_Note("batch %d goes out", g_Seq);
 	g_InFlight = true;
 	g_SentAt = GetEngineTime();
 	g_DueAt = g_SentAt + POLL_SECONDS;
@@ -152,6 +153,7 @@ static void OnAnswer(HTTPResponse response, any seq, const char[] error)
 		return;
 	}
 	g_InFlight = false;
+	Recorder_Note("batch %d is answered: status %d", g_Seq, response.Status);
 	// A transport that fails in the middle of a body has a status all the same.
 	if (error[0] != '\0' || response.Status == HTTPStatus_Invalid)
 	{

@@ -8,6 +8,7 @@
 static const char g_HeldNames[][] = {"", "duel", "ghost", "kart", "coaching", "coached", "ball"};
 
 static bool g_Builder[MAX_PLAYERS + 1];
+static bool g_DuelsFail;
 
 // The player captured or defended a point, a flag or a cart. Who is about to be moved, and does so, may be spared.
 void Roster_Objective(int client)
@@ -115,15 +116,19 @@ void Roster_Tick()
 // then keep everything from being reported: it is not asked again.
 static bool Duels(int client)
 {
-	static bool failed;
-	if (failed)
+	if (g_DuelsFail)
 	{
 		return false;
 	}
-	failed = true;
+	g_DuelsFail = true;
 	bool duels = TF2_IsPlayerInDuel(client);
-	failed = false;
+	g_DuelsFail = false;
 	return duels;
+}
+
+bool Roster_DuelsFail()
+{
+	return g_DuelsFail;
 }
 
 // "held" of an event, where something holds the player.

@@ -41,6 +41,11 @@ bool Rounds_Live()
 	return (g_Phase == Phase_Freeze || g_Phase == Phase_Running) && !g_StageOver;
 }
 
+void Rounds_PhaseName(char[] buffer, int size)
+{
+	strcopy(buffer, size, g_PhaseNames[g_Phase]);
+}
+
 void Rounds_SetPhase(JSONObject event)
 {
 	event.SetString("phase", g_PhaseNames[g_Phase]);

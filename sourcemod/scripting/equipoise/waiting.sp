@@ -8,11 +8,13 @@ static bool g_Waiting;  // when it was last read
 
 public void TF2_OnWaitingForPlayersStart()
 {
+	Recorder_Note("TF2_OnWaitingForPlayersStart");
 	Rounds_Look();
 }
 
 public void TF2_OnWaitingForPlayersEnd()
 {
+	Recorder_Note("TF2_OnWaitingForPlayersEnd");
 	Rounds_Look();
 }
 

@@ -15,6 +15,7 @@ from ..machine import NativeError
 from ..memory import Buffer
 from .admins import allowed
 from .configs import command_lines
+from .core import print_about
 from .strings import split_command
 
 if TYPE_CHECKING:
@@ -123,6 +124,9 @@ class Commands:
 
     def _server_command(self, command: Invocation) -> None:
         name = command.words[0].lower()
+        if name == "sm":
+            print_about(self.sm, command.words[1:])
+            return
         if self.sm.configs.obey([name, *command.words[1:]]):
             return
         convar = self.sm.convars.by_name.get(name)

@@ -1,4 +1,7 @@
-"""SourceMod itself: handles, libraries, features, what a plugin says about itself."""
+"""SourceMod itself: handles, libraries, features, what a plugin says about itself, the command `sm`."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ..binding import NATIVES, Call, Text, native
 from ..machine import NativeError
@@ -7,6 +10,11 @@ from .files import File
 from .menus import Menu
 from .timers import Timer
 
+if TYPE_CHECKING:
+    from ..plugin import Plugin
+    from ..sourcemod import SourceMod
+
+VERSION = "1.11.0.6931"
 AVAILABLE, UNAVAILABLE, UNKNOWN = range(3)
 FEATURE_NATIVE = 0
 RUNNING = 0
@@ -52,6 +60,41 @@ def CloneHandle(call: Call, handle: int, plugin: int) -> int:
 @native()
 def GetMyHandle(call: Call) -> int:
     return call.sm.plugin_handle(call.plugin)
+
+
+@dataclass(eq=False, slots=True)
+class PluginIterator:
+    """Plugins as they were when it was made (CPluginManager::CPluginIterator); `at`: how many were read."""
+
+    plugins: "list[Plugin]"
+    at: int = 0
+
+
+@native("PluginIterator.PluginIterator", "GetPluginIterator")
+def plugin_iterator_new(call: Call) -> int:
+    return call.open(PluginIterator(list(call.sm.plugins)))
+
+
+@native("PluginIterator.Next")
+def plugin_iterator_next(call: Call, iterator: PluginIterator) -> bool:
+    iterator.at += 1
+    return iterator.at <= len(iterator.plugins)
+
+
+@native("PluginIterator.Plugin.get")
+def plugin_iterator_plugin(call: Call, iterator: PluginIterator) -> int:
+    return call.sm.plugin_handle(iterator.plugins[iterator.at - 1])
+
+
+def print_about(sm: "SourceMod", words: list[str]) -> None:
+    """What `sm version` (RootConsoleMenu.cpp) and `sm exts list` (ExtensionSys.cpp) print."""
+    if words == ["version"]:
+        sm.print(" SourceMod Version Information:")
+        sm.print(f"    SourceMod Version: {VERSION}")
+    elif words == ["exts", "list"]:
+        sm.print(f"[SM] Displaying {len(sm.extensions)} extensions:")
+        for number, name in enumerate(sorted(sm.extensions), 1):
+            sm.print(f"[{number:02}] {name} ({VERSION}): {name}")
 
 
 @native()

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from ..game.entities import Entity, Prop
 
 
+FIELD_INTEGER, FIELD_FLOAT = 1, 2
+"""`PropFieldType` (entity.inc)."""
+
+
 def _entity(call: Call, index: int) -> "Entity":
     entity = call.sm.world.entities.get(index)
     if entity is None:
@@ -130,12 +134,22 @@ def GetEntPropArraySize(call: Call, index: int, kind: int, prop: str) -> int:
 
 
 @native()
-def FindSendPropInfo(call: Call, netclass: str, prop: str, *details: int) -> int:
-    """The rig has offsets for players' scores alone; another known property answers 1, enough for `HasEntProp`."""
-    if netclass == "CTFPlayer" and prop in SCORE_OFFSETS:
-        return SCORE_OFFSETS[prop]
-    found = any(e.netclass == netclass and prop in e.props for e in call.sm.world.entities.all())
-    return 1 if found else -1
+def FindSendPropInfo(call: Call, netclass: str, prop: str, kind: Ref, bits: Ref, local: Ref, size: Ref) -> int:
+    """The rig has offsets for players' scores alone; another known property answers 1, enough for `HasEntProp`.
+
+    What no entity of the map has, is not found. Of entity properties SourceMod too says that they are integers
+    (core/smn_entities.cpp, FindSendPropInfo).
+    """
+    world = call.sm.world
+    entities = [*world.entities.all(), *([world.rules] if world.rules else [])]
+    held = next((e.props[prop] for e in entities if e.netclass == netclass and prop in e.props), None)
+    offset = SCORE_OFFSETS.get(prop) if netclass == "CTFPlayer" else None
+    if offset is None and held is None:
+        return -1
+    elements = held if isinstance(held, list) else None
+    kind.value = FIELD_FLOAT if isinstance(elements[0] if elements else held, float) else FIELD_INTEGER
+    bits.value, local.value, size.value = 32, 0, len(elements or ())
+    return 1 if offset is None else offset
 
 
 @native()

@@ -148,8 +148,10 @@ def event_float(call: Call, event: Event, key: str, default: float) -> float:
 
 @native("Event.GetString", "GetEventString")
 def event_string(call: Call, event: Event, key: str, buffer: Buffer, default: str) -> None:
+    """Numbers as KeyValues::GetString writes them (src/tier1/KeyValues.cpp)."""
     value = event.fields.get(key, default)
-    buffer.write(str(int(value)) if isinstance(value, bool) else str(value))
+    text = f"{value:f}" if isinstance(value, float) else str(int(value)) if isinstance(value, bool) else str(value)
+    buffer.write(text)
 
 
 @native("Event.SetBool", "SetEventBool")
