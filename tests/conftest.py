@@ -68,7 +68,7 @@ if "TMPDIR" not in os.environ and spacious(MEMORY):
 # is timed: on a busy machine a test would fail for taking 200 ms once, or for a second until it has ten examples.
 UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("quick", UNTIMED, max_examples=10)
-settings.register_profile("thorough", UNTIMED, max_examples=100)
+settings.register_profile("thorough", UNTIMED, max_examples=40)
 settings.load_profile(os.environ.get("EQUIPOISE_TESTS", "thorough"))
 if (examples := os.environ.get("EQUIPOISE_EXAMPLES")) is not None:  # a search for what a short run does not find
     settings.register_profile("many", UNTIMED, max_examples=int(examples))

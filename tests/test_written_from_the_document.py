@@ -155,12 +155,11 @@ def new_pools(folder: Path) -> Iterator[tuple[RealDaemon, dict[str, str]]]:
         daemon.kill()
 
 
-def plays(folder: Path, size: int) -> None:
-    """An evening on every server at the same time; then what the daemon kept of it, and said about it."""
+def test_an_evening_on_every_server_is_played_and_is_what_the_daemon_kept_of_it(tmp_path: Path) -> None:
     with ExitStack() as ends:
-        daemon, servers = ends.enter_context(new_pools(folder))
+        daemon, servers = ends.enter_context(new_pools(tmp_path))
         scripts = [
-            Evening(daemon, server, secret, "ns2" if server == "ns2" else "koth", size)
+            Evening(daemon, server, secret, "ns2" if server == "ns2" else "koth", size=6)
             for server, secret in servers.items()
         ]
         for script in scripts:
@@ -172,13 +171,5 @@ def plays(folder: Path, size: int) -> None:
         } == {}
         for script in scripts:
             script.looks_back()
-    said = (folder / "daemon.log").read_text().splitlines()
+    said = (tmp_path / "daemon.log").read_text().splitlines()
     assert [line for line in said if not line.startswith("<6>") and not any(word in line for word in SLOW)] == []
-
-
-def test_six_against_six(tmp_path: Path) -> None:
-    plays(tmp_path, 6)
-
-
-def test_twelve_against_twelve(tmp_path: Path) -> None:
-    plays(tmp_path, 12)

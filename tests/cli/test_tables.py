@@ -137,7 +137,6 @@ def run(house: House, address: str, *words: str, **environ: str) -> subprocess.C
 def test_every_name_is_shown_whatever_the_locale(named: tuple[House, str], environ: dict[str, str]) -> None:
     for words in (
         ["player", "find", "7656"],
-        ["player", "find", "7656", "--json"],
         ["audit"],
         ["player", "show", "龍"],
     ):

@@ -23,6 +23,8 @@ from click.testing import CliRunner, Result
 
 from equipoise.cli import main
 
+pytestmark = pytest.mark.slow
+
 MAIN = "from equipoise.cli import main; main()"
 SHORT = ("--rounds", "6", "--speed", "0")
 
@@ -49,65 +51,49 @@ def listens(config: Path) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-@pytest.fixture(scope="module")
-def short(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
-    """What a short evening prints, and where it had its temporary files."""
-    temporary = tmp_path_factory.mktemp("short")
+TOLD = {
+    "a duel": r"play, everybody else waits: round 1 is a duel between the two closest ratings",
+    "why teams are new": r"Round 2 is always balanced → scrambled: RED \d+ % → \d+ %, .* in from the bench",
+    "that the daemon is killed": r"The daemon is killed \(SIGKILL\) in round 3",
+    "what goes on without it": r"The game went on: 2 finished rounds wait in the plugin's ring of 8 slots",
+    "what it gets later": r"The daemon is back: 2 of 2 rounds delivered, stored and rated",
+    "a second map": r"Waiting For Players is over → scrambled",
+    "a shutout": r"The losing side captured nothing → scrambled|Teams stay as they are: ",
+    "that all is stored": r"rounds +6 +6 stored and rated",
+    "what was late": r"restarts survived +1 +rounds delivered late: 2",
+    "what was fair": r"The evening\s+stronger side, truly +\d\d % +chance to win; in random teams",
+    "what to do next": r"equipoise init",
+}
+GAP = r"→ (RED|BLU) at their next death: (\d) against (\d): this move leaves the sides closest in skill"
+
+
+def test_an_evening_is_told_and_played_again_by_its_seed_and_can_be_kept(tmp_path: Path) -> None:
+    kept, temporary = tmp_path / "kept", tmp_path / "temporary"
+    temporary.mkdir()
     done = run(temporary, *SHORT)
     assert (done.exit_code, done.stderr) == (0, "")
-    return done.stdout, temporary
-
-
-@pytest.mark.slow
-def test_an_evening_begins_with_a_duel_and_a_scramble_that_says_why(short: tuple[str, Path]) -> None:
-    said, _ = short
-
-    assert "play, everybody else waits: round 1 is a duel between the two closest ratings" in said
-    assert re.search(r"Round 2 is always balanced → scrambled: RED \d+ % → \d+ %, .* in from the bench", said)
+    said = done.stdout
+    assert [what for what, words in TOLD.items() if not re.search(words, said)] == []
     assert len(re.findall(r"^Round \d: (RED|BLU) wins", said, re.MULTILINE)) == 6
-
-
-@pytest.mark.slow
-def test_a_daemon_killed_in_a_round_gets_what_was_played_without_it(short: tuple[str, Path]) -> None:
-    said, _ = short
-
-    assert "The daemon is killed (SIGKILL) in round 3" in said
-    assert "The game went on: 2 finished rounds wait in the plugin's ring of 8 slots" in said
-    assert "The daemon is back: 2 of 2 rounds delivered, stored and rated" in said
-
-
-def test_a_gap_in_the_middle_of_a_round_is_closed_by_a_move(short: tuple[str, Path]) -> None:
-    said, _ = short
-
-    gap = re.search(
-        r"→ (RED|BLU) at their next death: (\d) against (\d): this move leaves the sides closest in skill", said
-    )
+    gap = re.search(GAP, said)
     assert gap
     assert int(gap[2]) - int(gap[3]) == 2
     even = int(gap[2]) - 1
     assert f"dies and respawns on {gap[1]}: {even} against {even}" in said
-
-
-def test_a_shutout_on_the_second_map_makes_a_scramble(short: tuple[str, Path]) -> None:
-    said, _ = short
-
-    assert "Waiting For Players is over → scrambled" in said
-    assert re.search("The losing side captured nothing → scrambled|Teams stay as they are: ", said)
-
-
-def test_an_evening_ends_with_its_figures_and_what_to_do_next(short: tuple[str, Path]) -> None:
-    said, _ = short
-
-    assert re.search(r"rounds +6 +6 stored and rated", said)
-    assert re.search(r"restarts survived +1 +rounds delivered late: 2", said)
-    first = re.search(r"The evening\s+(.+)", said)
-    assert first
-    assert re.match(r"stronger side, truly +\d\d % +chance to win; in random teams", first[1])
     assert "Brier" not in said
-    assert "equipoise init" in said
+    assert list(temporary.iterdir()) == []
+
+    again = run(temporary, *SHORT, "--keep", str(kept))
+    assert again.exit_code == 0
+    (where,) = set(again.stdout.splitlines()) - set(said.splitlines())
+    assert where == f"This evening is kept: equipoise serve -c {kept / 'config.toml'}"
+    assert (kept / "state" / "equipoise.db").is_file()
+    assert not listens(kept / "config.toml")
+    refused = run(temporary, *SHORT, "--keep", str(kept))
+    assert refused.exit_code == 2
+    assert "File exists" in refused.stderr
 
 
-@pytest.mark.slow
 def test_the_daemon_learns_of_a_scramble_that_the_script_made_alone(tmp_path: Path) -> None:
     # In some evenings no scramble falls due while the daemon is down.
     evenings = (run(tmp_path, "--rounds", "24", "--speed", "0", "--seed", str(seed)).stdout for seed in range(4, 11))
@@ -116,21 +102,6 @@ def test_the_daemon_learns_of_a_scramble_that_the_script_made_alone(tmp_path: Pa
     assert re.search(r"restarts survived +1 +rounds delivered late: 2, scrambled alone: 1", said)
 
 
-def test_nothing_is_left_behind(short: tuple[str, Path]) -> None:
-    _, temporary = short
-
-    assert list(temporary.iterdir()) == []
-
-
-@pytest.mark.slow
-def test_a_seed_plays_the_same_evening_again(tmp_path: Path, short: tuple[str, Path]) -> None:
-    said, _ = short
-
-    assert run(tmp_path, *SHORT).stdout == said
-    assert run(tmp_path, *SHORT, "--seed", "8").stdout != said
-
-
-@pytest.mark.slow
 def test_the_summary_as_json_is_all_that_is_printed(tmp_path: Path) -> None:
     done = run(tmp_path, "--rounds", "12", "--speed", "0", "--players", "9", "--json")
 
@@ -143,22 +114,6 @@ def test_the_summary_as_json_is_all_that_is_printed(tmp_path: Path) -> None:
     assert found["favourite_after"] < found["favourite_before"]
 
 
-@pytest.mark.slow
-def test_a_kept_evening_can_be_looked_at_and_is_not_overwritten(tmp_path: Path) -> None:
-    kept = tmp_path / "kept"
-
-    done = run(tmp_path, *SHORT, "--keep", str(kept))
-
-    assert done.exit_code == 0
-    assert f"This evening is kept: equipoise serve -c {kept / 'config.toml'}\n" in done.stdout
-    assert (kept / "state" / "equipoise.db").is_file()
-    assert not listens(kept / "config.toml")
-    again = run(tmp_path, *SHORT, "--keep", str(kept))
-    assert again.exit_code == 2
-    assert "File exists" in again.stderr
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_stops_the_daemon_and_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
     kept = tmp_path / "kept"
@@ -181,7 +136,6 @@ def test_ctrl_c_stops_the_daemon_and_leaves_nothing(tmp_path: Path, number: sign
     assert not listens(kept / "config.toml")
 
 
-@pytest.mark.slow
 def test_a_terminal_is_taken_and_given_back(tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))

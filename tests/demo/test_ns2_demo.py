@@ -13,6 +13,8 @@ from click.testing import CliRunner, Result
 
 from equipoise.cli import main
 
+pytestmark = pytest.mark.slow
+
 SHORT = ("--game", "ns2", "--rounds", "8", "--speed", "0")
 
 
@@ -23,35 +25,36 @@ def run(temporary: Path, *options: str) -> Result:
         return CliRunner(env={"COLUMNS": "100"}).invoke(main, ["demo", *options])
 
 
-@pytest.fixture(scope="module")
-def said(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """What a short evening prints."""
-    temporary = tmp_path_factory.mktemp("short")
-    done = run(temporary, *SHORT)
+SIDE = "(Marines|Aliens)"
+TOLD = {
+    "a draw": r"a draw after",
+    "a shuffle with its chances and moves": r"Before round \d → shuffled: Marines \d+ % → \d+ %, (\d+|nobody) moved",
+    "who waited": r"\d placed from the ready room",
+    "who comes": rf"\w+ connects in the middle of the round and plays for the {SIDE}",
+    "who goes": rf"\w+ leaves the {SIDE} in the middle of the round: rated for the time",
+    "another commander": rf"\w+ leaves the chair of the {SIDE}, \w+ takes it",
+    "who is back": rf"\w+ is back, with the same rating as before, and plays for the {SIDE}",
+    "an aborted start": r"\w+ leaves the chair in PreGame: the start is aborted",
+    "a secret choice": r"An admin opens a secret team choice: Marines, Aliens or Random\?",
+    "what became of choices": r"secret choices \d+ %",
+    "a vote": r"\w+ types “!eq vote” and reads: \w+",
+    "voters": r"The others type “!eq vote”, one after the other",
+    "that the daemon is killed": r"The daemon is killed \(SIGKILL\) in round \d",
+    "what goes on without it": r"The game went on: 2 finished rounds wait in the mod's outbox of 8 slots",
+    "what it gets later": r"The daemon is back: 2 of 2 rounds delivered, stored and rated",
+}
+
+
+def test_an_evening_is_told_in_words_of_the_game_and_played_again_by_its_seed(tmp_path: Path) -> None:
+    done = run(tmp_path, *SHORT)
     assert (done.exit_code, done.stderr) == (0, "")
-    assert list(temporary.iterdir()) == []
-    return done.stdout
-
-
-@pytest.mark.slow
-def test_every_round_is_told_with_its_winner_and_the_chance_that_the_daemon_gave(said: str) -> None:
-    finished = re.findall(
-        r"^Round (\d): (?:(?:Marines|Aliens) win after \d+ min \(had a \d+ % chance|a draw)", said, re.M
-    )
-    assert finished == [str(number) for number in range(1, 9)]
-    assert "a draw after" in said
-
-
-@pytest.mark.slow
-def test_a_shuffle_says_its_reason_both_chances_and_its_moves(said: str) -> None:
-    shuffled = r"Before round \d → shuffled: Marines \d+ % → \d+ %, (\d+|nobody) moved"
-    assert re.search(shuffled, said)
-    assert re.search(r"\d placed from the ready room", said)
-
-
-def test_the_chance_of_a_round_is_the_one_that_its_shuffle_was_chosen_for(said: str) -> None:
-    """The status, which the round's chance is from, counts commanders as the shuffle does."""
-    shuffle_then_round = re.findall(
+    said = done.stdout
+    assert [what for what, words in TOLD.items() if not re.search(words, said)] == []
+    assert not re.search(r"\bRED\b|\bBLU\b|scrambl|\bbench|sm_|the plugin|Waiting For Players", said)
+    assert ("The last one reads: " in said) is ("starts again" not in said)
+    told = r"^Round (\d): (?:(?:Marines|Aliens) win after \d+ min \(had a \d+ % chance|a draw)"
+    assert re.findall(told, said, re.MULTILINE) == [str(number) for number in range(1, 9)]
+    shuffle_then_round = re.findall(  # the status, which the round's chance is from, counts commanders as the shuffle
         r"^Before round \d → shuffled: Marines \d+ % → (\d+) %, [^\n]*\n"
         r"Round \d+: (Marines|Aliens) win after \d+ min \(had a (\d+) %",
         said,
@@ -60,44 +63,10 @@ def test_the_chance_of_a_round_is_the_one_that_its_shuffle_was_chosen_for(said: 
     assert shuffle_then_round
     for after, winner, had in shuffle_then_round:
         assert int(had) == pytest.approx(int(after) if winner == "Marines" else 100 - int(after), abs=1)
-
-
-def test_people_come_go_and_command_in_the_middle_of_rounds(said: str) -> None:
-    assert re.search(r"\w+ connects in the middle of the round and plays for the (Marines|Aliens)", said)
-    assert re.search(r"\w+ leaves the (Marines|Aliens) in the middle of the round: rated for the time", said)
-    assert re.search(r"\w+ leaves the chair of the (Marines|Aliens), \w+ takes it", said)
-    assert re.search(r"\w+ is back, with the same rating as before, and plays for the (Marines|Aliens)", said)
-
-
-def test_an_aborted_start_is_followed_by_a_secret_choice(said: str) -> None:
-    assert re.search(r"\w+ leaves the chair in PreGame: the start is aborted", said)
-    assert "An admin opens a secret team choice: Marines, Aliens or Random?" in said
-    assert re.search(r"secret choices \d+ %", said)
-
-
-def test_players_vote_and_read_what_became_of_it(said: str) -> None:
-    assert re.search(r"\w+ types “!eq vote” and reads: \w+", said)
-    assert "The others type “!eq vote”, one after the other" in said
-    assert ("The last one reads: " in said) is ("starts again" not in said)
-
-
-def test_rounds_played_without_the_daemon_are_delivered(said: str) -> None:
-    assert re.search(r"The daemon is killed \(SIGKILL\) in round \d", said)
-    assert "The game went on: 2 finished rounds wait in the mod's outbox of 8 slots" in said
-    assert "The daemon is back: 2 of 2 rounds delivered, stored and rated" in said
-
-
-def test_no_word_of_the_other_game_is_said(said: str) -> None:
-    assert not re.search(r"\bRED\b|\bBLU\b|scrambl|\bbench|sm_|the plugin|Waiting For Players", said)
-
-
-@pytest.mark.slow
-def test_a_seed_plays_the_same_evening_again(tmp_path: Path, said: str) -> None:
+    assert list(tmp_path.iterdir()) == []
     assert run(tmp_path, *SHORT).stdout == said
-    assert run(tmp_path, *SHORT, "--seed", "8").stdout != said
 
 
-@pytest.mark.slow
 def test_the_summary_as_json_compares_predictions_with_the_truth(tmp_path: Path) -> None:
     done = run(tmp_path, *SHORT, "--players", "9", "--json")
 

@@ -296,7 +296,7 @@ def test_a_person_who_is_no_quitter_stays_after_a_lost_round() -> None:
 def test_a_pool_that_learns_the_spread_of_skill_knows_better_how_sure_it_is() -> None:
     """The truth is 1, and `joint` begins with 0.25. A week passes in three to seven evenings."""
     world = Scenario(
-        rounds=400, people=16, slots=12, spread=1.0, attendance=Visits.EVENINGS, evening=40, mode=Mode.KOTH, seed=5
+        rounds=240, people=16, slots=12, spread=1.0, attendance=Visits.EVENINGS, evening=40, mode=Mode.KOTH, seed=5
     )
     fixed, learnt = simulate(world, Model("joint", {})), simulate(world, Model("joint", {}), learns=True)
     assert fixed.fairness.covered_late is not None

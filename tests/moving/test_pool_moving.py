@@ -414,7 +414,7 @@ def test_rounds_that_wait_in_the_ring_are_not_forgotten(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_an_export_of_a_daemon_that_dies_is_no_export(export: bytes, tmp_path: Path) -> None:
     house = a_machine(tmp_path / "dies")
-    (tmp_path / "grown.jsonl").write_bytes(grown(export, 20_000))
+    (tmp_path / "grown.jsonl").write_bytes(grown(export, 8_000))
     assert pool(house, "import", tmp_path / "grown.jsonl").returncode == 0
     file = tmp_path / "main.jsonl"
     with serving(house) as (process, address):

@@ -18,7 +18,7 @@ from tests.moving.machines import a_machine, exported, grown, pool, with_a_past
 
 pytestmark = pytest.mark.slow
 
-ROUNDS = 10_000
+ROUNDS = 5_000
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,7 @@ FILES = sorted(path.relative_to(MOD).as_posix() for path in (MOD / "lua").rglob(
 ENTRY, ROOT = "lua/entry/Equipoise.entry", "lua/equipoise/load.lua"
 ACTING = {f"lua/equipoise/{name}.lua" for name in ("texts", "engine/joins", "engine/orders", "engine/chat")}
 OPTIONAL = {f"lua/equipoise/{name}.lua" for name in ("fallback", "engine/commands", "engine/rival")}
+PASSED_ON = [f"lua/equipoise/{name}.lua" for name in ("texts", "fallback", "engine/rounds")]
 INSTALL = "Remove the server's copy of the mod and restart the server: it downloads the mod anew."
 
 
@@ -85,8 +86,9 @@ def evening(one: Scene) -> Evening:
     )
 
 
-@pytest.mark.parametrize("passes", [False, True], ids=["reported", "passed on"])
-@pytest.mark.parametrize("path", FILES)
+@pytest.mark.parametrize(
+    ("path", "passes"), [*((path, False) for path in FILES), *((path, True) for path in (ENTRY, ROOT, *PASSED_ON))]
+)
 def test_the_evening_goes_on_with_a_file_cut_at_60_per_cent(scene: Start, path: str, passes: bool) -> None:
     """`passes`: an error in a file reaches who loads it, which is not known of the engine."""
     one = scene(cut={path: size(path) * 6 // 10}, switches={"load_errors_pass": passes}, shine="outside")
@@ -121,7 +123,7 @@ def test_a_file_that_is_cut_anywhere_is_named_and_no_other(path: str, tmp_path: 
     text = (MOD / path).read_bytes()
     last_line = text.rindex(b"\n", 0, -1) + 1
     ends = functions(path)
-    for kept in sorted({0, *(size(path) * share // 100 for share in (10, 30, 90)), *ends[-2:], last_line}):
+    for kept in sorted({0, *(size(path) * share // 100 for share in (30, 90)), *ends[-1:], last_line}):
         game = Game([MOD], cut={path: kept}, config=tmp_path).boot()
         at_load = len(game.errors)
         game.run(1)

@@ -152,7 +152,7 @@ STEPS = st.lists(
 @pytest.mark.slow
 @pytest.mark.parametrize("own", ["joint", "synelo"])
 @settings(
-    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )
 @given(steps=STEPS, seed=st.integers(0, 1000))
 @example(steps=["spread", "rounds", "void", "spread", "put back", "kill"], seed=1)

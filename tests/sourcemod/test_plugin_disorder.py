@@ -165,8 +165,7 @@ def disorder(game: Game, daemon: Daemon, plugin: Plugin, equipoise_smx: Path) ->
     return make
 
 
-@pytest.mark.parametrize("highlander", ["0", "1"])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(("seed", "highlander"), [(0, "0"), (1, "0"), (2, "0"), (3, "1"), (4, "1")])
 def test_whatever_happens_nobody_lives_where_they_do_not_belong(
     disorder: Callable[[int], Disorder], game: Game, daemon: Daemon, seed: int, highlander: str
 ) -> None:
@@ -178,7 +177,7 @@ def test_whatever_happens_nobody_lives_where_they_do_not_belong(
         assert not lost, server.steps[-10:]
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_whatever_happens_the_daemon_knows_in_the_end_who_is_where(
     disorder: Callable[[int], Disorder], game: Game, daemon: Daemon, seed: int
 ) -> None:

@@ -126,12 +126,21 @@ class Regulars:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("offset", range(4))
-@pytest.mark.parametrize("map_name", EVENINGS)
+@pytest.mark.parametrize(
+    ("map_name", "offset"),
+    [
+        ("koth_harvest_final", 0),
+        ("koth_harvest_final", 2),
+        ("arena_well", 1),
+        ("arena_well", 3),
+        ("cp_gorge", 2),
+        ("cp_dustbowl", 3),
+    ],
+)
 def test_rounds_are_the_same_whenever_the_plugin_is_loaded_again(
     new_evening: NewEvening, map_name: str, offset: int
 ) -> None:
-    """At every second of the evening, in one of four. The daemon is away for two rounds; then the map changes."""
+    """In every fourth second of the evening. The daemon is away for two rounds; then the map changes."""
     session = Session(new_evening, map_name, mode=EVENINGS[map_name])
     game, regulars = session.game, Regulars(session, seed=1)
     frame, began, reloads = game.frame, game.now, 0

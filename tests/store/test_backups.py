@@ -199,7 +199,7 @@ def stopped_midway(store: Path, target: Path) -> Iterator[subprocess.Popen[bytes
 async def test_what_a_killed_process_left_is_removed_by_the_next_backup_and_that_of_another_is_not(
     tmp_path: Path,
 ) -> None:
-    await stored(tmp_path / "s.db", 2_000)
+    await stored(tmp_path / "s.db", 800)
     with stopped_midway(tmp_path / "s.db", tmp_path / "killed.db"):
         pass
     assert files(tmp_path, "*-part") == {"killed.db.equipoise-part"}

@@ -13,7 +13,7 @@ from tests.web.edited import Edited
 from tests.web.test_batches import ROSTER, batch, ended
 from tests.wire.samples import HELLO, RED
 
-RELOADS = 100
+RELOADS = 40
 
 
 def reloads(edited: Edited, text: str, first: int) -> list[int]:
@@ -56,7 +56,7 @@ def gone(answer: Answer) -> bool:
 
 
 @pytest.mark.slow
-def test_rounds_played_while_the_configuration_is_reloaded_100_times_are_all_stored_once(
+def test_rounds_played_while_the_configuration_is_reloaded_40_times_are_all_stored_once(
     edited: Edited, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     edited.add("[pool.side]\n[server.ns2-1.triggers]\narena = { streak = 5 }\n")

@@ -54,8 +54,9 @@ DUELS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", DUELS)
-@pytest.mark.parametrize("unrelated", [0.05, 0.0])
+@pytest.mark.parametrize(
+    ("name", "unrelated"), [*((name, 0.05) for name in DUELS), ("the loser left", 0.0), ("the winner left", 0.0)]
+)
 def test_a_duel_is_what_summing_over_all_performances_says(name, unrelated):
     system = trueskill2(**STEADY, **COUNTED, **QUITTING | {"quit_unrelated": unrelated})
     system.seed(ANN, rating=3.5, sigma=1.2)
