@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "daemon" / "equipoise"
 
@@ -187,16 +189,19 @@ def test_help_imports_next_to_nothing() -> None:
     assert loaded("import equipoise.cli") & HEAVY == set()
 
 
+@pytest.mark.slow
 def test_commands_that_ask_the_daemon_import_next_to_nothing() -> None:
     modules = ("server_commands", "player_commands", "round_commands", "decisions", "pool_commands")
     assert loaded("\n".join(f"import equipoise.cli.{name}" for name in modules)) & HEAVY == set()
 
 
+@pytest.mark.slow
 def test_sides_are_improved_without_numpys_random_numbers_which_take_two_megabytes() -> None:
     code = "import sys; from equipoise.balancing.mean_variance import all_evened\n"
     code += "all_evened([1.0, 2.0], [[1.0, 0.0], [0.0, 1.0]], [[1, -1]])\nprint('numpy.random' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
 
+@pytest.mark.slow
 def test_the_daemon_is_built_without_numba_and_rich() -> None:
     assert loaded("import equipoise.app") & {"numba", "rich", "asyncpg", "uvloop", "pygal"} == set()

@@ -7,6 +7,7 @@ from dataclasses import replace
 from random import Random
 
 import pytest
+from hypothesis import settings
 
 from equipoise.balancing import answer, match_of
 from equipoise.balancing.chances import chance_at_equal_numbers
@@ -80,7 +81,7 @@ def quality(
     return bench, moves, abs(answerer.difference(split, ratings, on_b))
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(settings.default.max_examples))
 def test_a_split_is_as_good_as_the_best_of_all(seed: int) -> None:
     ask, ratings = random_ask(Random(seed))
 
@@ -93,7 +94,7 @@ def test_a_split_is_as_good_as_the_best_of_all(seed: int) -> None:
         assert solved.difference == answerer.difference(solved.split, ratings)
 
 
-@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.parametrize("seed", range(settings.default.max_examples))
 def test_swaps_of_sides_that_are_too_uneven_are_as_good_as_the_best_of_all(seed: int) -> None:
     random = Random(seed)
     count = random.choice((4, 6, 7, 10, 12))
@@ -188,7 +189,7 @@ def test_the_probabilities_are_the_systems_own() -> None:
     assert solved.after.chance == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(settings.default.max_examples // 2))
 def test_moves_leave_the_least_difference_and_cost_least_among_equals(seed: int) -> None:
     random = Random(seed)
     larger = tuple(player(number) for number in range(6))

@@ -12,6 +12,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from equipoise.balancing import answer, chance, match_of
 from equipoise.core import effects as f
@@ -65,7 +66,7 @@ def logistic(log_odds: float) -> float:
 # Asks.
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(settings.default.max_examples))
 def test_a_split_by_side_is_as_good_as_the_best_of_all(seed: int) -> None:
     ask, _ = random_ask(Random(seed))
     context, system, on_a, on_b = somewhere(Random(seed), ask.entries)
@@ -82,7 +83,7 @@ def test_a_split_by_side_is_as_good_as_the_best_of_all(seed: int) -> None:
         assert solved.after.chance == pytest.approx(logistic(solved.difference / players / PER_LOG_ODDS))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(settings.default.max_examples))
 def test_a_duel_by_side_is_between_the_closest_two_in_the_way_they_face_each_other(seed: int) -> None:
     random = Random(seed)
     pool = tuple(Entry(player(number), random.choice((Side.A, Side.B, None)), waiting=True) for number in range(5))
@@ -99,7 +100,7 @@ def test_a_duel_by_side_is_between_the_closest_two_in_the_way_they_face_each_oth
 
 
 @pytest.mark.parametrize("larger_side", Side)
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(settings.default.max_examples))
 def test_a_player_who_crosses_counts_with_the_skill_of_either_side(seed: int, larger_side: Side) -> None:
     random = Random(seed)
     larger = tuple(player(number) for number in range(7))

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from equipoise.balancing import Question, Solved, answer
 from equipoise.balancing.chances import MEAN_WEIGHT, expected_distance
@@ -129,7 +130,7 @@ def test_the_search_finds_the_fewest_moves_within_a_limit() -> None:
     assert missed <= 1
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(settings.default.max_examples // 2))
 def test_no_more_players_move_than_may(seed: int) -> None:
     random = Random(seed)
     count = 8
@@ -148,7 +149,7 @@ def test_no_more_players_move_than_may(seed: int) -> None:
     )
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(settings.default.max_examples // 2))
 def test_where_errors_are_independent_the_exact_answer_is_the_best(seed: int) -> None:
     """With a diagonal covariance the variance is the same for all sides of those who play."""
     random = Random(seed)
@@ -271,7 +272,7 @@ def scrambled(ask: AskSplit, possible: Sequence[Split], system: Gaussian) -> Spl
 
 
 @pytest.mark.parametrize("larger_side", Side)
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(settings.default.max_examples // 2))
 def test_those_who_cross_leave_the_least_cost(seed: int, larger_side: Side) -> None:
     random = Random(seed)
     larger, smaller = tuple(map(player, range(8))), tuple(map(player, range(10, 13)))
@@ -289,7 +290,7 @@ def test_those_who_cross_leave_the_least_cost(seed: int, larger_side: Side) -> N
     assert left(solved.players) == pytest.approx(min(map(left, combinations(ask.movable, ask.count))))
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(settings.default.max_examples // 2))
 def test_a_joiner_goes_where_they_leave_the_least_cost(seed: int) -> None:
     random = Random(seed)
     a, b, joiner = tuple(map(player, range(3))), tuple(map(player, range(10, 13))), player(20)

@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from equipoise.balancing import answer, chance, outlook
 from equipoise.core.asks import AskChance, AskSplit, Purpose, ShuffleTerms, Wish
@@ -130,7 +131,7 @@ def score(question: AskSplit, split: Split) -> tuple[int, ...]:
     )
 
 
-@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.parametrize("seed", range(settings.default.max_examples))
 def test_a_shuffle_is_as_good_as_the_best_of_all(seed: int) -> None:
     question, system = random_question(Random(seed))
     terms = question.terms

@@ -66,6 +66,7 @@ def test_a_python_block_of_the_documents_runs(place: str, tmp_path: Path, monkey
         exec(compile(BLOCKS[place], place, "exec"), {"__name__": "block"})
 
 
+@pytest.mark.slow
 def test_the_worked_examples_of_the_package_come_out_as_written() -> None:
     wrong = {}
     for module, lines in EXAMPLES.items():

@@ -59,6 +59,7 @@ def test_the_session_of_curl_lines_ends_with_new_teams(daemon: Daemon) -> None:
     assert sorted([*assign["red"], *assign["blu"]]) == [str(76561197960265728 + number) for number in (1, 2, 3, 4)]
 
 
+@pytest.mark.slow
 def test_the_example_for_an_own_game_plays_rounds_and_gets_new_teams(daemon: Daemon) -> None:
     said = subprocess.run(
         [
@@ -81,6 +82,7 @@ def test_the_example_for_an_own_game_plays_rounds_and_gets_new_teams(daemon: Dae
     assert sorted(each["rounds"] for each in top) == [5] * 8
 
 
+@pytest.mark.slow
 def test_the_example_says_what_is_wrong_with_its_secret(daemon: Daemon) -> None:
     said = subprocess.run(
         [sys.executable, ROOT / "examples" / "own_game.py", "--url", f"http://{daemon.host}:{daemon.port}"],

@@ -125,6 +125,7 @@ def test_every_command_that_prints_data_prints_it_as_json_too(name: str) -> None
     assert "--json" in {option for each in COMMANDS[name].params for option in each.opts}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_help_fits_a_terminal_of_40_columns(name: str) -> None:
     # Click does not break the names of options, nor our examples, which are to be copied. The laboratory has options so
@@ -188,6 +189,7 @@ def test_a_pool_is_named_by_an_argument_or_by_an_option(tmp_path: Path) -> None:
     assert (both.exit_code, "name one pool: x or y" in both.stderr) == (2, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", ["--version", "player --help", "lab --help"])
 def test_a_full_disk_behind_standard_output_is_one_line(words: str) -> None:
     with Path("/dev/full").open("w") as full:
@@ -195,6 +197,7 @@ def test_a_full_disk_behind_standard_output_is_one_line(words: str) -> None:
     assert (done.returncode, done.stderr) == (2, "equipoise: standard output: No space left on device\n")
 
 
+@pytest.mark.slow
 def test_a_standard_output_that_is_closed_is_no_traceback() -> None:
     done = subprocess.run(["bash", "-c", f"'{EQUIPOISE}' --version >&-"], stderr=subprocess.PIPE, text=True)
     assert (done.returncode, done.stderr) == (0, "")

@@ -503,6 +503,7 @@ def test_equal_sides_move_fewest_within_the_tolerance_and_a_scramble_has_the_lea
     assert abs(difference(best(Purpose.SCRAMBLE), ratings)) == 10.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sides", "tolerance", "each_way"),
     [("ab|cd", 0.01, 1), ("abcde|fghijk", 0.01, 1), ("abcdef|ghijkl", 0.01, 2), ("abcdef|ghijkl", 0.0, 0)],

@@ -164,6 +164,7 @@ def test_a_scale_that_is_twice_too_small_is_proposed_to_double() -> None:
     assert theta.proposal(history, overconfident, 400.0, slice(None)) == pytest.approx(800, rel=0.05)
 
 
+@pytest.mark.slow
 def test_a_system_that_never_learns_reaches_the_targeted_brier_score() -> None:
     never = Model.of(feedback.SYSTEMS["synelo that never learns"])
     summary = simulate(Scenario(rounds=60, people=30, slots=10, stalemates=0), never)

@@ -108,6 +108,7 @@ async def test_a_command_is_answered_and_stands_in_the_audit(tmp_path: Path) -> 
         ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "why"),
     [

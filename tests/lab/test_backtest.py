@@ -38,6 +38,7 @@ def turned(history: History, first: int) -> History:
     return History.of(rows)
 
 
+@pytest.mark.slow
 def test_measures_are_those_of_rating_one_match_after_the_other(tmp_path: Path) -> None:
     history = read_history(sets.league(tmp_path, 60), None)
     system, y, predicted = SYNELO.make(), scores(history), []

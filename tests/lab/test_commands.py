@@ -234,6 +234,7 @@ def test_names_from_a_file_do_not_write_on_the_terminal(tmp_path: Path) -> None:
         assert max(map(len, output.splitlines())) < 130
 
 
+@pytest.mark.slow
 def test_simulate_makes_teams_by_another_system_from_own_scores_on_evenings() -> None:
     people = ("--rounds", "40", "--slots", "8", "--people", "12", "--attendance", "evenings", "--stay", "20")
     words = ("lab", "simulate", "synelo", *people, "--scores", "0.3", "--score-offset", "1", "--balance", "elo:k=24")

@@ -192,6 +192,7 @@ def test_a_daemon_serves_the_imported_ratings(tmp_path: Path) -> None:
     assert json.loads(shown.stdout)["player"]["rating"] == 1777
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rating", ["99", "50001", "1000.5", "-5"])
 def test_a_rating_that_the_system_refuses_stops_the_whole_import(rating: str, tmp_path: Path) -> None:
     house = a_machine(tmp_path / "house")

@@ -36,6 +36,8 @@ from tests.moving.machines import a_machine, exported, grown, pool, sealed, with
 from tests.pools import PLAYERS, some_rounds, stored
 from tests.store.samples import player
 
+pytestmark = pytest.mark.slow
+
 Lines = list[bytes]
 
 
@@ -113,7 +115,6 @@ def new(tmp_path: Path) -> House:
     return a_machine(tmp_path / "new")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("system", "params"), [("elo", {"k": 24.0}), ("teamskill_k", {}), ("ns2", {})])
 def test_a_moved_pool_is_the_same_to_the_last_byte(system: str, params: dict[str, object], tmp_path: Path) -> None:
     settings = "\n".join((f'system = "{system}"', *(f"{key} = {value}" for key, value in params.items())))
@@ -126,7 +127,6 @@ def test_a_moved_pool_is_the_same_to_the_last_byte(system: str, params: dict[str
     assert stored(there.state) == stored(here.state)
 
 
-@pytest.mark.slow
 def test_records_of_rounds_that_were_deleted_move_too(tmp_path: Path) -> None:
     here = with_a_past(a_machine(tmp_path / "here", 'system = "elo"'), system="elo")
     there = a_machine(tmp_path / "there", 'system = "elo"')
@@ -152,7 +152,6 @@ async def _skills(house: House, *, prune: bool = False) -> dict[str, float]:
     return skills
 
 
-@pytest.mark.slow
 def test_what_a_sequential_system_learnt_from_rounds_that_were_deleted_moves_too(tmp_path: Path) -> None:
     here = with_a_past(a_machine(tmp_path / "here", 'system = "joint"'), system="joint")
     there = a_machine(tmp_path / "there", 'system = "joint"')
@@ -174,7 +173,6 @@ def test_what_a_sequential_system_learnt_from_rounds_that_were_deleted_moves_too
     assert asyncio.run(_skills(there)) == pytest.approx(skills, rel=1e-9)
 
 
-@pytest.mark.slow
 def test_names_and_the_audit_move_with_the_players_and_servers_that_they_are_about(
     old: House, new: House, export: bytes, tmp_path: Path
 ) -> None:
@@ -192,7 +190,6 @@ def test_names_and_the_audit_move_with_the_players_and_servers_that_they_are_abo
     assert len(mine["audit"]) == len(theirs["audit"]) - 1
 
 
-@pytest.mark.slow
 def test_a_daemon_goes_on_with_the_moved_ratings_and_exports_them_again(
     new: House, export: bytes, tmp_path: Path
 ) -> None:
@@ -212,7 +209,6 @@ def test_a_daemon_goes_on_with_the_moved_ratings_and_exports_them_again(
         assert "has the store open" in held.stderr
 
 
-@pytest.mark.slow
 def test_the_same_export_a_second_time_changes_nothing_and_says_so(new: House, export: bytes, tmp_path: Path) -> None:
     file = tmp_path / "main.jsonl"
     file.write_bytes(export)
@@ -224,7 +220,6 @@ def test_the_same_export_a_second_time_changes_nothing_and_says_so(new: House, e
     assert json.loads(pool(new, "import", file, "--json").stdout)["written"] is False
 
 
-@pytest.mark.slow
 def test_a_pool_that_has_something_else_is_not_touched(export: bytes, tmp_path: Path) -> None:
     other = with_a_past(a_machine(tmp_path / "other"), rounds=3)
     (tmp_path / "main.jsonl").write_bytes(export)
@@ -255,7 +250,6 @@ def _of_an_older_format(export: bytes, version: int) -> tuple[bytes, bytes]:
     return texts[0], texts[1]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("version", [1, 2])
 def test_an_export_of_an_older_format_which_lacks_what_came_later_is_read(
     new: House, export: bytes, version: int, tmp_path: Path
@@ -354,7 +348,6 @@ BROKEN: dict[str, tuple[Callable[[Lines], Lines], str]] = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_export_is_refused_with_its_line_and_nothing_is_imported(
     name: str, new: House, export: bytes, tmp_path: Path
@@ -389,7 +382,6 @@ def test_an_export_overwrites_nothing_and_leaves_nothing_behind(old: House, tmp_
     assert [path.name for path in tmp_path.iterdir()] == ["mine.jsonl"]
 
 
-@pytest.mark.slow
 def test_a_full_disk_behind_standard_output_is_said(old: House) -> None:
     with open("/dev/full", "wb") as full:
         words = [EQUIPOISE, "pool", "export", "main", "-", "--config", old.config]
@@ -411,7 +403,6 @@ def test_rounds_that_wait_in_the_ring_are_not_forgotten(tmp_path: Path) -> None:
     assert "rounds wait here" in pool(house, "export").stderr
 
 
-@pytest.mark.slow
 def test_an_export_of_a_daemon_that_dies_is_no_export(export: bytes, tmp_path: Path) -> None:
     house = a_machine(tmp_path / "dies")
     (tmp_path / "grown.jsonl").write_bytes(grown(export, 8_000))

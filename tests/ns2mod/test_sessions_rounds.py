@@ -110,6 +110,7 @@ def test_a_round_with_filler_bots_is_stored_with_their_time_and_pays_less(new_ev
     assert evening.player(people["c"])["rating"] == pytest.approx(1000 + expected, abs=0.5)
 
 
+@pytest.mark.slow
 def test_a_draw_is_rated_as_half_a_win_for_both(new_evening: NewEvening) -> None:
     evening = new_evening(QUIET)
     people = evening.seat(*"abcdefgh")
@@ -125,6 +126,7 @@ def test_a_draw_is_rated_as_half_a_win_for_both(new_evening: NewEvening) -> None
     assert evening.player(people["d"])["rating"] > 1000, "the weaker side did better than expected"
 
 
+@pytest.mark.slow
 def test_a_round_that_a_map_change_cuts_off_is_stored_as_partial(new_evening: NewEvening) -> None:
     evening = new_evening(QUIET)
     people = evening.seat(*"abcdefgh")
@@ -140,6 +142,7 @@ def test_a_round_that_a_map_change_cuts_off_is_stored_as_partial(new_evening: Ne
     assert evening.status()["map"] == "ns2_tram"
 
 
+@pytest.mark.slow
 def test_a_round_that_a_reset_breaks_off_is_told_as_partial_and_not_rated(new_evening: NewEvening) -> None:
     evening = new_evening(QUIET)
     people = evening.seat(*"abcdefgh")
@@ -165,6 +168,7 @@ def test_a_round_that_a_reset_breaks_off_is_told_as_partial_and_not_rated(new_ev
     assert evening.status()["streak"] == 1
 
 
+@pytest.mark.slow
 def test_a_round_of_less_than_a_minute_is_stored_and_not_rated(new_evening: NewEvening) -> None:
     evening = new_evening(QUIET)
     people = evening.seat(*"abcdefgh")
@@ -177,6 +181,7 @@ def test_a_round_of_less_than_a_minute_is_stored_and_not_rated(new_evening: NewE
     assert evening.player(people["a"])["rounds"] == 0
 
 
+@pytest.mark.slow
 def test_a_pause_of_the_league_mod_adds_nothing_to_spans(new_evening: NewEvening) -> None:
     evening = new_evening(QUIET, nsl=True)
     people = evening.seat(*"abcdefgh")
@@ -194,6 +199,7 @@ def test_a_pause_of_the_league_mod_adds_nothing_to_spans(new_evening: NewEvening
     assert stored.spans["c"] == [("marines", "field", 0, round(stored.seconds))]
 
 
+@pytest.mark.slow
 def test_a_round_with_cheats_on_for_a_moment_is_stored_and_not_rated_and_players_read_why(
     new_evening: NewEvening,
 ) -> None:
@@ -223,6 +229,7 @@ def test_a_round_with_cheats_on_for_a_moment_is_stored_and_not_rated_and_players
     assert [stored.unrated for stored in evening.stored()][1:] == [None], "the next round is a new one"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("empties", ["both", "one"])
 def test_a_round_that_a_side_left_before_its_end_is_stored_and_not_rated(new_evening: NewEvening, empties: str) -> None:
     evening = new_evening(QUIET)
@@ -244,6 +251,7 @@ def test_a_round_that_a_side_left_before_its_end_is_stored_and_not_rated(new_eve
     assert evening.player(people["b"])["rounds"] == 0
 
 
+@pytest.mark.slow
 def test_a_round_that_players_leave_in_its_last_second_is_rated(new_evening: NewEvening) -> None:
     evening = new_evening(QUIET)
     people = evening.seat(*"abcdefgh")

@@ -198,16 +198,8 @@ def test_no_rating_leaves_its_limits_and_every_state_can_be_restored(name: str, 
         assert asdict(other.held(player)) == asdict(live.held(player))  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(
-    ("name", "size"),
-    [
-        ("elo", 1),
-        ("glicko", 1),
-        ("glicko2", 1),
-        ("synelo", 6),
-        pytest.param("trueskill", 6, marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "size"), [("elo", 1), ("glicko", 1), ("glicko2", 1), ("synelo", 6), ("trueskill", 6)])
 def test_a_hundred_thousand_random_matches_leave_everything_finite(name: str, size: int) -> None:
     for params in ({"rounding": "bankers"}, {"rounding": "none"}) if name == "synelo" else ({},):
         system, least = create(name, **params), {"synelo": 100.0}.get(name, -math.inf)

@@ -41,6 +41,7 @@ async def test_a_row_that_is_not_what_was_written_is_damage_although_its_page_is
     assert "Bob" not in caplog.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damaged", ["rounds", "rounds_rated", "participants_by_round", "players", "players_by_time"])
 @in_loop
 async def test_rounds_that_came_while_the_store_was_damaged_are_applied_to_the_backup(

@@ -162,6 +162,7 @@ def break_for(pool: Pool, victim: PlayerId) -> object:
     return mend
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system", ["synelo", "ns2", "teamskill_k"])
 @pytest.mark.parametrize("fault", [Fault.BEFORE, Fault.WITHIN, Fault.COMMIT, Fault.AFTER])
 @in_loop

@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
 from typing import TypeVar
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -220,12 +221,7 @@ class EveningInLittleMemory(Evening):
 
 ANY_ORDER = settings(stateful_step_count=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 Evening.TestCase.settings = settings(ANY_ORDER, max_examples=settings.default.max_examples * 2 // 5)
-EveningOfNS2.TestCase.settings = settings(ANY_ORDER, max_examples=settings.default.max_examples // 10)
-EveningOfJoint.TestCase.settings = settings(ANY_ORDER, max_examples=settings.default.max_examples // 10)
-EveningOfTwoSystems.TestCase.settings = settings(ANY_ORDER, max_examples=settings.default.max_examples // 10)
-EveningInLittleMemory.TestCase.settings = settings(ANY_ORDER, max_examples=settings.default.max_examples // 10)
 TestEvening = Evening.TestCase
-TestEveningInLittleMemory = EveningInLittleMemory.TestCase
-TestEveningOfJoint = EveningOfJoint.TestCase
-TestEveningOfTwoSystems = EveningOfTwoSystems.TestCase
-TestEveningOfNS2 = EveningOfNS2.TestCase
+for each in (EveningOfNS2, EveningOfJoint, EveningOfTwoSystems, EveningInLittleMemory):
+    each.TestCase.settings = settings(ANY_ORDER, max_examples=settings.default.max_examples // 10)
+    globals()[f"Test{each.__name__}"] = pytest.mark.slow(each.TestCase)

@@ -125,6 +125,7 @@ def test_every_kind_of_question_is_made_to_fail() -> None:
     assert {kind_of(object.__new__(ask)) for ask in get_args(asks.Ask)} == set(KINDS) - {"command", "outlook"}
 
 
+@pytest.mark.slow
 @pytest.mark.questions_fail
 @pytest.mark.parametrize(
     ("case", "error"),

@@ -331,6 +331,7 @@ RECORDS = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(st.builds(UnstoredRound, record=RECORDS, memory=st.none() | st.binary(), at=FINITE))
 def test_every_round_comes_back_as_it_went_in(entry: UnstoredRound) -> None:
     (frame,) = frames(framed(entry))

@@ -119,6 +119,7 @@ def counted() -> Counted:
     return Counted()
 
 
+@pytest.mark.slow
 def test_every_left_shift_of_the_solver_is_measured(counted: Counted) -> None:
     counted.longest, counted.limit = 0, 1 << 33
     counted.solver.splits([0, 1 << 20, 3 << 20, (7 << 20) + 1])

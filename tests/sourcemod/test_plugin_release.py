@@ -194,6 +194,7 @@ def edit(tf: Path, file: str, **settings: object) -> None:
     path.write_text("\n".join(kept + [f'{name} "{value}"' for name, value in settings.items()]), encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_readmes_five_steps_lead_to_a_server_that_answers(game: Game, daemon: Daemon, tf: Path) -> None:
     load(game, tf)
     game.start_map("koth_harvest_final")
@@ -218,6 +219,7 @@ def test_the_readmes_five_steps_lead_to_a_server_that_answers(game: Game, daemon
     assert daemon.events("command")[-1]["words"] == ["status"]
 
 
+@pytest.mark.slow
 def test_every_path_of_the_readme_is_there_once_it_was_followed(game: Game, tf: Path) -> None:
     load(game, tf)
     game.start_map("koth_harvest_final")
@@ -251,6 +253,7 @@ def test_the_last_config_file_of_the_readme_wins_and_the_command_line_over_all(
         assert game.sm.convars["equipoise_server"].value == "eu-1"
 
 
+@pytest.mark.slow
 def test_a_maps_own_config_switches_the_plugin_off_for_that_map(game: Game, daemon: Daemon, tf: Path) -> None:
     load(game, tf)
     game.start_map("cp_gorge")
@@ -266,6 +269,7 @@ def test_a_maps_own_config_switches_the_plugin_off_for_that_map(game: Game, daem
     assert heard == [True, False, True]
 
 
+@pytest.mark.slow
 def test_the_readme_names_every_setting_command_and_forward(game: Game, plugin: Plugin) -> None:
     own = [name for name, convar in game.sm.convars.by_name.items() if plugin in convar.plugins]
     include = (SCRIPTING / "include" / "equipoise.inc").read_text(encoding="utf-8")
@@ -280,6 +284,7 @@ def test_the_readme_names_every_setting_command_and_forward(game: Game, plugin: 
     assert missing == []
 
 
+@pytest.mark.slow
 def test_the_settings_keep_the_secret(game: Game, plugin: Plugin) -> None:
     protected = 1 << 5
     own = {name: convar for name, convar in game.sm.convars.by_name.items() if plugin in convar.plugins}

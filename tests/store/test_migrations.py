@@ -107,6 +107,7 @@ def test_a_store_of_the_twelfth_step_keeps_its_records_of_steps(tmp_path: Path) 
     assert header == (APPLICATION_ID, len(MIGRATIONS))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", range(len(MIGRATIONS) + 1))
 def test_a_store_whose_steps_were_interrupted_takes_the_others_at_the_next_start(tmp_path: Path, count: int) -> None:
     database = Database(sqlite3.connect(tmp_path / "s.db", isolation_level=None))

@@ -120,6 +120,7 @@ def test_a_backup_that_was_copied_with_its_log_has_the_rounds_in_it(state: Path)
     assert (rounds(state / "s.db"), contents(state.parent)) == (["1", "2", "3", "4"], before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("whole", [0, 24, 100, 4096])
 def test_a_damaged_store_is_replaced_with_its_log_and_nobody_can_say_what_is_lost(state: Path, whole: int) -> None:
     killed(state)

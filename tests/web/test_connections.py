@@ -24,6 +24,8 @@ from tests.daemons import RealDaemon
 from tests.web.daemon import CONFIG, SECRETS, Daemon, running
 from tests.wire.samples import body
 
+pytestmark = pytest.mark.slow
+
 MOST = 16
 FEW = CONFIG.replace("port = 0", f"port = 0\nmax_connections = {MOST}")
 EVENTS = "POST /v1/events HTTP/1.1"
@@ -94,7 +96,6 @@ def metric(daemon: Daemon, name: str, **labels: str) -> float:
     return sum(float(line.rsplit(" ", 1)[1]) for line in samples if all(each in line for each in wanted))
 
 
-@pytest.mark.slow
 def test_more_sockets_than_the_limit_do_not_keep_game_servers_out(tmp_path: Path, stack: ExitStack) -> None:
     names = [f"server-{number}" for number in range(20)]
     for name in names:
@@ -220,7 +221,6 @@ def test_what_follows_a_broken_body_is_not_kept(tmp_path: Path, stack: ExitStack
         assert metric(daemon, "equipoise_connections_closed_total", reason="size") == 1
 
 
-@pytest.mark.slow
 def test_out_of_open_files_is_logged_once_and_clients_are_still_answered(tmp_path: Path, stack: ExitStack) -> None:
     daemon = RealDaemon(tmp_path, forked=True)
     daemon.start()
@@ -263,7 +263,6 @@ def test_a_client_who_comes_in_the_moment_of_a_stop_is_no_error() -> None:
     assert errors == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("soft", "hard", "fitting"), [(128, 128, 64), (128, 4096, 256)])
 def test_the_limit_of_open_files_is_raised_where_it_may_be(soft: int, hard: int, fitting: int) -> None:
     program = (

@@ -13,6 +13,8 @@ from tests.web.daemon import ALONE, CONFIG, Daemon, running
 from tests.web.test_admin import KOTH, SIX, joined
 from tests.wire.samples import BLU, HELLO, RED, ROUND, posted
 
+pytestmark = pytest.mark.slow
+
 MATCH = "/v1/admin/pools/main/match"
 
 
@@ -46,7 +48,6 @@ def test_a_player_is_shown_with_the_interval_of_their_skill_and_with_their_recor
     )
 
 
-@pytest.mark.slow
 def test_a_record_of_a_void_round_comes_back_with_it(daemon: Daemon) -> None:
     played(daemon, 2)
     seen = []

@@ -45,6 +45,7 @@ def span(side: str, begin: float, end: float) -> dict[str, Any]:
     return {"side": side, "from": begin, "to": end}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("events", "path"),
     [
@@ -72,6 +73,7 @@ def test_what_cannot_have_happened_is_refused_at_its_place_and_the_rest_goes_aga
     assert post(daemon, 1, {"kind": "heartbeat"}, ended()).body["rounds"] == {"1-1": "stored"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fields", "unrated"),
     [

@@ -24,6 +24,8 @@ from equipoise.web import Refusals, refusals
 from tests.web.daemon import CONFIG, SECRETS, Daemon, running
 from tests.wire.samples import HELLO, RED, ROUND, body, posted
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = ["x\n<0>kernel: panic", "\x1b[2J\x1b[31m", "n" * 10_000, "\r\x00\x7f\x9b\u202e", 'a" caller=token:owner']
 
 
@@ -138,7 +140,6 @@ def test_addresses_that_are_told_apart_are_bounded() -> None:
     assert asyncio.run(many()) == [401] * (refusals.ADDRESSES + refusals.TRIES) + [429]
 
 
-@pytest.mark.slow
 def test_wrong_secrets_that_are_answered_late_hold_no_bodies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     form = b"secret=wrong&data=" + b"x" * 250_000
     with running(tmp_path) as daemon:

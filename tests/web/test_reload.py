@@ -16,6 +16,8 @@ from tests.web.edited import Edited, digest
 from tests.web.test_batches import ROSTER, batch, ended
 from tests.wire.samples import HELLO, RED, posted
 
+pytestmark = pytest.mark.slow
+
 ARENA = {**HELLO, "facts": {"game_type": 4}}
 LIVE = {"kind": "round_live", "round": "1-1", "players": ROSTER["players"]}
 DUSTBOWL = "[server.dustbowl]\nsecret_sha256 = '{}'\n"

@@ -13,6 +13,8 @@ from equipoise.web.openapi import TABLE
 from tests.web.daemon import CONFIG, Answer, Daemon, running
 from tests.wire.samples import BLU, RED, ROUND, posted
 
+pytestmark = pytest.mark.slow
+
 TWO_POOLS = CONFIG.replace('game = "ns2"', 'game = "ns2"\npool = "side"\nadmin_commands = false') + "[pool.side]\n"
 """arena-1 feeds `main`, and its script is trusted; ns2-1 feeds `side`, and its script is not."""
 

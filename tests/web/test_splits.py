@@ -18,6 +18,8 @@ from tests.web.daemon import ALONE, CONFIG, SECRETS, Daemon, running
 from tests.web.made_up import MADE_UP
 from tests.wire.samples import BLU, RED
 
+pytestmark = pytest.mark.slow
+
 RATINGS = [1830, 1210, 1450, 990, 1120, 1700, 1380, 1555]
 
 
@@ -96,7 +98,6 @@ def test_ratings_have_no_interval_and_their_evenness_is_that_of_the_chance(daemo
     assert split["evenness"] == pytest.approx(1 - 2 * split["unevenness"])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("preferring", [False, True])
 def test_a_pool_of_correlated_errors_says_how_even_its_splits_are_known_to_be(tmp_path: Path, preferring: bool) -> None:
     ids = [str(int(RED) + n) for n in range(4)]
@@ -152,7 +153,6 @@ def crowd(players: int) -> dict[str, Any]:
     }
 
 
-@pytest.mark.slow
 def test_as_many_players_as_a_server_has_are_split_and_what_may_be_missing_is_said(tmp_path: Path) -> None:
     with running(tmp_path, CONFIG + "[splits]\nseconds = 60\n") as daemon:
         found = solve(daemon, **crowd(128))

@@ -42,6 +42,7 @@ def messages(settled: Smoother) -> np.ndarray:
     return np.array([settled.graph.nodes[name] for name in names])
 
 
+@pytest.mark.slow
 @pytest.mark.compiles
 @pytest.mark.parametrize("draw_probability", [0.0, 0.2])
 def test_one_forward_pass_is_the_online_system(draw_probability):
