@@ -45,6 +45,7 @@ async def test_what_is_older_than_its_days_is_deleted_and_0_days_are_for_ever(
         await decide(pool, 91, 89, 0)
         await pool.store.audit(Audit(NOW - 400 * DAY, "owner", "set", "p", "1000", "1100"))
         await pool.record(a_round(1), None)
+        await pool.record(a_round(2), None)
         run = retention(pool, decisions_days=90)
         await run.run()
         assert await ages(pool) == [0, 89]

@@ -299,6 +299,34 @@ async def test_what_began_before_a_strike_leaves_no_snapshot_after_it(tmp_path: 
         assert _snapshots(tmp_path) == [("balance", place.number, 0)]
 
 
+@pytest.mark.parametrize("alone", [True, False])
+@in_loop
+async def test_rounds_after_a_long_silence_are_learnt_although_every_round_before_it_was_deleted(
+    tmp_path: Path, alone: bool
+) -> None:
+    """Their numbers go on where those of the deleted ones ended: a snapshot leads on to them."""
+
+    def systems() -> tuple[System[Any], System[Any] | None]:
+        return (joint(), None) if alone else (ratings.create("elo"), joint())
+
+    async with opened(tmp_path, *systems()) as pool:
+        await played(pool, rounds(12))
+        with closing(sqlite3.connect(tmp_path / "s.db")) as db, db:
+            db.execute("UPDATE rounds SET recorded_at = ?", (1_800_000_000.0 - 40 * 86_400.0,))
+        retention = Retention(pool.store, [pool], GivenClock(1_800_000_000.0), RetentionDays(rounds_days=30.0))
+        await retention.run()
+        assert retention.pruned["rounds"] == 11
+        seen = sum(pool.balancing.summary(player(number)).rounds for number in PEOPLE)
+        await played(pool, rounds(6, 12))
+        if pool.follower is not None:
+            await pool.follower.caught_up()
+        before = known(pool.balancing)
+        new = sum(len(record.participants) for record in rounds(6, 12))
+        assert sum(pool.balancing.summary(player(number)).rounds for number in PEOPLE) == seen + new
+    async with opened(tmp_path, *systems()) as pool:
+        assert known(pool.balancing) == pytest.approx(before, rel=1e-9)
+
+
 @pytest.mark.parametrize("then", [{"drift_days": 0}, {"drift_days": 0.0, "stale_days": 9.0}])
 @in_loop
 async def test_a_base_whose_parameters_are_written_otherwise_stays(tmp_path: Path, then: dict[str, float]) -> None:

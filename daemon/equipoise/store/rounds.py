@@ -405,10 +405,12 @@ def voided_answer(db: sqlite3.Connection, number: int) -> tuple[float, tuple[Cha
 # piece, so that a round which comes meanwhile waits for that piece alone. The file does not shrink: SQLite writes the
 # next rows on the pages that became free.
 
-_OLDEST = """
-SELECT number, prediction IS NOT NULL FROM rounds
-WHERE pool = :pool AND NOT pruned AND recorded_at < :before ORDER BY recorded_at LIMIT :limit
+# The newest round of the store stays, however old it is: the next one is numbered after it (`next_number`). Were all of
+# them deleted, numbers would begin again below that of a snapshot, and what follows the snapshot would not be read.
+_PRUNABLE = """
+FROM rounds WHERE pool = :pool AND NOT pruned AND recorded_at < :before AND number < (SELECT max(number) FROM rounds)
 """
+_OLDEST = f"SELECT number, prediction IS NOT NULL {_PRUNABLE} ORDER BY recorded_at LIMIT :limit"
 _MARK = "UPDATE rounds SET pruned = 1, lineup = '[]', skill_at_start = NULL WHERE number = ?"
 _PLAYERS = "SELECT player FROM participants WHERE round = ?"
 # Rows above `:last` are looked at when their own round is pruned, so each row is looked at few times.
@@ -426,7 +428,10 @@ DELETE FROM rounds WHERE number = ? AND pruned AND NOT EXISTS (SELECT 1 FROM par
 
 
 def prune_rounds(db: sqlite3.Connection, pool: str, window: int, before: float, limit: int) -> int:
-    """Delete up to `limit` rounds that were stored before a time, except rows that are in a player's window."""
+    """Delete up to `limit` rounds that were stored before a time, except rows in a player's window and the newest round.
+
+    Returns how many there were to delete: fewer than `limit` mean that none is left.
+    """
     rows = db.execute(_OLDEST, {"pool": pool, "before": before, "limit": limit}).fetchall()
     rounds, last = {number for number, _ in rows}, max((number for number, _ in rows), default=0)
     db.executemany(_MARK, [(number,) for number in rounds])
@@ -442,11 +447,9 @@ def prune_rounds(db: sqlite3.Connection, pool: str, window: int, before: float, 
 
 
 def last_prunable(db: sqlite3.Connection, pool: str, before: float) -> int:
-    """The highest number of a round that was stored before a time and is whole; 0: there is none."""
-    row = db.execute(
-        "SELECT max(number) FROM rounds WHERE pool = ? AND NOT pruned AND recorded_at < ?", (pool, before)
-    ).fetchone()
-    return row[0] or 0
+    """The highest number of a round that `prune_rounds` would delete; 0: there is none."""
+    (last,) = db.execute(f"SELECT max(number) {_PRUNABLE}", {"pool": pool, "before": before}).fetchone()
+    return last or 0
 
 
 def forget_pruned(db: sqlite3.Connection, pool: str) -> None:
