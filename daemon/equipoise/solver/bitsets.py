@@ -57,6 +57,7 @@ def dilate(bits: int, width: int) -> int:
 def _dilate_down(bits: int, width: int) -> int:
     """Return every number of the set and the `width` numbers below each, down to 0."""
     reach, numbers = 1, width + 1
+    # As in `dilate`; bits that are shifted below 0 fall away, which spares a mask.
     while 2 * reach <= numbers:
         bits |= bits >> reach
         reach *= 2
@@ -105,7 +106,7 @@ def touches(first: int, second: int, shift: int, width: int) -> bool:
 
 
 def nearest(first: int, second: int, shift: int, floor: int, ceiling: int) -> int:
-    """Return the least distance between numbers of the two sets, or `ceiling` if none is below it.
+    """Return the least distance between numbers of the two sets, neither empty, or `ceiling` if none is below it.
 
     `floor` must be a valid lower bound: at it the search stops. One test decides whether the sets come nearer than the
     ceiling at all; only then the distance is bisected. A caller that passes its best distance so far as the ceiling
@@ -141,9 +142,11 @@ def _distance(first: int, second: int, shift: int, floor: int, most: int) -> int
     if overlap(cover, second, shift - width):
         return width
     runs = [first | first << 1]
+    # Invariant: the sets do not touch at `width`, and they do at `most`, so the answer is from `width` + 1 to `most`.
     growth, i = True, 0
     while i >= 0:
         step = 1 << i
+        # A step to `most` or beyond counts as one that touches: it need not be tested.
         wider = cover | runs[i] << (2 * width + 1) if width + step < most else 0
         if wider and not overlap(wider, second, shift - width - step):
             width, cover = width + step, wider
@@ -158,6 +161,7 @@ def _distance(first: int, second: int, shift: int, floor: int, most: int) -> int
 def coincidence(first: int, second: int, shift: int, distance: int) -> tuple[int, int]:
     """Return the positions of two numbers that are exactly `distance` apart: one in each set."""
     for offset in (-distance, distance):
+        # Of several pairs the lowest is taken, so that an answer does not depend on how the sets were built.
         both = overlap(first, second, shift + offset)
         if both:
             position = (both & -both).bit_length() - 1

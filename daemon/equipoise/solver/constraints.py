@@ -107,8 +107,10 @@ class StateLayout:
         self.role_shifts = [2 * COUNT_BITS + ROLE_BITS * role for role in range(len(self.roles))]
         self.cost_shift = 2 * COUNT_BITS + ROLE_BITS * len(self.roles)
         self.moves_shift = self.cost_shift + sum(self.costs or ()).bit_length()
+        # What is counted last is on top, so that states sort by it and the bits below it tell states apart.
         self.counted_shift = self.cost_shift if self.current is None else self.moves_shift
         self.fixed_surplus = [sum(problem.fixed.get(i, BENCH) for i in role) for role in self.roles]
+        # Moves are bounded by one goal's sizes: a search that counts them has one goal (`PreferenceSearch`).
         self.goal, self.need = goals[0], _needs(goals)
         self.beyond = FAR
         """The least bound that exceeded the last limit: the next limit that may lead to an assignment."""
@@ -121,7 +123,8 @@ class StateLayout:
     def step(self, unit: Unit, place: int) -> int:
         """Return the number that placing the unit adds to a state."""
         step = 0 if place == BENCH else len(unit.members) << (0 if place == A else COUNT_BITS)
-        # A's surplus: a player of the role counts 1 on A and -1 on B, as places do.
+        # A's surplus: a player of the role counts 1 on A and -1 on B, as places do. A negative step borrows nothing from
+        # the field above: each half starts at `ROLE_ZERO`.
         for role, shift in zip(self.roles, self.role_shifts, strict=True):
             step += place * len(role.intersection(unit.members)) * (1 << shift)
         if place == BENCH and self.costs is not None:
@@ -158,6 +161,8 @@ class StateLayout:
 
     def closing(self, role: int) -> range:
         """Return the steps that remove a role's surplus from a state, once all players of the role are placed."""
+        # One of these steps brings a surplus within the cap to 0, and `completable` drops every state at another
+        # (`CLOSED`).
         unit, most = 1 << self.role_shifts[role], min(self.role_cap, len(self.roles[role]))
         return range(-most * unit, most * unit + 1, unit)
 
@@ -171,7 +176,8 @@ class StateLayout:
         need = self.need
         states = {s: bits for s, bits in states.items() if need.get(s & PLAYING, FAR) <= rest.players}
         for shift, players, surplus in zip(self.role_shifts, rest.roles, self.fixed_surplus, strict=True):
-            # The rest can bring back no more of a surplus than it has players of the role.
+            # The rest can bring back no more of a surplus than it has players of the role. Fixed players count in the
+            # lower half alone: to the upper half's states their surplus is still to come.
             most = 0 if players == CLOSED else self.role_cap + players + abs(surplus)
             states = {s: bits for s, bits in states.items() if abs((s >> shift & ROLE) - ROLE_ZERO) <= most}
         return states
@@ -209,6 +215,7 @@ class StateLayout:
         cost, shift = (1 << self.moves_shift) - 1, self.cost_shift
 
         def bound(state: int) -> int:
+            # `need` has every state that comes here: `completable` dropped the others, in this stage or in one before.
             seats = players - need[state & PLAYING]
             return ((state & cost) >> shift) + cheapest[seats] if seats < len(cheapest) else FAR
 
@@ -220,6 +227,8 @@ class StateLayout:
         neither = rest.players - rest.on_a - rest.on_b
 
         def bound(state: int) -> int:
+            # What a side lacks after all its present players who are still to come; those of neither side fill it
+            # without a move.
             a, b = lacking_a - (state & COUNT), lacking_b - (state >> COUNT_BITS & COUNT)
             short = (a if a > 0 else 0) + (b if b > 0 else 0) - neither
             return (state >> self.moves_shift) + (short if short > 0 else 0)
@@ -262,7 +271,8 @@ class StateLayout:
 
 def _needs(goals: Sequence[Goal]) -> dict[int, int]:
     """Return how many more players (a, b) needs to become the sizes of a goal, for every (a, b) that can."""
-    # From the full sizes down: one player more, on A or on B, than the next (a, b) needs.
+    # From the full sizes down: one player more, on A or on B, than the next (a, b) needs. `sizes + 1` has one more on A,
+    # `sizes + COUNT + 1`, which is `sizes` + 2⁸, one more on B.
     need = {goal.a | goal.b << COUNT_BITS: 0 for goal in goals}
     for a in range(max(goal.a for goal in goals), -1, -1):
         for b in range(max(goal.b for goal in goals), -1, -1):
@@ -328,6 +338,7 @@ class Sweep:
                 # The role's last player is placed: its surplus is within the cap, and no longer tells states apart.
                 if more and not players and self.layout.complete(role, self.sign > 0):
                     ends.add(role)
+                    # Options without members: they place nobody, and `trace` has nobody to name.
                     yield Choice(
                         list(map(Option, self.layout.closing(role))), self.layout.closed(rest, ends), span=span
                     )
@@ -443,7 +454,8 @@ class Programme:
         budget.spend(len(problem.units) * STATE_WORK)
         self.problem, self.budget, self.allowed = problem, budget, allowed
         self.layout = StateLayout(problem, goals, preferences, limits)
-        # Exchanging A and B gives as good an assignment, unless moves or fixed players tell the sides apart.
+        # Exchanging A and B gives as good an assignment, unless moves or fixed players tell the sides apart. Units do
+        # not: pins leave them all places or both sides (`Problem.of`).
         self.symmetric = problem.a == problem.b and limits.moves is None and not any(self.layout.fixed_surplus)
         lower, upper = _halves(problem)
         self.lower = Sweep(problem, self.layout, lower, upper, 1, budget)
@@ -504,6 +516,7 @@ class Programme:
         """
         layout, ladders, limit = self.layout, self._ladders(), self.limits.last
         best = limit + 1
+        # Cheapest first, so that `best` falls early and cuts the ladders short.
         for lower in sorted(self.lower.states):
             first, count = self.lower.states[lower], layout.counted(lower)
             candidates = ladders.get(_missing(lower, goal), ())
@@ -517,6 +530,7 @@ class Programme:
                 while rung and (width >= UNBOUNDED or touches(first, ladder.unions[rung], shift, width)):
                     rung -= 1
                     best = count + ladder.counts[rung]
+                # Nothing was found yet, so this rung is the first one above the limit.
                 if best > limit and rung < len(ladder.counts):
                     layout.beyond = min(layout.beyond, count + ladder.counts[rung])
         return best if best <= limit else None
@@ -571,6 +585,8 @@ def _halves(problem: Problem) -> tuple[list[Unit], list[Unit]]:
     units = sorted(problem.units, key=lambda unit: (all(signature(unit)), signature(unit), value(unit)))
     with_role = sum(not all(signature(unit)) for unit in units)
     half = len(units) // 2
+    # Roles that fit into one half need not be counted where the halves meet; too uneven halves would cost more than
+    # that.
     cut = max(half, with_role) if with_role <= ROLES_TOGETHER * len(units) else half
     return units[:cut], units[cut:]
 

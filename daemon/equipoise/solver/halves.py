@@ -44,6 +44,7 @@ from equipoise.solver.bitsets import (
 )
 from equipoise.solver.problem import Floor, Goal, Solution, parity_bound
 
+# Where the grid becomes coarser, too (`problem.FEW_PLAYERS`): the range in ticks decides what a full pass costs.
 LARGE = 41
 """Players from which on the narrow pass comes first."""
 NARROW = 1
@@ -116,10 +117,14 @@ class Half:
         before, to_come, value = self.layers[-1], len(self.values) - placed, self.values[placed - 1]
         # Each value still to come can bring the surplus and the total one player nearer to the bounds.
         surplus, total = min(bounds.surplus_max + to_come, bounds.drift_max), bounds.total_min - to_come
+        # `to_a[a]` is x - r[a-1] and `to_bench[b]` is x - r[i-b], by the recurrence above; r[i] is x itself, hence the
+        # zeros at the ends.
         rises = [value - smaller for smaller in self.values[: placed - 1]]
         to_a, to_bench = [0, *rises, 0], [0, *reversed(rises), 0]
         rows, fewer, self._classes = [], [0], 0
+        # a - b is at most the surplus and a + b at most `placed`; so a is at most half their sum.
         for a in range(min(bounds.players_max, placed, (placed + surplus) // 2) + 1):
+            # A row that begins with this value has no classes before it. Columns run from b = -1 to a.
             same = before[a] if a < len(before) else [0] * (a + 2)
             low, end = max(0, a - surplus, total - a), min(a, placed - a) + 1
             by_a = fewer[low + 1 : end + 1]
@@ -159,11 +164,13 @@ class Half:
             if self._holds(last, a, b - 1, position):
                 places[last], b = -side, b - 1
                 continue
+            # As in `to_bench`, which is 0 at both ends.
             if 0 < b <= last:
                 position -= self.values[last] - self.values[last - b]
             if self._holds(last, a, b, position):
                 continue
             position -= self.values[last] - self.values[a - 1]
+            # Leaving A may bring the class below the diagonal, where only mirror images are stored.
             places[last], a = side, a - 1
             if a < b:
                 a, b, side, position = b, a, -side, self._span(last, a, b) - position
@@ -200,6 +207,7 @@ class Halves:
 
     def bounds(self, ceilings: Mapping[Goal, int]) -> tuple[ClassBounds, ClassBounds]:
         """Return the tightest bounds around all classes that may come nearer to a goal than its ceiling."""
+        # A goal that the narrow pass has no solution for (sizes that differ by more than it allows) needs all classes.
         if UNBOUNDED in ceilings.values():
             return self._completable(list(ceilings), 0), self._completable(list(ceilings), 1)
         lower, upper = list[Class](), list[Class]()
@@ -225,6 +233,7 @@ class Halves:
     def solution(self, goal: Goal, ceiling: int) -> Solution | None:
         """Return the assignment of the best pair of classes, or None if no pair comes nearer than the ceiling."""
         floor, best, pair = self.parity_bound(goal), ceiling, None
+        # About what one test of each pair of classes takes: it dilates one set and compares it with the other.
         self.budget.spend(2 * (self.lower.work + self.upper.work))
         for a, b in self._classes(goal):
             first, second = self.lower.reach(a, b), self.upper.reach(goal.b - b, goal.a - a)
@@ -277,6 +286,7 @@ def _cut(values: Sequence[int]) -> int:
         return size**3 * (IDLE_SPAN + span)
 
     middle = count // 2
+    # Not always at the middle: a few stars make the upper half's span the wider one.
     cuts = range(middle - count // 6, middle + count // 6 + 1)
     return min(cuts, key=lambda cut: work(0, cut) + work(cut, count))
 

@@ -101,6 +101,8 @@ class Offers:
         self.problem, self.preferences = problem, preferences
         self.cost_unit = len(problem.a) + 1
         """The price of a bench cost of 1: more than all moves together."""
+        # `Seats.fill` begins at the end: whoever costs most on the bench, and of these the strongest, chooses a seat
+        # first.
         self.units = sorted(problem.units, key=lambda unit: (self._price(unit.members, BENCH), self._gain(unit, A)))
         self.gains = [{place: self._gain(unit, place) for place in unit.places} for unit in self.units]
         self.prices = [{place: self._price(unit.members, place) for place in unit.places} for unit in self.units]
@@ -139,6 +141,7 @@ class Exchange:
         self.offers, self.goal, self.limit = offers, goal, limit
         self.cap, self.places = problem.role_cap, list(places)
         self.at = [places[unit.members[0]] for unit in offers.units]
+        # Singles have a list even where every unit is a group: a group looks for them (`_trades`).
         self.standing = {(place, size): list[int]() for place in ANYWHERE for size in {1, *offers.sizes}}
         """The units at each place by their number of players."""
         for unit, place in enumerate(self.at):
@@ -155,6 +158,7 @@ class Exchange:
     def improve(self, budget: Budget) -> None:
         """Trade until no unit finds a better place, or until the budget is used up."""
         with suppress(Spent):
+            # `sum`, not `any`: every unit gets its turn in a sweep, whether or not one before it traded.
             while sum(self._trade(unit, budget) for unit in range(len(self.at))):
                 pass
 
@@ -197,6 +201,7 @@ class Exchange:
             singles = [v for v in self.standing[place, 1] if back in changes[v]]
             singles.sort(key=lambda v: changes[v][back][1])
             if len(singles) >= size:
+                # One choice of singles alone, by price: all choices would multiply the trades of a group.
                 sums = [changes[v][back] for v in singles[:size]]
                 yield tuple(singles[:size]), difference + sum(g for g, _ in sums), price + sum(p for _, p in sums)
 
@@ -261,6 +266,8 @@ class Approximation:
         # From a cheap start and from a near one: neither leads to the better end in all problems.
         starts, limit = [self._filled(goal, self.preferring)], tolerance
         if not math.isinf(tolerance) and (nearest := self._near(goal, near)) is not None:
+            # A solution that is proven has nothing to improve. A third of the budget, as for each of the two exchanges
+            # below.
             if near is None or near.floor is not None:
                 nearest.improve(budget.share(1 / 3))
             starts.append(self._or_mirrored(goal, nearest.places))
@@ -284,6 +291,7 @@ class Approximation:
         return places
 
     def _solution(self, exchange: Exchange, near: Solution | None, floor: Floor) -> Solution | None:
+        # Without an assignment within the roles' caps there is none to return; `SplitSolver.obstacle` says which role.
         if exchange.beyond_caps:
             return None
         distance = self.problem.distance(exchange.places, exchange.goal)
@@ -333,6 +341,7 @@ class Approximation:
         small, (rest,), factor = problem.scaled([goal])
         cost = moves = 0
         if bench_cost is not None:
+            # Groups count as single players here: that can only lower the bound, so it stays one.
             may = sorted(bench_cost[i] for unit in problem.units if BENCH in unit.places for i in unit.members)
             cost = sum(may[: len(problem.open) - rest.a - rest.b])
             cost += sum(bench_cost[i] for i, place in problem.fixed.items() if place == BENCH)

@@ -138,20 +138,25 @@ def transfer(
     players, cost = tuple(sorted(candidates[i] for i in choice)), sum(prices[i] for i in choice)
     rest = difference - total([larger[i] + size_after[i] for i in players])
     lack = (abs(sum(ticks.a[i] for i in choice) - ticks.target) - least) / ticks.per_point
+    # Prices ascend with the candidates, so the first m bound what any choice costs.
     gap = Gap(lack + ticks.hidden(m), 0 if proven else cost - sum(prices[:m]))
+    # m + 1 numbers are rounded: the weights of those who move, and the difference itself.
     return Transfer(players, rest, cost, ticks.error_bound(m + 1), proven, gap)
 
 
 def _chosen(ticks: Ticks, m: int, prices: Sequence[int], budget: Budget) -> tuple[Sequence[int], int, bool]:
     """Return the indices of the players who move, a lower bound on the rest in ticks, and whether they are proven."""
+    # Sums of m weights are multiples of it apart. All equal gives 0: then there is one sum, and any factor will do.
     factor = math.gcd(*(weight - ticks.a[0] for weight in ticks.a)) or 1
     try:
         subsets = Subsets(ticks.a, m, m, factor, budget)
         choices = [subsets.cheapest(m, sum_, prices) for sum_ in subsets.nearest(m, ticks.target)]
     except EXHAUSTED:
         ends = sorted(ticks.a)
+        # Without sets: no m weights have a sum outside of that of the least and that of the greatest.
         least = max(0, sum(ends[:m]) - ticks.target, ticks.target - sum(ends[-m:]))
         return exchanged(ticks.a, m, ticks.target, prices, budget), least, False
+    # Above the target or below it, as near: the cheaper one, and of equal cost the one with the lower indices.
     best = min(choices)
     rest = abs(sum(ticks.a[i] for i in best.indices) - ticks.target)
     return best.indices, rest, all(choice.proven for choice in choices)
@@ -264,13 +269,16 @@ class MoveSearch:
         self.leave = leave
         """The numbers of players who may leave A and B; None: any."""
         players = len(teams.a) + len(teams.b)
+        # Of an odd number either side may be the larger one.
         self.sizes_a = (players // 2, players - players // 2) if sizes_a is None else sizes_a
         self.from_a = [i for i in teams.a if i in movable]
         self.from_b = [i for i in teams.b if i in movable]
         self.trades = self._by_moves()
         weights = [teams.skill_a[i] + teams.skill_b[i] for i in (*self.from_a, *self.from_b)]
         most = max(len(self.from_a), len(self.from_b))
+        # The subsets of both sides are in memory at once.
         widest = most_ticks(2 * most, most, budget)
+        # A value stands in where nobody may move: there are ticks of the target to compute all the same.
         self.ticks = Ticks.of(weights or [0], None, teams.difference - target, resolution, widest, SUMS)
         numbers, self.target, on_a = self.ticks.a[: len(weights)], self.ticks.target, len(self.from_a)
         self.numbers = numbers[:on_a], numbers[on_a:]
@@ -386,6 +394,8 @@ class Choice(NamedTuple):
 
 def most_ticks(numbers: int, most: int, budget: Budget) -> int:
     """Return the most ticks that so many numbers may span so that the sums of up to `most` of them fit the budget."""
+    # A layer per number; in each the sums of 1 to `most` numbers, the c-th with c · ticks bits: most · (most + 1) / 2
+    # together. Twice that is counted, for the layer in the making.
     bits = min(budget.memory, max(0.0, budget.share(1 / 4).work - budget.meter.done))
     return max(COARSEST, int(bits // max(1, numbers * most * (most + 1))))
 
@@ -411,6 +421,7 @@ class Subsets:
         self.layers, self.lows = [layer], [least]
         for depth, number in enumerate(numbers, start=1):
             before, lows, layer, least = layer, least, [0] * (most + 1), [0] * (most + 1)
+            # Fewer than that could not become `fewest` with all numbers still to come.
             for size in range(max(0, fewest - length + depth), min(most, depth) + 1):
                 # The sums without this number, and with it; bit 0 is at the lower of their ends.
                 sums, low = before[size], lows[size]
@@ -437,6 +448,7 @@ class Subsets:
     def nearest(self, size: int, aim: int) -> list[int]:
         """Return the one or two sums of `size` numbers that are nearest to the aim."""
         bits, low = self.reach(size), self.low(size)
+        # Cut to the set: an aim may lie 10¹⁵ points away, and the mask below would be as long.
         first_above = min(bits.bit_length(), max(0, (aim - low) // self.factor + 1))
         above, below = bits >> first_above, bits & (1 << first_above) - 1
         positions = [below.bit_length() - 1] if below else []
@@ -462,6 +474,7 @@ class Subsets:
         branches = [(len(costs), size, aim, 0, list[int]())]
         while branches:
             depth, lack, at, cost, path = branches.pop()
+            # A state that was reached before at no higher cost has been searched from already.
             if cost + cheapest[lack] >= best or least_cost.get((depth, lack, at), best) <= cost:
                 continue
             if not lack:
@@ -478,6 +491,7 @@ class Subsets:
             before, more = at - self.numbers[last], cost + costs[last]
             if more + cheapest[lack - 1] < best and self._holds(last, lack - 1, before):
                 branches.append((last, lack - 1, before, more, [*path, last]))
+            # What is pushed last is tried first.
             if self._holds(last, lack, at):
                 branches.append((last, lack, at, cost, path))
         return Choice(best, choice, proven=True)
@@ -500,6 +514,7 @@ def exchanged(numbers: Sequence[int], size: int, aim: int, costs: Sequence[int],
 
     try:
         while choice and (others := sorted(set(range(len(numbers))) - set(choice))):
+            # `score` reads this `off`.
             off = sum(numbers[i] for i in choice) - aim
             budget.spend(len(choice) * len(others) * TRADE_WORK)
             out, into = min(((i, j) for i in choice for j in others), key=score)

@@ -113,8 +113,10 @@ REACH = 64
 
 A finer one would decide by differences that ratings do not mean, and by the rounding of their sums.
 """
+# Below 2⁵³, up to which a float holds every whole number: ticks of whole ratings stay exact.
 LARGEST = 1e15
 """The largest absolute value that is accepted."""
+# `MAX_PLAYERS` values of two sides each.
 SUMS = 256 * LARGEST
 """The same for what is computed from values: their sums, and a player's values on both sides together."""
 
@@ -153,6 +155,7 @@ class Ticks:
             raise SplitError(f"{len(values)} values on side A, but {len(values_b)} on side B")
         numbers = [*values, *(values_b or ()), target]
         for number in numbers:
+            # Written as a range, so that NaN fails it as well.
             if not isinstance(number, int | float) or not -largest <= number <= largest:
                 raise SplitError(f"{number!r} is not a number up to {largest:g}")
         if resolution is not None and not 0 < resolution <= FINEST:
@@ -163,7 +166,9 @@ class Ticks:
         if spread * per_point > widest:
             per_point = widest / spread
         ticks = [
-            number if per_point == 1 and isinstance(number, int) else round(number * per_point) for number in numbers
+            # A whole number is not multiplied: up to `SUMS` it may exceed 2⁵³, and a float would lose its last digits.
+            number if per_point == 1 and isinstance(number, int) else round(number * per_point)
+            for number in numbers
         ]
         count = len(values)
         return cls(
@@ -201,7 +206,7 @@ def _default_resolution(numbers: Sequence[float], count: int) -> float:
     values = numbers[:-1]
     spread = max(max(values) - min(values), max(map(abs, numbers)) / REACH)
     ticks = FINE if count <= FEW_PLAYERS else COARSE
-    # A power of two: halves, quarters and so on stay exact.
+    # A power of two: halves, quarters and so on stay exact. Values that are all 0 have no spread, and get `FINEST`.
     return 2.0 ** math.floor(math.log2(ticks / max(spread, ticks / FINEST)))
 
 
@@ -218,6 +223,7 @@ def total(values: Collection[float]) -> float:
 A, B, BENCH = 1, -1, 0
 ANYWHERE = (A, BENCH, B)
 PLACES: Mapping[Pin, tuple[int, ...]] = {Pin.A: (A,), Pin.B: (B,), Pin.BENCH: (BENCH,), Pin.PLAY: (A, B)}
+# The counts of a state have 8 and 9 bits (`constraints`); 128 players on both sides still fit them.
 MAX_PLAYERS = 128
 
 
@@ -340,6 +346,7 @@ class Problem:
     @property
     def plain(self) -> bool:
         """Whether the players still to be placed differ by value only."""
+        # A pinned player is no unit: pins to a place leave a problem plain, groups and `Pin.PLAY` do not.
         single = all(len(unit.members) == 1 and unit.places == ANYWHERE for unit in self.units)
         return single and self.a == self.b and not self.roles
 
@@ -353,6 +360,7 @@ class Problem:
         pins = list(self.fixed.values())
         on_a, on_b = pins.count(A), pins.count(B)
         most = on_a + on_b + len(self.open)
+        # Groups count as if they could be cut to any size: what they rule out is found by `Approximation.fits`.
         least = on_a + on_b + sum(len(unit.members) for unit in self.units if BENCH not in unit.places)
         reasons = {}
         for goal in goals:
@@ -369,8 +377,10 @@ class Problem:
 
     def parity_bound(self, goal: Goal) -> int:
         """Return a lower bound on the distance from the goal's target: 1 if parity forbids the target, else 0."""
+        # The side decides which value a player adds, so the parity of the sum is open.
         if self.a != self.b:
             return 0
+        # A value and its negative have the same parity: on which side a player stands does not matter.
         odd = sum(self.a[i] & 1 for i in self.open)
         return parity_bound(odd, len(self.open) - odd, goal)
 
@@ -404,6 +414,8 @@ class Problem:
         """
         on_a = [i for i, place in self.fixed.items() if place == A]
         on_b = [i for i, place in self.fixed.items() if place == B]
+        # From here on the goals hold what fixed players add. Their values stay in the tuples, rounded down, and are not
+        # read.
         offset = sum(self.a[i] for i in on_a) - sum(self.b[i] for i in on_b)
         rest = [Goal(goal.a - len(on_a), goal.b - len(on_b), goal.target - offset) for goal in goals]
         least_a = min((self.a[i] for i in self.open), default=0)
@@ -435,6 +447,7 @@ class Problem:
 
 def rounded(value: int, grain: int) -> int:
     """Return how many grains the value is, to the nearest."""
+    # In whole numbers: a quotient of floats would lose the low digits of large values.
     return (2 * value + grain) // (2 * grain)
 
 
@@ -448,6 +461,7 @@ def parity_bound(odd: int, even: int, goal: Goal) -> int:
 
 def _united(count: int, groups: Sequence[Collection[int]]) -> list[tuple[int, ...]]:
     """Return the players as disjoint units: groups that share a player become one."""
+    # The usual case, without a set for each player.
     if not groups:
         return [(index,) for index in range(count)]
     unit_of = {index: {index} for index in range(count)}

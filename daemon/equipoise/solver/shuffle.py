@@ -34,6 +34,7 @@ from equipoise.solver.splits import PROVING, SEARCHING, SHARE
 
 HEAVIEST = 1 << 32
 """The most that all wishes may weigh together."""
+# A group is placed as one, in each of its 2⁴ patterns; five friends would double that again.
 LARGEST_GROUP = 4
 
 
@@ -95,10 +96,12 @@ def shuffle(
     )
     window = _window(sides, ticks, band)
     options = ((PARTED, sides.groups), (MOVES, moves_count), (WISHES, wishes))
+    # In the order in which they count.
     counts = [count for count, is_cost in options if is_cost]
     budget = budget or Budget()
     least, greatest = sides.ends
     # A tolerance beyond all differences, infinity too, means any.
+    # Windows are dilated by it, so it may be no wider than the differences there are.
     near = math.floor(min(tolerance * ticks.per_point, greatest - least + 2))
     search = ShuffleSearch(sides, window, near, max_moves, budget.share(SHARE))
     try:
@@ -128,6 +131,7 @@ def shuffle(
 def _window(sides: Sides, ticks: Ticks, band: tuple[float, float] | None) -> Band:
     """Return band and target in ticks; one that lies beyond all differences of the sides is brought next to them."""
     least, greatest = sides.ends
+    # Without a band an empty one: nothing is inside, so the search goes by the target.
     low, high = band or (math.inf, -math.inf)
 
     def inside(ticks: float) -> float:
@@ -203,6 +207,7 @@ def _first_places(sides: Sides) -> list[int]:
             places[i] = A if places.count(A) < places.count(B) else B
     on_a, on_b = (list(sides.pins.values()).count(side) for side in (A, B))
     possible = [size for size in sides.sizes if on_a <= size <= len(places) - on_b]
+    # Pins rule out some sizes; of the others the one that fewer have to move for.
     lack = min((size - places.count(A) for size in possible), key=abs)
     larger = B if lack > 0 else A
     movable = [i for i in players if places[i] == larger and i not in sides.pins]
@@ -225,6 +230,7 @@ class Trades:
     def improve(self, budget: Budget) -> None:
         """Let one player or two change side, until no change is better or the budget is used up."""
         with suppress(Spent):
+            # `sum`, not `any`: one sweep tries every change, whether or not one before it helped.
             while sum(self._trade(players, budget) for players in self._changes()):
                 pass
 

@@ -49,6 +49,7 @@ from equipoise.solver.problem import A, B
 FIELD_BITS = 8
 FIELD = (1 << FIELD_BITS) - 1
 """Mask of a count of players."""
+# The topmost field, with room for `shuffle.HEAVIEST` and more.
 WISHES_MASK = (1 << 40) - 1
 
 
@@ -146,6 +147,7 @@ class Sides:
     @property
     def ends(self) -> tuple[int, int]:
         """The least and the greatest difference of sides of these sizes, wherever players are pinned."""
+        # Σ(A) − Σ(B) with everyone on B is the negative sum there; each who changes to A adds their weight.
         weights, on_b = sorted(self.weight([i]) for i in range(len(self.a))), sum(self.b)
         return (
             min(sum(weights[:size]) for size in self.sizes) - on_b,
@@ -167,6 +169,7 @@ class Sides:
         return (
             on_a
             | (on_a and player in self.spread) << SPREAD.shift
+            # A player without a side has 0, which is no place: placing them is no move.
             | (place == -self.current[player]) << MOVES.shift
             | self.wishes[player][not on_a] << WISHES.shift
         )
@@ -266,6 +269,7 @@ class ShuffleHalf:
         self.layers, load = [stage.kept({0: 1}, rests[0], masks[0])], 0
         for number, options in enumerate(self.options, start=1):
             before = self.layers[-1]
+            # No state is left: what the stage asks for does not exist within its limit.
             if not before:
                 return
             bits = len(before) * (STATE_BITS + self.spans[number] // 2)
@@ -323,6 +327,7 @@ class ShuffleHalf:
         places: dict[int, int] = {}
         for number in range(len(self.parties) - 1, -1, -1):
             before, party = self.layers[number], self.parties[number]
+            # By all patterns, not by the merged options: the first that fits is as good as any, and has places.
             for (step, shift), pattern in zip(self.ways[number], party.patterns, strict=True):
                 last, at = state - (step & self.counted), position - shift
                 if at >= 0 and before.get(last, 0) >> at & 1:
@@ -352,6 +357,7 @@ class Bits:
     def near(self, others: int, shift: int, high: int) -> int:
         """Return the others that make a difference in the window with one of these bits; the window ends at `high`."""
         if self._wide is None:
+            # A dilated set that is longer than all differences there are would hold nothing but ones.
             if self.exact.bit_length() + self.width > self.longest:
                 return within(self.exact, others, shift, high - self.width, high)
             self._wide = dilate(self.exact, self.width)
@@ -444,6 +450,8 @@ class ShuffleSearch:
             excess = self.sides.excess(meeting.state + meeting.ladder.state)
             reach = self._reach(meeting.state, meeting.ladder)
             if (least is None or excess < least) and meeting.hits(reach, window.high):
+                # Traced at once: should the budget end later, these places are the answer (`shuffle.Trades` starts from
+                # them).
                 least, self.best = excess, self._traced(meeting, reach, window.low, window.high)
                 if not least:
                     break
@@ -493,6 +501,7 @@ class ShuffleSearch:
         """
         assert self.allowed is not None, "a stage goes before"
         rests = self._later_rests(*self.allowed, count)
+        # Of the lower half, before its first party, for the one state there is: the least that the whole count can be.
         limit = first = rests[0][0][0]
         while True:
             self.stage = Stage(count, self.known, limit, least=True)
@@ -546,6 +555,7 @@ class ShuffleSearch:
         lower, upper = self.allowed or (None, None)
         self.lower.run(self.counted, self.stage, rests[0], lower)
         self.ladders, count = {}, self.stage.count
+        # The upper half then has nothing to meet; its sets would be made for nothing.
         if not self.lower.states:
             return
         self.upper.run(self.counted, self.stage, rests[1], upper)
@@ -676,6 +686,7 @@ class ShuffleSearch:
         hits = within(bits.exact, ladder.unions[reach], offset, low, high)
         second = (hits & -hits).bit_length() - 1
         upper = next(state for state in ladder.states[:reach] if self.upper.states[state] >> second & 1)
+        # difference = offset + bit of the lower half − bit of the upper half, so the lower bit is at least this.
         least = max(0, low - offset + second)
         above = bits.exact >> least
         first = least + (above & -above).bit_length() - 1

@@ -179,6 +179,7 @@ def best_split(
 
 def _sizes(count: int, k: int | None) -> Sequence[int]:
     """Return all team sizes of so many players, or the one that is asked for; `SplitError` when there is none."""
+    # `MIN_TEAM` holds for all sizes together; one against one may be asked for by name.
     sizes = range(MIN_TEAM, count // 2 + 1) if k is None else [k]
     if not sizes or not 0 < 2 * sizes[-1] <= count:
         raise SplitError(f"{count} players cannot play {sizes[-1] if sizes else MIN_TEAM} against as many")
@@ -214,6 +215,8 @@ class SplitSolver:
         goals, solutions = self._open(tolerances), Solutions()
         limits = {goal: self._limit(goal, tolerances[goal.a, goal.b]) for goal in goals}
         near, exact_budget = Solutions(), self.budget.share(SHARE)
+        # An unlimited tolerance needs no optimum: the first stage of its search has nothing to measure
+        # (`PreferenceSearch`).
         if len(goals) > 1:
             # Few of many searches come to an end: the others need more time, and something to begin from.
             bounded = [goal for goal in goals if not math.isinf(limits[goal])]
@@ -241,6 +244,7 @@ class SplitSolver:
 
         Sets are dilated by it, so one that is far too wide would take all the memory there is.
         """
+        # Rounded down: a split that is off by a part of a tick more would be outside of the tolerance.
         ticks = self.ticks.whole(tolerance)
         return ticks if ticks < self.problem.widest(goal) else math.inf
 
@@ -264,6 +268,7 @@ class SplitSolver:
         a, b, bench = at[A], at[B], at[BENCH]
         cost, current = self.preferences
         bench_cost = sum(cost[i] for i in bench) if cost is not None else 0
+        # Places are 1, -1 and 0: only from one side to the other is the product -1.
         moves = sum(p * c == -1 for p, c in zip(solution.places, current, strict=True)) if current is not None else 0
         gap, floor = Gap(self.ticks.hidden(len(a) + len(b))), solution.floor
         if floor is not None:
@@ -285,6 +290,7 @@ class SplitSolver:
     def obstacle(self, pair: Sizes) -> str:
         """Return the constraint that rules out these sizes, as a sentence."""
         goal, roles = Goal(*pair, self.ticks.target), self.problem.roles
+        # The cheapest explanation comes first: pins by counting, groups by `Seats`, roles by a solve.
         for reason in self.problem.blocked([goal]).values():
             return reason
         sizes = f"{goal.a} against {goal.b}"
@@ -301,6 +307,8 @@ class SplitSolver:
 
     def _ruled_out(self, goal: Goal, roles: tuple[frozenset[int], ...]) -> bool:
         """Return whether it is proven that these roles cannot be shared evenly, whatever the values are."""
+        # Values of 0 leave one difference in every state, so what remains is the question of sizes, groups, pins and
+        # roles.
         flat = (0,) * len(self.problem.a)
         solutions = optima(replace(self.problem, a=flat, b=flat, roles=roles), [goal], self.budget.share(SHARE))
         return goal in solutions and solutions[goal] is None
@@ -323,12 +331,14 @@ def optima(problem: Problem, goals: Sequence[Goal], budget: Budget) -> Solutions
     unproven = [goal for goal in small_goals if goal_of[goal] not in solutions or not proven(solutions[goal_of[goal]])]
     for ticks in COARSER:
         closed_goals = set[Goal]()
+        # A grain of 1 would be the same problem again.
         if unproven and (grain := small.largest // ticks) > 1:
             with suppress(*EXHAUSTED):
                 for goal, rough in _rough_solutions(small, unproven, grain, budget.share(SHARE)):
                     before = solutions.get(goal_of[goal])
                     solutions[goal_of[goal]] = rough and _nearer(problem, goal_of[goal], rough.times(factor), before)
                     closed_goals.add(goal)
+        # The finer grid's answer is as good as any of the coarser one; only goals that it did not get to go on.
         unproven = [goal for goal in unproven if goal not in closed_goals]
     return solutions
 
@@ -354,6 +364,7 @@ def _rough_solutions(
     """Yield solutions for values rounded to multiples of a grain; their distances are rough, their floors are not."""
     fine = {goal._replace(target=rounded(goal.target, grain)): goal for goal in goals}
     for rough, solution in _solutions(small.rounded(grain), list(fine), budget):
+        # Goals differ by their sizes, so no two become the same rough goal.
         goal = fine[rough]
         # Each value is off by half a grain at most, and so is the target.
         hidden = (goal.a + goal.b + 1) * grain // 2
