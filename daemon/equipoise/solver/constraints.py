@@ -123,8 +123,8 @@ class StateLayout:
     def step(self, unit: Unit, place: int) -> int:
         """Return the number that placing the unit adds to a state."""
         step = 0 if place == BENCH else len(unit.members) << (0 if place == A else COUNT_BITS)
-        # A's surplus: a player of the role counts 1 on A and -1 on B, as places do. A negative step borrows nothing from
-        # the field above: each half starts at `ROLE_ZERO`.
+        # A's surplus: a player of the role counts 1 on A and -1 on B, as places do. A negative step borrows nothing
+        # from the field above: each half starts at `ROLE_ZERO`.
         for role, shift in zip(self.roles, self.role_shifts, strict=True):
             step += place * len(role.intersection(unit.members)) * (1 << shift)
         if place == BENCH and self.costs is not None:
@@ -271,8 +271,8 @@ class StateLayout:
 
 def _needs(goals: Sequence[Goal]) -> dict[int, int]:
     """Return how many more players (a, b) needs to become the sizes of a goal, for every (a, b) that can."""
-    # From the full sizes down: one player more, on A or on B, than the next (a, b) needs. `sizes + 1` has one more on A,
-    # `sizes + COUNT + 1`, which is `sizes` + 2⁸, one more on B.
+    # From the full sizes down: one player more, on A or on B, than the next (a, b) needs. `sizes + 1` has one more on
+    # A, `sizes + COUNT + 1`, which is `sizes` + 2⁸, one more on B.
     need = {goal.a | goal.b << COUNT_BITS: 0 for goal in goals}
     for a in range(max(goal.a for goal in goals), -1, -1):
         for b in range(max(goal.b for goal in goals), -1, -1):

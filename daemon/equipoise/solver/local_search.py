@@ -101,8 +101,7 @@ class Offers:
         self.problem, self.preferences = problem, preferences
         self.cost_unit = len(problem.a) + 1
         """The price of a bench cost of 1: more than all moves together."""
-        # `Seats.fill` begins at the end: whoever costs most on the bench, and of these the strongest, chooses a seat
-        # first.
+        # `Seats.fill` begins at the end: who costs most on the bench, and of these the strongest, chooses a seat first.
         self.units = sorted(problem.units, key=lambda unit: (self._price(unit.members, BENCH), self._gain(unit, A)))
         self.gains = [{place: self._gain(unit, place) for place in unit.places} for unit in self.units]
         self.prices = [{place: self._price(unit.members, place) for place in unit.places} for unit in self.units]

@@ -428,7 +428,7 @@ DELETE FROM rounds WHERE number = ? AND pruned AND NOT EXISTS (SELECT 1 FROM par
 
 
 def prune_rounds(db: sqlite3.Connection, pool: str, window: int, before: float, limit: int) -> int:
-    """Delete up to `limit` rounds that were stored before a time, except rows in a player's window and the newest round.
+    """Delete up to `limit` rounds that were stored before a time, except a player's window and the newest round.
 
     Returns how many there were to delete: fewer than `limit` mean that none is left.
     """
