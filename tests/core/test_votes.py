@@ -88,6 +88,7 @@ def test_a_voice_counts_when_it_cannot_be_said_how_even_the_teams_are() -> None:
     session = begun(Mode.KOTH, TEN)
     (question,) = play(session, [(1.0, command("vote", by="a", admin=False))])
     assert isinstance(question, AskChance)
+    assert question.context == session.state.memory.context
     assert play(session, [(1.1, e.SolveFailed(question, "MemoryError"))]) == [Say(voice("a", 1, 3))]
 
 

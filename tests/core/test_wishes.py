@@ -59,7 +59,8 @@ def test_the_side_a_player_last_asked_for_between_rounds_is_their_wish() -> None
     wanted(game, "a", B)
     assert wishes(game) == {ANN: Wish(B, 1)}
     wanted(game, "a", A)
-    assert prefer(game, "a") == Text(Phrase.WISH_ASKED, ("Marines",))
+    shown = Text(Phrase.WISH_ASKED, ("Marines",))
+    assert game.happens(command("prefer", by="a", admin=False)) == [Tell(ANN, (shown, Text(Phrase.WISH_USAGE)))]
     wanted(game, "a", None)
     assert wishes(game) == {}
 
@@ -78,7 +79,8 @@ def test_who_asks_in_a_running_round_goes_where_there_is_room_and_wishes_nothing
 
 def test_a_stated_wish_outlasts_what_the_player_asks_to_join() -> None:
     game = Game(Mode.NS2, "ab|cd")
-    assert prefer(game, "a", "Aliens") == Text(Phrase.WISH_STATED, ("Aliens",))
+    told = Tell(ANN, (Text(Phrase.WISH_STATED, ("Aliens",)),))
+    assert game.happens(command("prefer", "Aliens", by="a", admin=False)) == [told]
     wanted(game, "a", A)
     assert wishes(game) == {ANN: Wish(B, 1)}
 
@@ -276,3 +278,13 @@ def test_a_vote_or_an_order_and_the_round_start_after_it_move_no_more_than_max_m
     game.open()
     game.end(A)
     assert limits(game.start()) == [2]
+
+
+def test_two_orders_before_a_round_count_together_for_its_start() -> None:
+    game = Game(Mode.NS2, "abc|def", {"a": 5000.0, "b": 5000.0}, rules(shuffle={"max_moves": 5}))
+    game.open()
+    game.happens(command("shuffle", "now"))
+    game.ratings = {entry.id: 5000.0 for entry in game.session.state.roster.on(A)[:2]}
+    game.look()
+    game.happens(command("shuffle", "now"))
+    assert limits(game.start()) == [1]
