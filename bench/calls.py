@@ -21,6 +21,7 @@ from types import FrameType
 import equipoise
 from bench.scripts import BOOT, hello, roster, round_ended
 from equipoise import app, config
+from equipoise.service.course import Course
 
 OURS = str(Path(equipoise.__file__).parent)
 BEHIND_SECONDS = 1.5
@@ -157,6 +158,8 @@ async def _measure(profile: Profile, folder: Path) -> dict[str, Story]:
         for number in range(3):
             await script.post(round_ended(number))
         await script.post(here)
+        # A line of the map's course is no part of the next story.
+        await asyncio.sleep(Course.settle_seconds)
         await follow("heartbeat")
         await follow("round end", round_ended(3))
         await script.post(SCRAMBLE)

@@ -50,14 +50,14 @@ async def test_what_is_older_than_its_days_is_deleted_and_0_days_are_for_ever(
         await run.run()
         assert await ages(pool) == [0, 89]
         assert run.oldest_decision_seconds() == 89 * DAY
-        assert run.pruned == {"decisions": 1, "audit": 0, "rounds": 0}
+        assert run.pruned == {"decisions": 1, "chances": 0, "audit": 0, "rounds": 0}
         assert run.extent == await pool.store.extent()
         assert len(await pool.store.audits(9)) == 1
         assert await pool.store.pruned_rounds("main") == 0
         later = GivenClock(NOW + 2 * DAY)
         run = Retention(pool.store, [pool], later, RetentionDays(audit_days=401, rounds_days=1))
         await run.run()
-        assert run.pruned == {"decisions": 0, "audit": 1, "rounds": 1}
+        assert run.pruned == {"decisions": 0, "chances": 0, "audit": 1, "rounds": 1}
     assert [each.split(";")[0] for each in caplog.messages if "deleted" in each] == [
         "deleted for their age: decisions 1",
         "deleted for their age: audit 1, rounds 1",

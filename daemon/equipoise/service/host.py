@@ -32,6 +32,7 @@ from equipoise.core.rules import Rules
 from equipoise.core.session import Session
 from equipoise.errors import ScriptError
 from equipoise.service.clock import Clock
+from equipoise.service.course import Course
 from equipoise.service.log import Repeats
 from equipoise.service.lookups import Lookups, outlook_now, propose_moves
 from equipoise.service.pool import Pool
@@ -123,6 +124,7 @@ class Host:
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._closed = False
+        self._course = Course(server, clock, self._note_chance)
         self._release = pool.hold(self._players)
 
     async def start(self) -> None:
@@ -162,6 +164,7 @@ class Host:
             # Where all were done already, Python 3.12 and later let nobody else in: no callback has taken them out.
             self._tasks.difference_update(tasks)
         self._release()
+        self._course.close()
         self._refusals.close()
         self.questions.close()
         self.refused.close()
@@ -258,6 +261,11 @@ class Host:
         with self.questions.attempt("outlook"):
             return outlook_now(self.pool, self.session.memory.context, a, b, roster.commanders())
         return None
+
+    def _note_chance(self) -> None:
+        """Note how even the sides are, behind all replies; a failure costs this line alone."""
+        if not self._closed and (line := self._course.line(self.session, self._outlook())) is not None:
+            self._store.note([line])
 
     def write_down(self) -> None:
         """Hand memory, decisions and names so far to the store: a reader of the log finds it complete afterwards."""
@@ -371,6 +379,7 @@ class Host:
         self._send(work)
         for decision in work.decisions:
             self._journal.decide(decision)
+        self._course.see(self.session, (decision.kind for decision in work.decisions))
         if any(decision.kind == "refused" for decision in work.decisions):
             message = "refused admin commands from the game: admin_commands = false"
             self._refusals.log("refused", message, server=self.server)

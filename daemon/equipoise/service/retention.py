@@ -46,7 +46,7 @@ class Retention:
     """
 
     def __init__(self, store: Store, pools: Collection[Pool], clock: Clock, days: RetentionDays) -> None:
-        self.pruned = {"decisions": 0, "audit": 0, "rounds": 0}
+        self.pruned = {"decisions": 0, "chances": 0, "audit": 0, "rounds": 0}
         """What was deleted since the start."""
         self.extent = Extent(0, 0, None, None)
         """How large the store was at the last look."""
@@ -107,6 +107,7 @@ class Retention:
     def _work(self) -> Iterable[tuple[str, float, Callable[[float, int], Awaitable[int]], int]]:
         days, store = self._days, self._store
         yield "decisions", days.decisions_days, partial(store.prune, "decisions"), LINES
+        yield "chances", days.decisions_days, partial(store.prune, "chances"), LINES
         yield "audit", days.audit_days, partial(store.prune, "audit"), LINES
         for pool in tuple(self._pools):  # a reload may change them meanwhile
             yield "rounds", days.rounds_days, partial(self._pruned, pool), ROUNDS

@@ -341,6 +341,28 @@ ROUNDS_SAID = "ALTER TABLE rounds ADD COLUMN said REAL"
 # NS2: the time of bots, stretch by stretch; null where there were none, or the script does not tell it.
 ROUNDS_BOTS = "ALTER TABLE rounds ADD COLUMN bots TEXT"
 
+# The course of a map: how even its sides were, from each change of them on.
+CHANCES = """
+CREATE TABLE chances (
+    number INTEGER PRIMARY KEY,
+    server TEXT NOT NULL,
+    at REAL NOT NULL,
+    session TEXT NOT NULL,
+    map TEXT NOT NULL,
+    round INTEGER NOT NULL,
+    chance REAL NOT NULL,
+    low REAL,
+    high REAL,
+    players_a INTEGER NOT NULL,
+    players_b INTEGER NOT NULL,
+    cause TEXT NOT NULL
+)
+"""
+
+CHANCES_BY_SERVER = "CREATE INDEX chances_by_server ON chances (server, number)"
+
+CHANCES_BY_TIME = "CREATE INDEX chances_by_time ON chances (at)"
+
 MIGRATIONS = (
     Migration(
         "0001-first",
@@ -394,6 +416,7 @@ MIGRATIONS = (
     Migration("0011-said", statements=(ROUNDS_SAID,)),
     Migration("0012-bots", statements=(ROUNDS_BOTS,)),
     Migration("0013-records-of-steps", statements=("DROP TABLE IF EXISTS migrations",)),
+    Migration("0014-chances", statements=(CHANCES, CHANCES_BY_SERVER, CHANCES_BY_TIME)),
 )
 """Every step, oldest first."""
 RECORDED = 13

@@ -12,7 +12,7 @@ import sqlite3
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from itertools import islice
 from sqlite3 import Connection
 from threading import RLock
@@ -82,7 +82,37 @@ class BalancePredictions:
     """A prediction by the round's number."""
 
 
-Log = Literal["decisions", "audit"]
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """How even the sides of a server were, from a change of them on."""
+
+    server: ServerId
+    at: float
+    """Seconds since the epoch."""
+    session: str
+    """The script's name of this time on the map."""
+    map: str
+    """The map's name."""
+    round: int
+    """Number of the running round of this map; between rounds, of the last one."""
+    chance: float
+    """Win probability of side A, as players heard it."""
+    low: float | None
+    """The lower end of its 80 % interval; null where the rating system knows none."""
+    high: float | None
+    """The upper end."""
+    players_a: int
+    """Players on side A."""
+    players_b: int
+    """Players on side B."""
+    cause: str
+    """Why the sides changed: `map` (the first on it), `joined`, `left`, `sides` (somebody crossed over), `switched` (by
+    the game), or the kind of the decision that changed them."""
+    number: int = field(default=0, compare=False)
+    """Its place among all lines; 0 before it is stored."""
+
+
+Log = Literal["decisions", "chances", "audit"]
 """The logs of the store, whose lines only become more."""
 
 
@@ -106,7 +136,7 @@ class Audit:
     """Its place in the audit; 0 before it is stored."""
 
 
-Note = Decision | Audit | SessionMemory | Name | BalancePredictions
+Note = Decision | Chance | Audit | SessionMemory | Name | BalancePredictions
 """Everything that may be written a moment later than it happened; rounds and changes of ratings may not."""
 
 
@@ -127,6 +157,8 @@ def _write(db: sqlite3.Connection, note: Note) -> None:
     match note:
         case Decision():
             decide(db, note)
+        case Chance():
+            db.execute(f"INSERT INTO chances ({_CHANCE}) VALUES ({', '.join('?' * 11)})", astuple(note)[:-1])
         case Audit():
             audit(db, note)
         case SessionMemory():
@@ -146,7 +178,7 @@ def _write(db: sqlite3.Connection, note: Note) -> None:
             )
 
 
-# Decisions and the audit: two logs, which `retention` shortens.
+# Decisions, the course of maps, and the audit: logs, which `retention` shortens.
 
 _SELECT = "SELECT number, server, at, kind, reason, order_id, detail FROM decisions"
 _LINES_AT_ONCE = 2000
@@ -213,6 +245,22 @@ def _between(server: ServerId | None, before: int | None) -> str:
     return f"WHERE {of_server} number > :after" + ("" if before is None else " AND number < :before")
 
 
+_CHANCE = "server, at, session, map, round, chance, low, high, players_a, players_b, cause"
+
+
+def chances(
+    db: sqlite3.Connection, server: ServerId, session: str | None, limit: int, before: int | None
+) -> list[Chance]:
+    """The newest lines of the course of a server's maps, or of one of them; newest first."""
+    of_session = "" if session is None else "AND session = :session"
+    rows = db.execute(
+        f"SELECT {_CHANCE}, number FROM chances {_between(server, before)} {of_session} "
+        "ORDER BY number DESC LIMIT :limit",
+        {"server": server, "session": session, "before": before, "after": 0, "limit": limit},
+    )
+    return [Chance(ServerId(of), *rest) for of, *rest in rows]
+
+
 def audit(db: sqlite3.Connection, entry: Audit) -> None:
     """Insert a line of the audit; the caller commits."""
     db.execute(
@@ -253,7 +301,7 @@ class Unwritten:
         self._lock = RLock()
         self._memories: dict[ServerId, SessionMemory] = {}
         self._names: dict[tuple[str, PlayerId], Name] = {}
-        self._lines: deque[Decision | Audit | BalancePredictions] = deque(maxlen=MOST_LINES)
+        self._lines: deque[Decision | Chance | Audit | BalancePredictions] = deque(maxlen=MOST_LINES)
 
     def __len__(self) -> int:
         return len(self._memories) + len(self._names) + len(self._lines)
@@ -263,7 +311,7 @@ class Unwritten:
         with self._lock:
             for note in notes:
                 match note:
-                    case Decision() | Audit() | BalancePredictions():
+                    case Decision() | Chance() | Audit() | BalancePredictions():
                         self._lines.append(note)
                     case SessionMemory():
                         self._memories[note.server] = note

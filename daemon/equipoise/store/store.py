@@ -46,7 +46,7 @@ from equipoise.store.connection import (
 )
 from equipoise.store.listings import Company, EditOf, Played, RoundOnMap, StoredMatch
 from equipoise.store.measurements import Gained, Measurement, Prediction, QualityPoint, TeamSize
-from equipoise.store.notes import NOTES_RETRY_SECONDS, NOTES_SECONDS, Audit, Decision, Log, Note, Noting
+from equipoise.store.notes import NOTES_RETRY_SECONDS, NOTES_SECONDS, Audit, Chance, Decision, Log, Note, Noting
 from equipoise.store.past import SeeEvent, SeeRound, Strike
 from equipoise.store.players import Crowd, Fingerprint, PlayerRow, SharedParts
 from equipoise.store.pool_file import AnyLine
@@ -215,6 +215,12 @@ class Store:
     ) -> Sequence[Decision]:
         """The newest decisions of a server, or of all, whose numbers lie between the two; newest first."""
         return await self._read_noted(lambda db: notes.decisions(db, server, limit, before, after))
+
+    async def chances(
+        self, server: ServerId, session: str | None, limit: int, *, before: int | None = None
+    ) -> Sequence[Chance]:
+        """The newest lines of the course of a server's maps, or of one of them; newest first."""
+        return await self._read_noted(lambda db: notes.chances(db, server, session, limit, before))
 
     async def audit(self, entry: Audit) -> None:
         """Append a line to the audit; durable when this returns."""

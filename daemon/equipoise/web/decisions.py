@@ -1,4 +1,7 @@
-"""The decision log and the audit: GET /v1/admin/decisions, GET /v1/admin/audit."""
+"""The decision log, the course of a server's maps, and the audit.
+
+GET /v1/admin/decisions, GET /v1/admin/servers/{server}/chances, GET /v1/admin/audit.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from equipoise.core.model import PlayerId, ServerId
-from equipoise.store.notes import Audit, Decision
+from equipoise.store.notes import Audit, Chance, Decision
 from equipoise.web.players import names_of, player_id
 from equipoise.web.routes import LARGEST, READERS, Ok, Paged, Request, Routes, Services, page
 
@@ -86,6 +89,43 @@ def _players(detail: Mapping[str, object]) -> Iterator[PlayerId]:
     split = detail.get("split")
     lists = [detail.get("players"), *(split.values() if isinstance(split, Mapping) else ())]
     return (PlayerId(player) for players in lists if isinstance(players, list) for player in players)
+
+
+class OfMap(Paged, frozen=True):
+    """A time on a map, or all of them."""
+
+    session: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
+    """The script's name of a time on a map, as rounds and chances have it."""
+
+
+class Chances(Ok, frozen=True):
+    """The course of a server's maps, newest first."""
+
+    server: ServerId
+    sides: tuple[str, str]
+    """The game's words for sides A and B."""
+    chances: tuple[Chance, ...]
+    """A line for each change of the sides that lasted, newest first."""
+    before: int | None
+    """The value of `before` that asks for the next page; null at the end."""
+
+
+@routes.add(
+    "GET",
+    "/v1/admin/servers/{server}/chances",
+    "How even a server's sides were",
+    READERS,
+    query=OfMap,
+    reply=Chances,
+)
+async def show_chances(request: Request) -> Chances:
+    """How even the sides of a server were, from each change of them on."""
+    services, query = request.services, request.query
+    host = services.host(request.path["server"])
+    lines = await services.store.chances(host.server, query.session, query.limit, before=query.before)
+    recent, before = page(lines, query, lambda line: line.at, lambda line: line.number)
+    sides = services.sides(host.server) or host.session.memory.mode.sides
+    return Chances(server=host.server, sides=sides, chances=recent, before=before)
 
 
 class Audits(Ok, frozen=True):
