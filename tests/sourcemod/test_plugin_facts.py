@@ -227,6 +227,63 @@ def test_it_is_inactive_and_says_so_once(
     assert game.players[1].team == RED
 
 
+def test_a_tournament_is_left_alone_from_its_ready_up_to_its_end(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.rcon("mp_tournament 1")
+    game.rcon("mp_winlimit 1")
+    game.start_map("cp_badlands")
+    people = [game.add(f"P{n}", "red" if n < 3 else "blue") for n in range(4)]
+    game.until(lambda: game.rounds.live)
+    for player in (people[0], people[3]):
+        game.command(player, "tournament_readystate 1")
+    assert game.rounds.waiting
+    game.until(lambda: game.rounds.live and not game.rounds.waiting)
+    play.kill(game, people[0], people[3])
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    game.until(lambda: game.rounds.live and game.rounds.waiting)
+    settle(game)
+    assert set(daemon.kinds()) == {"hello"}
+    assert {hello["inactive_reason"] for hello in daemon.events("hello")} == {"tournament"}
+    assert [player.team for player in people] == [RED, RED, RED, BLU]
+    assert game.sm.convars["mp_autoteambalance"].value == "1"
+
+
+def test_a_tournament_that_begins_and_ends_on_a_map_costs_the_round_that_ran_and_no_other(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    game.start_map("cp_badlands")
+    crowd(game, 2, 2)
+    play.go_live(game)
+    settle(game)
+    game.rcon("mp_tournament 1")
+    game.advance(1.1)
+    settle(game)
+    assert daemon.events("hello")[-1]["inactive_reason"] == "tournament"
+    assert game.sm.convars["mp_scrambleteams_auto"].value == "1"
+    game.rcon("mp_tournament_restart")
+    game.advance(5)
+    game.rcon("mp_tournament 0")
+    game.advance(1.1)
+    settle(game)
+    assert (daemon.events("hello")[-1]["inactive_reason"], daemon.events("hello")[-1]["waiting"]) == ("", True)
+    assert game.sm.convars["mp_scrambleteams_auto"].value == "0"
+    game.rcon("mp_restartgame 1")
+    game.until(lambda: not game.rounds.waiting)
+    play.go_live(game)
+    game.rounds.win(BLU, Reason.POINTS_CAPTURED)
+    settle(game)
+    (round_,) = daemon.events("round_ended")
+    assert (round_["winner"], round_["partial"], len(round_["lineup"])) == ("blu", False, 4)
+
+
+def test_the_map_after_mann_vs_machine_is_balanced(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("mvm_coaltown")
+    game.add("Ann", "red")
+    game.advance(10)
+    game.start_map("cp_badlands")
+    settle(game)
+    assert [hello["inactive_reason"] for hello in daemon.events("hello")] == ["mvm", ""]
+
+
 def test_a_late_load_goes_on_with_what_it_finds(game: Game, daemon: Daemon, equipoise_smx: Path) -> None:
     game.start_map("koth_harvest_final")
     red, blu = [], []

@@ -1,4 +1,4 @@
-"""The fake game's rounds beyond the scenarios: waiting, deaths after a win, the hill, tournaments, a map's facts."""
+"""The fake game's rounds beyond the scenarios: waiting, deaths after a win, the hill, a map's facts."""
 
 from __future__ import annotations
 
@@ -69,16 +69,6 @@ def test_the_hills_clock_decides_king_of_the_hill(game: Game) -> None:
     game.advance(0.6)
     won = fields(game, "teamplay_round_win")
     assert (won["team"], won["winreason"], won["losing_team_num_caps"]) == (BLU, 1, 1)
-
-
-def test_a_tournament_waits_without_end(game: Game, script: Script) -> None:
-    watch(script)
-    game.sm.convars["mp_tournament"].set("1")
-    game.start_map("cp_badlands")
-    people(game)
-    game.advance(90)
-    assert game.rounds.waiting
-    assert names(game) == ["waiting starts", "teamplay_round_start", "teamplay_round_active"]
 
 
 @pytest.mark.parametrize(

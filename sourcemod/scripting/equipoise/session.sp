@@ -53,7 +53,8 @@ void Session_Configured()
 	{
 		g_Configured = true;
 		Facts_Read(!g_Late);
-		Outbox_WantAll();
+		Session_Look();
+		Outbox_WantAll();  // of a map that is left alone no roster
 	}
 	g_Process.SetString(g_Boot);
 	Session_Look();

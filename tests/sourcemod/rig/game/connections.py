@@ -53,6 +53,8 @@ def leave(game: "Game", player: Player, reason: str) -> None:
 
 def _clean_up(game: "Game", player: Player) -> None:
     game.teams.scoreboard.reset_stats(player)
+    if not player.bot:
+        game.tournament.left()
     buildings.remove_owned(game, player, explode=True)
     game.teams.dominations.forget(player)
     game.teams.spawning.disarm(player)

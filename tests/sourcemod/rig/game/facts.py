@@ -64,6 +64,8 @@ _FIELDS = {
     "teamplay_round_active": "",
     "teamplay_round_stalemate": "reason",
     "teamplay_restart_round": "",
+    "teamplay_ready_restart": "",
+    "tournament_stateupdate": "userid namechange readystate newname oldname",
     "teamplay_setup_finished": "",
     "teamplay_game_over": "reason",
     "tf_game_over": "reason",

@@ -25,6 +25,7 @@ from .rounds import Rounds
 from .scenery import Scenery
 from .sides import Sides
 from .teams import Teams
+from .tournament import COMMANDS, Tournament
 from .waiting import Waiting
 
 TICK = 0.015
@@ -137,6 +138,8 @@ class Game:
         Two frames pass until OnConfigsExecuted; those who return are there before it.
         """
         humans = self._end_map() if self.running else []
+        if self.mode.mvm:  # ~CTFGameRules
+            self.sm.convars["mp_tournament"].set("0")
         self.map, self.mode, self.map_time = name, mode or MAPS[name], 0.0
         self.entities.clear()
         self._start_rules()
@@ -176,6 +179,7 @@ class Game:
         self.clocks, self.points, self.flags = Clocks(self), Points(self), Flags(self)
         self.mvm, self.scenery, self.rounds = Waves(self), Scenery(self), Rounds(self)
         self.autobalance, self.mannpower = Autobalance(self), Mannpower(self)
+        self.tournament = Tournament(self)
 
     def _place_in_cycle(self) -> int:
         return self.map_cycle.index(self.map) + 1 if self.map in self.map_cycle else 0
@@ -294,6 +298,8 @@ class Game:
 
     def client_command(self, player: Player, words: list[str]) -> None:
         """What the engine does with a client's command that nobody blocked."""
+        if words[0] in COMMANDS:
+            self.tournament.obey(player, words[0], words[1:] == ["1"])
         obey(self, player, words)
 
     def server_command(self, words: list[str]) -> None:
@@ -303,6 +309,8 @@ class Game:
                 self.restarts.scramble(keep_rounds=rest == ["2"])
             case ["mp_switchteams", *_]:
                 self.restarts.switch()
+            case ["mp_tournament_restart", *_]:
+                self.tournament.restart()
             case ["mp_forcewin", *rest]:
                 self._force_win(rest)
             case ["mp_disable_autokick", userid]:

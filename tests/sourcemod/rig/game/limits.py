@@ -60,10 +60,12 @@ class Limits:
     def check_time(self, *, look: bool = False) -> bool:
         """`CheckTimeLimit`: also when the next round would begin in the map's last five minutes."""
         minutes = self.game.number("mp_timelimit")
+        if self.game.tournament.before_match:
+            return False
         if not (minutes > 0 and self._may_change()) and not self.after_stalemate:
             return False
         late = minutes > LAST_MINUTES and self.time_left < LAST_MINUTES * 60
-        late = late and not self.game.mode.arena and not self.game.number("mp_tournament")
+        late = late and not self.game.mode.arena and not self.game.tournament.on
         if not (self.time_left <= 0 or self.after_stalemate or late):
             return False
         return self._end("teamplay_game_over", "Reached Time Limit", look)
@@ -71,9 +73,9 @@ class Limits:
     def check_wins(self, *, look: bool = False) -> bool:
         """`CTFGameRules::CheckWinLimit`, which hides its parent's: another event, and BLU is looked at first."""
         winner, reason, text = self._won()
-        if not winner:
+        if not winner or self.game.tournament.before_match:
             return False
-        if self.game.number("mp_tournament") and not look:
+        if self.game.tournament.on and not look:
             self.game.fire("tf_game_over", reason=text)
             self.game.rounds.win(winner, reason, score=False)
             return True
@@ -82,7 +84,7 @@ class Limits:
     def check_rounds(self, *, look: bool = False) -> bool:
         """`CheckMaxRounds`."""
         limit = self.game.number("mp_maxrounds")
-        if limit <= 0 or self.game.rounds.played < limit:
+        if limit <= 0 or self.game.rounds.played < limit or self.game.tournament.before_match:
             return False
         return self._end("teamplay_game_over", "Reached Round Limit", look)
 
@@ -99,9 +101,10 @@ class Limits:
             self.game.change_level()
 
     def _end(self, event: str, reason: str, look: bool) -> bool:
-        """The event comes in the old state; then `GoToIntermission`."""
+        """The event comes in the old state; then `GoToIntermission`, which does nothing in a tournament."""
         if not look:
             self.game.fire(event, reason=reason)
+        if not look and not self.game.tournament.on:
             self._leaves_at = self.game.now + self.game.number("mp_chattime")
             self.game.rounds.enter(State.GAME_OVER)
         return True

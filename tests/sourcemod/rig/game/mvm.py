@@ -25,12 +25,10 @@ class Waves:
         return allowed
 
     def enter_between_waves(self) -> None:
-        """`BetweenRounds_Start` and `RestartTournament`: the game waits until the players are ready."""
-        rules = self.game.rules.props
-        rules["m_bInSetup"] = 1
+        """`RestartTournament`: the game waits until the players are ready."""
         self.game.sm.convars["mp_tournament"].set("1")
         self.game.waiting.set(True)
-        rules["m_bAwaitingReadyRestart"] = 1
+        self.game.rules.props["m_bAwaitingReadyRestart"] = 1
 
     def players_ready(self) -> None:
         """All players are ready: the last countdown runs (`BetweenRounds_Think`)."""
@@ -39,8 +37,7 @@ class Waves:
     def start_wave(self) -> None:
         """`CPopulationManager::StartCurrentWave`."""
         self._allowed = True
-        self.game.waiting.set(False)
-        self.game.rules.props |= {"m_bInSetup": 0, "m_bAwaitingReadyRestart": 0}
+        self.game.rules.props["m_bAwaitingReadyRestart"] = 0
         self.game.rounds.enter(State.RUNNING)
 
     def announce(self) -> None:

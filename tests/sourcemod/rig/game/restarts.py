@@ -16,7 +16,7 @@ class Restarts:
     def __init__(self, game: "Game") -> None:
         self.game = game
         self._at: float | None = None
-        self._reset_everything()
+        self.reset_everything()
 
     @property
     def pending(self) -> bool:
@@ -55,13 +55,16 @@ class Restarts:
 
     def check_ready(self) -> None:
         """`CheckReadyRestart`: called by the think of a running round."""
-        if self._at is None or self.game.now < self._at:
-            return
-        self.forget()
-        if self.game.mode.mvm:
-            self.game.mvm.start_wave()
-        else:
+        if self._at is not None and self.game.now >= self._at:
+            self.forget()
+            if self.game.mode.mvm:
+                self.game.mvm.start_wave()
+                return
+            if self.game.tournament.on:
+                self.game.tournament.start_match()
+                return
             self.game.rounds.enter(State.RESTART)
+        self.game.tournament.check()
 
     def reset_scores(self) -> None:
         """`ResetScores`: what the command that asked for the restart left to be reset."""
@@ -73,7 +76,7 @@ class Restarts:
             game.fire("scorestats_accumulated_reset")
         if self._rounds:
             game.rounds.played = 0
-        self._reset_everything()
+        self.reset_everything()
 
     # Server commands.
 
@@ -91,5 +94,6 @@ class Restarts:
         if keep_rounds:
             self._rounds = False
 
-    def _reset_everything(self) -> None:
+    def reset_everything(self) -> None:
+        """What the next restart resets, unless a command says otherwise."""
         self._teams = self._players = self._rounds = True

@@ -110,16 +110,16 @@ class Rounds:
                 self._start_game()
             case State.PREROUND:
                 if over:
-                    self.enter(State.STALEMATE if self.game.mode.arena else State.RUNNING)
+                    self._end_freeze()
                 self.game.teams.check_waves()
             case State.RUNNING:
                 self._think_running()
-            case State.TEAM_WIN if over and not self.game.limits.check_after_bonus():
-                self.enter(State.PREROUND)
+            case State.TEAM_WIN if over:
+                self._end_bonus()
             case State.STALEMATE:
                 self._think_stalemate()
             case State.BETWEEN_ROUNDS:
-                self.game.restarts.check_ready()
+                self.game.tournament.think()
                 self.game.teams.check_waves()
 
     def _start_game(self) -> None:
@@ -128,6 +128,18 @@ class Rounds:
         if wait and not self.game.mode.training:
             self.game.waiting.set(True)
         self.enter(State.PREROUND)
+
+    def _end_freeze(self) -> None:
+        """`State_Think_PREROUND`: arena waits in a tournament alone, and looks whether the sides are ready."""
+        if self.game.mode.arena and self.game.tournament.before_match:
+            self.game.restarts.check_ready()
+        self.enter(State.STALEMATE if self.game.mode.arena else State.RUNNING)
+
+    def _end_bonus(self) -> None:
+        if not self.game.limits.check_after_bonus():
+            self.enter(State.PREROUND)
+        elif self.game.tournament.on:
+            self.game.tournament.end_match()
 
     def _think_running(self) -> None:
         game = self.game
@@ -160,6 +172,10 @@ class Rounds:
         """`State_Think_STALEMATE`: a side without a living member is dead; a living spectator helps nobody."""
         if not self.game.mode.arena and not self.have_players():
             self.enter(State.PREGAME)
+            return
+        if self.game.tournament.before_match:
+            self.game.restarts.check_ready()
+            self.game.teams.check_waves()
             return
         alive = {player.team for player in self.game.players.values() if player.alive and player.team in SIDES}
         timer = self.game.clocks.stalemate
@@ -222,6 +238,8 @@ class Rounds:
 
     def stalemate(self, reason: int = BY_TIMER, *, full_round: bool = True) -> None:
         """`SetStalemate`: sudden death where `mp_stalemate_enable` allows it, else nobody wins."""
+        if self.game.tournament.before_match:
+            return
         self._settle()
         if not self.game.number("mp_stalemate_enable"):
             self.win(UNASSIGNED, Reason.STALEMATE, full_round=full_round, switch=False)
@@ -254,8 +272,7 @@ class Rounds:
 
     def enter(self, state: State) -> None:
         """`State_Transition`."""
-        if self.state == State.STALEMATE:
-            self.game.clocks.leave_stalemate()
+        self._leave()
         self.state = state
         self.game.rules.props["m_iRoundState"] = int(state)
         match state:
@@ -274,13 +291,19 @@ class Rounds:
             case State.STALEMATE:
                 self._enter_stalemate()
             case State.BETWEEN_ROUNDS:
-                self.game.mvm.enter_between_waves()
+                self.game.tournament.enter_between_rounds()
+
+    def _leave(self) -> None:
+        if self.state == State.STALEMATE:
+            self.game.clocks.leave_stalemate()
+        elif self.state == State.BETWEEN_ROUNDS:
+            self.game.tournament.leave_between_rounds()
 
     def _enter_preround(self) -> None:
         game = self.game
         game.teams.balance(dead_only=False)
         game.teams.balance_starts_at(game.now + BALANCE_AFTER)
-        self._respawn_map()
+        self.respawn_map()
         # In arena the team logic may have left for PREGAME: the event comes all the same, in that state.
         game.fire("teamplay_round_start", full_reset=self.full_reset)
         if game.mode.arena:
@@ -288,13 +311,13 @@ class Rounds:
             if self.have_players():
                 game.clocks.show_stalemate(freeze)
             self._stay(freeze)
-        elif game.mvm.between_waves():
+        elif game.tournament.between_rounds():
             self.enter(State.BETWEEN_ROUNDS)
         else:
             self._stay(FREEZE * game.number("mp_enableroundwaittime"))
 
-    def _respawn_map(self) -> None:
-        """`RoundRespawn`, first CTFGameRules', then its parent's."""
+    def respawn_map(self) -> None:
+        """`RoundRespawn`, first CTFGameRules', then its parent's. Also before the restart that begins a match."""
         game = self.game
         buildings.remove_every(game)
         game.arena.run()

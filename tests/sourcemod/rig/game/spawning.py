@@ -71,7 +71,8 @@ class Spawning:
 
     def wave_length(self, side: int, *, scaled: bool = True) -> float:
         """`GetRespawnWaveMaxLength`: more than 5 s shrink with the side, from 8 players (all) to 1 (a quarter)."""
-        if self.game.rounds.state != State.RUNNING or self.game.number("mp_disable_respawn_times"):
+        off = self.game.number("mp_disable_respawn_times") or self.game.tournament.before_match
+        if off or self.game.rounds.state != State.RUNNING:
             return 0.0
         length = self.game.rounds.wave_length(side)
         if scaled and length > 5 and not self.game.mode.mvm:

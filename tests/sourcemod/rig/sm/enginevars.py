@@ -47,6 +47,12 @@ mp_stalemate_timelimit 240 r
 mp_teams_unbalance_limit 1 r 0 30
 mp_timelimit 0 nr
 mp_tournament 0 nr
+mp_tournament_prevent_team_switch_on_readyup 1 -
+mp_tournament_readymode 0 nr
+mp_tournament_readymode_countdown 10 nr
+mp_tournament_readymode_min 2 nr
+mp_tournament_readymode_team_size 0 nr
+mp_tournament_stopwatch 1 nr
 mp_waitingforplayers_cancel 0 -
 mp_waitingforplayers_restart 0 -
 mp_waitingforplayers_time 30 d
