@@ -8,12 +8,14 @@ import logging
 import random
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -23,9 +25,9 @@ from equipoise.balancing import match_of
 from equipoise.balancing.chances import outlook_of
 from equipoise.core.effects import RecordRound
 from equipoise.core.events import RosterSeen
-from equipoise.core.model import Side
+from equipoise.core.model import Counts, Side
 from equipoise.errors import RatingError, ScriptError
-from equipoise.ratings.system import System
+from equipoise.ratings.system import Match, System
 from equipoise.service.diagnosis import of_daemon
 from equipoise.service.fingerprint import fingerprint_of
 from equipoise.service.metrics import of_pools
@@ -39,12 +41,13 @@ from equipoise.store.notes import Audit
 from equipoise.store.past import VoidStrike
 from equipoise.store.players import Fingerprint
 from equipoise.store.replays import SpreadFound
+from equipoise.store.sequence import Event
 from equipoise.store.snapshots import Snapshot
 from equipoise.store.store import Store
 from tests.hosts import BOOT, GivenClock, Rig, roster
 from tests.hosts import player as host_player
 from tests.pools import an_import
-from tests.store.samples import SERVER, a_round, in_loop, player
+from tests.store.samples import SERVER, a_round, in_loop, player, with_spans
 
 PEOPLE = range(1, 15)
 FEW_ACTIVE = {"active": 8, "drift_days": 0.01}
@@ -262,6 +265,95 @@ async def test_a_start_goes_on_from_the_newest_snapshot(tmp_path: Path, caplog: 
 def _snapshots(folder: Path) -> list[tuple[str, int, int]]:
     with closing(sqlite3.connect(folder / "s.db")) as db:
         return db.execute("SELECT purpose, number, base FROM snapshots ORDER BY number").fetchall()
+
+
+class Reads(Store):
+    """A store that counts how often events are read."""
+
+    count = 0
+
+    async def events_after(self, *given: Any) -> Sequence[Event]:
+        self.count += 1
+        return await super().events_after(*given)
+
+
+@in_loop
+async def test_rounds_that_were_stored_just_now_are_read_only_if_something_lies_before_them(tmp_path: Path) -> None:
+    first, unrated, *others = rounds(7)
+    store = Reads(tmp_path / "s.db")
+    async with opened(tmp_path, ratings.create("synelo"), joint(), store) as pool:
+        assert pool.follower is not None
+
+        async def reads(*work: Coroutine[Any, Any, Any]) -> int:
+            before = store.count
+            await asyncio.gather(*work)
+            assert pool.follower is not None
+            await pool.follower.caught_up()
+            assert pool.follower.system.snapshot() == (await replayed(pool, pool.balancing)).snapshot()
+            return store.count - before
+
+        def record(one: RecordRound) -> Coroutine[Any, Any, Any]:
+            return pool.record(one, None)
+
+        assert await reads(record(first)) == 0
+        assert await reads(record(replace(unrated, participants=(), unrated="short")), record(others[0])) > 0
+        assert await reads(record(others[1]), record(others[2])) == 0, "two that share a commit"
+        assert await reads(pool.edit(player(1), 1234.0, "owner"), record(others[3])) > 0
+        assert await reads(record(others[4])) == 0
+        assert await reads(pool.void(VoidStrike(SERVER, others[4].round.id), "owner", "")) > 0
+
+
+PARTS = st.floats(0.0, 1.0)
+COUNT = st.integers(0, 400)
+
+
+@st.composite
+def rated_rounds(draw: st.DrawFn) -> RecordRound:
+    """A round with all that a rating system may read."""
+    record = a_round(draw(st.integers(1, 9)), a=(5, 1, 4), b=(3, 2), winner=draw(st.sampled_from([*Side, None])))
+    if draw(st.booleans()):
+        record = with_spans(record)
+    seconds = draw(st.floats(0.1, 1e5))
+    counts = st.none() | st.builds(
+        Counts, COUNT, COUNT, COUNT, st.integers(-9, 900), st.dictionaries(st.text(max_size=3), PARTS), COUNT
+    )
+    game_round = replace(
+        record.round,
+        seconds=seconds,
+        map=draw(st.text(st.characters(exclude_categories=["Cs"]), max_size=4)),
+        started_at=draw(st.floats(0.0, 1.7e9)),
+        presences=tuple(replace(each, left=draw(st.booleans())) for each in record.round.presences),
+        squads=draw(st.sampled_from([(), ((player(5), player(3)),)])),
+    )
+    people = draw(st.permutations(record.participants[: draw(st.sampled_from([2, 4, 5]))]))
+    return RecordRound(
+        game_round,
+        tuple(replace(each, seconds_a=draw(PARTS) * seconds, counts=draw(counts)) for each in people),
+        None,
+        draw(st.none() | st.dictionaries(st.sampled_from([each.id for each in people]), st.floats(0.0, 1e4))),
+    )
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@given(records=st.lists(rated_rounds(), min_size=1, max_size=3, unique_by=lambda record: record.round.id))
+def test_what_is_stored_of_a_round_makes_the_match_that_was_rated(records: list[RecordRound]) -> None:
+    async def pairs(folder: Path) -> list[tuple[Match | None, Match | None]]:
+        by_id = {record.round.id: record for record in records}
+        async with opened(folder, ratings.create("elo")) as pool:
+            for record in records:
+                with suppress(ScriptError):  # a text that is no UTF-8
+                    await pool.record(record, None)
+            events = await _events(pool)
+        return [(match_of(by_id[event.record.round.id]), match_of(event.record)) for event in events]
+
+    with TemporaryDirectory() as folder:
+        for live, stored in asyncio.run(pairs(Path(folder))):
+            assert live == stored
+            assert _typed(live) == _typed(stored), "1 is equal to 1.0, and read otherwise"
+
+
+def _typed(match: Match | None) -> bytes:
+    return msgspec.json.encode(match, order="deterministic")
 
 
 @pytest.mark.slow

@@ -263,6 +263,7 @@ def match_of(record: RecordRound) -> Match | None:
     if not record.participants:
         return None
     lineup = (fact.lineup_of(Side.A), fact.lineup_of(Side.B))
+    leavers = {presence.id for presence in fact.presences if presence.left}
     return Match(
         teams=(_team(record.participants, Side.A), _team(record.participants, Side.B)),
         ranks=ranks_of(fact.score(Side.A)),
@@ -275,7 +276,7 @@ def match_of(record: RecordRound) -> Match | None:
         bots=tuple(map(_span, fact.bots)),
         squads=fact.squads,
         counts={player.id: _counts(player) for player in record.participants if player.counts},
-        quits=frozenset(presence.id for presence in fact.presences if presence.left),
+        quits=frozenset(player.id for player in record.participants if player.id in leavers),
         map=fact.map,
         mode=fact.mode.value,
         sides=fact.mode.sides,

@@ -13,6 +13,7 @@ import math
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeAlias, TypeVar
@@ -131,6 +132,12 @@ class Match:
                 number_of(player, name, getattr(counts, name), 0.0, MOST)
             for name, seconds in counts.classes.items():
                 number_of(player, name, seconds, 0.0, FARTHEST)
+
+    def without_skills(self) -> Match:
+        """Return the match without `skill_at_start`; what was checked is not checked again."""
+        other = copy(self)
+        object.__setattr__(other, "skill_at_start", {})
+        return other
 
     @property
     def predicted_lineup(self) -> tuple[tuple[PlayerId, ...], ...]:

@@ -1,8 +1,8 @@
 """The balance system of a pool: it follows the pool's sequence, and teams are made by it.
 
-It reads rounds and edits from the store after they were committed, in order, so a replay of the store does exactly what
-it did. Nothing waits for it: a round is stored whatever happens here, and while it is not ready (it is being built, or
-it failed) the pool's own system makes the teams.
+It takes rounds and edits after they were committed, in order, as the store has them, so a replay of the store does
+exactly what it did. Nothing waits for it: a round is stored whatever happens here, and while it is not ready (it is
+being built, or it failed) the pool's own system makes the teams.
 
 Of a sequential system a snapshot is stored now and then, and a start goes on from the newest; other systems begin with
 the first event. What changes the past, a void or an undone edit, deletes the snapshots made from it, and the follower
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -21,7 +21,7 @@ from equipoise.errors import StoreError
 from equipoise.ratings.calibration import Calibration
 from equipoise.ratings.system import System
 from equipoise.service.log import Repeats
-from equipoise.service.place import SNAPSHOT_EVERY, Place, begun, keep_base
+from equipoise.service.place import SNAPSHOT_EVERY, NewRound, Place, begun, keep_base
 from equipoise.store.notes import BalancePredictions
 from equipoise.store.players import Fingerprint
 from equipoise.store.store import Store
@@ -61,6 +61,8 @@ class Follower:
         """Called on the event loop when skills have changed."""
         self._place: Place | None = None
         self._recorded: Fingerprint | None = None
+        self._new: list[NewRound] = []
+        """Rounds that were stored since it asked last."""
         self._due = asyncio.Event()
         self._idle = asyncio.Event()
         self._anew = False
@@ -96,8 +98,10 @@ class Follower:
             async with asyncio.timeout(START_SECONDS):
                 await self.caught_up()
 
-    def wake(self) -> None:
-        """Something was stored."""
+    def wake(self, rounds: Sequence[NewRound] = ()) -> None:
+        """Something was stored: `rounds` for one, which are read from the store while it is being built."""
+        if self.ready:
+            self._new += rounds
         if self.failure is None:
             self._idle.clear()
         self._due.set()
@@ -105,6 +109,7 @@ class Follower:
     def rebuild(self) -> None:
         """The past has changed."""
         self._anew, self.ready = True, False
+        self._new.clear()  # one of them may be struck
         self._changed()
         self.wake()
 
@@ -163,7 +168,8 @@ class Follower:
     async def _follow(self) -> None:
         place = await self._to_go_on()
         while not place.at_end:
-            predictions = await place.go_on()
+            new, self._new = self._new, []
+            predictions = await place.go_on(new=new)
             if self._anew or self._stopped:
                 return
             if predictions:

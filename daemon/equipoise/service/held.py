@@ -234,20 +234,21 @@ class RatingAttempt:
         self.at = unstored.at
         self._held = held
         self._before: Before | None = None
-        self._match: Match | None = None
+        self.match: Match | None = None
+        """The round as systems read it; None: it is not to be rated."""
         self._refusal = unstored.record.unrated
 
     def held(self) -> HeldVersions:
         """Return the versions that memory holds of the players whom the round needs."""
         try:
-            self._match = match_of(self.record)
+            self.match = match_of(self.record)
         except RatingError as error:
             self._refusal = str(error)
-        return self._held.versions(self._held.system.needs(self._match) if self._match else ())
+        return self._held.versions(self._held.system.needs(self.match) if self.match else ())
 
     def rate(self, rows: Sequence[PlayerRow], shared: SharedParts | None) -> RatedRound:
         """Learn from the round, in memory."""
-        system, match = self._held.system, self._match
+        system, match = self._held.system, self.match
         refusal = RatedRound(self.record.round.id, None, (), unrated=self._refusal)
         try:
             self._held.restore(rows, shared)  # what the store found newer than what memory holds

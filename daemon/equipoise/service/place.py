@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError, StoreError
@@ -23,7 +23,7 @@ from equipoise.store.notes import BalancePrediction
 from equipoise.store.past import AT_ONCE
 from equipoise.store.players import Fingerprint, PlayerRow, SharedParts
 from equipoise.store.rounds import RatedRound
-from equipoise.store.sequence import Edit, Event
+from equipoise.store.sequence import Edit, Event, MatchEvent
 from equipoise.store.snapshots import Purpose
 from equipoise.store.store import Store
 
@@ -31,6 +31,13 @@ SNAPSHOT_EVERY = 100
 """Events: a start rates at most so many again, in a fifth of a second."""
 
 log = logging.getLogger(__name__)
+
+
+class NewRound(NamedTuple):
+    """A rated round that was stored just now, and the match that was made of it: what is stored makes the same one."""
+
+    event: MatchEvent
+    match: Match
 
 
 class Place:
@@ -54,13 +61,18 @@ class Place:
         self._seen = seen
         """The last event that was stored when it began."""
 
-    async def go_on(self, most: int = sys.maxsize) -> dict[int, BalancePrediction]:
+    async def go_on(self, most: int = sys.maxsize, new: Sequence[NewRound] = ()) -> dict[int, BalancePrediction]:
         """Take the next events up to event `most`, in a thread; sets `at_end`. StoreError: it can be called again.
 
-        Returns what was predicted, by the rounds' numbers.
+        `new`: rounds that were stored just now. The store numbers all that it takes, so nothing lies before them if
+        they have the next numbers, and they need not be read. Returns what was predicted, by the rounds' numbers.
         """
-        events = await self._store.events_after(self._pool, self.number, most)
-        predictions = await asyncio.to_thread(self._take, events) if events else {}
+        if new and (new[0].event.number, new[-1].event.number) == (self.number + 1, self.number + len(new)):
+            events: Sequence[Event] = [entry.event for entry in new]
+            matches = {entry.event.number: entry.match for entry in new}
+        else:
+            events, matches = await self._store.events_after(self._pool, self.number, most), {}
+        predictions = await asyncio.to_thread(self._take, events, matches) if events else {}
         self.at_end = len(events) < AT_ONCE or self.left
         return predictions
 
@@ -76,7 +88,7 @@ class Place:
         if snapshot is not None:
             await self._store.keep_snapshot(self._pool, snapshot, self._seen)
 
-    def _take(self, events: Sequence[Event]) -> dict[int, BalancePrediction]:
+    def _take(self, events: Sequence[Event], matches: Mapping[int, Match]) -> dict[int, BalancePrediction]:
         predictions = {}
         for event in events:
             if isinstance(event, Edit):
@@ -88,7 +100,7 @@ class Place:
                 self.replayed.edit(event)
             else:
                 try:
-                    predictions[event.number] = self.replayed.follow(event.record)
+                    predictions[event.number] = self.replayed.follow(event.record, matches.get(event.number))
                 except RatingError as error:  # by every replay: the system has not learnt from it
                     log.info("%s cannot rate it: %s", self.replayed.system.name, error, extra={"pool": self._pool})
             self.number, self.based = event.number, False

@@ -37,14 +37,14 @@ from equipoise.service.clock import Clock
 from equipoise.service.fingerprint import fingerprint_of
 from equipoise.service.following import Follower
 from equipoise.service.held import MOST_HELD, Before, Held, RatingAttempt, Reading
-from equipoise.service.place import HeldSequence
+from equipoise.service.place import HeldSequence, NewRound
 from equipoise.service.ring import Ring, UnstoredRound
 from equipoise.store.notes import Audit
 from equipoise.store.past import Strike, UndoStrike, VoidStrike
 from equipoise.store.players import PlayerRow
 from equipoise.store.replays import CaughtUp, Fitting, Revised, Shift
 from equipoise.store.rounds import RatedRound
-from equipoise.store.sequence import BulkEdit
+from equipoise.store.sequence import BulkEdit, MatchEvent
 from equipoise.store.store import Store
 from equipoise.wire import RoundStatus
 
@@ -234,11 +234,20 @@ class Pool:
             self._held.undone()
             raise
         # A round that came again has its first answer: it has changed nothing.
-        news = [outcome for outcome in outcomes if isinstance(outcome, RatedRound) and not outcome.again]
+        news = [
+            (attempt, outcome)
+            for attempt, outcome in zip(attempts, outcomes, strict=False)
+            if isinstance(outcome, RatedRound) and not outcome.again
+        ]
         self.applied += len(news)
-        self._held.stored(news)
+        self._held.stored([outcome for _, outcome in news])
         if self.follower is not None:
-            self.follower.wake()
+            rated = [
+                NewRound(MatchEvent(outcome.number, attempt.record, outcome.prediction), attempt.match)
+                for attempt, outcome in news
+                if outcome.prediction is not None and attempt.match is not None
+            ]
+            self.follower.wake(rated)
         return outcomes
 
     def _keep(self, rounds: Sequence[UnstoredRound]) -> list[Recorded | Exception]:

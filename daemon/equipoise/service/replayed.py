@@ -19,7 +19,7 @@ from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings.calibration import NONE
-from equipoise.ratings.system import System
+from equipoise.ratings.system import Match, System
 from equipoise.service.fingerprint import FREE, fingerprint_of, made_by
 from equipoise.service.held import calibration_at, calibration_of, predict_and_rate, rate_round
 from equipoise.store.notes import BalancePrediction
@@ -75,11 +75,14 @@ class Replayed:
         self._count(record, [change.id for change in outcome.changes])
         return outcome
 
-    def follow(self, record: RecordRound) -> BalancePrediction:
-        """Rate the next round like `rate`, and return only what was said before it."""
+    def follow(self, record: RecordRound, match: Match | None = None) -> BalancePrediction:
+        """Rate the next round like `rate`, and return only what was said before it; `match`: if it was made already."""
         with self._named(record):
-            match = match_of(self._read(record))
-            assert match is not None, "rounds that are not rated are in no sequence"
+            if match is None:
+                match = match_of(self._read(record))
+                assert match is not None, "rounds that are not rated are in no sequence"
+            elif not self.same:
+                match = match.without_skills()
             result, prediction = predict_and_rate(self.system, match, self.calibration)
         self._count(record, [change.player for change in result.changes])
         return prediction
