@@ -66,40 +66,6 @@ def test_without_the_daemon_a_shuffle_that_is_due_is_made_from_the_cache(new_eve
     assert evening.status()["pending"] is None
 
 
-def test_a_slow_daemon_delays_no_start(new_evening: NewEvening, record_property: Callable[[str, object], None]) -> None:
-    """The worst frame is recorded; `make bench ARGS=ns2mod` compares it with a frame without the mod."""
-    evening, people = stacked(new_evening)
-    game = evening.game
-    game.http.delay = 4.0
-    people["a"].commands()
-    people["b"].commands()
-    began_at, game.worst_frame = game.clock, 0.0
-    game.start_round()
-    record_property("worst_frame_ms", round(1000 * game.worst_frame, 2))
-    assert game.clock - began_at < 10, "the start took as long as ever"
-    game.http.delay = 0.0
-    evening.settle(20)
-    assert not evening.status()["lost"]
-
-
-@pytest.mark.parametrize(
-    "body",
-    ["", "<html><h1>502 Bad Gateway</h1></html>", "not json", "[]", '{"ok": true', '{"ok": true}', "x" * 3_000_000],
-    ids=["empty", "html", "text", "list", "cut", "bare", "huge"],
-)
-def test_answers_that_are_no_replies_cost_nothing(new_evening: NewEvening, body: str) -> None:
-    evening = new_evening(QUIET)
-    people = evening.seat(*"abcdefgh")
-    evening.start(people["a"], people["b"])
-    evening.settle(100)
-    evening.game.http.body = body
-    evening.end(MARINES)
-    evening.settle(20)
-    evening.game.http.body = None
-    evening.settle(40)
-    assert [stored.winner for stored in evening.stored()] == ["marines"]
-
-
 def test_a_map_change_with_a_full_outbox_loses_the_oldest_rounds_only_and_says_so(new_evening: NewEvening) -> None:
     evening = new_evening(QUIET)
     people = evening.seat(*"abcdefgh")

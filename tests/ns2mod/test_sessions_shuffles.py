@@ -36,26 +36,6 @@ def test_before_a_round_the_fewest_moves_make_the_sides_even_and_commanders_stay
     assert any("%" in line for line in people["h"].chat)
 
 
-def test_even_sides_are_left_alone_at_a_round_start(new_evening: NewEvening) -> None:
-    evening = new_evening()
-    people = evening.seat(*"abcdefgh")
-    before = evening.sides()
-    evening.start(people["a"], people["b"])
-    assert evening.sides() == before
-    assert people["a"].commands_now
-    assert people["b"].commands_now
-
-
-def test_a_vote_between_rounds_shuffles_at_once(new_evening: NewEvening) -> None:
-    evening, people = stacked(new_evening, BY_HAND)
-    for name in "bdfhcj":
-        people[name].console("eq vote")
-        evening.settle(0.5)
-    evening.settle()
-    assert fair(evening)
-    assert evening.game.resets == 1, "only the map's own"
-
-
 def test_a_vote_in_the_first_two_minutes_of_a_round_begins_it_again(new_evening: NewEvening) -> None:
     evening, people = stacked(new_evening, BY_HAND)
     evening.start(people["a"], people["b"])
@@ -78,77 +58,6 @@ def test_a_vote_in_the_first_two_minutes_of_a_round_begins_it_again(new_evening:
     assert people["b"].commands_now
 
 
-def test_an_admin_shuffles_at_once_and_for_the_next_round(new_evening: NewEvening) -> None:
-    evening, _ = stacked(new_evening, BY_HAND)
-    assert evening.game.console("sv_eq_shuffle next")
-    evening.settle()
-    assert evening.status()["pending"] is not None
-    assert evening.sides() == [sorted("acegi"), sorted("bdfhj")]
-    assert evening.game.console("sv_eq_shuffle cancel")
-    evening.settle()
-    assert evening.status()["pending"] is None
-    assert evening.game.console("sv_eq_shuffle now")
-    evening.settle()
-    assert fair(evening)
-
-
-def test_shuffled_players_are_held_to_their_side(new_evening: NewEvening) -> None:
-    evening, people = stacked(new_evening, BY_HAND)
-    assert evening.game.console("sv_eq_shuffle now")
-    evening.settle()
-    name = next(name for name in "cegi" if people[name].team == ALIENS)
-    next(client for client in people.values() if client.team == MARINES).disconnects()
-    people[name].joins(0)
-    people[name].moves()
-    evening.settle()
-    people[name].joins(MARINES)
-    evening.settle(2)
-    assert people[name].team == ALIENS
-    assert any("placed" in line for line in people[name].chat)
-
-
-def test_a_split_that_comes_after_somebody_left_is_not_carried_out_by_half(new_evening: NewEvening) -> None:
-    evening, people = stacked(new_evening, BY_HAND)
-    game = evening.game
-    game.console("sv_eq_shuffle next")
-    evening.settle()
-    game.http.delay = 4.0
-    people["a"].commands()
-    people["b"].commands()
-    game.until(lambda: game.state == "Countdown")
-    people["h"].disconnects()
-    game.start_round()
-    evening.settle(3)
-    game.http.delay = 0.0
-    evening.settle(10)
-    sizes = [len(side) for side in evening.sides()]
-    assert abs(sizes[0] - sizes[1]) <= 1
-    assert sum(sizes) == 9
-
-
-def test_a_split_that_comes_when_the_round_runs_is_too_late(new_evening: NewEvening) -> None:
-    """A slow poll is on its way when a start without PreGame begins: the mod took its cache meanwhile, and says so."""
-    evening, _ = stacked(new_evening, BY_HAND)
-    game = evening.game
-    game.console("sv_eq_shuffle next")
-    evening.settle()
-    game.http.delay = 4.9
-    polled = len(game.http.sent)
-    game.until(lambda: len(game.http.sent) > polled)
-    evening.settle(0.5)
-    before = evening.sides()
-    game.start_without_pregame()
-    game.until(lambda: game.state == "Started")
-    running = evening.sides()
-    assert running != before
-    assert [len(side) for side in running] == [5, 5]
-    game.http.delay = 0.0
-    evening.settle(20)
-    assert evening.sides() == running
-    assert [one["kind"] for one in evening.decisions("shuffle", "alone", "failed")] == ["shuffle", "alone", "failed"]
-    assert evening.status()["pending"] is None
-
-
 @pytest.mark.parametrize("count", [10, 11])
 @pytest.mark.parametrize("dead", [False, True])
 def test_with_one_commander_only_a_shuffle_leaves_even_sides(new_evening: NewEvening, count: int, dead: bool) -> None:
@@ -168,32 +77,6 @@ def test_with_one_commander_only_a_shuffle_leaves_even_sides(new_evening: NewEve
     assert sorted(map(len, evening.sides())) == [count // 2, count - count // 2]
     assert evening.sides() != before
     assert (people["a"].team, people["a"].commands_now) == (MARINES, True)
-
-
-@pytest.mark.parametrize("way", ["a commander leaves the chair", "an admin resets the game"])
-def test_a_split_that_comes_after_a_start_was_broken_off_is_not_carried_out(new_evening: NewEvening, way: str) -> None:
-    evening, people = stacked(new_evening, BY_HAND)
-    game = evening.game
-    game.console("sv_eq_shuffle next")
-    evening.settle()
-    game.http.delay = 3.0
-    people["a"].commands()
-    people["b"].commands()
-    evening.settle(1.5)
-    people["a"].leaves_chair()
-    if way == "an admin resets the game":
-        game.reset()
-    evening.settle(6)
-    assert game.state in ("NotStarted", "WarmUp")
-    assert evening.sides() == [sorted("acegi"), sorted("bdfhj")]
-    game.http.delay = 0.0
-    evening.settle(10)
-    assert evening.status()["pending"] is not None
-    people["a"].commands()
-    game.start_round()
-    evening.settle()
-    assert fair(evening)
-    assert evening.status()["pending"] is None
 
 
 def test_a_gap_of_two_in_a_round_is_closed_by_a_player_who_dies_and_never_by_the_commander(

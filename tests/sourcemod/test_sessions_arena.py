@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 
-import pytest
-
-from tests.sourcemod.answerer import settle
-from tests.sourcemod.rig import play
 from tests.sourcemod.rig.game.facts import BLU, RED, State
 from tests.sourcemod.sessions import Evening
 
@@ -57,7 +53,6 @@ def test_an_arena_evening(new_evening: NewEvening) -> None:
     assert all(one != two for one, two in pairwise(benched))
 
 
-@pytest.mark.slow
 def test_the_first_two_play_round_one_and_later_players_enter_in_round_two(new_evening: NewEvening) -> None:
     evening = new_evening("arena_well")
     players = [evening.seat(name) for name in ("Ann", "Bob", "Cid", "Dee")]
@@ -76,100 +71,27 @@ def test_the_first_two_play_round_one_and_later_players_enter_in_round_two(new_e
     assert scramble["reason"] == "round 2 is always balanced"
 
 
-@pytest.mark.slow
-def test_nobody_dies_or_loses_a_point_by_being_placed(new_evening: NewEvening) -> None:
-    evening = five(new_evening)
-    for _ in range(3):
-        evening.round(RED)
-        evening.freeze()
-
-    for player in evening.game.humans():
-        assert player.suicides == 0
-        assert not player.misplaced
-
-
-@pytest.mark.slow
-def test_a_stalemate_resets_the_streak(new_evening: NewEvening) -> None:
-    evening = five(new_evening)
-    for _ in range(3):
-        evening.round(RED)
-    assert evening.status()["streak"] == 2
-
-    evening.freeze()
-    evening.live()
-    play.fight(evening.game)
-    evening.game.rounds.stalemate()
-    settle(evening.game)
-    assert evening.status()["streak"] == 0
-
-    evening.round(RED)
-    evening.round(RED)
-    assert not evening.status()["pending"]
-    evening.round(RED)
-    assert evening.status()["pending"] == "3 wins in a row"
-
-
-@pytest.mark.slow
-def test_when_one_side_walks_out_the_others_are_dealt_anew_and_play_on(new_evening: NewEvening) -> None:
-    evening = five(new_evening)
+def test_a_walk_out_in_the_bonus_time_ends_in_a_phantom_start_and_then_a_round(new_evening: NewEvening) -> None:
+    evening = new_evening("arena_well")
+    names = [f"P{number}" for number in range(6)]
+    for name in names:
+        evening.game.connect(name)
+    evening.game.settle()
+    evening.seat_together(*names)
     evening.round(RED)
     evening.freeze()
+    assert evening.sizes() == [3, 3]
     evening.live()
-    play.fight(evening.game)
-    for player in list(evening.game.teams.members(BLU)):
+    evening.win(RED)
+    for player in evening.game.teams.members(BLU):
         evening.game.leave(player)
     evening.game.settle()
-
-    evening.game.until(lambda: evening.game.rounds.state is not State.STALEMATE)
+    assert evening.sizes() == [3, 0]
+    starts = len(evening.game.events("teamplay_round_start"))
+    evening.game.until(lambda: len(evening.game.events("teamplay_round_start")) > starts, within=30)
+    assert evening.game.rounds.state is State.PREGAME
     evening.freeze()
-
     assert evening.sizes() == [1, 1]
     evening.live()
-    evening.win(RED)
+    evening.win(BLU)
     assert evening.status()["round"] == 3
-
-
-@pytest.mark.slow
-def test_a_joiner_in_a_running_round_waits_and_plays_in_the_next(new_evening: NewEvening) -> None:
-    evening = five(new_evening)
-    evening.round(RED)
-    evening.freeze()
-    evening.live()
-
-    evening.seat("Fay")
-    assert "Fay" in evening.sitting_out()
-    assert evening.status()["waiting"] == 2
-    evening.win(RED)
-    evening.freeze()
-
-    assert evening.sizes() == [3, 3]
-    assert evening.sitting_out() == []
-
-
-@pytest.mark.slow
-def test_every_round_is_rated_once_for_its_participants(new_evening: NewEvening) -> None:
-    evening = five(new_evening)
-    evening.round(RED)
-
-    played = {player.name: evening.rounds(player) for player in evening.game.humans()}
-
-    assert played == {"Ann": 0, "Bob": 1, "Cid": 1, "Dee": 0, "Eve": 0}
-
-
-@pytest.mark.slow
-def test_with_fewer_than_four_the_scramble_waits_and_sides_stay_one_against_one(new_evening: NewEvening) -> None:
-    evening = new_evening("arena_well")
-    for name in ("Ann", "Bob", "Cid"):
-        evening.seat(name)
-    for _ in range(3):
-        evening.round(RED)
-        evening.freeze()
-        assert evening.sizes() == [1, 1]
-
-    assert evening.status()["pending"] == "round 2 is always balanced"
-    evening.seat("Dee")
-    evening.live()
-    evening.win(RED)
-    evening.freeze()
-    assert evening.sizes() == [2, 2]
-    assert evening.status()["pending"] is None

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
-
 from tests.sourcemod.audit import Session
 from tests.sourcemod.rig import play
-from tests.sourcemod.rig.game.facts import BLU, RED, Reason, State
+from tests.sourcemod.rig.game.facts import RED, Reason
 from tests.sourcemod.sessions import Evening
 
 NewEvening = Callable[..., Evening]
 
-WAITING = "Waiting For Players is over"
 NOTHING = "the losing side captured nothing"
 
 
@@ -50,31 +47,3 @@ def test_a_flag_that_is_away_when_time_is_up_may_still_win(new_evening: NewEveni
     game.settle()
     assert session.pending is None
     assert [one["reason"] for one in session.evening.decisions("dropped")] == [NOTHING]
-
-
-def test_a_map_whose_time_is_up_without_a_lead_is_drawn(new_evening: NewEvening) -> None:
-    session = last_minute(new_evening)
-    game = session.game
-    play.capture_flag(game, game.teams.members(BLU)[0])
-    session.until_over()
-    assert game.rounds.reason == Reason.STALEMATE
-    assert session.pending is None
-    (stored,) = session.check()
-    assert (stored.winner, stored.captures, stored.unrated) == (0, (0, 1), None)
-    game.until(lambda: game.rounds.state is State.GAME_OVER)
-    game.settle()
-    assert session.scrambles == [WAITING]
-
-
-@pytest.mark.slow
-def test_the_side_with_more_wins_wins_the_last_round(new_evening: NewEvening) -> None:
-    """The game gives the round to the side with the higher score, whatever flags the other has captured."""
-    session = last_minute(new_evening)
-    game = session.game
-    game.teams.scores[BLU] = 1
-    play.capture_flag(game, game.teams.members(RED)[0])
-    session.until_over()
-    assert game.rounds.reason == Reason.TIME_LIMIT
-    assert session.pending is None
-    (stored,) = session.check()
-    assert (stored.winner, stored.captures, stored.unrated) == (BLU, (1, 0), None)

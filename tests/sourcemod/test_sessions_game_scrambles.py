@@ -16,7 +16,7 @@ NewEvening = Callable[..., Evening]
 WAITING = "Waiting For Players is over"
 
 
-@pytest.mark.parametrize("command", ["mp_scrambleteams", pytest.param("mp_scrambleteams 2", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("command", ["mp_scrambleteams", "mp_scrambleteams 2"])
 def test_an_admin_scrambles_by_the_games_own_command(new_evening: NewEvening, command: str) -> None:
     """The second is what a native vote does. The running round is void, and the next is rated on the game's teams."""
     session = Session(new_evening, "koth_harvest_final")
@@ -50,7 +50,6 @@ def test_an_admin_scrambles_by_the_games_own_command(new_evening: NewEvening, co
     assert stored.played == stored.lineup == scrambled
 
 
-@pytest.mark.slow
 def test_the_games_own_balancing_is_held_off_until_the_plugin_is_unloaded(new_evening: NewEvening) -> None:
     """An admin tries by RCON what the game would do by itself: every second, and after two wins in a row."""
     session = Session(new_evening, "koth_harvest_final")

@@ -20,10 +20,8 @@ NOTHING = "the losing side captured nothing"
     ("limit", "value", "said"),
     [
         ("mp_winlimit", "1", "Reached Win Limit"),
-        pytest.param("mp_timelimit", "1", "Reached Time Limit", marks=pytest.mark.slow),
-        pytest.param("mp_windifference", "1", "Reached Win Difference Limit", marks=pytest.mark.slow),
-        pytest.param("mp_maxrounds", "1", "Reached Round Limit", marks=pytest.mark.slow),
-        pytest.param("nextlevel", "cp_badlands", "NextLevel CVAR", marks=pytest.mark.slow),
+        ("mp_timelimit", "1", "Reached Time Limit"),
+        ("nextlevel", "cp_badlands", "NextLevel CVAR"),
     ],
 )
 def test_a_map_that_ends_by_a_limit_ends_its_session_and_no_round(
@@ -63,7 +61,6 @@ def test_a_map_that_ends_by_a_limit_ends_its_session_and_no_round(
     ]
 
 
-@pytest.mark.slow
 def test_a_round_that_a_change_of_map_cuts_off_is_stored_nowhere(new_evening: NewEvening) -> None:
     session = Session(new_evening, "koth_harvest_final", players=4)
     session.live()

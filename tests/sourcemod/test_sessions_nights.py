@@ -16,7 +16,6 @@ WAITING = "Waiting For Players is over"
 HOURS = 9
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("hibernates", [True, False])
 def test_an_empty_server_waits_again_in_the_morning_and_has_lost_nothing(
     new_evening: NewEvening, hibernates: bool
@@ -63,13 +62,11 @@ def test_an_empty_server_waits_again_in_the_morning_and_has_lost_nothing(
     assert [evening.rounds(player) for player in game.humans()] == [2] * 6
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("hibernates", [True, False])
-def test_an_empty_arena_begins_with_a_duel_in_the_morning(new_evening: NewEvening, hibernates: bool) -> None:
+def test_an_empty_arena_begins_with_a_duel_in_the_morning(new_evening: NewEvening) -> None:
     """The side that was left first has lost the last round of the evening; no streak is left of it."""
     session = Session(new_evening, "arena_well", players=5)
     game, evening = session.game, session.evening
-    game.hibernates = hibernates
+    game.hibernates = True
     for _ in range(2):
         session.live()
         evening.win(RED)

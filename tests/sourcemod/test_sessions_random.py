@@ -29,7 +29,6 @@ from tests.sourcemod.sessions import Evening
 
 NewEvening = Callable[..., Evening]
 
-pytestmark = pytest.mark.slow
 
 STEPS = 50
 FEWEST, MOST = 4, 12

@@ -125,7 +125,6 @@ class Regulars:
         return self.game.teams.members(larger)[-1]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("map_name", "offset"),
     [
@@ -170,7 +169,6 @@ def test_rounds_are_the_same_whenever_the_plugin_is_loaded_again(
     assert session.evening.status()["dropped_rounds"] == 0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("answer", ["lost", "never asked"])
 def test_a_killed_server_sends_its_rounds_when_it_is_back_and_each_is_stored_once(
     new_evening: NewEvening, new_game: Callable[..., Game], equipoise_smx: Path, answer: str

@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-import pytest
-
 from tests.sourcemod.audit import Session
 from tests.sourcemod.rig.game.facts import (
-    ATTACK_DEFEND,
     BLU,
     PAYLOAD,
     RED,
     STAGED_ATTACK_DEFEND,
-    STAGED_PAYLOAD,
-    Reason,
     opponent,
 )  # fmt: skip
 from tests.sourcemod.sessions import Evening
@@ -24,7 +19,6 @@ NewEvening = Callable[..., Evening]
 
 WAITING = "Waiting For Players is over"
 NOTHING = "the losing side captured nothing"
-TWO_ROUNDS = "full rounds since the last scramble: 2"
 
 
 def switched(sides: dict[str, int]) -> dict[str, int]:
@@ -32,38 +26,6 @@ def switched(sides: dict[str, int]) -> dict[str, int]:
     return {name: opponent(side) for name, side in sides.items()}
 
 
-def test_an_attack_in_one_stage_with_a_restart_between(new_evening: NewEvening) -> None:
-    """The round that an admin restarts is void; the sides switch with each win, and not with the restart."""
-    session = Session(new_evening, "cp_gorge", mode=replace(ATTACK_DEFEND, setup=8, length=20))
-    session.live()
-    first = session.sides
-    session.capture(BLU, 0)
-    session.until_over()
-    assert session.game.rounds.reason == Reason.DEFENDED
-    session.live()
-    assert session.sides == switched(first)
-
-    session.capture(BLU, 0)
-    session.game.rcon("mp_restartround 1")
-    session.game.until(lambda: session.game.events("teamplay_restart_round")[1:])
-    session.live()
-    assert session.sides == switched(first)
-    session.capture(BLU, 0, 1)
-    assert session.pending == TWO_ROUNDS
-    session.stack()
-    session.live()
-
-    assert session.sides != first
-    assert session.scrambles == [WAITING, TWO_ROUNDS]
-    stored = session.check()
-    assert [(one.mode, one.winner, one.captures, one.partial, one.unrated) for one in stored] == [
-        ("attack_defend", RED, (0, 1), False, None),
-        ("attack_defend", BLU, (0, 2), False, None),
-    ]
-    assert [one.played for one in stored] == [first, switched(first)]
-
-
-@pytest.mark.slow
 def test_an_attack_in_three_stages_with_a_restart_between(new_evening: NewEvening) -> None:
     """A restart in the second stage begins the round at the first again; then three stages are one round."""
     mode = replace(STAGED_ATTACK_DEFEND, setup=6, length=20)
@@ -118,27 +80,6 @@ def test_a_cart_that_never_moves_and_one_that_arrives(new_evening: NewEvening) -
     assert [one.played for one in stored] == [first, second]
 
 
-@pytest.mark.slow
-def test_a_cart_in_two_stages(new_evening: NewEvening) -> None:
-    """A captured stage counts although the next one is defended without a capture."""
-    session = Session(new_evening, "pl_goldrush", mode=replace(STAGED_PAYLOAD, setup=6, length=15))
-    session.live()
-    sides = session.sides
-    session.capture(BLU, 0, 1)
-    session.live()
-    assert session.sides == sides
-    session.until_over()
-    assert session.pending is None
-    session.live()
-
-    assert session.sides == switched(sides)
-    assert session.scrambles == [WAITING]
-    (stored,) = session.check()
-    assert (stored.mode, stored.winner, stored.captures, stored.unrated) == ("payload", RED, (0, 2), None)
-    assert stored.played == sides
-
-
-@pytest.mark.slow
 def test_territory_that_is_taken_in_turns(new_evening: NewEvening) -> None:
     """Each side wins a stage: neither is without a capture, and no sides are switched."""
     session = Session(new_evening, "tc_hydro")

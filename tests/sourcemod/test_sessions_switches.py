@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-import pytest
-
 from tests.sourcemod.audit import Session
 from tests.sourcemod.rig.game.facts import BLU, PAYLOAD, RED, Reason, opponent
 from tests.sourcemod.sessions import Evening
@@ -14,7 +12,6 @@ from tests.sourcemod.sessions import Evening
 NewEvening = Callable[..., Evening]
 
 
-@pytest.mark.slow
 def test_a_duellist_stays_when_the_sides_switch(new_evening: NewEvening) -> None:
     """HandleSwitchTeams leaves duellists where they are, so the sides are 4 against 2: somebody else evens them."""
     session = Session(new_evening, "pl_upward", mode=replace(PAYLOAD, setup=6, length=90))

@@ -6,16 +6,10 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 
-import pytest
-
-from tests.sourcemod.rig import play
-from tests.sourcemod.rig.game.facts import BLU, RED, State
-from tests.sourcemod.rig.game.players import Player
+from tests.sourcemod.rig.game.facts import BLU, RED
 from tests.sourcemod.sessions import Evening
 
 NewEvening = Callable[..., Evening]
-
-pytestmark = pytest.mark.slow
 
 
 def arena(new_evening: NewEvening, players: int = 4) -> Evening:
@@ -46,24 +40,6 @@ def chat(evening: Evening) -> str:
     return "\n".join(line for player in evening.game.humans() for line in player.chat)
 
 
-def test_a_player_who_leaves_between_question_and_order_is_done_without(new_evening: NewEvening) -> None:
-    evening = new_evening("arena_well")
-    for number in range(7):
-        evening.seat(f"P{number}")
-    evening.round(RED)
-    game = evening.game
-    game.until(lambda: game.rounds.state is State.PREROUND)
-    game.sm.http.held = True
-    game.frame()
-    game.leave(game.humans()[0])
-    game.sm.http.held = False
-    evening.wait(2.0)
-
-    assert evening.sizes() == [3, 3]
-    assert evening.sitting_out() == []
-    assert evening.status()["pending"] is None
-
-
 def test_a_new_map_is_a_new_evening(new_evening: NewEvening) -> None:
     evening = arena(new_evening)
     for _ in range(3):
@@ -80,59 +56,6 @@ def test_a_new_map_is_a_new_evening(new_evening: NewEvening) -> None:
 
     evening.freeze()
     assert evening.sizes() == [1, 1]
-
-
-def test_a_plugin_that_was_away_goes_on_with_the_evening(new_evening: NewEvening) -> None:
-    evening = arena(new_evening)
-    evening.live()
-    evening.win(RED)
-    assert evening.status()["streak"] == 1
-    evening.freeze()
-    evening.live()
-
-    evening.game.unload(evening.plugin)
-    evening.wait(5.0)
-    evening.load()
-    evening.wait(1.0)
-    evening.win(RED)
-
-    # Counted, but not rated: the plugin did not see all of the round.
-    assert evening.status()["streak"] == 2
-    assert set(rated(evening).values()) <= {1, 2}
-    evening.round(RED)
-    assert evening.status()["pending"] == "3 wins in a row"
-
-
-def test_a_late_load_that_nobody_remembers_begins_without_a_duel(new_evening: NewEvening) -> None:
-    evening = new_evening("arena_well")
-    evening.game.unload(evening.plugin)
-    evening.game.start_map("arena_badlands")
-    evening.game.sm.convars["tf_arena_use_queue"].set("0")
-    for number in range(4):
-        evening.game.add(f"P{number}", "auto")
-    evening.game.until(lambda: evening.game.rounds.live, within=200)
-
-    evening.load()
-    evening.wait(1.0)
-    evening.win(RED)
-    evening.freeze()
-
-    assert evening.sizes() == [2, 2]
-    assert evening.status()["round"] == 4
-    assert set(rated(evening).values()) == {0}
-
-
-def test_with_a_wrong_secret_the_game_goes_on_and_the_log_says_what_to_do(new_evening: NewEvening) -> None:
-    evening = new_evening("koth_harvest_final")
-    evening.game.sm.convars["equipoise_secret"].set("wrong")
-    for number in range(4):
-        evening.seat_alone(f"P{number}", "red" if number % 2 else "blue")
-    evening.game.until(lambda: evening.game.rounds.live and not evening.game.rounds.waiting, within=200)
-    evening.wait(20)
-
-    assert evening.sizes() == [2, 2]
-    complaints = [text for _, text in evening.game.sm.log.errors if "secret" in text]
-    assert len(complaints) == 1
 
 
 def test_rounds_that_end_while_the_daemon_is_dead_arrive_once_and_in_order(new_evening: NewEvening) -> None:
@@ -177,20 +100,6 @@ def test_of_ten_rounds_without_a_daemon_the_last_eight_arrive_and_two_are_counte
     assert evening.status()["dropped_rounds"] == 2
 
 
-def test_a_daemon_killed_between_two_rounds_remembers_the_streak(new_evening: NewEvening) -> None:
-    evening = arena(new_evening)
-    for _ in range(2):
-        evening.live()
-        evening.win(RED)
-        evening.freeze()
-    evening.daemon.kill()
-    evening.daemon.start()
-    evening.live()
-    evening.win(RED)
-
-    assert evening.status()["pending"] == "3 wins in a row"
-
-
 def test_a_script_alone_finds_a_due_scramble_and_applies_the_cache_with_a_substitute(
     new_evening: NewEvening,
 ) -> None:
@@ -219,52 +128,6 @@ def test_a_script_alone_finds_a_due_scramble_and_applies_the_cache_with_a_substi
     assert evening.status()["streak"] == 0
 
 
-def test_a_script_alone_leaves_a_streak_of_two_in_peace(new_evening: NewEvening) -> None:
-    evening = arena(new_evening, players=6)
-    evening.live()
-    evening.win(RED)
-    evening.freeze()
-    before = evening.sides()
-    evening.live()
-    evening.daemon.kill()
-    evening.win(RED)
-    evening.freeze()
-
-    assert evening.sides() == before
-
-
-def test_without_a_cache_a_due_scramble_waits_for_the_daemon(new_evening: NewEvening) -> None:
-    evening = new_evening("koth_harvest_final")
-    evening.daemon.kill()
-    for number in range(6):
-        evening.seat_alone(f"P{number}", "red" if number % 2 else "blue")
-    evening.game.until(lambda: evening.game.rounds.live and not evening.game.rounds.waiting, within=200)
-    evening.wait(10)
-    before = evening.sides()
-
-    evening.daemon.start()
-    evening.wait(8)
-    play.capture(evening.game, RED, 0, evening.game.teams.members(RED)[0])
-    play.capture(evening.game, BLU, 0, evening.game.teams.members(BLU)[0])
-    evening.win(RED)
-    assert evening.sides() == before
-    evening.freeze()
-
-    assert len(evening.decisions("scramble")) == 1
-
-
-def test_a_forward_can_veto_a_scramble_which_then_stays_pending(new_evening: NewEvening) -> None:
-    evening = new_evening("koth_harvest_final")
-    for number in range(6):
-        evening.seat(f"P{number}")
-    evening.rate(**dict.fromkeys(evening.side(RED), 2400.0))
-    evening.game.sm.listen("Equipoise_OnAssign", lambda *_: 3)
-    evening.freeze()
-
-    assert evening.status()["pending"] == "Waiting For Players is over"
-    assert [one["kind"] for one in evening.decisions("scramble", "failed")] == ["scramble", "failed"]
-
-
 def test_nothing_leaks_over_an_evening(new_evening: NewEvening) -> None:
     evening = arena(new_evening, players=5)
     evening.wait(6)
@@ -291,16 +154,3 @@ def test_an_admin_scrambles_from_the_console_and_hears_why(new_evening: NewEveni
     assert [one["reason"] for one in evening.decisions("scramble")][-1] == "ordered by an admin"
     assert all(player.suicides == 0 and player.alive for player in evening.game.humans())
     assert all(sum("ordered by an admin" in line for line in player.chat) == 1 for player in evening.game.humans())
-
-
-def test_a_player_asks_in_chat_and_is_answered(new_evening: NewEvening) -> None:
-    evening = new_evening("koth_harvest_final")
-    player: Player = evening.seat("Ann")
-    evening.seat("Bob")
-    for said in ("!teams", "!rating", "!top", "!rank"):
-        before = len(player.chat)
-
-        evening.game.say(player, said)
-        evening.wait(1)
-
-        assert len(player.chat) > before, said

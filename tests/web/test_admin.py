@@ -74,16 +74,6 @@ def test_a_player_who_only_joined_is_shown_as_a_newcomer(daemon: Daemon) -> None
     }
 
 
-def test_setting_a_rating_is_seen_and_audited(daemon: Daemon) -> None:
-    changed = daemon.call("PUT", f"/v1/admin/players/{RED}", {"rating": 1500, "new": True}).body
-    assert changed["player"]["rating"] == 1500.0
-    assert daemon.call("GET", f"/v1/admin/players/{RED}").body["player"] == changed["player"]
-    assert (changed["before"]["rating"], changed["before"]["rounds"]) == (1000.0, 0)
-    (line,) = audit(daemon)
-    assert (line["who"], line["action"], line["target"]) == ("token:owner", "set", RED)
-    assert (line["before"], line["after"]) == ("1000 after 0 rounds", "1500 after 0 rounds")
-
-
 @pytest.mark.slow
 def test_a_rating_is_answered_with_all_that_a_look_at_the_player_shows(tmp_path: Path) -> None:
     """In pools of every system: what `PUT` and `DELETE` say after and before the change is what `GET` says then."""
@@ -114,12 +104,6 @@ def test_a_player_who_was_never_seen_is_changed_by_mistake_only_where_that_is_me
         refused = daemon.call(method, f"/v1/admin/players/{RED}{path}", body)
         assert (refused.status, refused.code) == (404, "not_found")
     assert audit(daemon) == []
-
-
-def test_a_reset_makes_a_newcomer(daemon: Daemon) -> None:
-    daemon.post(batch(1, HELLO, ROSTER, ended(1)))
-    assert daemon.call("DELETE", f"/v1/admin/players/{RED}").body["player"]["rounds"] == 0
-    assert [line["action"] for line in audit(daemon)] == ["reset"]
 
 
 @pytest.mark.parametrize("rating", [99, 1e6, 1500.5, -1])
@@ -313,26 +297,6 @@ def test_a_scramble_for_the_next_round_is_pending_until_it_is_cancelled(daemon: 
     assert daemon.post(batch(3)).body["pending"] is False
     again = daemon.call("POST", "/v1/admin/servers/arena-1/cancel", {})
     assert (again.status, again.code, again.body["error"]["message"]) == (409, "refused", "No scramble is due.")
-
-
-def test_too_few_players_are_not_scrambled(daemon: Daemon) -> None:
-    crowd(daemon, "red", "blu")
-    assert daemon.call("POST", "/v1/admin/servers/arena-1/scramble", {}).code == "refused"
-
-
-def test_a_gap_is_proposed_and_then_closed(daemon: Daemon) -> None:
-    crowd(daemon, "red", "red", "red", "red", "blu", "blu")
-    dry = daemon.call("POST", "/v1/admin/servers/arena-1/balance", {"dry_run": True})
-    assert len(dry.body["lines"]) == 1
-
-
-def test_off_and_on_are_sent_to_the_script(daemon: Daemon) -> None:
-    daemon.post(batch(1, HELLO, ROSTER))
-    assert daemon.call("POST", "/v1/admin/servers/arena-1/off", {}).body["ok"] is True
-    assert daemon.post(batch(2)).body["enabled"] is False
-    daemon.call("POST", "/v1/admin/servers/arena-1/on", {})
-    assert daemon.post(batch(3)).body["enabled"] is True
-    assert [line["after"] for line in audit(daemon)] == ["on", "off"]
 
 
 def test_decisions_are_listed_with_their_reasons(tmp_path: Path) -> None:

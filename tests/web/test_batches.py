@@ -31,11 +31,6 @@ def rating(daemon: Daemon, steam_id: str) -> tuple[float, int]:
     return player["rating"], player["rounds"]
 
 
-def test_a_script_that_was_never_heard_of_is_asked_for_everything(daemon: Daemon) -> None:
-    assert set(daemon.post(batch(1)).body["want"]) == {"hello", "roster"}
-    assert daemon.post(batch(2, HELLO, ROSTER)).body["want"] == []
-
-
 def test_a_finished_round_is_stored_and_answered_with_the_new_ratings(daemon: Daemon) -> None:
     reply = daemon.post(batch(1, HELLO, ROSTER, ended(1))).body
     assert reply["rounds"] == {"1-1": "stored"}
@@ -44,30 +39,12 @@ def test_a_finished_round_is_stored_and_answered_with_the_new_ratings(daemon: Da
     assert rated[RED]["rounds"] == 1
 
 
-def test_a_batch_sent_again_gets_the_same_answer_and_is_applied_once(daemon: Daemon) -> None:
-    first = daemon.post(batch(1, HELLO, ROSTER, ended(1)))
-    assert daemon.post(batch(1, HELLO, ROSTER, ended(1))).raw == first.raw
-    assert rating(daemon, RED)[1] == 1
-
-
-def test_a_round_sent_again_in_a_new_batch_is_stored_once(daemon: Daemon) -> None:
-    daemon.post(batch(1, HELLO, ROSTER, ended(1)))
-    before = rating(daemon, RED)
-    assert daemon.post(batch(2, ended(1, winner="blu"))).body["rounds"] == {"1-1": "stored"}
-    assert rating(daemon, RED) == before
-
-
 def test_a_late_batch_is_stale_but_its_rounds_are_taken(daemon: Daemon) -> None:
     daemon.post(batch(5, HELLO, ROSTER))
     late = daemon.post(batch(3, {"kind": "player_left", "id": RED}, ended(1)))
     assert (late.status, late.code, late.body["rounds"]) == (409, "stale", {"1-1": "stored"})
     assert daemon.refused()["stale"] == 1
     assert daemon.call("GET", "/v1/admin/servers/arena-1").body["server"]["players_a"] == 1
-
-
-def test_a_gap_in_the_numbers_asks_for_a_roster(daemon: Daemon) -> None:
-    daemon.post(batch(1, HELLO, ROSTER))
-    assert daemon.post(batch(3)).body["want"] == ["roster"]
 
 
 def test_a_refused_batch_leaves_the_server_as_it_was(daemon: Daemon) -> None:
@@ -111,15 +88,6 @@ def test_a_locked_store_keeps_the_round_and_the_script_keeps_its_copy(daemon: Da
     assert daemon.post(batch(3, ended(1))).body["rounds"] == {"1-1": "stored"}
     assert rating(daemon, RED)[1] == 1
     assert daemon.call("GET", "/healthz").body["waiting_rounds"] == 0
-
-
-def test_what_was_stored_is_there_after_a_restart(tmp_path: Path) -> None:
-    with running(tmp_path) as daemon:
-        daemon.post(batch(1, HELLO, ROSTER, ended(1)))
-        before = rating(daemon, RED)
-    with running(tmp_path) as daemon:
-        assert rating(daemon, RED) == before
-        assert set(daemon.post(batch(2)).body["want"]) == {"hello", "roster"}
 
 
 def test_a_reply_says_how_often_to_call(tmp_path: Path) -> None:
