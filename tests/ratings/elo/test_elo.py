@@ -10,7 +10,6 @@ from statistics import NormalDist
 import pytest
 
 from equipoise.core.model import PlayerId
-from equipoise.errors import RatingError
 from equipoise.ratings import create
 from equipoise.ratings.elo.system import Elo
 from equipoise.ratings.system import Match, ranks_of
@@ -99,15 +98,6 @@ def test_points_are_neither_made_nor_lost():
     assert sum(player.rating for player in system.players.values()) == pytest.approx(30 * 1500, abs=1e-8)
 
 
-def test_the_order_of_sides_and_of_players_makes_no_difference():
-    plain, turned = Elo.create(), Elo.create()
-    for match in random_matches(seed=2, count=200, players=12, size=3):
-        plain.rate(match)
-        turned.rate(Match(teams=tuple(team[::-1] for team in match.teams[::-1]), ranks=match.ranks[::-1]))
-    for player in plain.players:
-        assert turned.skill(player) == pytest.approx(plain.skill(player), abs=1e-9)
-
-
 def test_ratings_shift_with_the_initial_one_and_grow_with_scale_and_k():
     plain, moved = Elo.create(), Elo.create(initial=0.0, scale=800.0, k=64.0)
     for match in random_matches(seed=3, count=200, players=12, size=3):
@@ -115,22 +105,6 @@ def test_ratings_shift_with_the_initial_one_and_grow_with_scale_and_k():
         moved.rate(match)
     for player in plain.players:
         assert moved.skill(player) == pytest.approx(2 * (plain.skill(player) - 1500), abs=1e-8)
-
-
-def test_the_stronger_team_is_favoured_and_no_gap_is_too_large():
-    for form in ("logistic", "gaussian"):
-        system = seeded(Elo.create(form=form), ann=10_000, bob=0, cid=1, dan=0)
-        assert system.predict(duel("cid", "dan")).wins[0] > 0.5
-        change = system.rate(duel("ann", "bob", 0.0)).changes
-        assert [each.after for each in change] == [9968, 32]
-
-
-def test_a_gap_is_worth_its_probability():
-    for form in ("logistic", "gaussian"):
-        system = Elo.create(form=form)
-        system.seed(ANN, rating=1500 + system.gap(0.01, 2))
-        match = Match(teams=((ANN, BOB), (CID, DAN)))
-        assert system.predict(match).wins[0] == pytest.approx(0.51, abs=1e-5)
 
 
 def test_bots_and_lineup_players_count_with_their_skill_at_the_start():
@@ -150,24 +124,6 @@ def test_a_restored_player_has_the_summary_of_the_stored_one():
     summary = other.summary(ANN)
     assert summary == system.summary(ANN)
     assert (summary.visible, summary.missing, summary.last_played) == (False, 19, 5.0)
-
-
-@pytest.mark.parametrize(
-    ("call", "reason"),
-    [
-        (lambda: Elo.create(k=-1.0), "k: -1.0"),
-        (lambda: Elo.create(form="cauchy"), "form"),
-        (lambda: Elo.create(speed=1), "speed"),
-        (lambda: Elo.create().seed(ANN, luck=1), "ann: elo has no luck"),
-        (lambda: Elo.create().seed(ANN, rating=1e7), "ann: rating"),
-        (lambda: Elo.create().seed(ANN, rounds=1.5), "ann: rounds 1.5 is not a count"),
-        (lambda: Elo.create().restore(ANN, {"rating": 1}), "ann: not a elo state"),
-        (lambda: Elo.create().restore(ANN, {"rating": "x", "rounds": 0, "last_played": None}), "ann: rating 'x'"),
-    ],
-)
-def test_unknown_seeds_and_parameters_are_refused_by_name(call, reason):
-    with pytest.raises(RatingError, match=reason):
-        call()
 
 
 def test_a_match_against_an_empty_team_has_a_result():

@@ -159,25 +159,6 @@ def test_of_more_lengths_than_the_median_looks_back_the_last_are_kept():
 # What is refused.
 
 
-@pytest.mark.parametrize(
-    "state",
-    [
-        {"skill": 2.5},
-        {**NEWCOMER, "sigma": 1.0},
-        {**NEWCOMER, "skill": math.nan},
-        {**NEWCOMER, "offset": "left"},
-        {**NEWCOMER, "squares": -1.0},
-        {**NEWCOMER, "rounds": 0.5},
-        {**NEWCOMER, "last_played": math.inf},
-    ],
-)
-def test_a_state_that_cannot_be_is_refused_by_player_and_nothing_is_held(state):
-    system = ns2()
-    with pytest.raises(RatingError, match=f"^{ANN}: "):
-        system.restore(ANN, state)
-    assert ANN not in system
-
-
 SHARED = {"all": [1, 2], "map:ns2_veil": [[1, 2], [1, 1], [0, 1]], "lengths": [600.0]}
 
 
@@ -210,16 +191,6 @@ def test_a_system_of_players_alone_keeps_nothing_else():
     assert system.shared() == {}
     with pytest.raises(RatingError, match="synelo keeps nothing but its players: all"):
         system.restore_shared("all", [1, 2])
-
-
-@pytest.mark.parametrize(
-    "skill", [{"sigma": 3}, {"rating": 60_000}, {"offset": math.nan}, {"rounds": -1}, {"rounds": 0.5}]
-)
-def test_a_seed_that_cannot_be_is_refused_and_changes_nothing(skill):
-    system = ns2()
-    with pytest.raises(RatingError, match=f"^{ANN}: "):
-        system.seed(ANN, **{"rating": 1300, **skill})
-    assert ANN not in system
 
 
 @pytest.mark.parametrize("bulk", [False, True], ids=["live", "bulk"])
@@ -258,29 +229,3 @@ def test_spans_may_touch_and_stand_in_any_order():
     ordered.rate(replace(DUEL, spans={ANN: spans}))
     replay(other, History.of([replace(DUEL, spans={ANN: spans[::-1]})]))
     assert other.skill(ANN) == pytest.approx(ordered.skill(ANN))
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("shape", 1.0),
-        ("scale", 0.0),
-        ("constant_rate", -0.1),
-        ("adagrad_rate", math.nan),
-        ("adagrad_floor", 0.0),
-        ("offset_deviation", 0),
-        ("commander_field_share", 1.1),
-        ("plus_side", ""),
-        ("plus_side", 1),
-        ("prior_rounds", 0.0),
-        ("large_above", 16.5),
-        ("usual_seconds", 0.0),
-        ("median_rounds", 0),
-        ("shadow_rounds", True),
-        ("stale_days", -1.0),
-        ("learning_rate", 0.1),
-    ],
-)
-def test_a_wrong_parameter_is_refused_by_name(name, value):
-    with pytest.raises(RatingError, match=f"^{name}: "):
-        create("ns2", **{name: value})

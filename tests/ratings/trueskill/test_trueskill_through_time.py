@@ -11,7 +11,6 @@ import pytest
 from equipoise import ratings
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
-from equipoise.ratings import create
 from equipoise.ratings.history import History
 from equipoise.ratings.parameters import DAY
 from equipoise.ratings.replays import allocate_sides
@@ -219,9 +218,3 @@ def test_a_player_who_is_only_in_a_lineup_has_no_skill_and_no_curve():
     for name in (CID, PlayerId("stranger")):
         with pytest.raises(RatingError, match=name):
             past.curve(name)
-
-
-@pytest.mark.parametrize(("params", "name"), [({"gamma": -1}, "gamma"), ({"period_days": 0}, "period_days")])
-def test_a_parameter_that_makes_no_sense_is_refused_by_name(params, name):
-    with pytest.raises(RatingError, match=name):
-        create("trueskill_through_time", **params)

@@ -1,0 +1,162 @@
+"""Laws of every rating system: the order of names is nothing, the stronger is favoured, and nonsense is refused."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from equipoise.core.model import PlayerId
+from equipoise.errors import RatingError
+from equipoise.ratings import SYSTEMS, create
+from equipoise.ratings.system import Match
+from tests.ratings.samples import ANN, BOB, duel, people, random_matches
+
+LIVE = [name for name in SYSTEMS if create(name).live]
+
+
+def of(name: str, match: Match) -> Match:
+    """A match as this system needs it: football has goals."""
+    return match if name in LIVE else replace(match, points=tuple(2.0 - rank for rank in match.ranks), mode="friendly")
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_the_order_of_sides_and_of_players_makes_no_difference(name: str) -> None:
+    plain, turned = create(name), create(name)
+    for each in random_matches(seed=2, count=60, players=12, size=3 if name in LIVE else 1):
+        match = of(name, replace(each, seconds=600.0))
+        other = replace(match, teams=tuple(team[::-1] for team in match.teams[::-1]), ranks=match.ranks[::-1])
+        wins = plain.rate(match).prediction.wins
+        assert turned.rate(replace(other, points=match.points[::-1])).prediction.wins == pytest.approx(wins[::-1])
+    for player in people(12):
+        assert turned.skill(player) == pytest.approx(plain.skill(player), abs=1e-6)
+
+
+@pytest.mark.parametrize("outcome", [1.0, 0.5, 0.0])
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_the_stronger_is_favoured_the_more_so_the_stronger_and_no_gap_is_too_large(name: str, outcome: float) -> None:
+    system, chances = create(name), []
+    newcomer, match = round(system.skill(BOB)), of(name, replace(duel("ann", "bob", outcome), seconds=600.0))
+    unit = system.gap(0.05, 1) if name in LIVE else 50.0
+    for gap in (0.0, unit, 4 * unit, 40_000.0):
+        system.seed(ANN, rating=newcomer + (gap if gap < 1.0 else round(gap)))
+        chances.append(system.predict(match).expected(0))
+    assert chances == sorted(chances)
+    assert chances[1] < chances[2] > 0.5
+    rated = system.rate(match)
+    assert all(math.isfinite(change.after) for change in rated.changes)
+    assert sum(rated.prediction.wins) + rated.prediction.draw == pytest.approx(1)
+    assert math.isfinite(system.uncertainty(ANN))
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "known", "probability", "size"),
+    [
+        ("elo", {"form": "logistic"}, {}, 0.01, 2),
+        ("elo", {"form": "gaussian"}, {}, 0.01, 2),
+        ("glicko", {}, {"rd": 1}, 0.01, 2),
+        ("glicko2", {}, {"rd": 1}, 0.01, 2),
+        ("synelo", {}, {}, 0.01, 2),
+        ("trueskill", {"sigma": 0.001, "tau": 0}, {}, 0.01, 6),
+        ("trueskill2", {}, {"sigma": 1e-4}, 0.05, 1),
+        ("ns2", {}, {}, 0.001, 6),
+    ],
+)
+def test_a_gap_is_worth_its_probability_where_players_are_known(
+    name: str, params: dict[str, Any], known: dict[str, float], probability: float, size: int
+) -> None:
+    system, names = create(name, **params), people(2 * size)
+    newcomer = system.skill(names[0])
+    for player in names:
+        system.seed(player, rating=newcomer, **known)
+    system.seed(names[0], rating=newcomer + system.gap(probability, size), **known)
+    match = Match((tuple(names[:size]), tuple(names[size:])), (0, 1), seconds=600.0)
+    assert system.predict(match).expected(0) - 0.5 == pytest.approx(probability, rel=0.02)
+
+
+PARAMETERS: dict[str, list[tuple[str, object]]] = {
+    "elo": [("k", -1.0), ("form", "cauchy"), ("speed", 1)],
+    "glicko": [("rd", 0.0), ("periods", "week")],
+    "glicko2": [("tau", 0.0)],
+    "ns2": [
+        *[("shape", 1.0), ("scale", 0.0), ("constant_rate", -0.1), ("adagrad_rate", math.nan), ("adagrad_floor", 0.0)],
+        *[("offset_deviation", 0), ("commander_field_share", 1.1), ("plus_side", ""), ("plus_side", 1)],
+        *[("prior_rounds", 0.0), ("large_above", 16.5), ("usual_seconds", 0.0), ("median_rounds", 0)],
+        *[("shadow_rounds", True), ("stale_days", -1.0), ("learning_rate", 0.1)],
+    ],
+    "synelo": [
+        *[("k_max", 0), ("k_max", 12.5), ("k_max", True), ("k_max", "12"), ("theta", 0.5), ("theta", math.nan)],
+        *[("window", 1), ("floor", -1.0), ("floor", 99.5), ("initial", 50.0), ("initial", None), ("shadow_cap", 50.0)],
+        *[("k_factor_min", 80.0), ("k_factor_max", 0.0), ("compression", math.inf), ("rounding", "up")],
+        ("sigma", 400.0),
+    ],
+    "teamskill_k": [("base", "chess"), ("k", 0), ("settings", {"speed": 1})],
+    "trueskill": [("beta", 0), ("sigma", -1.0), ("draw_probability", 1.0), ("tau", math.nan), ("kappa", 1)],
+    "trueskill2": [
+        *[("beta2", 0.0), ("quit_related", 1.5), ("quit_margin", 0.5), ("squad_offset", ("big",))],
+        *[("experience_offset", (0.0,) * 202), ("modes", {"arena": {"base_variance": 2.0}})],
+        *[("modes", {"arena": {"speed": 2.0}}), ("modes", {"arena": {"beta2": -2.0}})],
+    ],
+    "trueskill_through_time": [("gamma", -1), ("period_days", 0)],
+}
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_a_parameter_that_makes_no_sense_is_refused_by_name(name: str) -> None:
+    for parameter, value in PARAMETERS[name]:
+        with pytest.raises(RatingError, match=f"^{parameter}[.:]"):
+            create(name, **{parameter: value})
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_a_number_beyond_either_end_of_its_range_is_refused_by_name(name: str) -> None:
+    params = create(name).params
+    for parameter, metadata in ((each.name, each.metadata) for each in params.__dataclass_fields__.values()):
+        for end, away in (("low", -math.inf), ("high", math.inf)):
+            if (limit := metadata.get(end)) is not None:
+                whole = isinstance(getattr(params, parameter), int)
+                beyond = limit + math.copysign(1, away) if whole else math.nextafter(limit, away)
+                with pytest.raises(RatingError, match=f"^{parameter}: "):
+                    create(name, **{parameter: beyond})
+
+
+SEEDS: dict[str, list[dict[str, float]]] = {
+    "elo": [{"luck": 1}, {"rating": 1e7}, {"rounds": 1.5}],
+    "glicko": [{"volatility": 1}],
+    "glicko2": [{"rd": 0}],
+    "ns2": [{"sigma": 3}, {"rating": 60_000}, {"offset": math.nan}, {"rounds": -1}, {"rounds": 0.5}],
+    "synelo": [{"sigma": 3}, {"rating": 99}, {"rating": 60_000}, {"rating": 1000.5}, {"rounds": -1}, {"rounds": 0.5}],
+    "trueskill": [{"mu": math.inf}, {"sigma": -1.0}, {"rounds": 0.5}, {"rating": math.nan}, {"skill": 1.0}],
+}
+
+
+@pytest.mark.parametrize("name", SEEDS)
+def test_a_seed_that_makes_no_sense_is_refused_by_player_and_seeds_nothing(name: str) -> None:
+    for skill in SEEDS[name]:
+        system = create(name)
+        with pytest.raises(RatingError, match=f"^ann: .*{next(iter(skill))}"):
+            system.seed(ANN, **{"rating": 1300, **skill})
+        assert ANN not in system
+
+
+STATES: dict[str, list[dict[str, Any]]] = {
+    "ns2": [{"sigma": 1.0}, {"skill": math.nan}, {"offset": "left"}, {"squares": -1.0}, {"rounds": 0.5}],
+    "synelo": [
+        *[{"sigma": 3}, {"rating": 1000.5}, {"rating": "high"}, {"rating": math.nan}, {"rounds": -1}],
+        *[{"rounds": True}, {"last_played": math.inf}],
+    ],
+    "trueskill": [{"variance": -1.0}, {"mu": "25"}, {"rounds": 0.5}],
+}
+
+
+@pytest.mark.parametrize("name", LIVE)
+def test_a_state_that_is_not_one_of_the_system_is_refused_by_player_and_nothing_is_held(name: str) -> None:
+    system = create(name)
+    good = system.state(ANN)
+    lacking = dict(list(good.items())[1:])
+    for state in (lacking, *({**good, **wrong} for wrong in STATES.get(name, []))):
+        with pytest.raises(RatingError, match=r"^ann: "):
+            system.restore(PlayerId("ann"), state)
+        assert ANN not in system
