@@ -114,6 +114,7 @@ def _split(ask: AskSplit, system: System[Any]) -> SplitSolved:
     if ask.purpose is Purpose.SHUFFLE:
         split = shuffled(ask, commanders, system)
     elif ask.purpose is Purpose.DUEL:
+        # The core's own rule chooses the two (`core.bench`); it needs their skills alone.
         values = on_both_sides(system, ask.context, players)
         split = duel(ask.entries, *(dict(zip(players, side, strict=True)) for side in values))
     else:
@@ -138,6 +139,7 @@ def _swapped_split(ask: AskSplit, terms: SwapTerms, system: System[Any]) -> Spli
 
 
 def _even_split(ask: AskSplit, system: System[Any]) -> Split:
+    # A split is solved without commanders: only a shuffle, NS2's, has them.
     values = on_both_sides(system, ask.context, [entry.id for entry in ask.entries])
     if ask.groups:
         return friends.scrambled(ask, values, system)
@@ -168,11 +170,13 @@ def summaries_on(
     players = [summary.id for summary in summaries]
     skills = list(zip(*on_both_sides(system, context, players), strict=True))
     estimates: Sequence[tuple[float, float] | None] = [None] * len(players)
+    # What the rating system says is shown beside what the teams are made by, and only where that is another system.
     if shown is not None and shown is not system:
         estimates = list(zip(*on_both_sides(shown, context, players), strict=True))
     deviations = [summary.deviation for summary in summaries]
     if system.correlated:
-        # With it known, the session asks which side of a joiner becomes more even.
+        # It depends on mode and map, so no summary holds it. With it known, the session asks which side of a joiner
+        # becomes more even.
         where = SkillContext(context.mode.value, context.map)
         deviations = [
             system.deviation(player, where) if uncertainty is None else uncertainty
@@ -192,11 +196,13 @@ def _named(assignment: Assignment, entries: Sequence[Entry]) -> Split:
 def _moves(ask: AskMoves, system: System[Any]) -> MovesSolved:
     index_of = {player: index for index, player in enumerate(ask.larger)}
     larger, smaller = ask.larger_side, ask.larger_side.other
+    # Also for a correlated system: it starts from the answer by the means.
     exact = transfer(
         on_field(system, ask.context, larger, ask.larger, ask.commanders),
         on_field(system, ask.context, smaller, ask.smaller, ask.commanders),
         [index_of[player] for player in ask.movable],
         ask.count,
+        # How long ago a player was moved, and the like: among moves that leave the sides as even, the least sum wins.
         [ask.cost.get(player, 0) for player in ask.larger],
         larger_there=on_field(system, ask.context, smaller, ask.larger, ask.commanders),
     )
@@ -213,6 +219,7 @@ def _cache(ask: CacheSplits, system: System[Any]) -> SplitsCached:
     # Where these splits are but a start, whole points are solved in half the time.
     exact_a, exact_b = (list(map(round, side)) if system.correlated else side for side in (on_a, on_b))
     by_size = splits(exact_a, values_b=exact_b, pins=pins, odd_without_bench=not ask.bench)
+    # Ascending, with the uneven one last: the script takes the largest that its players fill.
     exact = [by_size[size] for size in sorted(by_size)]
     if by_size.uneven is not None:
         exact.append(by_size.uneven)
@@ -240,6 +247,7 @@ def side_of_joiner(ask: AskSide, system: System[Any]) -> Side:
 def _variance(match: Match, system: System[Any]) -> float:
     """Return the variance of the difference of the sides, in points squared."""
     deviation = deviation_of(system, match)
+    # From log-odds back to points, the inverse of `deviation_of`.
     return 0.0 if deviation is None else (deviation * system.gap(1.0, max(map(len, match.teams))) / 4) ** 2
 
 
@@ -247,6 +255,7 @@ def judged_switch(ask: AskSwitch, system: System[Any]) -> tuple[float, float]:
     """Return the win probability of side A at equal numbers if the player stays, and if they change side."""
     a, b = (tuple(player for player in side if player != ask.player) for side in (ask.a, ask.b))
     sides = ((*a, ask.player), b) if ask.player in ask.b else (a, (*b, ask.player))
+    # Whoever changes side leaves the chair, so only the second prediction is without it.
     commanders = ask.commanders - {ask.player}
     return (
         chance_at_equal_numbers(system, ask.context, ask.a, ask.b, ask.commanders),
@@ -267,7 +276,9 @@ def match_of(record: RecordRound) -> Match | None:
     return Match(
         teams=(_team(record.participants, Side.A), _team(record.participants, Side.B)),
         ranks=ranks_of(fact.score(Side.A)),
+        # As in the daemon's predictions: those who were there when it went live, not all who took part.
         lineup=lineup if all(lineup) else (),
+        # None if the daemon did not see the round go live: then the present skills are taken.
         skill_at_start=record.skill_at_start or {},
         started_at=fact.started_at,
         seconds=fact.seconds,

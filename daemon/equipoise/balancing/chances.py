@@ -99,6 +99,8 @@ def outlook(
     True
     """
     whole = outlook_of(system, match_to_come(context, a, b, commanders))
+    # In NS2 sides and map are made up for, so both outlooks are the same; of the other systems only these two kinds
+    # know what a side or a map is worth.
     if context.mode is Mode.NS2 or not (system.correlated or isinstance(system, Calibrated)):
         return whole
     teams = outlook_of(system, match_to_even(context, a, b, commanders))
@@ -120,6 +122,7 @@ def deviation_of(system: System[Any], match: Match) -> float | None:
     covariance = system.covariance((*a, *b), SkillContext(match.mode, match.map))
     if covariance is None:
         return None
+    # At an even match a log-odd is a quarter of win probability: `gap(1) / 4` points are one log-odd.
     return 4.0 / system.gap(1.0, max(len(a), len(b))) * math.sqrt(variance(covariance, len(a)))
 
 
@@ -159,6 +162,7 @@ def expected_distance(mean: float, variance: float) -> float:
     >>> [round(expected_distance(*moments), 3) for moments in ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0))]
     [0.0, 0.231, 0.175]
     """
+    # E|logistic(x) − ½| over x ~ N(mean, variance), and |logistic(x) − ½| = |tanh(x/2)|/2.
     deviation = math.sqrt(max(variance, 0.0))
     return fmean(abs(math.tanh((mean + deviation * z) / 2.0)) / 2.0 for z in QUANTILES)
 
@@ -171,6 +175,7 @@ def skills(system: System[Any], context: Context, side: Side, players: Iterable[
     >>> skills(create("synelo"), Context(Mode.KOTH, "koth_viaduct"), Side.A, [PlayerId("ann")])
     [1000.0]
     """
+    # `mode.sides` has the names of A and of B: False is 0, A.
     question = SkillContext(context.mode.value, context.map, context.mode.sides[side is Side.B])
     return system.skill_values(tuple(players), question)
 
@@ -210,6 +215,7 @@ def even_difference(
     commanders: Collection[PlayerId] = NO_PLAYERS,
 ) -> float:
     """Return the difference Σ(A) − Σ(B), in points, at which sides as large as these are even."""
+    # Not 0 where A has an advantage that is made up for (NS2), or more players than B.
     return system.difference_at(0.5, match_to_even(context, a, b, commanders))
 
 

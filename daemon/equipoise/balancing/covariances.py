@@ -65,6 +65,7 @@ class Knowledge:
         """Return the target with so many players on A, and with as many on B; None where that is the same."""
         on_b = len(players) - on_a
         target = self.target(players[:on_a], players[on_a:])
+        # Only head counts matter for it (`System.difference_at`), so which players stand where is of no account.
         return target, None if on_a == on_b else self.target(players[:on_b], players[on_b:])
 
     def limit(
@@ -81,6 +82,7 @@ class Knowledge:
         """
         log_odds = self.system.gap(1.0, max(map(len, best))) / 4
         whole = self.system.variance(match_to_even(self.context, *best, self.commanders))
+        # In points squared: all variance that the system knows of, less that of the players, which the search has.
         beyond = 0.0 if whole is None else whole * log_odds**2 - search.variance(search.least)
         return search.limit(OF_TOLERANCE * tolerance, log_odds, fair, beyond)
 
@@ -98,6 +100,7 @@ def playing(
     A due scramble has the least cost, and moves whom people expect it to; else the fewest move within the tolerance.
     `together`: players by their place among those who play, who share a side. `fits`: which sides may be new ones.
     """
+    # From here on players are numbers within those who play, and no longer within the question's entries.
     order = sorted((*exact.a, *exact.b))
     entries = [ask.entries[index] for index in order]
     players, knowledge = [entry.id for entry in entries], Knowledge(system, ask.context)
@@ -115,6 +118,7 @@ def playing(
     search = SwapSearch(problem, [[1 if index in exact.a else -1 for index in order]])
     best = _teams(players, search.sides(search.least))
     if ask.purpose is Purpose.SCRAMBLE:
+        # `limit` takes a part of a tolerance; here the whole of `EQUAL` is meant.
         a, b = _scrambled(ask, search, knowledge.limit(search, best, EQUAL / OF_TOLERANCE), entries, system, fits)
     else:
         limit = knowledge.limit(search, best, ask.tolerance)
@@ -155,6 +159,7 @@ def crossing(ask: AskMoves, moved: Sequence[int], system: System[Any]) -> tuple[
     players, knowledge = (*ask.larger, *ask.smaller), Knowledge(system, ask.context, ask.commanders)
     sign = SIGNS[ask.larger_side]
     current = [sign] * len(ask.larger) + [-sign] * len(ask.smaller)
+    # The larger side comes first among the players, so the indices of `moved` are theirs here, too.
     start = [-side if index in moved else side for index, side in enumerate(current)]
     a, b = _teams(players, start)
     problem = QuadraticProblem(
@@ -173,6 +178,8 @@ def crossing(ask: AskMoves, moved: Sequence[int], system: System[Any]) -> tuple[
         current=current,
     )
     prices = [ask.cost.get(player, 0) for player in players]
+    # The price is due on the side where the player does not stand now. Players of the smaller side are pinned: theirs
+    # is never due.
     toll = Toll([(0, price) if sign > 0 else (price, 0) for price in prices])
     search = SwapSearch(problem, [start])
     # A limit of 0 is below all costs: the least cost, and of sides that cost the same the least toll.
@@ -191,6 +198,7 @@ def every_size(ask: CacheSplits, exact: Sequence[Assignment], values: Values, sy
     equal = [split for split in exact if len(split.a) == len(split.b)]
     if ask.context.mode is Mode.NS2 or values[0] != values[1]:
         equal = []  # a target, or values by side: one descent cannot have all sizes
+    # 1 on A, -1 on B, 0 on the bench.
     starts = [[(index in split.a) - (index in split.b) for index in range(len(players))] for split in equal]
     at_once = dict(zip([split.sizes for split in equal], all_evened(values[0], covariance, starts), strict=True))
 
@@ -246,10 +254,12 @@ def shuffled(
         pins=pins_of_staying(humans),
         current=[SIGNS[entry.side] for entry in humans],
     )
+    # Without an exact start: a shuffle starts from the present sides, as moves are what it counts.
     search = SwapSearch(problem, (), terms.max_moves)
     low, high = terms.fair_band
     a, b = _teams(players, search.sides(search.least))
     best = (*a, *bots[0]), (*b, *bots[1])
+    # The fair band is around a half, so sides inside it are at most half its width uneven.
     limit = knowledge.limit(search, best, ask.tolerance, (high - low) / 2)
     return search.sides(search.cheapest(limit, _toll(terms, wishes, humans)))
 
@@ -260,6 +270,8 @@ def _toll(terms: ShuffleTerms, wishes: Sequence[tuple[int, int]], humans: Sequen
     Winners who are not spread evenly, friends apart, moves, denied wishes.
     """
     number = {entry.id: index for index, entry in enumerate(humans)}
+    # Each term outweighs all that may be denied below it: a move more than all wishes, a friend more than all moves, a
+    # winner more than all friends, of whom there are at most as many as humans.
     move = 1 + sum(wish.weight for wish in terms.wishes.values()) if terms.moves_count else 0
     friend = (move or 1 + sum(wish.weight for wish in terms.wishes.values())) * (len(humans) + 1)
     winner = 2 * friend * (len(humans) + 1)
@@ -268,7 +280,9 @@ def _toll(terms: ShuffleTerms, wishes: Sequence[tuple[int, int]], humans: Sequen
         # Of n winners, a on A and b on B, a · b pairs are apart: the more, the more evenly they are spread.
         apart[pair] = -4 * winner
     for group in terms.groups:
-        # Of two, three and four friends, pairs apart are 1, 2 and 3 for each who is parted from the others.
+        # Of two, three and four friends, pairs apart are 1, 2 and 3 for each who is parted from the others. Everything
+        # counts six times, so that what a pair costs stays whole: 6, 3 or 2. Of four friends two and two are 4 pairs,
+        # which is less than two parted friends (6 pairs) and more than one: no form of pairs can count them.
         friends = sorted(number[player] for player in group if player in number)
         for pair in combinations(friends, 2):
             apart[pair] = apart.get(pair, 0) + 6 * friend // (len(friends) - 1)

@@ -77,6 +77,7 @@ def cost_at(uneven: float, lead: float, variance: float) -> float:
     """
     leads = abs(lead) + STEPS
     spread = math.sqrt(max(variance, 0.0)) * np.array(QUANTILES)
+    # Increasing with the lead, as `np.interp` needs it. Steps are close together near an even match, where limits lie.
     unevennesses = np.abs(np.tanh((leads[:, None] + spread) / 2)).mean(1) / 2
     return MEAN_WEIGHT * float(np.interp(uneven, unevennesses, leads, right=np.inf)) ** 2 + variance
 
@@ -132,6 +133,7 @@ class Form:
 
     def flips(self, rows: Rows) -> Numbers:
         """Return by how much the value of every row changes when one unit alone crosses: rows × units."""
+        # x − 2·xᵢ·eᵢ instead of x: xᵀMx changes by −4·xᵢ(Mx)ᵢ + 4·Mᵢᵢ, and −2·v·x by 4·xᵢvᵢ.
         return np.asarray(4 * (np.diagonal(self.matrix) - rows * (rows @ self.matrix - self.linear)))
 
     def swaps(
@@ -141,7 +143,8 @@ class Form:
 
         Infinite for the pairs that cannot. `into` is overwritten with the result.
         """
-        # Both units cross at once: the sum of their flips, and the cross term 2 · (−2) · 2 · M[i, j].
+        # Both units cross at once: the sum of their flips, and the cross term 2 · (−2) · 2 · M[i, j]. The second axis
+        # is the unit that leaves A, the third the one that leaves B.
         flips = self.flips(rows) + closed
         changes = np.add(np.where(rows < 0, flips, np.inf)[:, None, :], barrier - 8 * self.matrix, out=into)
         changes += np.where(rows > 0, flips, np.inf)[:, :, None]
@@ -173,6 +176,8 @@ class Leaving:
 
     def close(self, changes: Numbers, rows: Rows) -> None:
         """Forbid the swaps after which too few leave, or too many, in `changes`, which `Form.swaps` gave."""
+        # A swap of unit i on A and unit j on B lets `more` players leave this side. Single players are at most one, so
+        # only rows at an end of the range can be brought outside of it.
         costs, more = self.of(rows), self.side * (self.stand[:, None] - self.stand)
         for at_end, wrong in ((costs <= self.least, more < 0), (costs >= self.most, more > 0)):
             ends = np.flatnonzero(at_end)
@@ -204,6 +209,8 @@ class Descent:
         """
         rows = starts.copy()
         cost, active = self.cost.of(rows), np.arange(len(rows))
+        # Without a grain, rounding could make two sides look better than each other in turn, and the loop would not
+        # end.
         least, room = -self.cost.grain, self._room(rows)
         with suppress(Spent):
             while len(active := active[cost[active] > until]):
@@ -213,6 +220,7 @@ class Descent:
                 helps = gain < least
                 active, swap = active[helps], swap[helps]
                 cost[active] += change[helps]
+                # The pair's number is (unit on A) · units + (unit on B), as `_best` flattens it.
                 rows[active, swap // rows.shape[1]] = -1
                 rows[active, swap % rows.shape[1]] = 1
         return rows
@@ -240,7 +248,7 @@ class Descent:
         """Return of every row the best swap, by how much it changes the cost, and by how much it is better."""
         rank = changes = self.swaps(rows, into)
         if self.toll is not None:
-            # Any toll outweighs all changes of the cost.
+            # Any toll outweighs all changes of the cost: two flips of at most 4 · (row of M + v), and the cross term.
             heavy = 8 * float(np.abs(self.cost.matrix).sum() + np.abs(self.cost.linear).sum()) + 1.0
             with_toll = changes + self.toll.swaps(rows, self._room(rows)) * heavy
             rank = np.where(changes > slack[:, None, None], np.inf, with_toll)
@@ -254,6 +262,7 @@ class Descent:
 
 def distinct(rows: Rows) -> Rows:
     """Return the rows, each once."""
+    # In their order, unlike `np.unique`: a tie goes to the row that came first. The shape holds for no rows, too.
     return np.array(list({row.tobytes(): row for row in rows}.values())).reshape(-1, rows.shape[1])
 
 
@@ -266,6 +275,7 @@ class Draw:
     def random(self, shape: tuple[int, ...]) -> Numbers:
         """Return uniform numbers from 0 to 1, others each time."""
         self._question.update(b"next")
+        # 53 bits, as many as a double's fraction holds: all are below 1.
         drawn = np.frombuffer(self._question.digest(8 * math.prod(shape)), np.uint64) >> np.uint64(11)
         return np.asarray(drawn.reshape(shape) * 2.0**-53)
 
@@ -300,6 +310,7 @@ class Placing:
 
     def present(self, count: int) -> Rows:
         """Return the present sides, with as few moves as the sizes need; units on neither are placed at random."""
+        # The order adds less than 1/2 to ±1 or 0: present sides decide first, then those who have none, at random.
         return distinct(self._placed(np.sign(self.present_side) + self._order(count)))
 
     def _order(self, count: int) -> Numbers:
@@ -308,6 +319,7 @@ class Placing:
     def kicked(self, row: Rows, count: int) -> Rows:
         """Return sides that differ from the given ones by some swaps of single players."""
         rows, single = np.repeat(row[None], count, axis=0), (self.fixed == 0) & (self.weights == 1)
+        # Fewer would be undone by the descent at once.
         swaps = max(2, len(row) // 10)
         sides = [np.flatnonzero(single & (row == side)) for side in (1, -1)]
         # Where a side has too few single players the sides stay as they are.
@@ -329,11 +341,13 @@ class Placing:
         heavy = np.flatnonzero((self.fixed == 0) & (self.weights > 1))
         for unit in heavy[np.argsort(-self.weights[heavy], kind="stable")]:
             weight = self.weights[unit]
-            # Where its order says, if there is room; on A, too, where B has none.
+            # Where its order says, if there is room; on A, too, where B has none. If neither has, its room becomes
+            # negative, and the row is left out below.
             on_a = ((order[:, unit] > 0) & (room_a >= weight)) | (room_b < weight)
             rows[:, unit] = np.where(on_a, 1.0, -1.0)
             room_a, room_b = room_a - weight * on_a, room_b - weight * ~on_a
         singles = np.flatnonzero((self.fixed == 0) & (self.weights == 1))
+        # Sorting the sorting gives each unit's rank; the first `room_a` of them stand on A.
         rank = (-order[:, singles]).argsort(1).argsort(1)
         rows[:, singles] = np.where(rank < room_a[:, None], 1.0, -1.0)
         return np.asarray(rows[(room_a >= 0) & (room_b >= 0)])
@@ -354,6 +368,7 @@ class SwapSearch:
         surplus = 0 if problem.turned is None else abs(problem.sizes[0] - problem.sizes[1])
         group_members = {player for group in problem.groups for player in group}
         units = [*map(list, problem.groups), *([player] for player in range(players) if player not in group_members)]
+        # A last unit without players stands for the places that the smaller side lacks: swaps move it like any other.
         self.member = np.zeros((len(units) + bool(surplus), players))
         """units × players: 1 where the player is one of the unit."""
         for number, members in enumerate(units):
@@ -366,8 +381,10 @@ class SwapSearch:
             sides[player] = {Pin.A: 1.0, Pin.B: -1.0}.get(pin, 0.0)
         pins = np.asarray(np.sign(self.member @ sides))
         moves = self.toll(problem.moves)
+        # With the lacking places both sides are as large as the larger one.
         on_a = max(problem.sizes) if surplus else problem.sizes[0]
         self.placing = Placing(weights, on_a, pins, 2 * moves.linear, self.cost.matrix.tobytes())
+        # Only units of equally many players change places, so that sizes hold.
         barrier = np.where(weights[:, None] == weights, 0.0, np.inf)
         wall = np.where(pins == 0, 0.0, np.inf)
         self.budget = Budget()
@@ -379,6 +396,7 @@ class SwapSearch:
         # Values are taken from their mean, so that the squares of large numbers do not hide small ones.
         problem, (size_a, size_b) = self.problem, self.problem.sizes
         on_a, on_b = np.array(problem.values, dtype=float)
+        # Σ(A) − Σ(B) = Σ xᵢ(aᵢ + bᵢ)/2 + Σ (aᵢ − bᵢ)/2 for x = 1 on A and −1 on B.
         worth = self.member @ (on_a + on_b) / 2
         target = problem.target
         if problem.turned is not None and lacking:
@@ -387,6 +405,8 @@ class SwapSearch:
             target, worth[-1] = (larger_a + larger_b) / 2, (larger_a - larger_b) / 2
         mean = worth.sum() / weights.sum()
         self.worth = worth - mean * weights
+        # Taking the mean from each value takes mean · (size_a − size_b) from the difference. With the lacking places
+        # sizes are equal, and it takes nothing.
         self.ahead = (on_a - on_b).sum() / 2 - target + (0.0 if lacking else mean * (size_a - size_b))
         self.covariance = self.member @ np.array(problem.covariance, dtype=float) @ self.member.T
         return self._form(MEAN_WEIGHT)
@@ -394,6 +414,7 @@ class SwapSearch:
     def _form(self, weight: float) -> Form:
         """Return the cost with this weight of the mean difference's square."""
         mean_square = weight * np.outer(self.worth, self.worth)
+        # w · (x·worth + ahead)² + xᵀΣx, multiplied out.
         return Form(self.covariance + mean_square, -weight * self.ahead * self.worth, weight * self.ahead**2)
 
     def _search(self, given: Sequence[Sequence[int]], moves: Form, max_moves: int | None) -> None:
@@ -401,6 +422,7 @@ class SwapSearch:
         count = self.count
         self.present = np.concatenate([rows, self.placing.present(count)])
         if max_moves is not None:
+            # Where sizes need more moves than are allowed, as few as they need.
             cap = max(max_moves, float(moves.of(self.present).min()))
             self.descent = replace(self.descent, capped=moves, cap=cap)
             self.present = self.present[moves.of(self.present) <= cap + 0.5]
@@ -414,6 +436,7 @@ class SwapSearch:
 
     def _units(self, sides: Sequence[int]) -> Numbers:
         row = np.sign(self.member @ np.array(sides, dtype=float))
+        # The unit of lacking places has no players, so its row sums to 0: it stands on the side that has fewer.
         return np.asarray(np.where(row == 0, -np.sign(sum(sides)), row))
 
     @property
@@ -480,6 +503,8 @@ class SwapSearch:
         apart = np.zeros((len(on_a),) * 2)
         for (first, second), price in toll.apart.items():
             apart[first, second] = apart[second, first] = apart[first, second] - price / 4
+        # Two players are apart where xᵢxⱼ = −1: price · (1 − xᵢxⱼ)/2, of which the symmetric matrix has −price/4 twice.
+        # A side's toll is (a + b)/2 + xᵢ(a − b)/2.
         matrix = self.member @ apart @ self.member.T
         constant = (on_a.sum() + on_b.sum() + sum(toll.apart.values())) / 2
         return Form(matrix, self.member @ (on_b - on_a) / 4, constant)
@@ -504,6 +529,7 @@ class SwapSearch:
         lead = self.lead(self.least) / log_odds
         variance = (self.variance(self.least) + beyond) / log_odds**2
         least = expected_distance(lead, variance)
+        # Inside the fair band all sides are good enough; outside of it they may be little worse than the best.
         most = fair if fair is not None and least <= fair else least + tolerance
         return cost_at(most, lead, variance) * log_odds**2 - beyond
 

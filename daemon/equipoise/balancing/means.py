@@ -44,7 +44,8 @@ def best(ask: AskSplit, values: Values, system: System[Any]) -> Assignment:
         return means.scrambled()
     pins = Pins()
     if ask.purpose is Purpose.EQUAL_SIDES and means.benches:
-        # Whose turn it is on the bench does not depend on how even the others could be made by moving them.
+        # Whose turn it is on the bench does not depend on how even the others could be made by moving them: so first
+        # without a limit of points.
         pins = dict.fromkeys(means.within(math.inf).bench, Pin.BENCH)
     return means.within(system.gap(ask.tolerance, max(ask.sizes)), pins)
 
@@ -53,6 +54,7 @@ def who_plays(ask: AskSplit, values: Values, system: System[Any]) -> Assignment:
     """Return the players who play, chosen by means alone; their sides are a start for the search of better ones."""
     means = Means(ask, values, system)
     if not means.benches:
+        # Sides that any preference would change are no better a start: only the least difference is asked for.
         return min(means.optima(preferring=False).values(), key=lambda split: abs(split.difference))
     return means.within(math.inf) if ask.purpose is Purpose.EQUAL_SIDES else means.in_turn()
 
@@ -71,17 +73,21 @@ class Means:
 
     def within(self, tolerance: float, pins: Pins | None = None) -> Assignment:
         """Return the best split within a tolerance in points; of uneven sizes either side may be the larger one."""
+        # Kept: every later solve of the question has these pins, too.
         self.pins |= pins or {}
         if self.ask.sizes[0] == self.ask.sizes[1]:
             return self._best_of(self.ask.sizes, tolerance)
         optima = {sizes: self._off(split) for sizes, split in self.optima().items()}
         limit = min(optima.values()) + tolerance
-        # One limit for both ways round: the tolerance is counted from the better of the two optima.
+        # One limit for both ways round, counted from the better of the two optima; `_best_of` counts from the optimum
+        # of its own sizes.
         close = [self._best_of(sizes, limit - least) for sizes, least in optima.items() if least <= limit]
         return min(close, key=lambda split: (split.bench_cost, split.moves, self._off(split)))
 
     def scrambled(self) -> Assignment:
         """Return the least difference among players whose turn it is, in which the players move who are expected to."""
+        # A tolerance above 0 lets moves decide among splits that differ by rounding alone, or by nothing that can be
+        # noticed.
         split = self.in_turn() if self.benches else self.within(self.system.gap(EQUAL, max(self.ask.sizes)))
         entries = [self.ask.entries[index] for index in (*split.a, *split.b)]
 
@@ -104,6 +110,8 @@ class Means:
         least = min(map(self._off, self.optima(preferring=False).values()))
         self.moves_count = True
         equal = self.system.gap(EQUAL, max(self.ask.sizes))
+        # The fair bench costs this much of evenness: within it the same bench comes out again, now at the least
+        # difference and with moves counted. `tolerance` counts from the optimum of any bench.
         split = self.within(max(0.0, self._off(near) - least) + equal)
         if split.bench_cost > near.bench_cost:  # by rounding
             split = self.within(equal, dict.fromkeys(near.bench, Pin.BENCH))
@@ -175,8 +183,10 @@ class Means:
         return abs(split.difference - self._target(split.sizes))
 
     def _target(self, sizes: tuple[int, int]) -> float:
+        # Sides, maps and their advantages are not made up for (`match_to_even`): equally large sides are even at 0.
         if sizes[0] == sizes[1]:
             return 0.0
+        # `even_difference` reads the sizes alone, so any players will do.
         players = [entry.id for entry in self.ask.entries]
         return even_difference(self.system, self.ask.context, players[: sizes[0]], players[sizes[0] : sum(sizes)])
 
@@ -195,6 +205,7 @@ def renewed(best: T, each_way: int, attempts: Callable[[int], Iterable[T]], unev
 
     `attempts` finds the best teams in which at least so many do, and others if these are too uneven.
     """
+    # From the wish downwards: two each way, then one, then the best as it is.
     limit = uneven(best) + GIVEN_UP
     for least in range(each_way, 0, -1):
         for teams in attempts(least):

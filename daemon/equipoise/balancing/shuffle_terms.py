@@ -62,6 +62,7 @@ class Shuffle:
         on_a, on_b = (on_field(system, ask.context, side, players, commanders) for side in Side)
         self.values = on_a, on_b
         """The points that each human adds to the sum of A, and of B; commanders who count apart add nothing."""
+        # Bots stay where they are: what they add is a constant of the question.
         self.lead = sum(skills(system, ask.context, Side.A, self.bots[0]))
         self.lead -= sum(skills(system, ask.context, Side.B, self.bots[1]))
         self.even = self._difference_at(0.5)
@@ -86,11 +87,14 @@ class Shuffle:
             # The present sides are inside the band by their prediction, so they are by the difference, too.
             pairs = zip(self.humans, *self.values, strict=True)
             present = sum(on_a if entry.side is Side.A else -on_b for entry, on_a, on_b in pairs)
+            # Where the line of `difference_at` is not exact, it could say otherwise; then everyone would move for
+            # nothing.
             low, high = min(low, present), max(high, present)
         for _ in range(TRIES):
             solution = self._assignment(low, high)
             split = self._split(solution.a, solution.b)
             after = chance(self.system, self.ask.context, split.a, split.b, self.commanders)
+            # A difference outside of the band by more than rounding says that no sides are inside: nothing to narrow.
             slack = solution.error_bound
             if fair[0] <= after <= fair[1] or not low - slack <= solution.difference <= high + slack:
                 break
@@ -107,13 +111,16 @@ class Shuffle:
         First players on no side are placed, as even as that can be, and others change side only where sizes need it.
         """
         # "Per Team Skills" of the NS2 source: one skill for both sides.
+        # A commander counts against the other commander and adds nothing to the field's sum.
         apart = self.commanders if self.system.commanders_apart else NO_PLAYERS
         skills = [0.0 if entry.id in apart else self.system.skill(entry.id) for entry in self.humans]
         self.values, self.even = (skills, skills), -self.lead
         self.terms = replace(self.terms, groups=(), wishes={})
+        # A band of all differences: sizes and pins hold, and of sides that fit them those nearest to the target.
         start = self._assignment(-FARTHEST, FARTHEST)
         sides = [Side.A if index in start.a else Side.B for index in range(len(skills))]
         stay = [index for index, entry in enumerate(self.humans) if entry.stays]
+        # A swap is two moves.
         most = None if self.terms.max_moves is None else self.terms.max_moves // 2
         teams = greedy_swaps(skills, sides, target=self.even, stay=stay, most=most)
         return self._split(teams.a, teams.b)
@@ -139,6 +146,7 @@ class Shuffle:
         return shuffle(
             self.values[0],
             [entry.side for entry in self.humans],
+            # In NS2 bots take no place of a human: only humans are counted.
             sizes=(count // 2, count - count // 2),
             values_b=self.values[1],
             target=self.even,
@@ -146,6 +154,7 @@ class Shuffle:
             # By the field's size: `System.gap` would count commanders.
             tolerance=min(FARTHEST, self._difference_at(0.5 + self.ask.tolerance) - self.even),
             pins=pins_of_staying(self.humans),
+            # A friend who is not on the server any more, or plays no part in this question, has no index.
             groups=[[self.index_of[member] for member in group if member in self.index_of] for group in terms.groups],
             wishes=[self._wish(entry) for entry in self.humans] if terms.wishes else None,
             spread_evenly=[self.index_of[member] for member in terms.spread_evenly if member in self.index_of],

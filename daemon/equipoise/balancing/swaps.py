@@ -62,11 +62,13 @@ class Swaps:
         on_a, on_b = (on_both_sides(system, ask.context, side)[place] for place, side in enumerate(sides))
         self.off = sum(on_a) - sum(on_b) - even_difference(system, ask.context, *sides)
         """Σ(A) − Σ(B) less the difference at which the chance is even, at equal numbers, in points."""
+        # At equal numbers as `chance`: with 13 against 12 a missing newcomer stands on the smaller side.
         self.pairs = self._pairs()
 
     def best(self, before: float) -> Swap | None:
         """Return the cheapest swap that makes the chance even; or one that gains enough; or None."""
         off, best, pairs_so_far = abs(before - 0.5), None, 0
+        # Fewest people first: two pairs are looked at only if no single one makes the sides even.
         for swaps in (1, 2):
             candidates = [(cost, swap) for cost, near in self._by_cost(swaps) for swap in near]
             for cost in sorted({cost for cost, _ in candidates}):
@@ -78,6 +80,7 @@ class Swaps:
                 nearest = min((swap for _, swap in candidates), key=lambda swap: abs(self.off + swap.shift))
                 rest = abs(self.chance(nearest) - 0.5)
                 # An even chance is out of reach so far: a swap is worth it only where it gains enough.
+                # Against the best so far, not against the start: a second pair has to earn its two moves by itself.
                 if off - rest >= LEAST_GAIN * (swaps - pairs_so_far):
                     off, best, pairs_so_far = rest, nearest, swaps
         return best
@@ -88,6 +91,7 @@ class Swaps:
             for cost, pairs in self.pairs.items():
                 yield cost, self._nearest(pairs)
             return
+        # By the costs of the two pairs: few different ones, so few lists to search.
         for first, second in combinations_with_replacement(sorted(self.pairs), 2):
             yield first + second, self._nearest(list(self._doubles(self.pairs[first], self.pairs[second])))
 
@@ -97,6 +101,7 @@ class Swaps:
             # The second pair should shift the difference by what the first one leaves of it.
             place = bisect_left(shifts, -self.off - swap.shift)
             for partner in second[max(0, place - NEIGHBOURS) : place + NEIGHBOURS]:
+                # A player in both pairs would be moved twice.
                 if partner.from_a != swap.from_a and partner.from_b != swap.from_b:
                     yield Swap(swap.shift + partner.shift, swap.from_a + partner.from_a, swap.from_b + partner.from_b)
 
@@ -106,12 +111,15 @@ class Swaps:
     def _pairs(self) -> dict[int, list[Swap]]:
         players = [*self.a, *self.b]
         on_a, on_b = on_both_sides(self.system, self.ask.context, players)
+        # Whoever changes side takes their value from one sum and adds to the other: the difference moves by both
+        # values.
         worth = {player: first + second for player, first, second in zip(players, on_a, on_b, strict=True)}
         pairs = defaultdict(list)
         free = ([player for player in side if player not in self.terms.stay] for side in (self.a, self.b))
         for first, second in product(*free):
             cost = sum(self.terms.cost.get(player, 1) for player in (first, second))
             pairs[cost].append(Swap(worth[second] - worth[first], (first,), (second,)))
+        # `_doubles` bisects by the shift, a swap's first field.
         return {cost: sorted(swaps) for cost, swaps in pairs.items()}
 
     def sides(self, swap: Swap | None) -> tuple[tuple[PlayerId, ...], tuple[PlayerId, ...]]:
@@ -127,6 +135,7 @@ class Swaps:
 
     def _cost(self, swap: Swap) -> float:
         """Return the cost of the sides after a swap, in points squared: even first, then surest."""
+        # As `side_of_joiner`: with independent errors every swap leaves the same variance.
         mean = MEAN_WEIGHT * (self.off + swap.shift) ** 2
         if not self.system.correlated:
             return mean
