@@ -187,10 +187,23 @@ def test_a_daemon_calibrates_once_a_week_by_the_matches_before() -> None:
     np.testing.assert_array_equal(live(predicted, days, turned)[0][:1750], said[:1750])
 
 
-def test_predictions_that_are_right_are_left_as_they_are() -> None:
-    rng = np.random.default_rng(8)
+def test_matches_without_times_are_calibrated_too_as_if_a_week_were_so_many() -> None:
+    predicted, history = planted(2000)
+    assert np.isnan(history.started_at).all()
+    said, last = live(predicted, history, scores(history))
+    assert last.temperature == pytest.approx(2.0, abs=0.25)
+    assert int(np.flatnonzero(said != predicted)[0]) % LEAST == 0
+
+
+def test_predictions_that_are_right_are_seldom_changed_and_hardly() -> None:
+    """Two standard errors are asked for every week, so chance alone passes now and then: in one pool of eight."""
     _, history = planted(3000)
-    predicted = logistic(rng.normal(0, 0.5, 3000))
-    said, last = live(predicted, replace(history, side=None, map=None), (rng.random(3000) < predicted).astype(float))
-    assert last == NONE
-    np.testing.assert_array_equal(said, predicted)
+    bare, changed, costs = replace(history, side=None, map=None), 0, []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        predicted = logistic(rng.normal(0, 0.5, 3000))
+        said, _ = live(predicted, bare, (rng.random(3000) < predicted).astype(float))
+        changed += not np.array_equal(said, predicted)
+        costs.append(float(np.mean(surprises(said, predicted) - surprises(predicted, predicted))))
+    assert changed <= 5
+    assert max(costs) < 0.003  # nats a match

@@ -83,7 +83,11 @@ def live(predicted: Floats, history: History, scores: Floats) -> tuple[Floats, C
     """
     design, chances, present = _design(predicted, history), predicted.copy(), NONE
     times = history.started_at
-    at = np.arange(len(scores)) * (OFTEN / LEAST) if times is None else np.maximum.accumulate(np.nan_to_num(times))
+    if np.isnan(times).all():
+        at = np.arange(len(scores)) * (OFTEN / LEAST)
+    else:
+        # A match of unknown time is as old as the one before it.
+        at = np.maximum.accumulate(np.nan_to_num(times))
     weeks = np.floor((at - at[0]) / OFTEN).astype(int)
     for now, end in pairwise([*(np.flatnonzero(np.diff(weeks)) + 1).tolist(), len(scores)]):
         proposal = _proposal(design[:now], scores[:now], history, present)
