@@ -94,8 +94,8 @@ class History:
 
     # Read by some systems only.  None if unknown for every match.
     lineup_known: Flags | None = None
-    """Shape (m,): whether the match has a lineup of its own, and not the participants in its place; None: as `lineup`
-    says for every match."""
+    """Shape (m,): whether something is known of the match as it went live: its lineup, or skills at start, where the
+    participants stand for the lineup; None: as `lineup` says for every match."""
     fraction_played: Floats | None = None
     """Shape (p,): `Match.fraction_played`, NaN where unknown."""
     kills: Floats | None = None
@@ -244,7 +244,7 @@ class History:
             lineup=_offsets(len(side) for side, _ in lineup),
             lineup_members=np.array(lineup_members, np.int32),
             skill_at_start=np.array([skills.get(p, math.nan) for side, skills in lineup for p in side], np.float64),
-            lineup_known=np.array([bool(match.lineup) for match in rows], np.bool_),
+            lineup_known=np.array([bool(match.lineup or match.skill_at_start) for match in rows], np.bool_),
             **_facts(rows),
         )
 

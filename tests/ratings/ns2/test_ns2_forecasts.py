@@ -123,7 +123,7 @@ def test_without_a_lineup_the_time_that_was_played_predicts():
     assert ns2().predict(late) != ns2().predict(replace(late, lineup=late.teams))
 
 
-def test_a_replay_predicts_as_live_where_some_matches_have_a_lineup_and_others_not():
+def test_a_replay_predicts_as_live_where_matches_have_a_lineup_or_skills_at_the_start_alone_or_neither():
     matches = list(busy_matches(seed=11, count=120, players=14))
     everybody = people(14)
     for n, match in enumerate(matches):
@@ -131,4 +131,6 @@ def test_a_replay_predicts_as_live_where_some_matches_have_a_lineup_and_others_n
             first = (*match.teams[0][n % 2 :], BOT)
             second = (*match.teams[1], *(p for p in everybody[n % 14 :] if p not in (*first, *match.teams[1])))[:7]
             matches[n] = replace(match, lineup=(first, second))
+        elif n % 2:
+            matches[n] = replace(match, skill_at_start={match.teams[0][0]: 1500.0})
     agree(ns2(commander_field_share=0.5), ns2(commander_field_share=0.5), matches)
