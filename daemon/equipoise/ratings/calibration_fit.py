@@ -109,12 +109,14 @@ def _proposal(design: Floats, scores: Floats, history: History, present: Calibra
     )
     trial, whole = _fitted(design[:seen], scores[:seen], history), _fitted(design, scores, history)
     proposal = None
+    # A negative temperature or one near 0 would say the opposite of the system or nothing: such a fit is no proposal.
     if min(trial[0], whole[0]) > SMALL:
         surprise = surprises(logistic(design[seen:] @ trial), scores[seen:])
         gains = [mean(baseline - surprise) for baseline in (bare, now)]
         proposal = Proposal(_named(whole, history), len(scores), *gains)
     if proposal is None or not proposal.is_better:
         none = Proposal(NONE, len(scores), Estimate(0.0, 0.0), mean(now - bare))
+        # Taking a calibration back is a proposal like others: the present one must be surely worse than none.
         return none if none.is_better else proposal
     return proposal
 
@@ -137,6 +139,7 @@ def running(predicted: Floats, history: History, scores: Floats, count: int, sta
     design, chances = _design(predicted, history), predicted.copy()
     ends = np.unique(np.linspace(count, len(scores), REFITS + 1).astype(int)).tolist()
     for now, end in pairwise(ends):
+        # Of fixed length: with a growing window a map that changed would keep its old advantage for long.
         window = slice(now - (count - start), now)
         weights = _fitted(design[window], scores[window], history)
         chances[now:end] = logistic(design[now:end] @ weights)
@@ -162,6 +165,7 @@ def _not_zero(names: Sequence[str], weights: Floats) -> Mapping[str, float]:
 
 def _fitted(design: Floats, scores: Floats, history: History) -> Floats:
     """Shape (columns,): the weights. One whose column is all zero stays at its prior mean."""
+    # In a window few of a history's maps occur; a column of zeros says nothing, and would only make the matrix larger.
     columns = np.flatnonzero(design.any(axis=0))
     means, precisions = _priors(history)
     weights = means.copy()
@@ -176,6 +180,7 @@ def _design(predicted: Floats, history: History) -> Floats:
     if history.side is not None:
         for team, sign in ((0, 1.0), (1, -1.0)):
             side = history.side[team::2]
+            # Two sides of the same name cancel.
             sides[rows[side >= 0], side[side >= 0]] += sign
     if history.map is not None:
         with_map = history.map >= 0
@@ -190,6 +195,8 @@ def orientation(history: History) -> Floats:
     """
     if history.side is None:
         return np.zeros(len(history))
+    # Sorting the sorting gives each name's place in the alphabet. The shift by one lets UNKNOWN, -1, index the first
+    # entry.
     order = np.array([UNKNOWN, *np.argsort(np.argsort(history.sides))])[history.side + 1]
     both = (history.side[0::2] >= 0) & (history.side[1::2] >= 0)
     signs: Floats = np.sign(order[1::2] - order[0::2]) * both
@@ -212,10 +219,12 @@ def _maximum(design: Floats, scores: Floats, means: Floats, precisions: Floats) 
         slope = design.T @ (chances - scores) + precisions * (weights - means)
         curve = (design.T * (chances * (1 - chances))) @ design + np.diag(precisions)
         direction = np.linalg.solve(curve, slope)
+        # Tried from twice the last one: Newton's whole step again as soon as it helps.
         step = min(1.0, 2 * step)
         while (trial := _loss(design, scores, weights - step * direction, means, precisions)) > loss and step > SMALL:
             step /= 2
         gain, loss, weights = loss - trial, trial, weights - step * direction
+        # Also where halving has come to an end: then the gain is 0 or below.
         if gain < SMALL * abs(loss):
             break
     return weights

@@ -150,7 +150,9 @@ class History:
             raise RatingError(f"history: {len(skill_at_start)} skill_at_start for {len(lineup_members)} in the lineups")
         self._check_facts()
         self._check_ranges()
+        # The class is frozen; these two are facts about the other fields, which do not change either.
         object.__setattr__(self, "pairs", bool(np.all(self.matches[1:] - self.matches[:-1] == 2)))
+        # As many players as teams, and no team without one: exactly one each.
         as_many = len(self.members) == len(self.ranks)
         object.__setattr__(self, "singles", as_many and bool(np.all(self.teams[1:] > self.teams[:-1])))
         for player in self.players:
@@ -200,6 +202,8 @@ class History:
         """Shape (p,): size of each participant's squad in their team; 1 for those who came alone."""
         if self.squad is None:
             return np.ones(len(self.members), np.int64)
+        # Squads are numbered within a match: friends on opposite sides have the same number, and are no squad of
+        # either.
         team = np.repeat(np.arange(len(self.ranks)), np.diff(self.teams))
         squad = self.squad.astype(np.int64) - ALONE  # From 0 on, so that numbers of different teams stay apart.
         numbers = team * (int(squad.max(initial=0)) + 1) + squad
@@ -225,6 +229,7 @@ class History:
         if isinstance(matches, History):
             return matches
         rows = list(matches)
+        # `score` refuses a match that is not over.
         for match in rows:
             match.score(0)
         numbers: dict[PlayerId, int] = {}
@@ -277,6 +282,7 @@ def _facts(rows: list[Match]) -> dict[str, Any]:
     if any(match.quits for match in rows):
         facts["quit"] = np.array([player in match.quits for match, player in people], np.bool_)
     if any(match.squads for match in rows):
+        # By identity: a match holds mappings and has no hash.
         squads = {id(match): {p: n for n, squad in enumerate(match.squads) for p in squad} for match in rows}
         facts["squad"] = np.array([squads[id(match)].get(player, ALONE) for match, player in people], np.int32)
     if any(match.spans for match in rows):
@@ -314,6 +320,7 @@ def _spans(each: Sequence[tuple[Span, ...]]) -> Spans:
         np.array([span.team for span in rows], np.int32),
         _floats(span.start for span in rows),
         _floats(span.end for span in rows),
+        # Comparing text is quicker than members of an enum, for the dozens of spans of every round.
         np.array([span.role.value == "commander" for span in rows], np.bool_),
     )
 
@@ -343,6 +350,7 @@ def _check_numbers(name: str, numbers: Numbers, lowest: int, players: int) -> No
 
 
 def _check_range(name: str, values: Floats, low: float, high: float) -> None:
+    # `fmin` and `fmax` pass over NaN, which stands for an unknown number; `min` would return it.
     least, most = np.fmin.reduce(values.ravel(), initial=high), np.fmax.reduce(values.ravel(), initial=low)
     if least < low or most > high:
         raise RatingError(f"history: {name} {least if least < low else most:g} is not from {low:g} to {high:g}")
@@ -351,6 +359,7 @@ def _check_range(name: str, values: Floats, low: float, high: float) -> None:
 def _check_stretches(spans: Spans) -> None:
     if any(len(facts) != len(spans.team) for facts in (spans.start, spans.end, spans.commander)):
         raise RatingError("history: spans without a team, a start, an end or a role")
+    # With start <= end below this bounds all four ends; NaN fails each comparison.
     finite = spans.start.min(initial=0.0) > -math.inf and spans.end.max(initial=0.0) < math.inf
     if not finite or not np.all(spans.start <= spans.end):
         raise RatingError("history: spans that are no stretches of time")
@@ -458,6 +467,7 @@ def _class_seconds(parts: Sequence[History]) -> tuple[Floats | None, tuple[str, 
 def _lineup(new: Numbers, part: History) -> Numbers:
     assert part.lineup_members is not None, "`History.of` knows the lineups"
     members = part.lineup_members.copy()
+    # BOT is -1 too, but has no entry in `new`.
     members[members != BOT] = new[members[members != BOT]]
     return members
 
@@ -488,6 +498,7 @@ def _renamed(parts: Sequence[History], name: str, names: str, like: str) -> tupl
     codes: dict[str, int] = {}
     columns = []
     for part in parts:
+        # One more at the end for UNKNOWN, which is -1 and so indexes the last.
         new = np.array([*(codes.setdefault(label, len(codes)) for label in getattr(part, names)), UNKNOWN], np.int32)
         numbers = getattr(part, name)
         columns.append(np.full(len(getattr(part, like)), UNKNOWN, np.int32) if numbers is None else new[numbers])
@@ -506,6 +517,7 @@ def scores(history: History) -> Floats:
     if not history.pairs:
         raise RatingError("the laboratory measures matches of two teams")
     first, second = history.ranks[0::2], history.ranks[1::2]
+    # A lower rank is the better one.
     outcomes: Floats = (1.0 + np.sign(second - first)) / 2
     return outcomes
 

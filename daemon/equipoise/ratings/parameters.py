@@ -31,6 +31,7 @@ MOST: Final = 1e9
 
 def is_number(value: object, low: float = -sys.float_info.max, high: float = sys.float_info.max) -> TypeGuard[float]:
     """Whether a value is a finite number from low to high; True and False are not numbers."""
+    # The exact type first: nearly all numbers are floats, and a live round has dozens.
     plain = type(value) is float or (isinstance(value, int | float) and not isinstance(value, bool))
     return plain and low <= value <= high  # type: ignore[operator]  # plain: it is one
 
@@ -54,6 +55,7 @@ def count_of(player: PlayerId, name: str, value: object) -> int:
 
 def is_count(declared: Field[Any]) -> bool:
     """Whether a field is declared as an int; the value that it holds does not say so, as 8 may stand for 8.0."""
+    # The type is text where a module has postponed annotations.
     return declared.type in (int, "int")
 
 
@@ -73,6 +75,7 @@ def refuse_twice(groups: tuple[tuple[PlayerId, ...], ...], fault: str) -> None:
     players = [player for group in groups for player in group]
     if len(set(players)) == len(players):
         return
+    # Counting is slow, so it waits until there is one to name.
     twice = next(player for player in players if players.count(player) > 1)
     raise RatingError(f"{twice}: {fault}")
 

@@ -151,6 +151,7 @@ def accuracy(pairs: Pairs) -> Estimate | None:
     0.5
     """
     chances, scores = _columns(pairs)
+    # Draws have no winner that a favourite could be.
     right = np.where(chances == 0.5, 0.5, (chances > 0.5) == (scores > 0.5))[scores != 0.5]
     return mean(right) if len(right) else None
 
@@ -187,6 +188,7 @@ def _columns(pairs: Pairs) -> tuple[Floats, Floats]:
 
 def _calibration(predicted: Floats, scores: Floats) -> tuple[Bin, ...]:
     """Mean prediction and mean score in ten bins of equal width; empty bins are left out."""
+    # A prediction of 1 belongs to the last bin.
     numbers = np.minimum((predicted * BINS).astype(np.int64), BINS - 1)
     bins = [(number, numbers == number) for number in np.unique(numbers).tolist()]
     return tuple(
@@ -230,6 +232,8 @@ def fit_scale(pairs: Pairs, scale: float) -> ScaleFit | None:
     if factor is None:
         return None
     chances = logistic(factor * odds)
+    # The sandwich: the loss' curvature is the bread, the variance of its slope the meat; where the model holds, both
+    # are the same.
     bread = float((odds**2 * chances * (1.0 - chances)).sum())
     meat = float(((odds * (chances - scores)) ** 2).sum())
     return ScaleFit(
@@ -249,6 +253,8 @@ def rounds_missing(fit: ScaleFit, scale: float, rounds: int) -> int:
     >>> rounds_missing(ScaleFit(5214.0, 2985.0, 0.0, 0.0), 2400.0, 500) > 0  # less than one error apart
     True
     """
+    # Distance of the two scales, and of their quotient from 1, in standard errors: dividing by the larger takes the
+    # lesser of both.
     apart = abs(fit.scale - scale) / max(scale, fit.scale) / (fit.error / fit.scale)
     return max(0, math.ceil(rounds * min((SURE / max(apart, 1e-9)) ** 2, 1e9)) - rounds)
 
@@ -259,6 +265,7 @@ def best_factor(odds: Floats, scores: Floats) -> float | None:
     def slope(factor: float) -> float:
         return float(odds @ (logistic(factor * odds) - scores))
 
+    # The loss is convex, so its slope rises: without a change of sign the least is beyond one of the ends.
     if not slope(FACTORS[0]) < 0.0 < slope(FACTORS[1]):
         return None
     low, high = map(math.log, FACTORS)
@@ -361,6 +368,7 @@ def _division(by: By, names: Sequence[str], places: Whole, seats: Seats) -> list
         return []
     # A row for each group and a column for each round; the first row is nobody's.
     rounds = int(seats.round.max()) + 1
+    # NOWHERE is -1, so its seats fall into row 0.
     cells, room = (places - NOWHERE) * rounds + seats.round, (len(names) + 1) * rounds
     counts, chance_sums, score_sums = (
         np.bincount(cells, weights, room).reshape(-1, rounds)[1:] for weights in (None, seats.predicted, seats.score)
@@ -378,6 +386,7 @@ def _group(by: By, name: str, counts: Floats, predicted: Floats, scored: Floats)
     guess, score = float(predicted.sum()) / players, float(scored.sum()) / players
     gap, error = score - guess, None
     if rounds > 1:
+        # The variance of a ratio of two sums over rounds: of each round's surplus beyond its players' part of the mean.
         squares = float(((scored - predicted - counts * gap) ** 2).sum())
         error = math.sqrt(squares * rounds / (rounds - 1)) / players
     return Group(by, name, rounds, players, guess, score, Estimate(gap, error))

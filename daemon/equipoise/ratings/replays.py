@@ -62,6 +62,7 @@ def elo_leads(system: EloFamily[Any, Any], history: History) -> Floats:
         return NOTHING
     # UNKNOWN is -1, so it indexes the last row.
     points = np.array([system.advantage * (side == system.favoured) for side in (*history.sides, "")])
+    # One points per side's name and, last, 0 for a team without one.
     points_of_side = points[history.side]
     lead: Floats = points_of_side[0::2] - points_of_side[1::2]
     return lead
@@ -121,6 +122,7 @@ def _players(system: SynElo, history: History, records: NDArray[np.void]) -> syn
     # No more rows than a player can fill: in a long history most players never fill a window.
     most = records["count"] + np.bincount(history.members, minlength=len(records))
     bases = np.cumsum(np.concatenate(([0], np.minimum(most, system.window))), dtype=np.int64)
+    # Whole points up to `synelo.system.LIMIT` fit a float's 24 bits exactly.
     rings = np.zeros(bases[-1], np.float32 if system.constants.whole else np.float64)
     errors = np.zeros(bases[-1], np.int64)
     for player, base in zip(history.players, bases.tolist(), strict=False):
@@ -140,6 +142,7 @@ def replay_gaussian(system: GaussianSystem[Any], history: History) -> Replayed:
     records = to_records(system, history.players, GAUSSIAN_RECORD)
     result = Replayed(*(np.empty(len(column)) for column in (history.ranks, history, history.members)))
     answers = GaussianAnswers(result.wins, result.draws, result.after)
+    # Then one sum over a team serves for prediction and learning.
     whole = history.lineup is None and history.skill_at_start is None and history.fraction_played is None
     _gaussian_kernel()(history.arrays(), whole, records, allocate_sides(history.matches), answers, system.constants)
     write_back(system, history.players, records)

@@ -34,6 +34,7 @@ Past: TypeAlias = tuple[float, float, float]
 Covariance: TypeAlias = Sequence[Sequence[float]]
 """A symmetric matrix, row by row."""
 
+# Its negative is the largest one: comparing with both refuses NaN and infinity, too.
 LEAST = -sys.float_info.max
 """The smallest finite number."""
 
@@ -108,6 +109,7 @@ class Match:
                 raise RatingError(f"{name}: {len(values)} given for {len(self.teams)} teams")
         for sides in (self.teams, self.lineup):
             refuse_twice(sides, "named twice in one match")
+        # Teams and lineup may name the same player: who was there, and who took part.
         refuse_twice(self.squads, "named twice in its squads")
         self._check_numbers()
         for player, spans in self.spans.items():
@@ -148,6 +150,7 @@ class Match:
         """1 for first place, divided equally among teams that share it, else 0. For two teams: 1, 0.5 or 0."""
         if not self.ranks:
             raise RatingError("the match has no ranks: it is not over")
+        # A place that is shared by n teams is worth 1/n to each, so the scores of a match add up to 1.
         best = min(self.ranks)
         return 1.0 / self.ranks.count(best) if self.ranks[team] == best else 0.0
 
@@ -300,6 +303,7 @@ class System(ABC, Generic[P]):
         commanders, map and sides. Here by `gap`, a straight line from an even match. Infinite where no difference gives
         the probability.
         """
+        # By the larger side, as `gap` has one size; an empty match to come counts as one against one.
         return self.gap(probability - 0.5, max(1, max(map(len, match.teams))))
 
     @abstractmethod
@@ -317,6 +321,8 @@ class System(ABC, Generic[P]):
         """
         deviations = [self.deviation(player, context) for player in players]
         spreads = [deviation for deviation in deviations if deviation is not None]
+        # One player without a deviation makes the whole unknown: a 0 in their place would claim that they are known
+        # exactly.
         if len(spreads) < len(deviations):
             return None
         return [
@@ -367,6 +373,7 @@ class System(ABC, Generic[P]):
 
     def needs(self, match: Match) -> frozenset[PlayerId]:
         """The players to restore from the store, if it has them, before the match is predicted or rated."""
+        # Those of the lineup too, who may have left before they took part: the prediction reads their skill.
         players = (player for side in (*match.teams, *match.lineup) for player in side)
         return frozenset(player for player in players if not is_bot(player))
 
@@ -428,6 +435,7 @@ def _check_spans(player: PlayerId, spans: tuple[Span, ...], teams: int) -> None:
             text = f"team {span.team!r}, {span.start!r} to {span.end!r} s, {span.role!r}"
             raise RatingError(f"{player}: no stretch of a match: {text}")
     if len(spans) > 1:
+        # By the end as well, so that a span without length comes before one that begins where it stands.
         in_order = sorted(spans, key=lambda span: (span.start, span.end))
         for span, next_span in pairwise(in_order):
             if next_span.start < span.end:

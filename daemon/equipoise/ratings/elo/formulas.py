@@ -80,6 +80,7 @@ def win_probability(difference: float, c: EloConstants) -> float:
     z = difference / c.spread
     if not c.gaussian:
         return logistic(z)
+    # From the favourite's side alone, so that p(x) + p(-x) is 1 to the last bit.
     favourite = 0.5 * math.erfc(-abs(z) / SQRT_2)
     return 0.5 + math.copysign(favourite - 0.5, z)
 
@@ -126,6 +127,7 @@ def move(p: Record, k: float, surprise: float, protected: bool, at: float, c: El
         change = max(change, 0.0)
     p.rating = within_limit(p.rating + change)
     p.rounds += 1
+    # False for NaN, an unknown time; and rounds may arrive late.
     if at > p.last_played:
         p.last_played = at
 
@@ -160,6 +162,7 @@ def learn(
     k = stake(matches.weight[match] if len(matches.weight) > 0 else 1.0, margin, c)
     shield = len(terms.protected) > 0 and terms.protected[match]
     for team in range(a, b + 1):
+        # `own` may be the margin's score; winners and losers, for `side_factor`, are by the result in any case.
         own, opposite = (score, outcome) if team == a else (1.0 - score, 1.0 - outcome)
         if len(terms.scores) > 0:
             own = terms.scores[team]

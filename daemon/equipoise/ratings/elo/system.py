@@ -50,6 +50,7 @@ class EloFamily(PointsSystem[P, R]):
 
     def gap(self, probability: float, size: int) -> float:
         """Linear, by the curve's slope at an even match, times `size`: teams are compared by their mean rating."""
+        # The density of the curve at 0.
         slope = 1.0 / math.sqrt(2.0 * math.pi) if self.constants.gaussian else 0.25
         return size * self.constants.spread * probability / slope
 
@@ -126,6 +127,7 @@ class Elo(EloFamily[EloParams, Record]):
         self, match: Match, arrays: MatchArrays, records: list[Record], wins: list[float], after: list[float]
     ) -> None:
         """Move each participant; the margin is read if the points are known and a margin parameter is set."""
+        # An empty array, not a NaN, where margins would change nothing: the kernel then skips them.
         reads_margin = match.points and (self.params.margin_power or self.params.margin_scale)
         margin = [match.points[0] - match.points[1]] if reads_margin else []
         terms = kernel.MatchTerms(self.leads(match.sides), margin, scores=[], protected=[])

@@ -218,6 +218,7 @@ class FifaWomen(Football[FifaWomenParams, Team]):
 
     def outcome(self, goals: int, other: int, winner: int) -> Outcome:
         """S_act: a percentage for the team that did not win, the rest for the winner."""
+        # By the goals of the team that did not win, which are the fewer ones.
         part = PERCENTAGES[min(goals, other, 5)][min(abs(goals - other), 6)] / 100.0
         if goals == other:
             return Outcome(1.0, part, part)
@@ -244,8 +245,10 @@ class FifaWomen(Football[FifaWomenParams, Team]):
 
     def count(self, kind: Kind, teams: tuple[PlayerId, PlayerId], records: list[Team], at: float | None) -> None:
         """Count the match as recognised for a team whose opponent is ranked; for both while no team was ever ranked."""
+        # Somebody has to be ranked first, or no match would ever count.
         start = not any(entry.recognised >= self.params.shadow_rounds for entry in self.players.values())
         opponents = teams[1], teams[0]
+        # Both teams are judged before either is counted, so the order of the pair does not matter.
         known_opponents = [start or self.ranked(opponent, at) for opponent in opponents]
         friendly = kind in FRIENDLIES
         for record, opponent, counts in zip(records, opponents, known_opponents, strict=True):

@@ -56,6 +56,7 @@ def _counted(system: FifaWomen, history: History) -> Floats:
     for match, (mode, at) in enumerate(zip(modes, history.started_at.tolist(), strict=True)):
         kind, pair = kind_of(names[mode]), (teams[2 * match], teams[2 * match + 1])
         weights[match] = system.importance_of(kind, *pair)
+        # Kept at once: the kernel reads the records after all matches are counted.
         records = [system.players.setdefault(team, system.held(team)) for team in pair]
         system.count(kind, pair, records, None if math.isnan(at) else at)
     return weights
@@ -71,6 +72,7 @@ def _outcomes(system: Football[Any, Any], history: History) -> tuple[Floats, Flo
     """Shapes (m,) and (t,): factor and scores of each match; `outcome` is called once per distinct score line."""
     goals = _goals(system, history)
     width = int(goals.max(initial=0)) + 1
+    # A number for each score line and winner: goals of both, and 0, 1 or 2 for the second, nobody, the first.
     lines = (goals[0::2] * width + goals[1::2]) * 3 + 1
     lines += history.ranks[1::2] > history.ranks[0::2]
     lines -= history.ranks[1::2] < history.ranks[0::2]
@@ -89,6 +91,7 @@ def _goals(system: Football[Any, Any], history: History) -> NDArray[np.int32]:
         raise RatingError(f"{system.name} needs the goals of every match")
     goals = np.empty(0) if points is None else points
     with np.errstate(invalid="ignore"):
+        # NaN becomes some integer, which is then not equal to it.
         whole = goals.astype(np.int32)
     wrong = (whole != goals) | (whole < 0) | (whole > MOST_GOALS)
     if wrong.any():

@@ -140,6 +140,7 @@ class Football(EloFamily[P, R]):
             raise RatingError(f"{self.name} needs the goals of {match.teams[0][0]} and {match.teams[1][0]}")
         goals, goals_of_b = map(checked_goals, match.points)
         factor, *scores = self.outcome(goals, goals_of_b, order(match.ranks[1], match.ranks[0]))
+        # Before the match is counted: a pair's tenth friendly is still one of the first ten.
         arrays.weight[0] = self.importance_in(match) * factor
         self.note(match, records)
         shields = [kind_of(match.mode) in self.protected]

@@ -181,6 +181,8 @@ def begins(p: GlickoPlayer, period: float, c: GlickoConstants) -> bool:
 
 def periods_since(p: GlickoPlayer, at: float, c: GlickoConstants) -> float:
     """Periods from a player's last match to a time (NaN if unknown); 0 within a period and before the first match."""
+    # No time is known of them: after their first match one period has passed at least, as between any two of unknown
+    # time.
     if p.last_played == NEVER:
         return 0.0 if p.rounds == 0 else 1.0
     if math.isnan(at):
@@ -196,6 +198,7 @@ def grown(p: GlickoPlayer, periods: float, c: GlickoConstants) -> float:
         more = c.growth * periods
     else:
         more = max(0.0, periods - 1.0) * p.volatility * p.volatility / (Q * Q)
+    # Absence makes nobody less known than a newcomer; but a player who is (by a seed) stays so.
     return max(p.variance, min(p.variance + more, c.variance))
 
 
@@ -215,6 +218,8 @@ def learn(p: GlickoPlayer, information: float, surprise: float, c: GlickoConstan
     p.information += information
     p.surprise += surprise
     prior = p.onset_variance
+    # Always from the values at the onset, with the sums so far: so the order of matches within a period does not
+    # matter.
     if c.tau > 0.0 and p.information > FAINTEST:
         p.volatility = settled(prior, p.onset_volatility, p.information, p.surprise, c.tau)
         prior += p.volatility * p.volatility / (Q * Q)
@@ -231,9 +236,11 @@ def slope(x: float, start: float, phi2: float, v: float, delta2: float, tau: flo
 
 def settled(variance: float, volatility: float, information: float, surprise: float, tau: float) -> float:
     """σ' of Glicko-2, step 5: the zero of f by the Illinois form of regula falsi."""
+    # In Glicko-2's own unit, as the paper's equations are.
     phi2, v = variance * Q * Q, Q * Q / information
     delta = surprise / information * Q
     start, delta2 = math.log(volatility * volatility), delta * delta
+    # The zero is bracketed as in the paper: by ln(Δ² - φ² - v) from above, or by steps of τ downwards.
     a, b = start, start - tau
     if delta2 > phi2 + v:
         b = math.log(delta2 - phi2 - v)
@@ -247,6 +254,7 @@ def settled(variance: float, volatility: float, information: float, surprise: fl
         if f * f_b <= 0.0:
             a, f_a = b, f_b
         else:
+            # Illinois: the end that stays has its value halved, so that it cannot stay for long.
             f_a *= 0.5
         b, f_b = middle, f
     return min(math.exp(0.5 * b), MOST_VOLATILE)
@@ -259,12 +267,14 @@ def mean_of_lineup(team: int, at: float, lineup: Lineup, records: Records, c: Gl
     for place in range(starts[team], starts[team + 1]):
         number = members[place]
         has_skill = len(skills) > 0 and not math.isnan(skills[place])
+        # A bot: as unknown as a newcomer, with a rating of its own only if one was given.
         if number < 0:
             rating += skills[place] if has_skill else c.initial
             variance += c.variance
         else:
             p = records[number]
             rating += skills[place] if has_skill else p.rating
+            # As it will be when the match is played, without changing the record.
             variance += grown(p, periods_since(p, at, c), c)
     count = starts[team + 1] - starts[team]
     if count == 0:
@@ -300,6 +310,7 @@ def rate_match(
     wins[a] = expected_score(match, at, matches.lineup, records, c)
     wins[b] = 1.0 - wins[a]
     period = period_of(at, c)
+    # All enter before anyone learns: each is judged by the others' values at the onset.
     for place in range(matches.teams[a], matches.teams[b + 1]):
         p = records[matches.members[place]]
         enter(p, at, begins(p, period, c), c)
@@ -329,6 +340,7 @@ def face(first: int, matches: MatchArrays, records: Records, b: Block, c: Glicko
         at, place = matches.started_at[last], last - first
         p, q, period = records[player_a], records[player_b], period_of(at, c)
         new, other_new = begins(p, period, c), begins(q, period, c)
+        # `latest` holds the first match of the block in which a player was last: equal means that they are in this one.
         if (new and b.latest[player_a] == first) or (other_new and b.latest[player_b] == first):
             break
         b.latest[player_a] = b.latest[player_b] = first

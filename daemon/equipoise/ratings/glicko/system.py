@@ -68,6 +68,7 @@ class GlickoFamily(PointsSystem[P, GlickoPlayer]):
         """A record at the initial rating and deviation, before the player's first period."""
         rating, variance, volatility = self.constants.initial, self.constants.variance, self.volatility
         fresh = GlickoPlayer(rating, variance=variance, volatility=volatility)
+        # Their first period begins where they are; without it a prediction before any match would read zeros.
         fresh.onset_rating, fresh.onset_variance, fresh.onset_volatility = rating, variance, volatility
         return fresh
 
@@ -108,6 +109,7 @@ class GlickoFamily(PointsSystem[P, GlickoPlayer]):
             fresh.variance,
             fresh.volatility,
         )
+        # A seed is the beginning of a period: matches before it are in the seeded numbers.
         fresh.information = fresh.surprise = 0.0
         return fresh
 

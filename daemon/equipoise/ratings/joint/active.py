@@ -80,6 +80,7 @@ class Active:
         """Number the players who have no number, as newcomers."""
         for player in players:
             if player not in self.numbers:
+                # Without free numbers those in use are 0 to n - 1, so n is the next.
                 self.numbers[player] = self.free.pop() if self.free else len(self.numbers)
         if self._used() > len(self.state.people.rounds):
             self._widen(self._used())
@@ -147,6 +148,8 @@ class Active:
         variance = np.where(numbers == STRANGER, self.params.spread**2, state.players.variance[numbers])
         cov = np.diag(variance) + np.outer(newcomer, newcomer) * state.dense.cov[NEWCOMERS, NEWCOMERS]
         held, dense = np.flatnonzero(numbers != STRANGER), np.flatnonzero(rows != NOWHERE)
+        # Three kinds of pairs: two who are dense have their entry; two who are not share the newcomers' worth alone,
+        # set above; of one of each the newcomers' worth correlates with the row, added below.
         cov[np.ix_(dense, dense)] = state.dense.cov[np.ix_(rows[dense], rows[dense])]
         shared = np.outer(newcomer, state.dense.cov[NEWCOMERS, rows[dense]])
         cov[:, dense] += shared
@@ -173,6 +176,7 @@ class Active:
         if number == NOWHERE:
             return
         state, variance = self.state, self.params.spread**2
+        # Frees the row; what the others learnt from rounds with this player stays in theirs.
         park(number, state.players, state.dense)
         for arrays, blank in (
             (state.players, _roll(1, variance)),
@@ -197,6 +201,7 @@ class Active:
         """
         state = self.state
         people, row = state.people, state.players.row[number]
+        # `last_played` alone says nothing of how good they are.
         if not (mean is None and variance is None and rounds is None):
             people.newcomer[number] = 0.0
         if variance is not None:

@@ -36,6 +36,7 @@ def played_sides(match: Match, number: Callable[[PlayerId], int]) -> Sides:
     """The participants by the time that they played on each side; bots of the lineup count in the heads."""
     length = _length(match)
     times = [_times(match, team, player, length) for team in (0, 1) for player in match.teams[team]]
+    # A bot's time is not known by side here; those of the lineup play to the end.
     bots = [sum(map(is_bot, side)) for side in match.lineup or ((), ())]
     heads = [bots[side] + sum(each[side] for each in times) for side in (0, 1)]
     members = [number(player) for side in match.teams for player in side]
@@ -70,6 +71,7 @@ def places_of(match: Match) -> tuple[tuple[Place, ...], float]:
     if len(set(match.sides)) < 2 or not all(match.sides):
         return (), 0.0
     a, b = match.sides
+    # One coordinate for a pair of sides, whichever is named first.
     pair = (a, b) if a < b else (b, a)
     return (Place(pair), Place(pair, match.map)) if match.map else (Place(pair),), 1.0 if a < b else -1.0
 

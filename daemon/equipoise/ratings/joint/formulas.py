@@ -181,6 +181,7 @@ def pending(number: int, at: float, variance: float, people: People, c: Constant
     if people.rounds[number] == 0:
         return 0.0
     away, last = 0.0, people.last_played[number]
+    # A NaN cannot come here: `time_of_match` puts the latest known time in its place.
     if last > -math.inf and at > last:
         away = min((at - last) * c.drift2_second, max(0.0, c.variance - variance))
     return c.drift2 + away
@@ -194,13 +195,16 @@ def gather(match: int, sides: Sides, at: float, terms: Terms, s: State, c: Const
         if number == STRANGER:
             variance += x * x * c.variance
             newcomers += x * c.newcomer
+        # A bot has skill 0 and no variance: it counts in the heads alone.
         elif number != BOT:
             row = s.players.row[number]
             held = s.players.variance[number] if row == NOWHERE else s.dense.cov[row, row]
+            # What the time since their last round adds is in the arrays only once they play.
             variance += x * x * pending(number, at, held, s.people, c)
             if row == NOWHERE:
                 mean += x * s.players.mean[number]
                 variance += x * x * held
+                # The parts of all who are not dense are one term: a dense row has its part in it already.
                 newcomers += x * s.people.newcomer[number]
             else:
                 terms.rows[count], terms.x[count] = row, x
@@ -225,6 +229,7 @@ def project(count: int, terms: Terms, dense: Dense) -> tuple[float, float]:
     """Mean and variance of the sum of `count` terms; fills `work` with its covariance with every coordinate."""
     rows = dense.counts[FREE]
     work = dense.work[:rows]
+    # In rows, which lie in memory in one piece; the matrix is symmetric.
     work[:] = 0.0
     mean = variance = 0.0
     for term in range(count):
@@ -239,6 +244,7 @@ def project(count: int, terms: Terms, dense: Dense) -> tuple[float, float]:
 def foresee(match: int, fixtures: Fixtures, sides: Sides, terms: Terms, s: State, c: Constants) -> tuple[float, float]:
     """Mean and variance of D for these sides, before the match; changes nothing."""
     at = time_of_match(match, fixtures, s)
+    # Nothing may change here, so parked players add numbers of their own instead of terms.
     count, mean, variance = gather(match, sides, at, terms, s, c)
     for number in (fixtures.side[match], fixtures.map[match]):
         count, more, wider = gather_place(number, fixtures.sign[match], count, terms, s.places)
@@ -279,6 +285,7 @@ def longest_unused(kind: int, roll: Roll, dense: Dense, now: int) -> int:
     owners = dense.owner[dense.kind == kind]
     if not len(owners):
         return NOWHERE
+    # Of equal stamps the lowest row: the order is that of the rows, and the same in a replay.
     least = np.argmin(roll.stamp[owners])
     return int(owners[least]) if roll.stamp[owners[least]] < now else NOWHERE
 
@@ -287,6 +294,7 @@ def enter(number: int, kind: int, roll: Roll, dense: Dense) -> int:
     """Make a coordinate dense, if it is not, in the first free row; returns its row."""
     if roll.row[number] != NOWHERE:
         return int(roll.row[number])
+    # The first free row, so that the matrix in use stays small.
     row = int(np.argmin(dense.kind))  # FREE is the least
     dense.counts[FREE] = max(dense.counts[FREE], row + 1)
     dense.counts[kind] += 1
@@ -299,6 +307,7 @@ def enter(number: int, kind: int, roll: Roll, dense: Dense) -> int:
 def add_newcomers(row: int, part: float, dense: Dense) -> None:
     """Add a part of the worth of newcomers to a coordinate."""
     rows, cov = dense.counts[FREE], dense.cov
+    # Var(s + p·γ) = Var(s) + 2p·Cov(s, γ) + p²·Var(γ); computed first, as the next lines change what it reads.
     variance = cov[row, row] + part * (2.0 * cov[row, NEWCOMERS] + part * cov[NEWCOMERS, NEWCOMERS])
     dense.mean[row] += part * dense.mean[NEWCOMERS]
     cov[row, :rows] += part * cov[NEWCOMERS, :rows]
@@ -323,8 +332,10 @@ def enter_player(number: int, at: float, now: int, s: State, c: Constants) -> No
     """
     if s.players.row[number] == NOWHERE and s.dense.counts[PLAYER] >= c.active:
         gone = longest_unused(PLAYER, s.players, s.dense, now)
+        # More than `active` players in one match: nobody gives way, and the matrix has more rows for a while.
         if gone != NOWHERE:
             park(gone, s.players, s.dense)
+            # A parked player keeps the sum: their part of the newcomers' worth is in it for good.
             s.people.newcomer[gone] = 0.0
     parked = s.players.row[number] == NOWHERE
     row = enter(number, PLAYER, s.players, s.dense)
@@ -378,11 +389,14 @@ def take_in(
     a, b = exponents(score, weight, c.draw_weight)
     variance = max(variance, least)
     if variance <= 0.0:
+        # No term counts: nobody played for either side longer than for the other.
         return 0.0, 0.0
     after, left, evidence = posterior(float(mean), float(variance), a, b)
+    # Rounding may give a posterior that is wider than the prior, or none at all.
     left = min(variance, max(left, least))
     rows, gain = dense.counts[FREE], (after - mean) / variance
     dense.mean[:rows] += gain * dense.work[:rows]
+    # Σ ← Σ + (Σx)(Σx)ᵀ(left − v)/v²: the factor is the root of (v − left)/v², which `narrow` squares.
     return math.sqrt(variance - left) / variance, evidence
 
 
@@ -404,6 +418,7 @@ def enter_match(match: int, fixtures: Fixtures, terms: Terms, s: State, c: Const
     s.events[0] += 1
     now = s.events[0]
     for seat in range(first, last):
+        # All participants before any of them enters: nobody of this match may be parked for another.
         s.players.stamp[played.members[seat]] = now
     count = 1
     terms.rows[0], terms.x[0] = HEAD_COUNT, played.heads[match]
@@ -417,12 +432,14 @@ def enter_match(match: int, fixtures: Fixtures, terms: Terms, s: State, c: Const
         enter_player(number, at, now, s, c)
         terms.rows[count], terms.x[count] = s.players.row[number], played.signs[seat]
         count += 1
+    # Time never runs back: a round that arrives late widens nobody by it.
     s.time[0] = max(s.time[0], at)
     return count
 
 
 def rate_match(match: int, fixtures: Fixtures, terms: Terms, answers: Answers, s: State, c: Constants) -> None:
     """Predict a match by its lineup, then learn from the participants."""
+    # By the lineup, before participants enter: to enter may park a player of the lineup.
     answers.wins[match] = expected(*foresee(match, fixtures, fixtures.lineup, terms, s, c))
     count = enter_match(match, fixtures, terms, s, c)
     answers.evidence[match] = learn(count, fixtures.score[match], fixtures.weight[match], terms, s.dense, c)
@@ -436,6 +453,7 @@ def note_rounds(match: int, fixtures: Fixtures, answers: Answers, s: State) -> N
         row = s.players.row[number]
         s.people.rounds[number] += 1
         newcomer = max(0.0, 1.0 - s.people.rounds[number] / NEWCOMER_ROUNDS)
+        # Whose newcomers' part has been set to 0, by an edit or by parking, does not get it back.
         if newcomer < s.people.newcomer[number]:
             add_newcomers(row, newcomer - s.people.newcomer[number], s.dense)
             s.people.newcomer[number] = newcomer

@@ -46,6 +46,7 @@ def rate_observed(
     sides = fixtures.played
     numbers = np.array(sides.members[sides.starts[match] : sides.starts[match + 1]], np.int64)
     answers.wins[match] = expected(*kernel.foresee(match, fixtures, fixtures.lineup, terms, state, constants))
+    # Before `enter_match` widens them: the quotient is the part of each variance that is from before.
     earlier = _variances(numbers, state)
     count = kernel.enter_match(match, fixtures, terms, state, constants)
     rows, row = terms.rows[count - len(numbers) : count].copy(), terms.x[count - len(numbers) : count].copy()
@@ -55,6 +56,8 @@ def rate_observed(
     if played is None:
         answers.evidence[match] = kernel.learn(count, score, weight, terms, state.dense, constants)
         return
+    # Done apart, where `formulas.learn` does all at once: the moments before the result are needed too, and the matrix
+    # is narrowed once for the result and the scores together.
     mean, variance = kernel.project(count, terms, state.dense)
     before = _before(mean, variance, rows, row, state)
     factor, answers.evidence[match] = kernel.take_in(
@@ -95,11 +98,15 @@ def absorb(
     """
     used = dense.counts[FREE]
     mean, cov, shrunk = dense.mean[:used], dense.cov[:used, :used], factor * dense.work[:used]
+    # The covariance of the observed rows with all others, as it will be after the result.
     reach, before = cov[rows] - np.outer(shrunk[rows], shrunk), np.diagonal(cov).copy()
     scaled = np.eye(len(rows)) + precision[:, None] * reach[:, rows]
     mean += np.linalg.solve(scaled, shift - precision * mean[rows]) @ reach
+    # Woodbury: Σ' = Σ − CᵀGC with G = (I + PΣᵣᵣ)⁻¹P, which is symmetric but for rounding.
     inner = np.linalg.solve(scaled, np.diag(precision))
+    # By eigenvectors, because G may be indefinite: a factor that got weaker has a negative precision.
     gains, axes = np.linalg.eigh(0.5 * (inner + inner.T))
+    # The result and all observations as rows whose outer squares, with their signs, are taken from the matrix.
     moved = np.vstack((shrunk, np.sqrt(np.abs(gains))[:, None] * (axes.T @ reach)))
     signed = np.append(1.0, np.sign(gains))[:, None] * moved
     if correlated:
@@ -113,4 +120,5 @@ def absorb(
         left = np.diagonal(cov)
     else:
         left = before - np.einsum("ij,ij->j", signed, moved)
+    # Rows that are free stay 0.
     np.fill_diagonal(cov, np.maximum(left, FLOOR * (before > 0.0)))

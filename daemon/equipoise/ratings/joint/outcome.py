@@ -59,6 +59,7 @@ def expected(mean: float, variance: float) -> float:
         weight = math.exp(-0.5 * away * away / variance)
         total += weight * logistic(mean + away)
         sum_of_weights += weight
+    # By the sum of the weights, not the integral's constant: an even mean gives a half to the last bit.
     return total / sum_of_weights
 
 
@@ -69,7 +70,10 @@ def count_steps(length: float, narrow: float) -> int:
 
 def find_mode(mean: float, variance: float, a: float, b: float) -> float:
     """Return the mode of the posterior density, to a thousandth of its width: the integral does not depend on it."""
+    # The slope of the log likelihood is between -b and a, so the mode is no farther from the mean than these times the
+    # variance.
     low, high = mean - variance * b, mean + variance * a
+    # Both begin at the mean.
     mode = 0.5 * (low + high) if a == b else mean
     for _ in range(200):
         won = logistic(mode)
@@ -83,6 +87,7 @@ def find_mode(mean: float, variance: float, a: float, b: float) -> float:
         if abs(step) * math.sqrt(curvature) < 1e-3 or low >= high:
             break
         mode += step
+        # Newton's step left the bracket: bisect.
         if not low < mode < high:
             mode = 0.5 * (low + high)
     return mode
@@ -98,6 +103,7 @@ def find_end(mode: float, first: float, most: float, mean: float, variance: floa
     """How far from the mode the density has fallen by `DROP`; `first` carries the direction, `most` bounds it."""
     top, away = log_density(mode, mean, variance, a, b), first
     while abs(away) < most and top - log_density(mode + away, mean, variance, a, b) < DROP:
+        # Outwards by steps that grow: the tails differ in width, and the likelihood makes one of them short.
         away *= 1.3
     return away
 
@@ -124,6 +130,7 @@ def posterior(mean: float, variance: float, a: float, b: float) -> tuple[float, 
         total += density
         first += density * away
         second += density * away * away
+    # About the mode, so that a posterior far from 0 loses no digits.
     shift = first / total
     left = min(variance, max(0.0, second / total - shift * shift))
     return mode + shift, left, top + math.log(total * step / math.sqrt(2.0 * math.pi * variance))

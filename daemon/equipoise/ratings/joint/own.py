@@ -71,14 +71,17 @@ class ModeScores:
         usual = shares @ self.class_rates
         compared = np.zeros(len(known), np.bool_)
         for side in (first, ~first):
+            # A side of one has nobody to be compared with: what is the side's and what the player's cannot be told.
             if np.count_nonzero(side) > 1:
                 shared = weight[side] @ (rates - usual - lasting)[side] / weight[side].sum()
+                # What the whole side did better is partly the round's, not the players'.
                 rates[side] -= self.learnt.part_of_side(shared, weight[side], explained[side]) * shared
                 compared |= side
         self._add(numbers[compared], shares[compared], rates[compared], weight[compared])
 
     def _add(self, numbers: Ints, shares: Floats, rates: Floats, weight: Floats) -> None:
         old, total = self.observed(numbers)
+        # A player's first observation has no past to be away from.
         met = old > 0
         away = (rates - shares @ self.class_rates)[met] - total[met] / old[met, None]
         self.learnt.add_residuals(away / np.sqrt(1 / weight[met] + 1 / old[met])[:, None])
@@ -86,6 +89,7 @@ class ModeScores:
         self.weight[numbers] += parts
         self.total[numbers] += weight[:, None] * rates
         self.class_total += parts.T @ rates
+        # Their observations weigh `LONGEST` at most: what is beyond fades.
         faded = 1.0 - np.minimum(1.0, LONGEST / (old + weight))
         if faded.any():
             self._fade(numbers, faded)
@@ -124,8 +128,11 @@ class ModeScores:
         if not len(weight):
             return
         within, between = np.trace(self.learnt.within), np.trace(self.learnt.between)
+        # The players are eliminated from the equations: each is shrunk by within/between observations, and what is left
+        # is one equation per class.
         shrunk = weight.T / (weight.sum(axis=1) + within / max(between, within / MOST_ALIKE))
         by_class = self.class_total
+        # `FEW` observations at the mean of all: a class that was seen rarely is taken to be like the others.
         left = np.diag(weight.sum(axis=0) + FEW) - shrunk @ weight
         right = by_class - shrunk @ total + FEW * by_class.sum(axis=0) / weight.sum()
         self.class_rates = np.linalg.solve(left, right)
@@ -200,9 +207,13 @@ class OwnScores:
             self.make_room(len(self.precision))
         self._have(int(numbers.max()) + 1)
         mode, old = self.modes[played.mode], self.precision[numbers]
+        # 1/variance is all that is known of a skill: a factor of as much or more would leave the others an improper
+        # Gaussian.
         precision = np.minimum(old, MOST_ABSORBED / np.diagonal(before.cov))
+        # Both by the same part, so that the factor keeps its mean.
         shift = self.shift[numbers] * np.divide(precision, old, out=np.zeros(len(old)), where=old > 0)
         told, wins = mode.lasting_rates(numbers), before.without(precision, shift)
+        # Without any lasting rate scores say what wins say, and the comparison would add 0.
         if told[0].any():
             mode.learnt.learn(before, wins, told, result)
         mode.take(numbers, played, before.row > 0, told)
@@ -217,6 +228,7 @@ class OwnScores:
         would count it for noise that averages out.
         """
         precision, shift = np.zeros(len(numbers)), np.zeros(len(numbers))
+        # By name, so that a tie goes the same way in a replay, which may meet the modes in another order.
         for name in sorted(self.modes):
             mode = self.modes[name]
             if mode.learnt.used:

@@ -55,6 +55,8 @@ def _replayed(system: Joint, history: History, replay: Replay) -> Answers:
     most = int(max(np.diff(sides.starts).max(initial=0) for sides in (fixtures.lineup, fixtures.played)))
     answers = Answers(np.empty(len(history)), np.empty(len(history)), np.empty(len(history.members)))
     terms = Terms(np.empty(most + MORE_TERMS, np.int64), np.empty(most + MORE_TERMS))
+    # For the whole replay at once, as compiled code cannot grow the matrix: the dense players, a match in which all are
+    # new, the places, head count and newcomers.
     system.active.make_room(min(len(system.active.numbers), system.params.active) + most + PLACES + 2)
     replay(fixtures, terms, answers, system.active.state, system.active.constants)
     return answers
@@ -82,6 +84,7 @@ def _fixtures(system: Joint, history: History) -> Fixtures:
     active = system.active
     played = sorted(set(history.members.tolist()))
     active.admit(history.players[player] for player in played)
+    # One more at the end for bots, whose number -1 indexes the last.
     numbers = np.array([*(active.number(player) for player in history.players), BOT], np.int64)
     side, on_map, sign = _places(system, history)
     ranks = history.ranks.reshape(-1, 2)
@@ -107,9 +110,12 @@ def _played(history: History, numbers: NDArray[np.int64]) -> Sides:
     team = np.repeat(np.arange(len(history.ranks)), np.diff(history.teams))
     own = np.ones(len(team)) if history.fraction_played is None else np.nan_to_num(history.fraction_played, nan=1.0)
     times = np.zeros((len(team), 2))
+    # Teams come in pairs: an even number is the first side of its match.
     times[np.arange(len(team)), team % 2] = own
     if history.spans is not None:
         _put_spans(history, team // 2, times)
+    # One more row for a last match without participants; of an empty range `reduceat` returns the next row, hence the
+    # line below.
     heads = np.add.reduceat(np.vstack((times, np.zeros(2))), history.teams[:-1:2], axis=0)
     heads[np.diff(history.teams[::2]) == 0] = 0.0
     counted: Floats = heads.ravel() + _per_team(members == BOT, starts)

@@ -96,6 +96,7 @@ class Before:
     def without(self, precision: Floats, shift: Floats) -> tuple[Floats, Floats]:
         """Mean and covariance of the players without factors of this precision and shift: what wins alone say."""
         n = len(self.row)
+        # (Σ⁻¹ − P)⁻¹ = (I − ΣP)⁻¹Σ, and the mean is that times Σ⁻¹m − h.
         right = np.column_stack((self.mean - self.cov @ shift, self.cov))
         found = np.linalg.solve(np.eye(n) - self.cov * precision, right).astype(np.float64, copy=False)
         return found[:, 0], found[:, 1:]
@@ -157,11 +158,14 @@ class Learnt:
         self.within = (self.residual + 100.0 * np.eye(NUMBER)) / (self.residuals + 100.0)
         if observed is not None:
             self._fit_between(*observed)
+        # The prior of the weights is so wide that what they explain is uncertain by `EXPECTED` of the variance of
+        # skill.
         ridge = np.trace(self.between) / (EXPECTED * self.spread2)
         if ridge <= 0:
             self.weights, self.cov = np.zeros(NUMBER), np.zeros((NUMBER, NUMBER))
             return
         self.cov = np.linalg.inv(self.precision + ridge * np.eye(NUMBER))
+        # Scaled so that the guess explains `GUESSED` of it; the floor is for rates that hardly differ.
         guess = GUESS * sqrt(GUESSED * self.spread2 / max(float(GUESS @ self.between @ GUESS), 1e-300))
         self.weights = self.cov @ (self.shift + ridge * guess)
         explained = float(self.weights @ self.between @ self.weights)
@@ -173,6 +177,8 @@ class Learnt:
         if seen.any():
             roots = total[seen] / np.sqrt(weight[seen])[:, None]
             excess = roots.T @ roots - np.count_nonzero(seen) * self.within
+            # Moments: the squares of players' means have both covariances in them. Less the noise it may be indefinite
+            # by chance; a covariance has no negative eigenvalue.
             values, vectors = np.linalg.eigh(excess / weight[seen].sum())
             self.between = (vectors * np.maximum(values, 0.0)) @ vectors.T
 
@@ -219,6 +225,7 @@ class Learnt:
         chance = (weight * weight) @ unsure / weight.sum() ** 2
         self.shared += shared * shared / chance
         self.sides += 1.0
+        # Mean residuals vary by 1, in units of their chance, where sides have nothing of their own.
         own = np.maximum(0.0, self.shared / self.sides - 1.0)
         return np.asarray(own / (own + 1.0))
 
@@ -228,6 +235,7 @@ class Learnt:
         alone, alone_cov = wins
         along = alone_cov @ before.row
         variance = float(before.row @ along)
+        # Also for NaN; nobody played a part on either side, so the result is not about these players.
         if not variance > 1e-12:
             return
         a, b = outcome.exponents(*result)
@@ -250,9 +258,11 @@ class Learnt:
         after, left, likelihood = outcome.posterior(mean, whole, *exponents)
         self.gain += float(likelihood - null)
         self.rounds += 1
+        # Two thresholds, so that a map at the edge does not go in and out of use every round.
         self.used = self.gain > (LOST if self.used else EARNED)
         slope = (after - mean) / whole
         fall = (whole - left) / whole**2
+        # The result as a Gaussian factor on the weights' own part of D: precision and shift that give the new moments.
         curve = fall / (1.0 - fall * mine)
         moved = float(direction @ self.weights) + mine * slope
         self.precision += curve * np.outer(direction, direction)

@@ -78,6 +78,7 @@ class Standards:
         Returns the shares of each class in their time, shape (n, classes); their standardised rates, shape (n, 4); and
         how much each observation weighs, shape (n,): 1 for who played as long as usual, less for who played less.
         """
+        # Per minute; `known` has left out those who hardly played.
         rates = played.totals * (60.0 / played.seconds)[:, None]
         shares = self._shares(played)
         mean, variance = self._moments()
@@ -90,6 +91,7 @@ class Standards:
         self._fade()
         mean, variance = self._moments()
         away = (rates - shares @ mean) / np.sqrt(shares @ variance)
+        # Relative to the mean time of all so far: what is usual differs between modes by minutes.
         weight = np.minimum(1.0, played.seconds * (self.players / self.played))
         return shares, np.clip(away, -FARTHEST, FARTHEST), weight
 
@@ -103,12 +105,14 @@ class Standards:
         shares = np.zeros((len(played.seconds), len(self.classes)))
         whole = played.class_seconds.sum(axis=1)
         named = whole > 0
+        # Row 0 is `UNNAMED`, the class of those whose classes are not known.
         shares[~named, 0] = 1.0
         columns = [self.classes[name] for name in played.classes]
         shares[np.ix_(named, columns)] = played.class_seconds[named] / whole[named, None]
         return shares
 
     def _fade(self) -> None:
+        # Numbers and sums by the same factor: the mean stays, and newer observations weigh more.
         self.sums *= np.minimum(1.0, MEMORY / np.maximum(self.sums[:, :1], 1.0))
         if self.players > MEMORY:
             self.played *= MEMORY / self.players

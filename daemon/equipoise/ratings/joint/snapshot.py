@@ -34,6 +34,7 @@ def write(active: Active, digest: str) -> bytes:
         "parameters": digest,
         "spread": active.params.spread,
         "rows": rows,
+        # By number, so that names alone say who has which.
         "players": sorted(active.numbers, key=active.numbers.__getitem__),
         "free": active.free,
         "places": [[*place.sides, place.map] for place in active.places],
@@ -45,6 +46,7 @@ def write(active: Active, digest: str) -> bytes:
         len(text).to_bytes(8, "little"),
         text,
         *_arrays(active, players),
+        # The matrix is symmetric to the bit, so one triangle has all of it.
         *_triangle(dense.cov[:rows]),
     ]
     checksum = blake2b(digest_size=CHECKSUM)
@@ -80,6 +82,7 @@ def _name(active: Active, header: dict[str, Any]) -> None:
     """Number players and places as they were."""
     gone = set(header["free"])
     numbers = (n for n in range(len(header["players"]) + len(gone)) if n not in gone)
+    # Arrays of the right length, by placeholders that the next line replaces.
     active.admit(PlayerId(f"\0{n}") for n in range(len(header["players"]) + len(gone)))
     active.numbers = dict(zip(map(PlayerId, header["players"]), numbers, strict=True))
     active.free = list(header["free"])

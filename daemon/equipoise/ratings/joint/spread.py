@@ -74,7 +74,10 @@ def fit_spread(params: JointParams, history: History) -> SpreadFit | None:
     best = max(range(len(grid)), key=lambda place: likelihood(grid[place]))
     if best in (0, len(grid) - 1):
         return None
+    # At an end of the grid, above, the likelihood still rises outwards: no differences of skill show, or nothing else
+    # does.
     at, error = _peak(likelihood, _section(likelihood, grid[best - 1], grid[best + 1]))
+    # In standard errors of the logarithm, as the likelihood is close to symmetric there.
     apart = abs(at - math.log(params.spread)) / error
     return SpreadFit(
         spread=math.exp(at),
@@ -107,6 +110,7 @@ def _peak(likelihood: Callable[[float], float], at: float) -> tuple[float, float
         below, here, above = (likelihood(at + side * step) for side in (-1.0, 0.0, 1.0))
         curvature = max(2.0 * here - below - above, 1e-9) / step**2
         error = 1.0 / math.sqrt(curvature)
+        # Kept within the three points: beyond them the parabola is not known.
         vertex = at + min(max((above - below) / (2.0 * step * curvature), -step), step)
         step = min(max(error, STEP / 4.0), WIDEST)
     return vertex, error

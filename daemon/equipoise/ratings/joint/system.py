@@ -130,6 +130,8 @@ class Joint(System[JointParams]):
         answers = Answers(np.empty(1), np.empty(1), np.empty(len(players)))
         terms = _terms(max(len(players), len(fixtures.lineup.members)))
         did = played_in(match, players) if self.params.scores else None
+        # Once scores were read, each match goes that way: what was absorbed of scores drifts with the skills
+        # (`OwnScores.drift`).
         if did or self.active.own.modes:
             rate_observed(self.active.own, did, 0, fixtures, terms, answers, self.active.state, self.active.constants)
         else:
@@ -150,6 +152,7 @@ class Joint(System[JointParams]):
         self.active.admit(players)
         for place in places_of(match)[0]:
             self.active.admit_place(place)
+        # A row for each participant and for two places, should all of them be new.
         self.active.make_room(len(players) + 2)
         return one_fixture(match, self.active, lineup, played_sides(match, self.active.number), score)
 
@@ -174,6 +177,7 @@ class Joint(System[JointParams]):
         self._refuse_other_than_two(match)
         a, b = match.predicted_lineup
         state, (places, sign) = self.active.state, places_of(match)
+        # Bots count as heads in `a` and `b`, as in a prediction.
         worth = head_term(len(a), len(b)) * float(state.dense.mean[HEAD_COUNT])
         for place in places:
             number = self.active.find_place(place)

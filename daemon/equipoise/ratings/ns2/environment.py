@@ -80,6 +80,7 @@ class Environment:
 
     def _parts(self, names: Iterable[str]) -> dict[str, object]:
         maps = {MAP + name: self._counts(self._place(name), SETS_PER_MAP) for name in names}
+        # None, not zeros, for a part without rounds: the store then keeps no row for it.
         (everywhere,) = self._counts(0, 1) or (None,)
         return {ALL: everywhere, LENGTHS: self.lengths() or None, **maps}
 
@@ -95,6 +96,7 @@ class Environment:
             raise RatingError(f"not a part of what ns2 shares: {key}")
 
     def _place(self, name: str) -> int:
+        # Beyond the end for an unknown map: the slices there are empty.
         return 1 + SETS_PER_MAP * self.maps[name] if name in self.maps else len(self.arrays.wins)
 
     def _counts(self, place: int, count: int) -> list[list[float]] | None:
@@ -133,6 +135,7 @@ def steps_of(arrays: EnvironmentArrays, prior_rounds: float) -> list[float]:
     steps = [0.0] * len(arrays.wins)
     maps = range((len(steps) - 1) // SETS_PER_MAP)
     intercepts = {number: _intercepts(number, arrays, prior_rounds) for number in maps}
+    # Weights that are no whole numbers add up with rounding errors, so a tiny rest is none.
     if _rounds_without_map(arrays) > ROUNDING * arrays.rounds[0]:
         steps[0] = intercept(UNKNOWN, False, arrays, prior_rounds)
     else:
@@ -168,6 +171,7 @@ def wins_of(arrays: EnvironmentArrays, steps: Sequence[float], prior_rounds: flo
     positive definite up to the scale of its rows, so sweeps converge from any start, within bounds too.
     """
     rounds = [float(number) for number in arrays.rounds]
+    # Any start converges; even odds are the prior's.
     wins = [0.5 * number for number in rounds]
     without_map = max(0.0, _rounds_without_map(arrays))
     won_without_map = 0.5 * without_map
@@ -180,6 +184,7 @@ def wins_of(arrays: EnvironmentArrays, steps: Sequence[float], prior_rounds: flo
                 change = max(change, abs(won - wins[place]) / (rounds[place] + prior_rounds))
                 wins[0] += won - wins[place]
                 wins[place] = won
+                # A map's own count is the sum of its sizes, and is never free.
                 wins[first] = won + wins[neighbour]
         everywhere = logistic(steps[0]) * (rounds[0] + prior_rounds) - 0.5 * prior_rounds
         on_maps = sum(wins[1::SETS_PER_MAP])

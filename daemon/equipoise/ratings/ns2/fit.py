@@ -84,6 +84,7 @@ def row_times(match: int, x: Design, unknowns: Floats) -> float:
 
 def add_row(match: int, x: Design, amount: float, power: int, out: Floats) -> None:
     """Add to `out` the amount times a row's coefficients, to the first or second power."""
+    # To the second power signs vanish: the diagonal of XᵀWX.
     term = amount * x.sign[match] ** power
     for step in range(3):
         if x.steps[match, step] >= 0:
@@ -172,6 +173,7 @@ class Posterior:
         sizes, bots = np.empty(len(matches.started_at)), np.empty(len(matches.started_at))
         work = allocate(matches, facts)
         in_machine_code(weigh_matches)(matches, facts, work, environment, coefficients, sizes, bots, system.constants)
+        # `formulas.is_large` for all matches.
         large = sizes >= system.constants.large_above + 0.5
         average, side, commander, time = (np.asarray(column) for column in coefficients)
         x = Design(
@@ -219,6 +221,7 @@ class Posterior:
     def value(self, unknowns: Floats, log_odds: Floats) -> float:
         """The log posterior, up to a constant."""
         skills = unknowns[self.gamma]
+        # G·log p + (1 - G)·log(1 - p) = G·x - log(1 + eˣ), which overflows nowhere.
         likelihood = self.weight @ (self.score * log_odds - np.logaddexp(0.0, log_odds))
         prior = (self.shape - 1.0) * np.log(skills).sum() - skills.sum() / self.scale
         return float(likelihood + prior - 0.5 * self.precision @ unknowns**2)
@@ -239,6 +242,7 @@ class Posterior:
         chance = logistic(log_odds)
         weights = self.weight * chance * (1.0 - chance)
         prior = self.precision.copy()
+        # The curvature of -(k - 1)·log s, which keeps every diagonal entry above 0.
         prior[self.gamma] = (self.shape - 1.0) / unknowns[self.gamma] ** 2
         diagonal = prior.copy()
         _compiled(collect)(self.x, weights, 2, diagonal)
@@ -258,6 +262,7 @@ def maximum(posterior: Posterior, start: Floats) -> tuple[Floats, Convergence]:
         log_odds = posterior.log_odds(unknowns)
         gradient = posterior.gradient(unknowns, log_odds)
         largest = float(np.abs(gradient).max(initial=0.0))
+        # The gradient is judged before a step, so a start that is the solution takes none.
         if largest <= TOLERANCE or iteration == ITERATIONS:
             break
         step = posterior.newton_step(unknowns, log_odds, gradient)
@@ -274,6 +279,7 @@ def conjugate_gradients(curvature: Callable[[Floats], Floats], gradient: Floats,
     solution, residual = np.zeros_like(gradient), gradient.copy()
     preconditioned_residual = residual / diagonal
     direction, size = preconditioned_residual.copy(), float(residual @ preconditioned_residual)
+    # `size` is a squared norm, so the part of the residual is squared, too.
     enough = size * min(0.1, math.sqrt(size)) ** 2
     for _ in range(SOLVER_STEPS):
         if size <= enough:
@@ -290,10 +296,12 @@ def conjugate_gradients(curvature: Callable[[Floats], Floats], gradient: Floats,
 
 def _damping(posterior: Posterior, unknowns: Floats, log_odds: Floats, gradient: Floats, step: Floats) -> float:
     """Fraction of the step to take: 1, or less if a skill would come too near 0 or the gain would be too small."""
+    # Only skills that fall can come to 0.
     descent = posterior.gamma & (step < 0.0)
     length = min(1.0, INSIDE * float((-unknowns[descent] / step[descent]).min(initial=np.inf)))
     slope, trial = 1e-4 * float(gradient @ step), posterior.moved(step)
     value = posterior.value(unknowns, log_odds)
+    # At the solution a step gains less than the sum's rounding error; without the slack it would be halved for ever.
     least = value - NOISE * abs(value)
     while posterior.value(unknowns + length * step, log_odds + length * trial) < least + length * slope:
         length *= 0.5
@@ -306,6 +314,7 @@ def _steps(facts: NS2Arrays, large: Offsets) -> Offsets:
     first = 1 + SETS_PER_MAP * maps
     steps = np.stack((np.zeros_like(maps), first, first + 1 + large), axis=1)
     steps[maps < 0, 1:] = -1
+    # Sides that are alike have no advantage of either.
     steps[np.asarray(facts.sign) == 0.0] = -1
     return steps
 
@@ -314,6 +323,7 @@ def _start(system: NS2, history: History, unknowns: int) -> Floats:
     """The unknowns that correspond to the system's present players and win counts."""
     records, players = records_of(system, history), len(history.players)
     start = np.zeros(unknowns)
+    # Online steps may have brought a skill below 0, where the prior's logarithm has no value.
     start[:players] = np.maximum(records["skill"], LEAST)
     start[players : 2 * players] = records["offset"]
     start[2 * players : 3 * players] = np.maximum(records["commander"], LEAST)
@@ -335,6 +345,7 @@ def _settle_players(system: NS2, history: History, posterior: Posterior, unknown
     records["rounds"] = np.bincount(members, minlength=players)
     records["last_played"] = NEVER
     starts = np.repeat(history.started_at, np.diff(history.teams[::2]))
+    # Unbuffered, as a player occurs many times; `fmax` passes over unknown times, which are NaN.
     np.fmax.at(records["last_played"], members, starts[posterior.took_part])
     write_back(system, history, records, records["rounds"] > 0)
 

@@ -60,6 +60,7 @@ def skill_log_odds(members: Ints, sign: float, records: Records, work: Workspace
     for place in range(len(members)):
         average += work.average[place] * work.skill[place]
         side += work.side[place] * work.offset[place]
+        # Few command: the record is read for them alone.
         if work.commander[place] != 0.0:
             commander += work.commander[place] * records[members[place]].commander
     return average + commander + sign * side
@@ -101,6 +102,7 @@ def intercept(number: int, large: bool, environment: EnvironmentArrays, prior_ro
 
 def is_large(present: float, c: NS2Constants) -> bool:
     """Whether more than `large_above` players make the match, rounded to whole players."""
+    # Rounded to whole players: 16.4 are 16, 16.5 are 17.
     return present >= c.large_above + 0.5
 
 
@@ -131,6 +133,7 @@ def find_commanders(match: int, matches: MatchArrays, facts: NS2Arrays, work: Wo
     """Put the numbers of the players who commanded when the match went live in `work.commander`; returns how many."""
     count, member = 0, matches.teams[2 * match]
     for span in range(facts.spans[member], facts.spans[matches.teams[2 * match + 2]]):
+        # Half-open: whoever left the chair as the round went live, at 0, did not command.
         if facts.span_commander[span] and facts.span_start[span] <= 0.0 < facts.span_end[span]:
             while facts.spans[member + 1] <= span:
                 member += 1
@@ -173,6 +176,7 @@ def forecast(
     command, chairs, balance = 0.0, 0.0, 0.0
     for place in range(commanders):
         for seat in range(first, last):
+            # A commander is looked up in the lineup: one who is not in it was not there when the round went live.
             if lineup.members[seat] == work.commander[place]:
                 team = 1.0 if seat < middle else -1.0
                 own = skill_at_start(seat, sign * team, lineup, records, c)
@@ -181,6 +185,7 @@ def forecast(
                 skill -= team * own
                 chairs += 1.0
                 balance += team
+    # Σt with t = 1 for everybody on the field; no one on it leaves 0 divided by 1.
     log_odds = skill / max(1.0, last - first - chairs)
     if abs(balance) < chairs:  # both teams have a commander
         log_odds += command / chairs
@@ -192,9 +197,11 @@ def forecast(
 
 def gradient_step(size: int, sign: float, error: float, work: Workspace, c: NS2Constants) -> None:
     """Move the skills in `work`: s by Adagrad and the constant rate, o by the constant rate alone."""
+    # Without Adagrad's part: a newcomer's first rounds say how good they are before they say where.
     step = c.constant * error * sign
     for place in range(size):
         gradient = error * work.average[place]
+        # Before the step, as in the paper's update: the first gradient is already in its own rate.
         work.squares[place] += gradient * gradient
         work.skill[place] += (c.constant + c.adagrad / math.sqrt(work.squares[place] + c.epsilon)) * gradient
         work.offset[place] += step * work.side[place]
@@ -215,6 +222,7 @@ def scatter_skills(
         p.skill, p.offset, p.squares = work.skill[place], work.offset[place], work.squares[place]
         if work.commander[place] != 0.0:
             commander_step(p, error * work.commander[place], c)
+        # A participant without a second in the match has a gradient of 0 and no round.
         if work.time[place] > 0.0:
             p.rounds += 1
             # Not by `max`, which would return NaN for an unknown time.
@@ -239,6 +247,7 @@ def count_result(
     sign, weight = facts.sign[match], weight_of(match, matches)
     if sign == 0.0:
         return
+    # The score of the plus side, whichever team it is.
     won = weight * (0.5 + sign * (score_of(match, matches) - 0.5))
     environment.wins[0] += won
     environment.rounds[0] += weight
@@ -283,6 +292,7 @@ def rate_match(
     members = members_of(match, matches)
     gradient_step(len(members), facts.sign[match], error, work, c)
     scatter_skills(members, records, work, error, matches.started_at[match], c)
+    # A match that nobody played says nothing about maps, either.
     if present > 0.0:
         update_environment(match, matches, facts, environment, is_large(present, c))
     return chance if facts.forecasts[match] else first

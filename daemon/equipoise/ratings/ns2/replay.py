@@ -101,6 +101,7 @@ def write_environment_back(environment: Environment, arrays: EnvironmentArrays) 
 def allocate(matches: MatchArrays, facts: NS2Arrays) -> Workspace:
     """Allocate working arrays for the match with most participants and the one with most spans."""
     begins = np.asarray(matches.teams)[::2]
+    # `begins` has where each match's participants begin, and `spans` at these where its spans do.
     most = np.diff(begins), np.diff(np.asarray(facts.spans)[begins])
     size = max(int(sizes.max(initial=0)) for sizes in most)
     return Workspace(*(np.empty(size) for _ in Workspace._fields))
@@ -131,6 +132,8 @@ def _signs(history: History, plus_side: str) -> Floats:
 def _map_numbers(history: History, environment: Environment) -> Numbers:
     if history.map is None:
         return np.full(len(history), UNKNOWN, np.int32)
+    # Maps in use only, in the order of their numbers: a history cut by `head` names others, too. Shifted by one for
+    # UNKNOWN, -1.
     maps = np.flatnonzero(np.bincount(history.map + 1)[1:])
     numbers = np.full(len(history.maps) + 1, UNKNOWN, np.int32)
     for number in maps.tolist():

@@ -132,6 +132,7 @@ class NS2(PlayerTable[NS2Params, Player]):
         ((0.5, 0.5), [1169, 831])
         """
         scores = [match.score(team) for team in range(2)]
+        # The map is entered only when nothing can be refused any more.
         matches, players, facts = self._arrays(match, UNKNOWN)
         refuse_bots(match, matches.lineup)
         facts.maps[0] = self.environment.enter(match.map)
@@ -139,6 +140,7 @@ class NS2(PlayerTable[NS2Params, Player]):
         before = [POINTS * p.skill for p in records[: len(matches.members)]]
         prediction = _wins(rate_match(0, matches, facts, records, work, self.environment.arrays, self.constants))
         del players[len(matches.members) :], records[len(matches.members) :]  # who was in the lineup alone
+        # Records of newcomers were made for this match; those without any time are let go.
         self.players |= {player: records[n] for n, player in enumerate(players) if work.time[n] > 0.0}
         teams = [0] * len(match.teams[0]) + [1] * len(match.teams[1])
         changes = (
@@ -171,6 +173,7 @@ class NS2(PlayerTable[NS2Params, Player]):
                 for team, side, players in zip((1, -1), match.sides or ("", ""), commanders, strict=True)
                 for player in players
             ]
+            # As in the forecast: the mean over all chairs, signed by team.
             odds -= sum(chairs) / POINTS / len(chairs)
         humans = sum(not is_bot(player) for team in match.teams for player in team)
         environment, prior = self.environment.arrays, self.constants.prior_rounds
@@ -277,6 +280,7 @@ class NS2(PlayerTable[NS2Params, Player]):
             bot_start=[span.start for span in bots],
             bot_end=[span.end for span in bots],
             bot_commander=[span.role is Role.COMMANDER for span in bots],
+            # Skills at the start say that the match was seen going live, with the participants in place of a lineup.
             forecasts=[bool(match.lineup or match.skill_at_start)],
         )
         return matches, players, facts

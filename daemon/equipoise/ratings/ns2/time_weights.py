@@ -34,6 +34,8 @@ def median_length(environment: EnvironmentArrays, usual: float) -> float:
     count = environment.cursor[0]
     if count == 0:
         return usual
+    # The same element twice for an odd number. Unknown lengths are infinite and sort last, so the known ones are the
+    # first.
     middle = 0.5 * (environment.ordered[count // 2] + environment.ordered[(count - 1) // 2])
     return max(BRIEFEST, min(LENGTHIEST, middle))
 
@@ -43,6 +45,8 @@ def length_of(match: int, matches: MatchArrays, facts: NS2Arrays) -> float:
     if not math.isnan(facts.seconds[match]):
         return facts.seconds[match]
     first, last = facts.spans[matches.teams[2 * match]], facts.spans[matches.teams[2 * match + 2]]
+    # Without spans everybody played a fraction of the whole, whatever its length: any length gives the same
+    # coefficients.
     latest = math.inf if first == last else 0.0
     for end in facts.span_end[first:last]:
         latest = max(latest, end)
@@ -117,6 +121,7 @@ def add_spans(begin: int, end: int, commanders: Flags, work: Workspace, place: i
     """Add up a participant's time weights: on the field, signed by team and unsigned, and commanding each team."""
     average, side, first, second = 0.0, 0.0, 0.0, 0.0
     for span in range(begin, end):
+        # Signed by team: positive for the first one.
         chair = work.spans[span]
         if commanders[span]:
             first += max(0.0, chair)
@@ -160,6 +165,7 @@ def fill_time_weights(
     begin, end = offsets[0], offsets[last - first]
     starts, ends, teams = facts.span_start[begin:end], facts.span_end[begin:end], facts.span_team[begin:end]
     commanders = facts.span_commander[begin:end]
+    # An infinite length would make 0 · ∞ below; what is cut off weighs 2⁻⁶⁴.
     length = min(length_of(match, matches, facts), LONGEST * median)
     whole = time_weight(0.0, length, length, 2.0 / median)
     fill_span_weights(starts, ends, teams, work, length, 2.0 / median)
@@ -203,6 +209,7 @@ def replace_ordered(old: float, new: float, ordered: Floats) -> None:
     >>> lengths
     [1.0, 1.5, 2.0, 3.0]
     """
+    # Of equal numbers any may go, so the first is as good as the one that is the oldest.
     gap, place = bisect_left(ordered, old), bisect_left(ordered, new)
     if new > old:
         ordered[gap : place - 1] = ordered[gap + 1 : place]

@@ -50,6 +50,7 @@ def compiled(
     small = set(functions) if inline == "all" else {function.__name__ for function in inline}
     small -= {function.__name__ for function in called} | {entry.__name__}
     settings = {name: sorted(value) if isinstance(value, set) else value for name, value in sorted(options.items())}
+    # Sets have no order between processes: sorted, so that the same source finds its cache again.
     contents = _digest(functions, constants, f"{sorted(small)} {settings}")
     namespace = {"__name__": entry.__module__, **constants}  # numba looks its cache up by the module name
     for name, function in functions.items():
@@ -79,6 +80,7 @@ def reachable(
                 continue  # a builtin
             value = instead.get(name, function.__globals__.get(name))
             constant = functions.get(name, constants.get(name, value))
+            # `is` first: numpy's values compare element by element, and NaN is not equal to itself.
             assert constant is value or constant == value, f"{name} means two things in the kernel {entry.__name__}"
             if not isinstance(value, FunctionType):
                 constants[name] = value
@@ -97,6 +99,7 @@ def _digest(functions: Mapping[str, FunctionType], constants: Mapping[str, objec
     digest = blake2b(options.encode(), digest_size=8)
     for name, function in sorted(functions.items()):
         code = function.__code__
+        # Without the docstring, whose change leaves the machine code as it is.
         literals = code.co_consts[1:] if function.__doc__ else code.co_consts
         digest.update(name.encode() + code.co_code + repr((literals, code.co_names)).encode())
         # What is stored names the modules, and cannot be read when one of them is gone.

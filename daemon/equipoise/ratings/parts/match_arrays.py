@@ -76,9 +76,11 @@ def one_match(match: Match) -> tuple[MatchArrays, list[PlayerId]]:
     >>> players, arrays.teams, arrays.members, arrays.lineup.starts, arrays.lineup.members
     (['ann', 'bob', 'cid'], [0, 2, 3], [0, 1, 2], [0, 1, 2], [1, -1])
     """
+    # A live round is rated between two rounds: what is empty stays an empty list, and kernels test its length alone.
     players, fractions = list(chain.from_iterable(match.teams)), match.fraction_played
     bare = numbered(*map(len, match.teams))
     shares = [fractions.get(player, math.nan) for player in players] if fractions else []
+    # Without a lineup a bot among the participants is found here too, so that `refuse_bots` need not look again.
     if match.lineup or any(map(is_bot, players)):
         lineup, players = _numbered_after(players, match)
     else:
@@ -169,6 +171,7 @@ def lineup_sums(match: int, lineup: Lineup, records: Any, initial: float) -> tup
     for place in range(starts[a], starts[a + 2]):
         number = members[place]
         rating = records[number].rating if number >= 0 else initial
+        # A bot's skill at start counts as well, if a program gave one.
         if snapshot and not math.isnan(skills[place]):
             rating = skills[place]
         if place < middle:

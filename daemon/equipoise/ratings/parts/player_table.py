@@ -61,6 +61,7 @@ class PlayerTable(System[P], Generic[P, R]):
         """The held records of all players themselves; those of newcomers, which are not kept."""
         get = self.players.get
         records = [get(player) for side in sides for player in side]
+        # A record is always true; only None is not. The usual case, without making anything.
         if all(records):
             return records  # type: ignore[return-value]  # none of them is None
         return [record or self.newcomer() for record in records]
@@ -130,6 +131,7 @@ def _number(player: PlayerId, kept: Field[Any], value: object, bounds: Mapping[s
 
 def refuse_bots(match: Match, lineup: Lineup) -> None:
     """Raise `RatingError` for a bot among the participants; bots may only be in a lineup, here that of the match."""
+    # The common case by one look at small numbers: without a lineup the teams stand in it.
     if not match.lineup and BOT not in lineup.members:
         return
     for side in match.teams:

@@ -69,6 +69,7 @@ class PointsSystem(PlayerTable[P, R]):
         score = match.score(0)
         scores = score, 1.0 - score
         arrays, players = one_match(match)
+        # Before anything is written: a refused match changes nothing.
         refuse_bots(match, arrays.lineup)
         records = self.records((players,))
         before = [record.rating for record in records]
@@ -77,6 +78,8 @@ class PointsSystem(PlayerTable[P, R]):
         changes: list[Change] = []
         first = len(match.teams[0])
         for player, record, old, new in zip(players, records, before, after, strict=False):
+            # Changes come in the order of the teams, so their number says whose turn it is; players of the lineup alone
+            # come last, and `after` ends before them.
             team = int(len(changes) >= first)
             self.players[player] = record
             changes.append(Change(player, team, old, new, record.rounds, wins[team], scores[team]))

@@ -43,6 +43,7 @@ def write_back(table: PlayerTable[Any, Any], players: Sequence[PlayerId], record
     whole = names == tuple(field.name for field in fields(newcomer))
     for player, row in zip(players, records.tolist(), strict=True):
         record = table.players.get(player)
+        # Whoever took part has a round more; others were only predicted from.
         if row[rounds] <= (record.rounds if record else strangers):
             continue
         if record is None and whole:  # The usual case for millions of groups; twice as fast as setting each field.
@@ -65,4 +66,5 @@ def only_duels(history: History) -> bool:
     if not history.singles:
         return False
     has_skills = len(skill_at_start) > 0 and not np.isnan(skill_at_start).all()
+    # The same array where the history has no lineups of its own: no need to compare.
     return not has_skills and (lineup_members is history.members or np.array_equal(lineup_members, history.members))

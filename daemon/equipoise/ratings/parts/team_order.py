@@ -131,6 +131,8 @@ def expect(teams: Teams, count: int, unit: float) -> float:
     for team in range(count):
         teams.wins[team] = chance(teams, team, count, unit)
         total += teams.wins[team]
+    # Quadrature may add up to a little more than 1, and without a margin to a little less: then the chances are scaled
+    # to it, and nothing is left for a draw.
     if unit > 0.0 and total <= 1.0:
         return 1.0 - total
     for team in range(count):
@@ -159,6 +161,8 @@ def chance(teams: Teams, team: int, count: int, unit: float) -> float:
             edge, width = edge_of(teams, team, rival, unit)
             z = max(z, edge - REACH * width)
     while z < REACH:
+        # Gauss-Legendre is exact for smooth pieces: a rival who is known well makes a step of the integrand, and needs
+        # short ones.
         piece = PIECE
         for rival in range(count):
             if rival != team:
@@ -197,6 +201,7 @@ def learn(teams: Teams, ranks: Ranks, first: int, count: int, unit: float) -> in
     if count == 2:
         margin = margin_of(teams.size[0] + teams.size[1], unit)
         difference, variance = teams.mean[0] - teams.mean[1], teams.variance[0] + teams.variance[1]
+        # A lower rank is the better one: positive if the first team won.
         ahead = ranks[first + 1] - ranks[first]
         teams.slope[0], teams.curvature[0] = learn_of_two(difference, variance, margin, ahead)
         teams.slope[1], teams.curvature[1] = -teams.slope[0], teams.curvature[0]
@@ -261,6 +266,7 @@ def sort_by_rank(teams: Teams, ranks: Ranks, first: int, count: int) -> None:
     """Sort the teams by rank, equal ones in the order they are given, and clear the messages."""
     for place in range(count):
         free = place
+        # Insertion sort: stable, in place, without a call, and a match has few teams.
         while free > 0 and ranks[first + teams.order[free - 1]] > ranks[first + place]:
             teams.order[free] = teams.order[free - 1]
             free -= 1
@@ -292,6 +298,7 @@ def compare_neighbours(teams: Teams, ranks: Ranks, first: int, count: int, unit:
             space = EDGE * (margins + abs(difference)) if place > outcome + 1 else 0.0
             possible = is_possible(difference, low, high, space)
             if place == outcome + 1 or not possible:
+                # The first link after the upper known team, and the last one before the lower.
                 teams.observed[outcome] = teams.observed[place - 1] = 0
             contradiction = contradiction or not possible
         outcome, low, high, margins = place, 0.0, 0.0, 0.0
@@ -308,6 +315,7 @@ def is_possible(difference: float, low: float, high: float, space: float) -> boo
 def sweep(teams: Teams, ranks: Ranks, first: int, count: int, unit: float) -> float:
     """Update every link down the order and up again; returns how far the farthest moved."""
     change = 0.0
+    # Links 0 to n-2 downwards, then n-3 to 0: the last one need not be visited twice.
     for step in range(2 * count - 3):
         change = max(change, update_link(teams, min(step, 2 * count - 4 - step), ranks, first, unit))
     return change
@@ -327,11 +335,13 @@ def update_link(teams: Teams, link: int, ranks: Ranks, first: int, unit: float) 
     v, w = cut(difference / deviation, margin_at(teams, link, unit) / deviation, drawn_at(teams, ranks, first, link))
     slope, k = v / deviation, w / variance
     mean, own = without_below(teams, link)
+    # What the message leaves of the team's variance; k/left is its precision.
     left = max(1.0 - own * k, LEAST * teams.variance[teams.order[link]] * k)
     teams.up_precision[link], teams.up_shift[link] = k / left, (slope + mean * k) / left
     mean, own = without_above(teams, link + 1)
     left = max(1.0 - own * k, LEAST * teams.variance[teams.order[link + 1]] * k)
     teams.down_precision[link + 1], teams.down_shift[link + 1] = k / left, (mean * k - slope) / left
+    # v has no bound, so large ones are compared relatively; w is from 0 to 1.
     change = max(abs(v - teams.v[link]) / (1.0 + abs(v)), abs(w - teams.w[link]))
     teams.v[link], teams.w[link] = v, w
     return change
@@ -358,6 +368,7 @@ def without_above(teams: Teams, place: int) -> tuple[float, float]:
 
 def combined(mean: float, variance: float, precision: float, shift: float) -> tuple[float, float]:
     """A Gaussian times a message of precision and precision times mean; the variance may be 0."""
+    # By variances instead of precisions, so that a team of variance 0 needs no special case.
     through = 1.0 + variance * precision
     return (mean + variance * shift) / through, variance / through
 

@@ -51,6 +51,7 @@ def cdf(x: float) -> float:
 def tail(a: float) -> float:
     """2/(a + 3/(a + 4/(a + ...))) for a from `FAR`: Laplace's continued fraction without its first step."""
     rest = 0.0
+    # From the innermost term outwards: a continued fraction cannot be cut off from the front.
     for term in range(TERMS, 1, -1):
         rest = term / (a + rest)
     return rest
@@ -81,6 +82,7 @@ def quantile(probability: float) -> float:
         previous = abs(step)
         step = (math.log(probability) - log_cdf(x)) / hazard(-x)
         x += step
+        # Only when steps are small: at the start they may grow.
         if abs(step) >= previous and previous < 1e-9:  # rounding is all that is left
             break
     return x
@@ -107,12 +109,14 @@ def within(t: float, margin: float) -> tuple[float, float]:
     if margin < NARROW:
         return pinned(t, margin)
     near, far = abs(t) - margin, abs(t) + margin
+    # The farther edge is then e⁻⁴⁰ of the nearer one: a draw is as good as a win from the other side.
     if near >= FAR and 2.0 * abs(t) * margin > NEGLIGIBLE:
         v, w = above(0.0, near)
         return math.copysign(v, -t), w
     scale_near, scale_far, mass = edges(t, margin)
     v = (scale_far - scale_near) / mass
     w = v * v + (far * scale_far - near * scale_near) / mass
+    # A cut takes between none and all of the variance; rounding may say a little less or more.
     return math.copysign(v, -t), min(max(w, 0.0), 1.0)
 
 
@@ -138,6 +142,7 @@ def edges(t: float, margin: float) -> tuple[float, float, float]:
 def pinned(t: float, margin: float) -> tuple[float, float]:
     """`within` a narrow margin, where the density is exponential: Langevin's function and its derivative."""
     s = t * margin
+    # coth(s) - 1/s is a difference of two large numbers near 0: the first terms of its series instead.
     if abs(s) < 0.01:
         centre, spread = s / 3.0 - s * s * s / 45.0, 1.0 / 3.0 - s * s / 15.0
     else:

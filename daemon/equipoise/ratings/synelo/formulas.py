@@ -91,6 +91,7 @@ class SynEloConstants(NamedTuple):
 
 def fixed(probability: float) -> int:
     """A probability or a score as a multiple of 2⁻⁵⁰."""
+    # Rounded by adding a half: a probability is never negative, and `round` is slower.
     return int(probability * FIXED_POINT + 0.5)
 
 
@@ -101,6 +102,7 @@ def convergence(p: SynEloPlayer, c: SynEloConstants) -> float:
         return 1.0
     velocity = abs(p.drift) / (count // 2) / k_max
     excess = abs(p.excess) / FIXED_POINT / count / EXCESS
+    # n²·variance; exact for whole ratings, and a little below 0 at worst for others.
     spread = count * p.squares - total * total
     volatility = math.sqrt(max(0.0, spread)) / count / k_max
     return min(1.0, c.velocity * velocity + c.excess * excess + c.volatility * volatility)
@@ -119,6 +121,7 @@ def updated(rating: float, change: float, rounds: int, c: SynEloConstants) -> fl
     if c.whole:
         after = float(round(after))
     after = max(c.floor, after)
+    # Only in that round: later ratings may pass the cap (docs/ratings.md, what the source leaves open).
     if rounds == c.shadow_rounds:
         after = min(after, c.shadow_cap)
     return after
@@ -150,11 +153,14 @@ def remember(p: SynEloPlayer, ring: Ratings, errors: Errors, base: int, error: i
     """
     count, head, width = p.count, p.head, c.width
     full, half = count == width, count // 2
+    # A ring: a full window has its oldest row at `head`, where the newest goes.
     place = base + (head if full else count)
     value, oldest = p.rating - c.initial, 1.0 * ring[place]  # a product, to square it in double precision below
+    # A place that was not used yet holds 0, so a growing window needs no case of its own.
     p.total += value - oldest
     p.squares += value * value - oldest * oldest
     p.excess += error - errors[place]
+    # Before the drift: of a window's first row the middle row is this one, and the drift stays 0.
     ring[place], errors[place] = value, error
     # In a growing window the newer half loses its oldest row, or the older half gains the middle one: the same row.
     # In a full window both happen, and the oldest row leaves the older half.
@@ -181,6 +187,7 @@ def move(
 
     `surprise` is score - expected, `error` the same in fixed point, and `share` the part of K that counts.
     """
+    # By the window before this round, which is not in it yet.
     k = k_factor(p, c) * share
     p.rounds += 1
     if at > p.last_played:

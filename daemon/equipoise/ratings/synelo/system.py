@@ -78,6 +78,7 @@ class SynEloParams(Params):
     @property
     def scale(self) -> float:
         """Θ in points: `theta`, else 400·⌊median{1..k_max}⌋ (F1)."""
+        # The median of 1 to n is (n + 1)/2; the source rounds it down.
         return 400.0 * ((self.k_max + 1) // 2) if self.theta is None else self.theta
 
     def constants(self) -> kernel.SynEloConstants:
@@ -132,6 +133,7 @@ class SynElo(PointsSystem[SynEloParams, SynEloPlayer]):
         width = self.constants.width
         # A live window grows with its rounds; the kernel expects a place for the next one.
         for record in records[: len(after)]:
+            # Participants alone: who was only in the lineup is not moved.
             if record.count == len(record.ring) < width:
                 record.ring.append(0.0)
                 record.errors.append(0)
@@ -173,6 +175,7 @@ class SynElo(PointsSystem[SynEloParams, SynEloPlayer]):
         if state["last_played"] is not None:
             record.last_played = number_of(player, "last_played", state["last_played"])
         rows = list(history)
+        # A pool whose window was shortened has more rows stored than it reads.
         count = min(count_of(player, "windowed", state["windowed"]), self.window)
         self._fill(player, record, rows[max(0, len(rows) - count) :])
         self.players[player] = record

@@ -125,6 +125,8 @@ class Work(NamedTuple):
 def scale(sides: Teams, groups: Ints, people: Ints) -> None:
     """Scale sums over groups to K times their mean and mean variance; both offsets have shape (teams + 1,)."""
     for team in range(len(people) - 1):
+        # A team of K has the mean of its groups K times; without groups (fewer players than a group has) it is a team
+        # without players.
         many, count = people[team + 1] - people[team], groups[team + 1] - groups[team]
         factor = many / count if count > 0 else 1.0
         sides.mean[team], sides.variance[team] = factor * sides.mean[team], factor * sides.variance[team]
@@ -214,6 +216,7 @@ def gaussian_expect_teams(count: int, lead: float, sides: Teams, c: GaussianCons
     for team in range(count):
         people = sides.size[team]
         sides.mean[team] *= people
+        # As K equal players before a match: each gains τ² and performs with noise β².
         sides.variance[team] = people * (sides.variance[team] + c.tau2 + c.noise)
     return expect(sides, count, c.unit)
 
@@ -248,14 +251,18 @@ def average(
         own_covered, below, first = cover[size % 2], cover[(size - 1) % 2], choices.parts_at[count][size]
         rows, kept, means, variances = choices.rows[count][size], 0, 0.0, 0.0
         for row in range(rows):
+            # Two rows of flags suffice: a size reads its own and marks the size below. Each is cleared as it is read,
+            # for the next team.
             number, taken = numbers[start + row], own_covered[row]
             own_covered[row] = False
+            # A size with too many groups may be listed because a larger one is built from it; it does not count.
             counts = size == 1 or (rows <= MOST_GROUPS and reliable(number, records, rule))
             if counts and not taken:
                 own, spread = known_skill(number, records, c)
                 if size == 1 and known and not math.isnan(lineup.facts[1][start + row]):
                     own = lineup.facts[1][start + row]
                 kept, means, variances = kept + 1, means + own, variances + spread
+            # A group that is part of a larger one passes the mark on, down to its players.
             if rule.kind == LS and size > 1 and (counts or taken):
                 for part in range(first + row * size, first + (row + 1) * size):
                     below[parts[part]] = True
@@ -347,6 +354,7 @@ def replay_match(match: int, work: Work, c: Any) -> None:
     lineup = work.lineup if differs else work.played
     people, lineup_people = arrays.teams[first : end + 1], arrays.lineup.starts[first : end + 1]
     wins = answers.wins[first:end]
+    # TeamSkill-k predicts with the groups that learn, below: one pass does both.
     if work.rule.kind != K:
         has_skills = len(arrays.lineup.skill_at_start) > 0
         for team in range(end - first):
@@ -360,6 +368,7 @@ def replay_match(match: int, work: Work, c: Any) -> None:
             wins[team] = sides.wins[team]
     for size in range(1, plan.largest[match] + 1):
         if plan.rated[match, size]:
+            # For -k the sizes ascend, so the last one, which predicts, overwrites what the players' own kernel said.
             own_wins = wins if work.rule.kind == K else spare.wins[: end - first]
             own = GaussianAnswers(own_wins, spare.draws, answers.after if size == 1 else spare.after)
             units = groups_of_size(match, size, arrays, work.played, lineup, spare)
@@ -372,6 +381,7 @@ def replay(match: int, work: Work, c: Any) -> int:
     """Rate from a match on, until there is no room for new groups; returns the first match not rated."""
     enter_keys(work.numbering)
     room = len(work.numbering.last)
+    # Compiled code cannot grow the arrays; the caller does (`replay._Records.allocate`).
     while match < len(work.arrays.started_at) and work.numbering.counts[0] + work.plan.new[match] <= room:
         replay_match(match, work, c)
         match += 1

@@ -100,6 +100,7 @@ def choices_of(teams: Iterable[int], largest: int) -> Choices:
     for count in sizes:
         rows[count][1] = count
         below: dict[tuple[int, ...], int] = {(position,): position for position in range(count)}
+        # Sizes beyond half of the team have few choices again, and need all those below to be built from.
         group_sizes = (size for size in range(1, largest + 1) if 0 < comb(count, size) <= MOST_GROUPS)
         for size in range(2, max(group_sizes, default=1) + 1):
             chosen = list(combinations(range(count), size))
@@ -113,6 +114,8 @@ def choices_of(teams: Iterable[int], largest: int) -> Choices:
 def slot_of(key: int, keys: Offsets) -> int:
     """The slot of a key, or the empty slot where it belongs."""
     mask = len(keys) - 1
+    # Multiplicative hashing by 2³² over the golden ratio, of high bits folded into low ones: keys are products, whose
+    # low bits repeat.
     slot = (((key ^ (key >> 29)) * 0x9E3779B1) >> 16) & mask
     while keys[slot] != key and keys[slot] != FREE:
         slot = (slot + 1) & mask
@@ -131,6 +134,7 @@ def enter_keys(numbering: Numbering) -> None:
 
 def number_of(without: int, last: int, new: bool, numbering: Numbering) -> int:
     """The number of a group; a group without a number gets the next one if `new`, else `NO_GROUP`."""
+    # A bot, and any group with one: neither is rated.
     if without < 0 or last < 0:
         return NO_GROUP
     key = without * numbering.players + last
@@ -179,6 +183,7 @@ def list_groups(
         start, below = units.starts[size][team], units.starts[size - 1][team]
         at, part, rows = choices.at[count][size], choices.parts_at[count][size] - 1, choices.rows[count][size]
         for row in range(rows):
+            # The last of a choice's parts leaves out its last position: that is the group without its last member.
             part += size
             first, second = below + parts[part], people + last[at + row]
             names[start + row] = name_of(smaller[first], members[second], new, numbering)

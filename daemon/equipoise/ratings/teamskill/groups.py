@@ -112,6 +112,7 @@ def listed(side: tuple[PlayerId, ...], largest: int) -> Units:
     members, choices = sorted(side), choices_in_team(len(side), largest)
     rows = choices.rows[len(side)]
     units = Units([[0, 0] for _ in rows], [[""] * room for room in rows], ())
+    # Escaped while ids are joined; the groups of one are called by the players' own ids afterwards.
     units.names[1][:], units.starts[1][1] = map(escaped, members), len(members)
     list_groups(units, 0, largest, False, False, NOT_NUMBERED, choices)
     units.names[1][:] = members
@@ -138,6 +139,7 @@ def escaped(player: PlayerId) -> str:
 
 def members_of(group: str) -> list[PlayerId]:
     """The members of a group of two and more, in the order of its id."""
+    # Before unescaping: a "+" of a member's own id is %2B until then.
     members = group.split(AND)
     if "%" in group:
         for plain, instead in reversed(_ESCAPED):
@@ -149,6 +151,7 @@ def in_groups(match: Match, size: int, largest: int) -> Match:
     """The match with groups as players; a group's fraction played is its members' least, other facts are dropped."""
     if size == 1:
         return match
+    # Both, as a lineup may be larger than its team: its groups predict.
     for side in (*match.teams, *match.predicted_lineup):
         if comb(len(side), size) > MOST_GROUPS:
             raise RatingError(f"{len(side)} players make more than {MOST_GROUPS} groups of {size}")

@@ -83,6 +83,8 @@ class _Records:
 
     def __init__(self, system: TeamSkill[Any], base: _Base, players: Sequence[PlayerId]) -> None:
         self.system = system
+        # In the order of ids, so that numbers sort as the ids of a live system do: groups have the same members in the
+        # same order.
         self.names = sorted(players)
         order = {player: number for number, player in enumerate(self.names)}
         self.places = np.array([order[player] for player in players], np.int32)
@@ -109,7 +111,9 @@ class _Records:
         room = max(2 * count, count + more, 1024)
         extra = room - count
         blank = np.full(extra, NO_GROUP, np.int32)
+        # At most half full: probes stay short.
         slots = 1 << (2 * room - 1).bit_length()
+        # The new table is empty: `enter_keys` enters all groups again.
         self.numbering.counts[1] = self.numbering.players
         self.numbering = self.numbering._replace(
             without=np.concatenate([self.numbering.without[:count], blank]),
@@ -133,6 +137,7 @@ class _Records:
             np.ones(strangers_from, np.int64),
             np.arange(players, strangers_from),
         )
+        # A group is one larger than the group without its last member, so sizes become known level by level.
         for size in count(1):
             sizes[deeper] = size + 1
             numbers = np.flatnonzero(rated_rows & (sizes == size))
@@ -156,6 +161,7 @@ def _held_groups(
                 continue  # a member is not in the history, or the id is not in canonical form
             number = members[0]
             for member in members[1:]:
+                # Leading subgroups get a number even if they never played: a group is found by them.
                 number = numbers.setdefault((number, member), len(order) + len(numbers))
             groups.setdefault(size, {})[group] = number
     return [without for without, _ in numbers], [last for _, last in numbers], groups
@@ -164,6 +170,7 @@ def _held_groups(
 def plan_of(system: TeamSkill[Any], history: History) -> tuple[kernel.Plan, kernel.Rule]:
     """The sizes of groups that each match needs, and which of them count."""
     teams, lineup, matches = np.diff(history.teams), np.diff(history.predicted_lineup[0]), history.matches[:-1]
+    # Learning needs groups in every team; the limit on groups is about the largest team or lineup.
     least, most = np.minimum.reduceat(teams, matches), np.maximum.reduceat(np.maximum(teams, lineup), matches)
     sizes = np.arange(system.params.largest + 1)
     if system.rule == kernel.K:
@@ -181,6 +188,7 @@ def plan_of(system: TeamSkill[Any], history: History) -> tuple[kernel.Plan, kern
     choices = Choices(*(np.array(column, np.int64) for column in rows))
     whole = history.lineup is None and history.lineup_members is None and history.skill_at_start is None
     more = np.cumsum(choices.rows * (sizes > 1), axis=1)
+    # As if no group of two or more had played before.
     new = np.add.reduceat(more[teams, np.repeat(largest, np.diff(history.matches))], matches)
     cover = np.zeros((2, int(choices.rows.max())), np.bool_)
     rule = kernel.Rule(system.rule, system.params.reliable, choices, cover)
@@ -197,6 +205,7 @@ def _arrays_of(history: History, places: Numbers) -> MatchArrays:
     """The arrays with players renumbered in order of their names, and unknown fractions filled with 1."""
     arrays, members = history.arrays(), places[history.members]
     starts, lineup_members, skills = history.predicted_lineup
+    # A bot is -1, which indexes the last of the places: one more is put there for it.
     alike = lineup_members is history.members and starts is history.teams
     numbers = members if alike else np.append(places, np.int32(BOT))[lineup_members]
     return arrays._replace(

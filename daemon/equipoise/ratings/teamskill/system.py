@@ -112,6 +112,7 @@ class TeamSkill(System[P], Generic[P]):
     def rate(self, match: Match) -> Rated:
         """Rate with the base system of every size, which decides what facts are read; changes are those of players."""
         match.score(0)
+        # Before any learner moves: the prediction is by all of them.
         prediction, sizes = self.predict(match), self.sizes(match)
         result = self.learners[1].rate(match)  # first, because it refuses every match that another size would refuse
         for size in sizes[1:]:
@@ -235,6 +236,7 @@ class TeamSkillAllK(TeamSkill[TeamSkillAllKParams]):
     def sizes(self, match: Match) -> tuple[int, ...]:
         """Sizes up to `largest` of which every team has groups, but not more than `MOST_GROUPS`."""
         largest = min(self.params.largest, *map(len, match.teams))
+        # `in_groups` refuses a match for its largest side, so such a size is left out here.
         biggest = max(map(len, (*match.teams, *match.predicted_lineup)))
         return (1, *(size for size in range(2, largest + 1) if comb(biggest, size) <= MOST_GROUPS))
 
@@ -263,6 +265,8 @@ class TeamSkillAllK(TeamSkill[TeamSkillAllKParams]):
         for size in range(1, self.params.largest + 1):
             first = len(records)
             records += map(self.learner(size).players.get, names[size])
+            # The kernel reads records by number: here the numbers of this one team's groups, with gaps for those that
+            # never played.
             numbers.append([NO_GROUP if records[n] is None else n for n in range(first, len(records))])
         facts = [[], [skill_at_start.get(player, math.nan) for player in names[1]] if skill_at_start else []]
         choices = choices_in_team(len(side), self.params.largest)

@@ -46,6 +46,8 @@ class Smoother:
 
     def __init__(self, constants: GaussianConstants, tolerance: float, kernels: kernel.Kernels | None = None) -> None:
         self.constants = constants
+        # Half of σ₀ bounds how far a deviation moves: σ = 1/√precision, so dσ is -σ/2 of the relative change of
+        # precision.
         self.sweeping = kernel.SmoothingConstants(
             constants.noise, constants.unit, math.sqrt(constants.variance) / 2.0, tolerance / SLOWER
         )
@@ -70,6 +72,7 @@ class Smoother:
         graph, appearances = self.graph, self.appearances
         nodes = np.zeros(len(history.members), NODE)
         known_parts = history.fraction_played
+        # Unknown counts as all of the match, as in `fraction_played_at`.
         nodes["fraction_played"] = 1.0 if known_parts is None else np.nan_to_num(known_parts, nan=1.0)
         numbers = np.array([self.numbers.setdefault(p, len(self.numbers)) for p in history.players], np.int32)
         new = len(self.numbers) - len(appearances.last)
@@ -121,6 +124,8 @@ class Smoother:
 
     def _even(self) -> bool:
         """Whether in every match all teams have the same sum of fractions played."""
+        # One more at the end for a last team without players; of an empty range `reduceat` returns the next element,
+        # hence the line below.
         seconds = np.add.reduceat(np.append(self.graph.nodes["fraction_played"], 0.0), self.graph.teams[:-1])
         seconds[np.diff(self.graph.teams) == 0] = 0.0
         first = np.repeat(seconds[self.graph.matches[:-1]], np.diff(self.graph.matches))

@@ -102,6 +102,7 @@ def link_nodes(begin: int, graph: Graph, appearances: Appearances, c: GaussianCo
         for place in range(teams[matches[match]], teams[matches[match + 1]]):
             number = members[place]
             p = records[number]
+            # Before the record moves on: the drift is by the time since the last match.
             start_node(place, last[number], nodes, drift(p, started_at[match], c), c)
             nodes[place].owner = match
             p.rounds += 1
@@ -115,6 +116,7 @@ def start_node(place: int, earlier: int, nodes: NDArray[np.void], widening: floa
     node = nodes[place]
     node.earlier, node.later, node.widening = earlier, NO_NODE, widening
     node.backward = node.backward_shift = node.likelihood = node.likelihood_shift = 0.0
+    # Not widened by a first match's drift alone: `widening` is added below, as for everyone.
     precision, shift = 1.0 / c.variance, c.mean / c.variance
     if earlier != NO_NODE:
         before = nodes[earlier]
@@ -134,6 +136,7 @@ def sum_teams(match: int, graph: Graph, sides: Teams, c: SmoothingConstants) -> 
         begin, end = teams[first + team], teams[first + team + 1]
         for place in range(begin, end):
             node = nodes[place]
+            # The cavity: what is known without this match's own likelihood.
             own = 1.0 / (node.forward + node.backward)
             mean += node.fraction_played * own * (node.forward_shift + node.backward_shift)
             variance += node.fraction_played * node.fraction_played * (own + c.noise)
@@ -166,6 +169,7 @@ def update_likelihood(node: Node, slope: float, curvature: float) -> None:
     """Set a node's likelihood from its team's slope and curvature (`team_order`)."""
     precision, fraction = node.forward + node.backward, node.fraction_played
     mean, cut = (node.forward_shift + node.backward_shift) / precision, -fraction * fraction * curvature
+    # The likelihood is what turns the cavity into the posterior; `cut` is a precision in units of the team's curvature.
     left = max(1.0 - cut / precision, LEAST)
     node.likelihood, node.likelihood_shift = cut / left, (fraction * slope + cut * mean) / left
 
@@ -223,6 +227,7 @@ def shift_level(graph: Graph, c: SmoothingConstants) -> None:
         return
     for place in range(len(nodes)):
         node = nodes[place]
+        # A shift is precision times mean: with the mean moved, each message keeps its precision.
         node.backward_shift += node.backward * away
         node.likelihood_shift += node.likelihood * away
         if node.earlier == NO_NODE:
@@ -241,12 +246,14 @@ def run_sweeps(graph: Graph, sides: Teams, most: int, even: bool, c: SmoothingCo
     for sweeps in range(most):
         change, work_done = 0.0, False
         for step in range(count):
+            # Sweeps in turn run down and up, so that messages travel the whole history in one of them.
             match = step if sweeps % 2 == 0 else count - 1 - step
             if graph.stale[match]:
                 graph.stale[match], work_done = False, True
                 change = max(change, infer_match(match, graph, sides, c))
         if not work_done:
             return sweeps, 0.0
+        # After a backward sweep, which brings the whole history's word to the first skills.
         if even and sweeps % 2 == 1:
             shift_level(graph, c)
     return most, change

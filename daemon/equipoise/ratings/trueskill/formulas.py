@@ -89,6 +89,7 @@ def drift(p: GaussianSkill, at: float, c: GaussianConstants) -> float:
     >>> drift(GaussianSkill(25.0, 9.0, rounds=1, last_played=1000.0), 1500.0, c)
     5.0
     """
+    # TrueSkill's τ² alone: time does not count, or there is none before the first match.
     if c.unknown == 0.0 or p.rounds == 0:
         return c.tau2
     if p.last_played == NEVER or math.isnan(at):
@@ -108,6 +109,7 @@ def update(
     variance = p.variance + drift(p, at, c)
     lever = fraction_played * variance
     p.mu += lever * slope
+    # `lever` has the fraction already: a²·s²·curvature as a factor on s.
     p.variance = variance * max(LEAST, 1.0 + fraction_played * lever * curvature)
     p.rounds += 1
     if at > p.last_played:
@@ -124,11 +126,13 @@ def sum_lineup(
         begin, end = starts[first + team], starts[first + team + 1]
         mean = variance = 0.0
         for place in range(begin, end):
+            # A bot is a newcomer, who would gain τ² as well.
             if members[place] >= 0:
                 p = records[members[place]]
                 own, spread = p.mu, p.variance + drift(p, at, c)
             else:
                 own, spread = c.mean, c.variance + c.tau2
+            # A known skill at start replaces the mean alone: how sure it was then is not known.
             mean += skills[place] if has_skills and not math.isnan(skills[place]) else own
             variance += spread + c.noise
         sides.mean[team], sides.variance[team], sides.size[team] = mean, variance, 1.0 * (end - begin)

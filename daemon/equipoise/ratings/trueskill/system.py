@@ -130,6 +130,7 @@ class GaussianSystem(PlayerTable[P, GaussianSkill]):
                 teams.mean[team] += fraction_played * record.mu
                 teams.variance[team] += fraction_played * fraction_played * (record.variance + self.constants.noise)
                 noise[team] += fraction_played * fraction_played * self.constants.noise
+        # The formula divides by each team's noise.
         if 0.0 in noise:
             raise RatingError("match quality: one of the teams has no players")
         return quality(teams, noise)

@@ -44,6 +44,7 @@ def guess(params: TrueSkill2Params, history: History) -> tuple[TrueSkill2Params,
     start = replace(params, initial_variance=params.initial_variance or 1.0, gamma2=params.gamma2 or LEAST)
     names = ["initial", "initial_variance", "gamma2"]
     if np.diff(np.nan_to_num(history.started_at)).any():
+        # Per minute, and there are many of them between two matches.
         start, names = replace(start, tau2=start.tau2 or LEAST * LEAST), [*names, "tau2"]
     if (history.ranks[0::2] == history.ranks[1::2]).any():
         start, names = replace(start, margin=start.margin or 1e-3), [*names, "margin"]
@@ -86,6 +87,8 @@ def _with_counts(
 ) -> TrueSkill2Params:
     if getattr(params, f"{kind}_own") or getattr(params, f"{kind}_opponent"):
         return params
+    # Rates are proportional to skill (9), so the weights are guessed for a skill of the usual size; near 0 they would
+    # explode.
     skill = max(params.initial, 1.0)
     own, opponent = (part * mean / skill for part in parts)
     values: dict[str, Any] = {f"{kind}_own": own, f"{kind}_opponent": opponent, f"{kind}_variance": variance}
@@ -95,6 +98,7 @@ def _with_counts(
 def _with_quits(params: TrueSkill2Params, share: float) -> TrueSkill2Params:
     if params.quit_related:
         return params
+    # Half of those who leave have other reasons, and of those who are behind twice as many leave as on average.
     unrelated_share, related_share = min(max(share / 2, 1e-3), 0.5), min(max(2 * share, 1e-2), 0.5)
     return replace(params, quit_margin=-0.5, quit_unrelated=unrelated_share, quit_related=related_share)
 
@@ -148,6 +152,7 @@ class Unknown:
         """Convert a value back from that scale, clipped to the parameter's range."""
         value = scaled
         if self.name in POSITIVE:
+            # e⁷⁰⁹ overflows.
             value = math.exp(min(scaled, 700.0))
         elif self.name in PROBABILITIES:
             value = logistic(scaled)
@@ -175,6 +180,7 @@ class Rprop:
     def step(self, gradient: Floats) -> Floats:
         """Return the addends to the numbers."""
         sign = np.sign(gradient)
+        # The step went over a maximum; its sign is forgotten, so the next turn is neither grown nor shrunk.
         turn = sign * self._sign < 0
         factor = np.where(turn, SHRINKAGE, np.where(sign * self._sign > 0, GROWTH, 1.0))
         self.size = np.clip(self.size * factor, self._smallest, self._largest)
@@ -209,6 +215,7 @@ def estimate(
         for number, unknown in enumerate(unknowns):
             value = unknown.plain(float(values[number]))
             table[np.ix_(unknown.rows, unknown.columns)] = value
+            # From where the bounds have put it: otherwise steps beyond a bound would have to be undone first.
             values[number] = unknown.scaled(value)
         advance()
     return _estimated(system.params, unknowns, table)

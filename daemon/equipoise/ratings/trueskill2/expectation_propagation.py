@@ -72,6 +72,7 @@ def infer(
     exact = add_exact_sites(graph, variables, c)
     sites = add_player_sites(graph, variables, exact, completed, c)
     sites = add_order_sites(graph, variables, sites, ranks, first, teams, c)
+    # Once each: a Gaussian observation is exact whatever the other sites are.
     for site in range(exact):
         mean, variance = project_site(graph, variables, site, c)
         condition(graph, variables, mean, variance, graph.precision[site], graph.shift[site])
@@ -87,6 +88,7 @@ def run_ep(graph: FactorGraph, variables: int, exact: int, sites: int, c: Row) -
         change, step = 0.0, 1.0 if iteration < DAMPED_FROM else DAMPING
         for site in range(exact, sites):
             change = max(change, update_site(graph, variables, site, step, c))
+        # A single site that is no Gaussian is exact after one update: nothing changes its cavity.
         if change < CONVERGED or sites - exact == 1:
             return True
     return False
@@ -148,6 +150,7 @@ def condition(graph: FactorGraph, variables: int, mean: float, variance: float, 
 
     Mean and variance are those of d before it.  A negative precision takes a factor out again.
     """
+    # Sherman-Morrison: covariance - cov·covᵀ · precision/(1 + precision·variance).
     left = 1.0 + precision * variance
     gain, loss = (shift - precision * mean) / left, precision / left
     for variable in range(variables):
@@ -179,6 +182,7 @@ def update_site(graph: FactorGraph, variables: int, site: int, step: float, c: R
     new_precision, new_shift = message(cavity_mean, cavity_variance, slope, curvature)
     if new_precision < 0.0:  # A quit may leave d less sure.  Then it moves d's mean only: other cavities stay proper.
         new_precision, new_shift = 0.0, slope
+    # Both are scaled, so that the factor keeps its mean.
     if is_order and new_precision > graph.most_precision[site]:
         new_precision, new_shift = (
             graph.most_precision[site],
@@ -190,6 +194,7 @@ def update_site(graph: FactorGraph, variables: int, site: int, step: float, c: R
         return 1.0
     condition(graph, variables, mean, variance, more_precision, more_shift)
     graph.precision[site], graph.shift[site] = precision + more_precision, shift + more_shift
+    # d moves by variance·(Δshift - Δprecision·mean)/left; in deviations of the cavity, √(variance/rest), that is this.
     mean_moved = abs(more_shift - more_precision * mean) * math.sqrt(variance * rest)
     return max(mean_moved, abs(more_precision) * variance * rest) / left
 
@@ -213,10 +218,13 @@ def quit_moments(graph: FactorGraph, variables: int, site: int, order: int, c: R
     mean, variance = project_site(graph, variables, site, c)
     covariance = 0.0
     for variable in range(variables):
+        # `cross_covariance` is that of the quit's d; with the order's coefficients it gives the covariance of both
+        # differences.
         share, better = graph.fraction_played[variable], graph.team[variable] == graph.order[0]
         covariance += graph.cross_covariance[variable] * (share if better else -share)
     if 1.0 - graph.precision[site] * variance <= LEAST_REMAINDER:
         return 0.0, 0.0
+    # First the quit's own message is taken out, then the order's: what is left is the cavity of both.
     difference, spread, mean, variance, covariance = without_message(
         difference, spread, mean, variance, covariance, graph.precision[site], graph.shift[site]
     )
@@ -226,6 +234,7 @@ def quit_moments(graph: FactorGraph, variables: int, site: int, order: int, c: R
     mean, variance, difference, spread, covariance = without_message(
         mean, variance, difference, spread, covariance, graph.precision[order], graph.shift[order]
     )
+    # The cut by the order itself, in place of its Gaussian.
     drawn = graph.kind[order] == DRAWN
     low, high = (-c[MARGIN], c[MARGIN]) if drawn else (c[MARGIN], math.inf)
     return quit_moments_in_cut(mean, variance, difference, spread, covariance, low, high, c)
@@ -319,6 +328,7 @@ def quit_derivatives(left: bool, mean: float, variance: float, c: Row) -> tuple[
     if left:
         related_rate *= 1.0 - unrelated_rate
         ratio = (
+            # With no other reasons to leave it is φ/Φ, which is 0/0 far out; `hazard` is not.
             hazard(-u) if unrelated_rate == 0.0 else related_rate * pdf(u) / (unrelated_rate + related_rate * cdf(u))
         )
         slope = -ratio / deviation
@@ -344,9 +354,11 @@ def quit_moments_in_cut(
         z = low + (high - low) * point / INTERVALS
         m = mean + lever * (z - other)
         slope, curvature = quit_derivatives(True, m, rest, c)
+        # Simpson: 1 4 2 4 … 2 4 1. The common factor cancels against `mass`.
         weight = 1.0 if point in (0, INTERVALS) else 2.0 + 2.0 * (point % 2)
         # The density of D at z over that at the nearest point to its mean: far out, densities themselves are 0.
         weight *= math.exp(-0.5 * (z - nearest) * (z + nearest - 2.0 * other) / spread) * quit_probability(m, rest, c)
+        # Moments about the mean before: their squares do not cancel.
         change = m + rest * slope - mean
         mass += weight
         first += weight * change

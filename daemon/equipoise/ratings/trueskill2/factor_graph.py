@@ -122,6 +122,7 @@ def reset_joint(graph: FactorGraph, variables: int, ranks: Ints, first: int, tea
         graph.covariance[variable * variables + variable] = graph.variance[variable]
     for team in range(teams):
         others = total - graph.presence[team]
+        # Without opponents their performance is 0, as the paper leaves it open.
         graph.opponent_scale[team] = 1.0 / others if others > ABSENT else 0.0
         free = team
         while free > 0 and ranks[first + graph.order[free - 1]] > ranks[first + team]:
@@ -157,6 +158,7 @@ def add_player_sites(graph: FactorGraph, variables: int, sites: int, completed: 
                 sites = add_site(graph, sites, NO_KILLS, variable)
             if graph.deaths[variable] == 0.0 and is_counted(c, DEATH_OWN):
                 sites = add_site(graph, sites, NO_DEATHS, variable)
+        # At 0 the model's quits depend on nothing that is unknown, and say nothing.
         if c[QUIT_RELATED] > 0.0 and graph.ending[variable] == LEFT:
             sites = add_site(graph, sites, QUIT, variable)
         if c[QUIT_RELATED] > 0.0 and graph.ending[variable] == COMPLETED and completed:
@@ -173,6 +175,7 @@ def add_order_sites(graph: FactorGraph, variables: int, sites: int, ranks: Ints,
         sites = add_site(graph, sites, DRAWN if drawn else WON, place)
         variance = 0.0
         for variable in range(variables):
+            # The variance of the difference before the match, of which a site leaves `LEAST_REMAINDER`.
             if graph.team[variable] == better or graph.team[variable] == worse:
                 variance += graph.fraction_played[variable] * graph.fraction_played[variable] * graph.variance[variable]
         graph.most_precision[sites - 1] = (

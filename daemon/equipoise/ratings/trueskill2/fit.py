@@ -82,6 +82,7 @@ def prepared(system: TrueSkill2, history: History, run: Sweep | None = None) -> 
     columns = index(system, history)
     graph, _ = allocate(history)
     people = [system.held(player) for player in history.players]
+    # Own parts start from a player's seeds; the base has none, and starts from its prior.
     own = _no_messages(len(history.members), [people[person] for person, _ in columns.chains])
     base = _no_messages(len(history.members), [system.newcomer()] * len(people))
     return Sweeps(columns, own, base, np.zeros(len(history.members)), graph, run or _compiled())

@@ -134,6 +134,7 @@ def receive_forward(
 
     `drift` is the variance gained each minute.
     """
+    # Kept for the backward sweep, which meets the participations without their times.
     messages.before[place], messages.gap[place] = messages.seen[chain], minutes_between(messages.last[chain], now)
     messages.seen[chain] += 1
     if now > messages.last[chain]:
@@ -157,6 +158,7 @@ def send_forward(place: int, chain: int, gain: float, noise: float, messages: Me
 
 def receive_backward(place: int, chain: int, gain: float, noise: float, messages: Messages) -> None:
     """The backward message reaches a participation; the last one of a chain gets none."""
+    # Its last participation: what an earlier sweep left in the chain is over.
     if messages.before[place] == messages.seen[chain] - 1:
         messages.backward_precision[chain] = messages.backward_shift[chain] = 0.0
     precision, shift = through_noise(messages.backward_precision[chain], messages.backward_shift[chain], gain, noise)
@@ -234,6 +236,8 @@ def add_site_gradient(variables: int, site: int, graph: FactorGraph, g: Floats, 
         is_kills = kind in (KILLS, NO_KILLS)
         own = KILL_OWN if is_kills else DEATH_OWN
         g[KILL_VARIANCE if is_kills else DEATH_VARIANCE] += by_variance / graph.minutes[subject]
+        # By a weight wᵢ, in the cavity: the mean of d grows by the performance's mean mᵢ + cavity·covᵢ, its variance by
+        # 2·covᵢ/rest.
         part = slope * cavity + 2.0 * by_variance / rest
         g[own] += slope * graph.joint_mean[subject] + part * graph.cross_covariance[subject]
         fill_opponent_weights(graph, variables, subject, 1.0)
@@ -284,6 +288,7 @@ def add_performance_gradients(
             mean, variance = cavity(place, base)
             g[SQUAD + min(facts.squad[place], SQUADS) - 1] += slope
             g[BETA2] += 0.5 * (curvature + slope * slope)
+            # The performance's mean has w times the base's mean, its variance w² times the base's variance.
             g[BASE_WEIGHT] += slope * mean + (curvature + slope * slope) * c[BASE_WEIGHT] * variance
             variable += 1
         for _ in range(bots_of(team, matches, facts)):
@@ -353,10 +358,12 @@ def update_likelihoods(
     for team in range(matches.matches[match], matches.matches[match + 1]):
         for place in range(matches.teams[team], matches.teams[team + 1]):
             slope, curvature = performance_derivatives(graph, variables, variable)
+            # The skill without this match's noise, squad offset included: only its movement is read.
             mean = graph.mean[variable] + (graph.variance[variable] - c[BETA2]) * slope
             change = max(change, abs(mean - skill[place]))
             skill[place] = mean
             update_likelihood(place, slope, curvature, own)
+            # By the chain rule: the performance's mean has w times the base's.
             update_likelihood(place, weight * slope, weight * weight * curvature, base)
             variable += 1
         variable += bots_of(team, matches, facts)

@@ -96,6 +96,7 @@ def minutes_between(last: float, now: float) -> float:
     >>> minutes_between(0.0, 90.0), minutes_between(NEVER, 90.0), minutes_between(0.0, math.nan)
     (1.5, 0.0, 0.0)
     """
+    # Every comparison with NaN is false, so an unknown time needs no test of its own.
     return (now - last) / PER_MINUTE if now > last > NEVER else 0.0
 
 
@@ -191,6 +192,8 @@ def update_skill(chain: int, player: int, slope: float, curvature: float, now: f
     weight = c[BASE_WEIGHT]
     own = skills.variance[chain] + c[TAU2] * minutes_between(skills.last[chain], now)
     base = skills.base_variance[player] + c[BASE_TAU2] * minutes_between(skills.base_last[player], now)
+    # Of the skill with its base. The base moves by it, the own part by its own variance: each takes its part of the
+    # news.
     covariance = weight * base
     skills.mean[chain] += own * slope + experience_gain(skills.rounds[chain], c)
     skills.variance[chain] = own + own * own * curvature + c[GAMMA2]

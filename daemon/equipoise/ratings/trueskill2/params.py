@@ -146,12 +146,14 @@ class TrueSkill2Params(Params):
         """The parameters as the row of numbers that kernels read."""
         row = [float(getattr(self, name)) for name in COLUMNS]
         row.append(float(self.initial if self.bot is None else self.bot))
+        # A squad of one has the offset 0: it fixes the level that `initial` is about.
         row += _filled((0.0, *self.squad_offset), SQUADS)
         return row + _filled(self.experience_offset or (0.0,), MATCHES + 1)
 
 
 def columns_of(params: TrueSkill2Params, name: str) -> list[list[int]]:
     """The columns of a row that hold each number of a parameter; the last offset of a list fills many columns."""
+    # Bots have the newcomers' skill then, so both columns are one unknown.
     if name == "initial" and params.bot is None:
         return [[COLUMNS.index(name), BOT]]
     if name in COLUMNS:

@@ -63,6 +63,7 @@ def index(system: TrueSkill2, history: History) -> IndexedHistory:
     modes = (*history.modes, "")
     mode = np.full(len(history), UNKNOWN) if history.mode is None else history.mode.astype(np.int64)
     matches, squad = history.arrays(), history.squad_sizes
+    # UNKNOWN is -1: modulo it is the last, the mode without a name.
     chains, chain, lineup_chain = _chains(matches, mode % len(modes), len(modes))
     facts = TrueSkill2Arrays(
         row=np.array([system.rows.get(name, 0) for name in modes], np.int64)[mode],
@@ -134,6 +135,7 @@ def _lineup_squads(history: History, squad: Whole) -> Whole:
     lineup, lineup_members, _ = history.predicted_lineup
     began = np.repeat(match_of_team, np.diff(lineup)) * many + lineup_members
     order = np.argsort(places)
+    # Players of the lineup alone may sort behind all participants; the comparison below finds them out.
     place = np.minimum(np.searchsorted(places, began, sorter=order), len(places) - 1)
     match = order[place]
     return np.where((places[match] == began) & (lineup_members >= 0), squad[match], 1)

@@ -84,6 +84,7 @@ class Player(BaseSkill):
 
     def learn(self, mode: str, skills: Skills, chain: int, number: int) -> None:
         """Copy the own part in a mode and the base from a kernel's arrays."""
+        # A fit or a replay brings many rounds at once.
         before = self.modes[mode].rounds if mode in self.modes else 0
         own = Skill(
             mean=float(skills.mean[chain]),
@@ -208,6 +209,7 @@ class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):
         if "rounds" in values:
             record.rounds = rounds
         if "rating" in values:
+            # The seeded number is the whole mean in every mode, so the base may add nothing to it.
             record.base_mean, record.start_mean = 0.0, values["rating"]
         if "sigma" in values:
             record.start_variance = variance
