@@ -176,14 +176,17 @@ class LawfulServer:
     def judge_assign(self, order: Assign) -> None:
         self.new(order)
         here, split = self.session.state.balanced_roster(), order.split
+        event = self.session.state.assigned[order.order]
         placed = (*split.a, *split.b, *split.bench)
         assert len(placed) == len(set(placed))
         others = self.benched_beside(split)
-        assert set(placed) - others == {entry.id for entry in here.eligible()}
+        eligible = {entry.id for entry in here.eligible()}
+        lately = set(self.session.state.watching_since)
+        watchers = lately if event.ask.purpose is Purpose.SCRAMBLE else set()
+        assert eligible <= set(placed) - others <= eligible | watchers
         self.judge_moment(order)
         staying = [entry for entry in here.eligible() if entry.stays]
         assert all(split.side_of(entry.id) is entry.side for entry in staying)
-        event = self.session.state.assigned[order.order]
         if event.ask.purpose is Purpose.DUEL:
             assert (len(split.a), len(split.b)) == (1, 1)
         elif event.after is not None:

@@ -180,7 +180,9 @@ def test_between_the_end_and_the_next_start_nothing_moves() -> None:
 
 
 def test_a_split_is_asked_for_the_players_of_that_moment() -> None:
-    question = asked(pending(), (110.0, started("abe|c|f|d", 110.0)))
+    session = pending()
+    play(session, [(110.0, seen("ab|c|f|d", 110.0))])
+    question = asked(session, (170.0, started("abe|c|f|d", 170.0)))
     assert [entry.id for entry in question.entries] == list(ids("abecf"))
 
 
@@ -480,9 +482,9 @@ def test_a_scramble_unlocks_the_players_it_does_not_place() -> None:
     play(session, [(1.0, e.SideWanted(1.0, ids("e")[0], A))])
     assert session.memory.locks.keys() == {"e"}
     play(session, [(2.0, e.SideChanged(2.0, ids("e")[0], None)), (3.0, command("scramble", "next"))])
-    question = asked(session, (4.0, started("ab|cd||e", 4.0)))
-    order = assigned(play(session, [(5.0, solved(question))]))
-    effects = play(session, [(6.0, e.OrderDone(6.0, order.order))])
+    question = asked(session, (62.0, started("ab|cd||e", 62.0)))
+    order = assigned(play(session, [(63.0, solved(question))]))
+    effects = play(session, [(64.0, e.OrderDone(64.0, order.order))])
     assert effects[0] == Unlock(ids("e"))
     assert session.memory.locks.keys() == set(ids("abcd"))
 

@@ -128,6 +128,7 @@ RANGES: Mapping[tuple[type, str], tuple[float, float]] = {
     (ScrambleRules, "min_players"): (2, 100),
     (ScrambleRules, "tolerance"): (0, 0.5),
     (ScrambleRules, "fair_band"): (0, 1),
+    (ScrambleRules, "spectator_seconds"): (0, 3600),
     (AutobalanceRules, "spare_minutes"): (0, 1440),
     (AutobalanceRules, "deadline_seconds"): (0, 600),
     (AutobalanceRules, "quiet_seconds"): (0, 3600),

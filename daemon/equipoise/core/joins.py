@@ -198,6 +198,34 @@ def _made_anew(state: State) -> bool:
     return state.waits_for_teams or shuffles.will_follow(state)
 
 
+def went_to_watch(state: State, before: Roster, now: float) -> Effects:
+    """Note who left their side to watch, and keep that side for them for a while.
+
+    Who comes back would else be placed as a joiner: by leaving, and by the move that closes the gap they leave, a
+    player could get to the other side.
+    """
+    seconds = state.rules.scramble.spectator_seconds
+    if state.ns2 or not seconds:
+        return ()
+    watching = {one.id for one in state.roster.humans() if one.side is None and not one.waiting and not one.held}
+    left = {one.id: one.side for one in before.entries if one.id in watching and one.side is not None}
+    since = {player: at for player, at in state.watching_since.items() if player in watching and now - at < seconds}
+    state.watching_since = since | dict.fromkeys(left, now)
+    # In arena the sides are made anew before each round.
+    if state.arena or not state.acts or state.waits_for_teams:
+        return ()
+    until = now + seconds
+    return state.lock_until(
+        {player: side for player, side in left.items() if not _holds(state, player, until)}, until, now
+    )
+
+
+def _holds(state: State, player: PlayerId, until: float) -> bool:
+    """Tell whether the player has a lock that lasts as long anyway."""
+    lock = state.memory.locks.get(player)
+    return lock is not None and lock.holds(until)
+
+
 def _place(state: State, entry: Entry, placement: Placement, now: float) -> Effects:
     place = Place(entry.id, placement.side, placement.reason)
     if placement.refused:

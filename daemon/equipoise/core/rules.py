@@ -128,6 +128,8 @@ class ScrambleRules:
     """Win probabilities of side A that count as even: then no vote starts, unless a side won the last two rounds,
     `Triggers.chance` moves nobody, and a player may change side where they stay inside. NS2 has its own in
     `ShuffleRules`."""
+    spectator_seconds: float = 60.0
+    """Who left their side this recently to watch takes part in a scramble, and comes back to that side; 0: nobody."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -255,7 +255,7 @@ def ask(
 
 
 def _question(state: State, purpose: Purpose, reason: Text) -> AskSplit:
-    roster = state.balanced_roster()
+    roster = state.scrambled_roster() if purpose is Purpose.SCRAMBLE else state.balanced_roster()
     entries = split_entries(roster)
     sizes = (1, 1) if purpose is Purpose.DUEL else team_sizes(entries, bench=state.arena)
     return AskSplit(
@@ -571,6 +571,8 @@ def _end_scramble(state: State, split: Split) -> Effects:
 def _make_teams(state: State, split: Split, now: float) -> Effects:
     """Put all players where the split says, and lock them there."""
     state.teams_made = state.phase is Phase.FREEZE
+    if state.candidates is not None:  # who went to watch was none, and is not late
+        state.candidates |= {*split.a, *split.b, *split.bench}
     state.place_split(split)
     return state.lock(dict.fromkeys(split.a, Side.A) | dict.fromkeys(split.b, Side.B), now)
 
@@ -627,8 +629,8 @@ def proposal(state: State, event: SplitSolved) -> list[Text]:
     """The lines of a dry run: the win probabilities, and every player who would change place."""
     moves = [
         (entry.id, side)
-        for entry in state.roster.eligible()
-        if (side := event.split.side_of(entry.id)) is not entry.side
+        for entry in event.ask.entries
+        if not entry.bot and (side := event.split.side_of(entry.id)) is not entry.side
     ]
     lines = [
         with_chance(

@@ -182,9 +182,11 @@ def _roster(state: State, event: e.RosterSeen, now: float) -> Effects:
     state.ends_at = None if event.ends_in is None else now + event.ends_in
     state.map_ends_at = None if event.map_ends_in is None else now + event.map_ends_in
     state.no_moves, state.no_moves_logged = event.no_moves, state.no_moves_logged and event.no_moves == state.no_moves
+    before = state.roster
     state.accept_roster(event.roster)
+    locks = joins.went_to_watch(state, before, now)
     empty = _last_human_left(state)
-    return (*empty, *scrambles.announce(state), *_seen(state, now), *fallback.ask_first(state))
+    return (*locks, *empty, *scrambles.announce(state), *_seen(state, now), *fallback.ask_first(state))
 
 
 def _last_human_left(state: State) -> Effects:
@@ -232,9 +234,10 @@ def _left(state: State, event: e.PlayerLeft, now: float) -> Effects:
 def _changed(state: State, event: e.SideChanged, now: float) -> Effects:
     if not state.known:
         return _ignore(state, event)
-    old = state.roster.get(event.id) or Entry(event.id, None)
+    before = state.roster
+    old = before.get(event.id) or Entry(event.id, None)
     state.put(replace(old.moved(event.side, waiting=event.waiting), ready=event.ready, held=event.held))
-    return _seen(state, now)
+    return (*joins.went_to_watch(state, before, now), *_seen(state, now))
 
 
 def _switched(state: State, event: e.SidesSwitched, now: float) -> Effects:
@@ -269,8 +272,10 @@ def _started(state: State, event: e.RoundStarted, now: float) -> Effects:
     if state.ns2:
         state.teams_made = False
     too_late = (*autobalance.drop(state), *scrambles.give_up(state, *Moment))
+    before = state.roster
     state.accept_roster(event.roster)
-    return (*too_late, *_load_missing(state), *scrambles.in_freeze(state))
+    locks = joins.went_to_watch(state, before, now)
+    return (*too_late, *locks, *_load_missing(state), *scrambles.in_freeze(state))
 
 
 def _live(state: State, event: e.RoundLive, now: float) -> Effects:
@@ -279,7 +284,9 @@ def _live(state: State, event: e.RoundLive, now: float) -> Effects:
     # Assignments for `NOW` may still be carried out.
     too_late = scrambles.give_up(state, Moment.FREEZE)
     state.enter(e.Phase.RUNNING, event.at)
+    before = state.roster
     state.accept_roster(event.roster)
+    locks = joins.went_to_watch(state, before, now)
     state.round, state.skill_at_start, state.teams_made = event.round, None, False
     state.live_at = now
     # In arena a player who stands on a side without a class, or died in the freeze, does not play the round.
@@ -289,7 +296,7 @@ def _live(state: State, event: e.RoundLive, now: float) -> Effects:
     if state.arena and not state.waiting and not _walked_out(state):
         state.memory = state.memory.bench(tuple(sorted(waiting_players(state.roster))))
     _note_skill_at_start(state)
-    return (*too_late, *_load_missing(state), *autobalance.check(state, now))
+    return (*too_late, *locks, *_load_missing(state), *autobalance.check(state, now))
 
 
 def _aborted(state: State, event: e.RoundAborted, now: float) -> Effects:

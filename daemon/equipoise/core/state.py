@@ -179,6 +179,8 @@ class State:
     """Players whom the script could not move in this round."""
     pending_joins: dict[PlayerId, PendingJoin] = field(default_factory=dict)
     """Players who wait for a side."""
+    watching_since: Mapping[PlayerId, float] = field(default_factory=dict)
+    """When those who watch left their side for it."""
     kept: frozenset[tuple[PlayerId, Phrase]] = frozenset()
     """Players who had to stay on their side in this round, and why: each is logged once, however often they ask."""
     voices: Voices = field(default_factory=Voices)
@@ -236,7 +238,7 @@ class State:
     @property
     def enough_players(self) -> bool:
         """There are as many eligible players as a scramble needs."""
-        return eligible_count(self.balanced_roster()) >= self.rules.scramble.min_players
+        return eligible_count(self.scrambled_roster()) >= self.rules.scramble.min_players
 
     def side_name(self, side: Side) -> str:
         """Players' name for a side."""
@@ -359,6 +361,16 @@ class State:
             entry for entry in entries if entry.bot or (entry.eligible and (entry.stays or entry.id in candidates))
         )
         return Roster(tuple(players))
+
+    def scrambled_roster(self) -> Roster:
+        """The part of the roster that scrambles are about: also who left their side a moment ago to watch."""
+        since = (self.heard_at or 0.0) - self.rules.scramble.spectator_seconds
+        fresh = {player for player, at in self.watching_since.items() if at > since}
+        roster = self.balanced_roster()
+        if not fresh:
+            return roster
+        others = (entry for entry in roster.entries if entry.id not in fresh)
+        return Roster((*others, *(replace(one, waiting=True) for one in self.roster.entries if one.id in fresh)))
 
     def place(self, player: PlayerId, side: Side | None, *, waiting: bool = False) -> bool:
         """Put one player on a side, or on none; True when they were elsewhere before."""

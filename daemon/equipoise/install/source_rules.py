@@ -65,6 +65,8 @@ min_players = 4
 tolerance = 0.0
 # F7: "Player 0 (highest-rated) is anchored to team A", for every k.
 top_player_always_plays = true
+# F7 splits those who play.
+spectator_seconds = 0.0
 
 [autobalance]
 # "Only trigger when |k(A) - k(B)| >= 2."
