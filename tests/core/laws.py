@@ -218,7 +218,8 @@ class LawfulServer:
     def judge_sizes(self, split: Split) -> None:
         state = self.session.state
         bots = {side: sum(entry.bot for entry in state.roster.on(side)) for side in Side}
-        stay = {side: sum(entry.stays for entry in state.balanced_roster().on(side)) for side in Side}
+        held = state.with_immune(state.balanced_roster())
+        stay = {side: sum(entry.stays for entry in held.on(side)) for side in Side}
         smaller, larger = sorted((len(split.a) + bots[Side.A], len(split.b) + bots[Side.B]))
         odd = (smaller + larger + len(split.bench)) % 2
         if larger > max(stay.values()):
@@ -237,9 +238,10 @@ class LawfulServer:
         assert state.acts
         assert not state.arena
         assert not state.no_moves
+        assert not state.map_ends or state.forced
 
-    def roster_seen(self, ends_in: float | None, no_moves: str = "") -> None:
-        self.happens(e.RosterSeen(self.now, self.roster, ends_in, no_moves))
+    def roster_seen(self, ends_in: float | None, no_moves: str = "", map_ends_in: float | None = None) -> None:
+        self.happens(e.RosterSeen(self.now, self.roster, ends_in, no_moves, map_ends_in))
         if self.session.state.known and self.mode is not Mode.NS2:
             assert roster_text(self.session.state.roster) == roster_text(self.roster)
 

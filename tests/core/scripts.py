@@ -14,6 +14,7 @@ from equipoise.core.effects import Assign, Effect, Move
 from equipoise.core.model import (
     Context,
     Entry,
+    Immunity,
     LineupPlayer,
     Mode,
     PlayerId,
@@ -65,7 +66,7 @@ def roster(
             waiting,
             alive=letter not in dead,
             connected=connected.get(letter, 100.0),
-            immune=letter in immune,
+            immune=Immunity.ALL if letter in immune else Immunity.NONE,
             carrier=letter in carrier,
             building=letter in building,
             charge=charge.get(letter, 0.0),

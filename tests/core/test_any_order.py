@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from equipoise.core import events as e
 from equipoise.core.asks import Ask
 from equipoise.core.effects import Assign, Ignored, Move
-from equipoise.core.model import Entry, Mode, OrderId, PlayerId, Presence, Roster, RoundId, Side, Split
+from equipoise.core.model import Entry, Immunity, Mode, OrderId, PlayerId, Presence, Roster, RoundId, Side, Split
 from equipoise.core.rules import DEFAULT_TRIGGERS, ArenaRules, Rules, ScrambleRules, ShuffleRules, Triggers, VoteRules
 from equipoise.core.session import Session
 from tests.core.laws import PLAYERS, LawfulServer
@@ -23,6 +23,7 @@ RULES = (
         ArenaRules("everyone"),
         ScrambleRules(min_players=2, tolerance=0.0, top_player_always_plays=True, fair_band=(0.5, 0.5)),
         vote=VoteRules(min_players=2, cooldown_minutes=0.0),
+        last_minutes=2.0,
         triggers={mode: Triggers(streak=2) for mode in DEFAULT_TRIGGERS},
     ),
     Rules(maps={"map 1": "rate", "map 2": "off"}),
@@ -108,15 +109,16 @@ class AnyServer(LawfulServer, RuleBasedStateMachine):
     @rule(
         ends_in=st.sampled_from([None, None, 5.0, 33.0, 300.0]),
         no_moves=st.sampled_from(["", "", "", "sudden_death"]),
+        map_ends_in=st.sampled_from([None, None, 30.0, 300.0]),
     )
-    def is_seen(self, ends_in: float | None, no_moves: str) -> None:
-        self.roster_seen(ends_in, no_moves)
+    def is_seen(self, ends_in: float | None, no_moves: str, map_ends_in: float | None) -> None:
+        self.roster_seen(ends_in, no_moves, map_ends_in)
 
     @rule(
         player=players,
         side=maybe_side,
         waiting=st.booleans(),
-        marks=st.sampled_from(["", "", "", "immune", "carrier", "building", "commander", "held"]),
+        marks=st.sampled_from(["", "", "", "SCRAMBLE", "ALL", "carrier", "building", "commander", "held", "objective"]),
         alive=st.booleans(),
         ready=st.sampled_from([True, True, True, False]),
         reported=st.booleans(),
@@ -129,6 +131,8 @@ class AnyServer(LawfulServer, RuleBasedStateMachine):
             marks = ""  # a side has one chair
         if marks == "held":
             entry = replace(entry, held="" if self.mode is Mode.NS2 else "duel")
+        elif marks.isupper():
+            entry = replace(entry, immune=Immunity[marks])
         elif marks:
             entry = replace(entry, **{marks: True})  # type: ignore[arg-type]
         self.roster = self.roster.with_entry(entry)

@@ -17,7 +17,7 @@ import pytest
 from equipoise import ratings
 from equipoise.core import effects as f
 from equipoise.core import events as e
-from equipoise.core.model import DueIf, Mode, OrderId, PlayerId, Roster, RoundId, Side
+from equipoise.core.model import DueIf, Immunity, Mode, OrderId, PlayerId, Roster, RoundId, Side
 from equipoise.core.participation import recorded
 from equipoise.core.phrases import Phrase, Text
 from equipoise.errors import ScriptError
@@ -372,7 +372,7 @@ async def test_a_dry_balance_names_who_would_move(rig: Rig) -> None:
 
 @played
 async def test_a_dry_balance_says_why_a_gap_stays(rig: Rig) -> None:
-    here = Roster(tuple(replace(entry, immune=True) for entry in roster([1, 2, 3, 4], [5, 6]).entries))
+    here = Roster(tuple(replace(entry, immune=Immunity.ALL) for entry in roster([1, 2, 3, 4], [5, 6]).entries))
     await rig.hello(here, mode=Mode.KOTH, phase=e.Phase.RUNNING)
 
     answer = await rig.host.command(("balance",), "test", dry=True)

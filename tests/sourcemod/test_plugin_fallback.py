@@ -10,6 +10,9 @@ from tests.sourcemod.answerer import Daemon, Json, crowd, ids, seat, seconds_of_
 from tests.sourcemod.rig import Game, Player, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, RED, SPECTATOR, Reason, State
 
+GENERIC = 1 << 1
+"""The flag b of SourceMod."""
+
 
 def cache(players: list[Player], *splits: str) -> Json:
     """A cache for these players, strongest first."""
@@ -437,7 +440,7 @@ def test_it_fits_a_cache_as_the_daemon_would(
 
 @pytest.mark.parametrize("map_name", ["koth_harvest_final", "arena_well"])
 @pytest.mark.parametrize("seed", range(4))
-def test_who_is_held_stays_by_the_daemons_own_law(
+def test_who_is_held_or_immune_stays_by_the_daemons_own_law(
     game: Game, daemon: Daemon, plugin: Plugin, map_name: str, seed: int
 ) -> None:
     chance = random.Random(seed)
@@ -460,8 +463,12 @@ def test_who_is_held_stays_by_the_daemons_own_law(
     else:
         game.rounds.win(RED, Reason.POINTS_CAPTURED)
     held = chance.sample(players, chance.randint(1, 3))
-    for player in held:
-        player.duel = True  # begun in the bonus time
+    game.sm.overrides["sm_eq_immune_scramble"] = GENERIC
+    for n, player in enumerate(held):
+        if n % 2 and not game.mode.arena:
+            player.flags = GENERIC
+        else:
+            player.duel = True  # begun in the bonus time
     sides = {player: player.team for player in players}
     to_the_next_round(game)
 
@@ -480,7 +487,7 @@ def test_who_is_held_stays_by_the_daemons_own_law(
     )
     others = [player for player in red + blu if player not in held]
     expected = from_cache(given, [PlayerId(one) for one in ids(others)], bench=game.mode.arena, lead=lead)
-    assert all(player.team == sides[player] and player.duel for player in held)
+    assert all(player.team == sides[player] and (player.duel or player.flags) for player in held)
     for player in others:
         wanted = None if expected is None else expected.side_of(PlayerId(ids([player])[0]))
         team = sides[player] if expected is None else {Side.A: RED, Side.B: BLU, None: SPECTATOR}[wanted]

@@ -152,7 +152,45 @@ def test_the_roster_says_what_forbids_moving_a_player(game: Game, daemon: Daemon
     assert flags(feeder) == {}
     assert flags(medic) == {"charge": 0.75}
     assert flags(carrier) == {"carrier": True}
-    assert flags(admin) == {"immune": True, "alive": False}
+    assert flags(admin) == {"immune": True, "immune_from": ["autobalance"], "alive": False}
+
+
+GENERIC, KICK, ROOT = 1 << 1, 1 << 2, 1 << 14
+"""The flags b, c and z of SourceMod."""
+
+
+@pytest.mark.parametrize(
+    ("overrides", "flags", "immune_from"),
+    [
+        ({}, ROOT, ["autobalance"]),
+        ({}, GENERIC, None),
+        ({"sm_eq_immune_scramble": GENERIC}, GENERIC, ["scramble"]),
+        ({"sm_eq_immune_scramble": GENERIC, "sm_eq_immune_lock": KICK}, KICK, ["lock"]),
+        ({"sm_eq_immune_autobalance": GENERIC}, GENERIC, ["autobalance"]),
+        ({"sm_eq_immune_lock": 0}, 0, ["lock"]),
+        ({"sm_eq_immune_scramble": KICK}, ROOT, ["scramble", "autobalance"]),
+        ({"equipoise_immunity": GENERIC}, GENERIC, ["scramble", "autobalance", "lock"]),
+        ({"equipoise_immunity": ROOT}, GENERIC, None),
+    ],
+)
+def test_overrides_say_who_is_immune_from_what(
+    game: Game,
+    daemon: Daemon,
+    plugin: Plugin,
+    overrides: dict[str, int],
+    flags: int,
+    immune_from: list[str] | None,
+) -> None:
+    game.start_map("koth_harvest_final")
+    crowd(game, 2, 2)
+    admin = game.humans()[0]
+    admin.flags = flags
+    game.sm.overrides |= overrides
+    ask_roster(game, daemon)
+    line = next(line for line in daemon.events("roster")[-1]["players"] if line["id"] == str(admin.steamid))
+    assert line.get("immune_from") == immune_from
+    # All that a daemon of before knows.
+    assert line.get("immune", False) == ("autobalance" in (immune_from or ()))
 
 
 def since(daemon: Daemon) -> dict[str, int]:

@@ -7,8 +7,9 @@ import json
 from typing import Any
 
 from equipoise.core import events
-from equipoise.core.model import Entry, LineupPlayer, Mode, Presence, Round, Side
+from equipoise.core.model import Entry, Immunity, LineupPlayer, Mode, Presence, Round, Side
 from equipoise.wire import Batch
+from equipoise.wire.events import IMMUNITIES
 
 WORDS = {Side.A: "red", Side.B: "blu", None: "none"}
 FACTS: dict[Mode, dict[str, Any]] = {
@@ -141,7 +142,8 @@ def _line(entry: Entry) -> dict[str, Any]:
         "waiting": entry.waiting,
         "alive": entry.alive,
         "connected": entry.connected,
-        "immune": entry.immune,
+        "immune": bool(entry.immune & Immunity.AUTOBALANCE),
+        **({"immune_from": [word for word, one in IMMUNITIES.items() if one & entry.immune]} if entry.immune else {}),
         "carrier": entry.carrier,
         "commander": entry.commander,
         "building": entry.building,

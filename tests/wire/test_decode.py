@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from equipoise.core import events
 from equipoise.core.model import (
+    Immunity,
     Mode,
     PlayerId,
     Presence,
@@ -288,6 +289,24 @@ def test_what_an_older_script_does_not_say_holds_nobody() -> None:
     assert isinstance(changed, events.SideChanged)
     assert isinstance(done, events.OrderDone)
     assert (seen.roster.entries[0].held, changed.held, done.stayed) == ("", "", {})
+
+
+@pytest.mark.parametrize(
+    ("told", "immunity"),
+    [
+        ({}, Immunity.NONE),
+        ({"immune": True}, Immunity.ALL),
+        ({"immune": True, "immune_from": ["autobalance"]}, Immunity.AUTOBALANCE),
+        ({"immune_from": ["lock", "taxes", "scramble"]}, Immunity.LOCK | Immunity.SCRAMBLE),
+        ({"immune": True, "immune_from": []}, Immunity.NONE),
+    ],
+)
+def test_an_older_script_says_that_a_player_is_immune_and_a_newer_one_from_what(
+    told: dict[str, Any], immunity: Immunity
+) -> None:
+    (seen,) = decode_batch(body({"kind": "roster", "players": [{"id": RED, "side": "red", **told}]})).events
+    assert isinstance(seen, events.RosterSeen)
+    assert seen.roster.entries[0].immune == immunity
 
 
 def test_a_word_that_only_a_newer_script_knows_holds_too() -> None:

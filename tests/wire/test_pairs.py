@@ -46,7 +46,7 @@ ORDERS: dict[type, tuple[type, dict[str, str]]] = {
     orders.Tell: (effects.Tell, {"id": "player"}),
 }
 PARTS: dict[type, tuple[type, dict[str, str]]] = {
-    wire.PlayerLine: (model.Entry, {}),
+    wire.PlayerLine: (model.Entry, {"immune_from": "immune"}),
     wire.LineupLine: (model.LineupPlayer, {}),
     wire.PresenceLine: (model.Presence, {"seconds": "seconds_a seconds_b"}),
     wire.SpanLine: (model.Span, {}),

@@ -16,7 +16,7 @@ from equipoise.core import scrambles
 from equipoise.core.asks import AskMoves
 from equipoise.core.effects import Cancel, LogDecision, Move
 from equipoise.core.events import MovesSolved, OrderFailed, Phase
-from equipoise.core.model import Entry, OrderId, PlayerId, Roster, Side
+from equipoise.core.model import Entry, Immunity, OrderId, PlayerId, Roster, Side
 from equipoise.core.phrases import Phrase, Text, no_moves
 from equipoise.core.state import Effects, State
 
@@ -57,7 +57,7 @@ class Gap:
 
 def can_move(entry: Entry) -> bool:
     """Whether autobalance may move this player now: nobody who stays, no immune admin, no carrier of the objective."""
-    return not (entry.stays or entry.immune or entry.carrier)
+    return not (entry.stays or entry.immune & Immunity.AUTOBALANCE or entry.carrier)
 
 
 def movable(

@@ -64,7 +64,7 @@ def adapted(state: State) -> Split | None:
     """
     if state.cache is None:
         return None
-    eligible = state.balanced_roster().eligible()
+    eligible = state.with_immune(state.balanced_roster()).eligible()
     on_a, on_b = (tuple(line.id for line in eligible if line.stays and line.side is side) for side in Side)
     others = [entry.id for entry in eligible if not entry.stays]
     split = from_cache(state.cache, others, bench=state.arena, lead=len(on_a) - len(on_b))

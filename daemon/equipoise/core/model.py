@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from enum import Enum
+from enum import Enum, Flag, auto
 from typing import NewType
 
 PlayerId = NewType("PlayerId", str)
@@ -77,6 +77,19 @@ class Mode(Enum):
         return ("Marines", "Aliens") if self is Mode.NS2 else ("RED", "BLU")
 
 
+class Immunity(Flag):
+    """From what an admin is immune: what may neither move them nor keep them on a side."""
+
+    NONE = 0
+    SCRAMBLE = auto()
+    """Scrambles leave them on their side, but in arena, whose sides are made anew before each round."""
+    AUTOBALANCE = auto()
+    """So do moves that close a gap, and swaps of sides that are too uneven."""
+    LOCK = auto()
+    """They are never locked to a side."""
+    ALL = SCRAMBLE | AUTOBALANCE | LOCK
+
+
 class Role(Enum):
     """A player's part on their side; only NS2 distinguishes commanders."""
 
@@ -92,6 +105,10 @@ class Context:
     map: str
 
 
+IMMUNE = "immune"
+"""Of those who are immune from scrambles, why they are held in one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One line of a roster: where a client is and what forbids moving them, as the script sees it."""
@@ -104,7 +121,7 @@ class Entry:
     alive: bool = True
     connected: float = 0.0
     """Seconds since they connected to this server."""
-    immune: bool = False
+    immune: Immunity = Immunity.NONE
     carrier: bool = False
     """Carries the objective: never moved."""
     commander: bool = False

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from equipoise.core.model import Outlook
+from equipoise.core.model import IMMUNE, Outlook
 
 
 class Phrase(Enum):
@@ -77,6 +77,7 @@ class Phrase(Enum):
     HELD_COACHING = "Not moved, because a coach: {1}"
     HELD_COACHED = "Not moved, because coached: {1}"
     HELD_BALL = "Not moved, because carrying the ball: {1}"
+    HELD_IMMUNE = "Not moved, because immune: {1}"
     NO_MOVES = "No player is moved now."
     NO_MOVES_SUDDEN_DEATH = "No player is moved in Sudden Death."
     NO_MOVES_OVERTIME = "No player is moved in overtime."
@@ -280,6 +281,7 @@ _HELD = {
     "coaching": Phrase.HELD_COACHING,
     "coached": Phrase.HELD_COACHED,
     "ball": Phrase.HELD_BALL,
+    IMMUNE: Phrase.HELD_IMMUNE,
 }
 """By the script's words; a newer script may have others."""
 

@@ -36,7 +36,7 @@ from equipoise.core.bench import (
 )
 from equipoise.core.effects import Assign, DecisionKind, LogDecision, Say, Tell, Unlock
 from equipoise.core.events import OrderDone, OrderFailed, Phase, ScrambledAlone, SplitSolved, Stayed
-from equipoise.core.model import EVEN_CHANCES, Mode, OrderId, PlayerId, Side, Split, is_bot, is_even
+from equipoise.core.model import EVEN_CHANCES, IMMUNE, Immunity, Mode, OrderId, PlayerId, Side, Split, is_bot, is_even
 from equipoise.core.phrases import Phrase, Text, not_moved, percent, told, with_chance
 from equipoise.core.state import Effects, State
 
@@ -277,7 +277,8 @@ def _question(state: State, purpose: Purpose, reason: Text) -> AskSplit:
 def _swap_terms(state: State) -> SwapTerms:
     """Who may change side, what that costs, and which win probabilities are wanted."""
     now, (low, high) = state.heard_at or 0.0, state.rules.scramble.fair_band
-    stay = {entry.id for entry in state.roster.entries if entry.stays or entry.immune}
+    immune = Immunity.AUTOBALANCE | Immunity.SCRAMBLE
+    stay = {entry.id for entry in state.roster.entries if entry.stays or entry.immune & immune}
     costs = dict.fromkeys(state.lately_moved(now), AGAIN)
     even = max(low, EVEN_CHANCES[0]), min(high, EVEN_CHANCES[1])
     return SwapTerms((low, high), even, frozenset(stay | state.moved_twice(now)), costs)
@@ -469,7 +470,7 @@ def log_stayed(stayed: Stayed, order: OrderId | None = None, *, said: bool = Fal
     for why, players in by_reason.items():
         count = str(len(players))
         effects += (LogDecision("kept", not_moved(why, count), order, players=players),)
-        if said:
+        if said and why != IMMUNE:  # who is an admin is theirs to say
             effects += (Say(not_moved(why, f"@{players[0]}" if len(players) == 1 else count)),)
     return effects
 

@@ -16,8 +16,10 @@ from equipoise.core.effects import Effect, Lock, Move
 from equipoise.core.events import Phase, SideWanted, SplitSolved, Stayed
 from equipoise.core.memory import MOVED_SECONDS, HeldSide, Memory
 from equipoise.core.model import (
+    IMMUNE,
     MOST_PLAYERS,
     Entry,
+    Immunity,
     Mode,
     OrderId,
     PlayerId,
@@ -362,11 +364,20 @@ class State:
         )
         return Roster(tuple(players))
 
+    def with_immune(self, roster: Roster) -> Roster:
+        """The roster as scrambles see it: who is immune from them is held on their side."""
+        if self.ns2 or self.arena or not any(entry.immune & Immunity.SCRAMBLE for entry in roster.entries):
+            return roster
+        keep = (one.side is not None and one.immune & Immunity.SCRAMBLE and not one.held for one in roster.entries)
+        pairs = zip(roster.entries, keep, strict=True)
+        return Roster(tuple(replace(entry, held=IMMUNE) if stays else entry for entry, stays in pairs))
+
     def scrambled_roster(self) -> Roster:
         """The part of the roster that scrambles are about: also who left their side a moment ago to watch."""
         since = (self.heard_at or 0.0) - self.rules.scramble.spectator_seconds
         fresh = {player for player, at in self.watching_since.items() if at > since}
-        roster = self.balanced_roster()
+        fresh -= {entry.id for entry in self.roster.entries if entry.immune & Immunity.SCRAMBLE and not self.arena}
+        roster = self.with_immune(self.balanced_roster())
         if not fresh:
             return roster
         others = (entry for entry in roster.entries if entry.id not in fresh)
@@ -425,6 +436,8 @@ class State:
 
     def lock_until(self, sides: Mapping[PlayerId, Side], until: float | None, now: float) -> Effects:
         """Lock players until a time; None: until the next scramble."""
+        immune = {entry.id for entry in self.roster.entries if entry.immune & Immunity.LOCK}
+        sides = {player: side for player, side in sides.items() if player not in immune}
         self.memory = self.memory.lock(sides, until)
         seconds = None if until is None else until - now
         return tuple(Lock(player, side, seconds) for player, side in sides.items())

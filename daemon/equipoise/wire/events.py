@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
 from itertools import pairwise
+from operator import or_
 from typing import Annotated, Literal
 
 import msgspec
@@ -19,6 +21,7 @@ from equipoise.core.model import (
     MOST_PLAYERS,
     Counts,
     Entry,
+    Immunity,
     LineupPlayer,
     Mode,
     OrderId,
@@ -95,6 +98,14 @@ MOST_SPANS = 256
 """Spans of one player in one round: far more changes of side and chair than anybody makes."""
 MOST_COUNTED = 10_000
 """Of one thing that one player did in one round; a number above it is no count."""
+IMMUNITIES = {
+    "scramble": Immunity.SCRAMBLE,
+    "autobalance": Immunity.AUTOBALANCE,
+    "lock": Immunity.LOCK,
+}
+"""The words of `immune_from`."""
+MOST_IMMUNITIES = 16
+"""A newer script may know more of them."""
 CLOCK_SLACK = 1.0
 """Seconds by which the sum of a player's classes may exceed their time on the sides: both are rounded."""
 
@@ -135,7 +146,9 @@ class PlayerLine(msgspec.Struct, frozen=True):
     connected: Seconds = 0.0
     """Seconds since the player connected."""
     immune: bool = False
-    """An admin who is not moved."""
+    """An admin who is not moved: where `immune_from` is not told, they are immune from everything."""
+    immune_from: Annotated[tuple[Word, ...], Meta(max_length=MOST_IMMUNITIES)] | None = None
+    """What alone they are immune from; a word that is not known counts for nothing."""
     carrier: bool = False
     """The player carries the objective, or commands: they are never moved."""
     commander: bool = False
@@ -158,7 +171,7 @@ class PlayerLine(msgspec.Struct, frozen=True):
             waiting=self.waiting,
             alive=self.alive,
             connected=self.connected,
-            immune=self.immune,
+            immune=self._immunity(),
             carrier=self.carrier,
             commander=self.commander,
             building=self.building,
@@ -167,6 +180,11 @@ class PlayerLine(msgspec.Struct, frozen=True):
             held=str(self.held or ""),
             objective=self.objective,
         )
+
+    def _immunity(self) -> Immunity:
+        if self.immune_from is None:
+            return Immunity.ALL if self.immune else Immunity.NONE
+        return reduce(or_, (IMMUNITIES[word] for word in self.immune_from if word in IMMUNITIES), Immunity.NONE)
 
 
 Players = Annotated[tuple[PlayerLine, ...], Meta(max_length=MOST_PLAYERS)]

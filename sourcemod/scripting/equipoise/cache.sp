@@ -61,10 +61,11 @@ bool Cache_Fit(Plan plan, bool bench)
 	return found;
 }
 
-// On a side and held there.
+// On a side and held there, or immune.
 static bool Stays(int client)
 {
-	return Players_Eligible(client) && Roster_Held(client) != Held_Not;
+	return Players_Eligible(client) && (Roster_Held(client) != Held_Not
+		|| (Players_Side(client) != TFTeam_Unassigned && Roster_KeepsSide(client)));
 }
 
 // By how many more RED has of those who stay.

@@ -2,12 +2,29 @@
 //
 // The whole roster: which side each player is on, and what forbids moving them.
 
-// The override that makes a player immune from autobalance.
+// Overrides of SourceMod that make a player immune: from all of it, or from one thing each.
 #define IMMUNITY_OVERRIDE "equipoise_immunity"
+
+enum Immunity
+{
+	Immunity_Scramble,
+	Immunity_Autobalance,
+	Immunity_Lock
+}
+
+#define IMMUNITIES 3
+
+static const char g_Immunities[IMMUNITIES][] = {"scramble", "autobalance", "lock"};
+static const char g_ImmunityOverrides[IMMUNITIES][] =
+{
+	"sm_eq_immune_scramble", "sm_eq_immune_autobalance", "sm_eq_immune_lock"
+};
 
 static const char g_HeldNames[][] = {"", "duel", "ghost", "kart", "coaching", "coached", "ball"};
 
 static bool g_Builder[MAX_PLAYERS + 1];
+static bool g_Named[IMMUNITIES];  // the operator has named who
+static bool g_AllNamed;
 static bool g_DuelsFail;
 
 // The player captured or defended a point, a flag or a cart. Who is about to be moved, and does so, may be spared.
@@ -27,6 +44,7 @@ void Roster_Objective(int client)
 JSONArray Roster_Players()
 {
 	FindBuilders();
+	ReadOverrides();
 	JSONArray players = new JSONArray();
 	for (int client = 1; client <= MaxClients; client++)
 	{
@@ -158,10 +176,7 @@ void Roster_Stayed(JSONArray &stayed, int client)
 static void AddHumanFlags(JSONObject line, int client)
 {
 	Roster_SetHeld(line, Roster_Held(client));
-	if (CheckCommandAccess(client, IMMUNITY_OVERRIDE, ADMFLAG_ROOT, true))
-	{
-		line.SetBool("immune", true);
-	}
+	AddImmunities(line, client);
 	if (Players_Side(client) == TFTeam_Unassigned)
 	{
 		return;
@@ -183,6 +198,59 @@ static void AddHumanFlags(JSONObject line, int client)
 	{
 		line.SetFloat("charge", charge);
 	}
+}
+
+static void ReadOverrides()
+{
+	g_AllNamed = Named(IMMUNITY_OVERRIDE);
+	for (int i = 0; i < IMMUNITIES; i++)
+	{
+		g_Named[i] = Named(g_ImmunityOverrides[i]);
+	}
+}
+
+static bool Named(const char[] override)
+{
+	int flags;
+	return GetCommandOverride(override, Override_Command, flags);
+}
+
+// Without a word of the operator's, root is immune from autobalance and from nothing else.
+static bool Immune(int client, Immunity from)
+{
+	bool all = g_AllNamed || from == Immunity_Autobalance;
+	return (all && CheckCommandAccess(client, IMMUNITY_OVERRIDE, ADMFLAG_ROOT, true))
+		|| (g_Named[from] && CheckCommandAccess(client, g_ImmunityOverrides[from], ADMFLAG_ROOT, true));
+}
+
+// The split of a scramble that is made without the daemon leaves them too.
+bool Roster_KeepsSide(int client)
+{
+	ReadOverrides();
+	return !Facts_Arena() && Immune(client, Immunity_Scramble);
+}
+
+static void AddImmunities(JSONObject line, int client)
+{
+	JSONArray from = null;
+	for (int i = 0; i < IMMUNITIES; i++)
+	{
+		if (Immune(client, view_as<Immunity>(i)))
+		{
+			from = from == null ? new JSONArray() : from;
+			from.PushString(g_Immunities[i]);
+		}
+	}
+	if (from == null)
+	{
+		return;
+	}
+	if (Immune(client, Immunity_Autobalance))
+	{
+		line.SetBool("immune", true);  // for a daemon that knows no other
+	}
+	line.Set("immune_from", from);
+	delete from;
 }
 
 // An intelligence, an Australium; in Player Destruction, where everybody may have an item, one with points in it.

@@ -39,6 +39,7 @@ local texts = {
     Equipoise_Unrated = "本回合不计入评分：",
     Equipoise_UnratedCheats = "回合中曾开启作弊",
     Equipoise_UnratedEmptied = "结束前一方已没有真人玩家",
+    Equipoise_HeldImmune = "未换队，因为有豁免权：{1}",
     Equipoise_VoteVoice = "{1} 希望平衡队伍：已有 {2}/{3} 人，达到即投票。",
     Equipoise_VoteShuffle = "{1} 希望重新分队：已有 {2}/{3} 票。",
     Equipoise_VoteTooFew = "玩家太少，无法投票。",

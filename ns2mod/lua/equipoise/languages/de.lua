@@ -39,6 +39,7 @@ local texts = {
     Equipoise_Unrated = "Diese Runde wird nicht gewertet:",
     Equipoise_UnratedCheats = "Cheats waren an, während sie gespielt wurde",
     Equipoise_UnratedEmptied = "auf einer Seite war vor dem Ende kein Mensch mehr",
+    Equipoise_HeldImmune = "Nicht gewechselt, weil immun: {1}",
     Equipoise_VoteVoice = "{1} möchte ausgeglichene Teams: {2} von {3} Stimmen für eine Abstimmung.",
     Equipoise_VoteShuffle = "{1} möchte die Teams neu verteilen: {2} von {3} Stimmen.",
     Equipoise_VoteTooFew = "Für eine Abstimmung sind zu wenige Spieler da.",

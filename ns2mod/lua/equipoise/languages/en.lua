@@ -39,6 +39,7 @@ local texts = {
     Equipoise_Unrated = "This round is not rated:",
     Equipoise_UnratedCheats = "cheats were on whil\101 it was played",
     Equipoise_UnratedEmptied = "a side had no human before the en\100",
+    Equipoise_HeldImmune = "Not moved, because immune: {1}",
     Equipoise_VoteVoice = "{1} wants balanced teams: {2} of {3} fo\114 a vote.",
     Equipoise_VoteShuffle = "{1} wants the teams shuffled: {2} of {3} votes.",
     Equipoise_VoteTooFew = "There are too few players fo\114 a vote.",

@@ -39,6 +39,7 @@ local texts = {
     Equipoise_Unrated = "Esta ronda no se puntúa:",
     Equipoise_UnratedCheats = "hubo trucos activados mientras se jugaba",
     Equipoise_UnratedEmptied = "un bando se quedó sin humanos antes del final",
+    Equipoise_HeldImmune = "Sin cambio, por ser inmune: {1}",
     Equipoise_VoteVoice = "{1} quiere equilibrar los equipos: {2} de {3} para una votación.",
     Equipoise_VoteShuffle = "{1} quiere mezclar los equipos: {2} de {3} votos.",
     Equipoise_VoteTooFew = "Hay muy pocos jugadores para una votación.",

@@ -39,6 +39,7 @@ local texts = {
     Equipoise_Unrated = "Cette manche n'est pas cotée :",
     Equipoise_UnratedCheats = "la triche était activée pendant la partie",
     Equipoise_UnratedEmptied = "un camp n'avait plus aucun humain avant la fin",
+    Equipoise_HeldImmune = "Non déplacé, car immunisé : {1}",
     Equipoise_VoteVoice = "{1} veut équilibrer les équipes : {2} sur {3} pour un vote.",
     Equipoise_VoteShuffle = "{1} veut mélanger les équipes : {2} voix sur {3}.",
     Equipoise_VoteTooFew = "Il y a trop peu de joueurs pour un vote.",

@@ -39,6 +39,7 @@ local texts = {
     Equipoise_Unrated = "Ta runda nie jest oceniana:",
     Equipoise_UnratedCheats = "podczas gry były włączone kody (cheats)",
     Equipoise_UnratedEmptied = "jedna ze stron została bez ludzi przed końcem",
+    Equipoise_HeldImmune = "Bez zmiany, bo z immunitetem: {1}",
     Equipoise_VoteVoice = "{1} chce wyrównać drużyny: {2} z {3} d\111 głosowania.",
     Equipoise_VoteShuffle = "{1} chce wymieszać drużyny: {2} z {3} głosów.",
     Equipoise_VoteTooFew = "Za mało graczy na głosowanie.",

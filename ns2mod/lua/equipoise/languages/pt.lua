@@ -39,6 +39,7 @@ local texts = {
     Equipoise_Unrated = "Esta rodada não é pontuada:",
     Equipoise_UnratedCheats = "trapaças ficaram ativadas durante o jogo",
     Equipoise_UnratedEmptied = "um lado ficou sem humanos antes d\111 fim",
+    Equipoise_HeldImmune = "Sem mudança, por estar imune: {1}",
     Equipoise_VoteVoice = "{1} quer equilibrar as equipes: {2} de {3} para uma votação.",
     Equipoise_VoteShuffle = "{1} quer misturar as equipes: {2} de {3} votos.",
     Equipoise_VoteTooFew = "Há poucos jogadores para uma votação.",

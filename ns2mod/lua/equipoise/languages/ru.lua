@@ -39,6 +39,7 @@ local texts = {
     Equipoise_Unrated = "Этот раунд не оценивается:",
     Equipoise_UnratedCheats = "во время игры были включены читы",
     Equipoise_UnratedEmptied = "на одной из сторон до конца не осталось людей",
+    Equipoise_HeldImmune = "Без перевода, так как есть иммунитет: {1}",
     Equipoise_VoteVoice = "{1} хочет выровнять команды: {2} из {3} для голосования.",
     Equipoise_VoteShuffle = "{1} хочет перемешать команды: {2} из {3} голосов.",
     Equipoise_VoteTooFew = "Слишком мало игроков для голосования.",

@@ -56,6 +56,16 @@ def CheckCommandAccess(call: Call, client: int, command: str, flags: int, overri
 
 
 @native()
+def GetCommandOverride(call: Call, command: str, kind: int, flags: Ref) -> bool:
+    """Whether admin_overrides.cfg names the command, and its flags there."""
+    name = command.lower()
+    if name not in call.sm.overrides:
+        return False
+    flags.value = call.sm.overrides[name]
+    return True
+
+
+@native()
 def GetUserFlagBits(call: Call, client: int) -> int:
     return call.client(client, in_game=False).flags
 

@@ -1,0 +1,106 @@
+"""Admins who are immune from scrambles, from autobalance or from locks, each by itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from equipoise.core import events as e
+from equipoise.core.asks import AskSplit
+from equipoise.core.effects import Assign, Lock, LogDecision, Say
+from equipoise.core.model import Immunity, Mode, PlayerId, Roster
+from equipoise.core.phrases import Phrase, Text
+from equipoise.core.session import Session
+from tests.core.answerer import answer
+from tests.core.game import Game
+from tests.core.scripts import A, begun, command, ids, of, play, roster, seen
+
+ANN = PlayerId("a")
+RATINGS = dict.fromkeys(ids("abcdefgh"), 2000.0)
+
+
+def immune(text: str, immunity: Immunity) -> Roster:
+    """The roster with one immune player, a."""
+    lines = roster(text).entries
+    return Roster(tuple(replace(line, immune=immunity) if line.id == ANN else line for line in lines))
+
+
+def session_with(text: str, immunity: Immunity, mode: Mode = Mode.KOTH) -> Session:
+    """A running round with one immune player, a."""
+    session = begun(mode, text)
+    play(session, [(0.0, e.RosterSeen(0.0, immune(text, immunity)))])
+    return session
+
+
+def scrambled(session: Session) -> tuple[Assign, list[object]]:
+    """An admin scrambles now: the order, and what follows when it is carried out."""
+    (question,) = of(AskSplit, play(session, [(1.0, command("scramble", "now", by="b"))]))
+    assert isinstance(question, AskSplit)
+    (order,) = of(Assign, play(session, [(2.0, answer(question, RATINGS))]))
+    assert isinstance(order, Assign)
+    return order, list(play(session, [(3.0, e.OrderDone(3.0, order.order))]))
+
+
+def test_a_scramble_splits_the_others_around_who_is_immune_from_it() -> None:
+    order, effects = scrambled(session_with("abcd|efgh", Immunity.SCRAMBLE))
+    assert order.split.side_of(ANN) is A
+    assert LogDecision("kept", Text(Phrase.HELD_IMMUNE, ("1",)), order.order, players=(ANN,)) in effects
+    # Who is an admin is not told to all.
+    assert not [say for say in of(Say, effects) if say.text.phrase is Phrase.HELD_IMMUNE]  # type: ignore[arg-type, attr-defined]
+
+
+@pytest.mark.parametrize("immunity", [Immunity.AUTOBALANCE, Immunity.LOCK, Immunity.NONE])
+def test_no_other_immunity_keeps_anybody_out_of_a_scramble(immunity: Immunity) -> None:
+    session = session_with("ab|cd", immunity)
+    (question,) = of(AskSplit, play(session, [(1.0, command("scramble", "now", by="b"))]))
+    assert not any(entry.stays for entry in question.entries)  # type: ignore[attr-defined]
+
+
+def test_who_is_immune_from_scrambles_may_watch_one() -> None:
+    session = session_with("abe|cd", Immunity.SCRAMBLE)
+    play(session, [(1.0, e.SideChanged(1.0, ANN, None))])
+    (question,) = of(AskSplit, play(session, [(2.0, command("scramble", "now", by="b"))]))
+    assert ANN not in {entry.id for entry in question.entries}  # type: ignore[attr-defined]
+
+
+def test_arenas_rounds_are_made_of_all_players() -> None:
+    game = Game(Mode.ARENA, "ab|cd")
+    game.roster = immune("ab|cd", Immunity.ALL)
+    game.look()
+    game.round(A)  # the duel
+    game.start()
+    assert sorted(map(len, game.stands().split("|"))) == [2, 2]
+    assert not [
+        each for each in game.effects if isinstance(each, LogDecision) and each.reason.phrase is Phrase.HELD_IMMUNE
+    ]
+
+
+@pytest.mark.parametrize(("immunity", "moves"), [(Immunity.AUTOBALANCE, "bcd"), (Immunity.SCRAMBLE, "abcd")])
+def test_autobalance_leaves_who_is_immune_from_it_and_nobody_else(immunity: Immunity, moves: str) -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    play(session, [(0.0, seen("abcd|ef")), (1.0, e.RosterSeen(1.0, immune("abcd|ef", immunity)))])
+    session.state.asked_moves = None
+    play(session, [(2.0, e.Heartbeat(2.0))])
+    assert session.state.asked_moves is not None
+    assert session.state.asked_moves.movable == ids(moves)
+
+
+@pytest.mark.parametrize(("immunity", "locked"), [(Immunity.LOCK, False), (Immunity.SCRAMBLE, True)])
+def test_who_is_immune_from_locks_is_never_locked(immunity: Immunity, locked: bool) -> None:
+    session = session_with("ab|cd", immunity)
+    _, effects = scrambled(session)
+    assert (ANN in {lock.player for lock in of(Lock, effects)}) == locked  # type: ignore[arg-type, attr-defined]
+    assert (ANN in session.memory.locks) == locked
+    play(session, [(9.0, e.SideChanged(9.0, ANN, None))])
+    assert (ANN in session.memory.locks) == locked
+
+
+def test_the_cached_splits_leave_them_too() -> None:
+    session = session_with("abcd|efgh", Immunity.SCRAMBLE)
+    (question,) = of(AskSplit, play(session, [(1.0, command("scramble", "now", by="b"))]))
+    cache = session.state.asked_cache
+    assert cache is not None
+    play(session, [(1.5, answer(cache, RATINGS))])
+    (order,) = of(Assign, play(session, [(2.0, e.SolveFailed(question, "late"))]))  # type: ignore[arg-type]
+    assert order.split.side_of(ANN) is A  # type: ignore[attr-defined]
