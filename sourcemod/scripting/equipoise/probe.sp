@@ -20,6 +20,7 @@ static const char g_Properties[][][] =
 	{"CTFGameRulesProxy", "m_bPlayingKoth"}, {"CTFGameRulesProxy", "m_bMultipleTrains"},
 	{"CTFGameRulesProxy", "m_bPlayingMannVsMachine"}, {"CTFGameRulesProxy", "m_bIsInTraining"},
 	{"CTFGameRulesProxy", "m_bPowerupMode"}, {"CTFGameRulesProxy", "m_bHelltowerPlayersInHell"},
+	{"CTFGameRulesProxy", "m_flMapResetTime"},
 	{"CTFObjectiveResource", "m_iTimerToShowInHUD"}, {"CTFObjectiveResource", "m_bPlayingMiniRounds"},
 	{"CTFObjectiveResource", "m_iNumControlPoints"}, {"CTFObjectiveResource", "m_iOwner"},
 	{"CTeamRoundTimer", "m_nState"}, {"CTeamRoundTimer", "m_bIsDisabled"},
