@@ -72,6 +72,7 @@ def test_options_name_the_server_that_they_are_for(tmp_path: Path) -> None:
         (("--rcon", "example.org:27015", "--rcon-password-file", "/dev/null"), "the RCON password of arena-1 is empty"),
         (("--rcon", "127.0.0.1:27015"), "needs its password: --rcon-password-file"),
         (("--tf", "/nonexistent"), "no gameinfo.txt"),
+        (("--server", "../x"), "not '../x'"),
     ],
 )
 def test_what_does_not_fit_is_refused_and_nothing_is_written(

@@ -61,13 +61,6 @@ def test_joiners_are_placed_by_skill_and_not_by_the_rating_that_is_shown() -> No
 
 
 @pytest.mark.slow
-def test_the_same_seed_is_the_same_pool() -> None:
-    scenario = Scenario(rounds=60, smurfs=1, throwers=2, parties=2)
-    assert simulate(scenario, SYNELO) == simulate(scenario, SYNELO)
-    assert simulate(scenario, SYNELO) != simulate(Scenario(rounds=60, seed=2, smurfs=1, throwers=2, parties=2), SYNELO)
-
-
-@pytest.mark.slow
 def test_the_same_people_come_and_go_whatever_the_teams() -> None:
     scenario = Scenario(rounds=80)
     one, other = simulate(scenario, SYNELO), simulate(scenario, Model("synelo", {"k_factor_max": 1000.0}))

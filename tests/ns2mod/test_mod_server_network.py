@@ -64,21 +64,6 @@ def test_a_map_change_and_a_restart_keep_the_last_eight_rounds_and_count_the_oth
     assert len(one.daemon.events("round_ended")) == before
 
 
-def test_a_round_that_is_only_kept_is_offered_to_the_next_daemon(scene: Start) -> None:
-    one = scene()
-    one.daemon.stores = "kept"
-    one.people(2, 2)
-    played(one)
-    one.game.run(20)
-    sent = len(one.daemon.events("round_ended"))
-    assert sent == 1
-    one.daemon.fields = {"want": ["hello", "roster"]}
-    one.game.run(2)
-    one.daemon.stores, one.daemon.fields = "stored", {}
-    one.game.run(5)
-    assert len(one.daemon.events("round_ended")) > sent
-
-
 @pytest.mark.parametrize(
     "body", ["", "<html>Bad gateway</html>", "[]", "{}", "null", '{"ok": 1}', "{" * 5000, '{"ok":true}' + " " * 70000]
 )
@@ -142,33 +127,6 @@ def test_a_refused_secret_is_said_once_and_asked_again_half_a_minute_later(scene
     one.game.run(65)
     assert 2 <= len(one.daemon.batches) - before <= 3
     assert sum("compare url, server and secret" in line for line in one.game.messages) == 1
-
-
-def test_a_busy_daemon_gets_the_same_batch_again_a_second_later(scene: Start) -> None:
-    one = scene()
-    one.people(1, 1)
-    one.game.console("sv_eq_status")
-    one.daemon.fields = {"ok": False, "error": {"code": "busy", "message": "Earlier work is not finished."}}
-    one.game.run(0.5)
-    one.daemon.fields = {}
-    one.game.run(2)
-    sent = [batch["seq"] for batch in one.daemon.batches if any(one["kind"] == "command" for one in batch["events"])]
-    assert len(sent) == 2
-    assert len(set(sent)) == 1
-    assert not any("compare url" in line for line in one.game.messages)
-
-
-def test_an_event_that_the_daemon_refuses_is_dropped_and_the_others_go_again(scene: Start) -> None:
-    one = scene()
-    one.people(2, 2)
-    error = {"code": "schema", "message": "too strange", "path": "$.events[0].by"}
-    one.daemon.fields = {"ok": False, "error": error}
-    one.game.console("sv_eq_status")
-    one.game.frame()
-    one.game.frame()
-    one.daemon.fields = {}
-    played(one)
-    assert one.daemon.last("round_ended")["winner"] == "marines"
 
 
 def test_without_settings_the_mod_writes_them_sends_nothing_and_says_what_to_do(tmp_path: Path) -> None:
@@ -315,14 +273,6 @@ def test_a_language_that_does_not_exist_is_english_and_said(tmp_path: Path) -> N
     client.says("!eq dance")
     assert any("Write !eq" in line for line in client.chat)
     assert game.errors == []
-
-
-def test_a_disk_that_takes_nothing_stops_no_round(scene: Start) -> None:
-    one = scene()
-    one.game.files.read_only = True
-    one.people(2, 2)
-    played(one)
-    assert one.daemon.last("round_ended")["winner"] == "marines"
 
 
 def test_an_error_of_ours_never_reaches_the_game(scene: Start) -> None:

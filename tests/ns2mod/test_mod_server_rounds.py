@@ -129,28 +129,6 @@ def test_the_next_round_on_the_map_is_another_round(scene: Start) -> None:
     assert ended[0]["round"] != ended[1]["round"]
 
 
-def test_a_start_that_a_commander_leaves_is_aborted(scene: Start) -> None:
-    one = scene()
-    marines, aliens = one.people()
-    one.commanded(marines, aliens)
-    one.game.run(1)
-    marines[0].leaves_chair()
-    one.game.run(2)
-    assert len(one.daemon.events("round_started")) == 1
-    assert len(one.daemon.events("round_aborted")) == 1
-    assert one.daemon.events("round_live") == []
-
-
-def test_a_start_without_pregame_is_one_start(scene: Start) -> None:
-    one = scene()
-    one.people()
-    one.game.start_without_pregame()
-    one.game.start_round()
-    one.game.run(1)
-    assert len(one.daemon.events("round_started")) == 1
-    assert len(one.daemon.events("round_live")) == 1
-
-
 def test_every_way_in_and_out_of_a_side_and_a_chair_is_in_the_spans(scene: Start) -> None:
     one = scene()
     marines, aliens = one.round(4, 4)
@@ -190,32 +168,6 @@ def test_every_way_in_and_out_of_a_side_and_a_chair_is_in_the_spans(scene: Start
         "301": [("aliens", "field", 10, 60)],
     }
     assert {line["id"] for line in event["players"] if line.get("left")} == {"204"}
-
-
-def test_bots_are_in_the_lineup_and_in_the_spans(scene: Start) -> None:
-    one = scene()
-    one.people(2, 2)
-    one.game.add_bot(1)
-    one.game.start_without_pregame()
-    one.game.start_round()
-    one.game.run(5)
-    one.game.end_game(1)
-    one.game.run(2)
-    event = one.daemon.last("round_ended")
-    assert [line["id"] for line in event["lineup"] if line["id"].startswith("bot:")] == ["bot:1"]
-    assert set(spans(event)) == {"101", "102", "201", "202", "bot:1"}
-    assert spans(event)["bot:1"] == [("marines", "field", 0, 5)]
-
-
-def test_a_reset_in_a_round_ends_it_as_partial(scene: Start) -> None:
-    one = scene()
-    one.round()
-    one.game.run(20)
-    one.game.reset()
-    one.game.run(2)
-    event = one.daemon.last("round_ended")
-    assert (event["partial"], event["winner"], round(event["seconds"])) == (True, "none", 20)
-    assert len(one.daemon.events("round_started")) == 2
 
 
 def test_a_pause_stops_the_rounds_clock_and_not_the_networks(scene: Start) -> None:

@@ -54,28 +54,6 @@ def test_a_split_that_comes_in_the_countdown_is_applied_at_once(scene: Start) ->
     assert one.daemon.outcome("o1") == "done"
 
 
-@pytest.mark.parametrize("leaves", [[203], [203, 202]])
-def test_when_a_named_player_is_gone_the_others_move_only_if_the_sides_stay_even(
-    scene: Start, leaves: list[int]
-) -> None:
-    one = scene()
-    sides = one.people()
-    one.daemon.answers = at_start(assign("o1", RED, BLU, "freeze"))
-    one.commanded(*sides)
-    one.game.run(2)
-    for client in sides[1]:
-        if client.account_id in leaves:
-            client.disconnects()
-    one.game.start_round()
-    one.game.run(1)
-    if len(leaves) == 1:
-        assert teams(*sides) == {101: 1, 102: 2, 103: 2, 201: 2, 202: 1}
-        assert one.daemon.outcome("o1") == "done"
-    else:
-        assert teams(*sides) == {101: 1, 102: 1, 103: 1, 201: 2}
-        assert one.daemon.outcome("o1") == "sizes"
-
-
 def test_a_player_who_took_the_chair_since_the_split_stays_on_their_side(scene: Start) -> None:
     one = scene()
     sides = one.people()
@@ -86,48 +64,6 @@ def test_a_player_who_took_the_chair_since_the_split_stays_on_their_side(scene: 
     assert teams(*sides)[201] == 2
     assert sides[1][0].commands_now
     assert one.daemon.outcome("o1") == "sizes"
-
-
-def test_a_split_that_comes_in_the_round_is_too_late(scene: Start) -> None:
-    one = scene()
-    sides = one.round()
-    one.daemon.orders = [assign("o1", RED, BLU, "freeze")]
-    one.game.run(3)
-    assert teams(*sides)[102] == 1
-    assert one.daemon.outcome("o1") == "too_late"
-    assert one.game.state == "Started"
-
-
-def test_a_split_held_for_a_start_that_is_aborted_is_dropped(scene: Start) -> None:
-    one = scene()
-    sides = one.people()
-    one.daemon.answers = at_start(assign("o1", RED, BLU, "freeze"))
-    one.commanded(*sides)
-    one.game.run(2)
-    one.daemon.answers = None
-    sides[0][0].leaves_chair()
-    one.game.run(1)
-    assert one.daemon.outcome("o1") == "aborted"
-    sides[0][0].commands()
-    one.game.start_round()
-    assert teams(*sides)[102] == 1
-
-
-def test_an_answer_to_an_earlier_start_does_not_shuffle_this_one(scene: Start) -> None:
-    one = scene()
-    sides = one.people()
-    one.game.http.delay = 1.5
-    one.daemon.answers = at_start(assign("o1", RED, BLU, "freeze"))
-    one.commanded(*sides)
-    one.game.run(0.5)
-    one.daemon.answers = None
-    sides[0][0].leaves_chair()
-    one.game.run(0.5)
-    sides[0][0].commands()
-    one.game.start_round()
-    one.game.run(2)
-    assert one.daemon.outcome("o1") == "aborted"
-    assert teams(*sides)[102] == 1
 
 
 def test_an_answer_that_a_repeated_batch_brings_belongs_to_the_start_in_the_batch(scene: Start) -> None:
@@ -223,22 +159,6 @@ def test_a_mod_that_forbids_or_redirects_a_move_ends_the_split_and_the_sides_sta
     after = list(teams(*sides).values())
     assert abs(after.count(1) - after.count(2)) <= 1
     assert len(one.daemon.events("order_failed")) == 1
-
-
-def test_a_move_waits_for_the_death_of_the_player(scene: Start) -> None:
-    one = scene()
-    marines, _ = one.round(4, 2)
-    one.game.run(70)
-    reason = {"phrase": "Equipoise_ReasonGap", "args": ["4", "2"]}
-    one.daemon.orders = [
-        {"kind": "move", "order": "o1", "reason": reason, "id": steam(103), "side": "aliens", "deadline": 1e9}
-    ]
-    one.game.run(20)
-    assert marines[2].team == 1
-    marines[2].dies()
-    one.game.run(1.5)
-    assert marines[2].team == 2
-    assert one.daemon.outcome("o1") == "done"
 
 
 def test_a_cancelled_move_is_forgotten_and_one_of_an_ended_round_fails(scene: Start) -> None:

@@ -155,25 +155,6 @@ async def test_a_gap_in_the_numbers_asks_for_a_roster(rig: Rig) -> None:
 
 
 @played
-async def test_a_due_scramble_is_ordered_at_the_next_round_start(rig: Rig) -> None:
-    await rig.hello(FOUR)
-    await rig.play("r1", FOUR, Side.A)
-
-    reply = await rig.post(e.RoundStarted(0.0, FOUR))
-
-    (assign,) = orders(reply, f.Assign)
-    assert isinstance(assign, f.Assign)
-    assert assign.moment is f.Moment.FREEZE
-    assert {len(assign.split.a), len(assign.split.b)} == {2}
-    assert rig.host.session.memory.pending is not None
-
-    done = await rig.post(e.OrderDone(0.0, assign.order))
-
-    assert not done.pending
-    assert len(orders(done, f.Lock)) == 4
-
-
-@played
 async def test_the_cache_is_sent_once_and_again_to_a_script_that_started_anew(rig: Rig) -> None:
     first = await rig.hello(FOUR)
     second = await rig.post(e.Heartbeat(0.0))
@@ -466,21 +447,6 @@ async def test_the_status_shows_sides_sums_and_probability(rig: Rig) -> None:
     assert not status.lost
     rig.clock.now += 90
     assert rig.host.status().lost
-
-
-@played
-async def test_moves_that_are_never_answered_are_ordered_again(rig: Rig) -> None:
-    gap = roster([1, 2, 3, 4], [5, 6])
-    await rig.hello(gap, mode=Mode.KOTH)
-    ordered = orders(await rig.post(e.RoundLive(0.0, RoundId("r1"), gap)), f.Move)
-    rig.clock.now += 21
-    await rig.host._tick()
-
-    reply = await rig.post(e.Heartbeat(0.0))
-
-    assert len(ordered) == 1
-    assert len(orders(reply, f.Cancel)) == 1
-    assert len(orders(reply, f.Move)) == 1
 
 
 @played

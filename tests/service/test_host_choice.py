@@ -9,7 +9,7 @@ from pathlib import Path
 from equipoise.core import effects as f
 from equipoise.core import events as e
 from equipoise.core.asks import Moment
-from equipoise.core.model import Mode, Roster, Side
+from equipoise.core.model import Mode, Roster
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules, ShuffleRules
 from equipoise.wire import Reply
@@ -68,58 +68,6 @@ def test_choices_are_granted_where_the_teams_stay_even(tmp_path: Path) -> None:
         assert {3, 5, 6} <= marines
         assert not marines & {1, 2, 7}
         assert last == Text(Phrase.CHOICE_RESULT, ("6", "6"))
-
-    with_rig(tmp_path, play)
-
-
-def test_the_band_comes_before_the_choices(tmp_path: Path) -> None:
-    async def play(rig: Rig) -> None:
-        await began(rig, dict.fromkeys(EIGHT, 1000.0) | dict.fromkeys((1, 2), 3000.0))
-        marines, last = await made(
-            rig, await chosen(rig, dict.fromkeys((1, 2, 3, 4), MARINES) | dict.fromkeys((5, 6, 7, 8), ALIENS))
-        )
-        assert len(marines & {1, 2}) == 1
-        assert last == Text(Phrase.CHOICE_RESULT, ("6", "8"))
-
-    with_rig(tmp_path, play)
-
-
-def test_if_all_want_marines_half_get_them_and_the_other_half_next_time(tmp_path: Path) -> None:
-    async def play(rig: Rig) -> None:
-        await began(rig, {number: 1500.0 + number for number in EIGHT})
-        first, last = await made(rig, await chosen(rig, dict.fromkeys(EIGHT, MARINES)))
-        assert last == Text(Phrase.CHOICE_RESULT, ("4", "8"))
-        here = roster(sorted(first), sorted(set(EIGHT) - first))
-        await rig.play("r1", here, None, Mode.NS2)
-        await rig.hello(here, Mode.NS2)
-        second, last = await made(rig, await chosen(rig, dict.fromkeys(EIGHT, MARINES)))
-        assert second == set(EIGHT) - first
-        assert last == Text(Phrase.CHOICE_RESULT, ("4", "8"))
-
-    with_rig(tmp_path, play)
-
-
-def test_the_last_winners_are_split_evenly_whatever_they_chose(tmp_path: Path) -> None:
-    async def play(rig: Rig) -> None:
-        await began(rig, dict.fromkeys(EIGHT, 1500.0))
-        await rig.play("r1", HERE, Side.A, Mode.NS2)
-        await rig.hello(HERE, Mode.NS2)
-        marines, _ = await made(
-            rig, await chosen(rig, dict.fromkeys((1, 2, 3, 4), MARINES) | dict.fromkeys((5, 6, 7, 8), ALIENS))
-        )
-        assert len(marines & {1, 2, 3, 4}) == 2
-
-    with_rig(tmp_path, play)
-
-
-def test_friends_stay_together_and_a_group_larger_than_half_is_parted_least(tmp_path: Path) -> None:
-    async def play(rig: Rig) -> None:
-        here = roster((1, 2, 5), (3, 4, 6))
-        await began(rig, dict.fromkeys(EIGHT, 1500.0), here)
-        for one, other in ((1, 2), (2, 1), (3, 2), (2, 3), (3, 4), (4, 3)):
-            await rig.post(typed(one, "friend", player(other)))
-        marines, _ = await made(rig, await chosen(rig, dict.fromkeys(range(1, 7), "random")))
-        assert len(marines & {1, 2, 3, 4}) in (1, 3)
 
     with_rig(tmp_path, play)
 

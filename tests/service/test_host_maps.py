@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from equipoise.core import events as e
-from equipoise.core.model import Mode, RoundId
-from equipoise.core.phrases import Phrase, Text
+from equipoise.core.model import Mode
+from equipoise.core.phrases import Phrase
 from equipoise.core.rules import Level, Rules
-from tests.hosts import SESSION, Rig, player, roster, round_of
+from tests.hosts import SESSION, Rig
 
-HERE = roster([1, 2, 3], [4, 5, 6])
 LEVELS: dict[str, Level] = {"arena_": "rate", "vsh_": "off"}
 
 
@@ -40,26 +39,6 @@ def test_every_reply_names_the_level_of_the_map(tmp_path: Path, map_name: str, l
     asyncio.run(answered())
 
 
-def test_a_gap_in_the_numbers_asks_for_no_roster_on_a_map_that_is_left_alone(tmp_path: Path) -> None:
-    async def answered() -> None:
-        async with rig_of(tmp_path) as rig:
-            await rig.post(hello("vsh_dust"))
-            assert (await rig.host.handle(rig.batch(seq=rig.seq + 2))).want == ()
-
-    asyncio.run(answered())
-
-
-def test_a_dry_run_is_refused_with_the_reason(tmp_path: Path) -> None:
-    async def answered() -> None:
-        async with rig_of(tmp_path) as rig:
-            await rig.post(hello("arena_well"), e.RosterSeen(0.0, HERE))
-            for words in (("scramble",), ("balance",)):
-                answer = await rig.host.command(words, "token:owner", dry=True)
-                assert (answer.ok, answer.lines) == (False, (Text(Phrase.MAP_RATE, ("arena_",)),))
-
-    asyncio.run(answered())
-
-
 @pytest.mark.parametrize(
     ("map_name", "phrases"), [("vsh_dust", [Phrase.MAP_OFF]), ("arena_well", [Phrase.MAP_RATE, Phrase.STATUS])]
 )
@@ -71,18 +50,5 @@ def test_the_status_in_the_game_says_that_the_map_is_left_alone(
             await rig.post(hello(map_name))
             answer = await rig.host.command(("status",), "token:owner")
             assert [line.phrase for line in answer.lines] == phrases
-
-    asyncio.run(answered())
-
-
-def test_rounds_of_a_map_that_is_only_rated_are_rated(tmp_path: Path) -> None:
-    async def answered() -> None:
-        async with rig_of(tmp_path) as rig:
-            await rig.post(hello("arena_lumberyard"), e.RosterSeen(0.0, HERE), e.RoundLive(0.0, RoundId("r1"), HERE))
-            won = HERE.entries[0].side
-            reply = await rig.post(e.RoundEnded(0.0, round_of("r1", HERE, won)), e.RoundStarted(0.0, HERE))
-            assert (reply.orders, reply.pending) == ((), False)
-            (summary,) = await rig.pool.summaries((player(1),))
-            assert summary.rounds == 1
 
     asyncio.run(answered())

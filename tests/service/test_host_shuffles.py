@@ -68,17 +68,3 @@ def test_a_shuffle_that_was_ordered_outlives_a_restart_of_the_daemon(tmp_path: P
             assert order.reason.phrase is Phrase.REASON_ADMIN
 
     asyncio.run(main())
-
-
-def test_a_shuffle_at_once_in_a_running_round_is_announced_in_the_same_reply(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with Rig(tmp_path, system="ns2") as rig:
-            await begun(rig)
-            await rig.post(e.RoundLive(0.0, RoundId("r1"), seated()))
-            await rig.host.command(("scramble", "now"), "token:owner")
-            reply = await rig.post()
-            assert said(reply) == [Phrase.SHUFFLE_RESTARTS]
-            assert [type(order) for order in reply.orders][:2] == [f.Say, f.Assign]
-            assert the(f.Assign, reply).moment is Moment.NOW
-
-    asyncio.run(main())

@@ -6,10 +6,9 @@ import asyncio
 from pathlib import Path
 
 from equipoise.core import events as e
-from equipoise.core.effects import OpenVote, Say, Tell
-from equipoise.core.model import Mode, OrderId, RoundId, Side
+from equipoise.core.effects import OpenVote, Say
+from equipoise.core.model import Mode, OrderId, RoundId
 from equipoise.core.phrases import Phrase, Text
-from equipoise.core.state import VOICE_SECONDS
 from tests.hosts import Rig, played, player, roster
 
 HERE = roster([1, 2, 3], [4, 5, 6])
@@ -25,13 +24,6 @@ async def begin(rig: Rig, leader: float = 1000.0) -> None:
     await rig.pool.edit(player(1), leader, "test")
     await rig.hello(HERE, Mode.KOTH)
     await rig.post(e.RoundLive(0.0, RoundId("r0"), HERE))
-
-
-@played
-async def test_even_teams_are_not_voted_on(rig: Rig) -> None:
-    await begin(rig)
-    reply = await rig.post(wish(2))
-    assert reply.orders == (Tell(player(2), (Text(Phrase.VOTE_EVEN, ("RED", "50")),)),)
 
 
 @played
@@ -57,22 +49,6 @@ async def test_the_status_shows_who_asks_for_a_vote_and_the_vote_that_runs(rig: 
     assert (rig.host.status().voices, rig.host.status().vote_running) == (0, False)
 
 
-@played
-async def test_voices_that_are_too_old_are_not_shown(rig: Rig) -> None:
-    await begin(rig, leader=4000.0)
-    await rig.post(wish(2))
-    rig.clock.now += VOICE_SECONDS
-    assert rig.host.status().voices == 0
-
-
-@played
-async def test_teams_of_two_lost_rounds_are_voted_on_whatever_their_ratings_say(rig: Rig) -> None:
-    await begin(rig)
-    for name in ("r1", "r2"):
-        await rig.play(name, HERE, Side.B, Mode.KOTH)
-    assert [type(order) for order in (await rig.post(wish(2))).orders] == [Say]
-
-
 def test_strangers_of_a_pool_that_knows_its_uncertainty_may_vote(tmp_path: Path) -> None:
     async def asked() -> None:
         async with Rig(tmp_path, system="trueskill") as rig:
@@ -80,19 +56,3 @@ def test_strangers_of_a_pool_that_knows_its_uncertainty_may_vote(tmp_path: Path)
             assert [type(order) for order in (await rig.post(wish(2))).orders] == [Say]
 
     asyncio.run(asked())
-
-
-def test_the_cooldown_outlasts_a_restart(tmp_path: Path) -> None:
-    async def first() -> None:
-        async with Rig(tmp_path) as rig:
-            await begin(rig, leader=4000.0)
-            await rig.post(wish(2), wish(5))
-            await rig.post(e.VoteEnded(0.0, OrderId("o1"), 1, 5))
-
-    async def second() -> None:
-        async with Rig(tmp_path, seq=10) as rig:
-            await rig.hello(HERE, Mode.KOTH)
-            assert (await rig.post(wish(2))).orders == (Tell(player(2), (Text(Phrase.VOTE_COOLDOWN),)),)
-
-    asyncio.run(first())
-    asyncio.run(second())

@@ -242,41 +242,6 @@ def test_without_a_cache_it_stays_due_and_is_carried_out_when_there_is_one(
     assert scrambled(red + blu)
 
 
-def test_fewer_than_four_are_not_scrambled(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    players = prepare(game, daemon, ["red"])
-    for player in players[:3]:
-        game.leave(player)
-    seat(game, "Left over", "red")
-    game.leave(players[5])
-    game.sm.http.offline = True
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    before = {p.name: p.team for p in game.humans()}
-    to_the_next_round(game)
-    assert {p.name: p.team for p in game.humans()} == before
-
-
-def test_an_absentee_is_replaced_by_the_nearest_who_has_no_place(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("arena_well")
-    red, blu = crowd(game, 3, 2)
-    play.go_live(game)
-    settle(game)
-    order = red + blu
-    daemon.once = {"due_if": ["red"], "cache": cache(order, "ABAB-")}
-    game.rcon("equipoise_poll")
-    settle(game)
-    game.leave(red[1])
-    stranger = game.connect("Stranger")
-    game.join(stranger, "red")
-    stranger.choose("scout")
-    game.sm.http.offline = True
-    play.wipe_out(game, BLU)
-    to_the_next_round(game)
-    # The absentee's place is 1: the stranger stands in the middle (2), the unplaced player at 4.
-    assert stranger.team == BLU
-    assert blu[1].team == SPECTATOR
-    assert [p.team for p in (red[0], red[2], blu[0])] == [RED, RED, BLU]
-
-
 def test_who_was_never_answered_takes_the_end_of_waiting_as_due(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     players = prepare(game, daemon, [])
     game.sm.http.offline = True

@@ -41,11 +41,6 @@ def test_a_payload_race(new_evening: NewEvening) -> None:
     rounds_without_scrambles(session, "payload_race", lambda winner: session.win(winner, Reason.DEFENDED))
 
 
-def test_special_delivery(new_evening: NewEvening) -> None:
-    session = Session(new_evening, "sd_doomsday")
-    rounds_without_scrambles(session, "other", lambda winner: session.win(winner, Reason.DEFENDED))
-
-
 def test_player_destruction(new_evening: NewEvening) -> None:
     session = Session(new_evening, "pd_watergate")
     reason = Reason.PLAYER_DESTRUCTION_POINTS
