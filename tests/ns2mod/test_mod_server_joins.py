@@ -148,6 +148,16 @@ def test_the_games_own_move_to_the_ready_room_after_a_round_passes(scene: Start)
     assert {client.team for client in [*marines, *aliens]} == {0}
 
 
+@SHINES
+def test_a_locked_player_may_leave_a_side_that_is_larger_by_two(scene: Start, shine: str) -> None:
+    one = scene(shine=shine, switches={"switches_sides_directly": True})
+    marines, _ = one.people(4, 2)
+    locked(one, 102, "marines")
+    marines[1].joins(2)
+    one.game.run(3)
+    assert marines[1].team == 2
+
+
 @pytest.mark.parametrize("shine", ["outside", "inside"])
 def test_a_mod_that_forbids_a_placement_is_obeyed(scene: Start, shine: str) -> None:
     one = scene(shine=shine)
