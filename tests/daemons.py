@@ -11,8 +11,9 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from equipoise.cli import main
@@ -27,7 +28,19 @@ START_SECONDS = 60.0
 
 # Importing costs a daemon half a second of the processor, most of a test: forks of one process import once.
 _FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(["pytest", "tests.daemons", "equipoise.app", "equipoise.cli.serve"])
+COMMANDS = (
+    "decisions",
+    "doctor",
+    "player_commands",
+    "pool_commands",
+    "round_commands",
+    "serve",
+    "server_commands",
+    "setup",
+)
+_FORKS.set_forkserver_preload(
+    ["pytest", "tests.daemons", "equipoise.app", *(f"equipoise.cli.{name}" for name in COMMANDS)]
+)
 
 
 class Forked:
@@ -62,6 +75,27 @@ def _command(log: Path, *words: str) -> None:
     if folder := os.environ.get(recorded.VARIABLE):
         recorded.record(Path(folder), log)
     main(words)
+
+
+def ran(*words: str | Path, environ: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    """A command of ours to its end, as a process that begins with everything imported, in this folder."""
+    with TemporaryDirectory() as folder:
+        said = [Path(folder) / name for name in ("stdout", "stderr")]
+        process = _FORKS.Process(target=_to_its_end, args=(said, os.getcwd(), dict(environ), [*map(str, words)]))
+        process.start()
+        process.join(300)
+        assert process.exitcode is not None, f"{words} goes on for five minutes"
+        return subprocess.CompletedProcess(words, process.exitcode, *(path.read_text() for path in said))
+
+
+def _to_its_end(said: list[Path], folder: str, environ: dict[str, str], words: list[str]) -> None:
+    for number, path in enumerate(said, start=1):
+        with path.open("wb") as file:
+            os.dup2(file.fileno(), number)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environ)
+    main(words, prog_name="equipoise")
 
 
 def address_of(process: Running, log: Path) -> str:

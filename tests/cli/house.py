@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
-from tests.daemons import Forked, Running, address_of
+from tests.daemons import Forked, Running, address_of, ran
 
 EQUIPOISE = Path(sys.executable).with_name("equipoise")
 ALONE = '\nbalance = "synelo"\n'
@@ -26,13 +26,7 @@ UNPRIVILEGED = Path(__file__).parents[1] / "chaos" / "unprivileged.py"
 def run(*arguments: str | Path, **environ: str) -> subprocess.CompletedProcess[str]:
     """A command of ours, with no configuration but what is given."""
     plain = {name: value for name, value in os.environ.items() if name in ("PATH", "LANG")}
-    return subprocess.run(
-        [EQUIPOISE, *arguments],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env=plain | {"HOME": "/nonexistent"} | environ,
-    )
+    return ran(*arguments, environ=plain | {"HOME": "/nonexistent"} | environ)
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,8 +140,12 @@ class Place:
 
     def findings(self, *before: str | Path) -> list[dict[str, Any]]:
         """What doctor says, notes too; its exit code goes with it."""
-        command = [*before, EQUIPOISE, "doctor", "--json", "--config", self.config]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        words = ("doctor", "--json", "--config", self.config)
+        done = (
+            subprocess.run([*before, EQUIPOISE, *words], capture_output=True, text=True, timeout=60)
+            if before
+            else run(*words)
+        )
         assert done.returncode in (0, 1), done.stderr
         answer: list[dict[str, Any]] = json.loads(done.stdout)["findings"]
         assert done.returncode == any(each["bad"] for each in answer)

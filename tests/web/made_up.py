@@ -13,7 +13,7 @@ MADE_UP = settings(
     database=None,
     suppress_health_check=list(HealthCheck),  # parts of a valid request are filtered from many that are not
 )
-FEW = settings(MADE_UP, max_examples=settings.default.max_examples if SEARCHING else 4)
+FEW = settings(MADE_UP, max_examples=settings.default.max_examples if SEARCHING else 2)
 """For each route."""
 SOME = settings(MADE_UP, max_examples=max(5, settings.default.max_examples // 4))
 """Of several requests each."""
