@@ -33,7 +33,7 @@ quick: $(STAMP) lint  ## lint, types and the fast tests, up to the first failure
 	-x --ff $(ARGS))
 
 test: $(STAMP) lint  ## the tests of the product, lint and types
-	$(call beside_types,$(BIN)/python -m pytest -n 2 -m "not rig and not world" $(ARGS))
+	$(call beside_types,$(BIN)/python -m pytest -n 3 -m "not rig and not world" $(ARGS))
 
 rig: $(STAMP)  ## the tests of what tests stand on: the simulated game servers and the chaos driver
 	$(BIN)/python -m pytest -n 2 -m rig $(ARGS)
