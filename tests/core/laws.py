@@ -71,7 +71,10 @@ class LawfulServer:
 
     def may_end(self, event: e.Event, before: State) -> None:
         """A pending scramble ends by being carried out, when its split moves nobody, by a cancel, with the map, or in
-        arena with the last human."""
+        arena with the last human. What no admin ordered also ends when the map's last minutes begin."""
+        pending = before.memory.pending
+        if self.session.state.map_ends and pending is not None and pending.phrase is not Phrase.REASON_ADMIN:
+            return
         match event:
             case e.PlayerLeft() | e.RosterSeen():
                 assert self.session.state.arena

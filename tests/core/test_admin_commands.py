@@ -22,6 +22,7 @@ CHANGES = [
     ("scramble", "next"),
     ("scramble", "cancel"),
     ("balance",),
+    ("move", "b"),
     ("on",),
     ("off",),
 ]

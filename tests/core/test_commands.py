@@ -8,13 +8,14 @@ import pytest
 
 from equipoise.core import events as e
 from equipoise.core.asks import AskMoves, AskSplit, Moment, Purpose
-from equipoise.core.effects import Assign, Cancel, LogDecision, LookUp, Move, Say, Tell
-from equipoise.core.model import Mode, OrderId, Outlook
+from equipoise.core.effects import Assign, Cancel, Lock, LogDecision, LookUp, Move, Say, Tell
+from equipoise.core.model import Mode, OrderId, Outlook, PlayerId
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.session import Session
 from tests.core.answerer import answer
 from tests.core.scripts import (
     A,
+    B,
     assigned,
     begun,
     command,
@@ -25,6 +26,7 @@ from tests.core.scripts import (
     moves,
     of,
     play,
+    roster_text,
     rules,
     seen,
     split,
@@ -365,6 +367,90 @@ def test_balance_says_why_a_gap_stays_and_not_that_the_sides_are_even() -> None:
 def test_in_arena_balance_is_left_to_the_next_round_start() -> None:
     session = begun(Mode.ARENA, "abcd|ef")
     assert play(session, [(1.0, command("balance"))]) == [tell(Text(Phrase.CANNOT_BALANCE_ARENA))]
+
+
+# One player.
+
+
+def moved(player: str, side: str, by: str | None = "a") -> Tell:
+    """What the admin reads of a move that is ordered."""
+    return Tell(by and PlayerId(by), (Text(Phrase.MOVED_BY_ADMIN, (f"@{player}", side)),))
+
+
+def test_an_admin_moves_one_player_now_and_they_are_locked_and_count_as_moved() -> None:
+    session = begun(Mode.KOTH, "abc|de")
+    admin = Text(Phrase.REASON_ADMIN)
+    order = Move(OrderId("o1"), admin, PlayerId("b"), B, 0.0, 0.0)
+    log = LogDecision("move", admin, order.order, players=ids("b"), side=B)
+    assert play(session, [(1.0, command("move", "b"))]) == [moved("b", "BLU"), order, log]
+    # Another gap that closes meanwhile does not end it.
+    assert play(session, [(1.1, e.Heartbeat(1.1))]) == []
+    assert play(session, [(2.0, e.OrderDone(2.0, order.order))]) == [Lock(PlayerId("b"), B, 180.0)]
+    assert session.memory.moved == {"b": 2.0}
+    assert roster_text(session.state.roster) == "ac|bde"
+
+
+def test_a_gap_that_the_move_opens_is_closed_by_another_player() -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    play(session, [(1.0, command("move", "b"))])
+    (question,) = of(AskMoves, play(session, [(2.0, e.OrderDone(2.0, OrderId("o1")))]))
+    assert isinstance(question, AskMoves)
+    assert (question.larger_side, question.movable) == (B, ids("cd"))
+
+
+def test_of_an_order_from_outside_the_game_all_players_read() -> None:
+    session = begun(Mode.KOTH, "abc|de")
+    play(session, [(1.0, e.Commanded(1.0, ("move", "b"), None, admin=True, outside=True))])
+    says = of(Say, play(session, [(2.0, e.OrderDone(2.0, OrderId("o1")))]))
+    assert says == [Say(Text(Phrase.MOVED_BY_ADMIN, ("@b", "BLU")))]
+
+
+@pytest.mark.parametrize(
+    ("event", "player", "why"),
+    [
+        (seen("ab|cd"), "z", Text(Phrase.UNKNOWN_PLAYER, ("z",))),
+        (seen("ab|cd||f"), "f", Text(Phrase.MOVE_NO_SIDE, ("@f",))),
+        (seen("ab|cd", held="b"), "b", Text(Phrase.HELD_DUEL, ("@b",))),
+        (seen("ab|cd", no_moves="overtime"), "b", Text(Phrase.NO_MOVES_OVERTIME)),
+        (ended(finished("r1", A)), "b", Text(Phrase.MOVE_NO_ROUND)),
+        (command("off"), "b", Text(Phrase.STATUS_OFF)),
+    ],
+)
+def test_a_player_who_cannot_be_moved_stays_and_the_admin_reads_why(event: e.Event, player: str, why: Text) -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    assert play(session, [(1.0, event), (2.0, command("move", player))])[-1] == tell(why)
+    assert session.state.admins_moves == {}
+
+
+def test_in_arena_nobody_is_moved_because_each_rounds_sides_are_made_anew() -> None:
+    session = begun(Mode.ARENA, "ab|cd")
+    assert play(session, [(1.0, command("move", "b"))]) == [tell(Text(Phrase.CANNOT_BALANCE_ARENA))]
+
+
+@pytest.mark.parametrize(
+    ("reason", "stayed", "why"),
+    [
+        ("no_round", {}, Text(Phrase.MOVE_NO_ROUND)),
+        ("left", {}, Text(Phrase.MOVE_NO_SIDE, ("@b",))),
+        ("held", {PlayerId("b"): "ghost"}, Text(Phrase.HELD_GHOST, ("@b",))),
+        ("vetoed", {}, Text(Phrase.HELD, ("@b",))),
+    ],
+)
+def test_a_move_that_the_script_could_not_carry_out_is_told_and_logged(
+    reason: str, stayed: dict[PlayerId, str], why: Text
+) -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    play(session, [(1.0, command("move", "b"))])
+    failed = LogDecision("failed", Text(Phrase.REASON_ADMIN), OrderId("o1"), players=ids("b"))
+    assert play(session, [(2.0, e.OrderFailed(2.0, OrderId("o1"), reason, stayed))]) == [tell(why), failed]
+    assert session.memory.moved == {}
+
+
+def test_no_player_and_no_admin_moves_nobody() -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    assert play(session, [(1.0, command("move"))]) == [tell(Text(Phrase.UNKNOWN_COMMAND, ("move",)))]
+    refused = play(session, [(2.0, command("move", "b", admin=False))])
+    assert refused == [tell(Text(Phrase.REFUSED_ADMIN))]
 
 
 # On and off.

@@ -8,7 +8,7 @@ import pytest
 
 from equipoise.core import events as e
 from equipoise.core.asks import AskSplit
-from equipoise.core.effects import Assign, Lock, LogDecision, Say
+from equipoise.core.effects import Assign, Lock, LogDecision, Say, Unlock
 from equipoise.core.model import Immunity, Mode, PlayerId, Roster
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.session import Session
@@ -94,6 +94,15 @@ def test_who_is_immune_from_locks_is_never_locked(immunity: Immunity, locked: bo
     assert (ANN in session.memory.locks) == locked
     play(session, [(9.0, e.SideChanged(9.0, ANN, None))])
     assert (ANN in session.memory.locks) == locked
+
+
+def test_a_scramble_lifts_the_lock_of_who_became_immune_since() -> None:
+    session = begun(Mode.KOTH, "ab|cd|")
+    play(session, [(0.0, e.SideChanged(0.0, ANN, None)), (0.5, e.SideWanted(0.5, ANN, A))])
+    assert ANN in session.memory.locks
+    play(session, [(0.7, e.RosterSeen(0.7, immune("ab|cd", Immunity.LOCK)))])
+    _, effects = scrambled(session)
+    assert Unlock((ANN,)) in effects
 
 
 def test_the_cached_splits_leave_them_too() -> None:

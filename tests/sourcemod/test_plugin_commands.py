@@ -95,6 +95,7 @@ def test_a_word_that_was_given_up_from_the_start_is_the_other_plugins_alone(
         ("sm_eq_scramble next", "Asked for a scramble at the next round start.", ""),
         ("sm_eq_scramble cancel", "Cancelled scrambles and votes.", ""),
         ("sm_eq_balance", "Asked to close the gap between the sides.", ""),
+        ("sm_eq_move Bob", "Asked to move Bob to the other side.", "Hat verlangt, Bob ins andere Team zu versetzen."),
         ("sm_eq_on", "Switched balancing on.", ""),
         ("sm_eq_off", "Switched balancing off.", ""),
         ("sm_eq_set Bob 1500", "Set the rating of Bob to 1500.", "Hat die Wertung von Bob auf 1500 gesetzt."),

@@ -255,7 +255,9 @@ def test_the_roster_says_when_the_maps_time_is_over_and_comes_anew_when_that_cha
     assert [event["map_ends_in"] for event in daemon.events("roster")] == [0]
 
 
-def test_a_capture_of_a_player_who_is_to_be_moved_is_told_at_once(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+def test_a_capture_is_told_with_the_next_poll_and_that_of_a_player_who_is_to_be_moved_at_once(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
     game.start_map("ctf_2fort")
     red, _ = crowd(game, 4, 4)
     play.go_live(game)
@@ -264,6 +266,10 @@ def test_a_capture_of_a_player_who_is_to_be_moved_is_told_at_once(game: Game, da
     play.capture_flag(game, red[0])
     settle(game)
     assert daemon.kinds() == []
+    seconds_of_play(game, 6)
+    play.capture_flag(game, red[0])
+    seconds_of_play(game, 6)
+    assert daemon.kinds().count("roster") == 1
     daemon.order(
         "move", order="m", id=str(red[1].steamid), side="blu", reason={"phrase": "x", "args": []}, deadline=10.0
     )

@@ -11,10 +11,11 @@ from typing import Literal
 
 from equipoise.core import autobalance, friends, scrambles, shuffles, votes
 from equipoise.core.bench import eligible_count
-from equipoise.core.effects import LogDecision, LookUp, Say, Tell
-from equipoise.core.events import Commanded
-from equipoise.core.phrases import Phrase, Text, no_moves
-from equipoise.core.state import Effects, State, Voices
+from equipoise.core.effects import LogDecision, LookUp, Move, Say, Tell
+from equipoise.core.events import Commanded, OrderFailed, Phase
+from equipoise.core.model import Entry, OrderId, PlayerId
+from equipoise.core.phrases import Phrase, Text, no_moves, not_moved
+from equipoise.core.state import AdminsMove, Effects, State, Voices
 
 LONGEST_QUOTE = 64
 """Characters of a command that is quoted: a line of the game's chat has 127."""
@@ -137,6 +138,73 @@ def _balance(state: State, event: Commanded, now: float) -> Effects:
     return effects
 
 
+def _move(state: State, event: Commanded, now: float) -> Effects:
+    """Order one player to the other side, or say why not."""
+    if len(event.words) < 2:
+        return _unknown(state, event)
+    player = PlayerId(event.words[1])
+    entry = state.roster.get(player)
+    if entry is None:
+        return _tell(event, Text(Phrase.UNKNOWN_PLAYER, (event.words[1],)))
+    if (why := _not_moved(state, entry)) is not None:
+        return _tell(event, why)
+    assert entry.side is not None, "who is on no side is not moved"
+    move = Move(state.next_order(), Text(Phrase.REASON_ADMIN), player, entry.side.other, 0.0, 0.0)
+    state.admins_moves = {**state.admins_moves, move.order: AdminsMove(move, event.by, event.outside)}
+    log = LogDecision("move", move.reason, move.order, players=(player,), side=move.side)
+    return (*_tell(event, _goes(state, move)), move, log)
+
+
+def _not_moved(state: State, entry: Entry) -> Text | None:
+    """Why this player cannot be moved now; None: they can."""
+    # The mod moves nobody in the freeze.
+    phases = (Phase.RUNNING,) if state.ns2 else (Phase.FREEZE, Phase.RUNNING)
+    reasons = (
+        (not state.memory.enabled, Text(Phrase.STATUS_OFF)),
+        (state.arena, Text(Phrase.CANNOT_BALANCE_ARENA)),
+        (entry.side is None, Text(Phrase.MOVE_NO_SIDE, (f"@{entry.id}",))),
+        (entry.stays, not_moved(entry.held, f"@{entry.id}")),
+        (state.phase not in phases or state.waiting, Text(Phrase.MOVE_NO_ROUND)),
+        (state.no_moves != "", no_moves(state.no_moves)),
+    )
+    return next((text for holds, text in reasons if holds), None)
+
+
+def _goes(state: State, move: Move) -> Text:
+    return Text(Phrase.MOVED_BY_ADMIN, (f"@{move.player}", state.side_name(move.side)))
+
+
+def move_done(state: State, order: OrderId, now: float) -> Effects:
+    """Count and lock a player whom an admin moved, as one whom autobalance moved; a gap that this opens is closed."""
+    ordered = _taken(state, order)
+    move = ordered.move
+    state.memory = state.memory.move(move.player, now)
+    state.place(move.player, move.side)
+    says = (Say(_goes(state, move)),) if ordered.outside else ()
+    return (*says, *state.lock({move.player: move.side}, now), *autobalance.check(state, now))
+
+
+def move_failed(state: State, answer: OrderFailed) -> Effects:
+    """Tell the admin why the script did not move a player."""
+    ordered = _taken(state, answer.order)
+    player = ordered.move.player
+    state.hold(answer.stayed)
+    reasons = {
+        "no_round": Text(Phrase.MOVE_NO_ROUND),
+        "no_moves": no_moves(state.no_moves),
+        **dict.fromkeys(("left", "no_side"), Text(Phrase.MOVE_NO_SIDE, (f"@{player}",))),
+    }
+    why = reasons.get(answer.reason, not_moved(answer.stayed.get(player, ""), f"@{player}"))
+    return (Tell(ordered.by, (why,)), LogDecision("failed", ordered.move.reason, answer.order, players=(player,)))
+
+
+def _taken(state: State, order: OrderId) -> AdminsMove:
+    moves = dict(state.admins_moves)
+    ordered = moves.pop(order)
+    state.admins_moves = moves
+    return ordered
+
+
 def _switch(state: State, event: Commanded, now: float) -> Effects:
     state.memory = replace(state.memory, enabled=event.words[0] == "on")
     text = Text(Phrase.SWITCHED_ON if state.memory.enabled else Phrase.SWITCHED_OFF)
@@ -209,6 +277,7 @@ COMMANDS = (
     Command("scramble", "make new teams; cancel also ends a vote", _scramble, "kick", NOW, ns2=False, balances=True),
     Command("shuffle", "shuffle the teams; cancel also ends a vote", _scramble, "kick", NOW, tf2=(), balances=True),
     Command("balance", "close a gap between the sides now", _balance, "kick", balances=True),
+    Command("move", "put them on the other side now", _move, "kick", "<player>", balances=True),
     Command(
         "choice",
         "let all players choose a side in secret, and shuffle",

@@ -159,6 +159,9 @@ class Phrase(Enum):
     GAP_STAYS = "{1} against {2}: no more players of the larger side may be moved now"
     GAP_QUIET = "{1} against {2}: nobody is moved in the last seconds of a round"
     GAP_MAP_ENDS = "{1} against {2}: nobody is moved in the last minutes of a map"
+    MOVED_BY_ADMIN = "An admin moves {1} to {2}."
+    MOVE_NO_SIDE = "{1} is on no side."
+    MOVE_NO_ROUND = "Between two rounds nobody is moved. Try again in the next one."
     CANNOT_BALANCE_ARENA = "In arena the sides are made equal at the next round start."
     UNKNOWN_PLAYER = "No player is known as {1}."
     UNKNOWN_COMMAND = "Unknown command: {1}."
@@ -224,6 +227,8 @@ _REFUSALS = frozenset(
         Phrase.NO_MOVES_OVERTIME,
         Phrase.NOTHING_TO_BALANCE,
         Phrase.GAP_STAYS,
+        Phrase.MOVE_NO_SIDE,
+        Phrase.MOVE_NO_ROUND,
         Phrase.CANNOT_BALANCE_ARENA,
         Phrase.UNKNOWN_PLAYER,
         Phrase.UNKNOWN_COMMAND,

@@ -561,9 +561,10 @@ def _log_odds(chance: float) -> float:
 def _end_scramble(state: State, split: Split) -> Effects:
     """Clear what a scramble ends: the pending reason, streak and round count, and all locks.
 
-    Players in the split are locked again by `_make_teams`; the others are unlocked.
+    Players in the split are locked again by `_make_teams`. The others, and who is immune from locks, are unlocked.
     """
-    unlocks = tuple(player for player in state.memory.locks if split.side_of(player) is None)
+    immune = {entry.id for entry in state.roster.entries if entry.immune & Immunity.LOCK}
+    unlocks = tuple(one for one in state.memory.locks if split.side_of(one) is None or one in immune)
     state.memory = replace(state.memory, pending=None, tally=state.memory.tally.scrambled(), locks={})
     state.asked = None
     return (Unlock(unlocks),) if unlocks else ()

@@ -171,6 +171,7 @@ def _forget_orders(state: State) -> None:
     state.asked = state.asked_moves = state.gap_since = None
     state.voices = state.choice_voices = Voices()
     state.choice = None
+    state.admins_moves = {}
     for orders in (state.assigned, state.moves, state.pending_joins):
         orders.clear()
 
@@ -395,6 +396,8 @@ def _order_done(state: State, event: e.OrderDone, now: float) -> Effects:
         return (*scrambles.done(state, event, now), *autobalance.check(state, now))
     if event.order in state.moves:
         return autobalance.done(state, event.order, now)
+    if event.order in state.admins_moves:
+        return commands.move_done(state, event.order, now)
     return _ignore(state, event)
 
 
@@ -403,6 +406,8 @@ def _order_failed(state: State, event: e.OrderFailed, now: float) -> Effects:
         return scrambles.failed(state, event)
     if event.order in state.moves:
         return autobalance.failed(state, event, now)
+    if event.order in state.admins_moves:
+        return commands.move_failed(state, event)
     if event.order == state.voices.order:
         return votes.failed(state, event.order, event.reason)
     return _ignore(state, event)

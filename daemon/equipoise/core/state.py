@@ -68,6 +68,17 @@ class Ballot:
         return {player: side for player, side in self.chosen.items() if side is not None}
 
 
+@dataclass(frozen=True, slots=True)
+class AdminsMove:
+    """A move that an admin ordered, until the script reports its result."""
+
+    move: Move
+    by: PlayerId | None
+    """None: the console or the admin API."""
+    outside: bool
+    """Through the admin API: the script has not told the players who ordered it."""
+
+
 VOICE_SECONDS = 300.0
 """How long a player's wish for a vote counts."""
 
@@ -167,6 +178,8 @@ class State:
     the sides are too uneven."""
     moves: dict[OrderId, Move] = field(default_factory=dict)
     """Moves that the script has not confirmed yet."""
+    admins_moves: Mapping[OrderId, AdminsMove] = field(default_factory=dict)
+    """Moves that admins ordered and the script has not confirmed yet; no gap that closes ends them."""
     asked_moves: AskMoves | None = None
     """The moves that are being solved."""
     gap_since: float | None = None

@@ -21,7 +21,7 @@ do
         "languages/pt", "languages/ru", "languages/chi" }
     -- All that Commands registers.
     -- Made by make texts from daemon/equipoise/core/commands.py.
-    local kWords = { "status", "why", "rating", "shuffle", "balance", "choice", "set", "reset", "on", "off" }
+    local kWords = { "status", "why", "rating", "shuffle", "balance", "move", "choice", "set", "reset", "on", "off" }
     -- The last line of what make texts made.
 
     local damage = {}

@@ -13,6 +13,7 @@ void Commands_Register()
 	RegAdminCmd("sm_eq_rating", Command_Target, ADMFLAG_GENERIC, "<target>: their rating, also before it is shown to all");
 	RegAdminCmd("sm_eq_scramble", Command_Forward, ADMFLAG_KICK, "[now|next|dry|cancel]: make new teams; cancel also ends a vote");
 	RegAdminCmd("sm_eq_balance", Command_Forward, ADMFLAG_KICK, "Close a gap between the sides now");
+	RegAdminCmd("sm_eq_move", Command_Target, ADMFLAG_KICK, "<target>: put them on the other side now");
 	RegAdminCmd("sm_eq_set", Command_Target, ADMFLAG_ROOT, "<target> <rating>: set their rating");
 	RegAdminCmd("sm_eq_reset", Command_Target, ADMFLAG_ROOT, "<target>: make them a newcomer again");
 	RegAdminCmd("sm_eq_on", Command_Forward, ADMFLAG_ROOT, "Go on balancing this server");
@@ -138,7 +139,15 @@ static Action Command_Target(int client, int args)
 	{
 		return Plugin_Handled;
 	}
-	Activity(client, found == 0 ? -1 : found, sets ? "Equipoise_DidSet" : "Equipoise_DidReset", target, rating);
+	int whom = found == 0 ? -1 : found;
+	if (StrEqual(word, "move"))
+	{
+		Activity(client, whom, "Equipoise_DidMove", target);
+	}
+	else
+	{
+		Activity(client, whom, sets ? "Equipoise_DidSet" : "Equipoise_DidReset", target, rating);
+	}
 	return Plugin_Handled;
 }
 

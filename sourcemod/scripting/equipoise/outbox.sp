@@ -70,6 +70,12 @@ void Outbox_WantRoster()
 	Post_Soon();
 }
 
+// With the next batch, whenever that is sent.
+void Outbox_TakeRosterAlong()
+{
+	g_Roster = !Session_Aside();
+}
+
 void Outbox_WantAll()
 {
 	Outbox_WantHello();

@@ -22,21 +22,32 @@ static const char g_ImmunityOverrides[IMMUNITIES][] =
 
 static const char g_HeldNames[][] = {"", "duel", "ghost", "kart", "coaching", "coached", "ball"};
 
+// Who defends a point blocks its capture many times.
+#define AGAIN_SECONDS 10.0
+
 static bool g_Builder[MAX_PLAYERS + 1];
 static bool g_Named[IMMUNITIES];  // the operator has named who
 static bool g_AllNamed;
 static bool g_DuelsFail;
 
-// The player captured or defended a point, a flag or a cart. Who is about to be moved, and does so, may be spared.
+// The player captured or defended a point, a flag or a cart. The daemon hears it with the next poll, which is soon enough
+// for who may be moved one day; not again a moment later; and at once while somebody is about to be moved.
 void Roster_Objective(int client)
 {
-	if (client > 0 && client <= MaxClients && Players_Known(client))
+	if (client <= 0 || client > MaxClients || !Players_Known(client))
 	{
-		g_Players[client].objectiveAt = GetEngineTime();
-		if (Moves_Any())
-		{
-			Outbox_WantRoster();
-		}
+		return;
+	}
+	float now = GetEngineTime();
+	bool again = g_Players[client].objectiveAt > 0.0 && now - g_Players[client].objectiveAt < AGAIN_SECONDS;
+	g_Players[client].objectiveAt = now;
+	if (Moves_Any())
+	{
+		Outbox_WantRoster();
+	}
+	else if (!again)
+	{
+		Outbox_TakeRosterAlong();
 	}
 }
 

@@ -14,6 +14,7 @@ local kAdmin = {
     { word = "rating", player = true, help = "<player>: their rating, also before it is shown to all" },
     { word = "shuffle", help = "[now|next|dry|cancel]: shuffle the teams; cancel also ends a vote" },
     { word = "balance", help = "Close a gap between the sides now" },
+    { word = "move", player = true, help = "<player>: put them on the other side now" },
     { word = "choice", help = "[cancel]: let all players choose a side in secret, and shuffle" },
     { word = "set", player = true, number = true, help = "<player> <rating>: set their rating" },
     { word = "reset", player = true, help = "<player>: make them a newcomer again" },
