@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,31 @@ def test_every_link_between_the_documents_leads_somewhere() -> None:
             if not found.exists() or (anchor and anchor not in anchors(found)):
                 lost.append(f"{document.relative_to(ROOT)}: {target}")
     assert lost == []
+
+
+COMING_FROM = ROOT / "docs" / "coming-from.md"
+
+
+def test_every_row_beside_other_plugins_names_a_test_that_is_there_or_why_it_is_left_out() -> None:
+    *_, table = COMING_FROM.read_text().split("## Side by side")
+    rows = [line.strip("| ").rpartition(" | ") for line in table.splitlines() if line.startswith("| ")][1:]
+    assert rows
+    for what, _, shown in rows:
+        file, _, name = shown.strip("`").partition("::")
+        is_test = name != "" and (ROOT / file).exists() and f"def {name}(" in (ROOT / file).read_text()
+        assert is_test or shown.startswith("left out: "), what
+
+
+def test_every_key_that_owners_of_other_plugins_are_sent_to_has_the_default_that_stands_there() -> None:
+    example = tomllib.loads((ROOT / "config.example.toml").read_text())
+    keys = re.findall(r"`(?:(\w+)\.)?(\w+) = ([^`{]+)`", COMING_FROM.read_text())
+    assert len(keys) > 15
+    wrong = []
+    for table, key, value in keys:
+        rules = example[table] if table else example
+        if key not in rules or rules[key] != tomllib.loads(f"v = {value}")["v"]:
+            wrong.append((table, key, value))
+    assert wrong == []
 
 
 def failures(tests: list[doctest.DocTest]) -> str:
