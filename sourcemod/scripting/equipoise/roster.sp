@@ -28,6 +28,7 @@ static const char g_HeldNames[][] = {"", "duel", "ghost", "kart", "coaching", "c
 static bool g_Builder[MAX_PLAYERS + 1];
 static bool g_Named[IMMUNITIES];  // the operator has named who
 static bool g_AllNamed;
+static bool g_AnyNamed;
 static bool g_DuelsFail;
 
 // The player captured or defended a point, a flag or a cart. The daemon hears it with the next poll, which is soon enough
@@ -70,17 +71,17 @@ JSONArray Roster_Players()
 	return players;
 }
 
+// What was noted as told a moment ago, and more.
 static JSONObject Line(int client)
 {
-	TFTeam side = Players_Side(client);
 	JSONObject line = new JSONObject();
 	line.SetString("id", g_Players[client].id);
-	Players_SetSide(line, "side", side);
-	if (Players_Waiting(client))
+	Players_SetSide(line, "side", g_Players[client].toldSide);
+	if (g_Players[client].toldWaiting)
 	{
 		line.SetBool("waiting", true);
 	}
-	if (!Classes_Ready(client))
+	if (!g_Players[client].toldReady)
 	{
 		line.SetBool("ready", false);
 	}
@@ -186,9 +187,9 @@ void Roster_Stayed(JSONArray &stayed, int client)
 
 static void AddHumanFlags(JSONObject line, int client)
 {
-	Roster_SetHeld(line, Roster_Held(client));
+	Roster_SetHeld(line, g_Players[client].toldHeld);
 	AddImmunities(line, client);
-	if (Players_Side(client) == TFTeam_Unassigned)
+	if (g_Players[client].toldSide == TFTeam_Unassigned)
 	{
 		return;
 	}
@@ -214,9 +215,11 @@ static void AddHumanFlags(JSONObject line, int client)
 static void ReadOverrides()
 {
 	g_AllNamed = Named(IMMUNITY_OVERRIDE);
+	g_AnyNamed = g_AllNamed;
 	for (int i = 0; i < IMMUNITIES; i++)
 	{
 		g_Named[i] = Named(g_ImmunityOverrides[i]);
+		g_AnyNamed = g_AnyNamed || g_Named[i];
 	}
 }
 
@@ -226,11 +229,15 @@ static bool Named(const char[] override)
 	return GetCommandOverride(override, Override_Command, flags);
 }
 
-// Without a word of the operator's, root is immune from autobalance and from nothing else.
-static bool Immune(int client, Immunity from)
+static bool HasAll(int client)
 {
-	bool all = g_AllNamed || from == Immunity_Autobalance;
-	return (all && CheckCommandAccess(client, IMMUNITY_OVERRIDE, ADMFLAG_ROOT, true))
+	return CheckCommandAccess(client, IMMUNITY_OVERRIDE, ADMFLAG_ROOT, true);
+}
+
+// `all`: HasAll. Without a word of the operator's, root is immune from autobalance and from nothing else.
+static bool Immune(int client, Immunity from, bool all)
+{
+	return (all && (g_AllNamed || from == Immunity_Autobalance))
 		|| (g_Named[from] && CheckCommandAccess(client, g_ImmunityOverrides[from], ADMFLAG_ROOT, true));
 }
 
@@ -238,15 +245,20 @@ static bool Immune(int client, Immunity from)
 bool Roster_KeepsSide(int client)
 {
 	ReadOverrides();
-	return !Facts_Arena() && Immune(client, Immunity_Scramble);
+	return !Facts_Arena() && Immune(client, Immunity_Scramble, HasAll(client));
 }
 
 static void AddImmunities(JSONObject line, int client)
 {
+	bool all = HasAll(client);
+	if (!all && !g_AnyNamed)
+	{
+		return;
+	}
 	JSONArray from = null;
 	for (int i = 0; i < IMMUNITIES; i++)
 	{
-		if (Immune(client, view_as<Immunity>(i)))
+		if (Immune(client, view_as<Immunity>(i), all))
 		{
 			from = from == null ? new JSONArray() : from;
 			from.PushString(g_Immunities[i]);
@@ -256,7 +268,7 @@ static void AddImmunities(JSONObject line, int client)
 	{
 		return;
 	}
-	if (Immune(client, Immunity_Autobalance))
+	if (Immune(client, Immunity_Autobalance, all))
 	{
 		line.SetBool("immune", true);  // for a daemon that knows no other
 	}
