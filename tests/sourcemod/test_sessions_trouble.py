@@ -5,7 +5,9 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from pathlib import Path
 
+from tests.sourcemod.rig import Game
 from tests.sourcemod.rig.game.facts import BLU, RED
 from tests.sourcemod.sessions import Evening
 
@@ -154,3 +156,91 @@ def test_an_admin_scrambles_from_the_console_and_hears_why(new_evening: NewEveni
     assert [one["reason"] for one in evening.decisions("scramble")][-1] == "ordered by an admin"
     assert all(player.suicides == 0 and player.alive for player in evening.game.humans())
     assert all(sum("ordered by an admin" in line for line in player.chat) == 1 for player in evening.game.humans())
+
+
+NAMES = (
+    "𝕏" * 31,  # 124 bytes
+    "\u202eevil\u202c نصّ عربي",
+    "%s%d%T{1}%%",
+    '"; sm_eq_off; "',
+    "\\\\'`$(rm)",
+    "new\nline\ttab\x01\x04\x07",
+    "@all",
+    "#2",
+    '{"a": [',
+    "\udcff\udcfe cut \udcf0\udc9f",  # bytes that are no UTF-8
+    " ",
+    "eq-1",
+)
+
+
+def test_names_of_every_kind_are_shown_and_rated_and_do_nothing_else(new_evening: NewEvening) -> None:
+    evening = new_evening("koth_harvest_final")
+    players = [evening.seat(name) for name in NAMES]
+    evening.round(RED)
+    evening.freeze()
+    assert sorted(evening.sizes()) == [6, 6]
+    for player in players:
+        evening.game.rcon(f"sm_eq_set #{player.userid} 1500")
+        evening.wait(0.2)
+        assert evening.rating(player) == 1500
+        assert evening.rounds(player) == 1
+    first, arabic, formats = players[:3]
+    actions = [text for _, _, text in evening.game.sm.log.actions]
+    assert len(actions) == len(NAMES)
+    for player in (first, arabic, formats):
+        assert f"Set the rating of {player.name} to 1500." in actions[players.index(player)]
+    for player in (first, arabic, formats):
+        evening.game.say(player, "!rating")
+        evening.wait(1)
+        assert f"{player.name}: " in player.chat[-1]
+    assert evening.game.sm.convars["mp_autoteambalance"].value == "0"  # not switched off by a name
+    assert evening.status()["enabled"]
+    assert evening.daemon.ask(f"players/{first.steamid}")["player"]["name"] == "𝕏" * 31
+
+
+def test_a_full_server_of_a_hundred_is_balanced_and_rated(
+    new_evening: NewEvening, new_game: Callable[..., Game], equipoise_smx: Path
+) -> None:
+    small = new_evening("koth_harvest_final")
+    game = new_game(slots=101)
+    evening = Evening(game, small.daemon, equipoise_smx)
+    small.game.unload(small.plugin)
+    game.start_map("koth_harvest_final")
+    game.settle()
+    game.add_source_tv()
+    people = [game.connect(f"P{number:02}") for number in range(100)]
+    game.settle()
+    for player in people:
+        game.join(player, "red" if player.index % 3 else "blue")
+    game.advance(1.5)
+    game.settle()
+    for player in people:
+        game.command(player, "joinclass soldier")
+    evening.round(RED)
+    assert evening.sizes() == [50, 50]
+    evening.round(RED)
+    assert {evening.rounds(player) for player in people} == {2}
+    status = evening.status()
+    assert (status["players_a"], status["players_b"], status["refused_batches"]) == (50, 50, [])
+
+
+def test_a_player_who_is_there_twice_is_rated_once_whichever_connection_ends(new_evening: NewEvening) -> None:
+    evening = new_evening("koth_harvest_final")
+    twins = [evening.seat(name) for name in ("Ann", "Bob", "Cleo", "Dan")]
+    evening.freeze()
+    evening.live()
+    again = evening.seat("Ann", steamid=twins[0].steamid)
+    evening.win(RED)
+    evening.round(BLU)
+    assert evening.rounds(again) == 2
+    evening.game.leave(twins[0])
+    evening.round(RED)
+    status = evening.status()
+    assert (evening.rounds(again), status["players_a"] + status["players_b"]) == (3, 4)
+    third = evening.seat("Ann", steamid=again.steamid)
+    evening.game.leave(third)
+    evening.round(BLU)
+    assert evening.rounds(twins[1]) == 4
+    assert evening.status()["refused_batches"] == []
+    assert len({*stored_rounds(evening)}) == 4
