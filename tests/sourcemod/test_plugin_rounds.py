@@ -173,9 +173,11 @@ def test_events_that_another_plugin_fires_change_nothing(
     assert daemon.events("round_ended")[0]["winner"] == "red"
 
 
+@pytest.mark.parametrize("played", [0, 255])
 def test_events_that_another_plugin_blocks_are_made_up_for(
-    game: Game, daemon: Daemon, plugin: Plugin, script: Callable[..., Plugin]
+    game: Game, daemon: Daemon, plugin: Plugin, script: Callable[..., Plugin], played: int
 ) -> None:
+    """Then the number of rounds that were played tells a round from a stage, also when plugins read 0 after 255."""
     script(
         """
         public void OnPluginStart()
@@ -192,6 +194,8 @@ def test_events_that_another_plugin_blocks_are_made_up_for(
     )
     game.start_map("cp_gorge")
     _, blu = crowd(game, 2, 2)
+    game.until(lambda: game.rounds.state is State.PREROUND and not game.rounds.waiting)
+    game.rounds.played = played
     live(game)
     game.advance(1.5)
     game.teams.change(blu[0], RED)

@@ -36,7 +36,7 @@ class Rounds:
         self.winner = UNASSIGNED
         self.reason = 0
         self.scored = False
-        self.played = 0
+        self._played = 0
         self.caps = {RED: 0, BLU: 0}
         self.wave_times: dict[int, float] = {}
         self.round_start_at = game.now
@@ -53,6 +53,17 @@ class Rounds:
     def set_waiting(self, waiting: bool) -> None:
         """`SetInWaitingForPlayers`."""
         self.game.waiting.set(waiting)
+
+    @property
+    def played(self) -> int:
+        """Full rounds so far."""
+        return self._played
+
+    @played.setter
+    def played(self, played: int) -> None:
+        """Plugins read the lowest byte: the property has 4 bits (GameRules_GetProp, sdktools/gamerulesnatives.cpp)."""
+        self._played = played
+        self.game.rules.props["m_nRoundsPlayed"] = played & 0xFF
 
     @property
     def live(self) -> bool:
@@ -352,7 +363,6 @@ class Rounds:
         game = self.game
         if self.full_reset:
             self.played += 1
-            game.rules.props["m_nRoundsPlayed"] = self.played
         over = game.limits.check_after_bonus(look=True)
         self._stay(MVM_BONUS if game.mode.mvm else max(MIN_BONUS, int(game.number("mp_bonusroundtime"))))
         # InternalHandleTeamWin: in slot order, the losers' hands open.
