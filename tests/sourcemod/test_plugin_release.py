@@ -16,6 +16,7 @@ from equipoise.core.phrases import Phrase
 from tests.sourcemod.answerer import Daemon, settle
 from tests.sourcemod.conftest import SCRIPTING, SOURCEMOD, TRANSLATIONS
 from tests.sourcemod.rig import Game, Plugin
+from tests.sourcemod.rig.compile import COMPILER, SOURCEMOD_INCLUDE
 from tests.sourcemod.rig.sm.phrases import Tree, parse_keyvalues
 from tests.sourcemod.test_plugin_commands import CHAT_WORDS
 
@@ -161,6 +162,24 @@ def test_the_archive_unpacks_into_a_game_folder(archive: Path, game: Game, plugi
     modules = {f"{addon}scripting/equipoise/{path.name}" for path in (SCRIPTING / "equipoise").glob("*.sp")}
     assert modules <= names
     assert not [name for name in names if "ripext" in name]
+
+
+@pytest.mark.slow
+def test_the_compiler_of_another_sourcemod_says_what_it_makes_of_the_plugin(tmp_path: Path) -> None:
+    scripting = tmp_path / "tf/addons/sourcemod/scripting"
+    shutil.copytree(SOURCEMOD_INCLUDE, scripting / "include")
+    spcomp = Path(shutil.copy(COMPILER, scripting / "spcomp"))
+    build = [sys.executable, str(SOURCEMOD / "build.py"), "--spcomp", str(spcomp)]
+    run = subprocess.run(build, text=True, capture_output=True, check=True)
+    assert run.stdout == f"{spcomp}: SourcePawn Compiler 1.11.0.6931, without a warning\n"
+    core = scripting / "include" / "entity.inc"  # of a SourceMod that lacks a native
+    core.write_text(core.read_text(encoding="utf-8").replace("native int GetEntProp(", "native int Gone("))
+    run = subprocess.run(build, text=True, capture_output=True, check=False)
+    assert run.returncode != 0
+    assert 'undefined symbol "GetEntProp"' in run.stderr
+    (scripting / "include" / "sourcemod.inc").unlink()
+    run = subprocess.run(build, text=True, capture_output=True, check=False)
+    assert run.stderr.startswith(f"{scripting}/include has no sourcemod.inc: name the spcomp")
 
 
 README = (SOURCEMOD / "README.md").read_text(encoding="utf-8")
