@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.sourcemod.answerer import Daemon, ids, in_freeze, seat, seconds_of_play, settle
-from tests.sourcemod.rig import Game, Player, Plugin
-from tests.sourcemod.rig.game.facts import BLU, RED, State
+from tests.sourcemod.answerer import Daemon, crowd, ids, in_freeze, seat, seconds_of_play, settle
+from tests.sourcemod.rig import Game, Player, Plugin, play
+from tests.sourcemod.rig.game.facts import BLU, RED, Reason, State
 
 WHY = {"phrase": "Equipoise_ReasonStreak", "args": ["3"]}
 
@@ -60,3 +60,25 @@ def test_arena_starts_where_the_game_chooses_the_classes(game: Game, daemon: Dae
     settle(game)
     assert all(line.get("ready", True) for line in daemon.events("roster")[-1]["players"])
     assert not any(panel.startswith("class") for player in people for panel in player.panels)
+
+
+def test_a_class_that_was_chosen_while_waiting_is_given_once(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("arena_well")
+    red, blu = crowd(game, 1, 1)
+    in_freeze(game)
+    waits = game.connect("Waits")
+    settle(game)
+    play.go_live(game)
+    game.join(waits, "red")
+    settle(game)
+    game.command(waits, "joinclass soldier")
+    game.rounds.win(RED, Reason.OPPONENTS_DEAD)
+    in_freeze(game)
+    scramble(game, daemon, red, [*blu, waits])
+    assert (waits.team, waits.current_class) == (BLU, 3)
+    waits.patient()
+    game.command(waits, "joinclass medic")
+    game.advance(0.5)
+    assert waits.current_class == 5
+    scramble(game, daemon, [*red, waits], blu)
+    assert (waits.team, waits.desired_class, waits.current_class) == (RED, 5, 5)

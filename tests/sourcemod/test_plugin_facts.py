@@ -227,6 +227,19 @@ def test_it_is_inactive_and_says_so_once(
     assert game.players[1].team == RED
 
 
+def test_a_wait_that_ends_right_after_a_late_load_is_told(game: Game, daemon: Daemon, equipoise_smx: Path) -> None:
+    game.start_map("koth_harvest_final")
+    game.add("Ann", "red")
+    game.add("Bob", "blue")
+    game.until(lambda: game.rounds.waiting)
+    game.advance(game.number("mp_waitingforplayers_time") - 0.3)
+    install(game, daemon, equipoise_smx)
+    game.until(lambda: not game.rounds.waiting, within=3)
+    settle(game)
+    assert daemon.kinds().index("hello") < daemon.kinds().index("waiting_ended")
+    assert daemon.kinds().count("waiting_ended") == 1
+
+
 def test_a_tournament_is_left_alone_from_its_ready_up_to_its_end(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.rcon("mp_tournament 1")
     game.rcon("mp_winlimit 1")

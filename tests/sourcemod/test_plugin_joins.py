@@ -265,6 +265,20 @@ def test_while_a_wish_is_held_the_next_one_is_not_sent_and_counts(game: Game, da
     assert len(daemon.events("side_wanted")) == 1
 
 
+def test_a_second_wish_is_held_for_a_second_of_its_own(game: Game, daemon: Daemon, live: Sides) -> None:
+    daemon.answers["side_wanted"] = lambda event: [{"kind": "tell", "id": event["id"], "lines": [WHY]}]
+    joiner = game.connect("New")
+    game.command(joiner, "autoteam")
+    settle(game)
+    daemon.answers.clear()
+    game.advance(0.6)
+    game.command(joiner, "autoteam")
+    seconds_of_play(game, 0.8)  # the first would be over by now
+    assert joiner.team == UNASSIGNED
+    game.advance(0.3)
+    assert joiner.team != UNASSIGNED
+
+
 def test_a_bind_of_autoteam_is_heard_every_third_of_a_second(game: Game, daemon: Daemon, live: Sides) -> None:
     daemon.answers["side_wanted"] = lambda event: [{"kind": "tell", "id": event["id"], "lines": [WHY]}]
     joiner = game.connect("New")

@@ -169,6 +169,24 @@ def test_a_change_of_map_right_after_a_reload_loses_no_round_and_goes_on_with_no
     assert (second["map"], second["partial"]) == ("cp_badlands", False)
 
 
+def test_who_is_back_on_another_map_begins_anew(
+    game: Game, daemon: Daemon, plugin: Plugin, equipoise_smx: Path
+) -> None:
+    """Within a moment, and at a later tick than the one in which it ended."""
+    game.start_map("koth_harvest_final")
+    settle(game)
+    before = daemon.events("hello")[-1]
+    game.unload(plugin)
+    game.start_map("cp_badlands")
+    game.advance(2.0 - game.map_time)
+    game.load(equipoise_smx)
+    settle(game)
+    settle(game)
+    hello = daemon.events("hello")[-1]
+    assert (hello["map"], hello["late"]) == ("cp_badlands", True)
+    assert hello["session"].split("-")[0] != before["session"].split("-")[0]
+
+
 def test_who_is_away_for_long_begins_anew_and_says_what_is_given_up(
     game: Game, daemon: Daemon, plugin: Plugin, equipoise_smx: Path, live: Sides
 ) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.sourcemod.answerer import Daemon, crowd, ids, seat, seconds_of_play, settle
+from tests.sourcemod.answerer import Daemon, crowd, ids, poll, seat, seconds_of_play, settle
 from tests.sourcemod.rig import Game, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, RED, Reason, State
 
@@ -57,6 +57,28 @@ def test_a_player_who_comes_back_is_one_player(game: Game, daemon: Daemon, plugi
     (line,) = [line for line in ended(daemon)["players"] if line["id"] == str(back.steamid)]
     assert not line["left"]
     assert line["seconds"]["red"] == pytest.approx(20, abs=0.5)
+
+
+def test_who_takes_a_leavers_slot_and_is_unknown_to_steam_is_not_the_leaver(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    game.start_map("koth_harvest_final")
+    red, _ = crowd(game, 2, 2)
+    play.go_live(game)
+    slot, left = red[0].index, str(red[0].steamid)
+    game.leave(red[0])
+    stranger = game.connect("Stranger", authorize=False)
+    assert stranger.index == slot
+    game.teams.change(stranger, BLU)
+    daemon.forget()
+    daemon.once["want"] = ["roster"]
+    poll(game)
+    settle(game)
+    assert left not in [line["id"] for line in daemon.events("roster")[-1]["players"]]
+    daemon.order("move", order="m", id=left, side="red", deadline=0.1)
+    poll(game)
+    assert daemon.results() == {"m": "left"}
+    assert stranger.team == BLU
 
 
 def test_bots_are_in_the_lineup_and_sourcetv_is_not(game: Game, daemon: Daemon, plugin: Plugin) -> None:

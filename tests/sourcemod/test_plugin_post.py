@@ -246,18 +246,19 @@ def test_a_reply_of_wrong_types_does_no_harm(game: Game, daemon: Daemon, plugin:
     assert len(daemon.batches) > posted
 
 
-def test_a_refused_event_is_dropped_and_the_rest_sent_again(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+def test_a_refused_event_is_dropped_and_the_rest_sent_again_in_their_order(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
     game.start_map("koth_harvest_final")
     settle(game)
-    daemon.raw.append(daemon.refuse(422, "schema", "$.events[0].name"))
-    game.connect("Bad")
-    good = game.connect("Good")
+    daemon.raw.append(daemon.refuse(422, "schema", "$.events[1].name"))
+    first, _, third, fourth = (game.connect(name) for name in ("First", "Bad", "Third", "Fourth"))
     settle(game)
     refused, again = daemon.batches[-2:]
-    assert [event["kind"] for event in refused["events"]] == ["player_joined", "player_joined"]
-    assert [event["id"] for event in again["events"]] == [str(good.steamid)]
+    assert [event["kind"] for event in refused["events"]] == ["player_joined"] * 4
+    assert [event["id"] for event in again["events"]] == [str(player.steamid) for player in (first, third, fourth)]
     assert again["seq"] == refused["seq"] + 1
-    assert "$.events[0].name" in complaints(game)[0]
+    assert "$.events[1].name" in complaints(game)[0]
 
 
 def test_a_batch_that_breaks_the_daemon_is_not_sent_again(game: Game, daemon: Daemon, plugin: Plugin) -> None:
