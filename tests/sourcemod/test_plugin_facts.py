@@ -11,7 +11,7 @@ from equipoise.core.events import RoundEnded
 from equipoise.wire import decode_batch
 from tests.sourcemod.answerer import Daemon, crowd, ids, in_freeze, install, settle
 from tests.sourcemod.rig import Game, Plugin, facts, play
-from tests.sourcemod.rig.game.facts import BLU, RED, Reason
+from tests.sourcemod.rig.game.facts import BLU, RED, Reason, State
 
 Json = dict[str, Any]
 
@@ -225,6 +225,26 @@ def test_it_is_inactive_and_says_so_once(
     assert len([text for _, text in game.sm.log.messages if "Inactive on this map" in text]) == 1
     assert game.sm.convars["mp_autoteambalance"].value == "1"
     assert game.players[1].team == RED
+
+
+def test_a_map_stays_attack_and_defend_when_a_round_begins_with_points_that_were_captured(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    """`mp_restartround` resets no points; only a full reset shows whose they are at the start."""
+    game.start_map("cp_custom", facts.Mode(2, owners=(RED, RED), length=300))
+    crowd(game, 2, 2)
+    play.go_live(game)
+    settle(game)
+    play.capture(game, BLU, 0)
+    game.rcon("mp_restartround 1")
+    game.until(lambda: game.rounds.state is State.PREROUND)
+    assert not game.rounds.full_reset
+    assert game.objective is not None
+    assert game.objective.props["m_iOwner"][:2] == [BLU, RED]
+    play.go_live(game)
+    game.rounds.win(RED, Reason.DEFENDED)
+    settle(game)
+    assert daemon.events("round_ended")[-1]["facts"]["attack_defend"]
 
 
 def test_a_wait_that_ends_right_after_a_late_load_is_told(game: Game, daemon: Daemon, equipoise_smx: Path) -> None:

@@ -102,9 +102,11 @@ def test_a_flood_gives_way_to_a_fresh_roster(game: Game, daemon: Daemon, plugin:
     assert {"hello", "roster", "command"} <= set(daemon.kinds())
 
 
+@pytest.mark.parametrize("in_flight", [False, True])
 def test_an_answer_that_never_comes_is_not_waited_for_and_a_late_one_is_ignored(
-    game: Game, daemon: Daemon, plugin: Plugin
+    game: Game, daemon: Daemon, plugin: Plugin, *, in_flight: bool
 ) -> None:
+    """Also when it comes before the answer to the batch that is under way."""
     game.start_map("koth_harvest_final")
     ann = seat(game, "Ann", "red")
     settle(game)
@@ -115,6 +117,10 @@ def test_an_answer_that_never_comes_is_not_waited_for_and_a_late_one_is_ignored(
     late.answer.result()  # the order is in this answer, not in that to a later poll
     seconds_of_play(game, 20)
     polls = len(daemon.batches)
+    if in_flight:
+        game.rcon("equipoise_poll")
+        game.frame()
+        assert game.sm.http.flying
     game.sm.http.flying.append(late)
     seconds_of_play(game, 10)
     assert len(daemon.batches) > polls > 2
