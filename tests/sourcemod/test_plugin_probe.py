@@ -251,11 +251,13 @@ def test_a_probe_ends_after_an_hour_and_with_the_plugin(
     (first,) = folder.iterdir()
     assert first.read_text(encoding="utf-8").endswith("== the end: the plugin ends ==\n")
     first.unlink()
-    game.sm.http.patience = 0.0
     again = game.load(plugin.path)
     game.rcon("sm_eq_probe")
-    game.tick = 0.5
-    game.advance(3601)
+    game.now += 3590  # an hour of frames takes fifteen seconds
+    game.map_time += 3590
+    game.advance(5)
+    assert "the end" not in written(folder)
+    game.advance(6)
     assert written(folder).endswith("== the end: no whole round was played in an hour ==\n")
     assert "complete" in game.sm.log.messages[-1][1]
     assert again in game.sm.plugins
