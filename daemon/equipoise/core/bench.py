@@ -32,11 +32,13 @@ def team_sizes(entries: tuple[Entry, ...], *, bench: bool) -> tuple[int, int]:
     count = len(entries)
     stay = max(sum(entry.stays and entry.side is side for entry in entries) for side in Side)
     larger = max(stay, count // 2 if bench else (count + 1) // 2)
+    # Where more than half of all have to stay on one side, the other gets who is left.
     return min(count // 2, count - larger), larger
 
 
 def has_largest_sizes(roster: Roster) -> bool:
     """Arena: the sides are as large as `team_sizes` allows, so no player has to move."""
+    # Sorted, because `team_sizes` does not say which side is the larger one.
     return sorted(roster.sizes().values()) == list(team_sizes(split_entries(roster), bench=True))
 
 
@@ -80,6 +82,7 @@ def duel(entries: tuple[Entry, ...], on_a: Mapping[PlayerId, float], on_b: Mappi
         return abs(on_a[first.id] - on_b[second.id]), -(first.connected + second.connected)
 
     first, second = min((pair for both in combinations(humans, 2) for pair in _orientations(*both)), key=order)
+    # With the bots, which `humans_only` drops before the order.
     bench = tuple(entry.id for entry in entries if entry is not first and entry is not second)
     return Split((first.id,), (second.id,), bench)
 

@@ -174,6 +174,7 @@ class Memory:
         turns = dict(self.benched)
         for player in players:
             times = turns.pop(player).times if player in turns else 0
+            # Popped above and put in again at the end: `_newest` cuts by the order of insertion.
             turns[player] = Benched(times + 1, self.tally.completed + 1)
         return replace(self, benched=_newest(turns))
 
@@ -187,6 +188,7 @@ class Memory:
         """Note that a player was moved, not by new teams."""
         times = {someone: at for someone, at in self.moved.items() if someone != player}
         before = {someone: at for someone, at in self.moved_before.items() if someone != player}
+        # Only the last two moves are kept: a third within `MOVED_SECONDS` of the first is what must not happen.
         if player in self.moved:
             before[player] = self.moved[player]
         return replace(self, moved=_newest({**times, player: now}), moved_before=_newest(before))
@@ -262,6 +264,7 @@ class Memory:
 
 def _newest(noted: Mapping[PlayerId, Value]) -> dict[PlayerId, Value]:
     """At most as many players as are remembered, those who were noted last."""
+    # A dict keeps the order of insertion; every caller takes a player out before it puts them in again.
     return dict(list(noted.items())[-MOST_REMEMBERED:])
 
 
@@ -289,6 +292,7 @@ class Remembered:
         (2035,)
         """
         boots = self.superseded
+        # Without a number no batch was taken yet: boot 0 is nobody's and supersedes nothing.
         if boot != self.boot and self.seq:
             earlier = (*(number for number in boots if number != boot), self.boot)
             boots = earlier[-MOST_SUPERSEDED:]
@@ -310,5 +314,6 @@ def decode_memory(data: bytes) -> Remembered | None:
         if reason := plain["memory"]["pending"]:
             reason["phrase"] = Phrase[reason["phrase"]].value
         return msgspec.convert(plain, Remembered)
+    # LookupError: a phrase, or a key, that this version does not have. TypeError: JSON of another shape.
     except (msgspec.MsgspecError, LookupError, TypeError):
         return None

@@ -43,6 +43,7 @@ def winners(game_round: Round) -> tuple[PlayerId, ...]:
     if game_round.mode is not Mode.NS2 or game_round.winner is None:
         return ()
     won = tuple(participant.id for participant in participants(game_round) if participant.side is game_round.winner)
+    # Kept in the memory, which is written with every round: a script cannot make it large.
     return won[:MOST_PLAYERS]
 
 
@@ -80,6 +81,8 @@ def spoiled(game_round: Round) -> Phrase | None:
 
 
 def _why_unrated(game_round: Round, rated: tuple[Participant, ...], rules: Rules) -> str | None:
+    # The first reason that holds is the one that is stored: what
+    # the operator decided, then what the round is, then who played.
     if (level := level_of(game_round.map, rules.maps)).level == "off":
         return f"maps.{level.reason} is off"
     if game_round.waiting:
@@ -90,6 +93,7 @@ def _why_unrated(game_round: Round, rated: tuple[Participant, ...], rules: Rules
         return f"shorter than {rules.ns2_min_seconds:g} s"
     if reason := spoiled(game_round):
         return reason.value
+    # An empty lineup counts like one of bots: nobody was rated on that side from the start.
     for side in Side:
         if all(is_bot(player) for player in game_round.lineup_of(side)):
             return f"no human in the lineup of side {side.value}"

@@ -120,6 +120,7 @@ def _ignore(state: State, event: e.Event) -> Effects:
 
 def _hello(state: State, event: e.Hello, now: float) -> Effects:
     """Go by what the script says of its map, send it the locks that still hold, and ask for its roster."""
+    # First, because everything below reads the memory of the map that the script is on.
     drops = _enter_map(state, event)
     spare = state.rules.autobalance.spare_minutes * 60
     state.memory = state.memory.without_expired(now, spare)
@@ -182,10 +183,12 @@ def _roster(state: State, event: e.RosterSeen, now: float) -> Effects:
     state.wants = frozenset()
     state.ends_at = None if event.ends_in is None else now + event.ends_in
     state.map_ends_at = None if event.map_ends_in is None else now + event.map_ends_in
+    # One line for as long as one reason holds; another reason is worth another line.
     state.no_moves, state.no_moves_logged = event.no_moves, state.no_moves_logged and event.no_moves == state.no_moves
     before = state.roster
     state.accept_roster(event.roster)
     locks = joins.went_to_watch(state, before, now)
+    # Before what is due is ordered: an empty arena server has nothing due.
     empty = _last_human_left(state)
     return (*locks, *empty, *scrambles.announce(state), *_seen(state, now), *fallback.ask_first(state))
 
@@ -224,6 +227,7 @@ def _joined(state: State, event: e.PlayerJoined, now: float) -> Effects:
 
 
 def _left(state: State, event: e.PlayerLeft, now: float) -> Effects:
+    # Who asked for a side before any roster named them waits in `pending_joins` alone.
     if state.roster.get(event.id) is None and event.id not in state.pending_joins:
         return _ignore(state, event)
     state.pending_joins.pop(event.id, None)
@@ -242,6 +246,8 @@ def _changed(state: State, event: e.SideChanged, now: float) -> Effects:
 
 
 def _switched(state: State, event: e.SidesSwitched, now: float) -> Effects:
+    # Not `known`: after a restart of the daemon this may come before the script's hello, and the remembered streak and
+    # locks have to change colour all the same.
     if not state.memory.session:
         return _ignore(state, event)
     # Moves name a colour, which now is the other team's.
@@ -267,11 +273,15 @@ def _end_waiting(state: State) -> Effects:
 def _started(state: State, event: e.RoundStarted, now: float) -> Effects:
     if not state.known:
         return _ignore(state, event)
+    # Whatever phase it was: a round may be started again in its middle, by an admin or by the game.
     state.enter(e.Phase.FREEZE, event.at)
     state.close_round()
+    # A split that is still being solved was for the round before: its answer finds no question and is dropped.
     state.asked, state.attempts, state.unmovable, state.even_version = None, 0, frozenset(), None
+    # An aborted freeze is not followed by `round_live`, which ends this mark elsewhere.
     if state.ns2:
         state.teams_made = False
+    # Before the roster: moves and assignments were for the sides of the last round.
     too_late = (*autobalance.drop(state), *scrambles.give_up(state, *Moment))
     before = state.roster
     state.accept_roster(event.roster)
@@ -295,6 +305,7 @@ def _live(state: State, event: e.RoundLive, now: float) -> Effects:
     state.lineup = {entry.id: side for side in Side for entry in state.roster.on(side) if entry.id in players}
     # Who is on no side now sits out this round: it counts as their turn on the bench.
     if state.arena and not state.waiting and not _walked_out(state):
+        # Sorted: the order of a set differs from process to process, and memories are compared and cut by order.
         state.memory = state.memory.bench(tuple(sorted(waiting_players(state.roster))))
     _note_skill_at_start(state)
     return (*too_late, *locks, *_load_missing(state), *autobalance.check(state, now))
@@ -327,12 +338,14 @@ def _ended(state: State, event: e.RoundEnded, now: float) -> Effects:
     game_round, skill_at_start = event.round, None
     if game_round.id == state.round:  # what is known of a running round says nothing of one that was sent late
         game_round, skill_at_start = replace(game_round, squads=friends.squads(state, game_round)), state.skill_at_start
+    # Before anything else changes: what is recorded must not depend on whether the round still counts here.
     record = recorded(game_round, state.rules, skill_at_start)
     # A round of an earlier map, or one that is sent again, is recorded and leaves this session as it is.
     if game_round.session != state.memory.session or game_round.id in state.memory.counted:
         return (record,)
     effects: Effects = ()
     if _is_running(state, event):
+        # Players read why a round gave no ratings only right after it: of one sent late they know no more which it was.
         effects = (*_stop(state, event), *_tell_unrated(state, record))
         if state.waiting and not game_round.waiting:
             # A script that never says that waiting ended would get no order on this map.
@@ -376,6 +389,7 @@ def _count(state: State, event: e.RoundEnded) -> Effects:
     # None of these shows which team is the better one, so none belongs to a streak.
     if game_round.waiting or game_round.walk_out or _is_abandoned(game_round):
         return ()
+    # Counted before the triggers are asked: `due` expects a tally with this round in it.
     tally = state.memory.tally.after(game_round.winner)
     state.memory = state.memory.count(game_round.id, tally, winners(game_round))
     if state.arena and _is_empty(state):
@@ -395,6 +409,8 @@ def _order_done(state: State, event: e.OrderDone, now: float) -> Effects:
     if event.order in state.assigned:
         return (*scrambles.done(state, event, now), *autobalance.check(state, now))
     if event.order in state.moves:
+        # An assignment and a move never share an id (`State.next_order`),
+        # so that the order of these branches decides nothing.
         return autobalance.done(state, event.order, now)
     if event.order in state.admins_moves:
         return commands.move_done(state, event.order, now)

@@ -222,6 +222,7 @@ class State:
 
     def copy(self) -> State:
         """An independent copy: containers are copied, the frozen values in them are shared."""
+        # The other mappings are replaced whole when they change, so that two states may share them.
         return replace(
             self,
             summaries=dict(self.summaries),
@@ -305,9 +306,11 @@ class State:
 
     def enter(self, phase: Phase, at: float) -> None:
         """Begin a phase of the round, at a time of the script's clock."""
+        # Candidates are those of one freeze.
         self.phase, self.phase_at, self.candidates = phase, at, None
         self.no_moves, self.no_moves_logged = "", False
         if phase is Phase.RUNNING:
+            # From here on the next round is prepared: the shuffles before it count together.
             self.weights_before, self.shuffle_moves = None, 0
 
     def close_round(self) -> None:
@@ -344,6 +347,7 @@ class State:
         if not self.arena:
             # Elsewhere a player may join a running round, so a split need not wait for their class.
             roster = Roster(tuple(entry if entry.ready else replace(entry, ready=True) for entry in roster.entries))
+        # As splits see it: in arena's freeze a late player dates no question.
         before = _positions(self.balanced_roster())
         self.roster = roster
         is_new = _positions(self.balanced_roster()) != before

@@ -99,6 +99,7 @@ def due_if(mode: Mode, tally: Tally, rules: Rules) -> tuple[DueIf, ...]:
     """
     outcomes = []
     for winner in (Side.A, Side.B, None):
+        # A loser who captured something is the weaker condition: where that outcome is due, so is the shutout.
         after = tally.after(winner)
         if due(mode, after, Outcome(winner, 1), rules):
             outcomes.append(DueIf(winner))

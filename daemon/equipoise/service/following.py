@@ -160,6 +160,7 @@ class Follower:
             except Exception as error:  # a fault in the balance system must not cost the pool anything
                 self._fail(error)
                 wait = AGAIN_SECONDS
+            # Also after a StoreError: while the store does not answer, nobody is to wait for what it would say.
             if self.failure is not None or not self._due.is_set():
                 self._idle.set()
             if wait:
@@ -174,10 +175,12 @@ class Follower:
                 return
             if predictions:
                 self._store.note([BalancePredictions(predictions)])
+            # A place that is still being built answers nobody, so that no skill has changed.
             if place is self._place:
                 self._changed()
             if place.left:  # the one that it leaves makes the teams until the other is there
                 place = await self._begun()
+            # Less often than later: a build of 100,000 rounds would write a thousand snapshots.
             if place.since >= SNAPSHOT_EVERY * BUILDING:
                 await place.keep("balance")
         if place is not self._place:
@@ -191,6 +194,7 @@ class Follower:
         if self._anew:
             self._place, self._anew = None, False
         place = self._place or await self._begun()
+        # It was at the end when it stopped; now something was stored behind that.
         place.at_end = False
         return place
 
@@ -206,6 +210,7 @@ class Follower:
     def _fail(self, error: Exception) -> None:
         self.failures += 1
         reason = f"{type(error).__name__}: {error}"
+        # A fault that stays is logged once, and not every minute.
         if reason != self.failure:
             log.error(
                 "%s failed, the pool's own system makes the teams", self.name, extra={"pool": self.pool}, exc_info=error

@@ -64,6 +64,7 @@ class OlderScript:
         """Return what is to be said now. A script marks its admins in the roster, as those whom nobody may move."""
         if self._text is None:
             return []
+        # A session is one map: admins who were told on the last one are told again on the next.
         if session.memory.session != self._map:
             self._map, self._told = session.memory.session, set()
         admins = {None, *(entry.id for entry in session.state.roster.entries if entry.immune)} - self._told
@@ -125,6 +126,8 @@ class Host:
         self._tasks: set[asyncio.Task[None]] = set()
         self._closed = False
         self._course = Course(server, clock, self._note_chance)
+        # Splits and the outlook read skills from memory without
+        # asking the store: these players must not be forgotten there.
         self._release = pool.hold(self._players)
 
     async def start(self) -> None:
@@ -136,6 +139,9 @@ class Host:
 
     async def succeed(self, before: Host) -> None:
         """Instead of `start`: close the host that this server had until now, and go on where it ended."""
+        # First: it writes nothing behind our back from here on. The store may still lack
+        # its newest notes, so that what it remembers is taken from it and not read. Its
+        # session is not: the new one asks the script for `hello` and `roster`.
         await before.close()
         self.plugin, self.clock_ahead, self._advice = before.plugin, before.clock_ahead, before._advice
         self.dropped_rounds, self.repeated, self.skipped = before.dropped_rounds, before.repeated, before.skipped
@@ -156,9 +162,12 @@ class Host:
     async def close(self) -> None:
         """Finish what is under way, begin no more, and write down what is not written yet."""
         self._closed = True
+        # Work that has the lock ends by itself. No new deadline
+        # is armed (`_arm`), and `_enter` lets nobody in any more.
         async with self._lock:
             if self._timer is not None:
                 self._timer.cancel()
+        # Again and again: a task may start another, as a failed batch that starts the rescue of its rounds.
         while tasks := tuple(self._tasks):
             await asyncio.gather(*tasks, return_exceptions=True)
             # Where all were done already, Python 3.12 and later let nobody else in: no callback has taken them out.
@@ -187,6 +196,8 @@ class Host:
         again. `unstorable` (422): no store will ever take the event at its path.
         """
         if (reply := self._first_reply(batch)) is not None:
+            # Without the lock: the work that has it is the one that gives this reply. Shielded, because all copies
+            # share one future, and a caller that hangs up must not cancel it for the others.
             return await asyncio.shield(reply)
         await self._enter()
         if (reply := self._first_reply(batch)) is not None:
@@ -195,6 +206,8 @@ class Host:
             return await asyncio.shield(reply)
         now = self._clock.monotonic()
         # Whatever is said of a batch that is late: the rounds in it were played.
+        # Before `_heard_at` is set: a superseded script must not count as the present one's sign of life, or that one
+        # would never be silent, and the other never be taken again.
         if self._is_superseded(batch.boot, now):
             self._note_stale(batch.boot, now)
             return Reply(rounds=(await self._take_rounds(batch)).rounds, stale="another start of the script is served")
@@ -202,6 +215,7 @@ class Host:
         self.session.hear(now)
         if self._last.is_newer_than(batch):
             return Reply(rounds=(await self._take_rounds(batch)).rounds, stale="an older batch")
+        # Its events are in the memory already, and must not be applied twice.
         if self._last.equals(batch):
             # After a restart the last batch may come again: its answer is lost, its rounds are not.
             return self._draw_reply(await self._take_rounds(batch))
@@ -217,6 +231,7 @@ class Host:
         ScriptError: the command has no dry run, or earlier work is not finished (503).
         """
         if dry and words[0] == "balance":
+            # It reads the session and changes nothing, so that it need not wait for the lock.
             return await propose_moves(self.session.state, self.pool, self.questions, self._clock.monotonic())
         if dry and words[0] != "scramble":
             raise ScriptError("dry_run", f"{words[0]} has no dry run: scramble and balance have")
@@ -227,8 +242,10 @@ class Host:
         await self._run(work, work.take((Commanded(0.0, words, None, admin=True, outside=True),)))
         lines = tuple(work.console)
         proposal = Proposal.of(work.dry_split) if work.dry_split else None
+        # With orders in the outbox `_finish` has nudged already.
         if not dry and not self._outbox:
             self._nudge()  # what is pending, and whether the server is on, goes out with a reply too
+        # No line at all is a command that was carried out: what it brought goes to the players.
         done = not lines or not all(line.phrase.refusal for line in lines)
         return CommandAnswer(done, lines, proposal)
 
@@ -258,6 +275,7 @@ class Host:
         """Return how even the present sides are; None while one is empty, or when that cannot be said."""
         roster = self.session.state.roster
         a, b = (tuple(entry.id for entry in roster.on(side)) for side in Side)
+        # It swallows what fails in it, and what is behind it is reached then.
         with self.questions.attempt("outlook"):
             return outlook_now(self.pool, self.session.memory.context, a, b, roster.commanders())
         return None
@@ -270,6 +288,8 @@ class Host:
     def write_down(self) -> None:
         """Hand memory, decisions and names so far to the store: a reader of the log finds it complete afterwards."""
         old, new = self._noted, self._remembered
+        # Memories are frozen and replaced when they change: identity
+        # says enough, and to compare them would cost at each poll.
         if new.memory is not old.memory or new.boot != old.boot:
             self._noted = new
             self._journal.remember(encode_memory(self._remembered))
@@ -307,12 +327,15 @@ class Host:
         """Take the next batch. A refused one is as if it had never come; a copy that waits is refused with it."""
         before, reply = self._last, asyncio.get_running_loop().create_future()
         gap = before.has_missed(batch)
+        # Before the work, so that a copy which comes meanwhile
+        # waits for this reply instead of being taken a second time.
         self._last = LastBatch(batch.boot, batch.seq, reply)
         work = self._work(f"script:{self.server}", batch)
         try:
             # A batch without events is a poll: it shows that the script is there.
             await self._run(work, work.take(batch.events or (Heartbeat(batch.at),)))
         except ScriptError as refusal:
+            # The script sends it again, under the same number: that must not pass for a copy.
             self._last = before
             reply.set_exception(refusal)
             reply.exception()  # asked for, so that asyncio does not complain when no copy waits
@@ -323,6 +346,7 @@ class Host:
             reply.cancel()
             raise
         self.skipped += gap
+        # Events are missing after a gap; the roster shows what they changed.
         answer = self._draw_reply(work, want_roster=gap and self.session.state.has_roster)
         reply.set_result(answer)
         return answer
@@ -340,6 +364,7 @@ class Host:
     async def _run(self, work: Work, doing: Coroutine[Any, Any, None]) -> None:
         """Wait for work, but not longer than a script waits; the rest goes on behind. ScriptError: it was refused."""
         task = self._start(self._finish(work, doing))
+        # Not `wait_for`, which would cancel the task: rounds may be half stored.
         await asyncio.wait((task,), timeout=self.answer_seconds)
         work.answered = True
         if work.refusal is not None:
@@ -352,8 +377,10 @@ class Host:
             await doing
             self._commit(work)
             complete = True
+            # With the lock still held: an answer about teams must be about the session that this work has left.
             if work.look_ups:
                 await self._look_up(work)
+            # A batch that is answered in time takes the orders along in its own reply.
             if self._outbox and (work.batch is None or work.answered):
                 self._nudge()  # no reply is open that could carry the orders
         except ScriptError as refusal:
@@ -410,6 +437,7 @@ class Host:
     async def _save_rounds(self, batch: Batch) -> None:
         """Store the rounds of a batch that the daemon failed on: the script drops it, and they would be lost."""
         await self._lock.acquire()
+        # Without the batch: if this fails too, `_finish` does not start it a third time.
         work = self._work(f"script:{self.server}")
         await self._finish(work, work.take_rounds(batch.events, self.rules))
 
@@ -420,6 +448,7 @@ class Host:
         state, memory = self.session.state, self.session.memory
         orders, self._outbox = tuple(self._outbox), []
         # Splits solved in advance are long, and change seldom.
+        # By identity: a new cache is a new value, and the old one stays as it is.
         cache = None if state.cache is self._sent_cache else state.cache
         self._sent_cache = state.cache
         return Reply(
@@ -507,6 +536,7 @@ def clock_lead(batch: Batch, now: float) -> float | None:
     """
     for event in reversed(batch.events):
         if isinstance(event, RoundEnded):
+            # `batch.at` and `event.at` are of one clock, the script's monotonic one; `began` and `now` are dates.
             began = event.round.started_at
             if began > now or batch.at - event.at < FRESH_SECONDS:
                 return began + event.round.seconds - now

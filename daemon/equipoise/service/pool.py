@@ -109,6 +109,8 @@ class Pool:
         """Waiting rounds that the store can never take, since the start."""
         self._clock = clock
         self._lock = asyncio.Lock()
+        # A sequential system is a function of the whole sequence:
+        # it cannot be loaded player by player, nor be forgotten so.
         self._held = HeldSequence(system) if system.sequential else Held(system, most_held)
         self.follower = Follower(name, balance, store, self._held.changed) if balance else None
         """It holds the balance system, where there is one."""
@@ -134,6 +136,7 @@ class Pool:
             await held.redate(self.name, self.store, self._clock.epoch())
         await self._held.read(self.store, self.name)
         await asyncio.to_thread(self.ring.open)
+        # Before the follower starts: what waited comes first in the sequence that it reads.
         await self.drain()
         if self.follower is not None:
             await self.follower.start(fingerprint_of(self.system))
@@ -182,6 +185,8 @@ class Pool:
         # While a group is under way the next one is filled: its rounds share one sync of the disk.
         if group is None or len(group.rounds) == GROUP:
             group = self._group = _Group()
+            # The task begins only when this gives way to the event
+            # loop, so that the round below is in the group by then.
             group.results = self._start(self._store_or_keep(group))
         place, now = len(group.rounds), self._clock.epoch()
         if (ahead := record.round.started_at - now) > 0.0:  # its players would not be stale for years
@@ -199,7 +204,9 @@ class Pool:
     async def _store_or_keep(self, group: _Group) -> list[Recorded | Exception]:
         """Store a group, and put into the ring what the store does not take; returns an outcome for each round."""
         async with self._lock:
+            # Rounds that come meanwhile still join this group.
             await self._apply_waiting()  # the older ones: ratings depend on the order
+            # A group that was full has been replaced by another already.
             if self._group is group:  # rounds that come from now on are in time for the next group
                 self._group = None
             results: list[Recorded | Exception] = []
@@ -214,6 +221,8 @@ class Pool:
                     )
             except StoreError as error:
                 why = str(error)
+            # The rest: the store failed, or older rounds wait, or a replay runs.
+            # After a StoreError no round of the last transaction is in `results`.
             if len(results) < len(group.rounds):
                 results += await asyncio.to_thread(self._keep, group.rounds[len(results) :])
             self._whereabouts.say(results, self.applied, why)
@@ -224,6 +233,7 @@ class Pool:
 
     async def _rate_and_store(self, rounds: Sequence[UnstoredRound]) -> Sequence[RatedRound | Exception]:
         """Rate and store rounds in one transaction, up to the first that fails; after an error memory is as before."""
+        # Only a sequential system, or one whose calibration was outdated, has something to read here.
         await self._held.read(self.store, self.name)
         attempts = [RatingAttempt(game_round, self._held) for game_round in rounds]
         try:
@@ -282,6 +292,8 @@ class Pool:
             entries = await asyncio.to_thread(self.ring.slots)
             while entries:
                 outcomes = await self._rate_and_store(entries)
+                # Fewer outcomes than entries where one failed: those
+                # behind it are tried in the next turn of the outer loop.
                 for entry, outcome in zip(entries, outcomes, strict=False):
                     if isinstance(outcome, ScriptError):  # it must not stop those behind it
                         self.refused += 1
@@ -388,6 +400,7 @@ class Pool:
         if is_bot(player):
             raise RatingError(f"{player}: bots are not rated")
         if self.follower is not None:
+            # Before the edit: the numbers shown as `before` are those of all rounds so far.
             await self.follower.keep_up()
         edit = await self._uninterrupted(self._edit(player, rating, who))
         if self.follower is not None:  # it reads the edit from the store
@@ -401,8 +414,10 @@ class Pool:
             before = Before()
             old = new = self.summary(player)
 
+            # Runs on the store's thread, inside its transaction: what it reads there is true until the commit.
             def change(row: PlayerRow | None) -> tuple[PlayerRow, Audit]:
                 nonlocal before, old, new
+                # Memory may hold an older version of the player, or none.
                 self._held.restore([row] if row else [])
                 before = self._held.before([player])
                 old = self.summary(player)
@@ -466,6 +481,7 @@ class Pool:
 
     async def _wait_for_replay(self, work: Coroutine[Any, Any, Revised]) -> Revised:
         """Wait for a replay, which ends with the pool: nothing of it is written then."""
+        # A task of its own, so that `close` can cancel it alone: the code around it has still to let go of the rounds.
         self._replay_task = asyncio.create_task(work)
         if self._closed:
             self._replay_task.cancel()
@@ -485,6 +501,7 @@ class Pool:
         return await self._uninterrupted(self._adopt(edit))
 
     async def _adopt(self, edit: BulkEdit) -> int:
+        # Before the lock and in a thread: to read thousands of states takes seconds, in which rounds go on.
         await asyncio.to_thread(self._refuse_unreadable, edit)
         async with self._settled():
             try:
@@ -494,6 +511,7 @@ class Pool:
 
     def _refuse_unreadable(self, edit: BulkEdit) -> None:
         """RatingError: the system could not read these states back."""
+        # A trial in an empty system: one bad state must not leave the pool's own half changed.
         system = type(self.system)(self.system.params)
         for row in edit.rows:
             system.restore(row.id, row.state)
@@ -519,6 +537,7 @@ class Pool:
             try:
                 yield
             finally:
+                # What was done inside may have made a sequential system's state outdated.
                 with suppress(StoreError):  # before the next round, then
                     await self._held.read(self.store, self.name)
                 if self.follower is not None:
@@ -528,16 +547,20 @@ class Pool:
     async def _held_back(self) -> AsyncIterator[None]:
         """Have rounds that come wait in the ring, and apply them when this ends. The lock is free."""
         async with self._settled():
+            # Set under the lock, when the group under way is stored: the replay begins with a pool at rest. Then the
+            # lock is free again, because a replay takes minutes and summaries must go on.
             self._rounds_wait_for_replay = True
         try:
             yield
         finally:
             async with self._lock:
+                # Also after an error, which may have come behind the commit.
                 self._rounds_wait_for_replay = False
                 await self._reading.anew()
                 if self.follower is not None:
                     self.follower.rebuild()
                 await self._apply_waiting()
+            # The first slots were applied above; the rest goes behind the caller's back, who need not wait for it.
             self._start(self._drain())
 
     # Work that no caller ends.
@@ -578,6 +601,7 @@ class Whereabouts:
 
     def say(self, outcomes: Sequence[Recorded | Exception], applied: int, why: str) -> None:
         """Log where rounds wait, if that has changed; `applied`: rounds stored so far, `why`: the store's refusal."""
+        # A round that was stored in between ends the trouble: what comes now is a new one, and worth a line again.
         before = self._waits_in if self._waits_since == applied else None
         self._waits_in, self._waits_since = None, applied
         for outcome in outcomes:

@@ -106,6 +106,7 @@ class Work:
 
     async def take(self, events: Sequence[ScriptEvent]) -> None:
         """Store the rounds among the events, then carry the events out in order. ScriptError: one cannot be kept."""
+        # Before the events: what they decide, and the skills noted with a lineup, are by the ratings of now.
         await self._refresh()
         # What is stored with a round depends on the events before it, so that a rehearsal has to come to it.
         if any(isinstance(event, RoundEnded) for event in events):
@@ -117,6 +118,8 @@ class Work:
                 for effect in rehearsal.receive(event, self.clock.monotonic()):
                     await self._rehearse(rehearsal, effect)
             await self._refresh()  # the rounds have changed ratings
+        # The events run a second time, now on the session that
+        # will be kept, with the ratings that the rounds have left.
         for number, event in enumerate(events, start=1):
             if number % YIELD_EVERY == 0:
                 await asyncio.sleep(0)
@@ -135,6 +138,8 @@ class Work:
             if isinstance(event, RoundEnded):
                 try:
                     await self._record(recorded(event.round, rules), self.session.memory)
+                # Nothing behind a refused round may overtake it. A fault of
+                # ours is no such reason: to wait for it would cost the others.
                 except ScriptError:
                     raise
                 except Exception as error:
@@ -160,6 +165,7 @@ class Work:
         match effect:
             case f.RecordRound():
                 await self._record(effect, session.memory)
+                # The next event of the batch may begin a round, whose lineup's skills are those after this one.
                 ids = self._rated.get(effect.round.id, ())
             case asks.LoadSummaries(players):
                 ids = players
@@ -169,6 +175,7 @@ class Work:
 
     async def _record(self, record: f.RecordRound, memory: Memory) -> None:
         """Have a round rated and stored; with it the memory of the session that has counted it."""
+        # The reply was out when a round was refused, so that the work went on instead of raising (below).
         if self.refusal is not None:  # no round is stored before an older one
             return
         try:
@@ -201,6 +208,7 @@ class Work:
             else:
                 answers = await self._obey(effect)
             for event in answers:
+                # The session only writes lines of a dry run; the admin API shows the split itself.
                 if isinstance(event, SplitSolved) and event.ask.dry:
                     self.dry_split = event
                 queue.extend(self.session.receive(event, self.clock.monotonic()))
@@ -264,6 +272,7 @@ class Work:
             return
         summaries = self.session.state.summaries
         answer = await self._loaded(tuple(summaries), self.session)
+        # `seen` stays as it is: the next batch tries again.
         if isinstance(answer, SolveFailed):
             return
         news = tuple(summary for summary in answer.summaries if summary != summaries[summary.id])
@@ -280,6 +289,7 @@ class Work:
     async def _summaries(self, players: Sequence[PlayerId], session: Session) -> tuple[PlayerSummary, ...]:
         """Return summaries with what the players are worth on the session's map and in its mode."""
         summaries = session.state.summaries
+        # Only of the session that will be kept: a rehearsal may have come to another map, where skills are others.
         if session is self.session and self.seen == self._current() and all(player in summaries for player in players):
             return tuple(summaries[player] for player in players)
         return await self.pool.summaries(players, session.memory.context)
@@ -292,6 +302,7 @@ def _alike(ask: Question) -> Question:
     """Return the question without those whom its answer is for."""
     match ask:
         case asks.AskSplit():
+            # `reason` and `moment` stay: they go into the order and the log.
             return replace(ask, by=None, dry=False)
         case asks.AskChance():
             return replace(ask, by=PlayerId(""))
@@ -419,6 +430,7 @@ class Attempt:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool:
+        # True tells Python to swallow the error, and the statement behind the `with` is reached.
         if not isinstance(error, Exception):  # a cancelled task is no failure
             return False
         self.reason = self._questions.fail(self._kind, error)
@@ -484,6 +496,7 @@ def _detail(effect: f.LogDecision) -> dict[str, object] | None:
     detail: dict[str, object] = {}
     if effect.split is not None:
         detail["split"] = _plain(effect.split)
+    # Beside a split an empty list is a statement too: nobody had to move.
     if effect.players or effect.split is not None:
         detail["players"] = list(effect.players)
     if effect.side is not None:
@@ -491,6 +504,8 @@ def _detail(effect: f.LogDecision) -> dict[str, object] | None:
     if effect.after is not None:
         before, after = effect.before, effect.after
         detail |= {"before": before.chance if before else None, "after": after.chance}
+        # `before` and `after` alone were written by older versions,
+        # and are read by programs: they stay beside the outlooks.
         detail |= {"before_outlook": before and asdict(before), "after_outlook": asdict(after)}
     if effect.cause is not None:
         detail["cause"] = effect.cause.english
