@@ -49,6 +49,7 @@ class Gap:
         Gap(larger=<Side.B: 'b'>, count=2)
         """
         count = roster.sizes()
+        # With bots, as TF2 counts sides; those of NS2 are in no roster (`State.set_roster`).
         surplus = count[Side.A] - count[Side.B]
         if abs(surplus) < 2:
             return None
@@ -114,6 +115,7 @@ def check(state: State, now: float, *, forced: bool = False) -> Effects:
 
     `forced`: an admin asked; then neither the configuration nor the end of the round matters.
     """
+    # It lasts as long as the gap: each change of the roster comes back here without the admin's word.
     state.forced = state.forced or forced
     gap = Gap.of(state.roster) if _runs(state) else None
     if gap is None:
@@ -130,6 +132,7 @@ def check(state: State, now: float, *, forced: bool = False) -> Effects:
     if state.asked_moves is not None:
         return ()
     candidates = _candidates(state, gap, now)
+    # Also where all moves are under way: a gap that will stay is said when it is seen.
     explanation = _explain(state, gap, Phrase.GAP_STAYS if len(candidates) < gap.count else None)
     # The moves under way still close the gap: others would only change who has to go.
     spared = state.at_objectives(now) - {entry.id for entry in candidates}
@@ -264,6 +267,7 @@ def solved(state: State, event: MovesSolved, now: float) -> Effects:
     if event.ask != state.asked_moves:
         return ()
     state.asked_moves = None
+    # `check` asks again, cancels or waits, whichever fits by now.
     if event.ask.version != state.version or not _runs(state) or _quiet(state, now):
         return check(state, now)
     assert state.gap_since is not None, "a question is forgotten with its gap"
@@ -293,6 +297,7 @@ def not_solved(state: State, question: AskMoves) -> Effects:
 
 def done(state: State, order: OrderId, now: float) -> Effects:
     """Lock a moved player to the new side, and note the time, so that others are moved first for a while."""
+    # Before `check`, which would count the move as still under way.
     move = state.moves.pop(order)
     state.memory = state.memory.move(move.player, now)
     state.place(move.player, move.side)
@@ -307,6 +312,7 @@ def failed(state: State, answer: OrderFailed, now: float) -> Effects:
         # No move is ordered until the script's next roster says what is so: it would fail at once, again and again.
         state.wants |= {"roster"}
         if answer.reason == "quiet":
+            # The script knows of an end that the daemon does not: from now on the quiet seconds run.
             state.ends_at = now + state.rules.autobalance.quiet_seconds
         else:
             state.no_moves = state.no_moves or "no"

@@ -132,6 +132,7 @@ def _balance(state: State, event: Commanded, now: float) -> Effects:
     if state.arena:
         return _tell(event, Text(Phrase.CANNOT_BALANCE_ARENA))
     effects = autobalance.check(state, now, forced=True)
+    # The gap is there and nobody may be moved for it: `check` has logged that, and the admin is told.
     stays = state.gap_reason is not None and state.asked_moves is None and not state.moves
     if state.gap_since is None or stays:
         return (*effects, *_tell(event, autobalance.needless(state)))
@@ -208,6 +209,7 @@ def _taken(state: State, order: OrderId) -> AdminsMove:
 def _switch(state: State, event: Commanded, now: float) -> Effects:
     state.memory = replace(state.memory, enabled=event.words[0] == "on")
     text = Text(Phrase.SWITCHED_ON if state.memory.enabled else Phrase.SWITCHED_OFF)
+    # Moves alone: an assignment is carried out within seconds, and what is pending waits for `on`.
     cancels = () if state.memory.enabled else autobalance.drop(state)
     return (*_tell(event, text), LogDecision("switch", text), *cancels)
 

@@ -44,6 +44,7 @@ def keep(state: State, event: SplitsCached) -> Effects:
         return ()
     state.asked_cache = None
     ids = [entry.id for entry in event.ask.entries]
+    # The order matters to the script, which replaces an absent player by the nearest in it.
     ids.sort(key=lambda player: -state.summaries[player].balance if player in state.summaries else 0.0)
     state.cache = SplitCache(tuple(ids), event.splits)
     return ()
@@ -67,6 +68,7 @@ def adapted(state: State) -> Split | None:
     eligible = state.with_immune(state.balanced_roster()).eligible()
     on_a, on_b = (tuple(line.id for line in eligible if line.stays and line.side is side) for side in Side)
     others = [entry.id for entry in eligible if not entry.stays]
+    # Those who stay may stand on the other side in the cache, so that they are kept out of it.
     split = from_cache(state.cache, others, bench=state.arena, lead=len(on_a) - len(on_b))
     return None if split is None else replace(split, a=(*split.a, *on_a), b=(*split.b, *on_b))
 
@@ -95,10 +97,12 @@ def from_cache(cache: SplitCache, present: Sequence[PlayerId], *, bench: bool, l
     rest = [player for player in rank if player not in places]  # strongest first, as `rank` is
     for place, absentee in enumerate(cache.ids):
         if absentee in sides and absentee not in rank and rest:
+            # `min` keeps the first of equals, and `rest` begins with the strongest.
             substitute = min(rest, key=lambda player: abs(rank[player] - place))
             rest.remove(substitute)
             places[substitute] = sides[absentee]
     ahead = lead + sum(1 if side is Side.A else -1 for side in places.values())
+    # With a bench and equal sides the rest waits; without one everybody plays.
     while rest and (ahead or not bench):
         side = Side.A if ahead <= 0 else Side.B
         places[rest.pop(0)] = side

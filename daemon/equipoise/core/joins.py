@@ -65,6 +65,7 @@ def side_wanted(state: State, event: SideWanted, now: float) -> Effects:
         return (Ignored(event, state.phase),)
     shuffles.note_wish(state, event)
     join = PendingJoin(event, now)
+    # Everybody's, not the joiner's alone: the difference is a sum over both sides.
     strangers = state.without_summary(event.id) if state.acts else ()
     if strangers:
         state.pending_joins[event.id] = join
@@ -76,6 +77,7 @@ def summaries_loaded(state: State, now: float) -> Effects:
     """Answer the players who waited for ratings."""
     joins = [join for join in state.pending_joins.values() if join.ask is None]
     for join in joins:
+        # Before `_answer`, which puts a player back who has to wait for the pool.
         del state.pending_joins[join.wanted.id]
     return tuple(effect for join in joins for effect in _answer(state, join, now))
 
@@ -131,9 +133,11 @@ def _answer(
     entry = state.roster.get(event.id) or Entry(event.id, None)
     # Where teams are left alone players get what they ask for; the script has held them and needs an answer.
     if not state.acts:
+        # "Any side" has to become one: the script sends the player there itself.
         sizes = state.roster.sizes()
         return (Place(event.id, event.side or min(Side, key=sizes.__getitem__), Text(Phrase.REASON_ALLOWED)),)
     # A round of arena takes nobody in: who comes now plays the next one.
+    # In the freeze too: its candidates are chosen, and a stream of joiners must not make teams again and again.
     if state.arena and entry.side is None and state.phase in (Phase.FREEZE, Phase.RUNNING):
         state.place(event.id, None, waiting=True)
         return (Place(event.id, None, Text(Phrase.REASON_WAITS)),)
@@ -170,6 +174,7 @@ def _question(state: State, entry: Entry, wanted: Side | None, held: HeldSide | 
             return None
         return AskSwitch(state.version, context, a, b, entry.id, commanders)
     summary = state.summaries.get(entry.id)
+    # Without a deviation the system knows no errors: means decide, which need no question (`place_joiner`).
     if len(a) != len(b) or summary is None or summary.deviation is None:
         return None
     return AskSide(state.version, context, a, b, entry.id, wanted, commanders)
@@ -250,6 +255,7 @@ def _lock(state: State, entry: Entry, side: Side, now: float) -> Effects:
 
     In arena a switch starts no lock: it would last until the next scramble.
     """
+    # A lock would only stand in the way of the split that is to come.
     if _made_anew(state):
         return ()
     lock = state.held_side(entry.id, now)
@@ -285,6 +291,7 @@ def place_joiner(
     totals = {side: sum(skills[side].get(entry.id, 0.0) for entry in roster.on(side)) for side in Side}
 
     def left_over(side: Side) -> tuple[float, bool]:
+        # The wish is the second key: it decides between differences that are equal.
         return abs(totals[side] + skills[side].get(player, 0.0) - totals[side.other]), side is not wanted
 
     return Placement(min(Side, key=left_over), Text(Phrase.REASON_JOIN_WEAKER))

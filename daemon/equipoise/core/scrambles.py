@@ -115,6 +115,7 @@ def end_with_map(state: State) -> Effects:
 
 def at_once(state: State, reason: Text) -> Effects:
     """Scramble now. If the split cannot be ordered now, it is still due at the next round start."""
+    # Not `make_due`: players would read that a scramble is due and, a moment later, that it was made.
     state.memory = replace(state.memory, pending=state.memory.pending or reason)
     return ask(state, due_purpose(state), reason, moment=Moment.NOW)
 
@@ -138,6 +139,7 @@ def due_purpose(state: State) -> Purpose:
 
 def in_freeze(state: State) -> Effects:
     """Ask for the split that this freeze needs, if it needs one and none is under way."""
+    # An assignment that is not confirmed yet settles the teams: its `OrderDone` comes back to here.
     idle = state.asked is None and not state.assigned and state.attempts < MAX_ATTEMPTS
     if state.phase is not Phase.FREEZE or not idle or not state.acts or state.waiting:
         return ()
@@ -155,6 +157,7 @@ def _bench_others(state: State) -> Effects:
     if not _others(state) or not a or not b:
         return ()
     purpose = Purpose.DUEL if _duels(state) else Purpose.EQUAL_SIDES
+    # The pool is not asked: this split leaves the candidates where they are, and has no chance to be judged by.
     question = _question(state, purpose, Text(Phrase.REASON_WAITS))
     split = Split(a, b, tuple(sorted(waiting_players(roster))))
     return _order(state, SplitSolved(question, split, None, None, None))
@@ -266,6 +269,7 @@ def _question(state: State, purpose: Purpose, reason: Text) -> AskSplit:
         entries,
         sizes,
         bench_costs(roster, state.memory.benched),
+        # Infinite: any difference will do, so that only the bench and the moves decide, as in SynElo's original rules.
         state.rules.scramble.tolerance if state.rules.arena.swaps or purpose is not Purpose.EQUAL_SIDES else inf,
         _must_play(state, purpose, sum(sizes) - sum(entry.stays for entry in entries)),
         each_way=_each_way(state, sizes) if purpose is Purpose.SCRAMBLE else 0,
@@ -276,10 +280,12 @@ def _question(state: State, purpose: Purpose, reason: Text) -> AskSplit:
 
 def _swap_terms(state: State) -> SwapTerms:
     """Who may change side, what that costs, and which win probabilities are wanted."""
+    # `heard_at` is the `now` of the last event from the script, and questions are asked while one is received.
     now, (low, high) = state.heard_at or 0.0, state.rules.scramble.fair_band
     immune = Immunity.AUTOBALANCE | Immunity.SCRAMBLE
     stay = {entry.id for entry in state.roster.entries if entry.stays or entry.immune & immune}
     costs = dict.fromkeys(state.lately_moved(now), AGAIN)
+    # In the band, and where players read "even": a swap that ended between the two would be announced as uneven.
     even = max(low, EVEN_CHANCES[0]), min(high, EVEN_CHANCES[1])
     return SwapTerms((low, high), even, frozenset(stay | state.moved_twice(now)), costs)
 
@@ -305,6 +311,7 @@ def solved(state: State, event: SplitSolved) -> Effects:
     if event.ask.dry:
         return (Tell(event.ask.by, tuple(proposal(state, event))),)
     # The question was withdrawn, or asked again with other players.
+    # The whole question is compared: a second one may have the same version and another reason or moment.
     if event.ask != state.asked:
         return ()
     state.asked = None
@@ -326,6 +333,7 @@ def _in_time(state: State, question: AskSplit) -> bool:
 
 
 def _ask_again(state: State, question: AskSplit) -> Effects:
+    # Otherwise what was asked for at once is still pending, and `in_freeze` asks for it when its time has come.
     if question.moment is Moment.NOW and state.acts and _in_time(state, question) and state.enough_players:
         return ask(state, question.purpose, question.reason, moment=Moment.NOW)
     return in_freeze(state)
@@ -341,6 +349,7 @@ def _order(state: State, event: SplitSolved) -> Effects:
     first = shuffles.first(state, event.ask.moment) if state.ns2 else ()
     order = state.next_order()
     state.attempts += 1
+    # The script benches late players only if the order names them; bots it leaves alone, so that they are not named.
     split = humans_only(event.split)
     split = replace(split, bench=(*split.bench, *_others(state)))
     state.assigned[order] = replace(event, split=split)
@@ -360,6 +369,7 @@ def _without_moves(state: State, event: SplitSolved) -> Effects:
     if state.memory.pending is None:
         return ()
     state.memory = replace(state.memory, pending=None, tally=state.memory.tally.scrambled())
+    # Arena's bench was chosen by this split as by one that moves players: who waits now has had their turn.
     state.teams_made = state.teams_made or state.arena
     text = Text(Phrase.SHUFFLE_NEEDLESS, (state.side_name(Side.A), told(event.after), cause(state, event)))
     messages = (*_tell_bench(event), Say(text), *choice_lines)
@@ -421,6 +431,7 @@ def done(state: State, answer: OrderDone, now: float) -> Effects:
     split = event.split
     if event.ask.purpose is Purpose.TOO_UNEVEN:
         return (*_lock_swapped(state, event, split, now), *log_stayed(answer.stayed, answer.order, said=True))
+    # Before `_make_teams`, which locks anew: all older locks end here.
     unlocks = _end_scramble(state, split) if is_scramble else ()
     locks = _make_teams(state, split, now)
     choice_lines = shuffles.done(state, event) if event.ask.purpose is Purpose.SHUFFLE else ()
@@ -437,6 +448,7 @@ def _lock_swapped(state: State, event: SplitSolved, split: Split, now: float) ->
     for player in movers:
         state.memory = state.memory.move(player, now)
     state.place_split(split)
+    # After `place_split`, which makes a new version of the roster: these sides are not looked at again in this freeze.
     state.even_version = state.version
     return (*state.lock(movers, now), *_swap_lines(state, event, tuple(movers)))
 
@@ -566,12 +578,14 @@ def _end_scramble(state: State, split: Split) -> Effects:
     immune = {entry.id for entry in state.roster.entries if entry.immune & Immunity.LOCK}
     unlocks = tuple(one for one in state.memory.locks if split.side_of(one) is None or one in immune)
     state.memory = replace(state.memory, pending=None, tally=state.memory.tally.scrambled(), locks={})
+    # A split that is being solved was of the teams of before.
     state.asked = None
     return (Unlock(unlocks),) if unlocks else ()
 
 
 def _make_teams(state: State, split: Split, now: float) -> Effects:
     """Put all players where the split says, and lock them there."""
+    # Only a freeze's own split settles its teams: the next freeze looks at them again.
     state.teams_made = state.phase is Phase.FREEZE
     if state.candidates is not None:  # who went to watch was none, and is not late
         state.candidates |= {*split.a, *split.b, *split.bench}
@@ -591,6 +605,7 @@ def failed(state: State, answer: OrderFailed) -> Effects:
     """The script could not carry out an assignment. If it named who stays, the others are split around them."""
     event = state.assigned.pop(answer.order)
     state.hold(answer.stayed)
+    # `hold` makes another version where it told something new: then a split around those who stay may succeed.
     if event.ask.version == state.version:
         # With the same players it would fail again a moment later: wait for the next round start.
         state.attempts = MAX_ATTEMPTS
@@ -621,6 +636,7 @@ _ALONE = {Mode.ARENA: Phrase.REASON_ROUND_TWO, Mode.NS2: Phrase.REASON_ROUND_STA
 
 def alone(state: State, event: ScrambledAlone, now: float) -> Effects:
     """The script has scrambled from its cache, without the daemon."""
+    # The script may have scrambled for something that this daemon never heard of: the moment tells why.
     reason = Text(_ALONE.get(state.memory.mode, Phrase.REASON_WAITING_ENDED))
     log = LogDecision("alone", state.memory.pending or reason, split=event.split)
     unlocks, locks = _end_scramble(state, event.split), _make_teams(state, event.split, now)

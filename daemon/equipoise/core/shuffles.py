@@ -58,6 +58,7 @@ def in_time(state: State, moment: Moment) -> bool:
 
 def without_moves(state: State, event: SplitSolved) -> Effects:
     """No player has to move: this freeze needs no other shuffle of the same players, and wishes are weighed anew."""
+    # The roster's, so that a player who comes or goes has the sides looked at again.
     state.even_version = state.version
     return shuffled(state, event.split)
 
@@ -90,6 +91,7 @@ def note_wish(state: State, event: SideWanted) -> None:
     What they stated stays.
     """
     wish = state.memory.wishes.get(event.id)
+    # A player who takes the only free place in a running round says nothing of what they like.
     if not state.ns2 or state.phase is Phase.RUNNING or (wish is not None and wish.stated):
         return
     side_wish = None if event.side is None else WantedSide(event.side, stated=False)
@@ -155,6 +157,7 @@ def _most_moves(state: State) -> int | None:
     most = state.rules.shuffle.max_moves
     if not most:
         return None
+    # Nobody asked for it: it is the one that comes before every round.
     is_routine = state.phase is Phase.FREEZE and state.memory.pending is None
     return max(0, most - state.shuffle_moves) if is_routine else most
 
@@ -173,9 +176,11 @@ def _weights(state: State) -> Mapping[PlayerId, int]:
 
 def shuffled(state: State, split: Split) -> Effects:
     """A shuffle was carried out, or moved no player: weigh the wishes anew, and announce how a team choice went."""
+    # By the weights of before the first of these shuffles, whatever an earlier one made of them.
     wishes, weights = terms(state).wishes, dict(_weights(state))
     state.weights_before = _weights(state)
     for player, wish in wishes.items():
+        # Taken out: a wish that was granted weighs 1 again, and only those that were not are put back.
         weight = weights.pop(player, 1)
         if split.side_of(player) is wish.side.other:
             weights[player] = min(HEAVIEST_WISH, 2 * weight)

@@ -44,9 +44,11 @@ def ask_for(state: State, by: PlayerId | None, now: float) -> Effects:
     """Count a player's voice, or answer why there is no vote. Where the teams may be even, first ask for the chance."""
     if (refusal := _refusal(state, by, now)) is not None:
         return (Tell(by, (refusal,)),)
+    # `_refusal` has answered it: `None` is in no roster.
     assert by is not None, "the console is not eligible"
     a, b = (tuple(entry.id for entry in state.roster.on(side)) for side in Side)
     # An empty side has no chance to ask for.
+    # Players may have left one side altogether; that these teams are uneven needs no pool.
     if not (a and b) or _counts_anyway(state):
         return _count(state, by, now)
     return (AskChance(state.version, state.memory.context, a, b, by, state.roster.commanders()),)
@@ -98,6 +100,7 @@ def _round_ends(state: State, now: float) -> bool:
 def chance_found(state: State, event: ChanceFound, now: float) -> Effects:
     """Count the voice, unless the teams are even; if the roster has changed since the question, ask again instead."""
     ask = event.ask
+    # The sides that were judged are not those of now.
     if ask.version != state.version:
         return ask_for(state, ask.by, now)
     if (refusal := _refusal(state, ask.by, now)) is not None:
@@ -124,6 +127,7 @@ def _count(state: State, by: PlayerId, now: float) -> Effects:
     again = by in state.voices.asked_at
     state.voices = state.voices.with_voice(by, now)
     eligible = [entry.id for entry in state.roster.eligible()]
+    # Counted anew: a player who asked may watch by now, and is in the roster all the same.
     have = sum(player in state.voices.asked_at for player in eligible)
     rules = state.rules.vote
     quorum = part(rules.fraction if state.ns2 else rules.start_fraction, len(eligible))
@@ -153,6 +157,7 @@ def _open(state: State, now: float) -> OpenVote:
 def ended(state: State, event: VoteEnded, now: float) -> Effects:
     """Judge the votes cast; a vote that passed makes a scramble due."""
     votes = event.yes + event.no
+    # Of nobody's votes the least number is 1: a menu that nobody answered fails.
     quorum = part(state.rules.vote.fraction, votes)
     if event.yes >= quorum:
         return _pass(state, event.yes, votes, now, event.order)
@@ -184,6 +189,7 @@ def failed(state: State, order: OrderId, reason: str) -> Effects:
     The voices stay while another vote has the menu: the next player who asks has it tried again.
     """
     taken = reason == "vote_running"
+    # No cooldown: nobody has voted.
     state.voices = replace(state.voices, order=None) if taken else Voices()
     text = _SAID.get(reason)
     log = LogDecision("failed", Text(Phrase.REASON_VOTE), order)
@@ -344,6 +350,7 @@ def settle_choice(state: State) -> Effects:
     if state.memory.choosing:
         # The process or the script began anew while it was open: players read so as soon as they can be told.
         return _cancel_choice(state, Text(Phrase.REASON_RESTARTED)) if state.known else ()
+    # The shuffle that the choice made due was cancelled by an admin, or is gone with the map.
     is_void = stage is Stage.CLOSED and state.memory.pending is None
     if is_void or (stage is Stage.APPLIED and state.phase is Phase.RUNNING):
         state.choice = None

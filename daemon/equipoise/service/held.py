@@ -118,6 +118,7 @@ class Held:
     def versions(self, players: Collection[PlayerId]) -> HeldVersions:
         """Return the versions that a round which needs these players tells the store."""
         self._use(players)
+        # Sorted: `needs` is a set, and what a round reads must not depend on the process's hash seed.
         return HeldVersions({player: self._players.get(player, 0) for player in sorted(players)}, self._shared)
 
     def restore(self, rows: Sequence[PlayerRow], shared: SharedParts | None = None) -> None:
@@ -126,6 +127,7 @@ class Held:
             self.system.restore(row.id, row.state, row.history)
             self._players[row.id] = row.version
         if shared is not None:
+            # The rounds that made these parts were undone, or an edit has replaced all of them.
             for key in self.system.shared().keys() - shared.parts.keys():
                 self.system.restore_shared(key, None)
             for key, part in shared.parts.items():
@@ -146,6 +148,7 @@ class Held:
 
         Only while no transaction runs, which may have asked for them already.
         """
+        # A tenth at a time, so that a full memory does not look for one to forget with every player who comes.
         excess = len(self._used) - self._most * 9 // 10
         players = (player for player in self._used if player not in needed)
         for player in list(islice(players, max(0, excess))):
@@ -157,6 +160,7 @@ class Held:
     def note_rated(self, rated: RatedRound, match: Match) -> None:
         """Note that the system learnt from a round: the store will count one version more of each player it changed."""
         for change in rated.changes:
+            # `players.update` counts the same way in the same transaction: memory need not read the row again.
             self._players[change.id] = self._players.get(change.id, 0) + 1
         self._shared += bool(rated.shared)
 
@@ -214,6 +218,7 @@ class Held:
     def _use(self, players: Iterable[PlayerId]) -> None:
         for player in players:
             if not is_bot(player):
+                # Out and in again: a dict's order is that of insertion, which makes this the last one to be forgotten.
                 self._used.pop(player, None)
                 self._used[player] = None
 
@@ -254,6 +259,7 @@ class RatingAttempt:
             self._held.restore(rows, shared)  # what the store found newer than what memory holds
             if match is None:
                 return refusal
+            # After `restore`, so that an undo leads back to what is stored, and before the system learns.
             self._before = self._held.before((participant.id for participant in self.record.participants), match)
             outcome = rate_round(system, self.record, match, self._held.calibration)
             after = system.shared(match)
@@ -301,6 +307,7 @@ def predict_and_rate(
     system: System[Any], match: Match, calibration: Calibration = NONE
 ) -> tuple[Rated, BalancePrediction]:
     """Have a system learn from a match; returns what it learnt, and what was said before it."""
+    # Before `rate`: how sure the system was before it knew the result.
     deviation = deviation_of(calibrated(system, calibration), match)
     result = system.rate(match)
     chance = result.prediction.expected(0)
@@ -322,6 +329,7 @@ async def agree(pool: str, store: Store, held: Held, now: float) -> None:
     fingerprint, record = fingerprint_of(held.system), await store.fingerprint(pool)
     if record is not None:
         check(pool, record, held.system)
+    # `check` let it pass: what differs changes no stored number, or the pool is new.
     if record != fingerprint:
         await store.adopt(pool, fingerprint, now)
     try:
@@ -404,6 +412,7 @@ def calibration_of(edit: Edit, system: System[Any]) -> Calibration | None:
     """
     detail: Mapping[str, Any] = edit.detail
     if edit.action == "spread":
+        # A system that has no spread of skill predicts as before.
         return None if system.spread is None else NONE
     if edit.action != "calibration" or not made_by(Fingerprint(detail["system"], detail["params"]), system):
         return None

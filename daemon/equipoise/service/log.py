@@ -65,6 +65,7 @@ def set_up(level: Level) -> None:
     """Log this level and above to standard error, which journald reads."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JournalFormatter())
+    # `force`: a library may have set up the root before us.
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     logging.getLogger("apscheduler").setLevel(logging.ERROR)  # it logs every run of a job
     logging.getLogger("aiohttp").setLevel(logging.CRITICAL)  # it logs callers' addresses
@@ -102,6 +103,8 @@ class Repeats:
         written = line is None and len(self._lines) < MOST
         if line is not None:
             line.repeats += 1
+        # At most `MOST` different lines in a minute: keys come from
+        # outside too, and must not fill memory or the journal.
         elif written:
             self._lines[key] = _Line(message, fields)
             self._log.log(self._level, message, exc_info=error, extra=fields)

@@ -68,12 +68,16 @@ class Lookups:
         for command in commands:
             verb = command.words[0]
             if verb in EDITS:
+                # What was looked up before the edit is not so any more.
                 answers.clear()
                 yield Tell(command.by, await self._answered(command, who, session))
                 continue
+            # `admin` belongs to it: admins are shown hidden ratings,
+            # and the same words of a player must not find that answer.
             key = (command.words, command.admin, command.by if verb in OF_THE_SENDER else None)
             if (lines := answers.get(key)) is None:
                 count += 1
+                # Other servers' work has a turn.
                 await asyncio.sleep(0)
                 if count <= MOST_QUESTIONS:
                     lines = answers[key] = await self._answered(command, who, session)
@@ -163,6 +167,7 @@ class Lookups:
         alone = left_alone(session.state)
         if alone is not None and alone.phrase is Phrase.MAP_OFF:
             return (alone,)
+        # The decisions of this very batch are still in the journal.
         self._journal.flush()
         decisions = await self._store.decisions(self._server, SCRAMBLE_AMONG)
         scrambled_at = [decision.at for decision in decisions if decision.kind in ("scramble", "shuffle", "alone")]
@@ -193,6 +198,7 @@ class Lookups:
         return (_unknown(command),) if player is None else await self._edit(player, None, command, who)
 
     async def _edit(self, player: PlayerId, rating: float | None, command: Commanded, who: str) -> Lines:
+        # A mistyped id would become a player who never was.
         if not await self._pool.known(player):
             return (_unknown(command),)
         edit = await self._pool.edit(player, rating, claimant(command, who))
@@ -259,6 +265,7 @@ async def propose_moves(state: State, pool: Pool, questions: Questions, now: flo
     if question is None:
         return CommandAnswer(False, (autobalance.needless(state),))
     with questions.attempt("moves") as attempt:
+        # Loads them: the solver reads skills from memory.
         await pool.summaries((*question.larger, *question.smaller))
         moves = await questions.solve(question)
         if not isinstance(moves, SolveFailed):

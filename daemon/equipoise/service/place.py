@@ -93,9 +93,12 @@ class Place:
         for event in events:
             if isinstance(event, Edit):
                 new = event.number > self._seen
+                # A spread from before it began is in `before_first`; one
+                # that came since makes all of this another system's.
                 self.left = new and event.action == "spread" and self._is_other(event)
                 if self.left:
                     break
+                # An old strike is in the rounds that are read: they come without what was struck.
                 self.struck |= new and event.action in ("undo", "void")
                 self.replayed.edit(event)
             else:
@@ -146,6 +149,7 @@ async def begun(
                 place.number, place.based = snapshot.number, snapshot.base
                 place.replayed.calibrate(await store.calibrations(pool), snapshot.number)
                 return place
+        # Damaged ones are passed over by the store; this one is of another system, or this version cannot read it.
         most = snapshot.number - 1
     if count := await store.pruned_rounds(pool):
         message = "%s begins with the rounds that are left: %d older ones were deleted (retention.rounds_days)"
@@ -200,6 +204,7 @@ class HeldSequence(Held):
             return
         place = await begun(store, pool, "system", self.system, fingerprint_of(self.system))
         await place.go_to_end()
+        # Into the object that is there: the pool and its hosts hold it.
         self.system.go_back(place.replayed.system.checkpoint())
         self.calibration = place.replayed.calibration
         self._number, self._since, self._current = place.number, place.since, True
@@ -239,6 +244,7 @@ class HeldSequence(Held):
 
     def stored(self, rated: Sequence[RatedRound]) -> None:
         super().stored(rated)
+        # One sequence numbers the events of all pools: a pool sees gaps.
         self._number = max((row.number for row in rated), default=self._number)
         self._since += len(self._rated)
         self._settle()
@@ -260,6 +266,7 @@ class HeldSequence(Held):
             return
         self.system.go_back(self._group)
         del self._rated[before.place :]
+        # The state of before the group, and those of its rounds that stay.
         for match in self._rated:
             self.system.rate(match)
         self.version += 1

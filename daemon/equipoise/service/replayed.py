@@ -48,6 +48,7 @@ class Replayed:
         """Of what it says, at this place of the sequence."""
         self.edits: Counter[str] = Counter()
         """What became of the players in edits: `kept`, `carried` over to another system, `dropped`."""
+        # Only to read what a stored rating meant: of two of its skills the gap in win probability.
         self._old = None if self.same else ratings.create(recorded.system, **recorded.params)
         self._advance = advance
         """Called after each round, for a progress bar; an exception from it ends the replay."""
@@ -230,7 +231,10 @@ class Replayed:
         size = round(self._players / self._rounds / 2) if self._rounds else FIRST_SIDE
         unit = self.system.gap(SHIFT, max(1, int(size))) / self._old.gap(SHIFT, max(1, int(size)))
         advantage = (self._old.skill(entry.id) - self._old.skill(NEWCOMER)) * unit
+        # One player at a time: it never holds more than the one that is carried over.
         self._old.forget(entry.id)
+        # Skill and rating may differ by an offset, so that the
+        # difference of skill is added to the rating that stands now.
         goal = self.system.skill(NEWCOMER) + advantage
         rating = self.system.summary(entry.id).rating + goal - self.system.skill(entry.id)
         for close in (rating, float(round(rating))):  # some systems know whole points only

@@ -85,6 +85,7 @@ def framed(entry: UnstoredRound) -> bytes:
 def frames(data: bytes | mmap.mmap, start: int = 0) -> Iterator[Frame]:
     """Every readable frame from byte `start` on, in order; damage is skipped."""
     start = data.find(MAGIC, start)
+    # `find` gives -1 where no frame begins any more.
     while start >= 0:
         frame = _frame_at(data, start)
         if frame:
@@ -160,6 +161,7 @@ class Ring:
         """Keep a round: it is synced when this returns. Once per round; after a SpillError it is nowhere."""
         if entry.key in self:
             return
+        # While older rounds wait in the file alone, a free slot is theirs.
         room = not self._waits_in_file and len(self._slots) < SLOTS
         frame = framed(entry)
         if _frame_at(frame, 0) is None:  # JSON has no infinity: to refuse it is better than to keep it and lose it
@@ -206,6 +208,8 @@ class Ring:
                 if not stat.S_ISREG(os.fstat(file).st_mode):
                     raise OSError(errno.EINVAL, "not a regular file")
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                # The file may have been made just now: without this its name
+                # may be gone after a power loss, synced rounds and all.
                 sync(self.path.parent)
             except OSError:
                 os.close(file)
@@ -221,6 +225,7 @@ class Ring:
             return
         with mmap.mmap(file, size, access=mmap.ACCESS_READ) as data:
             for frame in frames(data):
+                # Bytes between two frames that are no frame.
                 self._damaged |= frame.start != self._end
                 self._end = frame.end
                 self._keys[frame.entry.key] = None
@@ -228,6 +233,7 @@ class Ring:
         if self._end < size and torn:
             log.warning("%s: the last %d bytes were cut short and are ignored", self.path, size - self._end)
             os.ftruncate(file, self._end)
+        # Damage at the end: new frames go behind it, so that it can be looked at later.
         elif self._end < size:
             self._damaged, self._end = True, size
         if self._damaged:
@@ -245,6 +251,7 @@ class Ring:
                 if frame.entry.key in self._keys:  # else it was applied, and sent again while others waited
                     taken.setdefault(frame.entry.key, frame.entry)
             else:
+                # No `break`: everything up to the end was looked at, damage behind the last frame too.
                 self._read = self._end
         self._slots.extend(taken.values())
         if not self._slots:
@@ -267,6 +274,7 @@ class Ring:
         try:
             written = 0
             while written < len(frame):
+                # At a place instead of at the file's end: what an earlier failure could not truncate is overwritten.
                 written += os.pwrite(file, frame[written:], self._end + written)
             os.fsync(file)
         except OSError:
@@ -285,6 +293,7 @@ class Ring:
 
     def _clear(self) -> None:
         """Nothing waits: empty the file; a damaged one is renamed instead, so that it can be looked at."""
+        # Also where the file cannot be emptied: the next frame is written behind those that were applied.
         self._keys.clear()
         try:
             if self._damaged:
@@ -299,6 +308,7 @@ class Ring:
 
     def _set_aside(self) -> None:
         aside = self.path.with_name(f"{self.path.name}.damaged-{self.path.stat().st_mtime_ns}")
+        # The open file goes along with its name; the next round makes a new one.
         self.path.replace(aside)
         self.close()
         self._damaged = False
