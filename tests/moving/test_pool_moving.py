@@ -9,7 +9,7 @@ import signal
 import sqlite3
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from io import BytesIO
 from pathlib import Path
@@ -20,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from equipoise import ratings
+from equipoise.core.effects import RecordRound
 from equipoise.errors import FileError
 from equipoise.moving.jsonl import Reader
 from equipoise.service.pool import Pool

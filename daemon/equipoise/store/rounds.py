@@ -133,6 +133,7 @@ def first_answer(db: sqlite3.Connection, server: ServerId, round_id: RoundId) ->
         return None
     number, prediction, reason, void = row
     changes = _changes(db, number)
+    # What the round did is kept apart then: its script still gets the answer that it got first.
     if void is not None:
         prediction, changes = voided_answer(db, number)
     return RatedRound(round_id, prediction, changes, again=True, unrated=reason)
@@ -165,7 +166,10 @@ def apply(db: sqlite3.Connection, pool: str, submission: Submission, window: int
 
 def next_number(db: sqlite3.Connection) -> int:
     """The number of the round or the edit that is written next."""
-    last = [db.execute(f"SELECT max(number) FROM {table}").fetchone()[0] or 0 for table in ("rounds", "edits")]
+    # Not SQLite's own numbering, which counts each table by itself: rounds and edits share one sequence. A snapshot that
+    # was moved here may be newer than every event that moved with it, and is only gone on from by higher numbers.
+    tables = ("rounds", "edits", "snapshots")
+    last = [db.execute(f"SELECT max(number) FROM {table}").fetchone()[0] or 0 for table in tables]
     return int(max(last)) + 1
 
 
@@ -364,6 +368,7 @@ def take_out(db: sqlite3.Connection, number: int, edit: int) -> None:
     """Keep apart what a rated round did."""
     rows = db.execute(f"SELECT {PARTICIPANT} FROM participants WHERE round = ? ORDER BY place", (number,)).fetchall()
     db.execute(
+        # First the copy, then what is copied goes: `count_records` too reads the participants that are deleted below.
         "INSERT INTO voids (round, edit, prediction, participants) SELECT number, ?, prediction, ? "
         "FROM rounds WHERE number = ?",
         (edit, encoded(rows), number),
@@ -434,8 +439,11 @@ def prune_rounds(db: sqlite3.Connection, pool: str, window: int, before: float, 
     """
     rows = db.execute(_OLDEST, {"pool": pool, "before": before, "limit": limit}).fetchall()
     rounds, last = {number for number, _ in rows}, max((number for number, _ in rows), default=0)
+    # First the mark: rows are only deleted of rounds that have
+    # it, so that none is rated again by a part of its players.
     db.executemany(_MARK, [(number,) for number in rounds])
     db.executemany("DELETE FROM voids WHERE round = ?", [(number,) for number in rounds])
+    # Once for each player, however many of these rounds they played.
     player_rows = {row for number in rounds for row in db.execute(_PLAYERS, (number,))}
     for (player,) in player_rows:
         values = {"pool": pool, "player": player, "last": last, "window": window}
