@@ -56,6 +56,8 @@ class Calibrations:
         failures = []
         for pool in list(self._pools.values()):
             now = self._clock.epoch()
+            # The later of the two: a daemon that is restarted often must
+            # not fit at each start, nor one that finds nothing every night.
             present = (await self.status(pool)).adopted
             last = max(self._tried.get(pool.name, -math.inf), -math.inf if present is None else present.at)
             if now - last < OFTEN:
@@ -89,6 +91,7 @@ class Calibrations:
                 pool.follower is not None, before.since, present.temperature, present.sides, present.maps
             )
             result = await pool.store.calibration(pool.name, fit)
+            # The rounds were predicted by the spread that is no more: what fits them says nothing of the next ones.
             if (await self.status(pool)).since != before.since:
                 raise StoreError(f"pool {pool.name}: another spread of skill was learnt meanwhile")
             if result is not None and result.better and not dry_run:

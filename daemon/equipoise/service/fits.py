@@ -63,6 +63,7 @@ class Refit:
 
     def fit(self) -> Fitted:
         """Estimate all ratings. StoreError: there is nothing to fit. MemoryError: the history is too long."""
+        # Here: numpy is loaded in the process that fits, and in none that only imports this module.
         from equipoise.ratings.history import History, joined
 
         with past.opened(self._store, self._pool) as reader:
@@ -72,6 +73,7 @@ class Refit:
                     f"pool {self._pool}: {reader.pruned:,} old rounds were deleted (retention.rounds_days): "
                     "a fit would begin with the rounds that are left"
                 )
+            # All edits first: a reset decides how the rounds before it are read.
             matches, parts = self._matches(reader, self._edits(reader)), []
             while some := list(islice(matches, AT_ONCE)):
                 parts.append(History.of(some))
@@ -141,6 +143,7 @@ class Refit:
     def _edit(self, reader: Past, event: Edit) -> None:
         assert self._replayed is not None
         if event.action not in ("set", "reset", "import"):
+            # The fit has seen the round that was struck, or not the one that was put back.
             raise StoreError(f"pool {self._pool}: its past was changed meanwhile ({event.action})")
         for entry in event.touched:
             self._bring(reader, entry.id, event.number)
@@ -161,6 +164,7 @@ class Refit:
             old = reader.now(player)
             if old is None:
                 raise StoreError(f"{player}: their rating is missing")
+            # Their rating as it is: written all the same, because a later replay begins with this edit.
             if player in self._kept:
                 outcome.player(old)
                 continue

@@ -248,6 +248,7 @@ class Scheduler:
         """
         assert name not in self._jobs, f"there is a job {name}"
         self._jobs[name] = _Job(last_run)
+        # Not at once: a start has rounds to take and rings to empty.
         soon = datetime.now(UTC) + timedelta(seconds=MISSED_SECONDS)
         begin = {"next_run_time": soon} if trigger.missed(last_run, time.time()) else {}
         self._timer.add_job(run, trigger, id=name, **begin)
@@ -293,8 +294,10 @@ class Scheduler:
         """Run what is due by the clock as it is now; reckon anew where it was set back."""
         now = datetime.now(UTC)
         for job in self._timer.get_jobs():
+            # Further away than any interval: the clock was set back since it was reckoned.
             if job.next_run_time - now > job.trigger.longest:
                 job.modify(next_run_time=job.trigger.get_next_fire_time(None, now))
+        # APScheduler's own timer counts no time in which the machine slept.
         self._timer.wakeup()
         self._looking = asyncio.get_running_loop().call_later(self._look_seconds, self._look)
 

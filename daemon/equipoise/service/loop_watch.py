@@ -82,6 +82,7 @@ class LoopWatch:
         while not answer and not self._ended.is_set():
             wait = self._wait(self._answered, LATE_SECONDS)
             answer, seized, not_run = wait.happened, seized + wait.seized, not_run + wait.not_run
+            # The first stack is the one to blame: later ones may be of what ran next.
             if wait.seized or not answer:
                 stack = stack or self._stack()
             if stack and not answer and not stuck and time.monotonic() - start - not_run >= self._stuck_seconds:
@@ -121,6 +122,7 @@ class LoopWatch:
 
     def _stack(self) -> str:
         """The functions that the loop's thread is in, outermost first; empty while the loop waits for work."""
+        # The one way to another thread's stack. The loop goes on meanwhile: the frames are of one moment, or nearly.
         frame = sys._current_frames().get(self._watched)
         if frame is None or _name(frame) in (
             "selectors.EpollSelector.select",

@@ -71,6 +71,7 @@ class Refits:
         if not _fits(pool):
             raise RatingError(f"pool {pool.name}: {pool.system.name} has no whole-history fit")
         if self.status(pool).running_since is None:
+            # Before the task's first step: a second call finds that one runs.
             self._status[pool.name] = RefitStatus(running_since=self._clock.epoch(), dry_run=dry_run)
             task = asyncio.create_task(self._refit(pool, who, dry_run=dry_run))
             self._tasks[pool.name] = task
@@ -97,6 +98,7 @@ class Refits:
     async def _refit(self, pool: Pool, who: str, *, dry_run: bool) -> None:
         now = self._clock.epoch
         self._status[pool.name] = RefitStatus(running_since=now(), dry_run=dry_run)
+        # What stands there if the task is cancelled: `finally` writes the status either way.
         error, numbers, result = "it was ended", None, None
         try:
             async with self._turn, pool.store.fitting(pool.name) as fit:

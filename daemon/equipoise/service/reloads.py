@@ -88,6 +88,8 @@ class Reloads:
 
     async def _signalled(self) -> Reloaded:
         async with self._lock:
+            # With the lock, right before the files are read: a signal
+            # that comes from now on may be about a later edit of them.
             self._asked = None
         with suppress(EquipoiseError):  # it is in the log
             return await self._run("signal", False, None)
@@ -99,6 +101,7 @@ class Reloads:
                 raise ScriptError("busy", "the daemon is stopping", status=503)
             if dry:
                 return await self._reload(True, passwords)
+            # systemd's `Type=notify-reload` waits for READY=1 behind this, and wants the time with it.
             notify(f"RELOADING=1\nMONOTONIC_USEC={time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000}")
             try:
                 return await self._put_in_force(who, passwords)

@@ -45,6 +45,8 @@ class Revision:
 
     def run(self) -> Revised:
         """Replay, and write the new numbers. ScriptError, RatingError: it cannot be done."""
+        # A refit behind the struck event has made every rating from
+        # all rounds: nothing of it follows from that event alone.
         is_refitted = self._past.refitted(self._struck.number)
         if not is_refitted:
             self._begin()
@@ -112,16 +114,19 @@ class Revision:
         record, skills = event.record, event.record.skill_at_start
         match = match_of(record)
         needs = self._system.needs(match) if match else frozenset()
+        # Nobody in it has changed: the round did what is stored.
         if not self._all and not needs & self._affected:
             return
         strangers = frozenset() if self._all else needs - self._affected
         for player in sorted(strangers):
             self._bring(player, event.number)
+        # The struck round itself keeps its skills at the start: what came before it has not changed.
         if event.number != self._struck.number:
             skills = self._unaffected(skills)
         answer = self._replayed.rate(replace(record, skill_at_start=skills))
         self._outcome.round(event.number, answer, skills)
         self._affected.update(change.id for change in answer.changes)
+        # They are as stored again, and are brought anew for the next round: their rows change in between.
         for player in strangers - self._affected:
             self._system.forget(player)
         self._rounds += 1

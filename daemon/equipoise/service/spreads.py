@@ -68,6 +68,7 @@ class Spreads:
                 self._found.pop(pool.name, None)
                 continue
             params = asdict(system.params)
+            # Rounds since this start, which are enough to see that none came since the last run.
             if self._seen.get(pool.name) == (seen := (pool.applied, params)):
                 continue
             try:
@@ -103,9 +104,11 @@ class Spreads:
         """Have a pool that learns go on with this spread. StoreError: it goes on as it did."""
         system = learning(pool)
         assert system is not None
+        # What is shown and stored changes only where the pool's own system learns.
         purpose: Purpose = "system" if system is pool.system else "balance"
         place = await before_first(pool.store, pool.name, system, fingerprint_of(pool.system), found.spread)
         for _ in range(TRIES):
+            # It may have been there in the try before, and rounds have come since.
             place.at_end = False
             await place.go_to_end()
             if place.struck or place.left:

@@ -270,7 +270,7 @@ class RefusedBatch:
     since: float
     """When the first one came, in seconds since the epoch."""
     last: float
-    """When the first and the last one came; seconds since the epoch."""
+    """When the last one came, in seconds since the epoch."""
 
 
 class RefusedBatches:
@@ -295,10 +295,12 @@ class RefusedBatches:
 
     def note(self, refusal: ScriptError, version: str | None, epoch: float) -> None:
         """Note that a batch was refused."""
+        # The same batch comes again (503), or it was not this server's script (code `server`).
         if refusal.status == 503 or refusal.code == "server":
             return
         path, message = (defused(text)[:CUT] for text in (refusal.path or "", refusal.message))
         key = refusal.code, re.sub(r"\[\d+\]", "[]", path)
+        # Out and in again: the first of the dict is the one that came longest ago, and goes first.
         before, _ = self._now.pop(key, (None, None))
         if before is not None and epoch - before.last >= REMEMBERED_SECONDS:
             before = None
@@ -325,6 +327,8 @@ class RefusedBatches:
         """Note that a batch with these kinds of events was taken, from a script of this version."""
         for key, (batch, by) in tuple(self._now.items()):
             rest = tuple(kind for kind in batch.kinds if kind not in kinds)
+            # A script of another version may not send that kind any
+            # more, or sends it right: what the old one did is over.
             if rest and by in (None, version):
                 self._now[key] = replace(batch, kinds=rest), by
             else:

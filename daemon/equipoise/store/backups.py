@@ -78,12 +78,14 @@ def back_up(store: Path, target: Path) -> Backup:
     began = time.monotonic()
     with _unfinished(target) as part, _translated(store, target):
         before = _copy(store, part)
+        # Counted on both sides of the copy: `VACUUM INTO` of a damaged file can leave rows out and report no error.
         copy, after = checked(part, store), rows_of(store)
         # What is deleted and added meanwhile leaves a copy between the two.
         lost = [name for name, rows in copy.items() if not _between(rows, before[name], after[name])]
         if lost:
             raise StoreError(f"{target}: no backup was made: rows of {', '.join(lost)} are missing from the copy")
         sync(part)
+        # Synced before it gets its name: a backup's name is never on half a file.
         part.rename(target)
         sync(target.parent)
     return Backup(str(target.absolute()), target.stat().st_size, copy["rounds"], time.monotonic() - began)
@@ -140,6 +142,7 @@ def _copy(store: Path, part: Path) -> dict[str, int]:
         refuse_foreign(connection, store, create=False)
         _refuse_small_disk(connection, part)
         before = _rows(connection)
+        # `VACUUM INTO` wants an empty file, and refuses any other.
         os.truncate(part, 0)
         _go_slowly(connection)
         connection.execute("VACUUM INTO ?", (str(part),))
@@ -273,10 +276,12 @@ class Restoring:
     def put_in_place(self, entry: Audit) -> Path | None:
         """Make the copy the store, with a line in its audit; returns where the old one is kept, if there was one."""
         with closing(sqlite3.connect(self._copy, isolation_level=None)) as connection:
+            # Without a log beside it: one file can be renamed at once, two cannot.
             connection.execute("PRAGMA journal_mode = DELETE")
             audit(connection, entry)
         sync(self._copy)
         kept = self._keep_old()
+        # Behind `_keep_old`: from here on the old store has only its second name.
         self._copy.rename(self._store)
         # Of the old store, or of a reader of it: SQLite would take them for the new one's.
         self._beside("-shm").unlink(missing_ok=True)

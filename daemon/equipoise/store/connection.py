@@ -148,10 +148,13 @@ def open_database(path: Path, *, create: bool = True) -> Database:
         refuse_missing(path)
     try:
         _make_private(path)
+        # `isolation_level=None`: transactions begin where we say.
+        # Python's module would begin them late, and without the lock.
         connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
     except sqlite3.Error as error:
         raise _translated(error, path) from error
     try:
+        # Before anything is written: a file of another program stays as it was.
         refuse_foreign(connection, path, create=create)
         _prepare(connection, path)
         database = Database(connection)
@@ -226,7 +229,9 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
     if mode != "wal":
         raise StoreRefused(f"{path}: no write-ahead log is possible here: use a directory on a local disk")
+    # A reply says `stored`, and scripts forget the round then: in NORMAL the last commits are lost with the power.
     connection.execute("PRAGMA synchronous = FULL")
+    # SQLite ignores foreign keys unless each connection asks for them.
     connection.execute("PRAGMA foreign_keys = ON")
 
 
@@ -243,6 +248,7 @@ def migrate(database: Database, steps: tuple[Migration, ...] = MIGRATIONS) -> No
     for number, step in enumerate(steps, start=1):
         history(name=step.name)(_taking(step, number, announced=taken > 0))
     names = {step_taken.name for step_taken in history.applied(database)}
+    # Their records are written again, or sqlite-utils would take these steps a second time.
     lost = [{"migration_set": history.name, "name": step.name} for step in steps[:taken] if step.name not in names]
     with transaction(database.conn):
         # With the table: a file that has tables and no such id is nobody's store, and killed here it would be refused.
@@ -284,7 +290,9 @@ def savepoint(connection: sqlite3.Connection) -> Iterator[None]:
     try:
         yield
     except BaseException:
+        # As above: SQLite may have rolled back the whole transaction.
         if connection.in_transaction:
+            # `ROLLBACK TO` undoes what came since and keeps the savepoint open: `RELEASE` ends it.
             connection.execute("ROLLBACK TO part")
             connection.execute("RELEASE part")
         raise
@@ -316,6 +324,8 @@ def store_errors() -> Iterator[None]:
         yield
     except msgspec.DecodeError as error:
         raise StoreDamaged(f"store: a row is damaged ({error}): restore a backup") from error
+    # Before `sqlite3.Error`, their base. The other two are
+    # Python's: an integer above 2^63, a text with half a character.
     except (sqlite3.IntegrityError, sqlite3.DataError, OverflowError, UnicodeEncodeError) as error:
         raise ScriptError("unstorable", f"cannot be stored: {error}") from error
     except sqlite3.Error as error:
@@ -333,6 +343,7 @@ def means_damage(error: sqlite3.Error) -> bool:
 
 
 def _translated(error: sqlite3.Error, path: Path) -> StoreError:
+    # The low byte is the kind of error; the rest says more of it (SQLITE_READONLY_DIRECTORY and the like).
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in _FOR_GOOD:
         return StoreRefused(f"{path}: {_FOR_GOOD[code]}")
@@ -412,6 +423,7 @@ class Health:
         state, before, now = _state(error), self.now, time.monotonic()
         if state is None:
             return
+        # Damage does not end by itself: a later lock or full disk must not hide it.
         if before.state == "damaged":
             state = "damaged"
         worse = state == "damaged" and before.state != "damaged"
@@ -429,6 +441,7 @@ class Health:
         began = self.now.began
         if began is None:
             return
+        # An end is only worth a line if the beginning had one.
         if self._logged_at is not None and self._logged_at >= began:
             log.info("the store takes rounds again, after %.0f s", time.monotonic() - began)
         self.now = StoreHealth(failures=self.now.failures)

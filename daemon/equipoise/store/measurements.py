@@ -99,6 +99,7 @@ def predictions(db: sqlite3.Connection, pool: str, limit: int | None) -> list[Pr
         "WHERE pool = ? AND prediction IS NOT NULL ORDER BY number DESC LIMIT coalesce(?, -1)",
         (pool, limit),
     ).fetchall()
+    # Read newest first, by the index, and turned round here.
     score = {"a": 1.0, None: 0.5, "b": 0.0}
     return [Prediction(at, chance, score[winner], unevenness) for at, chance, winner, unevenness in reversed(rows)]
 
@@ -126,7 +127,7 @@ def plays_alone_in(file: Path, pool: str) -> bool:
         return False
 
 
-# Rounds as `pool quality` measures them,: what was predicted, for whom, and what happened.
+# Rounds as `pool quality` measures them: what was predicted, for whom, and what happened.
 
 PAGE = 100
 """Rounds read at once: others wait for the store's thread meanwhile."""

@@ -316,6 +316,7 @@ class Unwritten:
                     case SessionMemory():
                         self._memories[note.server] = note
                     case Name():
+                        # Out and in again: the first in the dict are those that were used longest ago.
                         self._names.pop((note.pool, note.player), None)
                         self._names[note.pool, note.player] = note
             for oldest in list(islice(self._names, max(0, len(self._names) - MOST_NAMES))):
@@ -332,6 +333,7 @@ class Unwritten:
     def put_back(self, notes: Iterable[Note]) -> None:
         """Return notes that were taken and could not be written; they are older than all that wait."""
         with self._lock:
+            # Taken out and added last, so that of a server's memory and a player's name the newest wins.
             newer = self.take()
             self.add(notes)
             self.add(newer)
@@ -386,6 +388,7 @@ class Noting:
             with self._transaction(db):
                 write(db, taken)
         except BaseException:
+            # Also at a cancellation: notes that were taken are in no other place.
             self.unwritten.put_back(taken)
             raise
 
@@ -413,6 +416,7 @@ class Noting:
         except StoreError as error:
             log.debug("%d notes wait: %s", len(self.unwritten), error)
         finally:
+            # In `finally`: a writing that fails in any way must not be the last one.
             self._timer = None
             if self.unwritten:  # what came meanwhile, or what could not be written
                 self._write_in(wait)

@@ -82,6 +82,7 @@ def events(db: sqlite3.Connection, pool: str, after: int = 0) -> Iterator[Event]
 
 def page(db: sqlite3.Connection, pool: str, after: int, most: int) -> list[Event]:
     """The next `AT_ONCE` of those events, and none with a number above `most`."""
+    # Cut after the page: fewer than `AT_ONCE` tell the caller that there are no more.
     return [event for event in islice(events(db, pool, after), AT_ONCE) if event.number <= most]
 
 
@@ -355,10 +356,12 @@ class Past:
         next_edit = self._db.execute(_EDIT_AFTER, values).fetchone()
         if next_round is None and next_edit is None:
             return self.now(player, window)
+        # An edit notes the player as they were before it, so that no older row is needed.
         if self.pruned and next_edit is not None and (next_round is None or next_edit[0] < next_round[0]):
             row = _row(player, *next_edit[1:]) if next_edit[1] is not None else None  # whatever was deleted before it
         else:
             row = self._row_before(player, values)
+            # A gap in the player's own count of rounds: rows between the two were deleted.
             if self.pruned and next_round is not None and next_round[1] != (row.rounds if row else 0) + 1:
                 raise self._deleted(player)
         if row is None:
@@ -436,6 +439,7 @@ def opened(path: Path, pool: str) -> Iterator[Past]:
     with store_errors():
         db = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, isolation_level=None)
         try:
+            # A read transaction: however long the replay takes, all of it sees the store as of now.
             db.execute("BEGIN")
             yield Past(db, pool)
         finally:

@@ -132,6 +132,7 @@ def _histories(db: sqlite3.Connection, pool: str, players: Sequence[str], window
 
 def update(db: sqlite3.Connection, pool: str, changes: Sequence[Change], played: float) -> None:
     """Write what a round made of its participants."""
+    # Before the rows change: it subtracts what they were.
     count_crowd(db, pool, {change.id: (change.visible, change.after) for change in changes})
     db.executemany(
         """
@@ -143,6 +144,7 @@ def update(db: sqlite3.Connection, pool: str, changes: Sequence[Change], played:
             last_played = max(coalesce(last_played, excluded.last_played), excluded.last_played)
         """,
         [
+            # `max` above: a round that arrives late must not make a player look as if they had not come since.
             (pool, change.id, change.after, change.rounds, change.visible, played, encoded(change.state))
             for change in changes
         ],
@@ -292,6 +294,7 @@ def keep_shared(db: sqlite3.Connection, pool: str, parts: Mapping[str, object]) 
     if parts:
         rows = [(pool, key, encoded(part)) for key, part in parts.items()]
         db.executemany("INSERT OR REPLACE INTO shared (pool, key, part) VALUES (?, ?, ?)", rows)
+        # Memory compares this one number instead of all parts.
         update_of_pool = db.execute("UPDATE pools SET version = version + 1 WHERE pool = ?", (pool,))
         assert update_of_pool.rowcount == 1, "a pool is adopted before its rounds come"
 

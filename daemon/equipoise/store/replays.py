@@ -218,7 +218,9 @@ CREATE TABLE replaced (what);
 CREATE TABLE snapshots (system, params, data);
 """
 
-# Without keys in the file, SQLite goes through its rows and finds each row of the store by key.
+# Without keys in the file, SQLite goes through its rows and finds each row of the store by key; CROSS JOIN keeps that
+# order. What was said by another system that made the teams (`balance_prediction`) was said all the same, and stays. The
+# edit's players come before `players` is changed: they have the numbers of before in it. IS NOT compares nulls, too.
 _TAKE_OVER = (
     """
     UPDATE rounds SET prediction = new.prediction, skill_at_start = new.skill_at_start,
@@ -323,6 +325,7 @@ def written(path: Path | None) -> Iterator[Outcome]:
     os.close(open_private(path, os.O_RDWR))
     db = sqlite3.connect(path, isolation_level=None)
     try:
+        # The file lives for one replay: if the process dies, it is removed, so that nothing has to survive.
         db.execute("PRAGMA journal_mode = OFF")
         db.execute("PRAGMA synchronous = OFF")
         db.executescript(_SCHEMA)
@@ -336,6 +339,7 @@ def written(path: Path | None) -> Iterator[Outcome]:
 @contextmanager
 def attached(db: sqlite3.Connection, path: Path) -> Iterator[None]:
     """The file beside the store, outside of a transaction."""
+    # SQLite attaches no file inside a transaction.
     db.execute("ATTACH ? AS outcome", (str(path),))
     try:
         yield
@@ -374,6 +378,7 @@ def apply_strike(
         case VoidStrike(server, round):
             if not db.execute("SELECT 1 FROM rounds WHERE number = ? AND NOT pruned", (revised.number,)).fetchone():
                 raise PoolMoved(f"round {round} of {server} was deleted meanwhile (retention.rounds_days)")
+            # First the edit: what is put apart refers to its number.
             edit = sequence.add(db, pool, "void", entry, detail)
             if revised.back:
                 rounds.put_back(db, pool, revised.number)
@@ -386,6 +391,7 @@ def apply_strike(
                 "UPDATE edited SET struck = ? WHERE pool = ? AND player = ? AND edit = ?",
                 (not revised.back, pool, player, revised.number),
             )
+    # Before `take_over`, which brings the snapshot of the new past.
     snapshots.outdate(db, pool, revised.number)
     take_over(db, pool, edit)
 
@@ -425,6 +431,7 @@ class Fitting:
         with attached(db, file), self._transaction(db):
             if sequence.last_number(db, self._pool) != change.last:
                 raise PoolMoved(f"pool {self._pool}: rounds came meanwhile")
+            # Its own edit comes behind: only that one is read from now on.
             sequence.forget_refits(db, self._pool)
             edit = sequence.add(db, self._pool, "refit", entry, {}, change.shared)
             take_over(db, self._pool, edit, whole=True)

@@ -187,8 +187,10 @@ def touch(db: sqlite3.Connection, pool: str, number: int, touched: Iterable[Touc
 
 def adopt(db: sqlite3.Connection, pool: str, edit: BulkEdit) -> int:
     """New ratings of many players, as one edit; returns its number. PoolMoved: something came since `edit.last`."""
+    # Inside the transaction: no round can come between this look and what is written.
     if edit.last is not None and last_number(db, pool) != edit.last:
         raise PoolMoved(f"pool {pool}: rounds came meanwhile")
+    # Another spread needs all rounds from the first on. `Spreads` looks too, but retention may have come since.
     if edit.action == "spread" and rounds.pruned_rounds(db, pool):
         raise StoreError(f"pool {pool}: old rounds were deleted (retention.rounds_days): its spread of skill stays")
     if edit.action == "refit":
@@ -263,6 +265,7 @@ def edit(
     players.write(db, pool, [after])
     number = add(db, pool, "set" if entry.action == "set" else "reset", entry, detail)
     touch(db, pool, number, [Touched(player, before, after)])
+    # Read back: the version is counted by the statement.
     (row,) = load(db, pool, {player: 0}, window)
     return row
 

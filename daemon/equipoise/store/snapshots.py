@@ -66,6 +66,7 @@ def keep(db: sqlite3.Connection, pool: str, snapshot: Snapshot, seen: int) -> No
 
     `seen` is the last event that its maker knew of: if one was struck since, it may be of a past that has changed.
     """
+    # In the transaction that writes it: the check and the snapshot cannot be parted by a strike.
     if db.execute(_STRUCK_SINCE, (pool, seen)).fetchone():
         return
     made_by, digest = snapshot.fingerprint, sha256(snapshot.data).hexdigest()

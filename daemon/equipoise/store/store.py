@@ -182,11 +182,13 @@ class Store:
                     outcomes.append(_tried(db, pool, submission, window))
                     if isinstance(outcomes[-1], Exception):
                         break
+            # Behind the commit: until then the memories of these rounds might still be rolled back.
             for submission, answer in zip(group, outcomes, strict=False):
                 if isinstance(answer, RatedRound) and not answer.again and submission.memory is not None:
                     self._notes.unwritten.supersede(submission.record.round.server, submission.at)
             return outcomes
 
+        # Not `_write`: the transaction is opened inside, so that something can follow its commit on the same thread.
         return await self._read(apply)
 
     async def edit(
@@ -582,6 +584,8 @@ class Store:
         return await self._read(after_notes)
 
     async def _read(self, work: Callable[[Connection], T], *, alone: bool = False) -> T:
+        # Refused at once: a call that waited for the thread would take
+        # longer than a script waits, and a round would not go to the ring.
         if self._rewriting and not alone:
             raise StoreError("store: the ratings of a pool are being replaced")
 
@@ -623,12 +627,14 @@ class Store:
             self._files.check()
 
     async def _checked(self) -> None:
+        # On the store's thread, which alone writes the health.
         if (damage := await self._check.run()) is not None:
             await self._run(lambda: self._health.failed(damage))
 
     async def _run(self, work: Callable[[], T]) -> T:
         if self._thread is None:
             raise StoreError("store: it is not open")
+        # A cancelled caller stops waiting; what is on the thread already is carried out to its end.
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     @property
@@ -640,6 +646,7 @@ class Store:
     def _connect(self) -> None:
         if not self._create:
             refuse_missing(self.path)  # before the lock's file is made
+        # Before the file is opened: two connections that write may damage it (`store.connection`).
         self._lock.take()
         replays.remove_left(self.path)
         try:
@@ -655,6 +662,7 @@ class Store:
                 with store_errors():
                     self._notes.write(self._connection)
             except StoreError as error:
+                # There is nothing to try again with: the process ends. Rounds are never notes.
                 log.error("%d notes are lost: %s", len(self._notes.unwritten), error)
             self._database.close()
             self._database = None

@@ -330,6 +330,7 @@ def holds(db: sqlite3.Connection, pool: str) -> tuple[int, int, int]:
 
 def write(db: sqlite3.Connection, pool: str, lines: Iterable[pool_file.AnyLine]) -> None:
     """Fill an empty pool. FileError: a line contradicts those before it, or the store; it has no line number."""
+    # Of the empty pool that was there before: what is written here is another past.
     snapshots.forget(db, pool)
     into = _Into(db, pool, next_number(db) - 1, [])
     for line in lines:
@@ -338,9 +339,11 @@ def write(db: sqlite3.Connection, pool: str, lines: Iterable[pool_file.AnyLine])
         except sqlite3.IntegrityError as error:
             kind = str(error).partition(" ")[0]
             raise FileError(_WHY.get(kind, f"it cannot be stored: {error}")) from None
+        # As in `store_errors`, but with the line's fault for the person who has the file.
         except (OverflowError, UnicodeEncodeError):
             raise FileError("it has a number or a text that no store can take") from None
     players.recount_crowd(db, pool)
+    # First what the rounds say, for files without records; then what the lines say, which counts deleted rounds too.
     rounds.recount_records(db, pool)
     rounds.replace_records(db, pool, into.records)
 
