@@ -174,6 +174,42 @@ def test_what_a_sequential_system_learnt_from_rounds_that_were_deleted_moves_too
     assert asyncio.run(_skills(there)) == pytest.approx(skills, rel=1e-9)
 
 
+async def _play(house: House, name: str, records: Iterable[RecordRound], system: str) -> dict[str, float]:
+    """Record rounds in a pool; returns what it knows then."""
+    store = Store(house.state / "equipoise.db")
+    await store.open()
+    ring = Ring(house.state / f"{name}.ring")
+    pool = Pool(name, ratings.create(system), store, ring, GivenClock(1_800_000_000.0))
+    await pool.open()
+    for record in records:
+        await pool.record(record, None)
+    skills = {player(number): pool.system.skill(player(number)) for number in range(1, PLAYERS + 1)}
+    await pool.close()
+    await store.close()
+    return skills
+
+
+@pytest.mark.slow
+def test_a_pool_that_is_moved_without_any_round_left_learns_from_the_next_ones(tmp_path: Path) -> None:
+    """Another pool played on, and all rounds of this one were deleted: its snapshot moves, and is the newest event."""
+    here = with_a_past(a_machine(tmp_path / "here", 'system = "joint"'), system="joint")
+    there = a_machine(tmp_path / "there", 'system = "joint"')
+    with closing(sqlite3.connect(here.state / "equipoise.db")) as database, database:
+        database.execute("UPDATE rounds SET recorded_at = ?", (1_800_000_000.0 - 40 * 86_400.0,))
+    *_, later = some_rounds(41)
+    asyncio.run(_play(here, "other", [later], "elo"))
+    skills = asyncio.run(_skills(here, prune=True))
+    text = exported(here)
+    assert b'"kind":"base"' in text
+    assert b'"kind":"round"' not in text
+    file = tmp_path / "main.jsonl"
+    file.write_bytes(text)
+    assert pool(there, "import", file).returncode == 0
+    learnt = asyncio.run(_play(there, "main", some_rounds(5), "joint"))
+    assert learnt != pytest.approx(skills, rel=1e-9)
+    assert asyncio.run(_skills(there)) == pytest.approx(learnt, rel=1e-9)
+
+
 def test_names_and_the_audit_move_with_the_players_and_servers_that_they_are_about(
     old: House, new: House, export: bytes, tmp_path: Path
 ) -> None:

@@ -324,6 +324,7 @@ def failed(state: State, answer: OrderFailed, now: float) -> Effects:
 
 def overdue_at(state: State) -> float | None:
     """When moves without a result are given up: some time after their deadline, or when nobody is moved any more."""
+    # Without a gap only moves are left whose player has arrived: their result is on its way.
     if not state.moves or state.gap_since is None:
         return None
     answer_due = state.gap_since + _deadline_seconds(state) + OVERDUE_SECONDS

@@ -205,6 +205,7 @@ def cancel(state: State) -> Effects:
 
 def settle(state: State) -> Effects:
     """Drop the voices of players who left; all where a scramble is due anyway, or no vote may make one due."""
+    # Most events find no voices, and every event comes by here.
     if state.voices == Voices():
         return ()
     if not state.acts or state.memory.pending is not None or state.map_ends:

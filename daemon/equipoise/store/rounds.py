@@ -166,8 +166,8 @@ def apply(db: sqlite3.Connection, pool: str, submission: Submission, window: int
 
 def next_number(db: sqlite3.Connection) -> int:
     """The number of the round or the edit that is written next."""
-    # Not SQLite's own numbering, which counts each table by itself: rounds and edits share one sequence. A snapshot that
-    # was moved here may be newer than every event that moved with it, and is only gone on from by higher numbers.
+    # Not SQLite's own numbering, which counts each table by itself: rounds and edits share one sequence. A snapshot
+    # that was moved here may be newer than every event that moved with it, and leads to higher numbers alone.
     tables = ("rounds", "edits", "snapshots")
     last = [db.execute(f"SELECT max(number) FROM {table}").fetchone()[0] or 0 for table in tables]
     return int(max(last)) + 1
