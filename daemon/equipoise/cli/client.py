@@ -101,6 +101,7 @@ class Client:
         try:
             answer = self._answer(method, target, text, headers, wait)
         except Unreachable as error:
+            # The port in the file may be new, and the daemon not started since: it has noted where it listens.
             address = self.moved()
             try:
                 answer = address and address._answer(method, target, text, headers, wait)
@@ -119,6 +120,7 @@ class Client:
                 answer = json.loads(connection.getresponse().read())
         except (OSError, ValueError, http.client.HTTPException) as error:
             raise self._unreachable(error) from None
+        # Every answer of ours has `ok`; something else speaks HTTP at this address.
         if not isinstance(answer, dict) or "ok" not in answer:
             raise Unreachable(f"no daemon answers at {self.url}: {ANOTHER}", NO_DAEMON)
         return answer
@@ -398,6 +400,7 @@ def pages(
     before = None
     while True:
         count = len(answer.get(key, ()))
+        # No more than is left: the last page would be cut here otherwise.
         page = {**query, "since": since, "before": before, "limit": min(PAGE, most - count)}
         part = client.get(*path, **page)
         for name, value in part.items():

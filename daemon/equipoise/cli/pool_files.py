@@ -112,6 +112,7 @@ def _asked(client: Client, pool: str) -> Iterator[http.client.HTTPResponse | Non
             connection.request("GET", target, headers={"Authorization": f"Bearer {client.token}"})
             answer = connection.getresponse()
             refusal = b"" if answer.status == 200 else answer.read()
+        # Nobody listens: the store can be read without the daemon. Any other fault is one of a daemon that is there.
         except ConnectionRefusedError:
             refusal = b""
         except (OSError, ValueError, http.client.HTTPException) as error:
@@ -184,6 +185,7 @@ def _output(target: Path) -> Iterator[Take]:
             try:
                 stream.flush()
                 os.fsync(file)
+                # Synced before it has its name, as a backup.
                 part.rename(target)
                 sync(target.parent)
             except OSError as error:

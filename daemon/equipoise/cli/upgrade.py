@@ -130,6 +130,7 @@ class Machine:
 
 
 def _running(url: str) -> str | None:
+    # Without the machine's proxy, which would be asked for an address of this machine.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(f"{url}/healthz", timeout=10) as answer:
@@ -277,6 +278,7 @@ class _Steps:
     def run(self) -> None:
         """Do what is left, each step noted before."""
         for name in self.NAMES[self.NAMES.index(self.noted.step) :]:
+            # Before the step: after a kill it is done again, which each of them allows.
             self.noted = self.machine.note(replace(self.noted, step=name))
             self._do()[name]()
         self.noted = self.machine.note(replace(self.noted, step=DONE))
@@ -473,6 +475,7 @@ class _BackSteps(_Steps):
         if old is None:
             raise ConfigError("it does not run: name the wheel of the version before, --back FILE", file=kept)
         self._check_configuration(self.program)
+        # `kept` is noted once the store was replaced: a second run must not replace it again.
         self._ahead = self.noted.kept is None and self.machine.store_format() > old
         if self._ahead:
             if self.machine.running is not None and not self.machine.has_unit:
@@ -525,6 +528,7 @@ class _BackSteps(_Steps):
         if self._ahead:
             assert self.noted.backup is not None
             if machine.has_unit:
+                # The daemon holds the store's lock.
                 unit.systemctl("stop", unit.UNIT.name)
             backup = Path(self.noted.backup)
             make_private_directory(machine.folder)
@@ -540,6 +544,7 @@ class _BackSteps(_Steps):
             click.echo(f"{backup.name} is the store again; {counted(since.rounds, 'round')} since then will be rated.")
             if since.edits:
                 click.echo(f"Not carried over: {counted(since.edits, 'edit')}, which are in {kept}.")
+        # Also where the store was replaced by a run that was killed before this line.
         if rings.is_dir():
             put_in_place(rings, machine.state)
 

@@ -136,6 +136,8 @@ def load(
     sources, late = read_sources(path), list[str]()
     secrets = Secrets(path.parent, environ.get("CREDENTIALS_DIRECTORY"), late if started else None, passed or {})
     with located(path):
+        # Rules stand at the top level beside the tables: what is no
+        # table of the file is taken for a rule, and refused there.
         tables, own = _apart(sources.tables, msgspec.structs.asdict(File()))
         file = convert(tables, File, "$")
         rules, old_keys = _rules(own, path, "$", File.__struct_fields__, defaults())
@@ -180,6 +182,7 @@ def state_directory(store: Store, environ: Mapping[str, str], config: Path) -> P
     """
     if chosen := store.directory or environ.get("STATE_DIRECTORY"):
         return Path(chosen).expanduser()
+    # Not `resolve`: a configuration that is linked from somewhere else is still the unit's.
     if config.absolute() == MACHINE_CONFIG:
         return MACHINE_STATE
     state = environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
@@ -230,6 +233,7 @@ def _named(table: str, name: str) -> str:
 def _pool(name: str, keys: Raw) -> Pool:
     path = _named("pool", name)
     params = dict(keys)
+    # What is left in `params` are the system's own: each system says itself which it knows.
     system, balance = params.pop("system", "synelo"), params.pop("balance", None)
     balance_params = params.pop("balance_params", None)
     rater = _rating_system(system, params, f"{path}.system", path)
@@ -242,6 +246,7 @@ def _pool(name: str, keys: Raw) -> Pool:
     if not isinstance(balance_params, dict | None):
         raise ConfigError(f"expected a table, not {balance_params!r}", path=inner)
     balancer = _rating_system(balance, balance_params or {}, f"{path}.balance", inner)
+    # The same system twice would only cost memory: the pool's own makes the teams then.
     if balancer.name == rater.name and (balance_params is None or balancer.params == rater.params):
         return Pool(name, system, params)
     return Pool(name, system, params, balance, balance_params or {})
@@ -346,6 +351,7 @@ def joined(address: Address) -> str:
 def _address(text: str, path: str) -> Address:
     """`127.0.0.1:27015`, `[::1]:27015` or `localhost:27015`; names are not looked up, which may take minutes."""
     host, _, port = text.rpartition(":")
+    # Not looked up, although it could be `::1`: game servers listen on IPv4.
     host = "127.0.0.1" if host == "localhost" else host.removeprefix("[").removesuffix("]")
     try:
         ipaddress.ip_address(host)

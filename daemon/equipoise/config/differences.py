@@ -122,6 +122,7 @@ def compare(old: Config, new: Config) -> Changes:
 def without_restart(old: Config, new: Config) -> Config:
     """The new configuration with everything as it was that needs a restart."""
     web = msgspec.structs.replace(new.web, host=old.web.host, port=old.web.port, allow_remote=old.web.allow_remote)
+    # A pool that is new has nothing to keep: it is opened with what the file says.
     pools = {name: old.pools.get(name, pool) for name, pool in new.pools.items()}
     return dataclasses.replace(new, web=web, store=old.store, directory=old.directory, pools=pools)
 
@@ -159,6 +160,7 @@ def _servers(old: Config, new: Config) -> Iterator[str]:
         yield from (line for _, line in _differences(_own(before), _own(after)))
         if before.digest != after.digest:
             yield f"[server.{name}] secret changed"
+        # One line for all servers with the same change: a key at the top level changes a hundred of them.
         if before.rules != after.rules:
             for _, line in _differences(_flat(before.rules), _flat(after.rules)):
                 changes.setdefault(line, []).append(name)

@@ -161,6 +161,7 @@ MOST_NAME = 32
 
 def read_rules(raw: Raw, path: str, siblings: Iterable[str]) -> Raw:
     """The rules of one table, checked, with the keys of `maps` as they are compared; `siblings` as in `convert`."""
+    # The keys of maps are replaced below, and the caller's table stays as it was read.
     read = dict(raw)
     # What is wrong in these is refused before msgspec does, which does not name the key.
     if "maps" in raw:
@@ -263,6 +264,7 @@ def merged(rules: Raw, overrides: Raw) -> Raw:
 
     The key of a mode in `triggers` is its whole line.
     """
+    # Merged as raw tables, before defaults are filled in: a struct does not know which of its values the file gave.
     tables = {key: {**rules[key], **own} for key, own in overrides.items() if isinstance(own, dict) and key in rules}
     return {**rules, **overrides, **tables}
 
@@ -315,6 +317,7 @@ def renewed(raw: Raw, file: Path, path: str, above: Raw) -> tuple[Raw, tuple[Old
 
     `above`: the rules that hold without the table. ConfigError: a value is wrong, or the new key is there too.
     """
+    # Copies: old keys are taken out of them, and an error quotes the file as it is.
     new: Raw = {table: dict(keys) if isinstance(keys, dict) else keys for table, keys in raw.items()}
     keys = [_band(new, file, path, above), *(_triggers(old, new, file, path, above) for old in _OLD)]
     return new, tuple(old for old in keys if old is not None)
@@ -347,6 +350,7 @@ def _triggers(old: _Old, new: Raw, file: Path, path: str, above: Raw) -> OldKey 
     outer = {mode: Triggers(**above["triggers"][mode]) for mode in old.modes}
     results = {mode: replace(line, **values) for mode, line in outer.items()}
     rest = {mode: shown(line) for mode, line in results.items() if mode not in lines}
+    # Old and new key for one mode: which of them holds would depend on our order of reading.
     if both := [mode for mode in old.modes if mode in lines]:
         also = f", and {_advice(f'{path}.triggers', rest)}" if rest else ""
         raise ConfigError(f"{path}.triggers.{both[0]} is there too: remove this key{also}", path=place)

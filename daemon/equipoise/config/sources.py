@@ -54,10 +54,12 @@ def read_sources(path: Path) -> Sources:
     together = dict(servers)
     for file in _server_files(path.parent / SERVERS):
         name = file.stem
+        # Which of the two is meant cannot be known: a secret or a pool may differ.
         if name in files:
             raise ConfigError(f"it is in {files[name]} too: remove one of them", path=_key(name), file=file)
         try:
             own = _only_server(file)
+        # `server remove` deletes a file while a reload reads the folder: no reason to refuse the rest.
         except _Gone:
             continue  # removed since the folder was listed
         files[name], together[name] = file, own
@@ -94,7 +96,7 @@ def _newest(stamps: list[_Stamp]) -> Path:
 
 
 class _Stamp(NamedTuple):
-    """Return what changes when a file is written."""
+    """The marks of a file that change when it is written."""
 
     file: Path
     at: float
@@ -198,6 +200,7 @@ class Secrets:
 
     def password(self, name: str, path: str) -> str | None:
         """Return a file's content; None, noted in `late`, if systemd has not handed it over and only root reads it."""
+        # Only there: without systemd the daemon reads the file itself, and finds the newest.
         if self.credentials:
             for file, text in self.passed.items():
                 if self.beside / file == self.beside / _expanded(name):
@@ -221,6 +224,7 @@ class Secrets:
             raise ConfigError(f"{place}: not a text file", path=path) from None
 
     def _place(self, name: str) -> Path:
+        # The last one even where it is missing: its name is the one for the error.
         return next((file for file in self._handed_over(Path(name)) if file.is_file()), self.beside / _expanded(name))
 
     def _is_closed(self, name: str) -> bool:

@@ -76,6 +76,7 @@ class _Server:
         while again:
             self._nudged_meanwhile = False
             try:
+                # `unasked`: a game server that is down must not cost a connection for every order.
                 await rcon.execute(NUDGE, unasked=True)
             except PeerError as error:
                 # The plugin calls by itself within seconds.
@@ -114,6 +115,8 @@ class PeerServers:
                 server.close()
                 del self._servers[name]
             elif server.rcon is not None:
+                # The file of the password may be another one, or have
+                # another content that the peer's fields do not show.
                 server.rcon.forgive()
         self._servers |= {name: _Server(name, peer) for name, peer in peers.items() if name not in self._servers}
 

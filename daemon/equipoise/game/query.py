@@ -121,6 +121,7 @@ class _Exchange(asyncio.DatagramProtocol):
                 self._challenges += 1
                 if self._challenges > MOST_CHALLENGES:
                     raise _BadPacket("one challenge after another")
+                # The request again, with the number that proves that its sender is at this address.
                 self._transport.sendto(REQUEST + data[5:CHALLENGE_BYTES])
         except _BadPacket as error:
             self.answer.set_exception(error)

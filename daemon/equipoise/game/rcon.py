@@ -121,6 +121,8 @@ class Rcon:
             return PeerError(CLOSED)
         self._failures += 1
         self._failed_in_a_row += 1
+        # With a random part below: servers that failed in one
+        # moment, as their machine did, are not tried in one moment.
         delay = min(LONGEST_DELAY, FIRST_DELAY * 2 ** min(self._failed_in_a_row - 1, 10))
         self._retry_at = asyncio.get_running_loop().time() + delay * random.uniform(0.5, 1.5)
         if self._state != state:
@@ -149,6 +151,7 @@ class Rcon:
         return answer.decode(errors="replace")
 
     async def _connect(self) -> None:
+        # `at_eof`: the game server closed it while nothing was asked, as at a change of the map.
         if self._reader is not None and not self._reader.at_eof():
             return
         self._drop()

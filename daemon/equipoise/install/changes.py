@@ -80,7 +80,9 @@ class Changes:
                 self._make(path.parent, 0o755)
                 self._staged.append(path)
                 _write(path, *content)
+        # Only now, when all of them could be written beside their places.
         for path, content in self._files.items():
+            # Right before the exchange: `_undo` puts back those that are noted here, and no others.
             self._before[path] = _content(path)
             if content is not None:
                 os.replace(_beside(path), path)
@@ -118,12 +120,14 @@ def as_owner(folder: Path) -> Iterator[None]:
         yield
         return
     groups, group = os.getgroups(), os.getegid()
+    # The groups first, while we are still root: without root's rights they could not be changed any more.
     os.setgroups([status.st_gid])
     os.setegid(status.st_gid)
     os.seteuid(status.st_uid)
     try:
         yield
     finally:
+        # In the reverse order, for the same reason.
         os.seteuid(0)
         os.setegid(group)
         os.setgroups(groups)

@@ -143,6 +143,7 @@ def settings_of(cfg: Path) -> dict[str, str]:
 
 def _setting(cfg: bytes, name: str) -> str | None:
     lines = cfg.splitlines()
+    # All lines, because the game obeys the last one.
     values = [match[1] for line in lines if (match := re.match(_line(f"equipoise_{name}"), line))]
     return values[-1].split(b"//")[0].strip().decode("utf-8", "replace") if values else None
 
@@ -221,6 +222,7 @@ def _with_settings(cfg: bytes, settings: dict[str, str]) -> bytes:
         written = f'{name} "{value}"\n'.encode()
         if own:
             lines[own[0]] = written
+            # From the end, so that the places before it stay what they were.
             for place in reversed(own[1:]):
                 del lines[place]
         else:
@@ -244,6 +246,7 @@ def _version_in(file: bytes) -> str | None:
     magic, _, compression, _, imagesize, sections, stringtab, dataoffs = _HEADER.unpack_from(file)
     if magic != _MAGIC or imagesize > _LARGEST_IMAGE:
         return None
+    # With a limit: a damaged file may unpack to anything.
     image = file[:dataoffs] + zlib.decompressobj().decompress(file[dataoffs:], imagesize) if compression else file
     places = {}
     for number in range(sections):

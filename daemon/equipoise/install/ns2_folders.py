@@ -98,6 +98,8 @@ def write_mod(path: Path) -> Changes:
         raise ConfigError(f"{error.strerror}{advice(error, path)}", file=error.filename or path) from None
     changes = Changes(path)
     for file in old:
+        # Planned before the new files: of one path the last plan
+        # holds, so that only what this version lacks is removed.
         changes.remove(file)
     for place, data in mod.items():
         if not (Path(place) == SETTINGS and (path / SETTINGS).exists()):

@@ -76,6 +76,7 @@ class Program:
     def install_beside(self, source: str) -> None:
         """Install another version into the copy; ConfigError with what pip says, and nothing has changed."""
         draft = self.kept.with_name(self.kept.name + _CUT_SHORT)
+        # Of a run that was killed, or of the upgrade before.
         for folder in (draft, self.kept):
             shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(self.folder, draft, symlinks=True, copy_function=_link)
@@ -88,6 +89,7 @@ class Program:
             raise ConfigError(f"pip cannot install {source}; nothing was changed:\n{complaint}")
         self._name_scripts(draft)
         self._note_version(draft, source)
+        # Under its name only when it is whole: `kept` is what a way back looks for.
         draft.rename(self.kept)
 
     def _name_scripts(self, folder: Path) -> None:
@@ -114,6 +116,7 @@ class Program:
         if not libc.renameat2(_HERE, os.fsencode(self.folder), _HERE, os.fsencode(self.kept), _EXCHANGE):
             return
         number = ctypes.get_errno()
+        # These two say that the kernel or the file system knows no exchange; anything else is a fault.
         if number not in (errno.EINVAL, errno.ENOSYS):
             raise ConfigError(f"cannot be exchanged with {self.kept}: {os.strerror(number)}", file=self.folder)
         aside = self.kept.with_name(self.kept.name + _CUT_SHORT)  # a file system that knows no exchange

@@ -151,6 +151,7 @@ def prepare(config: Path, servers: Iterable[NewServer], url: str) -> Prepared:
     """
     files = Changes(config.parent)
     files.make(config.parent)
+    # Before its files are written: a secret must not be readable for a moment.
     files.make(config.parent / "secrets", 0o700)
     preparation = Prepared(files)
     for server in servers:
@@ -178,6 +179,7 @@ def prepare_move(config: Path, name: str) -> Changes:
     """
     check_name(name, {})
     config = config.resolve()
+    # By lines and not by a TOML writer: comments and the order of keys are the operator's.
     text = config.read_text("utf-8")
     header = re.compile(
         rf"""[ \t]*\[[ \t]*server[ \t]*\.[ \t]*(["']?){name}\1[ \t]*(?:\.[^\]\n]*)?\][ \t]*(?:#.*)?\s*"""
@@ -195,6 +197,7 @@ def prepare_move(config: Path, name: str) -> Changes:
     kept, own = "".join(rest), "".join(section).rstrip("\n") + "\n"
     try:
         before, after, table = (tomllib.loads(toml) for toml in (text, kept, own))
+        # Read back: both halves together must say what the whole file said, or nothing is moved.
         same = before["server"].pop(name) == table["server"].pop(name) and not table.pop("server") and not table
     except (tomllib.TOMLDecodeError, KeyError):
         same = False

@@ -99,6 +99,7 @@ def files(command: str, port: int, connections: int) -> dict[Path, str]:
     """Return the unit for a command and the keys `web.port` and `web.max_connections`, with the drop-in they need."""
     unit = (assets.folder() / "systemd" / UNIT.name).read_text("utf-8")
     assert f"ExecStart={_COMMAND}" in unit
+    # The first line marks the unit as ours: only such a one is ever replaced or removed.
     texts = {UNIT: _WRITTEN + unit.replace(_COMMAND, f"{command} ")}
     lines = [f"SocketBindAllow=tcp:{port}"] if port != _PORT else []
     lines += [f"LimitNOFILE={connections + 64}"] if connections > _CONNECTIONS else []
@@ -112,6 +113,7 @@ def files(command: str, port: int, connections: int) -> dict[Path, str]:
 def write(command: str, port: int, connections: int) -> None:
     """Write the unit in place of an older one; arguments as `files` has them."""
     changes = Changes(UNITS)
+    # Planned first: where one is needed still, the line below plans it again.
     changes.remove(DROP_IN)
     for path, text in files(command, port, connections).items():
         changes.write(path, text.encode())
@@ -142,6 +144,7 @@ def remove(*, purge: bool = False) -> list[Path]:
         path.unlink()
     if DROP_IN.parent.is_dir() and not any(DROP_IN.parent.iterdir()):
         DROP_IN.parent.rmdir()
+    # systemd still knows the unit that was removed.
     systemctl("daemon-reload")
     with suppress(StartFailed):  # it has not failed, so that nothing is left to forget
         systemctl("reset-failed", UNIT.name)

@@ -58,6 +58,7 @@ def carry(store: Path, backup: Path, folder: Path) -> Since:
             pieces.setdefault(f"{pool}.ring", []).append(framed(UnstoredRound(record, None, at)))
     for name, parts in pieces.items():
         if parts:
+            # What waits already was played later than what the store had taken.
             _write(folder / name, b"".join([*parts, rings.get(name, b"")]))
     return Since(len(numbers), edits)
 

@@ -72,6 +72,7 @@ class Backups:
 
     def _remove_oldest(self, newest: Path) -> None:
         """Those that a clock which was ahead has dated go first: they would displace all that come after them."""
+        # A day: names are in whole seconds, and clocks are set by a little all the time.
         times, ahead = self._times(), self._clock.epoch() + DAY
         older = sorted(times.keys() - {newest}, key=lambda file: (times[file] <= ahead, times[file]))
         for file in older[: max(0, len(older) + 1 - self.keep)]:
@@ -109,4 +110,6 @@ class Exports:
                     began = time.perf_counter()
             finally:
                 self.busy = False
+                # On the thread that opened it, and also when the caller has
+                # gone: an open view keeps the store's log from shrinking.
                 await asyncio.shield(loop.run_in_executor(thread, stack.close))

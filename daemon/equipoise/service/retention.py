@@ -113,11 +113,13 @@ class Retention:
             yield "rounds", days.rounds_days, partial(self._pruned, pool), ROUNDS
 
     async def _pruned(self, pool: Pool, before: float, limit: int) -> int:
+        # Before anything is deleted: afterwards nothing leads to the state that the deleted rounds made.
         await pool.keep_base(before)
         return await self._store.prune_rounds(pool.name, pool.system.window, before, limit)
 
     async def _delete(self, name: str, delete: Callable[[], Awaitable[int]], limit: int) -> None:
         count = limit
+        # Fewer than the limit: nothing is left that is too old.
         while count == limit and not self._distrusted and self._clock.monotonic() < self._ends_at:
             count = await delete()
             self.pruned[name] += count

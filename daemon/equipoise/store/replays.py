@@ -219,8 +219,8 @@ CREATE TABLE snapshots (system, params, data);
 """
 
 # Without keys in the file, SQLite goes through its rows and finds each row of the store by key; CROSS JOIN keeps that
-# order. What another system said that made the teams (`balance_prediction`) was said all the same, and stays. The edit's
-# players come before `players` is changed, which has the numbers of before. IS NOT compares nulls, too.
+# order. What another system said that made the teams (`balance_prediction`) was said all the same, and stays. The
+# edit's players come before `players` is changed, which has the numbers of before. IS NOT compares nulls, too.
 _TAKE_OVER = (
     """
     UPDATE rounds SET prediction = new.prediction, skill_at_start = new.skill_at_start,

@@ -150,6 +150,7 @@ async def _of_parameters(services: Services) -> list[Finding]:
 
 
 async def _of_server(host: Host, game_servers: GameServers, script: diagnosis.Script, epoch: float) -> list[Finding]:
+    # The status is taken behind both: RCON and A2S have brought it up to now.
     inspection, _ = await asyncio.gather(_inspected(host.server, game_servers), game_servers.ask(host.server))
     status = host.status()
     return [

@@ -51,6 +51,7 @@ async def show_decisions(request: Request) -> Decisions:
     services, query = request.services, request.query
     host = None if query.server is None else services.host(query.server)
     for script in services.hosts.values():
+        # Of all servers: the log is one, and its lines of one moment are to be complete.
         script.write_down()
     server = None if host is None else host.server
     lines: Sequence[Decision]

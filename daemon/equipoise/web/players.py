@@ -374,6 +374,7 @@ async def player_id(pool: Pool, text: str, *, path: str = "{id}") -> PlayerId:
         return player
     rows = await pool.store.named(pool.name, text, MOST_LISTED + 1)
     # A whole name goes before a part of one.
+    # `rows` are those with this very name first (`Store.named`), so that one more than are shown is enough to know.
     matches = [row for row in rows if row[1].casefold() == text.casefold()] or rows
     if len(matches) > 1:
         shown = "".join(f"\n  {match}  {name}" for match, name in matches[:MOST_LISTED])

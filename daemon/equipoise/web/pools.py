@@ -179,6 +179,7 @@ async def show_refit(request: Request) -> RefitSeen:
 async def export_pool(request: Request) -> Stream:
     """A pool as JSON Lines; docs/moving.md has the format."""
     services, pool = request.services, request.services.pool(request.path["pool"])
+    # What waits in the ring is a part of the pool.
     await pool.drain()
     if pool.ring_depth:
         raise refused("waits", f"{pool.ring_depth} rounds wait for the store, and would be missing")

@@ -253,10 +253,12 @@ async def _typical(services: Services, pool: Pool, rounds: Sequence[Measurement]
         return None
     even = fmean(is_even(value) for value in chances)
     rows = [row for row in await services.store.rounds(None, None, RANDOM, pool.name) if row.lineup_a]
+    # Loads them: `chance` below reads memory alone.
     await pool.summaries(list({player for row in rows for player in (*row.lineup_a, *row.lineup_b)}))
     random_chances = []
     for row in rows:
         players = sorted((*row.lineup_a, *row.lineup_b))
+        # Seeded by the round, so that the number does not change with every request.
         Random(row.number).shuffle(players)
         cut = len(row.lineup_a)
         random_chances.append(chance(pool.balancing, Context(row.mode, row.map), players[:cut], players[cut:]))

@@ -97,6 +97,7 @@ class Refusals:
         if now >= self._minute_ends:
             self._wrong_secrets.clear()
             self._minute_ends = now + MINUTE
+        # Where more addresses guess than are told apart they are throttled together: none of them has a right secret.
         name = peer if peer in self._wrong_secrets or len(self._wrong_secrets) < ADDRESSES else ""
         self._wrong_secrets[name] = self._wrong_secrets.get(name, 0) + 1
         return self._wrong_secrets[name]
@@ -111,6 +112,7 @@ class Refusals:
     def _note(self, server: str, code: str, peer: str, owner: str, silent: float | None) -> None:
         """`silent`: for how long the server's own script has been; None: it was never heard."""
         key, now = (server, code, peer), time.monotonic()
+        # Out and in again: the first in the dict is the one that tried longest ago.
         tries = self._tries.pop(key, _Tries())
         if tries.times and now - tries.times[-1] >= HOUR:
             tries = _Tries()
@@ -118,6 +120,7 @@ class Refusals:
             tries.turns += 1
             if tries.turns == 1:  # it was put right, and is wrong again; or a second script has the name
                 tries.times = []
+        # `1 - MOST_TIMES`: with the new one they are as many as are remembered.
         tries.times, tries.owner = [*tries.times[1 - MOST_TIMES :], now], owner
         self._tries[key] = tries
         while len(self._tries) > MOST_TRIES:

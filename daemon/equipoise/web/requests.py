@@ -105,6 +105,7 @@ class Connection(web.RequestHandler):
         name = transport.get_extra_info("peername")
         if name:  # None when the client has gone already
             self.peer = str(name[0])
+        # aiohttp has a deadline between requests, but none for the first one.
         self._late = asyncio.get_running_loop().call_later(HEAD_SECONDS, self._connections.close, self, "late")
         self._connections.add(self)
 
@@ -212,6 +213,7 @@ class Connections:
 
     def add(self, connection: Connection) -> None:
         """Give it a place, as the newest of its group."""
+        # Before it has a place itself, or it might be the one that is closed.
         if self._open >= self.most:
             oldest = _oldest_of_most(self._unproven or self._proven)
             which = {"peer": oldest.peer, "caller": oldest.caller} if oldest.caller else {"peer": oldest.peer}
@@ -362,6 +364,8 @@ async def _checked(route: Route, services: Services, request: web.Request) -> Re
     check_size(request)
     form = route.form and request.content_type == FORM
     if form:
+        # A form has the secret in its body, which must be read for it. A
+        # secret in the header is checked before any byte of the body is taken.
         secret, text = split_form(await _read(request), request.charset or "utf-8")
         caller = _caller(route, services, request, secret)
         body = unquoted(text)
@@ -382,6 +386,7 @@ def _caller(route: Route, services: Services, request: web.Request, secret: str 
     if not route.roles:
         return Caller("viewer", "")
     caller = check_credentials(services.callers, secret)
+    # Before the role: the secret is right, whatever it may do here.
     connection_of(request).prove(caller.who)
     request[CALLER] = caller
     check_role(caller, route.roles)
@@ -409,6 +414,7 @@ async def _read(request: web.Request) -> bytes:
 
 
 def _query(request: web.Request, route: Route) -> object:
+    # `dict` would keep one of the two and not say so.
     if len(request.query) > len(set(request.query)):
         raise ScriptError("schema", "in the query: a parameter is there twice")
     try:

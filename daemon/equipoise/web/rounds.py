@@ -146,6 +146,7 @@ async def take_round(request: Request) -> Receipt:
     if request.caller.role == "admin":
         who, now = request.caller.who, request.services.clock.epoch()
         await request.services.store.audit(Audit(now, who, "round", server, "", match.id))
+    # No memory: the session has not seen this round.
     result = await host.pool.record(record, None)
     outcome = result.rated
     return Receipt(

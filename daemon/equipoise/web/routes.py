@@ -98,6 +98,7 @@ class Callers:
 
         All digests are compared, so that the time taken reveals none.
         """
+        # `surrogateescape`: aiohttp reads a header's bytes that are no UTF-8 so, and this makes them bytes again.
         digest = hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()
         match = None
         for entry, caller in self.digests.items():
@@ -226,6 +227,7 @@ class Stream:
         response = web.StreamResponse(headers={**HEADERS, "Content-Type": self.content_type})
         response.enable_chunked_encoding()
         async with aclosing(self.pieces) as pieces:
+            # Before the status goes out: what fails until here still becomes a refusal that can be read.
             piece: bytes | None = await anext(pieces)
             await response.prepare(request)
             try:
@@ -237,6 +239,7 @@ class Stream:
             except (StoreError, TimeoutError, ConnectionError) as error:
                 log.warning("an answer was not sent to its end: %s", error or "its caller does not read")
                 if request.transport is not None:
+                    # Without the last chunk, or a half-sent answer would pass for a whole one.
                     request.transport.abort()
         return response
 

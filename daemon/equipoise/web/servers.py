@@ -209,6 +209,7 @@ async def command(request: Request) -> CommandDone:
         status = host.status()
         before = f"{'on' if status.enabled else 'off'}, pending: {status.pending or 'nothing'}"
         entry = Audit(services.clock.epoch(), request.caller.who, "command", host.server, before, " ".join(words))
+        # Before it is carried out: an order that the audit does not take is not given.
         await services.store.audit(entry)
     answer = await host.command(words, request.caller.who, dry=body.dry_run)
     if not answer.ok:

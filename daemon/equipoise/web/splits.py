@@ -246,6 +246,7 @@ class _Question:
         """Return the question for all sizes at once; with preferences, each size within its own tolerance."""
         body, system = self.body, self.pool.balancing
         sizes = (body.size,) if body.size else range(2, len(self.values) // 2 + 1)
+        # Without correlation the means alone decide which split is the most even: the exact solver needs no more.
         covariance = self.covariance if system.correlated else None
         return SplitQuestion(
             values=self.values,

@@ -74,6 +74,7 @@ def batch_of(posted: events.Batch) -> Batch:
         events=tuple(_fact(event, Here(server, f"$.events[{n}]", posted.at)) for n, event in enumerate(posted.events)),
         dropped=int(posted.dropped),
         names=dict(_names(posted)),
+        # One script, one version: each hello of a batch says the same.
         plugin=next((str(event.plugin) for event in posted.events if isinstance(event, events.Hello)), None),
     )
 
@@ -81,6 +82,7 @@ def batch_of(posted: events.Batch) -> Batch:
 def _fact(event: events.AnyEvent, here: Here) -> ScriptEvent:
     if isinstance(event, events.ScriptEvent):
         return event.fact(here)
+    # These events are the core's own structs, which know no batch.
     return event if event.at is not None else msgspec.structs.replace(event, at=here.at)
 
 

@@ -97,6 +97,7 @@ def _rounds(reply: Reply) -> orders.Rounds:
 def _smaller(reply: Reply) -> Reply | None:
     """The reply without its least needed part; None when nothing more can be left out."""
     if reply.cache is not None and reply.cache.splits:
+        # The largest size is the one that the script needs first.
         return replace(reply, cache=replace(reply.cache, splits=reply.cache.splits[1:]))
     if reply.summaries:
         return replace(reply, summaries=reply.summaries[: len(reply.summaries) // 2])

@@ -388,6 +388,7 @@ def refuse_spans(spans: tuple[SpanLine, ...], seconds: float, path: str) -> None
     for n, span in enumerate(spans):
         if span.end < span.start:
             raise ScriptError("spans", f"the span ends before it begins, at {span.start:g} s", path=f"{path}[{n}].to")
+        # Exactly: a script reckons both from the same moments.
         if span.end > seconds:
             text = f"the span ends at {span.end!r} s and the round at {seconds!r} s"
             raise ScriptError("spans", text, path=f"{path}[{n}].to")
@@ -442,6 +443,7 @@ class RoundEnded(ScriptEvent, frozen=True, tag="round_ended", kw_only=True):
 
         ScriptError when a player is twice in its lineup, among its players or in its squads, and for wrong spans.
         """
+        # These would make a match that no rating system takes; what is only odd (a count) is left out instead.
         refuse_twice((seat.id, f"{here.path}.lineup[{n}].id") for n, seat in enumerate(self.lineup))
         refuse_twice((line.id, f"{here.path}.players[{n}].id") for n, line in enumerate(self.players))
         refuse_twice(
@@ -609,6 +611,7 @@ class RosterSeen(ScriptEvent, frozen=True, tag="roster", kw_only=True):
     """Seconds until the map's time is over."""
 
     def fact(self, here: Here) -> core.RosterSeen:
+        # The core knows one field: a reason, or that there is none.
         no_moves = str(self.moves_reason or "no") if self.moves == "no" else ""
         players = roster(self.players, here)
         return core.RosterSeen(self.time(here), players, self.ends_in, no_moves, self.map_ends_in)

@@ -164,6 +164,7 @@ class Player(Scalar, str):
         number = _whole(value)
         if number is not None and 0 < number < ACCOUNTS:
             return cls(STEAM_ID_BASE + number)
+        # A SteamID64 only as a string: it is above 2^53, and as a number has lost its last digits on the way.
         if number is not None and STEAM_ID_BASE < number < STEAM_ID_BASE + ACCOUNTS and isinstance(value, str):
             return cls(number)
         if isinstance(value, str) and value.startswith("bot:") and _whole(value[4:]) is not None:

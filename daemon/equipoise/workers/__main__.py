@@ -26,6 +26,7 @@ LEAST_PRIORITY = 19
 
 def main(job: Job) -> None:
     """Serve until the daemon has gone."""
+    # Before the job's module is imported: numpy and the rest count, too.
     limit(job.limits)
     daemon = select.poll()
     daemon.register(sys.stdin, 0)

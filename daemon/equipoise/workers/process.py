@@ -71,6 +71,7 @@ class Process:
             self._process.stdin.write(framed(request))
             await self._process.stdin.drain()
             size = length_of(await self._process.stdout.readexactly(LENGTH_BYTES))
+            # Not an answer of ours: what it wrote to its standard output came before it.
             if size > LONGEST:
                 raise EOFError
             content = await self._process.stdout.readexactly(size)
@@ -143,6 +144,7 @@ class Warm(Generic[A]):
         async with AsyncExitStack() as turn:
             try:
                 async with asyncio.timeout(self._wait_seconds):
+                    # First the caller's own lock: of many requests of theirs one at a time stands in the line of all.
                     await turn.enter_async_context(self._turns_of.setdefault(caller, asyncio.Lock()))
                     await turn.enter_async_context(self._turn)
             except TimeoutError:
@@ -166,6 +168,7 @@ class Warm(Generic[A]):
         await asyncio.gather(*self._endings)
 
     async def _result_of(self, request: msgspec.Struct) -> A:
+        # A process that was started for this request and died of it would do so again.
         warm = self.process is not None
         try:
             async with asyncio.timeout(self.seconds + GRACE_SECONDS):
