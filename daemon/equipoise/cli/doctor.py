@@ -85,6 +85,7 @@ def _findings(path: Path, url: str | None, token: str | None) -> Iterator[Findin
     for old in config.old_keys if config else ():
         yield Finding(False, DAEMON, old.what, old.advice)
     answer = _ask(url or configured_url(path), token or _token(path))
+    # The port in the file may be newer than the daemon's start.
     address = listening_url(path) if url is None and isinstance(answer, Finding) else None
     if address not in (None, configured_url(path)) and not isinstance(
         answer_there := _ask(address, token or _token(path)), Finding
@@ -165,6 +166,7 @@ def of_files(config: Config, uid: int | None) -> Iterator[Finding]:
             readable = path.stat().st_mode & 0o077 and path.parent.stat().st_mode & 0o011
             if readable and path.suffix != ".sha256":
                 yield Finding(True, DAEMON, f"other users can read {path}", f"chmod 600 {path}")
+    # The daemon is down: who will run it is known for the machine's own configuration alone.
     if uid is None and config.path.absolute() == MACHINE_CONFIG:
         uid = SOMEBODY
     for path in (config.path, *(folder / "servers.d").glob("*.toml")):

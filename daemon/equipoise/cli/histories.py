@@ -166,6 +166,7 @@ def _stored(config: Config, pool: str) -> list[RecordRound]:
         store = Store(config.directory / STORE, create=False)
         try:
             await store.open()
+        # A daemon runs: its store may be read beside it, without the lock.
         except StoreInUse:
             say_opened(store.path)
             await Beside(store.path).rated_rounds(pool, see)

@@ -310,10 +310,12 @@ def _chosen(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> dict[in
         place: min(width, max(columns[place].least, len(columns[place].head))) if columns[place].least else width
         for place, width in widths.items()
     }
+    # Cutting texts comes before leaving columns out: a column goes only if even the shortest texts do not fit.
     for place in sorted((place for place in widths if columns[place].goes), key=lambda place: columns[place].goes):
         if _width(least) <= room:
             break
         del widths[place], least[place]
+    # A place at a time from the widest column that may still be cut, so that all of them end about as wide.
     while _width(widths) > max(room, _width(least)):
         widths[max(widths, key=lambda place: (widths[place] > least[place], widths[place]))] -= 1
     return widths

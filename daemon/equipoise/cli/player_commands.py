@@ -336,6 +336,7 @@ def undo_edit(client: Client, player_id: str, pool: str | None, *, dry_run: bool
 
     What was played since is rated again, so other players change a little too.
     """
+    # As `round void`: a program gets the trial.
     dry_run = dry_run or (as_json and not yes)
     if not dry_run:
         refuse_silence(yes=yes)

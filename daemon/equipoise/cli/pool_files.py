@@ -61,6 +61,7 @@ def export(path: Path, name: str | None, target: Path, url: str | None, token: s
         with _asked(client.moved() or client, pool) as answer:
             if answer is not None:
                 _copy(_received(answer), take)
+        # With an address the daemon was meant, and a store that happens to be on this machine may be another one's.
         if answer is None and url is not None:
             stop(
                 f"no daemon answers at {url}: Connection refused; {START}",
@@ -482,6 +483,7 @@ class _FirstRatings:
             present = await store.players(self._pool, [line.player for line in batch], 0)
             for line in batch:
                 row = present.get(line.player)
+                # Who was only imported or set before may be imported again: no round has built on it.
                 if row is not None and row.last_played is not None and not overwrite:
                     skips["players who have rated rounds here (--overwrite)"] += 1
                     continue
@@ -493,6 +495,7 @@ class _FirstRatings:
         rounds = {} if first.rounds is None else {"rounds": first.rounds}
         try:
             if row is not None:
+                # `seed` sets what the file says and leaves the rest: it begins from the state that is stored.
                 system.restore(player, row.state)
             system.seed(player, rating=first.rating, **rounds)
         except RatingError as error:

@@ -98,6 +98,7 @@ class Recomputing:
             trial = await self._try(store)
             if not as_json:
                 _show(trial)
+            # JSON is for programs, which nobody can ask.
             written = yes or (not as_json and agreed("Replace the ratings?"))
             if written:
                 await self._write(store, trial)
@@ -135,6 +136,7 @@ class Recomputing:
         fingerprint = own or fingerprint_of(_made(self.configured))
         path = self.whole.directory / f"{name}.ring"
         if path.exists() and path.stat().st_size:
+            # By the system of the stored ratings and not by the configured one, which a pool would refuse to open with.
             pool = Pool(
                 name, ratings.create(fingerprint.system, **fingerprint.params), store, Ring(path), SystemClock()
             )

@@ -218,6 +218,7 @@ def void_round(
     All that was played since is rated again without it. Rounds that end meanwhile wait, and are rated afterwards. The
     round stays stored. `equipoise round list` shows the ids of rounds.
     """
+    # JSON is for programs, which nobody can ask: without `--yes` they get the trial.
     dry_run = dry_run or (as_json and not yes)
     if not dry_run:
         refuse_silence(yes=yes)

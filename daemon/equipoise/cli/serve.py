@@ -62,6 +62,7 @@ def _heals(error: EquipoiseError) -> bool:
         case ConfigError() | StoreRefused():
             return False
         case _:
+            # A ring's file that may not be written stays so until somebody changes it.
             return not isinstance(error.__cause__, PermissionError)
 
 

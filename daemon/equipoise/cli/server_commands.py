@@ -421,6 +421,8 @@ def add(
     """
     from equipoise.install.servers import NewServer, check_rcon, prepare
 
+    # Before the password is asked for, so that nobody types one
+    # for a name that is taken; and again below, with the lock.
     _check_new(daemon.config, name)
     if rcon is not None:
         check_rcon(rcon)
@@ -429,6 +431,7 @@ def add(
         tables = _check_new(daemon.config, name)
         server = NewServer(name, pool or _pool_for(game, tables), game, tf, ns2_config, mod, rcon, password)
         preparation = prepare(daemon.config, [server], daemon.url)
+        # The daemon reads inside: if it refuses the files, all of them are taken back.
         with preparation.applied():
             answer = daemon.reread()
     (result,) = preparation.servers

@@ -127,6 +127,7 @@ def start_unit(config: Path, command: str) -> None:
     from equipoise.install import unit
 
     read = load(config, {})
+    # Before the start: the daemon would take the default of new pools for a pool that has played without it.
     for line in keep_as_before(read):
         click.echo(line)
     unit.write(command, read.web.port, read.web.max_connections)

@@ -113,6 +113,7 @@ def _own(config: Path) -> Iterator[tuple[Path, bool]]:
         yield from ((place, True) for place in (*STATE, *CACHE, MACHINE))
     with suppress(ConfigError):  # one that is wrong is removed all the same
         state = load(config, os.environ).directory
+        # A state directory of the operator's own may hold other things: only what the daemon made there goes.
         if state not in STATE:
             for pattern in (f"{STORE}*", "*.ring*", "backups", "upgrade"):
                 yield from ((place, True) for place in state.glob(pattern))
@@ -143,6 +144,7 @@ def _remove(remembered: folders.Folders, files: list[Path]) -> None:
             changes.remove(file)
         with changes.applied():
             pass
+        # Deepest folders first (`reverse`): one that holds another is not empty before that.
         with as_owner(root):
             for folder in sorted({folder for file in own for folder in file.parents}, reverse=True):
                 if folder.parent.name == "translations" or folder.is_relative_to(root / OUTPUT):
