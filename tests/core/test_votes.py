@@ -98,6 +98,13 @@ def test_a_player_who_asks_again_has_one_voice_and_is_answered_alone() -> None:
     assert wish(session, "a") == [Tell(ids("a")[0], (voice("a", 1, 3),))]
 
 
+def test_a_voice_that_has_lapsed_is_said_to_all_when_it_is_raised_again() -> None:
+    session = begun(Mode.KOTH, TEN)
+    assert wish(session, "a", 0.0) == [Say(voice("a", 1, 3))]
+    assert wish(session, "a", 299.0) == [Tell(ids("a")[0], (voice("a", 1, 3),))]
+    assert wish(session, "a", 599.0) == [Say(voice("a", 1, 3))]
+
+
 def test_players_who_wait_for_a_side_have_a_voice_and_those_who_watch_have_none() -> None:
     session = begun(Mode.ARENA, "abc|def|g|h")
     assert wish(session, "g") == [Say(voice("g", 1, 3))]

@@ -124,7 +124,7 @@ def _is_fair(state: State, found: ChanceFound) -> bool:
 
 def _count(state: State, by: PlayerId, now: float) -> Effects:
     """Count a voice, and order the vote when there are enough."""
-    again = by in state.voices.asked_at
+    again = by in state.voices.lasting(now)
     state.voices = state.voices.with_voice(by, now)
     eligible = [entry.id for entry in state.roster.eligible()]
     # Counted anew: a player who asked may watch by now, and is in the roster all the same.
