@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from equipoise import ratings
 from equipoise.core.effects import RecordRound
 from equipoise.errors import ScriptError, SpillError
 from equipoise.service.pool import Pool, Recorded
 from equipoise.service.ring import RESERVE, SLOTS, Ring, UnstoredRound, framed
+from equipoise.store.store import Store
+from tests.hosts import GivenClock
 from tests.opened_pool import NOW, a_pool, opened, stored_rounds
-from tests.store.disk import filled, no_file_above, small_disk
+from tests.store.disk import filled, no_file_above, small_disk, without_root
 from tests.store.failing import Failing, Fault, locked
 from tests.store.samples import a_round, in_loop, player
 
@@ -132,6 +137,51 @@ async def test_a_caller_who_gives_up_does_not_leave_a_round_half_done(tmp_path: 
         with pytest.raises(asyncio.CancelledError):
             await caller
     assert stored_rounds(tmp_path) == [a_round().round.id]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up a right and take it back")
+@in_loop
+async def test_a_directory_that_may_not_be_looked_into_costs_no_round_while_others_wait(tmp_path: Path) -> None:
+    os.chmod(tmp_path, 0o700)
+    async with opened(tmp_path) as pool:
+        with locked(tmp_path / "s.db"):
+            await pool.record(a_round(1), None)
+        with without_root():
+            assert (await pool.record(a_round(2), None)).status == "stored"
+        assert (await pool.record(a_round(3), None)).status == "stored"
+        assert pool.ring_depth == 0
+    assert stored_rounds(tmp_path) == [a_round(number).round.id for number in (1, 2, 3)]
+
+
+@in_loop
+async def test_a_fault_while_waiting_rounds_are_applied_costs_no_round_that_comes_later(tmp_path: Path) -> None:
+    """The waiting round is asked of a system that fails as a whole, and not at that round alone."""
+
+    class Faulty(type(ratings.create("joint"))):  # type: ignore[misc]
+        fails = False
+
+        def rate(self, match: Any) -> Any:
+            if Faulty.fails:
+                raise ZeroDivisionError("a fault of ours")
+            return super().rate(match)
+
+    store = Store(tmp_path / "s.db")
+    await store.open()
+    pool = Pool("main", Faulty(ratings.create("joint").params), store, Ring(tmp_path / "main.ring"), GivenClock(NOW))
+    await pool.open()
+    try:
+        await pool.record(a_round(1), None)
+        with locked(tmp_path / "s.db"):
+            await pool.record(a_round(2), None)
+        Faulty.fails = True
+        with pytest.raises(ZeroDivisionError):
+            await pool.record(a_round(3), None)
+        Faulty.fails = False
+        assert (await pool.record(a_round(4), None)).status == "stored"
+    finally:
+        await pool.close()
+        await store.close()
+    assert stored_rounds(tmp_path) == [a_round(number).round.id for number in (1, 2, 4)]
 
 
 @pytest.mark.slow

@@ -204,11 +204,14 @@ class Pool:
     async def _store_or_keep(self, group: _Group) -> list[Recorded | Exception]:
         """Store a group, and put into the ring what the store does not take; returns an outcome for each round."""
         async with self._lock:
-            # Rounds that come meanwhile still join this group.
-            await self._apply_waiting()  # the older ones: ratings depend on the order
-            # A group that was full has been replaced by another already.
-            if self._group is group:  # rounds that come from now on are in time for the next group
-                self._group = None
+            try:
+                # The older ones: ratings depend on the order. Rounds that come meanwhile still join this group.
+                await self._apply_waiting()
+            finally:
+                # Rounds that come from now on are in time for the next group, also after a fault: this one's outcome is
+                # an exception then, and must not be that of all who come later. A full group has been replaced already.
+                if self._group is group:
+                    self._group = None
             results: list[Recorded | Exception] = []
             why = ""  # older rounds wait: their turn comes without a word
             try:

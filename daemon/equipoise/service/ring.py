@@ -315,16 +315,20 @@ class Ring:
         log.error("%s: what could be read is stored; set aside as %s", self.path, aside.name)
 
     def _set_reserve(self) -> bool:
-        """False: the disk is full."""
-        if self._reserve.exists():
-            return True
+        """Have a reserve where that is possible; False: the disk is full.
+
+        Any other trouble (a directory that is closed to us, a disk that only reads) is none of the rounds' that wait.
+        """
         try:
+            if self._reserve.exists():
+                return True
             file = open_private(self._reserve, os.O_WRONLY)
             try:
                 os.posix_fallocate(file, 0, RESERVE)
             finally:
                 os.close(file)
-        except OSError as error:  # half a reserve might not hold a round
-            self._reserve.unlink(missing_ok=True)
+        except OSError as error:
+            with suppress(OSError):  # half a reserve might not hold a round
+                self._reserve.unlink(missing_ok=True)
             return error.errno not in NO_ROOM
         return True
