@@ -36,19 +36,19 @@ def server_names(usual: str) -> tuple[str, ...]:
 
 
 def game_folder(name: str) -> Path | None:
-    """The folder of a server, if the plugin is to be installed."""
+    """The folder of a server; None: the plugin is not to be installed."""
     question = f"Folder tf/ of {name}, for the plugin (empty: not now)"
     return _asked(question, lambda text: inspect(Path(text).expanduser(), name, None).path)
 
 
 def config_directory(name: str) -> Path | None:
-    """The config directory of an NS2 server, if the settings of the mod are to be written."""
+    """The config directory of an NS2 server; None: the settings of the mod are not to be written."""
     question = f"Config directory of {name}, its -config_path, for the mod's settings (empty: not now)"
     return _asked(question, lambda text: read_directory(Path(text), name).path)
 
 
 def rcon_address(name: str) -> str | None:
-    """The address of a server's RCON, if it is to be used."""
+    """The address of a server's RCON; None: it is not to be used."""
     return _asked(f"RCON of {name}, such as 127.0.0.1:27015 (empty: none)", check_rcon)
 
 

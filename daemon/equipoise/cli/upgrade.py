@@ -90,7 +90,7 @@ class Machine:
         return self.path.parent == unit.MACHINE and unit.is_ours() and unit.booted()
 
     def noted(self) -> Noted | None:
-        """Return what the last upgrade has noted."""
+        """Return what the last upgrade has noted; None: there was none."""
         try:
             values = json.loads(self._noted.read_text("utf-8"))
             return Noted(**{name: values[name] for name in Noted.__dataclass_fields__ if name in values})

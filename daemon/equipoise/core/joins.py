@@ -94,7 +94,7 @@ def no_answer(state: State, ask: AskSide | AskSwitch, now: float) -> Effects:
 
 
 def overdue_at(state: State) -> float | None:
-    """When the first of the players who wait has waited too long."""
+    """When the first of the players who wait has waited too long, on the daemon's clock; None: nobody waits."""
     return min((join.since + ANSWER_SECONDS for join in state.pending_joins.values()), default=None)
 
 

@@ -59,7 +59,7 @@ class Session:
 
     @property
     def cache(self) -> SplitCache | None:
-        """The splits the script falls back on."""
+        """The splits the script falls back on; None: none were solved yet on this map."""
         return self._state.cache
 
     def copy(self) -> Session:

@@ -427,7 +427,7 @@ class State:
         return OrderId(f"o{number}")
 
     def held_side(self, player: PlayerId, now: float) -> HeldSide | None:
-        """The player's lock, unless it has expired."""
+        """The player's lock; None: they have none, or it has expired."""
         lock = self.memory.locks.get(player)
         return lock if lock is not None and lock.holds(now) else None
 

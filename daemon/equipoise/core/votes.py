@@ -215,7 +215,7 @@ def settle(state: State) -> Effects:
 
 
 def overdue_at(state: State) -> float | None:
-    """When a vote without a result is given up."""
+    """When a vote without a result is given up, on the daemon's clock; None: none runs."""
     if state.voices.order is None:
         return None
     return state.voices.opened_at + state.rules.vote.seconds + OVERDUE_SECONDS
@@ -374,7 +374,7 @@ def _settle_open(state: State) -> Effects:
 
 
 def choice_ends_at(state: State) -> float | None:
-    """When the open choice closes."""
+    """When the open choice closes, on the daemon's clock; None: none is open."""
     return state.choice.ends_at if state.choice is not None and state.choice_stage is Stage.OPEN else None
 
 

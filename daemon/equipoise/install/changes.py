@@ -45,7 +45,7 @@ class Changes:
         self._files[path] = None
 
     def planned(self, path: Path) -> bytes | None:
-        """Return the content that is planned for a file."""
+        """Return the content that is planned for a file; None: nothing is, or it is to be removed."""
         content = self._files.get(path)
         return None if content is None else content[0]
 

@@ -73,7 +73,7 @@ class GameFolder:
         return changes
 
     def setting(self, name: str) -> str | None:
-        """Return the value of a setting of the plugin, such as `server`; the last line wins."""
+        """Return the value of a setting of the plugin, such as `server`: the last line wins. None: no line sets it."""
         return _setting(self.cfg, name)
 
     def installed(self) -> list[str]:

@@ -56,12 +56,12 @@ class Program:
         return answer or None
 
     def store_format(self, folder: Path) -> int | None:
-        """Return the number of the newest format of the store that the program in a folder reads."""
+        """Return the newest format of the store that the program in a folder reads; None where none runs."""
         answer = self._ask(folder, "from equipoise.store.migrations import MIGRATIONS as m; print(len(m))")
         return int(answer) if answer else None
 
     def assets(self, folder: Path) -> Path | None:
-        """Return the files that the program in a folder carries beside its code."""
+        """Return the folder of files that the program in a folder carries beside its code; None: it has none."""
         return next(iter(folder.glob("lib/python3*/site-packages/equipoise/assets")), None)
 
     def _ask(self, folder: Path, code: str) -> str:

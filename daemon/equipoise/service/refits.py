@@ -62,7 +62,7 @@ class Refits:
             raise StoreError("; ".join(failures))
 
     async def last_run(self) -> float | None:
-        """When a pool was refitted last, by this daemon or one before."""
+        """When a pool was refitted last, by this daemon or one before, in seconds since the epoch; None: never."""
         at = [await pool.store.refitted_at(pool.name) for pool in self._pools.values()]
         return max((moment for moment in at if moment is not None), default=None)
 

@@ -293,11 +293,11 @@ class Past:
         return sequence.edits(self._db, self._pool)
 
     def snapshot(self, most: int) -> Snapshot | None:
-        """The newest of the pool's own system, of those after at most event `most`."""
+        """The newest of the pool's own system, of those after at most event `most`; None: there is none."""
         return snapshots.newest(self._db, self._pool, "system", most)
 
     def learnt_spread(self) -> LearntSpread | None:
-        """The spread of skill that was adopted last."""
+        """The spread of skill that was adopted last; None: none was."""
         return sequence.learnt_spread(self._db, self._pool)
 
     def calibrations(self) -> list[Edit]:
@@ -343,7 +343,7 @@ class Past:
         }
 
     def now(self, player: PlayerId, window: int = 0) -> PlayerRow | None:
-        """A player's row."""
+        """A player's row, with their last `window` rounds; None: they were never rated."""
         return next(iter(players.load(self._db, self._pool, {player: 0}, window)), None)
 
     def as_of(self, player: PlayerId, number: int, window: int) -> PlayerRow | None:

@@ -197,7 +197,7 @@ def top(db: sqlite3.Connection, pool: str, limit: int | None, since: float | Non
 
 
 def rank(db: sqlite3.Connection, pool: str, player: PlayerId, since: float | None) -> tuple[int, int] | None:
-    """A player's place on the leaderboard, 1 for the best, and its length."""
+    """A player's place on the leaderboard, 1 for the best, and its length; None: they are not on it."""
     values = {"pool": pool, "player": player, "since": since}
     own = db.execute(f"SELECT rating {_on_board(since)} AND id = :player", values).fetchone()
     if own is None:

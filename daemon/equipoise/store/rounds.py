@@ -63,7 +63,7 @@ class Submission(Protocol):
 
     @property
     def memory(self) -> bytes | None:
-        """The server's session memory after the round."""
+        """The server's session memory after the round; None: no session has seen it, as one that a program submits."""
 
     @property
     def at(self) -> float:
@@ -140,7 +140,7 @@ def first_answer(db: sqlite3.Connection, server: ServerId, round_id: RoundId) ->
 
 
 def pool_of(db: sqlite3.Connection, server: ServerId, round_id: RoundId) -> str | None:
-    """The pool of a stored round."""
+    """The pool of a round; None: it is not stored."""
     row = db.execute("SELECT pool FROM rounds WHERE server = ? AND id = ?", (server, round_id)).fetchone()
     return row and str(row[0])
 
@@ -294,7 +294,7 @@ def replayed_columns(change: Change) -> tuple[object, ...]:
 
 
 def written_spans(spans: tuple[Span, ...]) -> str | None:
-    """Spans as their column has them."""
+    """Spans as their column has them; None for none."""
     return encoded(spans) if spans else None
 
 
@@ -304,12 +304,12 @@ def spans_of(column: str | None) -> tuple[Span, ...]:
 
 
 def written_counts(counts: Counts | None) -> str | None:
-    """Return the counts as their column has them."""
+    """Return the counts as their column has them; None where they are not known."""
     return None if counts is None else encoded(counts)
 
 
 def counts_of(column: str | None) -> Counts | None:
-    """Return the counts that a column says."""
+    """Return the counts that a column says; None where they are not known."""
     return None if column is None else _counts.decode(column)
 
 

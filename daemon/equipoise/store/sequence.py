@@ -224,7 +224,7 @@ def forget_refits(db: sqlite3.Connection, pool: str) -> None:
 
 
 def learnt_spread(db: sqlite3.Connection, pool: str) -> LearntSpread | None:
-    """The spread of skill that was adopted last."""
+    """The spread of skill that was adopted last; None: none was."""
     last = "SELECT number, at, detail FROM edits WHERE pool = ? AND action = 'spread' ORDER BY number DESC LIMIT 1"
     if (row := db.execute(last, (pool,)).fetchone()) is None:
         return None
@@ -243,7 +243,7 @@ def calibrations(db: sqlite3.Connection, pool: str) -> list[Edit]:
 
 
 def refitted_at(db: sqlite3.Connection, pool: str) -> float | None:
-    """Return the time when a pool was last refitted."""
+    """Return when a pool was last refitted, in seconds since the epoch; None: never."""
     at: float | None = db.execute("SELECT max(at) FROM edits WHERE pool = ? AND action = 'refit'", (pool,)).fetchone()[
         0
     ]

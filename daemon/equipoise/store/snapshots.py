@@ -52,7 +52,7 @@ log = logging.getLogger(__name__)
 
 
 def newest(db: sqlite3.Connection, pool: str, purpose: Purpose, most: int) -> Snapshot | None:
-    """The newest that is whole, of those after at most event `most`."""
+    """The newest that is whole, of those after at most event `most`; None: there is none."""
     for number, system, params, base, digest, data in db.execute(_NEWEST, (pool, purpose, most)):
         if sha256(data).hexdigest() == digest:
             made_by = Fingerprint(system, msgspec.json.decode(params, type=dict[str, object]))

@@ -253,7 +253,7 @@ class Store:
         return await self._read(lambda db: past.page(db, pool, number, most))
 
     async def snapshot(self, pool: str, purpose: Purpose, most: int = sys.maxsize) -> Snapshot | None:
-        """The newest snapshot that is whole, of those after at most event `most`; damaged ones are logged."""
+        """The newest whole snapshot of those after at most event `most`; None: none. Damaged ones are logged."""
         return await self._read(lambda db: snapshots.newest(db, pool, purpose, most))
 
     async def keep_snapshot(self, pool: str, snapshot: Snapshot, seen: int) -> None:
@@ -545,7 +545,10 @@ class Store:
         after: int = 0,
         since: float | None = None,
     ) -> tuple[Sequence[Decision], int | None]:
-        """Return decisions that name a player, and the number to go on before: a long log is read in parts."""
+        """Return decisions that name a player, and the number to go on before: a long log is read in parts.
+
+        None: the log has no more of them.
+        """
         decisions: list[Decision] = []
         if since is not None:
             after = max(after, await self._read_noted(lambda db: notes.last_before(db, since)))

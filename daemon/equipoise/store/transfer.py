@@ -98,7 +98,7 @@ class Beside:
         self._path = path
 
     async def fingerprint(self, pool: str) -> Fingerprint | None:
-        """The system and parameters that made a pool's ratings."""
+        """The system and parameters that made a pool's ratings; None: it has none yet."""
         with store_errors(), closing(_connected(self._path)) as db:
             return players.fingerprint(db, pool)
 

@@ -94,7 +94,7 @@ class Callers:
         return frozenset(caller.who for caller in self.digests.values())
 
     def known(self, secret: str) -> Caller | None:
-        """Return the caller who has this secret.
+        """Return the caller who has this secret; None: nobody has it.
 
         All digests are compared, so that the time taken reveals none.
         """
