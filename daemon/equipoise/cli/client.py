@@ -126,7 +126,7 @@ class Client:
         return answer
 
     def moved(self) -> Client | None:
-        """Return the client for the address at which the daemon listens; None: it is the configuration's, or unknown."""
+        """Return the client for the address where the daemon listens; None: it is the configuration's, or unknown."""
         url = None if self.config is None else listening_url(self.config)
         return None if url in (None, self.url) else Client(url, self.token)
 
