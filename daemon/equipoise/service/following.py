@@ -102,6 +102,7 @@ class Follower:
         """Something was stored: `rounds` for one, which are read from the store while it is being built."""
         if self.ready:
             self._new += rounds
+        # After a failure nobody waits for it: answers come from the pool's own system.
         if self.failure is None:
             self._idle.clear()
         self._due.set()
@@ -171,6 +172,7 @@ class Follower:
         while not place.at_end:
             new, self._new = self._new, []
             predictions = await place.go_on(new=new)
+            # Checked after each page: a rebuild makes what was read here worthless.
             if self._anew or self._stopped:
                 return
             if predictions:
