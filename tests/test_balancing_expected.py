@@ -186,6 +186,29 @@ def test_the_search_keeps_to_its_work_and_to_64_mb(count: int, at: float, apart:
     assert peak <= 64_000_000
 
 
+def test_new_sides_are_left_by_as_many_as_asked_also_where_friends_change_side_together() -> None:
+    """Two friends who come back at once must not bring the count from one above the least to one below it."""
+    for seed in range(200):
+        random = Random(seed)
+        count = random.choice((8, 10, 12))
+        values = [random.gauss(0, 300) for _ in range(count)]
+        factors = np.array([[random.gauss(0, 30) for _ in range(count)] for _ in values])
+        order = random.sample(range(count), count)
+        groups = [order[2 * pair : 2 * pair + 2] for pair in range(random.randint(1, 3))]
+        current = [1] * (count // 2) + [-1] * (count // 2)
+        each_way = random.randint(1, count // 4)
+        covariance, sizes = (factors @ factors.T).tolist(), (count // 2, count // 2)
+        search = SwapSearch(QuadraticProblem((values, values), covariance, sizes, groups=groups, current=current), [])
+
+        row = search.moving(each_way)
+
+        if row is not None:
+            crossed = Counter(
+                before for before, after in zip(current, search.sides(row), strict=True) if before != after
+            )
+            assert all(each_way <= crossed[side] <= count // 2 - each_way for side in (1, -1)), seed
+
+
 def test_a_descent_without_a_budget_leaves_the_sides_as_they_are() -> None:
     form = Form(np.outer([4.0, 1.0, 2.0, 3.0], [4.0, 1.0, 2.0, 3.0]), np.zeros(4), 0.0)
     starts = np.array([[1.0, -1.0, -1.0, 1.0], [1.0, -1.0, 1.0, -1.0]])

@@ -176,12 +176,12 @@ class Leaving:
 
     def close(self, changes: Numbers, rows: Rows) -> None:
         """Forbid the swaps after which too few leave, or too many, in `changes`, which `Form.swaps` gave."""
-        # A swap of unit i on A and unit j on B lets `more` players leave this side. Single players are at most one, so
-        # only rows at an end of the range can be brought outside of it.
-        costs, more = self.of(rows), self.side * (self.stand[:, None] - self.stand)
-        for at_end, wrong in ((costs <= self.least, more < 0), (costs >= self.most, more > 0)):
-            ends = np.flatnonzero(at_end)
-            changes[ends] = np.where(wrong, np.inf, changes[ends])
+        # A swap of unit i on A and unit j on B lets `more` players leave this side: at most a unit's players, so only
+        # rows near an end of the range can be brought outside of it.
+        leavers, more, reach = self.of(rows), self.side * (self.stand[:, None] - self.stand), self.stand.max()
+        ends = np.flatnonzero((leavers < self.least + reach) | (leavers > self.most - reach))
+        after = leavers[ends, None, None] + more
+        changes[ends] = np.where((after < self.least) | (after > self.most), np.inf, changes[ends])
 
 
 @dataclass(frozen=True)
