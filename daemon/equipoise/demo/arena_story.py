@@ -61,6 +61,7 @@ def plan(rounds: int) -> dict[int, list[Incident]]:
     for incident, mark in _MARKS.items():
         number = max(earliest, round(mark * rounds))
         incidents.setdefault(number, []).append(incident)
+        # On a short evening several fall into one round, but nobody can be back in the round in which they leave.
         earliest = number + (incident is Incident.WALK_OUT)
     return incidents
 
@@ -250,6 +251,7 @@ class Story:
     async def _latecomers(self) -> None:
         """The two who left come back and are placed."""
         evening = self._evening
+        # The last two who left: those of `_gap`.
         for player in (self._gone.pop(), self._gone.pop()):
             evening.game.connect(player)
             evening.game.want(player, None)

@@ -50,6 +50,7 @@ class Daemon:
         self.token = secrets.token_urlsafe()
         self.installation = installation
         self._home = home
+        # Kept for the whole evening: after a restart the script finds the daemon where it was.
         self._port = _free_port()
         self._process: asyncio.subprocess.Process | None = None
         self._configure()
@@ -76,6 +77,7 @@ class Daemon:
             digest = hashlib.sha256(secret.encode()).hexdigest()
             (self._home / "secrets" / f"{name}.sha256").write_text(digest + "\n", "ascii")
         token = self._home / "owner.token"
+        # Before anything is in it: nobody else may read it for a moment.
         token.touch(mode=0o600)
         token.write_text(f"{self.token}\n", "ascii")
         self.config.write_text(
@@ -216,6 +218,7 @@ class Client:
         return reply
 
     async def _post(self, batch: Json) -> wire.Reply | None:
+        # The batch is the same each time, so the daemon takes it once.
         for _ in range(ATTEMPTS):
             try:
                 body = await self._send(batch)

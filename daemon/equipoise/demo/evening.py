@@ -109,6 +109,7 @@ class Evening(ABC):
         self._take_summaries(reply.players)
         for order in reply.orders:
             self._obey(decoded(order))
+        # The daemon has the round in memory alone: it is offered again with the next batch, not in a loop now.
         return "kept" not in reply.rounds.values()
 
     async def settle(self) -> None:

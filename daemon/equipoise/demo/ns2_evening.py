@@ -148,6 +148,7 @@ def random_favourite(
 
 def draw_winner(rng: Random, marines: float) -> Side | None:
     """Draw the winner of a round by the marines' win probability; None: a draw."""
+    # Both in any case: whether a round is drawn shifts no later draw.
     drawn, won = rng.random(), rng.random()
     if drawn < DRAWS:
         return None
@@ -357,6 +358,8 @@ class NS2Evening(Evening):
 
     async def count_down(self) -> None:
         """The shuffle is carried out; without the daemon the mod uses the split that it was given last."""
+        # A split that waited is reported against the teams when it was ordered; one from the cache against those of
+        # now.
         before, (reason, teams) = self.teams(), self._held or ("", self.teams())
         self._held = None
         changes = self.game.count_down()

@@ -129,6 +129,7 @@ class NS2Story:
     async def _next_map(self) -> None:
         """Each third of the evening is played on a map of its own."""
         evening = self._evening
+        # Asked before the next round is counted: so a map's first round is already played on it.
         name = MAPS[min(len(MAPS) - 1, evening.number * len(MAPS) // evening.rounds)]
         if name != evening.game.map.name:
             evening.game.change_map(Map(name, Mode.NS2))
@@ -406,7 +407,7 @@ def _part(held: Sequence[bool]) -> float:
 
 
 def _error(rounds: Sequence[Mapping[str, Any]], true: Mapping[RoundId, float]) -> float:
-    """How far predictions were off: those that the daemon rated the rounds by, from who played when."""
+    """How far the daemon's forecasts, by the lineup, were off the truth, by who played when."""
     chances = {
         RoundId(entry["round"]): entry["win_probability"] for entry in rounds if entry["win_probability"] is not None
     }

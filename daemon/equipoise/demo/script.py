@@ -250,6 +250,7 @@ class Script:
 
     def keep(self, ended: e.RoundEnded) -> None:
         """Put a finished round into the ring, and note whether its outcome makes a scramble due."""
+        # The oldest goes: what is told to the daemon is how many did.
         while len(self.ring) >= SLOTS:
             del self.ring[next(iter(self.ring))]
             self.dropped += 1
@@ -257,6 +258,7 @@ class Script:
         self.ring[game_round.id] = ended
         word = self._kind.word(game_round.winner)
         captures = 0 if game_round.winner is None else game_round.captures(game_round.winner.other)
+        # As the plugin judges while the daemon is silent: by what the daemon said of this round's outcomes.
         self.pending |= not {"any", word, f"{word}:{captures}"}.isdisjoint(self.due_if)
         self.due_if = ()
 
@@ -287,6 +289,7 @@ class Script:
                 del self.ring[RoundId(player)]
                 self.stored += 1
         self._sent, self.dropped = [], 0
+        # Not added to: hello and roster that went with this batch are no longer due.
         self._want = set(reply.want)
         self.pending, self.due_if = reply.pending, reply.due_if
         if reply.cache is not UNSET:

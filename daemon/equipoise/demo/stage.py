@@ -246,6 +246,7 @@ def _chances(board: Board, width: int) -> Group:
     """Both win probabilities as a bar; below it who waits, what makes a scramble due, and the last chat message."""
     (a, b), (red, blu) = board.look.sides, board.look.colours
     inner = width - 17 - len(a) - len(b)
+    # 16 columns are the two percentages and their blanks, and one is to spare.
     width_of_a = round(board.predicted * inner)
     bar = Text.assemble(
         (f" {a} {percent(board.predicted):>5} ", f"bold {red}"),

@@ -100,6 +100,7 @@ def divided(done: Backtest, history: History) -> tuple[Group, ...]:
 def _seats(done: Backtest, history: History) -> Seats:
     """The players of all measured matches; experience and last outcomes are counted from the start of the history."""
     start = int(history.teams[history.matches[done.burn_in]])
+    # Teams come in pairs: an even number is the first team of its match.
     team = np.repeat(np.arange(len(history.ranks)), np.diff(history.teams))[start:]
     match, second = team // 2 - done.burn_in, team % 2 == 1
     chances, score = done.predicted[match], done.scores[match]
@@ -117,12 +118,15 @@ def _seats(done: Backtest, history: History) -> Seats:
 def _past(history: History) -> tuple[Offsets, Floats]:
     """Shape (p,) each: how many matches the participant had before, and the score of the last; NaN without one."""
     team = np.repeat(np.arange(len(history.ranks)), np.diff(history.teams))
+    # The last bit turned: the other team of the pair.
     own, opposite = history.ranks[team], history.ranks[team ^ 1]
     past_score = (1.0 + np.sign(opposite - own)) / 2
+    # Stable, so that each player's matches stay in the order of time.
     order = np.argsort(history.members, kind="stable")
     sorted_members = history.members[order]
     starts = np.flatnonzero(np.diff(sorted_members, prepend=-1))
     counts = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
+    # The row above is the same player's match before, but for their first.
     previous = np.where(counts > 0, np.roll(past_score[order], 1), np.nan)
     before, last = np.empty(len(order), np.int64), np.empty(len(order))
     before[order], last[order] = counts, previous

@@ -117,6 +117,7 @@ def _room(names: Sequence[str]) -> float:
     """How much longer, as a fraction, the axis must be to write these names to the right of the points."""
     inside = WIDTH - LEFT - RIGHT
     width = LETTER * max(map(len, names))
+    # An axis longer by the fraction f has f/(1 + f) of its pixels beyond the old end; that is to be the names' width.
     return width / (inside - width)
 
 
@@ -149,6 +150,7 @@ def ratings(done: Backtest, history: History, label: str) -> Chart:
     match = np.repeat(np.arange(len(history)), np.diff(history.teams)[0::2] + np.diff(history.teams)[1::2])
     counts = np.bincount(history.members, minlength=len(history.players))
     last = np.zeros(len(history.players))
+    # Of a player's many values numpy keeps the last one that is assigned.
     last[history.members] = after
     active = counts >= np.median(counts[counts > 0])
     best = np.argsort(np.where(active, last, -np.inf), kind="stable")[::-1][: min(PLAYERS, int(active.sum()))]

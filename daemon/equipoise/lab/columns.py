@@ -154,6 +154,7 @@ def read_csv(path: Path, needed: Sequence[str]) -> CsvFile:
     twice = [name for name, count in Counter(names).items() if name and count > 1]
     if twice:
         raise _refusal(path, 1, f"column {twice[0]} appears twice")
+    # Empty lines at the end are no rows.
     body = body.rstrip(b"\n")
     if not body:
         raise RatingError(f"{path}: no rows")
@@ -173,6 +174,7 @@ def _plain(path: Path, names: Sequence[str], body: bytes) -> CsvFile:
     columns = [Column() for _ in names]
     rows = 0
     for piece in _pieces(body):
+        # The header is line 1.
         line = rows + 2
         rows += _check_widths(path, piece, line, len(names))
         fields = _text(path, piece, line).replace("\n", ",").split(",")
@@ -195,6 +197,7 @@ def _check_widths(path: Path, piece: bytes, line: int, wanted: int) -> int:
     """The number of lines in a piece; RatingError for a line with another number of fields."""
     codes = np.frombuffer(piece, np.uint8)
     ends = np.append(np.flatnonzero(codes == NEWLINE), len(codes))
+    # The commas before each line's end, less those before the end above: one field more than commas.
     widths = np.diff(np.searchsorted(np.flatnonzero(codes == COMMA), ends), prepend=0) + 1
     wrong = np.flatnonzero(widths != wanted)
     if len(wrong):
@@ -214,6 +217,7 @@ def _quoted(path: Path, names: Sequence[str], body: bytes) -> CsvFile:
 def _whole(path: Path, reader: Iterator[list[str]], wanted: int, lines: list[int]) -> Iterator[list[str]]:
     try:
         for row in reader:
+            # The reader begins below the header. Of a row with line breaks in quotes this is the last line.
             line = reader.line_num + 1  # type: ignore[attr-defined]
             if len(row) != wanted:
                 raise _width(path, line, len(row), wanted)

@@ -64,6 +64,7 @@ def estimates(
     if estimates[0].counted:
         bare = replace(history, kills=None, deaths=None)
         alone = _estimated(_without_counts(params), bare, sweeps, advance)
+        # Weights that were on are a part of what is proposed: without their names they would stay on.
         switched_off = tuple(name for name in WEIGHTS if getattr(params, name))
         estimates.append(replace(alone, names=alone.names + switched_off))
     return tuple(sorted(estimates, key=lambda each: each.log_loss))

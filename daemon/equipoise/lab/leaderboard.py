@@ -52,6 +52,7 @@ def leaderboard(system: System[Any], history: History, *, hidden: bool = False) 
         (system.summary(player), system.uncertainty(player)) for player in map(history.players.__getitem__, took_part)
     ]
     for summary, uncertainty in estimates:
+        # A sum is finite only if both are.
         if not math.isfinite(summary.rating + uncertainty):
             raise RatingError(
                 f"{system.name} rates {summary.id} {summary.rating:g} ± {uncertainty:g}: its parameters go too far"

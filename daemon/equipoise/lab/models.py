@@ -46,6 +46,7 @@ class Model:
 
     def make(self) -> System[Any]:
         """The system, without players; RatingError says what is wrong with its name or its settings."""
+        # The error names the systems there are, and needs no name in front.
         if self.name not in SYSTEMS:
             return create(self.name)
         try:
@@ -89,6 +90,7 @@ def forecast(model: Model, history: History) -> Forecast:
     system = model.make()
     replay = ratings.replay(system, history)
     chances = replay.wins[0::2] + replay.draws / 2
+    # Rounding may leave a sum of probabilities just beyond 1. Negated, so that NaN is wrong as well.
     wrong = np.flatnonzero(~((chances >= -1e-9) & (chances <= 1 + 1e-9)))
     if len(wrong):
         match = int(wrong[0])
@@ -129,6 +131,7 @@ def _value(text: str) -> object:
             number = kind(text)
         except ValueError:
             continue
+        # "inf" and "nan" are words here: no parameter takes such a number.
         if math.isfinite(number):
             return number
     return text

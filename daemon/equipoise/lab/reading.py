@@ -104,6 +104,7 @@ def line_of(matches: Path, match: int) -> int:
 def _refuse_twice(file: CsvFile) -> None:
     column = file["match_id"]
     if len(column.texts) < len(file):
+        # Texts are numbered as they come, so a new one is above all before it.
         firsts = np.maximum.accumulate(np.concatenate(([-1], column.numbers[:-1])))
         row = int(np.flatnonzero(column.numbers <= firsts)[0])
         raise file.refusal(row, f"match_id {file.text('match_id', row)!r} appears twice")
@@ -111,6 +112,7 @@ def _refuse_twice(file: CsvFile) -> None:
 
 def _times(file: CsvFile) -> Floats:
     times = file.floats("time", _time)
+    # One number that can be no date says that all are seconds.
     if not any(_is_seconds(text) for text in file["time"].texts):
         file.parsed("time", _refuse_either)
     places = np.flatnonzero(~np.isnan(times))
@@ -165,6 +167,7 @@ def _teams(file: CsvFile) -> _People:
     columns = [file["team1_name"], file["team2_name"]]
     codes = {name: number for number, name in enumerate(dict.fromkeys((*columns[0].texts, *columns[1].texts)))}
     numbers = [np.array([codes[name] for name in column.texts], np.int32)[column.numbers] for column in columns]
+    # The first such row alone, if there is one.
     for row in np.flatnonzero((numbers[0] == numbers[1]) | np.isin(numbers, codes.get("", UNKNOWN)).any(axis=0))[
         :1
     ].tolist():
@@ -186,6 +189,7 @@ def _participants(matches: CsvFile, file: CsvFile) -> _People:
     if not sizes.all():
         row, side = divmod(int(np.flatnonzero(sizes == 0)[0]), 2)
         raise matches.refusal(row, f"no player for team {side + 1} of match {matches.text('match_id', row)}")
+    # Files are sorted as a rule: a slice copies nothing.
     order = slice(None) if np.all(np.diff(team) >= 0) else np.argsort(team, kind="stable")
     extra = file.unpacked("extra", OF_PEOPLE)
     facts: dict[str, Any] = {name: array[order] for name, array in _personal(file, extra).items()}
@@ -197,6 +201,7 @@ def _participants(matches: CsvFile, file: CsvFile) -> _People:
 
 def _refuse_twice_in_a_match(file: CsvFile, key: Offsets, team: Offsets) -> None:
     """Raise RatingError for a player twice in a match; `key`, shape (rows,), is equal where match and player are."""
+    # All different: no player is in a match twice. Sorting once is all that the usual file costs.
     if np.all(np.diff(np.sort(key))):
         return
     order = np.argsort(key, kind="stable")
@@ -210,6 +215,7 @@ def _personal(file: CsvFile, extra: CsvFile) -> dict[str, Floats | Flags | Numbe
     """Return the fields of `History` about participants."""
     facts: dict[str, Floats | Flags | Numbers] = {}
     for column, name, high in (
+        # Of a participant the weight is the part of the match that they played (docs/lab.md).
         ("weight", "fraction_played", 1.0),
         ("kills", "kills", MOST),
         ("deaths", "deaths", MOST),
@@ -360,6 +366,7 @@ def spans_of(file: CsvFile, name: str, order: slice | Offsets) -> Spans | None:
         file.parsed(name, _refuse)
     commander = np.fromiter((stretch.endswith(COMMANDER) for stretch in stretches), np.bool_, len(stretches))
     starts = _offsets(counts[rows])
+    # The index among the parsed spans of each span of each row: where its text's spans begin, and on from there.
     take = np.repeat(first[rows] - starts[:-1], counts[rows]) + np.arange(starts[-1])
     return Spans(starts, (team[take] - 1).astype(np.int32), start[take], end[take], commander[take])
 
@@ -367,6 +374,7 @@ def spans_of(file: CsvFile, name: str, order: slice | Offsets) -> Spans | None:
 def _figures(stretches: list[str]) -> tuple[Floats, Floats, Floats]:
     """Shape (spans,) each: team (1 or 2), start and end of well-formed spans."""
     text = ",".join(stretches).replace(":field", "").replace(COMMANDER, "").replace(":", ",").replace("-", ",")
+    # Only digits and separators are left, as each stretch has matched `_STRETCH`; three figures each.
     figures = np.fromstring(text, np.float64, sep=",")
     return figures[0::3], figures[1::3], figures[2::3]
 
@@ -376,6 +384,7 @@ def _in_order(start: Floats, end: Floats, first: Offsets) -> bool:
 
     A fast check: texts that fail it go through `_refuse`, which also accepts spans in another order.
     """
+    # One more than spans, as a text without any at the end begins where the last one ends.
     begins = np.zeros(len(start) + 1, np.bool_)
     begins[first] = True
     after = begins[1:-1] | (start[1:] >= end[:-1])

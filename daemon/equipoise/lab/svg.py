@@ -101,6 +101,7 @@ class Axis:
         power = 10.0 ** math.floor(math.log10(rough))
         steps = [factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough * 0.999]
         step = next((step for step in steps if step.is_integer()), 1.0) if self.whole else steps[0]
+        # An end that is a multiple of the step but for rounding has a tick.
         first = math.ceil(self.low / step - 1e-9)
         return [number * step for number in range(first, math.floor(self.high / step + 1e-9) + 1)]
 
@@ -112,6 +113,7 @@ class Axis:
         """
         if self.percent:
             return f"{100 * value:.4g} %"
+        # -0.0 + 0.0 is 0.0: no tick reads "-0".
         return f"{value + 0.0:,.9g}"
 
     @classmethod
@@ -254,6 +256,7 @@ class Chart:
 
     def _rows(self) -> list[list[tuple[str, int]]]:
         rows: list[list[tuple[str, int]]] = []
+        # So the first name begins a row, as one that does not fit into the last.
         edge = math.inf
         for label, series in self._names:
             if edge + _legend_width(label) > self.width - self.left - RIGHT:

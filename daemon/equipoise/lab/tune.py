@@ -71,6 +71,7 @@ class SearchAxis:
 
     def value(self, x: float) -> float | int:
         """The parameter at `x`, clipped to its range and rounded to six digits."""
+        # Pattern moves go far out, and sinh overflows at 710.
         value = min(max(self.unit * math.sinh(min(max(x, -50.0), 50.0)), self.low), self.high)
         return round(value) if self.whole else float(f"{value:.6g}")
 
@@ -156,6 +157,8 @@ class _Search:
         self, model: Model, history: History, axes: Sequence[SearchAxis], trials: int, progress: Progress
     ) -> None:
         self.model, self.axes = model, axes
+        # Trials fit temperature and sides alone. Advantages of maps take time in each, and belong to no parameter; the
+        # correction that is handed out has them.
         self.history = replace(history, map=None, maps=())
         self.mapped = history
         self.scores = scores(history)
@@ -191,6 +194,7 @@ class _Search:
 
     def _descend(self, origin: list[float]) -> None:
         """Explore around the best point, then try the same step again (the pattern move)."""
+        # With all steps at 0 `_goes_on` starts over at once: the infinite cost counts as a gain.
         self.here, self.started = _Point(math.inf, math.inf, origin), math.inf
         self.steps, self.idle = [0.0] * len(self.axes), set()
         self._take(origin)
@@ -224,6 +228,7 @@ class _Search:
         points = [self._at(number, value) for value in (axis.switches() if off else [0.0])]
         if off and all(self._same(point) for point in points):
             self.idle.add(number)
+        # All of them, not only until one is better: the best size is wanted.
         gains = [self._take(point) for point in points]
         if not axis.value(self.here.places[number]):
             self.steps[number] = 0.0
@@ -263,6 +268,7 @@ class _Search:
         """Make it the best point if it costs less; True if it does."""
         loss = self._loss(point)
         price = sum(axis.price(x) for axis, x in zip(self.axes, point, strict=True))
+        # The prior's nats are for all matches together, the loss is for one.
         cost = loss + price / (len(self.scores) - self.start)
         if not cost < self.here.cost - GAIN:
             return False
@@ -274,6 +280,7 @@ class _Search:
     def _loss(self, point: Sequence[float]) -> float:
         """Log loss; infinite where the system refuses the settings, or when the trials have run out."""
         model = self._model(point)
+        # By the rounded settings, not by the point: many points are the same model.
         key = tuple(sorted(model.settings.items()))
         if key not in self.seen:
             if self.trials >= self.most:

@@ -39,6 +39,7 @@ def refuse_packed(data: bytes) -> None:
 def header(data: bytes) -> tuple[str, list[str]]:
     """Return the delimiter of a table, the one that is there most, and the names of its columns, in small letters."""
     text = next(iter(data.decode("utf-8-sig", "replace").splitlines()), "")
+    # Of equally many the comma, which stands first.
     delimiter = max(DELIMITERS, key=text.count)
     try:
         names = next(csv.reader([text], delimiter=delimiter), [])
@@ -55,6 +56,7 @@ def rows(data: bytes, needed: Collection[str], optional: Collection[str] | None 
     _check_header(names, needed, optional)
     # In pieces: the whole text at once would take up to five times the file.
     text = io.TextIOWrapper(io.BytesIO(data), "utf-8-sig", newline="")
+    # Not strict, it would take a stray quote for the beginning of a cell that ends lines below.
     table = csv.reader(text, delimiter=delimiter, strict=True)
     lines = _numbered(table)
     next(lines, None)
@@ -82,6 +84,7 @@ def _numbered(table: Iterable[list[str]]) -> Iterator[tuple[int, list[str]]]:
     """Yield rows with the numbers of the lines on which they begin."""
     reader = iter(table)
     while True:
+        # Before the row is read: of one with line breaks in it that is its first line.
         line = getattr(reader, "line_num", 0) + 1
         try:
             cells = next(reader)

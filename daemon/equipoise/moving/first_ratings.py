@@ -59,6 +59,7 @@ def quantiles(order: Mapping[K, float], middle: float, spread: float) -> dict[K,
     ratings: dict[K, float] = {}
     for _, group in groupby(sorted(order, key=order.__getitem__), key=order.__getitem__):
         equals = list(group)
+        # The middle of the places that equal ones share: never 0 or `count`, whose quantiles are infinite.
         place = len(ratings) + len(equals) / 2
         deviation = max(-MOST_SPREADS, min(MOST_SPREADS, normal.inv_cdf(place / count)))
         ratings |= dict.fromkeys(equals, round(middle + spread * deviation, digits))
@@ -68,6 +69,7 @@ def quantiles(order: Mapping[K, float], middle: float, spread: float) -> dict[K,
 def bins(ratings: Sequence[float], most: int = 12) -> list[tuple[float, float, int]]:
     """Return a histogram: lower and upper bound of each bin, and how many ratings are in it."""
     low, high = min(ratings), max(ratings)
+    # All ratings alike: one bin has them.
     width = (high - low) / most or 1.0
     counts = [0] * most
     for rating in ratings:

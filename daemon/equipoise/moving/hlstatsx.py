@@ -85,6 +85,7 @@ def read(files: Mapping[str, Data], game: str) -> Players:
         games = ", ".join(f"{name} ({count:,})" for name, count in result.games.most_common())
         raise FileError(f"there are no players of the game {game!r}; --game-code names one of: {games}")
     for number, text in ids:
+        # Three cases: listed; None, who is hidden; and `...`, who has an id but no row among the players.
         _take(result, players.get(number, ...), text)
     if not result.listed:
         raise FileError(f"no player of the game {game!r} has a SteamID and is ranked")
@@ -101,6 +102,7 @@ def _take(result: Players, listed: object, text: str) -> None:
         result.skipped["hidden from the ranking"] += 1
     elif (before := result.listed.get(player)) is not None:
         result.skipped["ids that are there twice"] += 1
+        # One person with two rows, as after a change of the id's form: the better one is what they have shown.
         if before.skill < listed.skill:
             result.listed[player] = listed
     else:
@@ -124,6 +126,7 @@ def _player(text: str) -> tuple[PlayerId | None, str]:
 
 def _listed(number: str, values: _Values, fault: _Fault) -> Listed | None:
     _, name, skill, _, hidden = values
+    # A hidden player's skill is not looked at: it may be anything.
     if hidden not in ("0", "", None):
         return None
     if not re.fullmatch(r"-?[0-9]{1,12}(?:\.[0-9]+)?", skill or ""):
@@ -140,6 +143,7 @@ def _rows(file: str, data: Data) -> Iterator[tuple[str, _Values, _Fault]]:
 
 
 def _rows_of(file: str, data: Data) -> Iterator[tuple[str, _Values, _Fault]]:
+    # A mapped file: a slice copies, so only as much as is looked at.
     csv_tables.refuse_packed(data[:8])
     _, names = csv_tables.header(data[: csv_tables.LONGEST_HEADER])
     if "playerid" not in names:
@@ -210,6 +214,7 @@ class DumpRow:
 
 def dump_rows(data: Data, wanted: Mapping[str, Sequence[str]]) -> Iterator[DumpRow]:
     """Yield the wanted columns of each row of the wanted tables, named in small letters; FileError names the line."""
+    # phpMyAdmin writes no such line, so its dumps cannot be checked.
     if _BY_A_PROGRAM.match(data) and b"-- Dump completed" not in data[-200:]:
         raise FileError("the dump is not complete: its last line, `-- Dump completed`, is missing", line=line_of(data))
     columns: dict[str, list[str]] = {}
@@ -240,6 +245,7 @@ def _inserted(
     if gaps := [name for name in wanted if name not in names]:
         raise FileError(f"{table} has no column {gaps[0]}", line=line_of(data, place))
     order = [name for name in names if name in wanted]
+    # The pattern's groups are in the order of the statement; rows come out in the order that was wanted.
     back = [order.index(name) for name in wanted]
     pattern = re.compile(
         rb"\(\s*"
@@ -280,6 +286,7 @@ def _end_of_statement(data: Data, place: int) -> int:
 
 def line_of(data: Data, place: int | None = None) -> int:
     """Return the number of the line that a place is on."""
+    # In pieces: a slice of a mapped file is a copy.
     end, step = len(data) if place is None else place, 1 << 20
     return 1 + sum(data[start : min(end, start + step)].count(b"\n") for start in range(0, end, step))
 

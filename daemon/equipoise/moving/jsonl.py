@@ -71,6 +71,7 @@ def written(lines: Iterable[pool_file.AnyLine]) -> Iterator[bytes]:
         _encoder.encode_into(line, piece, start)
         piece += b"\n"
         count += 1
+        # The first line goes with the first piece, so that nothing is written if the first lines fail.
         if len(piece) >= PIECE:
             digest.update(piece)
             yield first + piece
@@ -124,6 +125,7 @@ class Reader:
             )
         if version not in (1, 2, VERSION):
             raise self._refusal(f"the format {version!r:.40} is unknown")
+        # Format 1 left its first line out of the digest.
         if version != 1:
             self._digest.update(text)
 
@@ -164,11 +166,13 @@ class Reader:
         head = self.head
         once = (1, head.parts, head.bases, head.players, head.names)
         numbers = (*once, head.rounds, head.edits, head.edited, head.voids, head.audit)
+        # In the order of `SECTIONS`, which is that of `numbers`.
         for (kind, count), number in zip(counts.items(), numbers, strict=True):
             if count != number:
                 raise self._refusal(f"{number:,} lines of the kind {_kind(kind)} were announced, {count:,} came")
         if end.lines != sum(counts.values()):
             raise self._refusal(f"{end.lines:,} lines were announced, {sum(counts.values()):,} came")
+        # Two exports in one file would be read as the first alone.
         if self._file.read(1):
             self.line += 1
             raise self._refusal("something follows the end of the export")

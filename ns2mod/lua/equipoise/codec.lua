@@ -46,6 +46,7 @@ function Codec.SteamId(id)
     if not account or not IsAccount(account) then
         return nil
     end
+    -- Seventeen digits in two parts, added as in writing: the carry goes to the upper one.
     local low = kBaseLow + account
     local carry = low >= kLowUnit and 1 or 0
     return string.format("%d%010.0f", kBaseHigh + carry, low - carry * kLowUnit)
@@ -74,6 +75,8 @@ local function CharacterAt(text, at)
     if first >= 0xC2 and first <= 0xDF and second >= 0x80 and second <= 0xBF then
         return 2
     end
+    -- The second byte's range is narrower after E0, ED, F0 and F4: without it overlong forms, surrogates and more than
+    -- U+10FFFF would pass (RFC 3629).
     local low, high = 0x80, 0xBF
     if first == 0xE0 or first == 0xF0 then
         low = first == 0xE0 and 0xA0 or 0x90
@@ -110,6 +113,7 @@ end
 
 -- The daemon wants printable characters, and which of Unicode's are it alone knows: ASCII's are.
 local function Identifier(text, longest)
+    -- Cut again: a character that became several "?" is longer than it was.
     local identifier = string.sub(string.gsub(Clean(text, longest), "[\128-\255]", "?"), 1, longest)
     return identifier == "" and "unknown" or identifier
 end
@@ -127,6 +131,7 @@ local function SafeNumber(number)
         return nil
     end
     if number == math.floor(number) then
+        -- -0 would be written as "-0".
         return number == 0 and 0 or number
     end
     local rounded = math.floor(number * 1000 + 0.5) / 1000
@@ -182,6 +187,7 @@ function Codec.Encode(json, value)
         return json.encode(Safe(value, nil, 0))
     end)
     if ok and type(text) == "string" then
+        -- In brackets, as gsub returns the count too.
         return (string.gsub(text, "[&%%]", kInForm))
     end
     return nil, ok and "json.encode gave no text" or tostring(text)
@@ -208,10 +214,12 @@ function Codec.Lines(text, limit)
     local pieces = {}
     text = string.match(text, "^%s*(.-)%s*$")
     while #text > limit do
+        -- One more: a blank right behind the piece is a good place to split.
         local head = string.sub(text, 1, limit + 1)
         local cut = string.match(head, "^.*()%s")
         if not cut or cut == 1 then
             cut = limit + 1
+            -- A character has at most three bytes after its first; what has more is no UTF-8, and is cut anywhere.
             while cut > 2 and string.find(text, "^[\128-\191]", cut) and limit + 1 - cut < 3 do
                 cut = cut - 1
             end

@@ -15,6 +15,7 @@ end
 -- The largest split that so many can fill, and whose sides are even with the commanders in them; around a lead of two
 -- and more who is left over has to make them so. One that does not fit the ids is none.
 local function Largest(cache, present, lead)
+    -- The largest comes last.
     for i = #cache.splits, 1, -1 do
         local split = cache.splits[i]
         local first, second = CountOf(split, "A"), CountOf(split, "B")
@@ -35,6 +36,7 @@ local function Ranked(cache, present)
     end
     local ranked = {}
     for _, id in ipairs(present) do
+        -- Ids stand strongest first, so the middle is where nothing is known.
         local one = { id = id, place = places[id] or (#cache.ids + 1) / 2 }
         local at = #ranked + 1
         while at > 1 and ranked[at - 1].place > one.place do

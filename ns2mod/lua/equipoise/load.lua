@@ -48,6 +48,7 @@ do
         local found = false
         for _, name in ipairs(names) do
             local path = "lua/equipoise/" .. name .. ".lua"
+            -- No fault says nothing: of a file that breaks off the engine runs what there is.
             local ok, fault = pcall(Script.Load, path)
             if not ok then
                 Say(tostring(fault))
@@ -72,6 +73,7 @@ do
         return Nothing
     end
 
+    -- `nothing.New()` is itself, and `nothing:Anything()` finds `Nothing` by __index.
     setmetatable(nothing, nothing)
 
     local function Replace(names, all)
@@ -103,6 +105,7 @@ do
     if not aside then
         Equipoise.Server.Run(damage, quiet)
     end
+    -- Registered here only where the mod does not: an admin who types one has to read why nothing happens.
     if aside or Equipoise.Commands == nothing then
         for _, word in ipairs(kWords) do
             CreateServerAdminCommand("Console_sv_eq_" .. word, Tell, "Says which file of Equipoise is damaged")

@@ -119,6 +119,7 @@ function Outbox:Finish(event)
     local text = Encoded(self, event)
     if text then
         self.ring:Add(event.round, text)
+        -- The round is over: a daemon that hears of it now must not think that it begins.
         self:Forget("round_started")
         self:Forget("round_live")
     end
@@ -156,6 +157,7 @@ local function Collect(self)
     if roster then
         table.insert(items, { kind = "roster", text = roster })
     end
+    -- A roster that cannot be made yet stays wanted; a hello was made, or nothing is sent.
     self.wanted = { roster = self.wanted.roster and not roster or nil }
     self.events = {}
     return items
@@ -166,6 +168,7 @@ local function Text(self, items, now, dropped)
     for i, item in ipairs(items) do
         texts[i] = item.text
     end
+    -- `boot` needs more than the 32 bits that %d is sure to write.
     return string.format('{"v":1,"server":%s,"boot":%.0f,"seq":%d,"at":%.3f,"dropped":%d,"events":[%s]}',
         Codec.Encode(self.json, self.server), self.boot, self.seq, now, dropped, table.concat(texts, ","))
 end
@@ -176,6 +179,7 @@ function Outbox:Batch(now)
     if self.inFlight then
         return nil
     end
+    -- Before a batch, so that a full disk that has room again is noticed without a new round.
     self.ring:Retry()
     if not self.sent then
         local items = Collect(self)
@@ -227,6 +231,7 @@ function Outbox:Answered(reply)
     end
     local sent = Close(self, Nothing)
     self.ring:Settle(reply.rounds, sent.dropped)
+    -- A batch was taken again: rounds are tried one by one, until none is due.
     if self.rounds ~= "all" then
         self.rounds = self.ring:IsDue() and "one" or "all"
     end
@@ -246,6 +251,7 @@ function Outbox:Unanswered()
     end
     self.inFlight = false
     self.sent.attempts = self.sent.attempts + 1
+    -- Once more with the same number: if the daemon had taken it and the answer was lost, it answers as before.
     if self.sent.attempts < 2 then
         return "again"
     end
@@ -287,8 +293,10 @@ function Outbox:Refused(fault)
         WantAll(self)
         return "stale"
     end
+    -- A path inside an event, from 0; Lua counts from 1.
     local index = string.match(fault.path or "", "^%$%.events%[(%d+)%]")
     local item = index and self.sent.items[tonumber(index) + 1]
+    -- A fault at another place of the batch is this server's settings: nothing of what is waiting is wrong.
     if not kUnacceptable[fault.code] or not (item or (fault.path or "$") == "$") then
         GiveUp(self)
         return "later"

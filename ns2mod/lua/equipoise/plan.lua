@@ -45,6 +45,7 @@ function Plan.Moves(order, people)
             end
         end
     end
+    -- Judged by who is here now: the daemon made even sides of who was here when it was asked.
     if math.abs(after[kMarines] - after[kAliens]) > 1 then
         return nil, "sizes"
     end
@@ -53,10 +54,12 @@ end
 
 -- The same moves, each to the side that is smaller then, so that a refusal in the middle leaves the sides nearly even.
 function Plan.InTurns(moves, sizes)
+    -- `pairs` has no order, and a replay of the same moves is to end alike.
     table.sort(moves, function(a, b) return a.id < b.id end)
     local lead, ordered = sizes[kMarines] - sizes[kAliens], {}
     while #moves > 0 do
         local smaller, chosen = lead > 0 and kAliens or kMarines, 1
+        -- Downwards, so that the first of those that fit is taken; without any, the first at all.
         for i = #moves, 1, -1 do
             if moves[i].team == smaller then
                 chosen = i
@@ -64,6 +67,7 @@ function Plan.InTurns(moves, sizes)
         end
         local move = table.remove(moves, chosen)
         ordered[#ordered + 1] = move
+        -- Who changes side takes one from the other, too.
         lead = lead + (move.team == kMarines and 1 or -1) * (Plan.IsSide(move.from) and 2 or 1)
     end
     return ordered

@@ -56,6 +56,7 @@ function Policy:State(name, winner, now)
     end
     self.state = name
     if self.phase == "running" then
+        -- A state that names no winner, in a running round, is a reset: nil, and the round is partial.
         self:End(events, kWinners[name] and (winner or kWinners[name]))
     end
     if name == "PreGame" or name == "Countdown" or name == "Started" then
@@ -74,6 +75,7 @@ function Policy:State(name, winner, now)
         self:Abort(events)
         self.phase = "over"
     elseif self.phase == "freeze" then
+        -- Not yet an end: a start passes through NotStarted too, and the next frame tells (see above).
         self.doubted = true
     else
         if self.phase == "over" then
@@ -144,6 +146,7 @@ function Policy:Join(call, people, now)
     if call.force or call.ours then
         self.holds[call.id] = nil  -- put somewhere meanwhile: what they asked for is out of date
     end
+    -- After the end the game itself puts everybody into the ready room.
     if not call.enforcing or not call.human or call.force or call.ours or kWinners[self.state] then
         return "pass"
     end
@@ -152,6 +155,7 @@ function Policy:Join(call, people, now)
         return "pass"
     end
     local text = self:LockText(call.id, call.from, call.to, people, now)
+    -- From the ready room the daemon decides, which knows of gaps; on a side, or without it, the lock alone does.
     if text and (call.silent or Plan.IsSide(call.from)) then
         return "refuse", text
     end
@@ -175,9 +179,11 @@ function Policy:LockText(id, from, to, people, now)
         self.locks[id] = nil
         lock = nil
     end
+    -- On a side that is not the lock's the game or an admin has put them: the lock says nothing about that.
     if not lock or lock.team == to or (Plan.IsSide(from) and lock.team ~= from) then
         return nil
     end
+    -- Without the player, so the sides are compared as they are beside them.
     local sizes = Plan.Sizes(people, id)
     if sizes[lock.team] - sizes[to] > 0 then
         return nil
@@ -236,6 +242,7 @@ function Policy:Assign(order, people, start)
         return nil, "too_late"
     elseif self.phase ~= "freeze" or not (now or start == self.start) then
         return nil, "aborted"
+    -- The cached split is on the sides already: a second one in the same start would move everybody again.
     elseif self.alone == self.start then
         return nil, "alone"
     elseif self.state == "Countdown" then
@@ -272,6 +279,7 @@ function Policy:Move(order, people)
 end
 
 function Policy:Cancel(order)
+    -- Downwards, because entries are removed.
     for i = #self.moves, 1, -1 do
         if self.moves[i].order == order then
             table.remove(self.moves, i)
@@ -305,6 +313,7 @@ function Policy:Answered(reply, seq, now)
     self.answeredAt = now
     self.pending = reply.pending == true
     self.reason = reply.reason
+    -- An answer to an older batch was given before the daemon knew of this round.
     if seq >= self.dueSeq then
         self.due = false
     end
@@ -332,6 +341,7 @@ function Policy:ActsAlone(silent, now)
     if self.state ~= "Countdown" or self.tried == self.start or not due then
         return false
     end
+    -- It answers, but what it answered last was written before this start: its split would come too late.
     local late = now >= self.countdownAt + kPatienceSeconds and self.answeredAt < self.startedAt
     if not (silent or late) then
         return false

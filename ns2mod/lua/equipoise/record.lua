@@ -56,6 +56,7 @@ end
 
 -- Seconds since the round went live.
 local function Time(self, clock)
+    -- Spans must not end before they begin, or the daemon refuses the round.
     self.clock = math.max(self.clock, clock)
     return self.clock - self.start
 end
@@ -74,6 +75,7 @@ local function Count(person, now)
     local before = person.counted or now
     for name, number in pairs(now) do
         local last = before[name] or 0
+        -- Fewer than before: all of them are new. Else the difference.
         person.done[name] = (person.done[name] or 0) + number - (number < last and 0 or last)
     end
     person.counted = now
@@ -94,6 +96,7 @@ function Record:Enter(id, team, role, clock)
     end
     person.left = false
     local open = person.open
+    -- The same as before: calls may come twice, and one span is not to become two.
     if open and open.side == side and (role == nil or open.role == role) then
         return
     end
@@ -201,6 +204,7 @@ function Record:Finish(clock)
         local open = person.open
         Close(person, time)
         local spans = Whole(person.spans)
+        -- The shortest first: that loses the least time.
         while #spans > kMostSpans do
             table.remove(spans, Shortest(spans))
         end
@@ -212,6 +216,7 @@ function Record:Finish(clock)
             person.open = { side = open.side, role = open.role, from = time }
         end
     end
+    -- First by what counts, to cut the list; then by id, so that the same round gives the same text.
     table.sort(players, Sooner)
     FirstOf(players, kMostPlayers)
     table.sort(players, ById)

@@ -15,6 +15,7 @@ local function Text(value)
 end
 
 local function Number(value, otherwise, least, most)
+    -- NaN is not equal to itself.
     if type(value) ~= "number" or value ~= value then
         return otherwise
     end
@@ -102,6 +103,7 @@ local function Order(value)
     local order = { kind = value.kind }
     for name, read in pairs(fields) do
         order[name] = read(value[name])
+        -- An order that lacks a part is none: half an order must not be carried out.
         if order[name] == nil then
             return nil
         end
@@ -182,6 +184,7 @@ local function Parse(json, text)
     if not ok or fault or value == nil then
         return nil
     end
+    -- dkjson reads a value and leaves what follows: an error page that begins with a number is no reply.
     if type(position) == "number" and string.find(text, "%S", position) then
         return nil
     end

@@ -39,7 +39,9 @@ function Ring:Save()
     end
     local data = string.format('{"dropped":%d,"rounds":[%s]}', self.dropped, table.concat(rounds, ","))
     local number = self.number + 1
+    -- By the number's parity: never into the file that was written last.
     local name = kFiles[number % 2 + 1]
+    -- Put together by hand, so that the sum is of the very bytes that are read again.
     local text = string.format('{"number":%d,"sum":"%s","data":%s}', number, Codec.Sum(data), data)
     local whole = self.files.write(name, text) and self.files.read(name) == text
     if whole then
@@ -83,6 +85,7 @@ function Ring:Load()
     local newest
     for _, name in ipairs(kFiles) do
         local number, content = Read(self, name)
+        -- The newer of the two whole files; `self.number` goes on from it.
         if number and number > self.number then
             self.number = number
             newest = content
@@ -135,6 +138,7 @@ end
 function Ring:Due(most)
     local due, bytes = {}, 0
     for _, slot in ipairs(self.slots) do
+        -- Not a break: rounds that the daemon has in memory lie between others.
         if slot.due and #due < most then
             bytes = bytes + Codec.FormBytes(slot.text)
             if #due == 0 or bytes <= Codec.kMostFormBytes then
@@ -161,8 +165,10 @@ function Ring:Settle(rounds, dropped)
     local kept = Without(self.slots, function(slot) return rounds[slot.round] == "stored" end)
     local changed = #kept < #self.slots or dropped > 0
     self.slots = kept
+    -- Not 0: more may have been dropped while the batch was under way.
     self.dropped = self.dropped - dropped
     for _, slot in ipairs(kept) do
+        -- The daemon keeps it in memory: to offer it at once again would go round and round.
         slot.due = slot.due and rounds[slot.round] ~= "kept"
     end
     if changed then

@@ -60,6 +60,7 @@ end
 
 -- Seconds of the system's clock since the map's start. An operator may set it back; then it waits.
 function Mod:Now()
+    -- Deadlines and the daemon rely on a clock that does not run back.
     self.last = math.max(self.last, Shared.GetSystemTimeReal() - self.base)
     return self.last
 end
@@ -197,6 +198,7 @@ function Mod:Inform()
     end
     local reason = self.inactive ~= "" and self.inactive or self.levelReason
     for id, person in pairs(self.people.byId) do
+        -- Who is still loading would not see it.
         if person.lived and not person.informed then
             person.informed = true
             self.chat:Tell(id, { phrase = off and "Equipoise_MapOff" or "Equipoise_MapRate", args = { reason } })

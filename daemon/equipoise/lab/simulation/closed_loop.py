@@ -126,6 +126,7 @@ class ClosedLoop:
 
     def pass_time(self, seconds: float) -> None:
         """The clock goes on. Each stretch is long enough for a player who is to be moved to die in it."""
+        # Taken before the time passes: some moves are carried out in it, at their deadline.
         sides = {player: self.game.clients[player].side for player in self.game.to_be_moved()}
         self.moved += len(sides)
         self.player_seconds += seconds * len(self.game.clients)
@@ -182,6 +183,7 @@ class ClosedLoop:
         anew.begin(fit.spread)
         for match in self._rated:
             anew.rate(match)
+        # Into the same object, which the session and the caller hold.
         system.go_back(anew.checkpoint())
         self._learnt_at = self.game.clock
         self._load(self.game.clients)
@@ -226,6 +228,7 @@ class ClosedLoop:
         self._sync()
 
     def _note(self, decision: LogDecision) -> None:
+        # A freeze may have several decisions; those that make no teams change nothing.
         self.teams = _TEAMS.get(decision.kind, self.teams)
         assignment = self._assignments.pop(decision.order, None) if decision.order else None
         if decision.kind == "scramble":

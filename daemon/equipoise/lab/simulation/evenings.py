@@ -95,6 +95,7 @@ class Evenings(Population):
     def pass_round(self, number: int, here: set[PlayerId]) -> None:
         """Return whether a player may come again, as every population does; strangers who have left do not."""
         self._round = (number - 1) % self.scenario.evening
+        # A copy: people are removed in the loop.
         for person in [entry for entry in self.people if entry.id in self._strangers and entry.id not in here]:
             self.people.remove(person)
             self.gone.append(person)
@@ -108,6 +109,7 @@ class Evenings(Population):
             if self.rng.random() < (OFTEN if regular else SELDOM):
                 part = self.scenario.evening / USUAL_EVENING
                 arrives = self.rng.triangular(EARLIEST * part, LATEST * part, USUAL * part)
+                # Who is there before the evening begins stays as long from its first round on.
                 visit = Visit(arrives, max(arrives, 0.0) + self._length(self.scenario.stay))
                 self._visits |= dict.fromkeys((person.id for person in party), visit)
         return self._arrived(set())
@@ -248,12 +250,15 @@ class Churn:
         back = [player for player, at in self._back.items() if at <= clock + seconds]
         for player in back:
             at = max(0.0, self._back.pop(player) - clock)
+            # Their visit may have ended while they were away.
             if population.expects(player):
                 happenings.append(Happening(at, player, comes=True))
         for player in here:
             if self.rng.random() < self.scenario.churn and player not in leaving:
                 happenings.append(self._goes(player, self.rng, clock, self.rng.uniform(0, seconds), BACK_SECONDS))
         for person in losing:
+            # Whether somebody is losing depends on the teams: a draw from the common generator would shift all later
+            # ones.
             rng = Random(f"{self.scenario.seed} quits {number} {person.id}")
             if person.kind is Kind.QUITTER and rng.random() < QUITS_LOSING:
                 at = seconds * rng.uniform(0.5, 1)

@@ -286,6 +286,7 @@ class GameServer:
             if self._reported.get(client.id) != client.where
         ]
         self._reported = self._where()
+        # Changes last: a player who joined and has a side already is introduced by an event before.
         taken, self._events = (*self._events, *changes), []
         return taken
 
@@ -314,6 +315,7 @@ class GameServer:
     def pass_time(self, seconds: float) -> None:
         """The clock goes on; moves whose deadline has come are carried out, and no player is held too long."""
         self.clock += seconds
+        # A copy: moves that are carried out are taken from the list.
         for order in [entry for entry in self._moves if entry.until <= self.clock]:
             self._carry_out(order)
         for player, wish in list(self._wishes.items()):
@@ -472,6 +474,7 @@ class GameServer:
             self._round.attendance.play(player, side, self.clock)
 
     def _place(self, order: Place) -> bool:
+        # The answer came too late: the game has placed them, or they have left.
         if self._wishes.pop(order.player, None) is None:
             return False
         client = self.clients[order.player]

@@ -346,6 +346,7 @@ def order(points: Sequence[Point], rounds: int) -> tuple[float | None, int | Non
 
 def _reached(points: Sequence[Point], goal: float) -> int | None:
     """The first round at which the point and the mean of it and the next ones reach the goal: luck does not last."""
+    # The last points have too few behind them.
     for place, point in enumerate(points[: 1 - LOOKS]):
         if min(point.found, fmean(entry.found for entry in points[place : place + LOOKS])) >= goal:
             return point.round
@@ -371,6 +372,7 @@ def ranks(values: Sequence[float]) -> Floats:
     [2.5, 0.0, 2.5, 1.0]
     """
     _, inverse, counts = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
+    # Of n equal values, the last of which is number e, the mean rank is e - (n + 1)/2, counted from 0.
     middle = np.cumsum(counts) - (counts + 1) / 2
     result: Floats = middle[inverse]
     return result
@@ -378,6 +380,7 @@ def ranks(values: Sequence[float]) -> Floats:
 
 def groups(people: Sequence[Person], skills: Sequence[float]) -> tuple[Group, ...]:
     """Each kind among all who have played; `skills` are those by the system, in the order of `people`."""
+    # Ranks from 0 to 1, also of one person.
     last = max(len(people) - 1, 1)
     rating, true = ranks(skills) / last, ranks([person.skill for person in people]) / last
     kinds = []

@@ -114,6 +114,7 @@ class NS2Server(GameServer):
         return self._where() != before
 
     def _put(self, player: PlayerId, side: Side | None) -> None:
+        # Who stays keeps the chair.
         if self.clients[player].side is side:
             return
         self.clients[player].commander = False

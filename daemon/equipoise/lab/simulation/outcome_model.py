@@ -181,6 +181,7 @@ class CountsModel:
             factor * sum(CLASSES[name][part] * span for name, span in minutes.items())
             for part, factor in enumerate(factors)
         )
+        # As the scoreboard counts: a kill is a point, an assist half of one.
         whole = round(kills), round(deaths), round(assists)
         return Counts(*whole, whole[0] + round(whole[2] / 2 + points), classes)
 
@@ -195,8 +196,10 @@ class CountsModel:
 def _classes(rng: Random, habits: Habits, seconds: float) -> dict[str, float]:
     """Seconds by class: one, or two after a change."""
     (first,) = rng.choices(habits.classes, PREFERENCES)
+    # Both are drawn in any case, so that no later draw depends on whether the class changes.
     change, habit = rng.random(), rng.choice(habits.classes)
     if change >= CHANGES or habit == first or seconds <= 0:
         return {first: seconds} if seconds > 0 else {}
+    # Below `CHANGES` the draw is uniform from 0 to it: it also says when the class was changed.
     part = round(seconds * change / CHANGES, 1)
     return {name: time for name, time in ((first, part), (habit, seconds - part)) if time > 0}

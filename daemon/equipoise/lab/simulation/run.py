@@ -110,6 +110,7 @@ def simulate(
         _round(run, number)
         if number == scenario.rounds // 2:
             run.half = len(run.played)
+        # `POINTS` times in all, evenly spread, whatever the number of rounds.
         if number * POINTS // scenario.rounds > (number - 1) * POINTS // scenario.rounds:
             _add_point(run, number)
         progress(number)
@@ -177,6 +178,7 @@ def _play(run: _Run, number: int, leaving: Sequence[Person], coming: Sequence[Pe
     seconds = run.rng.uniform(SHORTEST, LONGEST)
     if run.churn.active:
         whole_a, whole_b = (dict.fromkeys((person.id for person in side), 1.0) for side in (a, b))
+        # Who loses if nobody leaves: with the same luck the round is decided below, by who really played.
         ahead = run.outcomes.winner(whole_a, whole_b, people, game.map.name, thrown, luck)
         losers = [] if ahead is None else b if ahead is Side.A else a
         _pass_with_churn(run, number, seconds, leaving, coming, losers)

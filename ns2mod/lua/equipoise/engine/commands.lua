@@ -79,6 +79,7 @@ end
 -- The words with an id for the player whom they name; nil when they name none, and the admin has read why. Whether the
 -- game's console takes a name in quotes for one word is not known, so all words but the number are the name.
 function Commands:WithPlayer(by, command, words)
+    -- With one word alone that is the name: the number is missing, and they read how it is written.
     local number = command.number and #words > 1 and table.remove(words) or nil
     local name = string.gsub(table.concat(words, " "), '"', "")
     if name == "" or (command.number and not tonumber(number)) then
@@ -166,6 +167,7 @@ function Commands:Said(client, text, hidden)
         return false  -- without a client it is no player's, and must not be taken for the server's console
     end
     person.lived = true
+    -- The frontier keeps "!equal" from being "!eq ual".
     local prefix, rest = string.match(text, "^([!/])[eE][qQ]%f[%s%z]%s*(.*)$")
     if not prefix then
         return false

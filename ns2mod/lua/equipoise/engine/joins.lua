@@ -52,12 +52,14 @@ function Joins:Put(id, team, force)
         return false
     end
     self.moving[id] = true
+    -- Our own call comes back to us in `Asked`, where `moving` lets it pass.
     local ok, fault = pcall(rules.JoinTeam, rules, player, team, force)
     self.moving[id] = nil
     if not ok then
         mod.boundary:Report("NS2Gamerules.JoinTeam", fault)
     end
     local now = person.client:GetControllingPlayer()
+    -- Asked anew: JoinTeam replaces the player's entity, and its result differs between builds and mods.
     return now ~= nil and now:GetTeamNumber() == team
 end
 
@@ -110,6 +112,7 @@ function Joins:Alone(person, team)
     local uneven = false
     if Equipoise.Plan.IsSide(team) then
         sizes[team] = sizes[team] + 1
+        -- How much larger the side would be than the other one, with the player gone from there.
         uneven = switches and 2 * sizes[team] - sizes[1] - sizes[2] > 1
     end
     if not text and (uneven or rules:GetCanJoinTeamNumber(player, team) == false) then

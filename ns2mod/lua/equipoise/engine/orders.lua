@@ -52,6 +52,7 @@ function Orders:Obey(orders, start)
         if not ok then
             self.mod.boundary:Report("the order " .. order.kind, fault)
         end
+        -- The daemon waits for an answer to every order that has a number.
         if order.order and not (obey and ok) then
             self:Answer(order.order, obey and "error" or "unknown")
         end
@@ -106,6 +107,7 @@ function Orders:Apply(moves)
     local last
     for _, move in ipairs(moves) do
         if not mod.joins:Put(move.id, move.team, true) then
+            -- The moves before it are even in pairs: only the last one may have made the sides worse.
             if last and self:Gap() > before + 1 then
                 mod.joins:Put(last.id, last.from, true)
             end
@@ -115,6 +117,7 @@ function Orders:Apply(moves)
         last = move
     end
     mod.people:Look()
+    -- Of a shuffle in a running round the game begins again (docs/rules.md), with these sides.
     if last and mod.policy.state == "Started" then
         local rules = GetGamerules()
         mod.boundary:Guard("NS2Gamerules.ResetGame", rules.ResetGame)(rules)
@@ -173,6 +176,7 @@ function Orders:Alone()
             present[#present + 1] = id
         end
     end
+    -- The order of `pairs` is not the same twice, and ties of the split go by it.
     table.sort(present)
     local split = mod.cache and Equipoise.Fallback.Split(mod.cache, present, lead)
     local moves = split and Plan.Moves({ red = split.marines, blu = split.aliens }, snapshot)

@@ -76,6 +76,7 @@ end
 function People:Disconnected(client)
     local person = self.byClient[client]
     self.byClient[client] = nil
+    -- The engine may tell that the old client is gone after the new one has come.
     if not person or not person.known or self.byId[person.id] ~= person then
         return  -- they are here again, with a new client
     end
@@ -147,6 +148,7 @@ function People:Look()
     for id, now in pairs(snapshot) do
         local person = self.byId[id]
         local side = People.Side(now.team)
+        -- Nil before the first look: where they stand then is in the roster that `Identify` wants.
         if person.side ~= side and person.side then
             self.mod:Tell({ kind = "side_changed", id = id, side = side, waiting = now.waiting or nil })
         elseif person.wasWaiting ~= now.waiting then

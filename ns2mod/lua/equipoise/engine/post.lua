@@ -26,6 +26,7 @@ end
 
 -- What is new goes out in this frame, together.
 function Post:Soon()
+    -- Without an answer nothing is hurried: the next attempt has its time.
     if self.failures == 0 then
         self.soon = true
     end
@@ -86,11 +87,13 @@ function Post:Send(now)
         -- A batch that goes again as it was says nothing of what happened since.
         self.seq, self.writtenAt, self.start = seq, now, self.mod.policy.start
     end
+    -- Counted until its callback comes, also when it has been given up: the engine's request is still there.
     self.open[serial] = now
     self.dueAt = now + kPollSeconds
     local config = self.mod.config
     local callback = self.mod.boundary:Guard("the daemon's answer", function(body)
         self.open[serial] = nil
+        -- A late answer to one that was given up is not read: the same batch is on its way again.
         if self.current == serial then
             self:Answer(body)
         end
@@ -159,6 +162,7 @@ function Post:Refused(fault)
         self:Soon()
         return
     end
+    -- Refused is as good as lost: the cached splits are used, and no player is held.
     self.failures = kLost
     self.dueAt = self.mod:Now() + kPauseSeconds
     if what == "stale" then

@@ -118,6 +118,8 @@ function Rounds:Finish(winner, partial)
     if not self.record then
         return
     end
+    -- Into the ring before the copy on the disk is emptied: a crash between the two leaves it twice, which the daemon
+    -- tells by its id.
     mod.outbox:Finish(self:Event(winner, partial))
     self:Drop()
     mod.policy:Counted(winner, mod.post:NextSeq())
@@ -136,6 +138,7 @@ end
 function Rounds:Save(now)
     if self.record and now >= self.nextSave then
         self.nextSave = now + kSaveSeconds
+        -- As partial: if the process dies now, nobody saw how the round ended.
         local text = Equipoise.Codec.Encode(json, self:Event(0, true))
         Equipoise.Files.Write(kFile, text or "")
     end
