@@ -255,7 +255,7 @@ def judged_switch(ask: AskSwitch, system: System[Any]) -> tuple[float, float]:
     """Return the win probability of side A at equal numbers if the player stays, and if they change side."""
     a, b = (tuple(player for player in side if player != ask.player) for side in (ask.a, ask.b))
     sides = ((*a, ask.player), b) if ask.player in ask.b else (a, (*b, ask.player))
-    # Who changes side leaves the chair, so only the second prediction is without it.
+    # A player who changes side leaves the chair, so only the second prediction is without it.
     commanders = ask.commanders - {ask.player}
     return (
         chance_at_equal_numbers(system, ask.context, ask.a, ask.b, ask.commanders),

@@ -111,7 +111,7 @@ class Swaps:
     def _pairs(self) -> dict[int, list[Swap]]:
         players = [*self.a, *self.b]
         on_a, on_b = on_both_sides(self.system, self.ask.context, players)
-        # Who changes side takes their value from one sum and adds to the other: the difference moves by both
+        # A player who changes side takes their value from one sum and adds to the other: the difference moves by both
         # values.
         worth = {player: first + second for player, first, second in zip(players, on_a, on_b, strict=True)}
         pairs = defaultdict(list)

@@ -4,6 +4,8 @@ do
     -- A download may break off, and the engine's preprocessor has been seen to drop the rest of a file.
     -- The last line of every file puts its table in its place in Equipoise, under the file's name: what is not there
     -- was not read to the last line. This file is one block: of a part of it the engine runs nothing, and names it.
+    -- That preprocessor matches the words that open and close blocks, perhaps in comments and strings too: build.py
+    -- refuses a file that has one there.
 
     local function Nothing()
     end

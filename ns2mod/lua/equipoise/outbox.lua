@@ -231,7 +231,7 @@ function Outbox:Answered(reply)
     end
     local sent = Close(self, Nothing)
     self.ring:Settle(reply.rounds, sent.dropped)
-    -- A batch was taken again: rounds are tried one by one, until none is due.
+    -- A batch was taken again: rounds are tried one by one, as long as any is due.
     if self.rounds ~= "all" then
         self.rounds = self.ring:IsDue() and "one" or "all"
     end
@@ -251,7 +251,7 @@ function Outbox:Unanswered()
     end
     self.inFlight = false
     self.sent.attempts = self.sent.attempts + 1
-    -- Once more with the same number: if the daemon had taken it and the answer was lost, it answers as before.
+    -- Once more with the same number: a daemon that had taken it, and whose answer was lost, answers as before.
     if self.sent.attempts < 2 then
         return "again"
     end

@@ -54,7 +54,7 @@ end
 
 -- The same moves, each to the side that is smaller then, so that a refusal in the middle leaves the sides nearly even.
 function Plan.InTurns(moves, sizes)
-    -- `pairs` has no order, and a replay of the same moves is to end alike.
+    -- `pairs` has no order, and the same moves are to come out alike each time.
     table.sort(moves, function(a, b) return a.id < b.id end)
     local lead, ordered = sizes[kMarines] - sizes[kAliens], {}
     while #moves > 0 do

@@ -75,7 +75,7 @@ function Policy:State(name, winner, now)
         self:Abort(events)
         self.phase = "over"
     elseif self.phase == "freeze" then
-        -- Not yet an end: a start passes through NotStarted too, and the next frame tells (see above).
+        -- It may not be over: a start passes through NotStarted too, and the next frame tells (see above).
         self.doubted = true
     else
         if self.phase == "over" then
@@ -146,7 +146,7 @@ function Policy:Join(call, people, now)
     if call.force or call.ours then
         self.holds[call.id] = nil  -- put somewhere meanwhile: what they asked for is out of date
     end
-    -- After the end the game itself puts everybody into the ready room.
+    -- After the last moment of a round the game itself puts everybody into the ready room.
     if not call.enforcing or not call.human or call.force or call.ours or kWinners[self.state] then
         return "pass"
     end

@@ -56,7 +56,7 @@ end
 
 -- Seconds since the round went live.
 local function Time(self, clock)
-    -- Spans must not end before they begin, or the daemon refuses the round.
+    -- No span may close before it begins: the daemon would refuse the round.
     self.clock = math.max(self.clock, clock)
     return self.clock - self.start
 end

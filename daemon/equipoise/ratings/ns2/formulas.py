@@ -133,7 +133,7 @@ def find_commanders(match: int, matches: MatchArrays, facts: NS2Arrays, work: Wo
     """Put the numbers of the players who commanded when the match went live in `work.commander`; returns how many."""
     count, member = 0, matches.teams[2 * match]
     for span in range(facts.spans[member], facts.spans[matches.teams[2 * match + 2]]):
-        # Half-open: who left the chair as the round went live, at 0, did not command.
+        # Half-open: a player who left the chair as the round went live, at 0, did not command.
         if facts.span_commander[span] and facts.span_start[span] <= 0.0 < facts.span_end[span]:
             while facts.spans[member + 1] <= span:
                 member += 1

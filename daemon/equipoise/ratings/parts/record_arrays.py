@@ -43,7 +43,7 @@ def write_back(table: PlayerTable[Any, Any], players: Sequence[PlayerId], record
     whole = names == tuple(field.name for field in fields(newcomer))
     for player, row in zip(players, records.tolist(), strict=True):
         record = table.players.get(player)
-        # Who took part has a round more; others were only predicted from.
+        # Players who took part have a round more; others were only predicted from.
         if row[rounds] <= (record.rounds if record else strangers):
             continue
         if record is None and whole:  # The usual case for millions of groups; twice as fast as setting each field.

@@ -87,7 +87,7 @@ function Post:Send(now)
         -- A batch that goes again as it was says nothing of what happened since.
         self.seq, self.writtenAt, self.start = seq, now, self.mod.policy.start
     end
-    -- Counted until its callback comes, also when it has been given up: the engine's request is still there.
+    -- Counted as long as its callback has not come, given up or not: the engine's request is still there.
     self.open[serial] = now
     self.dueAt = now + kPollSeconds
     local config = self.mod.config

@@ -138,7 +138,7 @@ end
 function Rounds:Save(now)
     if self.record and now >= self.nextSave then
         self.nextSave = now + kSaveSeconds
-        -- As partial: if the process dies now, nobody saw how the round ended.
+        -- As partial: where the process dies now, nobody saw how the round ended.
         local text = Equipoise.Codec.Encode(json, self:Event(0, true))
         Equipoise.Files.Write(kFile, text or "")
     end
