@@ -46,7 +46,7 @@ class Knowledge:
         self.apart = frozenset(commanders) if system.commanders_apart else NO_PLAYERS
 
     def covariance(self, players: Sequence[PlayerId]) -> Covariance:
-        """Return the covariance of what players add to their side: nothing, for commanders who count apart."""
+        """Return the covariance, points squared, of what players add to a side: nothing, if commanders count apart."""
         covariance = self.system.covariance(players, SkillContext(self.context.mode.value, self.context.map))
         assert covariance is not None, f"{self.system.name} is correlated"
         if not self.apart:

@@ -354,7 +354,11 @@ class Placing:
 
 
 class SwapSearch:
-    """The search for a problem's best sides, from given ones and others drawn at random."""
+    """The search for a problem's best sides, from given ones and others drawn at random.
+
+    `given`: sides, one number for each player. `max_moves`: players who may change side at most, or as few as the sizes
+    need. `hasty`: fewer starts, for one of many problems. Rows of results are by unit: `sides` has them by player.
+    """
 
     def __init__(
         self,

@@ -55,7 +55,7 @@ class Column:
     pieces: list[Numbers] = field(default_factory=list)
 
     def take(self, texts: Sequence[str]) -> None:
-        """Append one row per text."""
+        """Append one row per text; texts that are known share their number."""
         self.pieces.append(np.fromiter(map(self.known.__getitem__, texts), np.int32, len(texts)))
 
     @property

@@ -611,6 +611,7 @@ class PreferenceSearch:
         self.problem, (self.goal,), self.factor = problem.scaled([goal])
         # A stage builds its own sets beside those that the stage before has allowed.
         self.preferences, self.budget = preferences, budget.halved()
+        # This and all distances below are of the scaled problem, whose tick is `factor` of the caller's.
         self.tolerance = UNBOUNDED if math.isinf(tolerance) else int(tolerance) // self.factor
         self.width, self.limits = UNBOUNDED, NO_LIMITS
         self.programme: Programme | None = None

@@ -280,6 +280,7 @@ class MoveSearch:
         widest = most_ticks(2 * most, most, budget)
         # A value stands in where nobody may move: there are ticks of the target to compute all the same.
         self.ticks = Ticks.of(weights or [0], None, teams.difference - target, resolution, widest, SUMS)
+        # In ticks, what the moves have to take from the difference; `aim`, in points, is what they leave of it.
         numbers, self.target, on_a = self.ticks.a[: len(weights)], self.ticks.target, len(self.from_a)
         self.numbers = numbers[:on_a], numbers[on_a:]
 

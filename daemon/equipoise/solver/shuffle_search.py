@@ -396,7 +396,10 @@ class Meeting(NamedTuple):
 
 
 class ShuffleSearch:
-    """The search; `best` has the places of the best stage so far, and keeps them after `Spent`."""
+    """The search; `best` has the places of the best stage so far, and keeps them after `Spent`.
+
+    Window and tolerance are in ticks. `max_moves` None: any number of players may change side.
+    """
 
     def __init__(self, sides: Sides, window: Band, tolerance: int, max_moves: int | None, budget: Budget) -> None:
         self.sides, self.window, self.tolerance, self.budget = sides, window, tolerance, budget.halved()

@@ -215,10 +215,9 @@ class SplitSolver:
         goals, solutions = self._open(tolerances), Solutions()
         limits = {goal: self._limit(goal, tolerances[goal.a, goal.b]) for goal in goals}
         near, exact_budget = Solutions(), self.budget.share(SHARE)
-        # An unlimited tolerance needs no optimum: the first stage of its search has nothing to measure
-        # (`PreferenceSearch`).
         if len(goals) > 1:
             # Few of many searches come to an end: the others need more time, and something to begin from.
+            # Without a limit there is no optimum to be near (`PreferenceSearch`).
             bounded = [goal for goal in goals if not math.isinf(limits[goal])]
             near = optima(self.problem, bounded, self.budget.share(SHARE_OF_MANY))
             exact_budget = self.budget.share(SHARE_OF_MANY)

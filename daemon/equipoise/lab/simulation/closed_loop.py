@@ -59,7 +59,11 @@ Solve = Callable[[AskSplit | AskMoves | AskSide | AskSwitch | CacheSplits, Syste
 
 
 class ClosedLoop:
-    """One pool's only server: the game, its session, and the systems that rate its rounds."""
+    """One pool's only server: the game, its session, and the systems that rate its rounds.
+
+    `system` is shown; `balance` makes the teams and predicts, where it is another one; it learns its spread of skill if
+    it can and `learns` says so.
+    """
 
     def __init__(
         self,

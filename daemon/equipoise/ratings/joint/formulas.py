@@ -242,7 +242,7 @@ def project(count: int, terms: Terms, dense: Dense) -> tuple[float, float]:
 
 
 def foresee(match: int, fixtures: Fixtures, sides: Sides, terms: Terms, s: State, c: Constants) -> tuple[float, float]:
-    """Mean and variance of D for these sides, before the match; changes nothing."""
+    """Mean and variance of D for these sides, in log-odds, before the match; changes nothing."""
     at = time_of_match(match, fixtures, s)
     # Nothing may change here, so parked players add numbers of their own instead of terms.
     count, mean, variance = gather(match, sides, at, terms, s, c)
@@ -262,7 +262,7 @@ def time_of_match(match: int, fixtures: Fixtures, s: State) -> float:
 
 
 def clear(row: int, dense: Dense) -> None:
-    """Free a row."""
+    """Free a row: its coordinate is forgotten, and all covariances with it."""
     rows = dense.counts[FREE]
     dense.cov[row, :rows] = 0.0
     dense.cov[:rows, row] = 0.0
@@ -464,7 +464,7 @@ def note_rounds(match: int, fixtures: Fixtures, answers: Answers, s: State) -> N
 
 
 def replay(fixtures: Fixtures, terms: Terms, answers: Answers, s: State, c: Constants) -> None:
-    """Rate all matches in order."""
+    """Rate all matches in order: modifies the state, and fills the answers."""
     for match in range(len(fixtures.score)):
         rate_match(match, fixtures, terms, answers, s, c)
         note_rounds(match, fixtures, answers, s)

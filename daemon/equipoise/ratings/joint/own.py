@@ -272,7 +272,7 @@ class OwnScores:
             self.make_room(max(64, 2 * players))
 
     def make_room(self, players: int) -> None:
-        """Have arrays of this length."""
+        """Have arrays of this length, by numbers of players; new ones hold zeros."""
         self.precision, self.shift = _longer(self.precision, players), _longer(self.shift, players)
         for mode in self.modes.values():
             mode.weight, mode.total = _longer(mode.weight, players), _longer(mode.total, players)

@@ -142,7 +142,7 @@ class Learnt:
 
     @classmethod
     def of_sums(cls, spread2: float, sums: Floats) -> Learnt:
-        """The map with these sums."""
+        """The map with the sums that `sums` returned; what is derived from them is found again."""
         residuals, sides, gain, rounds, used = sums[:5].tolist()
         residual, precision, between = sums[5 : -2 * NUMBER].reshape(3, NUMBER, NUMBER).copy()
         shared, shift = sums[-2 * NUMBER :].reshape(2, NUMBER).copy()

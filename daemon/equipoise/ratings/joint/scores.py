@@ -54,7 +54,7 @@ class Played:
         return np.flatnonzero(np.isfinite(self.totals).all(axis=1) & (self.seconds >= SHORTEST))
 
     def of(self, places: NDArray[np.int64]) -> Played:
-        """These participants alone."""
+        """The same of the participants at these places alone."""
         return Played(self.mode, self.seconds[places], self.totals[places], self.classes, self.class_seconds[places])
 
 

@@ -374,12 +374,12 @@ def combined(mean: float, variance: float, precision: float, shift: float) -> tu
 
 
 def margin_at(teams: Teams, link: int, unit: float) -> float:
-    """The draw margin between two places."""
+    """The draw margin between the two teams of a link."""
     return margin_of(teams.size[teams.order[link]] + teams.size[teams.order[link + 1]], unit)
 
 
 def drawn_at(teams: Teams, ranks: Ranks, first: int, link: int) -> bool:
-    """Whether two places are shared."""
+    """Whether the two teams of a link drew: they share their place."""
     return bool(ranks[first + teams.order[link]] == ranks[first + teams.order[link + 1]])
 
 

@@ -134,7 +134,7 @@ GROWTH, SHRINKAGE = 1.2, 0.5
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """One number that is estimated."""
+    """One number that is estimated: an entry of the parameter table, or several that are always equal."""
 
     name: str
     """Name of the parameter that it belongs to."""
