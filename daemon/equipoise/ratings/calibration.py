@@ -116,5 +116,4 @@ def calibrated(system: System[Any], calibration: Calibration) -> System[Any]:
 
 def _log_odds(probability: float) -> float:
     inside = min(max(probability, CERTAIN), 1.0 - CERTAIN)
-    # Near 1 the difference 1 - p has lost its digits; `log1p` takes p itself.
     return math.log(inside) - math.log1p(-inside)
