@@ -83,16 +83,20 @@ class Together:
         self.groups = [group for group in groups if len(group) > 1]
         smaller, larger = sorted(ask.sizes)
         even = self._difference_at(0.5, smaller)
+        # With n players on A it is even at a lead of e(n), not at one target. A share c for each of them makes it
+        # e(n) + n·c, which is the same for both sizes if c = (e(smaller) − e(larger))/(larger − smaller).
         share = (even - self._difference_at(0.5, larger)) / (larger - smaller) if larger > smaller else 0.0
         self.values = [values[0][index] + share for index in order], [values[1][index] for index in order]
         self.target = even + share * smaller
         self.scale = scale = self._scale(smaller)
+        # What players read as even, as differences: the points beyond even that these chances take.
         self.low, self.high = (self.target + scale * (self._difference_at(p, smaller) - even) for p in EVEN_CHANCES)
         self.equal, self.given_up, self.tolerance = (
             scale * system.gap(part, larger) for part in (EQUAL, GIVEN_UP, ask.tolerance)
         )
         self.best = self._most_even()
         self.chance = self._chance(self.teams(self.best))
+        # No sides are even: friends may cost what newness may, counted from the most even ones.
         if not is_even(self.chance):
             reach = abs(self.best.difference - self.target) + self.given_up
             self.low, self.high = self.target - reach, self.target + reach
@@ -111,9 +115,11 @@ class Together:
         b = [index for index in by_value if index not in a]
         lead = sum(self.values[0][index] for index in a) - sum(self.values[1][index] for index in b) - self.target
         chance = self._chance(([self.players[index] for index in a], [self.players[index] for index in b]))
+        # A certain win says nothing of how many points it takes.
         if not 0.001 < chance < 0.999:
             return 1.0
         expected = self._difference_at(chance, on_a) - self._difference_at(0.5, on_a)
+        # Players who are nearly alike have a quotient of two numbers near 0, which may be anything.
         return lead / expected if expected and 0.1 < lead / expected < 10.0 else 1.0
 
     def _chance(self, teams: tuple[Sequence[PlayerId], Sequence[PlayerId]]) -> float:
@@ -123,6 +129,7 @@ class Together:
         for _ in range(TRIES):
             split = self._solved()
             after, slack = self._chance(self.teams(split)), split.error_bound
+            # Sides outside of the band are the nearest there are: a narrower band would have the same answer.
             if is_even(after) or not self.low - slack <= split.difference <= self.high + slack:
                 break
             # The band ends where the prediction of these sides says that it does.
@@ -186,7 +193,8 @@ class Together:
         if len(came) <= FEW_WHO_CAME:
             ways = [*product(Side, repeat=len(came))]
         for sides, on_a in product(ways, dict.fromkeys(self.ask.sizes)):
-            # Who stands on A and does not stay there leaves room for somebody of B.
+            # Of those who stand on A, `stay` remain; the rest of the room is for `room - stay` of B. `leave` asks four
+            # things: stay and len(A) - stay, room - stay and len(B) - (room - stay) are each no less than `each_way`.
             room = on_a - sides.count(Side.A)
             least = max(each_way, room - len(stand[Side.B]) + each_way)
             most = min(len(stand[Side.A]) - each_way, room - each_way)
