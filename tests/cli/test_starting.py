@@ -6,17 +6,14 @@ import os
 import shutil
 import signal
 import socket
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from equipoise.cli.options import FAILED
 from tests.cli.house import EQUIPOISE, UNPRIVILEGED, House, one_line, refused, run, serving
-from tests.store.damage import wreck
 from tests.store.disk import filled, small_disk
 
 
@@ -78,12 +75,6 @@ def test_a_state_directory_that_cannot_be_made_is_named(house: House) -> None:
 
 
 @pytest.mark.slow
-def test_a_read_only_state_directory_is_named(house: House) -> None:
-    house.edit(f'"{house.folder}/state"', '"/proc/tty"')
-    assert "/proc/tty" in refused(house.config)
-
-
-@pytest.mark.slow
 def test_a_state_directory_that_may_not_be_looked_into_is_named(house: House) -> None:
     house.state.mkdir(mode=0)
     command = [sys.executable, "-S", UNPRIVILEGED, EQUIPOISE, "serve", "--config", house.config]
@@ -103,16 +94,6 @@ def test_a_file_of_another_user_in_the_state_directory_is_named(house: House) ->
         line = one_line(subprocess.run(command, capture_output=True, text=True, timeout=60))
         (house.state / name).chmod(0o600)
         assert line.startswith(f"equipoise: {house.state / name}: Permission denied: give this user write access")
-
-
-@pytest.mark.slow
-def test_a_store_newer_than_the_program_is_refused(house: House) -> None:
-    with serving(house) as (process, _):
-        process.send_signal(signal.SIGTERM)
-        process.wait(60)
-    with closing(sqlite3.connect(house.state / "equipoise.db", isolation_level=None)) as db:
-        db.execute("PRAGMA user_version = 9999")
-    assert "newer" in refused(house.config)
 
 
 @pytest.mark.slow
@@ -174,19 +155,6 @@ def test_no_other_user_can_read_what_the_daemon_keeps(house: House) -> None:
     assert house.state.stat().st_mode & 0o777 == 0o700
     assert modes["equipoise.db-wal"] == 0o600
     assert set(modes.values()) == {0o600}
-
-
-@pytest.mark.slow
-def test_a_damaged_store_that_cannot_be_started_on_is_named_with_what_to_do(house: House) -> None:
-    with serving(house) as (process, _):
-        process.send_signal(signal.SIGTERM)
-        process.wait(60)
-    wreck(house.state / "equipoise.db", "pools")
-    started = run("serve", "--config", house.config)
-    *_, line = started.stderr.splitlines()
-    assert started.returncode == 2
-    assert line.startswith(f"equipoise: {house.state / 'equipoise.db'}: store: it is damaged (")
-    assert line.endswith("restore a backup")
 
 
 @pytest.mark.slow

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import subprocess
@@ -25,8 +24,6 @@ from equipoise.lab.reading import read_history
 from equipoise.ratings import create, fit, replay
 from tests.lab import sets
 from tests.lab.test_spans import random_rounds
-
-EQUIPOISE = Path(sys.executable).with_name("equipoise")
 
 
 def run(*arguments: str | Path) -> Result:
@@ -186,32 +183,12 @@ def test_an_output_file_that_cannot_be_written_is_refused_before_the_work(name: 
     assert done.output.startswith(f"equipoise: {reason}")
 
 
-@pytest.mark.slow
-def test_a_full_disk_is_one_line(league: tuple[str, ...]) -> None:
-    with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            [EQUIPOISE, "lab", "replay", *league, "--model", "elo"], stdout=full, stderr=subprocess.PIPE, text=True
-        )
-    assert (done.returncode, done.stderr) == (2, "equipoise: standard output: No space left on device\n")
-
-
 @pytest.mark.parametrize("name", ["out.svg", "out.html"])
 def test_a_full_disk_behind_a_picture_or_a_page_is_named(name: str, league: tuple[str, ...], tmp_path: Path) -> None:
     (tmp_path / name).symlink_to("/dev/full")
     option = "--plot" if name.endswith("svg") else "--html"
     done = run("lab", "backtest", *league, "--model", "elo", option, tmp_path / name)
     assert (done.exit_code, done.output) == (2, f"equipoise: {tmp_path / name}: No space left on device\n")
-
-
-@pytest.mark.slow
-def test_a_closed_pipe_is_not_reported_as_an_error(league: tuple[str, ...]) -> None:
-    reads, writes = os.pipe()
-    os.close(reads)
-    with os.fdopen(writes, "w") as closed:
-        done = subprocess.run(
-            [EQUIPOISE, "lab", "replay", *league, "--model", "elo"], stdout=closed, stderr=subprocess.PIPE, text=True
-        )
-    assert done.stderr == ""
 
 
 def test_the_command_that_tune_prints_can_be_pasted_whatever_the_files_are_called(tmp_path: Path) -> None:
