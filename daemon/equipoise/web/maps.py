@@ -5,12 +5,13 @@ GET /v1/admin/pools/{pool}/maps, GET /v1/admin/pools/{pool}/maps/{map}. All figu
 
 from __future__ import annotations
 
+import asyncio
 import math
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -23,6 +24,8 @@ from equipoise.web.routes import READERS, Ask, Ok, Request, Routes
 MOST_ROUNDS = 100_000
 EVEN = 0.4, 0.6
 """Chances of side A with which a round counts as even from its start: at odds of three to two nobody feels beaten."""
+
+Key = TypeVar("Key", str, ServerId)
 
 routes = Routes()
 
@@ -99,51 +102,55 @@ class MapFound(Ok, frozen=True):
 @routes.add("GET", "/v1/admin/pools/{pool}/maps", "The maps of a pool", READERS, query=LastRounds, reply=Maps)
 async def list_maps(request: Request) -> Maps:
     """The maps that the last rated rounds of a pool were played on."""
-    rounds, before = await _read(request)
-    maps: dict[str, list[RoundOnMap]] = {}
-    for row in rounds:
-        maps.setdefault(row.map, []).append(row)
-    return Maps(
-        pool=request.services.pool(request.path["pool"]).name,
-        rounds=len(rounds),
-        maps=tuple(
-            _seen(request, name, maps[name], before) for name in sorted(maps, key=lambda name: -len(maps[name]))
-        ),
-    )
+    rounds, splits = await _read(request)
+
+    def grouped() -> tuple[MapSeen, ...]:
+        before = new_teams_by_round(rounds, splits)
+        maps = _by(rounds, lambda row: row.map)
+        return tuple(_seen(request, name, own, before) for name, own in maps.items())
+
+    # A hundred thousand rounds take a second, in which other callers are answered.
+    maps = await asyncio.to_thread(grouped)
+    return Maps(pool=request.services.pool(request.path["pool"]).name, rounds=len(rounds), maps=maps)
 
 
 @routes.add("GET", "/v1/admin/pools/{pool}/maps/{map}", "A map of a pool", READERS, query=LastRounds, reply=MapFound)
 async def show_map(request: Request) -> MapFound:
     """One map, on each server that played it."""
     pool, name = request.services.pool(request.path["pool"]).name, request.path["map"]
-    rounds, before = await _read(request)
+    rounds, splits = await _read(request)
     own = [row for row in rounds if row.map == name]
     if not own:
         which = f"the last {len(rounds):,} of pool {pool}; `equipoise map list` has them"
         message = f"no rated round on map {name} is among {which}"
         raise ScriptError("not_found", message, path="{map}", status=404)
-    servers: dict[ServerId, list[RoundOnMap]] = {}
-    for row in own:
-        servers.setdefault(row.server, []).append(row)
-    return MapFound(
-        pool=pool,
-        map=_seen(request, name, own, before),
-        servers=tuple(
-            ServerOnMap(server=server, **_figures(servers[server], before))
-            for server in sorted(servers, key=lambda server: -len(servers[server]))
-        ),
-    )
+
+    def grouped() -> tuple[MapSeen, tuple[ServerOnMap, ...]]:
+        before = new_teams_by_round(rounds, splits)
+        servers = _by(own, lambda row: row.server)
+        rows = tuple(ServerOnMap(server=server, **_figures(there, before)) for server, there in servers.items())
+        return _seen(request, name, own, before), rows
+
+    whole, servers = await asyncio.to_thread(grouped)
+    return MapFound(pool=pool, map=whole, servers=servers)
 
 
-async def _read(request: Request) -> tuple[Sequence[RoundOnMap], Counter[int]]:
-    """Return rounds, newest first, and by their numbers how often new teams were made since the round before."""
+def _by(rounds: Iterable[RoundOnMap], key: Callable[[RoundOnMap], Key]) -> dict[Key, list[RoundOnMap]]:
+    """Return rounds in groups, the largest first."""
+    groups: dict[Key, list[RoundOnMap]] = {}
+    for row in rounds:
+        groups.setdefault(key(row), []).append(row)
+    return dict(sorted(groups.items(), key=lambda group: -len(group[1])))
+
+
+async def _read(request: Request) -> tuple[Sequence[RoundOnMap], Sequence[tuple[ServerId, float]]]:
+    """Return rounds, newest first, and the server and time of each decision since then that made new teams."""
     services, query = request.services, request.query
     pool = services.pool(request.path["pool"])
     for host in services.hosts.values():
         host.write_down()
     rounds = await services.store.rounds_on_maps(pool.name, query.since or -math.inf, query.rounds)
-    splits = await services.store.new_teams(min((row.started_at for row in rounds), default=math.inf))
-    return rounds, new_teams_by_round(rounds, splits)
+    return rounds, await services.store.new_teams(min((row.started_at for row in rounds), default=math.inf))
 
 
 def new_teams_by_round(rounds: Iterable[RoundOnMap], splits: Iterable[tuple[ServerId, float]]) -> Counter[int]:
