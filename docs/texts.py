@@ -83,7 +83,8 @@ def _registrations() -> Iterator[str]:
 def _chat_words() -> Iterator[str]:
     for command in PLAYERS:
         for word in (command.word,) if command.tf2 is None else command.tf2:
-            yield f'\t{{"{word}", "{command.word}", "Equipoise: {command.help}"}}'
+            takes = "player" if "<player>" in command.usage else ""
+            yield f'\t{{"{word}", "{command.word}", "{takes}", "Equipoise: {command.help}"}}'
 
 
 def _lua_tables() -> Iterator[str]:

@@ -14,8 +14,8 @@ import pytest
 from equipoise.balancing import answer
 from equipoise.balancing.chances import MEAN_WEIGHT, even_difference, match_to_even, unevenness, variance
 from equipoise.balancing.means import FEW_WHO_CAME, GIVEN_UP, leave
-from equipoise.core.asks import AskSplit, Purpose
-from equipoise.core.events import SplitSolved
+from equipoise.core.asks import AskMoves, AskSide, AskSplit, AskSwitch, Purpose
+from equipoise.core.events import MovesSolved, SideFound, SplitSolved, SwitchJudged
 from equipoise.core.model import EVEN_CHANCES, Context, Entry, Mode, PlayerId, Side, Split
 from equipoise.core.phrases import Phrase, Text
 from equipoise.ratings import create
@@ -238,3 +238,64 @@ def test_with_known_errors_friends_stand_together_at_the_least_cost(
     cheapest = min((one for one in every.all if every.apart(one) == apart), key=every.cost)
     if apart == 0 and not ask.each_way and LOW <= every.chance(cheapest) <= HIGH:
         assert every.cost(split) == pytest.approx(every.cost(cheapest))
+
+
+# Moves, joins and swaps.
+
+
+def teams_of(ratings: str, smaller: int = 4) -> tuple[tuple[PlayerId, ...], tuple[PlayerId, ...], System[Any]]:
+    """A side of players with these ratings, in hundreds, another of so many with 1,000, and what rates them."""
+    larger = [player(n) for n in range(len(ratings.split()))]
+    others, system = [player(100 + n) for n in range(smaller)], create("synelo")
+    for one, rating in zip(larger, ratings.split(), strict=True):
+        system.seed(one, rating=100.0 * float(rating))
+    for one in others:
+        system.seed(one, rating=1000.0)
+    return tuple(larger), tuple(others), system
+
+
+@pytest.mark.parametrize(("other", "other_goes"), [("10.5", True), ("16", False)])
+def test_who_plays_beside_a_friend_goes_only_where_another_would_leave_the_sides_clearly_less_even(
+    other: str, other_goes: bool
+) -> None:
+    """The best move is one of 1,000 points: by 100 points of 9,600, then by 1,200."""
+    larger, smaller, system = teams_of(f"10 10 10 10 10 {other}")
+    for one in smaller:
+        system.seed(one, rating=1150.0)
+    ask = AskMoves(1, KOTH, larger, smaller, Side.A, larger, 1, friends=frozenset(larger[:5]))
+    solved = answer(ask, system)
+    assert isinstance(solved, MovesSolved)
+    assert (solved.players == (larger[5],)) is other_goes
+    assert solved.ask == ask
+
+
+def test_friends_go_where_nobody_else_can() -> None:
+    larger, smaller, system = teams_of("10 10 10 10 10 10")
+    for friends in (frozenset(larger), frozenset(larger[:5])):
+        ask = AskMoves(1, KOTH, larger, smaller[:2], Side.B, larger, 2, friends=friends)
+        solved = answer(ask, system)
+        assert isinstance(solved, MovesSolved)
+        assert len(solved.players) == 2
+
+
+@pytest.mark.parametrize("side", Side)
+@pytest.mark.parametrize(("rating", "beside"), [(1000.0, True), (1400.0, True), (2500.0, False)])
+def test_a_joiner_goes_to_their_friends_side_from_45_to_55_per_cent(side: Side, rating: float, beside: bool) -> None:
+    a, b, system = teams_of("10 10 10 10")
+    joiner = player(200)
+    system.seed(joiner, rating=rating)
+    system.seed((a if side is Side.A else b)[0], rating=1050.0)
+    found = answer(AskSide(1, KOTH, a, b, joiner, None, friends=side), system)
+    assert isinstance(found, SideFound)
+    assert (found.side is side) is beside
+
+
+def test_two_who_swap_are_judged_together() -> None:
+    a, b, system = teams_of("30 10 10 10")
+    judged = answer(AskSwitch(1, KOTH, a, b, a[0], partner=b[0]), system)
+    assert isinstance(judged, SwitchJudged)
+    assert judged.before == pytest.approx(1 - judged.after)
+    assert judged.before > 0.55
+    other_way = answer(AskSwitch(1, KOTH, a, b, b[0], partner=a[0]), system)
+    assert isinstance(other_way, SwitchJudged)
+    assert (other_way.before, other_way.after) == (judged.before, judged.after)

@@ -14,7 +14,7 @@ EVERY = {
     *("wire/decode.py", "wire/encode.py", "wire/scalars.py"),
     *("service/course.py", "service/host.py", "service/pool.py", "service/status.py", "service/work.py"),
     *("core/session.py", "core/state.py", "core/memory.py", "core/model.py", "core/rules.py"),
-    *("core/autobalance.py", "core/joins.py", "core/scrambles.py", "core/votes.py"),
+    *("core/autobalance.py", "core/joins.py", "core/scrambles.py", "core/swaps.py", "core/votes.py"),
 }
 """A request, its server's session, and the rules that may wait for a time."""
 SKILLS = {
@@ -32,7 +32,9 @@ FILES = {
     | SKILLS
     | {"core/participation.py", "core/triggers.py", "service/held.py", "service/ring.py", "solver/halves.py"}
     | {"store/players.py", "store/rounds.py"},
-    "split": EVERY | SKILLS | {"balancing/means.py", "core/events.py", "core/phrases.py", "solver/constraints.py"},
+    "split": EVERY
+    | SKILLS
+    | {"balancing/means.py", "core/events.py", "core/friends.py", "core/phrases.py", "solver/constraints.py"},
 }
 DEEPEST = 13
 """Functions of ours within one another at the end of a round."""

@@ -69,6 +69,7 @@
 #include "equipoise/words.sp"
 #include "equipoise/commands.sp"
 #include "equipoise/menu.sp"
+#include "equipoise/playermenu.sp"
 #include "equipoise/probe.sp"
 #include "equipoise/recorder.sp"
 #include "equipoise/api.sp"
@@ -113,6 +114,7 @@ public void OnPluginStart()
 	Cache_Create();
 	Level_Create();
 	Commands_Register();
+	PlayerMenu_Register();
 	Probe_Create();
 	Joins_Listen();
 	Classes_Listen();

@@ -32,6 +32,8 @@ from equipoise.core.events import (
 )
 from equipoise.core.model import Entry, Outlook, PlayerId, PlayerSummary, Side, Split
 
+NEWCOMER = 2000.0
+"""The rating of a player of whom nothing is known."""
 GIVEN_UP = 0.02
 """Unevenness that a scramble may give up to move people."""
 POINTS_PER_CHANCE = 4 * 2400
@@ -54,13 +56,14 @@ def answer(
         case AskMoves():
             return MovesSolved(ask, _transfer(ask, (ratings, on_b or ratings)))
         case AskSide():
-            return SideFound(ask, _side(ask, (ratings, on_b or ratings)))
+            return SideFound(ask, _side(ask, (ratings, on_b or ratings), points_per_chance))
         case CacheSplits():
             return SplitsCached(ask, tuple(_every_size(ask, (ratings, on_b or ratings))))
         case AskChance():
             return ChanceFound(ask, Outlook.alone(_chance(Split(ask.a, ask.b), ratings, on_b, points_per_chance)))
         case AskSwitch():
-            crossed = (tuple(set(side) ^ {ask.player}) for side in (ask.a, ask.b))
+            crossing = {ask.player} | ({ask.partner} if ask.partner else set())
+            crossed = (tuple(set(side) ^ crossing) for side in (ask.a, ask.b))
             splits = Split(ask.a, ask.b), Split(*crossed)
             return SwitchJudged(ask, *(_chance(each, ratings, on_b, points_per_chance) for each in splits))
 
@@ -194,11 +197,22 @@ def _preferred(ask: AskSplit, side_skills: SideSkills, points_per_chance: float)
 
     best = min(within, key=lambda split: (_bench_cost(ask, split), *off(split)))
     same = [split for split in allowed if set(split.bench) == set(best.bench)]
+    if ask.groups:
+        even = [split for split in same if abs(difference(split, *side_skills)) <= 0.05 * points_per_chance]
+        even = even or [split for split in same if abs(difference(split, *side_skills)) <= limit]
+        least_apart = min(_apart(ask, split) for split in even)
+        same = [split for split in even if _apart(ask, split) == least_apart]
+        best = min(same, key=off)
     for each_way in range(ask.each_way, 0, -1):
         moving = [split for split in same if least_leaving(ask, split) >= each_way]
         if moving and uneven(other := min(moving, key=off)) <= uneven(best) + GIVEN_UP + 1e-9:
             return other
     return best
+
+
+def _apart(ask: AskSplit, split: Split) -> int:
+    """How many friends a split parts: of each group those on the side that has fewer of them."""
+    return sum(min(len(group.intersection(side)) for side in (split.a, split.b)) for group in ask.groups)
 
 
 def least_leaving(ask: AskSplit, split: Split) -> int:
@@ -242,13 +256,20 @@ def _transfer(ask: AskMoves, side_skills: SideSkills) -> tuple[PlayerId, ...]:
     return min(combinations(ask.movable, ask.count), key=order)
 
 
-def _side(ask: AskSide, side_skills: SideSkills) -> Side:
-    def order(side: Side) -> tuple[float, bool]:
-        joined = Split(
-            *((*there, ask.player) if each is side else there for each, there in zip(Side, (ask.a, ask.b), strict=True))
-        )
-        return abs(difference(joined, *side_skills)), side is not ask.wanted
+def _side(ask: AskSide, side_skills: SideSkills, points_per_chance: float) -> Side:
+    def joined(side: Side) -> Split:
+        sides = zip(Side, (ask.a, ask.b), strict=True)
+        return Split(*((*there, ask.player) if each is side else there for each, there in sides))
 
+    def order(side: Side) -> tuple[float, bool]:
+        return abs(difference(joined(side), *side_skills)), side is not ask.wanted
+
+    if ask.friends is not None:
+        # The next to join is a newcomer, and goes to the other side.
+        split = joined(ask.friends)
+        lead = difference(split, *side_skills) + (NEWCOMER if ask.friends is Side.B else -NEWCOMER)
+        if abs(lead) <= 0.05 * points_per_chance:
+            return ask.friends
     return min(Side, key=order)
 
 

@@ -9,11 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.core.effects import Effect, RecordRound, Tell
-from equipoise.core.friends import INVITATION_MINUTES, present
+from equipoise.core import events as e
+from equipoise.core.asks import AskMoves, AskSplit
+from equipoise.core.effects import Effect, Place, RecordRound, Tell
+from equipoise.core.friends import INVITATION_MINUTES, present, with_friends
 from equipoise.core.memory import LARGEST_GROUP, MOST_REMEMBERED, Memory, groups, lawful
 from equipoise.core.model import STEAM_ID_BASE, Entry, Mode, PlayerId, Roster, Side
 from equipoise.core.phrases import Phrase, Text
+from equipoise.core.rules import Rules
 from tests.core.game import Game
 from tests.core.scripts import A, B, command, ended, finished, ids, of
 
@@ -206,3 +209,140 @@ def test_squads_that_the_script_tells_are_not_replaced_and_a_late_round_gets_non
     assert recorded(game.happens(ended(told_by_script))).round.squads == (ids("cd"),)
     late = finished("r0", Side.A, mode=Mode.NS2)
     assert recorded(game.happens(ended(late))).round.squads == ()
+
+
+# TF2: scrambles, autobalance and joins.
+
+SKILLS = {"a": 2600.0, "b": 2500.0, "c": 2000.0, "d": 1900.0, "e": 1800.0, "f": 1600.0, "g": 1500.0, "h": 1400.0}
+
+
+def koth(text: str, *pairs: str, ratings: dict[str, float] | None = None, rules: Rules | None = None) -> Game:
+    return befriended(Game(Mode.KOTH, text, SKILLS if ratings is None else ratings, rules), *pairs)
+
+
+def scrambled(game: Game) -> list[Effect]:
+    game.happens(command("scramble", "next"))
+    return game.start()
+
+
+def side_of(game: Game, letter: str) -> Side | None:
+    entry = game.roster.get(PlayerId(letter))
+    assert entry is not None
+    return entry.side
+
+
+@pytest.mark.parametrize("pair", ["ae", "ah", "cd", "gh"])
+def test_a_scramble_keeps_friends_on_one_side_and_without_them_it_would_not(pair: str) -> None:
+    texts = ("aceg|bdfh", "abcd|efgh", "adeh|bcfg", "abgh|cdef")
+    parts = [text for text in texts if side_of(scrambled_game(koth(text)), pair[0]) is not side_after(text, pair[1])]
+    assert parts, "some scramble parts these two where they are no friends"
+    for text in texts:
+        game = scrambled_game(koth(text, pair))
+        assert side_of(game, pair[0]) is side_of(game, pair[1])
+        assert not [each for each in game.effects if parted_line(each)]
+
+
+def scrambled_game(game: Game) -> Game:
+    scrambled(game)
+    return game
+
+
+def side_after(text: str, letter: str) -> Side | None:
+    return side_of(scrambled_game(koth(text)), letter)
+
+
+def parted_line(effect: Effect) -> bool:
+    return isinstance(effect, Tell) and any(line.phrase is Phrase.FRIEND_PARTED for line in effect.lines)
+
+
+def test_friends_whom_only_uneven_teams_would_keep_together_are_parted_and_each_reads_from_whom() -> None:
+    strong = {"a": 6000.0, "b": 6000.0}
+    game = koth("ab|cdef", "ab", ratings=strong)
+    effects = scrambled(game)
+    assert side_of(game, "a") is not side_of(game, "b")
+    assert [each for each in effects if parted_line(each)] == [
+        told("a", Text(Phrase.FRIEND_PARTED, ("@b",))),
+        told("b", Text(Phrase.FRIEND_PARTED, ("@a",))),
+    ]
+
+
+def test_of_a_group_that_is_parted_each_reads_only_of_those_on_the_other_side() -> None:
+    game = koth("abc|defg|h", "ab", "bc", ratings={"a": 5000.0, "b": 5000.0, "c": 1000.0})
+    effects = scrambled(game)
+    lines = {each.player: [line.args for line in each.lines] for each in effects if parted_line(each)}
+    assert side_of(game, "a") is not side_of(game, "b")
+    side = side_of(game, "c")
+    apart, together = ("a", "b") if side_of(game, "a") is not side else ("b", "a")
+    assert lines == {
+        apart: [(f"@{one}",) for one in sorted({together, "c"})],
+        together: [(f"@{apart}",)],
+        "c": [(f"@{apart}",)],
+    }
+
+
+def test_friends_who_leave_in_the_freeze_are_no_reason_for_anything() -> None:
+    game = koth("abcd|efgh", "ab")
+    game.happens(command("scramble", "next"))
+    game.start()
+    effects = game.change("acd|efgh")
+    assert not [each for each in effects if parted_line(each)]
+    assert together(game) == set()
+
+
+def test_where_the_rules_know_no_friends_nobody_is_one_and_the_word_says_so() -> None:
+    rules = Rules(friends=False)
+    game = koth("abcd|efgh", rules=rules)
+    assert friend(game, "a", "b") == [told("a", Text(Phrase.FRIEND_OFF))]
+    known = koth("abcd|efgh", "ab")
+    known.session.use(rules)
+    (ask,) = of(AskSplit, [each for each in scrambled(known) if isinstance(each, AskSplit)])
+    assert ask.groups == ()
+    assert recorded([*known.open(), *known.end(Side.A)]).round.squads == ()
+
+
+def test_a_watching_player_may_have_friends_and_the_console_none() -> None:
+    game = koth("ab|cd||e")
+    friend(game, "e", "a")
+    assert friend(game, "a", "e")[0] == told("a", Text(Phrase.FRIEND_MADE, ("@e",)))
+    assert together(game) == set()
+    assert friend(game, "a") == [told("a", Text(Phrase.FRIEND_LINE, ("@e",)), Text(Phrase.FRIEND_MENU))]
+    refusal = [Tell(None, (Text(Phrase.PLAYING_ONLY),))]
+    assert game.happens(command("friend", "a", by=None)) == refusal
+
+
+def test_autobalance_is_told_who_plays_beside_a_friend() -> None:
+    game = koth("abcde|fgh", "ab", "fg")
+    game.start()
+    (ask,) = of(AskMoves, game.open())
+    assert isinstance(ask, AskMoves)
+    assert ask.friends == frozenset("ab")
+
+
+def test_a_joiner_goes_beside_their_friend_while_the_sides_stay_even() -> None:
+    game = koth("ab|cd||e", "ae", ratings={})
+    game.start()
+    game.open()
+    (place,) = of(Place, game.happens(e.SideWanted(game.now, PlayerId("e"), Side.B)))
+    assert isinstance(place, Place)
+    assert (place.side, place.reason) == (Side.A, Text(Phrase.REASON_JOIN_FRIEND))
+    uneven = koth("ab|cd||e", "ae", ratings={"a": 2400.0, "e": 2400.0})
+    uneven.start()
+    uneven.open()
+    (place,) = of(Place, uneven.happens(e.SideWanted(uneven.now, PlayerId("e"), Side.A)))
+    assert isinstance(place, Place)
+    assert (place.side, place.reason) == (Side.B, Text(Phrase.REASON_JOIN_WEAKER))
+
+
+def test_a_joiner_with_a_friend_goes_to_the_smaller_side_all_the_same() -> None:
+    game = koth("abf|cd||e", "ae")
+    game.start()
+    game.open()
+    (place,) = of(Place, game.happens(e.SideWanted(game.now, PlayerId("e"), Side.A)))
+    assert isinstance(place, Place)
+    assert (place.side, place.reason) == (Side.B, Text(Phrase.REASON_JOIN_SMALLER))
+
+
+def test_friends_count_twice_where_sides_are_too_uneven() -> None:
+    game = koth("abcd|efgh", "ab")
+    assert with_friends(game.session.state, Side.A) == frozenset("ab")
+    assert with_friends(game.session.state, Side.B) == frozenset()

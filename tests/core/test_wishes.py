@@ -107,7 +107,7 @@ def test_sides_are_shown_by_the_names_that_the_owner_gave_them() -> None:
     assert prefer(game, "a", "aliens") == Text(Phrase.WISH_STATED, ("Kharaa",))
 
 
-@pytest.mark.parametrize("verb", ["prefer", "friend", "choice", "choose"])
+@pytest.mark.parametrize("verb", ["prefer", "choice", "choose"])
 def test_only_ns2_servers_have_these_commands(verb: str) -> None:
     session = begun(Mode.KOTH, "ab|cd")
     memory = session.memory

@@ -451,3 +451,55 @@ def test_no_name_is_taken_for_anything_else(game: Game, daemon: Daemon, ann: Pla
     client, target, line = game.sm.log.actions[-1]
     assert (client, target) == (ann.index, odd.index)
     assert line.endswith(f"Made {name} a newcomer again.")
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ("!buddy", ["friend"]),
+        ("!buddy none", ["friend", "none"]),
+        ("!buddy big b", ["friend", "BOB"]),
+        ('!buddy "Big Bob"', ["friend", "BOB"]),
+        ("!swap BIG", ["swap", "BOB"]),
+        ("!swap NONE", ["swap", "none"]),
+        ("!eq friend big bob", ["friend", "BOB"]),
+        ("!eq buddy big bob", ["friend", "BOB"]),
+        ("!eq swap", ["swap"]),
+        ("!eq scramble", ["vote"]),
+        ("!eq Rank", ["rank"]),
+        ("!eq nonsense", ["nonsense"]),
+    ],
+)
+def test_a_player_is_named_in_chat_as_for_every_command_of_sourcemod(
+    game: Game, daemon: Daemon, ann: Player, typed: str, words: list[str]
+) -> None:
+    bob = seat(game, "Big Bob", "blue")
+    settle(game)
+    daemon.forget()
+    game.say(ann, typed)
+    expected = [str(bob.steamid) if word == "BOB" else word for word in words]
+    assert commands(game, daemon) == [(expected, str(ann.steamid), False)]
+
+
+def test_of_two_players_with_one_name_the_userid_says_who(game: Game, daemon: Daemon, ann: Player) -> None:
+    twins = [seat(game, "漢" * 31, "blue") for _ in range(2)]
+    settle(game)
+    daemon.forget()
+    for name in ("漢" * 31, "Chell", "@all"):
+        game.say(ann, f"!swap {name}")
+    assert commands(game, daemon) == []
+    game.say(ann, f"!swap #{twins[1].userid}")
+    assert [words for words, _, _ in commands(game, daemon)] == [["swap", str(twins[1].steamid)]]
+
+
+def test_names_of_words_hold_for_those_that_take_a_player(game: Game, daemon: Daemon, ann: Player) -> None:
+    bob = seat(game, "Bob", "blue")
+    game.sm.convars["equipoise_words"].set("buddy=mate swap=")
+    settle(game)
+    daemon.forget()
+    for typed in ("!buddy Bob", "!swap Bob", "!mate Bob", "!eq swap Bob"):
+        game.say(ann, typed)
+    assert [words for words, _, _ in commands(game, daemon)] == [
+        ["friend", str(bob.steamid)],
+        ["swap", str(bob.steamid)],
+    ]

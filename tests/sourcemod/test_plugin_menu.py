@@ -268,3 +268,187 @@ def evening_round(game: Game, daemon: Daemon, ann: Player, number: int) -> None:
     settle(game)
     press(game, ann, 10)
     seconds_of_play(game, 10)
+
+
+# The menu of every player.
+
+
+def chooses(game: Game, player: Player, text: str) -> None:
+    """A player presses the key of the line with this text, on a later page if it is not on this one."""
+    for _ in range(12):
+        lines = sees(game, player)
+        found = [line for line in lines if text in line]
+        if found:
+            press(game, player, int(found[0].removeprefix("->").split(".")[0]))
+            return
+        press(game, player, 9)
+    raise AssertionError(f"{text} is on no page: {lines}")
+
+
+def sent(game: Game, daemon: Daemon) -> list[list[str]]:
+    """The words of every command that the daemon heard."""
+    settle(game)
+    return [event["words"] for event in daemon.events("command")]
+
+
+@pytest.fixture
+def bob(game: Game, ann: Player, daemon: Daemon) -> Player:
+    """A player without rights, on BLU."""
+    player = seat(game, "Bob", "blue")
+    daemon.forget()
+    return player
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("My rating", ["rating"]),
+        ("My rank", ["rank"]),
+        ("The best players", ["top"]),
+        ("How even the teams are", ["teams"]),
+        ("Ask for new teams", ["vote"]),
+    ],
+)
+def test_the_menu_sends_what_is_typed_too(game: Game, daemon: Daemon, bob: Player, line: str, words: list[str]) -> None:
+    game.say(bob, "!eq")
+    chooses(game, bob, line)
+    assert sent(game, daemon) == [words]
+    (event,) = daemon.events("command")
+    assert (event["by"], event["admin"]) == (str(bob.steamid), False)
+    assert sees(game, bob) == []
+
+
+@pytest.mark.parametrize(("line", "word"), [("Friends", "friend"), ("Change sides", "swap")])
+def test_a_player_is_picked_from_those_who_are_here(
+    game: Game, daemon: Daemon, ann: Player, bob: Player, line: str, word: str
+) -> None:
+    cid = seat(game, "Cid", "blue")
+    game.add_bot("Chell", 2)
+    daemon.forget()
+    game.say(bob, "!eq")
+    chooses(game, bob, line)
+    names = [name for name in ("Ann", "Bob", "Cid", "Chell") if any(name in text for text in sees(game, bob))]
+    assert names == (["Ann", "Cid"] if word == "friend" else ["Ann"]), "the other side alone can be swapped with"
+    chooses(game, bob, "Ann")
+    assert sent(game, daemon) == [[word, str(ann.steamid)]]
+    assert cid.name == "Cid"
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        (("Friends", "Who plays with me"), ["friend"]),
+        (("Friends", "End my friendships"), ["friend", "none"]),
+        (("Change sides", "Move me when"), ["swap"]),
+        (("Change sides", "Take my offers back"), ["swap", "none"]),
+    ],
+)
+def test_what_needs_no_name_is_in_the_menu_too(
+    game: Game, daemon: Daemon, bob: Player, keys: tuple[str, str], words: list[str]
+) -> None:
+    game.say(bob, "!eq")
+    for key in keys:
+        chooses(game, bob, key)
+    assert sent(game, daemon) == [words]
+
+
+@pytest.mark.parametrize(
+    ("phrase", "line", "word"),
+    [("FriendAsks", "Friends", "friend"), ("SwapAsks", "Change sides", "swap")],
+)
+def test_an_invitation_is_accepted_by_its_own_line_while_who_asked_is_here(
+    game: Game, daemon: Daemon, ann: Player, bob: Player, phrase: str, line: str, word: str
+) -> None:
+    lines = [{"phrase": f"Equipoise_{phrase}", "args": [f"@{ann.steamid}"]}]
+    daemon.order("tell", id=str(bob.steamid), lines=lines)
+    game.rcon("equipoise_poll")
+    settle(game)
+    assert "Ann wants to" in bob.chat[-1]
+    game.say(bob, "!eq")
+    chooses(game, bob, line)
+    chooses(game, bob, "Accept: Ann")
+    assert sent(game, daemon) == [[word, str(ann.steamid)]]
+    game.leave(ann)
+    game.say(bob, "!eq")
+    chooses(game, bob, line)
+    assert not any("Accept" in text for text in sees(game, bob))
+
+
+def test_a_hundred_players_with_long_and_equal_names_are_pages_and_the_one_who_is_pressed_is_sent(
+    game: Game, daemon: Daemon, bob: Player
+) -> None:
+    wide = "漢" * 31
+    others = [seat(game, wide if n % 2 else "%s%n {1} #1 @me", "red") for n in range(12)]
+    settle(game)
+    daemon.forget()
+    game.say(bob, "!eq")
+    chooses(game, bob, "Friends")
+    pages, seen = 0, 0
+    while True:
+        pages += 1
+        seen += sum(line.startswith("->") and (wide in line or "%s%n {1} #1 @me" in line) for line in sees(game, bob))
+        if not any("Next" in line for line in sees(game, bob)):
+            break
+        press(game, bob, 9)
+    assert pages > 1
+    assert seen == len(others)
+    keys = [line for line in sees(game, bob) if wide in line]
+    press(game, bob, int(keys[-1].removeprefix("->").split(".")[0]))
+    assert sent(game, daemon) == [["friend", str(others[-1].steamid)]]
+
+
+def test_who_left_while_the_menu_was_open_is_not_sent_nor_is_who_took_their_slot(
+    game: Game, daemon: Daemon, ann: Player, bob: Player
+) -> None:
+    game.say(bob, "!eq")
+    chooses(game, bob, "Friends")
+    game.leave(ann)
+    seat(game, "Ann", "red")
+    daemon.forget()
+    chooses(game, bob, "Ann")
+    assert sent(game, daemon) == []
+    assert bob.chat[-1].endswith("That player has left")
+
+
+def test_the_menu_goes_back_and_the_console_has_none(game: Game, daemon: Daemon, bob: Player) -> None:
+    game.say(bob, "!eq")
+    main = sees(game, bob)
+    chooses(game, bob, "Change sides")
+    assert sees(game, bob) != main
+    press(game, bob, 8)
+    assert sees(game, bob) == main
+    assert game.rcon("sm_eq") == ["[SM] Only players can do that"]
+    assert sent(game, daemon) == []
+
+
+@pytest.mark.parametrize("end", ["exit", "leave", "map", "wait", "again"])
+@pytest.mark.parametrize("list_", [None, "Friends"])
+def test_however_the_menu_is_left_no_handle_stays(
+    game: Game, plugin: Plugin, bob: Player, list_: str | None, end: str
+) -> None:
+    before = game.sm.handles.live(plugin).get("Menu", 0)
+    game.say(bob, "!eq")
+    if list_:
+        chooses(game, bob, list_)
+    if end == "exit":
+        press(game, bob, 10)
+    elif end == "leave":
+        game.leave(bob)
+    elif end == "map":
+        game.start_map("cp_gorge")
+    elif end == "again":
+        game.say(bob, "!eq")
+    seconds_of_play(game, 70)
+    settle(game)
+    assert game.sm.handles.live(plugin).get("Menu", 0) == before
+
+
+def test_every_language_has_the_menu(game: Game, bob: Player) -> None:
+    texts = {}
+    for language in ("en", "de", "es", "fr", "pl", "pt", "ru", "chi"):
+        bob.language = language
+        game.say(bob, "!eq")
+        texts[language] = tuple(sees(game, bob)[1:8])
+        press(game, bob, 10)
+    assert len(set(texts.values())) == 8
+    assert not any("Equipoise_" in line for lines in texts.values() for line in lines)

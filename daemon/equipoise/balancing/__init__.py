@@ -58,6 +58,7 @@ from equipoise.core.model import (
     Role,
     Side,
     Split,
+    is_even,
 )
 from equipoise.errors import SplitError
 from equipoise.ratings.system import Match, SkillContext, Span, System, ranks_of
@@ -68,6 +69,10 @@ __all__ = ["Question", "Solved", "answer", "asked_players", "chance", "match_of"
 Question = AskSplit | AskMoves | AskSide | AskSwitch | CacheSplits | AskChance
 Solved = SplitSolved | MovesSolved | SideFound | SwitchJudged | SplitsCached | ChanceFound | SolveFailed
 
+SPARED = 0.02
+"""Win probability that a move may give up so that friends are not parted."""
+SPARED = 0.02
+"""Win probability that moves may give up so that they part no friends."""
 DIGITS = 3
 """Costs that are the same up to here, in points squared, differ by rounding alone."""
 
@@ -194,6 +199,24 @@ def _named(assignment: Assignment, entries: Sequence[Entry]) -> Split:
 
 
 def _moves(ask: AskMoves, system: System[Any]) -> MovesSolved:
+    solved = _best_moves(ask, system)
+    others = tuple(player for player in ask.movable if player not in ask.friends)
+    if ask.friends.isdisjoint(solved.players) or len(others) < ask.count:
+        return solved
+    spared = _best_moves(replace(ask, movable=others), system)
+    lost = _uneven_after(ask, spared, system) - _uneven_after(ask, solved, system)
+    return MovesSolved(ask, spared.players) if lost <= SPARED else solved
+
+
+def _uneven_after(ask: AskMoves, solved: MovesSolved, system: System[Any]) -> float:
+    """Return how far the win probability of the sides is from a half after the moves."""
+    stay = tuple(player for player in ask.larger if player not in solved.players)
+    sides = (stay, (*ask.smaller, *solved.players))
+    a, b = sides if ask.larger_side is Side.A else sides[::-1]
+    return abs(chance_at_equal_numbers(system, ask.context, a, b, ask.commanders) - 0.5)
+
+
+def _best_moves(ask: AskMoves, system: System[Any]) -> MovesSolved:
     index_of = {player: index for index, player in enumerate(ask.larger)}
     larger, smaller = ask.larger_side, ask.larger_side.other
     # Also for a correlated system: it starts from the answer by the means.
@@ -231,7 +254,14 @@ def _cache(ask: CacheSplits, system: System[Any]) -> SplitsCached:
 
 
 def side_of_joiner(ask: AskSide, system: System[Any]) -> Side:
-    """Return the side on which a joiner leaves the least cost; of two that cost as little the one they want."""
+    """Return the side on which a joiner leaves the least cost; of two that cost as little the one they want.
+
+    The side of their friends comes first, where the sides stay even with them there.
+    """
+    if ask.friends is not None:
+        a, b = ((*ask.a, ask.player), ask.b) if ask.friends is Side.A else (ask.a, (*ask.b, ask.player))
+        if is_even(chance_at_equal_numbers(system, ask.context, a, b, ask.commanders)):
+            return ask.friends
 
     def order(side: Side) -> tuple[float, bool]:
         a, b = ((*ask.a, ask.player), ask.b) if side is Side.A else (ask.a, (*ask.b, ask.player))
@@ -252,11 +282,12 @@ def _variance(match: Match, system: System[Any]) -> float:
 
 
 def judged_switch(ask: AskSwitch, system: System[Any]) -> tuple[float, float]:
-    """Return the win probability of side A at equal numbers if the player stays, and if they change side."""
-    a, b = (tuple(player for player in side if player != ask.player) for side in (ask.a, ask.b))
-    sides = ((*a, ask.player), b) if ask.player in ask.b else (a, (*b, ask.player))
+    """Return the win probability of side A at equal numbers if the player stays, and if they (and a partner) cross."""
+    crossing = {ask.player, ask.partner}
+    a, b = (tuple(player for player in side if player not in crossing) for side in (ask.a, ask.b))
+    from_a, from_b = (tuple(player for player in side if player in crossing) for side in (ask.a, ask.b))
     # A player who changes side leaves the chair, so only the second prediction is without it.
-    commanders = ask.commanders - {ask.player}
+    sides, commanders = ((*a, *from_b), (*b, *from_a)), ask.commanders - crossing
     return (
         chance_at_equal_numbers(system, ask.context, ask.a, ask.b, ask.commanders),
         chance_at_equal_numbers(system, ask.context, *sides, commanders),

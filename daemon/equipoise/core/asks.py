@@ -151,13 +151,16 @@ class AskMoves:
     """Breaks ties between sets of players that leave the same difference: the cheapest set wins."""
     commanders: frozenset[PlayerId] = frozenset()
     """NS2: those of both sides who sit in the command chair."""
+    friends: frozenset[PlayerId] = frozenset()
+    """Players of the larger side who have a friend on it: others go, where that leaves the sides about as even."""
 
 
 @dataclass(frozen=True, slots=True)
 class AskSide:
     """Answered by `SideFound` or `SolveFailed`: which of two equally large sides a joiner leaves more even.
 
-    Asked where the errors of ratings are known, because only the pool knows how they depend on each other.
+    Asked where the errors of ratings are known, because only the pool knows how they depend on each other; and for a
+    joiner who has a friend on a side.
     """
 
     version: int
@@ -169,13 +172,16 @@ class AskSide:
     """Taken if both are equally good."""
     commanders: frozenset[PlayerId] = frozenset()
     """NS2: those of both sides who sit in the command chair."""
+    friends: Side | None = None
+    """The side that more of their friends are on: taken where the sides stay even."""
 
 
 @dataclass(frozen=True, slots=True)
 class AskSwitch:
     """Answered by `SwitchJudged` or `SolveFailed`: how even the sides are if a player stays, and if they change side.
 
-    Asked of a player whose side is larger by one: the head counts are as far apart afterwards, so skill decides.
+    Asked of a player whose side is larger by one, or who swaps sides with another: the head counts are as far apart
+    afterwards, so skill decides.
     """
 
     version: int
@@ -186,6 +192,8 @@ class AskSwitch:
     """Stands on one of the sides and asks for the other."""
     commanders: frozenset[PlayerId] = frozenset()
     """NS2: those of both sides who sit in the command chair; a player who changes side leaves it."""
+    partner: PlayerId | None = None
+    """Crosses the other way; None: nobody does."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,10 @@ while a split is about to place all players anyway.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
-from equipoise.core import scrambles
+from equipoise.core import friends, scrambles
 from equipoise.core.asks import AskMoves
 from equipoise.core.effects import Cancel, LogDecision, Move
 from equipoise.core.events import MovesSolved, OrderFailed, Phase
@@ -56,9 +57,10 @@ class Gap:
         return cls(Side.A if surplus > 0 else Side.B, abs(surplus) // 2)
 
 
-def can_move(entry: Entry) -> bool:
-    """Whether autobalance may move this player now: nobody who stays, no immune admin, no carrier of the objective."""
-    return not (entry.stays or entry.immune & Immunity.AUTOBALANCE or entry.carrier)
+def can_move(entry: Entry, offers: bool = False) -> bool:
+    """Whether autobalance may move this player now: nobody who stays, no carrier of the objective, and no immune admin
+    but one who offers to go."""
+    return not (entry.stays or entry.carrier or (entry.immune & Immunity.AUTOBALANCE and not offers))
 
 
 def movable(
@@ -67,23 +69,24 @@ def movable(
     recently: frozenset[PlayerId],
     never: frozenset[PlayerId],
     objective: frozenset[PlayerId] = frozenset(),
+    offering: Collection[PlayerId] = (),
 ) -> tuple[Entry, ...]:
     """The players who may be moved, from the first tiers that have as many as are needed.
 
-    Tier 0 is free to move, tier 1 would lose a building or a charged medigun, tier 2 captured or defended an objective
-    lately (`objective`), tier 3 was moved recently (`recently`). `never` could not be moved when it was tried, or was
-    moved often enough.
+    First come the `offering`. Tier 0 is free to move, tier 1 would lose a building or a charged medigun, tier 2
+    captured or defended an objective lately (`objective`), tier 3 was moved recently (`recently`). `never` could not be
+    moved when it was tried, or was moved often enough.
 
     >>> ann, bob = Entry(PlayerId("ann"), Side.A, building=True), Entry(PlayerId("bob"), Side.A)
     >>> [[entry.id for entry in movable((ann, bob), n, frozenset(), frozenset())] for n in (1, 2)]
     [['bob'], ['bob', 'ann']]
     """
-    able = [entry for entry in larger if can_move(entry) and entry.id not in never]
-    chosen: list[Entry] = []
+    able = [entry for entry in larger if can_move(entry, entry.id in offering) and entry.id not in never]
+    chosen = [entry for entry in able if entry.id in offering]
     for tier in range(4):
-        chosen += [entry for entry in able if _tier(entry, recently, objective) == tier]
         if len(chosen) >= needed:
             break
+        chosen += [entry for entry in able if entry.id not in offering and _tier(entry, recently, objective) == tier]
     return tuple(chosen)
 
 
@@ -117,7 +120,7 @@ def check(state: State, now: float, *, forced: bool = False) -> Effects:
     """
     # It lasts as long as the gap: each change of the roster comes back here without the admin's word.
     state.forced = state.forced or forced
-    gap = Gap.of(state.roster) if _runs(state) else None
+    gap = Gap.of(state.settled()) if _runs(state) else None
     if gap is None:
         return forget(state)
     # A move would fail at once; the gap waits, and the log says for what.
@@ -153,7 +156,7 @@ def _explain(state: State, gap: Gap, phrase: Phrase | None) -> Effects:
 
 
 def _sizes(state: State, larger: Side) -> tuple[str, str]:
-    count = state.roster.sizes()
+    count = state.settled().sizes()
     return (str(count[larger]), str(count[larger.other]))
 
 
@@ -170,7 +173,8 @@ def _answered(state: State, gap: Gap, count: int, spared: frozenset[PlayerId]) -
 
     `spared`: who captured or defended meanwhile, where others can go.
     """
-    able = {entry.id for entry in state.roster.on(gap.larger) if can_move(entry)} - spared
+    larger, offering = state.settled().on(gap.larger), state.volunteers.keys()
+    able = {entry.id for entry in larger if can_move(entry, entry.id in offering)} - (spared - offering)
     movers = [move.player for move in _under_way(state).values()]
     return len(movers) == count and able.issuperset(movers)
 
@@ -208,7 +212,7 @@ def _quiet_at(state: State) -> float | None:
 
 def proposal(state: State, now: float) -> AskMoves | None:
     """The question that `check` would ask, for a dry run; None when no player can be moved."""
-    gap = None if state.no_moves else Gap.of(state.roster)
+    gap = None if state.no_moves else Gap.of(state.settled())
     candidates = _candidates(state, gap, now) if gap else ()
     return _question(state, gap, candidates) if gap and candidates else None
 
@@ -217,7 +221,7 @@ def needless(state: State) -> Text:
     """The answer to an admin whose `balance` would move nobody."""
     if state.no_moves:
         return no_moves(state.no_moves)
-    gap = Gap.of(state.roster) if state.phase is Phase.RUNNING else None
+    gap = Gap.of(state.settled()) if state.phase is Phase.RUNNING else None
     return Text(Phrase.GAP_STAYS, _sizes(state, gap.larger)) if gap else Text(Phrase.NOTHING_TO_BALANCE)
 
 
@@ -243,22 +247,24 @@ def drop(state: State) -> Effects:
 
 
 def _candidates(state: State, gap: Gap, now: float) -> tuple[Entry, ...]:
-    never = state.unmovable | state.moved_twice(now)
-    larger = state.roster.on(gap.larger)
-    return movable(larger, gap.count, state.lately_moved(now), never, state.at_objectives(now))
+    never = state.unmovable | (state.moved_twice(now) - state.volunteers.keys()) | state.swapping()
+    larger, lately = state.settled().on(gap.larger), state.lately_moved(now)
+    return movable(larger, gap.count, lately, never, state.at_objectives(now), state.volunteers)
 
 
 def _question(state: State, gap: Gap, candidates: tuple[Entry, ...]) -> AskMoves:
+    roster = state.settled()
     return AskMoves(
         state.version,
         state.memory.context,
-        tuple(entry.id for entry in state.roster.on(gap.larger)),
-        tuple(entry.id for entry in state.roster.on(gap.larger.other)),
+        tuple(entry.id for entry in roster.on(gap.larger)),
+        tuple(entry.id for entry in roster.on(gap.larger.other)),
         gap.larger,
         tuple(entry.id for entry in candidates),
         min(gap.count, len(candidates)),
         move_costs(candidates),
-        state.roster.commanders(),
+        roster.commanders(),
+        friends.with_friends(state, gap.larger) - state.volunteers.keys(),
     )
 
 
@@ -267,17 +273,19 @@ def solved(state: State, event: MovesSolved, now: float) -> Effects:
     if event.ask != state.asked_moves:
         return ()
     state.asked_moves = None
-    # `check` asks again, cancels or waits, whichever fits by now.
-    if event.ask.version != state.version or not _runs(state) or _quiet(state, now):
+    # A swap may have been agreed meanwhile. `check` asks again, cancels or waits, whichever fits by now.
+    swapping = not state.swapping().isdisjoint(event.players)
+    if event.ask.version != state.version or swapping or not _runs(state) or _quiet(state, now):
         return check(state, now)
     assert state.gap_since is not None, "a question is forgotten with its gap"
     # The deadline counts from when the gap was seen: a slow answer does not give the players longer.
     left = max(0.0, _deadline_seconds(state) - (now - state.gap_since))
     larger = event.ask.larger_side
-    reason = Text(Phrase.REASON_GAP, _sizes(state, larger))
+    sizes = _sizes(state, larger)
     quiet = 0.0 if state.forced else state.rules.autobalance.quiet_seconds
     effects: Effects = ()
     for player in event.players:
+        reason = Text(Phrase.REASON_VOLUNTEER if player in state.volunteers else Phrase.REASON_GAP, sizes)
         move = Move(state.next_order(), reason, player, larger.other, left, quiet)
         state.moves[move.order] = move
         effects += (move, LogDecision("move", reason, move.order, players=(player,), side=move.side))

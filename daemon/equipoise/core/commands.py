@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from equipoise.core import autobalance, friends, scrambles, shuffles, votes
+from equipoise.core import autobalance, friends, scrambles, shuffles, swaps, votes
 from equipoise.core.bench import eligible_count
 from equipoise.core.effects import LogDecision, LookUp, Move, Say, Tell
 from equipoise.core.events import Commanded, OrderFailed, Phase
@@ -210,7 +210,7 @@ def _switch(state: State, event: Commanded, now: float) -> Effects:
     state.memory = replace(state.memory, enabled=event.words[0] == "on")
     text = Text(Phrase.SWITCHED_ON if state.memory.enabled else Phrase.SWITCHED_OFF)
     # Moves alone: an assignment is carried out within seconds, and what is pending waits for `on`.
-    cancels = () if state.memory.enabled else autobalance.drop(state)
+    cancels = () if state.memory.enabled else (*autobalance.drop(state), *swaps.drop(state))
     return (*_tell(event, text), LogDecision("switch", text), *cancels)
 
 
@@ -260,9 +260,17 @@ COMMANDS = (
     Command(
         "friend",
         "whom you want to play with: two who named each other, up to four in a group",
-        _ns2(friends.obey),
+        friends.obey,
         usage="[<player>|none]",
-        tf2=(),
+        tf2=("buddy",),
+    ),
+    Command(
+        "swap",
+        "swap sides with a player who agrees; without a name: be moved first when the other side needs somebody",
+        swaps.obey,
+        usage="[<player>|none]",
+        ns2=False,
+        balances=True,
     ),
     Command("choice", "ask for a secret team choice, between rounds", _ns2(votes.choice), tf2=(), balances=True),
     Command(

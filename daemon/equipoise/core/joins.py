@@ -2,7 +2,8 @@
 
 The script holds the player until the answer arrives. A joiner goes, in this order: back to the side they are locked
 to, unless that would leave a gap of two; to the smaller side; to the side that leaves the smaller difference in
-skill. Wishes only break ties: if players could pick a side freely, friends and strong players would pick the same one.
+skill. Of equal sides a player who has friends on one goes there, if the sides stay even. Wishes only break ties: if
+players could pick a side freely, strong players would pick the same one.
 The difference needs the ratings of all players on the sides: until their summaries are loaded, the question is kept
 in `State.pending_joins`. Where the errors of the ratings are known, the pool is asked which side becomes more even
 (`AskSide`), and the question is kept until it answers.
@@ -22,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from equipoise.core import shuffles
+from equipoise.core import friends, shuffles
 from equipoise.core.asks import AskSide, AskSwitch, LoadSummaries
 from equipoise.core.effects import Ignored, LogDecision, Place, Tell
 from equipoise.core.events import Phase, SideFound, SideWanted, SwitchJudged
@@ -151,7 +152,7 @@ def _answer(
         if found is None or found.ask != question:
             state.pending_joins[event.id] = replace(pending, ask=question)
             return (question,)
-        by_skill = _switch(state, entry, found) if isinstance(found, SwitchJudged) else _joins_weaker(found.side)
+        by_skill = _switch(state, entry, found) if isinstance(found, SwitchJudged) else _joins(found)
         return _place(state, entry, by_skill, now)
     if entry.side is not None:
         return _place(state, entry, answer_switch(state.roster, entry, event.side, lock, now), now)
@@ -174,24 +175,37 @@ def _question(state: State, entry: Entry, wanted: Side | None, held: HeldSide | 
             return None
         return AskSwitch(state.version, context, a, b, entry.id, commanders)
     summary = state.summaries.get(entry.id)
+    count = friends.beside(state, entry.id)
+    of_friends = None if count[Side.A] == count[Side.B] else max(Side, key=count.__getitem__)
     # Without a deviation the system knows no errors: means decide, which need no question (`place_joiner`).
-    if len(a) != len(b) or summary is None or summary.deviation is None:
+    if len(a) != len(b) or summary is None or (summary.deviation is None and of_friends is None):
         return None
-    return AskSide(state.version, context, a, b, entry.id, wanted, commanders)
+    return AskSide(state.version, context, a, b, entry.id, wanted, commanders, of_friends)
+
+
+def _joins(found: SideFound) -> Placement:
+    if found.side is found.ask.friends:
+        return Placement(found.side, Text(Phrase.REASON_JOIN_FRIEND))
+    return _joins_weaker(found.side)
 
 
 def _joins_weaker(side: Side) -> Placement:
     return Placement(side, Text(Phrase.REASON_JOIN_WEAKER))
 
 
+def fair(state: State, judged: SwitchJudged) -> bool:
+    """Whether players may change side: the chance stays in the fair band, or comes nearer to a half."""
+    low, high = state.rules.shuffle.fair_band if state.ns2 else state.rules.scramble.fair_band
+    return low <= judged.after <= high or abs(judged.before - 0.5) - abs(judged.after - 0.5) >= LEAST_GAIN
+
+
 def _switch(state: State, entry: Entry, found: SwitchJudged) -> Placement:
     """Answer a player who asks for the other side by the chance that it would leave."""
     assert entry.side is not None
-    rules = state.rules
-    low, high = rules.shuffle.fair_band if state.ns2 else rules.scramble.fair_band
+    low, high = state.rules.shuffle.fair_band if state.ns2 else state.rules.scramble.fair_band
     if low <= found.after <= high:
         return Placement(entry.side.other, Text(Phrase.REASON_ALLOWED))
-    if abs(found.before - 0.5) - abs(found.after - 0.5) >= LEAST_GAIN:
+    if fair(state, found):
         return _joins_weaker(entry.side.other)
     favourite = Side.A if found.after > 0.5 else Side.B
     chance = percent(max(found.after, 1.0 - found.after))

@@ -30,8 +30,11 @@ class Phrase(Enum):
     REASON_EQUAL_SIDES = "players who waited come in, and the sides are made equal"
     REASON_TOO_UNEVEN = "the sides were too uneven"
     REASON_GAP = "{1} against {2}: this move leaves the sides closest in skill"
+    REASON_VOLUNTEER = "{1} against {2}: you offered to change sides"
+    REASON_SWAP = "two players agreed to swap sides"
     REASON_JOIN_SMALLER = "that side has fewer players"
     REASON_JOIN_WEAKER = "that leaves the sides closest in skill"
+    REASON_JOIN_FRIEND = "a friend of yours plays there"
     REASON_RETURN = "you were placed on that side"
     REASON_ALLOWED = "sides stay even"
     REASON_WAITS = "a round is running, you play in the next one"
@@ -41,6 +44,7 @@ class Phrase(Enum):
     REFUSED_ADMIN = "Only admins may do that."
     REFUSED_GAP = "That would make it {1} against {2}."
     REFUSED_SWITCH = "You stay: at equal numbers {1} would have a win chance of {2} %."
+    REFUSED_SWAP = "No swap: at equal numbers {1} would have a win chance of {2} %."
     REFUSED_IN_GAME = "This server takes no admin commands from the game: {1}"
     # Announcements. The last arguments are texts: why it was done, and why the teams are not even.
     SCRAMBLED = "Teams are balanced ({3}). Win chance of {1}: {2} %."
@@ -115,10 +119,23 @@ class Phrase(Enum):
     FRIEND_USAGE = "!eq friend and a player's name, or !eq friend none. In the console without !."
     FRIEND_ASKED = "{1} was asked and may accept within {2} minutes."
     FRIEND_ASKS = "{1} wants to play on your side. To accept, write: !eq friend and their name."
-    FRIEND_MADE = "You and {1} are friends: shuffles keep you on one side where they can."
+    FRIEND_MENU = "!eq friend and a player's name, or !eq friend none. !eq alone opens a menu."
+    FRIEND_OFF = "This server keeps no friends together."
+    FRIEND_PARTED = "To keep the teams even, you and {1} are on different sides this time."
+    FRIEND_MADE = "You and {1} are friends: new teams keep you on one side where they can."
     FRIEND_ENDED = "Your friendships and invitations have ended."
     FRIEND_LEFT = "{1} has left your group."
     FRIEND_FULL = "A group has at most {1} players, invited ones included."
+    # Swaps.
+    SWAP_ASKED = "{1} was asked to swap sides and may accept within {2} minutes."
+    SWAP_ASKS = "{1} wants to swap sides with you. To accept, write: !eq swap and their name."
+    SWAP_AGREED = "You and {1} swap sides when you are next dead, in {2} s at the latest."
+    SWAPPED = "{1} and {2} have swapped sides."
+    SWAP_FAILED = "The swap with {1} was not completed."
+    SWAP_SIDES = "Two players on different sides can swap."
+    SWAP_NOT_NOW = "Players swap sides only while a round runs, and one swap at a time."
+    SWAP_OFFERED = "When the other side needs a player, you are moved first. To take it back: !eq swap none"
+    SWAP_NONE = "You are not moved first, and offer no swap."
     CHOICE_OPEN = "Secret team choice, {1} s. In the console: eq choose marines, eq choose aliens or eq choose random."
     CHOICE_OPENED = "The secret team choice is open."
     CHOICE_VOICE = "{1} wants a secret team choice: {2} of {3} votes."
@@ -215,6 +232,10 @@ _REFUSALS = frozenset(
         Phrase.NS2_ONLY,
         Phrase.PLAYING_ONLY,
         Phrase.FRIEND_FULL,
+        Phrase.FRIEND_OFF,
+        Phrase.REFUSED_SWAP,
+        Phrase.SWAP_SIDES,
+        Phrase.SWAP_NOT_NOW,
         Phrase.CHOICE_NONE,
         Phrase.CHOICE_RUNNING,
         Phrase.CHOICE_NOT_NOW,

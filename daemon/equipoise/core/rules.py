@@ -215,6 +215,8 @@ class Rules:
     """What players call sides A and B; None: RED and BLU, or Marines and Aliens."""
     maps: Mapping[str, Level] = field(default_factory=lambda: dict(DEFAULT_LEVELS))
     """The level of maps, by name or prefix."""
+    friends: bool = True
+    """Two players who name each other are kept on one side where teams stay even."""
     admin_commands: bool = True
     """Admins may change ratings and teams by commands in the game, where the script vouches for them."""
     ns2_min_seconds: float = 60.0

@@ -24,7 +24,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import dist, inf, log, sqrt
 
-from equipoise.core import fallback, shuffles
+from equipoise.core import fallback, friends, shuffles
 from equipoise.core.asks import AskSplit, Moment, Purpose, SwapTerms
 from equipoise.core.bench import (
     bench_costs,
@@ -50,7 +50,7 @@ KNOWN_ROUNDS = 10
 """Rated rounds after which a player is known: half of those on the sides have to be."""
 
 AGAIN = 2
-"""The cost of moving a player who was moved lately; another costs 1."""
+"""The cost of moving a player who was moved lately, or from a friend; another costs 1."""
 
 _KINDS: dict[Purpose, DecisionKind] = {
     Purpose.DUEL: "duel",
@@ -273,6 +273,7 @@ def _question(state: State, purpose: Purpose, reason: Text) -> AskSplit:
         state.rules.scramble.tolerance if state.rules.arena.swaps or purpose is not Purpose.EQUAL_SIDES else inf,
         _must_play(state, purpose, sum(sizes) - sum(entry.stays for entry in entries)),
         each_way=_each_way(state, sizes) if purpose is Purpose.SCRAMBLE else 0,
+        groups=friends.present(state, roster) if purpose is Purpose.SCRAMBLE else (),
         terms=shuffles.terms(state) if purpose is Purpose.SHUFFLE else None,
         swaps=_swap_terms(state) if purpose is Purpose.TOO_UNEVEN else None,
     )
@@ -284,7 +285,8 @@ def _swap_terms(state: State) -> SwapTerms:
     now, (low, high) = state.heard_at or 0.0, state.rules.scramble.fair_band
     immune = Immunity.AUTOBALANCE | Immunity.SCRAMBLE
     stay = {entry.id for entry in state.roster.entries if entry.stays or entry.immune & immune}
-    costs = dict.fromkeys(state.lately_moved(now), AGAIN)
+    together = {player for side in Side for player in friends.with_friends(state, side)}
+    costs = dict.fromkeys(state.lately_moved(now) | together, AGAIN)
     # In the band, and where players read "even": a swap that ended between the two would be announced as uneven.
     even = max(low, EVEN_CHANCES[0]), min(high, EVEN_CHANCES[1])
     return SwapTerms((low, high), even, frozenset(stay | state.moved_twice(now)), costs)
@@ -435,7 +437,8 @@ def done(state: State, answer: OrderDone, now: float) -> Effects:
     unlocks = _end_scramble(state, split) if is_scramble else ()
     locks = _make_teams(state, split, now)
     choice_lines = shuffles.done(state, event) if event.ask.purpose is Purpose.SHUFFLE else ()
-    messages = (*_tell_bench(event), *(_tell_scramble(state, event) if is_scramble else ()), *choice_lines)
+    news = (*_tell_scramble(state, event), *friends.parted(event.ask, split)) if is_scramble else ()
+    messages = (*_tell_bench(event), *news, *choice_lines)
     lines = log_stayed({**_held(event.ask), **answer.stayed}, answer.order, said=True)
     return (*unlocks, *locks, *messages, *lines, *in_freeze(state))
 

@@ -22,6 +22,7 @@ from equipoise.core import (
     joins,
     scrambles,
     shuffles,
+    swaps,
     votes,
 )
 from equipoise.core import events as e
@@ -109,9 +110,10 @@ class Session:
         return (*effects, *self._settle())
 
     def _settle(self) -> Effects:
-        """Choices, votes and what is due end as soon as they are pointless; a choice that closes ends a vote."""
+        """Choices, votes, swaps and what is due end as soon as they are pointless; a choice that closes ends a vote."""
         state = self._state
-        return (*votes.settle_choice(state), *scrambles.end_with_map(state), *votes.settle(state))
+        new_teams = swaps.drop(state) if state.assigned else ()
+        return (*new_teams, *votes.settle_choice(state), *scrambles.end_with_map(state), *votes.settle(state))
 
 
 def _ignore(state: State, event: e.Event) -> Effects:
@@ -173,6 +175,7 @@ def _forget_orders(state: State) -> None:
     state.voices = state.choice_voices = Voices()
     state.choice = None
     state.admins_moves = {}
+    state.swaps, state.asked_swaps, state.swaps_asked, state.volunteers = (), {}, {}, {}
     for orders in (state.assigned, state.moves, state.pending_joins):
         orders.clear()
 
@@ -233,7 +236,7 @@ def _left(state: State, event: e.PlayerLeft, now: float) -> Effects:
     state.pending_joins.pop(event.id, None)
     autobalance.leave(state, event.id)
     state.set_roster(state.roster.without(event.id))
-    return (*_last_human_left(state), *_look(state, now))
+    return (*_last_human_left(state), *swaps.leave(state, event.id), *_look(state, now))
 
 
 def _changed(state: State, event: e.SideChanged, now: float) -> Effects:
@@ -251,10 +254,11 @@ def _switched(state: State, event: e.SidesSwitched, now: float) -> Effects:
     if not state.memory.session:
         return _ignore(state, event)
     # Moves name a colour, which now is the other team's.
-    cancels = autobalance.drop(state)
+    cancels = (*autobalance.drop(state), *swaps.drop(state))
+    volunteers = {player: side.other for player, side in state.volunteers.items()}
     entries = [replace(entry, side=entry.side and entry.side.other) for entry in state.roster.entries]
     state.set_roster(Roster(tuple(entries)))
-    state.memory = state.memory.switched()
+    state.volunteers, state.memory = volunteers, state.memory.switched()
     return (*cancels, *autobalance.check(state, now))
 
 
@@ -282,7 +286,7 @@ def _started(state: State, event: e.RoundStarted, now: float) -> Effects:
     if state.ns2:
         state.teams_made = False
     # Before the roster: moves and assignments were for the sides of the last round.
-    too_late = (*autobalance.drop(state), *scrambles.give_up(state, *Moment))
+    too_late = (*autobalance.drop(state), *swaps.drop(state), *scrambles.give_up(state, *Moment))
     before = state.roster
     state.accept_roster(event.roster)
     locks = joins.went_to_watch(state, before, now)
@@ -366,7 +370,7 @@ def _stop(state: State, event: e.RoundEnded) -> Effects:
     # NS2: a reset ends a round at once, and none is being celebrated.
     state.enter(e.Phase.IDLE if _is_abandoned(event.round) else e.Phase.OVER, event.at)
     state.close_round()
-    return autobalance.drop(state)
+    return (*autobalance.drop(state), *swaps.drop(state))
 
 
 def _tell_unrated(state: State, record: RecordRound) -> Effects:
@@ -414,6 +418,8 @@ def _order_done(state: State, event: e.OrderDone, now: float) -> Effects:
         return autobalance.done(state, event.order, now)
     if event.order in state.admins_moves:
         return commands.move_done(state, event.order, now)
+    if (swap := swaps.of(state, event.order)) is not None:
+        return swaps.done(state, swap, event.order, now)
     return _ignore(state, event)
 
 
@@ -424,6 +430,8 @@ def _order_failed(state: State, event: e.OrderFailed, now: float) -> Effects:
         return autobalance.failed(state, event, now)
     if event.order in state.admins_moves:
         return commands.move_failed(state, event)
+    if (swap := swaps.of(state, event.order)) is not None:
+        return swaps.failed(state, swap, event, now)
     if event.order == state.voices.order:
         return votes.failed(state, event.order, event.reason)
     return _ignore(state, event)
@@ -448,6 +456,8 @@ def _not_solved(state: State, event: e.SolveFailed, now: float) -> Effects:
             return autobalance.not_solved(state, event.ask)
         case CacheSplits():
             return fallback.not_solved(state, event.ask)
+        case AskSwitch() if event.ask.partner is not None:
+            return swaps.no_answer(state, event.ask)
         case AskSide() | AskSwitch():
             return joins.no_answer(state, event.ask, now)
         case LoadSummaries():
@@ -459,6 +469,7 @@ def _not_solved(state: State, event: e.SolveFailed, now: float) -> Effects:
 _TIMED = (
     (autobalance.overdue_at, autobalance.overdue),
     (joins.overdue_at, joins.overdue),
+    (swaps.overdue_at, swaps.overdue),
     (votes.overdue_at, votes.overdue),
     (votes.choice_ends_at, votes.close_choice_in_time),
 )
@@ -490,7 +501,9 @@ _RECEIVE: dict[type, Callable[[State, Any, float], Effects]] = {
     e.SplitSolved: lambda state, event, now: scrambles.solved(state, event),
     e.MovesSolved: autobalance.solved,
     e.SideFound: joins.answered,
-    e.SwitchJudged: joins.answered,
+    e.SwitchJudged: lambda state, event, now: (
+        joins.answered(state, event, now) if event.ask.partner is None else swaps.judged(state, event, now)
+    ),
     e.ChanceFound: votes.chance_found,
     e.SplitsCached: lambda state, event, now: fallback.keep(state, event),
     e.SolveFailed: _not_solved,

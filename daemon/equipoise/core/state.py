@@ -125,6 +125,25 @@ class PendingJoin:
     """What the pool is asked; None: ratings are missing."""
 
 
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """Two players who change places."""
+
+    moves: tuple[Move, Move]
+    until: float
+    """When it is given up, on the session's clock."""
+    orders_done: frozenset[OrderId] = frozenset()
+
+    @property
+    def open(self) -> tuple[Move, ...]:
+        """The moves that are still to be carried out."""
+        return tuple(move for move in self.moves if move.order not in self.orders_done)
+
+    def without(self, order: OrderId) -> Swap:
+        """The swap after one of its moves."""
+        return replace(self, orders_done=self.orders_done | {order})
+
+
 @dataclass(slots=True)
 class State:
     """One server's session; it changes only while an event is received or a deadline has passed."""
@@ -202,6 +221,16 @@ class State:
     """Players who ask for a vote, and the vote that runs."""
     choice_voices: Voices = field(default_factory=Voices)
     """Players who ask for a secret team choice."""
+    swaps_asked: Mapping[tuple[PlayerId, PlayerId], float] = field(default_factory=dict)
+    """When a player asked another to swap sides, until the answer."""
+    swaps_shown: Mapping[tuple[PlayerId, PlayerId], float] = field(default_factory=dict)
+    """When the other read of it."""
+    asked_swaps: Mapping[PlayerId, AskSwitch] = field(default_factory=dict)
+    """What the pool is asked about a swap, by the player who named the other."""
+    swaps: tuple[Swap, ...] = ()
+    """Agreed swaps that the script has not confirmed as a whole."""
+    volunteers: Mapping[PlayerId, Side] = field(default_factory=dict)
+    """Who offers to be moved, and the side that they stand on."""
     choice: Ballot | None = None
     """The secret team choice, until the round after it goes live."""
     invitations: Mapping[tuple[PlayerId, PlayerId], float] = field(default_factory=dict)
@@ -350,6 +379,8 @@ class State:
         # As splits see it: in arena's freeze a late player dates no question.
         before = _positions(self.balanced_roster())
         self.roster = roster
+        sides = {entry.id: entry.side for entry in roster.entries} if self.volunteers else {}
+        self.volunteers = {player: side for player, side in self.volunteers.items() if sides.get(player) is side}
         is_new = _positions(self.balanced_roster()) != before
         self.version += is_new
         return is_new
@@ -399,6 +430,19 @@ class State:
             return roster
         others = (entry for entry in roster.entries if entry.id not in fresh)
         return Roster((*others, *(replace(one, waiting=True) for one in self.roster.entries if one.id in fresh)))
+
+    def settled(self) -> Roster:
+        """The roster as it will be when the agreed swaps are carried out."""
+        roster = self.roster
+        for swap in self.swaps:
+            for move in swap.open:
+                if (entry := roster.get(move.player)) is not None and entry.side is not None:
+                    roster = roster.with_entry(entry.moved(move.side))
+        return roster
+
+    def swapping(self) -> frozenset[PlayerId]:
+        """The players of agreed swaps."""
+        return frozenset(move.player for swap in self.swaps for move in swap.moves)
 
     def place(self, player: PlayerId, side: Side | None, *, waiting: bool = False) -> bool:
         """Put one player on a side, or on none; True when they were elsewhere before."""

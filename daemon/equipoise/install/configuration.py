@@ -98,5 +98,5 @@ def _text(rules: Ruleset, digest: str, *, ns2: bool) -> str:
     if rules == "source":
         pool = source_rules.NS2_POOL if ns2 else source_rules.TF2_POOL
         tables = (source_rules.NS2_RULES if ns2 else source_rules.TF2_RULES) + "\n\n"
-        keys = source_rules.NS2_KEYS if ns2 else ""
+        keys = source_rules.FRIENDS_KEY + (source_rules.NS2_KEYS if ns2 else "")
     return _CONFIG.format(keys=keys, pool=pool, rules=tables, digest=digest)

@@ -36,6 +36,12 @@ balance = "synelo"
 # F4: sigma.
 compression = 400.0"""
 
+FRIENDS_KEY = """\
+# The document knows no friends whom teams keep together.
+friends = false
+
+"""
+
 TF2_RULES = """\
 [arena]
 # "Round 1 is always a 1v1 duel."

@@ -52,6 +52,7 @@ void Chat_Tell(JSONObject order)
 		for (int i = 0; i < lines.Length; i++)
 		{
 			JSONObject text = view_as<JSONObject>(lines.Get(i));
+			PlayerMenu_Hear(client, text);
 			Chat_Reason(client, text);
 			delete text;
 		}

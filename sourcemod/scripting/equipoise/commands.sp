@@ -119,7 +119,7 @@ static Action Command_Target(int client, int args)
 		return Plugin_Handled;
 	}
 	GetCmdArg(1, target, sizeof(target));
-	if (!Resolve(client, target, id))
+	if (!Commands_Resolve(client, target, id))
 	{
 		return Plugin_Handled;  // the caller has been shown why
 	}
@@ -158,7 +158,7 @@ static bool IsNumber(const char[] text)
 }
 
 // A SteamID64 stands for itself, so that an admin can name a player who is not here.
-static bool Resolve(int client, const char[] target, char id[ID_SIZE])
+bool Commands_Resolve(int client, const char[] target, char id[ID_SIZE])
 {
 	if (strlen(target) == 17 && strncmp(target, "7656119", 7) == 0)
 	{

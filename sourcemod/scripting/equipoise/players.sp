@@ -33,6 +33,9 @@ enum struct Player
 	bool toldWaiting;
 	bool toldReady;
 	Held toldHeld;
+	// Who last asked them to be friends, and to swap sides.
+	char friendAsks[ID_SIZE];
+	char swapAsks[ID_SIZE];
 	// What the daemon sent last.
 	bool known;
 	float rating;

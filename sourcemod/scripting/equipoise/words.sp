@@ -5,16 +5,18 @@
 
 #define WORD_SIZE 32
 
-// The word, what the daemon calls it, and what the console says of it.
+// The word, what the daemon calls it, what may follow it, and what the console says of it.
 static const char g_Words[][][] =
 {
 	// Made by make texts from daemon/equipoise/core/commands.py.
-	{"scramble", "vote", "Equipoise: ask for a vote on new teams"},
-	{"votescramble", "vote", "Equipoise: ask for a vote on new teams"},
-	{"rating", "rating", "Equipoise: your rating"},
-	{"rank", "rank", "Equipoise: your rank"},
-	{"top", "top", "Equipoise: the best players"},
-	{"teams", "teams", "Equipoise: how even the teams are"}
+	{"scramble", "vote", "", "Equipoise: ask for a vote on new teams"},
+	{"votescramble", "vote", "", "Equipoise: ask for a vote on new teams"},
+	{"rating", "rating", "", "Equipoise: your rating"},
+	{"rank", "rank", "", "Equipoise: your rank"},
+	{"top", "top", "", "Equipoise: the best players"},
+	{"teams", "teams", "", "Equipoise: how even the teams are"},
+	{"buddy", "friend", "player", "Equipoise: whom you want to play with: two who named each other, up to four in a group"},
+	{"swap", "swap", "player", "Equipoise: swap sides with a player who agrees; without a name: be moved first when the other side needs somebody"}
 	// The end of what make texts made.
 };
 
@@ -44,7 +46,7 @@ void Words_Apply()
 		g_Meanings.SetString(command, g_Words[i][1]);
 		if (g_Registered.SetValue(command, 1, false))
 		{
-			RegConsoleCmd(command, Command_Word, g_Words[i][2]);
+			RegConsoleCmd(command, Command_Word, g_Words[i][3]);
 		}
 	}
 }
@@ -74,10 +76,74 @@ static Action Command_Word(int client, int args)
 	{
 		return Plugin_Continue;  // another plugin's
 	}
+	Send(client, meaning, args, 1);
+	return Plugin_Handled;
+}
+
+// What follows "sm_eq": a word by either of its names, as if it had been typed alone.
+void Words_Perform(int client, int args)
+{
+	char word[WORD_SIZE];
+	GetCmdArg(1, word, sizeof(word));
+	Lower(word);
+	for (int i = 0; i < sizeof(g_Words); i++)
+	{
+		if (StrEqual(word, g_Words[i][0]))
+		{
+			strcopy(word, sizeof(word), g_Words[i][1]);
+			break;
+		}
+	}
+	Send(client, word, args, 2);
+}
+
+// The player that follows is named as for every command of SourceMod; the daemon gets their id.
+static void Send(int client, const char[] meaning, int args, int first)
+{
+	char target[MAX_NAME_LENGTH], part[MAX_NAME_LENGTH], id[ID_SIZE];
+	if (TakesPlayer(meaning))
+	{
+		// A name may have spaces.
+		for (int i = first; i <= args; i++)
+		{
+			GetCmdArg(i, part, sizeof(part));
+			StrCat(target, sizeof(target), i == first ? "" : " ");
+			StrCat(target, sizeof(target), part);
+		}
+		if (StrEqual(target, "none", false))
+		{
+			strcopy(id, sizeof(id), "none");
+		}
+		else if (target[0] != '\0' && !Commands_Resolve(client, target, id))
+		{
+			return;  // the caller has been shown why
+		}
+	}
+	Words_Send(client, meaning, id);
+}
+
+static bool TakesPlayer(const char[] meaning)
+{
+	for (int i = 0; i < sizeof(g_Words); i++)
+	{
+		if (StrEqual(meaning, g_Words[i][1]) && StrEqual(g_Words[i][2], "player"))
+		{
+			return true;
+		}
+	}
+	return false;
+}
+
+// As if the client had typed it; `argument` may be empty.
+void Words_Send(int client, const char[] meaning, const char[] argument)
+{
 	JSONArray words = new JSONArray();
 	words.PushString(meaning);
+	if (argument[0] != '\0')
+	{
+		words.PushString(argument);
+	}
 	Commands_Send(client, words, client == 0 || CheckCommandAccess(client, "sm_eq_rating", ADMFLAG_GENERIC));
-	return Plugin_Handled;
 }
 
 static void Lower(char[] text)
