@@ -65,12 +65,17 @@ def test_everybody_may_ask_for_ratings_and_teams(verb: str, admin: bool) -> None
     assert play(begun(Mode.KOTH, "ab|cd"), [(1.0, event)]) == [LookUp(event)]
 
 
-@pytest.mark.parametrize("verb", ["scramble", "balance", "on", "off", "status", "why", "set", "reset", "nonsense"])
+@pytest.mark.parametrize("verb", ["scramble", "balance", "on", "off", "status", "why", "set", "reset"])
 def test_players_may_not_order_anything(verb: str) -> None:
     session = begun(Mode.KOTH, "abc|d")
     before = session.memory
     assert play(session, [(1.0, command(verb, admin=False))]) == [tell(Text(Phrase.REFUSED_ADMIN))]
     assert session.memory == before
+
+
+def test_a_word_that_is_no_command_is_unknown_to_players_too() -> None:
+    event = command("nonsense", admin=False)
+    assert play(begun(Mode.KOTH, "abc|d"), [(1.0, event)]) == [tell(Text(Phrase.UNKNOWN_COMMAND, ("nonsense",)))]
 
 
 @pytest.mark.parametrize("verb", ["status", "why", "set", "reset"])

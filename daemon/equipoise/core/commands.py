@@ -316,10 +316,10 @@ def obey(state: State, event: Commanded, now: float) -> Effects:
     """Carry out a command, or answer its sender with the reason why not."""
     word, *rest = event.words or ("",)
     command = _BY_WORD.get(word)
-    if not event.admin and word not in PLAYERS_MAY:
-        return _tell(event, Text(Phrase.REFUSED_ADMIN))
     if command is None:
         return _unknown(state, event)
+    if not event.admin and word not in PLAYERS_MAY:
+        return _tell(event, Text(Phrase.REFUSED_ADMIN))
     if word in CHANGES and not event.outside and not state.rules.admin_commands:
         refusal = Text(Phrase.REFUSED_IN_GAME, (quoted(event),))
         players = () if event.by is None else (event.by,)

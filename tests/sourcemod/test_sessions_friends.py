@@ -1,0 +1,236 @@
+"""Friends and swaps: what players type and press, what the real daemon makes of it, and that every line is true."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.daemons import RealDaemon, ran
+from tests.sourcemod.rig import Game
+from tests.sourcemod.rig.game import play
+from tests.sourcemod.rig.game.facts import BLU, RED
+from tests.sourcemod.rig.game.players import Player
+from tests.sourcemod.sessions import Evening
+
+NewEvening = Callable[..., Evening]
+
+pytestmark = pytest.mark.slow
+
+PARTED = re.compile(r"To keep the teams even, you and (\w+) are on different sides this time\.")
+CHANCE = re.compile(r"Win chance of RED: (\d+) %")
+
+
+def say(evening: Evening, player: Player, text: str) -> None:
+    evening.game.say(player, text)
+    evening.wait(1.0)
+
+
+def by_name(evening: Evening, name: str) -> Player:
+    return next(player for player in evening.game.humans() if player.name == name)
+
+
+def befriend(evening: Evening, *names: str) -> None:
+    """Each invites the next by name; these accept by the menu."""
+    for one, two in itertools.pairwise(names):
+        say(evening, by_name(evening, one), f"!buddy {two}")
+        friend = by_name(evening, two)
+        evening.game.say(friend, "!eq")
+        evening.game.sm.menus.choose(friend, "Friends")
+        evening.game.sm.menus.choose(friend, f"Accept: {one}")
+        evening.wait(1.0)
+        assert any(f"You and {one} are friends" in line for line in friend.chat)
+
+
+def started(new_evening: NewEvening, count: int, settings: str = "") -> Evening:
+    evening = new_evening("koth_harvest_final", settings)
+    for number in range(count):
+        evening.seat(f"P{number:02}")
+    evening.freeze()
+    return evening
+
+
+def apart(evening: Evening, *groups: tuple[str, ...]) -> set[tuple[str, str]]:
+    """Friends on different sides, each pair both ways."""
+    sides = {player.name: player.team for player in evening.game.humans()}
+    pairs = itertools.chain.from_iterable(itertools.permutations(group, 2) for group in groups)
+    return {(one, two) for one, two in pairs if {sides[one], sides[two]} == {RED, BLU}}
+
+
+class Lines:
+    """What each player has read since the last look."""
+
+    def __init__(self, evening: Evening) -> None:
+        self.evening = evening
+        self.seen = {player: len(player.chat) for player in evening.game.humans()}
+
+    def new(self) -> dict[str, list[str]]:
+        return {player.name: player.chat[count:] for player, count in self.seen.items()}
+
+    def parted(self) -> set[tuple[str, str]]:
+        """Who read of whom."""
+        return {
+            (name, found[1]) for name, lines in self.new().items() for line in lines if (found := PARTED.search(line))
+        }
+
+    def chance(self) -> int:
+        """The chance that all players read, the same for all."""
+        (chance,) = {int(found[1]) for lines in self.new().values() for line in lines if (found := CHANCE.search(line))}
+        return chance
+
+
+def test_an_evening_of_friends_in_which_every_line_is_true(new_evening: NewEvening) -> None:
+    """Six rounds of twelve: a group of three and a pair; then a friendship ends, and four stars are parted."""
+    evening = started(new_evening, 12)
+    trio, pair = ("P00", "P01", "P02"), ("P10", "P11")
+    befriend(evening, *trio)
+    befriend(evening, *pair)
+    evening.rate(**{f"P{n:02}": 800.0 + 100 * n for n in range(12)})
+    say(evening, by_name(evening, "P00"), "!eq friend")
+    assert {"P01 plays with you.", "P02 plays with you."} <= {
+        line.split("\x01 ")[1] for line in by_name(evening, "P00").chat[-3:]
+    }
+    groups = [trio, pair]
+    for number in range(6):
+        evening.live()
+        evening.win((RED, BLU)[number % 2])
+        if number == 3:
+            say(evening, by_name(evening, "P11"), "!buddy none")
+            groups.remove(pair)
+            assert "P11 has left your group." in by_name(evening, "P10").chat[-1]
+        if number == 4:
+            groups.append(("P06", "P07", "P08", "P09"))
+            befriend(evening, *groups[-1])
+            evening.rate(**dict.fromkeys(groups[-1], 6000.0))
+        evening.game.rcon("sm_eq_scramble next")
+        evening.wait(0.5)
+        lines = Lines(evening)
+        evening.freeze()
+        decision = evening.decisions("scramble")[-1]
+        after = decision["detail"]["after"]
+        assert lines.chance() == round(100 * after)
+        assert evening.sizes() == [6, 6]
+        assert lines.parted() == apart(evening, *groups)
+        if number < 4:
+            assert lines.parted() == set(), "twelve have even teams with these together"
+            assert 0.45 <= after <= 0.55
+    assert apart(evening, groups[-1]), "four stars on one side would decide the round"
+
+
+def test_friends_who_leave_in_the_freeze_and_a_hundred_words_break_nothing(new_evening: NewEvening) -> None:
+    evening = started(new_evening, 8)
+    befriend(evening, "P00", "P01", "P02", "P03")
+    evening.live()
+    evening.win(RED)
+    evening.game.rcon("sm_eq_scramble next")
+    evening.wait(0.5)
+    evening.game.until(lambda: evening.game.rounds.state.name == "PREROUND", within=60)
+    evening.game.leave(by_name(evening, "P01"))
+    evening.game.leave(by_name(evening, "P02"))
+    evening.wait(2.0)
+    assert evening.sizes() == [3, 3]
+    assert apart(evening, ("P00", "P03")) == set()
+    watcher = by_name(evening, "P00")
+    evening.game.join(watcher, "spectate")
+    for text in ("!buddy P03", "!buddy", "!swap P03", "!swap", "!buddy 漢漢漢", "!eq friend #99999", "!eq nonsense"):
+        say(evening, watcher, text)
+    assert "Unknown command: nonsense." in watcher.chat[-1]
+    assert any("Only players on a team" in line for line in watcher.chat)
+
+
+def test_two_agree_and_swap_and_why_tells_it(new_evening: NewEvening) -> None:
+    evening = started(new_evening, 8)
+    evening.live()
+    one, two = (evening.game.teams.members(side)[0] for side in (RED, BLU))
+    mate = evening.game.teams.members(RED)[1]
+    say(evening, one, f"!swap {mate.name}")
+    assert "Two players on different sides can swap." in one.chat[-1]
+    say(evening, one, f"!swap {two.name}")
+    assert f"{one.name} wants to swap sides with you" in two.chat[-1]
+    say(evening, two, f"!eq swap {one.name}")
+    play.kill(evening.game, None, one)
+    evening.wait(1.0)
+    assert (one.team, two.team) == (BLU, BLU), "the first is dead, the second alive"
+    evening.wait(11.0)
+    assert (one.team, two.team) == (BLU, RED)
+    names = {f"{one.name} and {two.name}", f"{two.name} and {one.name}"}
+    for player in evening.game.humans():
+        assert any(f"{both} have swapped sides." in line for line in player.chat for both in names)
+    assert evening.sizes() == [4, 4]
+    decisions = evening.decisions("move", "failed", "kept")
+    assert [(entry["kind"], entry["reason"]) for entry in decisions] == [
+        ("move", "two players agreed to swap sides")
+    ] * 2
+    evening.game.join(one, "red")
+    evening.wait(1.0)
+    assert one.team == BLU, "locked as after a switch"
+
+
+def test_a_swap_that_makes_the_sides_uneven_or_whose_partner_leaves_moves_nobody(new_evening: NewEvening) -> None:
+    evening = started(new_evening, 8)
+    red, blu = (evening.game.teams.members(side) for side in (RED, BLU))
+    evening.rate(**{player.name: 5000.0 for player in (red[0], blu[0])})
+    evening.live()
+    say(evening, red[0], f"!swap {blu[1].name}")
+    assert "No swap: at equal numbers BLU would have a win chance of" in red[0].chat[-1]
+    say(evening, red[1], f"!swap {blu[1].name}")
+    say(evening, blu[1], f"!swap {red[1].name}")
+    evening.game.leave(blu[1])
+    evening.wait(12.0)
+    assert red[1].team == RED
+    assert f"The swap with {red[1].name}" not in " ".join(red[1].chat)
+    assert any("was not completed" in line for line in red[1].chat)
+
+
+def test_who_offers_to_go_is_moved_first_and_told_so(new_evening: NewEvening) -> None:
+    evening = started(new_evening, 10)
+    evening.live()
+    volunteer = evening.game.teams.members(RED)[2]
+    say(evening, volunteer, "!swap")
+    assert "you are moved first" in volunteer.chat[-1]
+    for player in evening.game.teams.members(BLU)[:2]:
+        evening.game.leave(player)
+    evening.wait(13.0)
+    assert evening.sizes() == [4, 4]
+    assert volunteer.team == BLU
+    assert any("you offered to change sides" in line for line in volunteer.chat)
+    (move,) = evening.decisions("move")
+    assert move["reason"] == "5 against 3: you offered to change sides"
+
+
+def test_friends_of_a_round_are_squads_that_trueskill_2_rates_by_live_and_in_a_replay(
+    new_game: Callable[..., Game], equipoise_smx: Path, tmp_path: Path
+) -> None:
+    """A squad's offset belongs to the side that it plays on: who beats it gains more."""
+    ratings = {}
+    for offset in ("", "squad_offset = [2.0]"):
+        daemon = RealDaemon(tmp_path / f"daemon{bool(offset)}", forked=True)
+        text = daemon.config.read_text().replace('balance = "joint"\n', 'balance = "trueskill2"\n')
+        daemon.config.write_text(text.replace('system = "synelo"\nk_max = 12\n', 'system = "trueskill2"\n'))
+        text = daemon.config.read_text()
+        table = text[text.index("[pool.main]") : text.index("[token.owner]")]
+        daemon.config.write_text(text.replace(table, f'[pool.main]\nsystem = "trueskill2"\n{offset}\n\n'))
+        daemon.start()
+        try:
+            evening = Evening(new_game(), daemon, equipoise_smx)
+            evening.game.start_map("koth_harvest_final")
+            evening.game.settle()
+            for number in range(6):
+                evening.seat(f"P{number:02}")
+            evening.freeze()
+            mates = [player.name for player in evening.game.teams.members(RED)[:2]]
+            befriend(evening, *mates)
+            evening.live()
+            evening.win(RED)
+            ratings[offset] = evening.rating(by_name(evening, mates[0]))
+        finally:
+            daemon.stop()
+        again = ran("pool", "recompute", "--config", daemon.config, "--json", environ=dict(os.environ))
+        assert again.returncode == 0, again.stderr
+        assert json.loads(again.stdout)["movers"] == [], "the replay of the stored round gives the same ratings"
+    assert ratings[""] != ratings["squad_offset = [2.0]"]
