@@ -45,6 +45,8 @@ ALLOWED: dict[str, tuple[str, Any, dict[str, str]]] = {
     "GET /v1/admin/players/{id}": (f"/v1/admin/players/{RED}?pool=main", None, READERS),
     "PUT /v1/admin/players/{id}": (f"/v1/admin/players/{RED}?pool=main", {"rating": 1500, "new": True}, ADMINS),
     "DELETE /v1/admin/players/{id}": (f"/v1/admin/players/{RED}?pool=main", None, ADMINS),
+    "GET /v1/admin/players/{id}/curve": (f"/v1/admin/players/{RED}/curve?pool=main", None, READERS),
+    "GET /v1/admin/players/{id}/mates": (f"/v1/admin/players/{RED}/mates?pool=main", None, READERS),
     "GET /v1/admin/players/{id}/rounds": (f"/v1/admin/players/{RED}/rounds?pool=main", None, READERS),
     "GET /v1/admin/rounds": ("/v1/admin/rounds", None, READERS),
     "GET /v1/admin/rounds/{server}/{round}": ("/v1/admin/rounds/arena-1/1-4", None, READERS),
@@ -56,6 +58,8 @@ ALLOWED: dict[str, tuple[str, Any, dict[str, str]]] = {
     ),
     "GET /v1/admin/pools": ("/v1/admin/pools", None, READERS),
     "GET /v1/admin/pools/{pool}/quality": ("/v1/admin/pools/main/quality", None, READERS),
+    "GET /v1/admin/pools/{pool}/maps": ("/v1/admin/pools/main/maps", None, READERS),
+    "GET /v1/admin/pools/{pool}/maps/{map}": ("/v1/admin/pools/main/maps/arena_well", None, READERS),
     "GET /v1/admin/pools/{pool}/theta": ("/v1/admin/pools/main/theta", None, READERS),
     "POST /v1/admin/pools/{pool}/calibrate": ("/v1/admin/pools/main/calibrate", {"dry_run": True}, ADMINS),
     "POST /v1/admin/pools/{pool}/refit": (
@@ -70,6 +74,7 @@ ALLOWED: dict[str, tuple[str, Any, dict[str, str]]] = {
     "GET /v1/admin/pools/{pool}/export": ("/v1/admin/pools/main/export", None, ADMINS),
     "GET /v1/admin/servers": ("/v1/admin/servers", None, READERS),
     "GET /v1/admin/servers/{server}": ("/v1/admin/servers/arena-1", None, READERS),
+    "GET /v1/admin/servers/{server}/chances": ("/v1/admin/servers/arena-1/chances", None, READERS),
     "POST /v1/admin/servers/{server}/{action:scramble|balance|cancel|on|off}": (
         "/v1/admin/servers/arena-1/on",
         {},
