@@ -28,19 +28,9 @@ START_SECONDS = 60.0
 
 # Importing costs a daemon half a second of the processor, most of a test: forks of one process import once.
 _FORKS = multiprocessing.get_context("forkserver")
-COMMANDS = (
-    "decisions",
-    "doctor",
-    "player_commands",
-    "pool_commands",
-    "round_commands",
-    "serve",
-    "server_commands",
-    "setup",
-)
-_FORKS.set_forkserver_preload(
-    ["pytest", "tests.daemons", "equipoise.app", *(f"equipoise.cli.{name}" for name in COMMANDS)]
-)
+COMMANDS = ("decisions", "doctor", "player_commands", "pool_commands", "round_commands", "server_commands", "setup")
+MODULES = (f"equipoise.cli.{name}" for name in ("serve", *COMMANDS))
+_FORKS.set_forkserver_preload(["pytest", "tests.daemons", "equipoise.app", *MODULES])
 
 
 class Forked:
@@ -84,7 +74,9 @@ def ran(*words: str | Path, environ: Mapping[str, str]) -> subprocess.CompletedP
         process = _FORKS.Process(target=_to_its_end, args=(said, os.getcwd(), dict(environ), [*map(str, words)]))
         process.start()
         process.join(300)
-        assert process.exitcode is not None, f"{words} goes on for five minutes"
+        if process.exitcode is None:
+            process.kill()
+            raise AssertionError(f"{words} goes on for five minutes")
         return subprocess.CompletedProcess(words, process.exitcode, *(path.read_text() for path in said))
 
 
