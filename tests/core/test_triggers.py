@@ -39,13 +39,6 @@ ATTACK_MODES = (Mode.ATTACK_DEFEND, Mode.PAYLOAD)
 QUIET_MODES = (Mode.PAYLOAD_RACE, Mode.OTHER, Mode.NS2)
 
 
-def reason_after(
-    mode: Mode, winner: Side | None, captures: tuple[int, int] = (1, 1), tally: Tally | None = None
-) -> Text | None:
-    game_round = finished("r", winner, captures=captures)
-    return due(mode, (tally or Tally()).after(winner), Outcome.of(game_round), Rules())
-
-
 # The whole answer to a round's end, once.
 
 
@@ -72,48 +65,51 @@ def test_a_round_end_that_makes_nothing_due_only_records_and_caches() -> None:
     assert [type(effect) for effect in effects] == [RecordRound, CacheSplits]
 
 
-# Captures.
+# By mode, at the defaults.
+
+NO_CAPTURE, TWENTY = Text(Phrase.REASON_NO_CAPTURE), Tally(20, 20, A, 20)
+ROUND_ENDS: dict[str, list[tuple[tuple[Mode, ...], Side | None, tuple[int, int], Tally, Text | None]]] = {
+    "a loser without a capture": [
+        (CAPTURE_MODES, winner, captures, Tally(), NO_CAPTURE)
+        for winner, captures in ((A, (2, 0)), (B, (0, 5)), (B, (0, 0)))
+    ],
+    "a loser with a capture, and a stalemate": [
+        (CAPTURE_MODES, winner, captures, Tally(), None)
+        for winner, captures in ((A, (0, 1)), (B, (1, 0)), (None, (0, 0)))
+    ],
+    "a streak where captures decide": [(CAPTURE_MODES, A, (1, 1), TWENTY, None)],
+    "attackers who captured nothing": [(ATTACK_MODES, A, (0, 0), Tally(), NO_CAPTURE)],
+    "attackers who captured or won": [
+        (ATTACK_MODES, winner, captures, Tally(), None)
+        for winner, captures in ((A, (0, 1)), (B, (0, 3)), (None, (0, 0)))
+    ],
+    "the second full round since a scramble, and a later one": [
+        *((ATTACK_MODES, winner, (1, 1), Tally(5, 1), Text(Phrase.REASON_ROUNDS, ("2",))) for winner in (A, B, None)),
+        (ATTACK_MODES, B, (1, 1), Tally(6, 4), Text(Phrase.REASON_ROUNDS, ("5",))),
+    ],
+    "three wins in a row, and more": [
+        ((Mode.ARENA,), A, (1, 1), Tally(4, 2, A, 2), Text(Phrase.REASON_STREAK, ("3",))),
+        ((Mode.ARENA,), A, (1, 1), Tally(6, 5, A, 4), Text(Phrase.REASON_STREAK, ("5",))),
+        ((Mode.ARENA,), A, (1, 1), Tally(3, 1, A, 1), None),
+        ((Mode.ARENA,), B, (1, 1), Tally(4, 2, A, 2), None),
+    ],
+    "captures in arena": [((Mode.ARENA,), A, (1, 0), Tally(4, 2), None)],
+    "round one of arena": [
+        ((Mode.ARENA,), winner, (1, 1), Tally(), Text(Phrase.REASON_ROUND_TWO)) for winner in (A, B, None)
+    ],
+    "any other mode": [(QUIET_MODES, winner, (0, 0), Tally(9, 9, A, 9), None) for winner in (A, B, None)],
+}
 
 
-@pytest.mark.parametrize("mode", CAPTURE_MODES)
-@pytest.mark.parametrize(("winner", "captures"), [(A, (2, 0)), (B, (0, 5)), (B, (0, 0))])
-def test_a_loser_without_a_capture_makes_a_scramble_due(mode: Mode, winner: Side, captures: tuple[int, int]) -> None:
-    assert reason_after(mode, winner, captures) == Text(Phrase.REASON_NO_CAPTURE)
+@pytest.mark.parametrize("case", ROUND_ENDS)
+def test_a_rounds_end_makes_a_scramble_due_by_its_mode(case: str) -> None:
+    for modes, winner, captures, tally, reason in ROUND_ENDS[case]:
+        for mode in modes:
+            outcome = Outcome.of(finished("r", winner, captures=captures))
+            assert due(mode, tally.after(winner), outcome, Rules()) == reason, (mode, winner, captures, tally)
 
 
-@pytest.mark.parametrize("mode", CAPTURE_MODES)
-@pytest.mark.parametrize(("winner", "captures"), [(A, (0, 1)), (B, (1, 0)), (None, (0, 0))])
-def test_a_loser_with_a_capture_or_a_stalemate_makes_none_due(
-    mode: Mode, winner: Side | None, captures: tuple[int, int]
-) -> None:
-    assert reason_after(mode, winner, captures) is None
-
-
-@pytest.mark.parametrize("mode", CAPTURE_MODES)
-def test_streaks_and_round_counts_mean_nothing_where_captures_decide(mode: Mode) -> None:
-    assert reason_after(mode, A, tally=Tally(20, 20, A, 20)) is None
-
-
-# Attackers and defenders.
-
-
-@pytest.mark.parametrize("mode", ATTACK_MODES)
-def test_attackers_who_captured_nothing_make_a_scramble_due(mode: Mode) -> None:
-    assert reason_after(mode, A, (0, 0)) == Text(Phrase.REASON_NO_CAPTURE)
-
-
-@pytest.mark.parametrize("mode", ATTACK_MODES)
-@pytest.mark.parametrize(("winner", "captures"), [(A, (0, 1)), (B, (0, 3)), (None, (0, 0))])
-def test_attackers_who_captured_or_won_make_none_due(
-    mode: Mode, winner: Side | None, captures: tuple[int, int]
-) -> None:
-    assert reason_after(mode, winner, captures) is None
-
-
-@pytest.mark.parametrize("mode", ATTACK_MODES)
-@pytest.mark.parametrize("winner", [A, B, None])
-def test_the_second_full_round_since_the_last_scramble_makes_one_due(mode: Mode, winner: Side | None) -> None:
-    assert reason_after(mode, winner, tally=Tally(5, 1)) == Text(Phrase.REASON_ROUNDS, ("2",))
+# Rounds and streaks.
 
 
 @pytest.mark.parametrize("mode", ATTACK_MODES)
@@ -133,27 +129,10 @@ def test_the_number_of_rounds_comes_from_the_configuration() -> None:
     assert due(Mode.PAYLOAD, Tally(3, 3), game_round, patient) == Text(Phrase.REASON_ROUNDS, ("3",))
 
 
-# Arena.
-
-
-def test_three_wins_in_a_row_make_a_scramble_due() -> None:
-    assert reason_after(Mode.ARENA, A, tally=Tally(4, 2, A, 2)) == Text(Phrase.REASON_STREAK, ("3",))
-    assert reason_after(Mode.ARENA, A, tally=Tally(3, 1, A, 1)) is None
-    assert reason_after(Mode.ARENA, B, tally=Tally(4, 2, A, 2)) is None
-
-
 def test_the_length_of_a_streak_comes_from_the_configuration() -> None:
     game_round = Outcome.of(finished("r", A))
     assert due(Mode.ARENA, Tally(4, 2, A, 2), game_round, rules(triggers={"arena": Triggers(streak=2)})) is not None
     assert due(Mode.ARENA, Tally(5, 3, A, 3), game_round, rules(triggers={"arena": Triggers(streak=4)})) is None
-
-
-def test_a_streak_longer_than_the_limit_makes_a_scramble_due_too() -> None:
-    assert reason_after(Mode.ARENA, A, tally=Tally(6, 5, A, 4)) == Text(Phrase.REASON_STREAK, ("5",))
-
-
-def test_more_rounds_than_the_limit_make_a_scramble_due_too() -> None:
-    assert reason_after(Mode.PAYLOAD, B, tally=Tally(6, 4)) == Text(Phrase.REASON_ROUNDS, ("5",))
 
 
 def test_a_cancel_ends_the_streak_so_that_the_next_win_does_not_make_a_scramble_due_again() -> None:
@@ -175,15 +154,7 @@ def test_a_cancel_ends_the_streak_so_that_the_next_win_does_not_make_a_scramble_
 def test_a_stalemate_ends_the_streak() -> None:
     tally = Tally(4, 2, A, 2).after(None)
     assert (tally.streak, tally.streak_side) == (0, None)
-    assert reason_after(Mode.ARENA, A, tally=tally) is None
-
-
-def test_captures_mean_nothing_in_arena() -> None:
-    assert reason_after(Mode.ARENA, A, (1, 0), Tally(4, 2)) is None
-
-
-def test_after_round_one_of_arena_a_scramble_is_due_after_any_outcome() -> None:
-    assert {reason_after(Mode.ARENA, winner) for winner in (A, B, None)} == {Text(Phrase.REASON_ROUND_TWO)}
+    assert due(Mode.ARENA, tally.after(A), Outcome.of(finished("r", A)), Rules()) is None
 
 
 # Waiting For Players, and modes in which nothing else counts.
@@ -264,12 +235,6 @@ def test_an_unreported_end_of_waiting_is_made_up_for_with_the_hello(mode: Mode, 
     session = begun(mode, "", phase=Phase.IDLE)
     play(session, [(60.0, hello(mode, Phase.RUNNING, due=True))])
     assert (session.memory.pending == Text(Phrase.REASON_WAITING_ENDED)) == due
-
-
-@pytest.mark.parametrize("mode", QUIET_MODES)
-@pytest.mark.parametrize("winner", [A, B, None])
-def test_other_modes_have_no_trigger_at_a_rounds_end(mode: Mode, winner: Side | None) -> None:
-    assert reason_after(mode, winner, (0, 0), Tally(9, 9, A, 9)) is None
 
 
 @pytest.mark.parametrize("mode", [mode for mode in Mode if mode is not Mode.NS2])
