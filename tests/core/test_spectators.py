@@ -5,13 +5,29 @@ from __future__ import annotations
 import pytest
 
 from equipoise.core import events as e
-from equipoise.core.asks import AskSplit
+from equipoise.core.asks import AskSplit, CacheSplits
 from equipoise.core.effects import Effect, Lock, Place
 from equipoise.core.model import Mode, PlayerId, Roster, Side
 from equipoise.core.phrases import Phrase
 from equipoise.core.session import Session
 from tests.core.game import Game
-from tests.core.scripts import A, B, begun, command, hello, ids, of, play, roster, rules, seen, started, summaries
+from tests.core.scripts import (
+    A,
+    B,
+    begun,
+    command,
+    ended,
+    finished,
+    hello,
+    ids,
+    of,
+    play,
+    roster,
+    rules,
+    seen,
+    started,
+    summaries,
+)
 from tests.core.uneven import solve
 
 ANN = PlayerId("a")
@@ -58,6 +74,13 @@ def test_four_players_are_enough_while_one_of_them_only_went_to_watch() -> None:
     play(session, [watches("a", 10.0)])
     assert of(AskSplit, play(session, [(20.0, command("scramble", "now", by="b"))]))
     assert not of(AskSplit, play(session, [(71.0, command("scramble", "now", by="b"))]))
+
+
+def test_they_do_not_make_enough_players_for_cached_splits_and_swaps_of_which_they_are_no_part() -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    play(session, [watches("a", 10.0)])
+    effects = play(session, [(20.0, ended(finished("r1", B, "b|cd"), 20.0)), (21.0, started("b|cd||a", 21.0))])
+    assert not of((CacheSplits, AskSplit), effects)
 
 
 def test_a_coach_or_who_never_played_is_not_placed() -> None:

@@ -17,11 +17,10 @@ from equipoise.core.state import Effects, State
 
 def ask(state: State) -> Effects:
     """Ask for a split of every size, for the time when the script gets no answer."""
-    if not state.enough_players:
+    eligible = state.roster.eligible()
+    if len(eligible) < state.rules.scramble.min_players:
         return ()
-    state.asked_cache = CacheSplits(
-        state.memory.context, state.roster.eligible(), bench=state.arena, must_play=always_play(state)
-    )
+    state.asked_cache = CacheSplits(state.memory.context, eligible, bench=state.arena, must_play=always_play(state))
     return (state.asked_cache,)
 
 

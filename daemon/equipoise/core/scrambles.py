@@ -225,7 +225,8 @@ def _too_uneven(state: State) -> bool:
     if abs(sizes[Side.A] - sizes[Side.B]) > 1:
         return False
     is_played = state.memory.tally.completed > 0 and not state.teams_made and state.even_version != state.version
-    return state.triggers.chance and is_played and not state.map_ends and state.enough_players and _known(state)
+    enough = eligible_count(state.roster) >= state.rules.scramble.min_players  # who watches is no part of it
+    return state.triggers.chance and is_played and not state.map_ends and enough and _known(state)
 
 
 def _known(state: State) -> bool:
