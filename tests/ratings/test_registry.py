@@ -14,7 +14,7 @@ from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings import SYSTEMS, create
 from equipoise.ratings.parts.points import PointsSystem
-from equipoise.ratings.system import Match
+from equipoise.ratings.system import Match, SkillContext
 from tests.ratings.samples import duel
 
 
@@ -112,6 +112,28 @@ def test_players_are_held_from_their_first_match_until_they_are_forgotten(name: 
     system.forget(ann)
     assert ann not in system
     assert system.state(ann) == newcomer
+
+
+@pytest.mark.parametrize("name", LIVE)
+def test_what_a_system_says_of_itself_is_so(name: str) -> None:
+    """Skills are asked for once where they are the same on both sides; a variance only where `rate` has not told it."""
+    system, ann, told = create(name), PlayerId("ann"), []
+    named = ("red", "blu") if name != "ns2" else ("marines", "aliens")
+    for number in range(4):  # a new map, and one that is known; ann is better on one side
+        match = Match(
+            ((ann,), (PlayerId("bob"),)) if number % 2 else ((PlayerId("bob"),), (ann,)),
+            (1 - number % 2, number % 2) if number < 3 else (0, 0),
+            map=("koth_a", "koth_b")[number // 2],
+            mode="koth",
+            sides=named,
+            started_at=1.7e9 + 600 * number,
+            seconds=300.0,
+        )
+        before = system.variance(match)
+        told.append((system.rate(match).variance, before if system.rates_with_variance else None))
+    assert all(said == before for said, before in told), "to the last bit"
+    on_sides = {system.skill(ann, SkillContext("koth", "koth_a", side)) for side in named}
+    assert (len(on_sides) > 1) == system.by_side
 
 
 @pytest.mark.parametrize("name", LIVE)

@@ -164,7 +164,7 @@ def expected_distance(mean: float, variance: float) -> float:
     """
     # E|logistic(x) − ½| over x ~ N(mean, variance), and |logistic(x) − ½| = |tanh(x/2)|/2.
     deviation = math.sqrt(max(variance, 0.0))
-    return fmean(abs(math.tanh((mean + deviation * z) / 2.0)) / 2.0 for z in QUANTILES)
+    return fmean([abs(math.tanh((mean + deviation * z) / 2.0)) / 2.0 for z in QUANTILES])
 
 
 def skills(system: System[Any], context: Context, side: Side, players: Iterable[PlayerId]) -> list[float]:
@@ -182,7 +182,8 @@ def skills(system: System[Any], context: Context, side: Side, players: Iterable[
 
 def on_both_sides(system: System[Any], context: Context, players: Sequence[PlayerId]) -> Values:
     """Return the skills of all players on A, and on B."""
-    return skills(system, context, Side.A, players), skills(system, context, Side.B, players)
+    on_a = skills(system, context, Side.A, players)
+    return on_a, skills(system, context, Side.B, players) if system.by_side else on_a
 
 
 def on_field(

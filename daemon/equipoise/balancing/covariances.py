@@ -199,14 +199,20 @@ def every_size(ask: CacheSplits, exact: Sequence[Assignment], values: Values, sy
     if ask.context.mode is Mode.NS2 or values[0] != values[1]:
         equal = []  # a target, or values by side: one descent cannot have all sizes
     # 1 on A, -1 on B, 0 on the bench.
-    starts = [[(index in split.a) - (index in split.b) for index in range(len(players))] for split in equal]
+    starts = [[0] * len(players) for _ in equal]
+    for start, split in zip(starts, equal, strict=True):
+        for index in split.a:
+            start[index] = 1
+        for index in split.b:
+            start[index] = -1
     at_once = dict(zip([split.sizes for split in equal], all_evened(values[0], covariance, starts), strict=True))
 
     def of_size(split: Assignment) -> Split:
         if split.sizes in at_once:
-            sides = at_once[split.sizes]
-            bench = tuple(player for player, side in zip(players, sides, strict=True) if not side)
-            return Split(*_teams(players, sides), bench)
+            places: dict[int, list[PlayerId]] = {1: [], -1: [], 0: []}
+            for player, side in zip(players, at_once[split.sizes], strict=True):
+                places[side].append(player)
+            return Split(*map(tuple, places.values()))
         order = sorted((*split.a, *split.b))
         lineup = [players[index] for index in order]
         problem = QuadraticProblem(

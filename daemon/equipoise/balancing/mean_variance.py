@@ -246,15 +246,17 @@ class Descent:
 
     def _best(self, rows: Rows, slack: Numbers, into: Numbers) -> tuple[NDArray[Any], Numbers, Numbers]:
         """Return of every row the best swap, by how much it changes the cost, and by how much it is better."""
-        rank = changes = self.swaps(rows, into)
-        if self.toll is not None:
-            # Any toll outweighs all changes of the cost: two flips of at most 4 · (row of M + v), and the cross term.
-            heavy = 8 * float(np.abs(self.cost.matrix).sum() + np.abs(self.cost.linear).sum()) + 1.0
-            with_toll = changes + self.toll.swaps(rows, self._room(rows)) * heavy
-            rank = np.where(changes > slack[:, None, None], np.inf, with_toll)
-        swap = rank.reshape(len(rows), -1).argmin(1)
-        place = np.arange(len(rows)), swap
-        return swap, changes.reshape(len(rows), -1)[place], rank.reshape(len(rows), -1)[place]
+        changes, places = self.swaps(rows, into).reshape(len(rows), -1), np.arange(len(rows))
+        if self.toll is None:
+            swap = changes.argmin(1)
+            change = changes[places, swap]
+            return swap, change, change
+        # Any toll outweighs all changes of the cost: two flips of at most 4 · (row of M + v), and the cross term.
+        heavy = 8 * float(np.abs(self.cost.matrix).sum() + np.abs(self.cost.linear).sum()) + 1.0
+        tolls = self.toll.swaps(rows, self._room(rows)).reshape(changes.shape) * heavy
+        rank = np.where(changes > slack[:, None], np.inf, changes + tolls)
+        swap = rank.argmin(1)
+        return swap, changes[places, swap], rank[places, swap]
 
     def _room(self, rows: Rows) -> Numbers:
         return np.empty((len(rows), *self.barrier.shape))
@@ -552,11 +554,10 @@ def all_evened(values: Sequence[float], covariance: Covariance, given: Sequence[
     starts = np.repeat(np.array(given, dtype=float)[:, None], 1 + more, axis=1)
     for sides in starts:
         players = np.flatnonzero(sides[0])
-        order = draw.random((more, len(players))).argsort(1)
-        sides[1:, players] = np.take_along_axis(sides[1:, players], order, 1)
+        sides[1:, players] = sides[0, players][draw.random((more, len(players))).argsort(1)]
     # A player on the bench is 0 in x: they add nothing to the cost, and no swap has them.
     rows = starts.reshape(-1, len(worth))
     minima = Descent(cost, np.zeros_like(errors), np.zeros_like(worth), Budget()).run(rows)
     best = cost.of(minima).reshape(len(given), -1).argmin(1)
     rows = minima.reshape(starts.shape)[np.arange(len(given)), best]
-    return [tuple(int(side) for side in row) for row in rows]
+    return list(map(tuple, rows.astype(int).tolist()))

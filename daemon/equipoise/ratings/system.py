@@ -219,6 +219,8 @@ class Rated(NamedTuple):
     """The prediction from the ratings before the match."""
     changes: tuple[Change, ...]
     """One per participant, in the order of `Match.teams`."""
+    variance: float | None = None
+    """`System.variance` before the match, of systems that rate with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +252,10 @@ class System(ABC, Generic[P]):
     sequential: ClassVar[bool] = False
     """Whether a match changes what is known of absent players too, so that its state is a function of the whole
     sequence of matches and edits. It is stored as a `snapshot`, not by players and parts: `needs` is empty."""
+    rates_with_variance: ClassVar[bool] = False
+    """Whether `rate` answers with the variance before the match, so that it need not be asked for."""
+    by_side: ClassVar[bool] = False
+    """Whether the skill of a player depends on the side."""
     commanders_apart: ClassVar[bool] = False
     """Whether a commander's skill counts against the other commander's, and not in the sum of their side."""
     params: P

@@ -308,8 +308,10 @@ def predict_and_rate(
 ) -> tuple[Rated, BalancePrediction]:
     """Have a system learn from a match; returns what it learnt, and what was said before it."""
     # Before `rate`: how sure the system was before it knew the result.
-    deviation = deviation_of(calibrated(system, calibration), match)
+    deviation = None if system.rates_with_variance else deviation_of(calibrated(system, calibration), match)
     result = system.rate(match)
+    if result.variance is not None:
+        deviation = math.sqrt(calibration.temperature**2 * result.variance)
     chance = result.prediction.expected(0)
     calibrated_chance = calibration.said(chance, match.sides, match.map)
     unevenness = None if deviation is None else uncertain(calibrated_chance, deviation).unevenness

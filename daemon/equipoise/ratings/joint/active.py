@@ -113,33 +113,29 @@ class Active:
 
     def mean(self, player: PlayerId) -> float:
         """The mean of one player's skill, as `moments` has it: it is asked for often, one player at a time."""
-        number, dense = self.numbers.get(player), self.state.dense
+        number, state = self.numbers.get(player), self.state
+        worth: float = state.dense.mean.item(NEWCOMERS)
         if number is None:
-            return self._newcomer(player) * float(dense.mean[NEWCOMERS])
-        row = int(self.state.players.row[number])
-        if row != NOWHERE:
-            return float(dense.mean[row])
-        own, newcomer = self.state.players.mean[number], self.state.people.newcomer[number]
-        return float(own + newcomer * dense.mean[NEWCOMERS])
+            return self._newcomer(player) * worth
+        if (row := state.players.row.item(number)) != NOWHERE:
+            return state.dense.mean.item(row)
+        return state.players.mean.item(number) + state.people.newcomer.item(number) * worth
 
     def variance(self, player: PlayerId) -> float:
         """The variance of one player's skill, as `moments` has it at the latest time that is known."""
         prior, number, state = self.params.spread**2, self.numbers.get(player), self.state
-        worth = float(state.dense.cov[NEWCOMERS, NEWCOMERS])
+        worth: float = state.dense.cov.item(NEWCOMERS, NEWCOMERS)
         if number is None:
             return prior + self._newcomer(player) ** 2 * worth
-        row = int(state.players.row[number])
-        parked = state.players.variance[number] + state.people.newcomer[number] ** 2 * worth
-        found = float(parked if row == NOWHERE else state.dense.cov[row, row])
-        last = float(state.people.last_played[number])
+        if (row := state.players.row.item(number)) != NOWHERE:
+            found: float = state.dense.cov.item(row, row)
+        else:
+            found = state.players.variance.item(number) + state.people.newcomer.item(number) ** 2 * worth
+        last: float = state.people.last_played.item(number)
         if last <= NEVER:
             return found
-        away = max(0.0, float(state.time[0]) - max(last, -FARTHEST)) * self.constants.drift2_second
+        away = max(0.0, state.time.item(0) - max(last, -FARTHEST)) * self.constants.drift2_second
         return found + min(max(prior - found, 0.0), away)
-
-    def means(self, players: Sequence[PlayerId]) -> Floats:
-        """Return the means of the players' skills, as `moments` has them."""
-        return self._located(players)[0]
 
     def moments(self, players: Sequence[PlayerId]) -> tuple[Floats, Floats]:
         """Mean and covariance of the players' skills at the latest time that is known; log-odds."""

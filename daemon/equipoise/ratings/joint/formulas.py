@@ -41,7 +41,7 @@ NEWCOMER_ROUNDS = 30
 PLACES = 64
 """Sides and maps that are dense; a match names two."""
 
-BLOCK = 32
+BLOCK = 24
 """Rows that are updated at once: their outer product stays in the cache."""
 
 FLOOR = 1e-9
@@ -349,9 +349,14 @@ def shrink(dense: Dense, factor: float, correlated: bool) -> None:
     rows = dense.counts[FREE]
     change = factor * dense.work[:rows]
     if correlated:
+        room = np.empty(BLOCK * rows)  # one for all blocks: each of its own would be cleared memory
         for first in range(0, rows, BLOCK):
-            block = slice(first, min(rows, first + BLOCK))
-            dense.cov[block, :rows] -= np.outer(change[block], change)
+            last = min(rows, first + BLOCK)
+            block, square = slice(first, last), room[: (last - first) * last].reshape(last - first, last)
+            lower = dense.cov[block, :last]
+            np.multiply(change[block, None], change[:last], out=square)
+            np.subtract(lower, square, out=lower)
+            dense.cov[:first, block] = lower[:, :first].T
     else:
         dense.cov.ravel()[: rows * (len(dense.cov) + 1) : len(dense.cov) + 1] -= change * change
 
@@ -438,9 +443,7 @@ def enter_match(match: int, fixtures: Fixtures, terms: Terms, s: State, c: Const
 
 
 def rate_match(match: int, fixtures: Fixtures, terms: Terms, answers: Answers, s: State, c: Constants) -> None:
-    """Predict a match by its lineup, then learn from the participants."""
-    # By the lineup, before participants enter: to enter may park a player of the lineup.
-    answers.wins[match] = expected(*foresee(match, fixtures, fixtures.lineup, terms, s, c))
+    """Learn from the participants of a match."""
     count = enter_match(match, fixtures, terms, s, c)
     answers.evidence[match] = learn(count, fixtures.score[match], fixtures.weight[match], terms, s.dense, c)
 
@@ -466,5 +469,7 @@ def note_rounds(match: int, fixtures: Fixtures, answers: Answers, s: State) -> N
 def replay(fixtures: Fixtures, terms: Terms, answers: Answers, s: State, c: Constants) -> None:
     """Rate all matches in order: modifies the state, and fills the answers."""
     for match in range(len(fixtures.score)):
+        # By the lineup, before participants enter: to enter may park a player of the lineup.
+        answers.wins[match] = expected(*foresee(match, fixtures, fixtures.lineup, terms, s, c))
         rate_match(match, fixtures, terms, answers, s, c)
         note_rounds(match, fixtures, answers, s)

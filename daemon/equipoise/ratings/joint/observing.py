@@ -19,7 +19,6 @@ from equipoise.ratings.joint.formulas import (
     State,
     Terms,
 )
-from equipoise.ratings.joint.outcome import expected
 from equipoise.ratings.joint.own import OwnScores
 from equipoise.ratings.joint.score_map import Before, Result
 from equipoise.ratings.joint.scores import Played
@@ -45,7 +44,6 @@ def rate_observed(
     """`formulas.rate_match`, and then what the participants did; None: it is not known."""
     sides = fixtures.played
     numbers = np.array(sides.members[sides.starts[match] : sides.starts[match + 1]], np.int64)
-    answers.wins[match] = expected(*kernel.foresee(match, fixtures, fixtures.lineup, terms, state, constants))
     # Before `enter_match` widens them: the quotient is the part of each variance that is from before.
     earlier = _variances(numbers, state)
     count = kernel.enter_match(match, fixtures, terms, state, constants)

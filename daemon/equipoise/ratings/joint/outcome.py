@@ -37,7 +37,7 @@ def logistic(x: float) -> float:
 
 def log_logistic(x: float) -> float:
     """The logarithm of `logistic`, with full relative precision in the tails."""
-    return min(x, 0.0) - math.log1p(math.exp(-abs(x)))
+    return x - math.log1p(math.exp(x)) if x < 0.0 else 0.0 - math.log1p(math.exp(-x))
 
 
 def exponents(score: float, weight: float, draw_weight: float) -> tuple[float, float]:
@@ -126,7 +126,8 @@ def posterior(mean: float, variance: float, a: float, b: float) -> tuple[float, 
     total = first = second = 0.0
     for node in range(steps + 1):
         away = low + node * step
-        density = math.exp(log_density(mode + away, mean, variance, a, b) - top)
+        d = mode + away  # `log_density` in place: it is called for each node
+        density = math.exp((a + b) * log_logistic(d) - b * d - 0.5 * (d - mean) * (d - mean) / variance - top)
         total += density
         first += density * away
         second += density * away * away

@@ -25,6 +25,7 @@ from equipoise.ratings.joint.formulas import (
     Terms,
 )
 from equipoise.ratings.joint.observing import rate_observed
+from equipoise.ratings.joint.outcome import expected
 from equipoise.ratings.joint.scores import played_of
 from equipoise.ratings.joint.system import Joint
 from equipoise.ratings.parts.compiling import compiled
@@ -67,7 +68,8 @@ def _observe(system: Joint, history: History) -> Replay:
 
     def replay(fixtures: Fixtures, terms: Terms, answers: Answers, state: State, constants: Constants) -> None:
         for match in range(len(history)):
-            played = played_of(history, match)
+            lineup, played = fixtures.lineup, played_of(history, match)
+            answers.wins[match] = expected(*kernel.foresee(match, fixtures, lineup, terms, state, constants))
             rate_observed(system.active.own, played, match, fixtures, terms, answers, state, constants)
             kernel.note_rounds(match, fixtures, answers, state)
 

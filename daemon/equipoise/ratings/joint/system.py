@@ -19,9 +19,9 @@ from equipoise.core.model import PlayerId, PlayerSummary, is_bot
 from equipoise.errors import RatingError
 from equipoise.ratings.joint import formulas as kernel
 from equipoise.ratings.joint import snapshot
-from equipoise.ratings.joint.active import Active
+from equipoise.ratings.joint.active import Active, Place
 from equipoise.ratings.joint.fixtures import head_term, lineup_sides, one_fixture, places_of, played_sides
-from equipoise.ratings.joint.formulas import HEAD_COUNT, MORE_TERMS, NOWHERE, STRANGER, Answers, Fixtures, Terms
+from equipoise.ratings.joint.formulas import HEAD_COUNT, MORE_TERMS, NOWHERE, STRANGER, Answers, Fixtures, Sides, Terms
 from equipoise.ratings.joint.observing import rate_observed
 from equipoise.ratings.joint.outcome import expected
 from equipoise.ratings.joint.params import JointParams
@@ -81,6 +81,7 @@ class Joint(System[JointParams]):
     name = "joint"
     parameters = JointParams
     sequential = True
+    rates_with_variance = True
 
     def __init__(self, params: JointParams) -> None:
         super().__init__(params)
@@ -106,13 +107,20 @@ class Joint(System[JointParams]):
         """Mean and variance of the difference between the lineups, in log-odds."""
         self._refuse_other_than_two(match)
         lineup = lineup_sides(match, self.active.number)
-        fixtures = one_fixture(match, self.active, lineup, lineup, 0.5)
-        terms = _terms(len(lineup.members))
-        mean, variance = kernel.foresee(0, fixtures, lineup, terms, self.active.state, self.active.constants)
-        # A place where no match was played is not held; its prior is.
-        places, _ = places_of(match)
-        strange = [place for place in places if self.active.find_place(place) == NOWHERE]
-        return mean, variance + sum(self.active.spread_of(place) ** 2 for place in strange)
+        mean, variance = self._foreseen(one_fixture(match, self.active, lineup, lineup, 0.5))
+        return mean, variance + self._variance_of(self._strange(match))
+
+    def _foreseen(self, fixtures: Fixtures) -> tuple[float, float]:
+        """Mean and variance of the difference between the lineups, by the places that are held."""
+        lineup, active = fixtures.lineup, self.active
+        return kernel.foresee(0, fixtures, lineup, _terms(len(lineup.members)), active.state, active.constants)
+
+    def _strange(self, match: Match) -> list[Place]:
+        """The places of a match where none was played: they are not held; their priors are."""
+        return [place for place in places_of(match)[0] if self.active.find_place(place) == NOWHERE]
+
+    def _variance_of(self, strange: Sequence[Place]) -> float:
+        return sum(self.active.spread_of(place) ** 2 for place in strange)
 
     def variance(self, match: Match) -> float:
         """Return the variance of the lineups' difference in log-odds: of players, head count, sides and map."""
@@ -126,9 +134,14 @@ class Joint(System[JointParams]):
         for player in filter(is_bot, players):
             raise RatingError(f"{player}: bots are not rated: they may only stand in a lineup")
         before = [self._shown(player) for player in players]
-        fixtures = self._admitted(match, players, score)
+        lineup, strange = lineup_sides(match, self.active.number), self._strange(match)
+        mean, held_variance = self._foreseen(one_fixture(match, self.active, lineup, lineup, score))
+        variance = held_variance + self._variance_of(strange)
+        fixtures = self._admitted(match, lineup, players, score)
         answers = Answers(np.empty(1), np.empty(1), np.empty(len(players)))
         terms = _terms(max(len(players), len(fixtures.lineup.members)))
+        # Where a place is new, its prior is now one of the terms: replays add it up in this order.
+        answers.wins[0] = expected(*(self._foreseen(fixtures) if strange else (mean, held_variance)))
         did = played_in(match, players) if self.params.scores else None
         # Once scores were read, each match goes that way: what was absorbed of scores drifts with the skills
         # (`OwnScores.drift`).
@@ -144,11 +157,10 @@ class Joint(System[JointParams]):
             played = int(rounds[self.active.number(player)])
             new, result = self._points(answers.after[place]), score if team == 0 else 1.0 - score
             changes.append(Change(player, team, old, new, played, wins[team], result))
-        return Rated(WinProbabilities(wins), tuple(changes))
+        return Rated(WinProbabilities(wins), tuple(changes), variance)
 
-    def _admitted(self, match: Match, players: Sequence[PlayerId], score: float) -> Fixtures:
+    def _admitted(self, match: Match, lineup: Sides, players: Sequence[PlayerId], score: float) -> Fixtures:
         """The match in coefficients, with its players and places admitted and room for them."""
-        lineup = lineup_sides(match, self.active.number)
         self.active.admit(players)
         for place in places_of(match)[0]:
             self.active.admit_place(place)
@@ -162,8 +174,8 @@ class Joint(System[JointParams]):
 
     def skill_values(self, players: Sequence[PlayerId], context: SkillContext = ANYWHERE) -> list[float]:
         """See `System.skill_values`."""
-        points: list[float] = (self.params.initial + self.params.scale * self.active.means(players)).tolist()
-        return points
+        initial, scale, mean = self.params.initial, self.params.scale, self.active.mean
+        return [initial + scale * mean(player) for player in players]
 
     def gap(self, probability: float, size: int) -> float:
         """4·scale·probability: the logistic's slope at an even match is a quarter."""

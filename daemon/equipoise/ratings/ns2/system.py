@@ -107,6 +107,7 @@ class NS2(PlayerTable[NS2Params, Player]):
     name = "ns2"
     parameters = NS2Params
     shares = True
+    by_side = True
     commanders_apart = True
 
     def __init__(self, params: NS2Params) -> None:
