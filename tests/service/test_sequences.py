@@ -42,7 +42,7 @@ from equipoise.store.past import VoidStrike
 from equipoise.store.players import Fingerprint
 from equipoise.store.replays import SpreadFound
 from equipoise.store.sequence import Event
-from equipoise.store.snapshots import Snapshot
+from equipoise.store.snapshots import PIECE, Snapshot
 from equipoise.store.store import Store
 from tests.hosts import BOOT, GivenClock, Rig, roster
 from tests.hosts import player as host_player
@@ -265,6 +265,17 @@ async def test_a_start_goes_on_from_the_newest_snapshot(tmp_path: Path, caplog: 
 def _snapshots(folder: Path) -> list[tuple[str, int, int]]:
     with closing(sqlite3.connect(folder / "s.db")) as db:
         return db.execute("SELECT purpose, number, base FROM snapshots ORDER BY number").fetchall()
+
+
+@in_loop
+async def test_a_snapshot_of_many_pieces_is_read_as_it_was_written_and_may_be_written_again(tmp_path: Path) -> None:
+    store, draw = Store(tmp_path / "s.db"), random.Random(7)
+    await store.open()
+    for size in (3 * PIECE + 17, PIECE, 0, 5 * PIECE):
+        snapshot = Snapshot("balance", 4, Fingerprint("joint", {}), draw.randbytes(size))
+        await store.keep_snapshot("main", snapshot, 0)
+        assert await store.snapshot("main", "balance") == snapshot
+    await store.close()
 
 
 class Reads(Store):

@@ -400,8 +400,11 @@ class System(ABC, Generic[P]):
         """Hold nobody, and take newcomers for spread by this much, whatever the parameters say."""
         raise RatingError(f"{self.name} learns no spread of skill")
 
-    def snapshot(self) -> bytes:
-        """All that a `sequential` system holds; `restore_snapshot` of a system with the same parameters reads it."""
+    def snapshot(self, head: bytes = b"") -> bytes:
+        """All that a `sequential` system holds; `restore_snapshot` of a system with the same parameters reads it.
+
+        It stands behind `head`, which is not read again: to put it there afterwards would copy megabytes.
+        """
         raise RatingError(f"{self.name} keeps its state by players and parts")
 
     def checkpoint(self) -> object:

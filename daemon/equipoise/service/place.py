@@ -217,8 +217,8 @@ class HeldSequence(Held):
 
     async def keep_snapshot(self, store: Store, pool: str) -> None:
         self._since = 0
-        data = await asyncio.to_thread(self.system.snapshot)
-        snapshot = snapshot_of(self.system, NO_COUNTS + data, self._number)
+        data = await asyncio.to_thread(self.system.snapshot, NO_COUNTS)
+        snapshot = snapshot_of(self.system, data, self._number)
         with suppress(StoreError):  # the next one comes
             await store.keep_snapshot(pool, snapshot, self._number)
 

@@ -154,7 +154,7 @@ class Replayed:
         """Return what a replay needs to go on from here, after event `number`; None: the system is not sequential."""
         if not self.system.sequential:
             return None
-        data = b"%d %d\n" % (self._rounds, self._players) + self.system.snapshot()
+        data = self.system.snapshot(b"%d %d\n" % (self._rounds, self._players))
         return snapshot_of(self.system, data, number, purpose, base=base)
 
     def restore_snapshot(self, data: bytes) -> None:

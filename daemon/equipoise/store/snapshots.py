@@ -36,6 +36,8 @@ class Snapshot:
 
 
 KEPT = 2
+PIECE = 1 << 16
+"""Bytes that are written at once."""
 
 _NEWEST = """
 SELECT number, system, params, base, sha256, data FROM snapshots
@@ -77,12 +79,17 @@ def keep(db: sqlite3.Connection, pool: str, snapshot: Snapshot, seen: int) -> No
     if snapshot.base:
         db.execute("DELETE FROM snapshots WHERE pool = :pool AND purpose = :purpose AND number < :number", values)
     row = (pool, snapshot.purpose, snapshot.number, made_by.system, encoded(made_by.params), snapshot.base, digest)
-    db.execute(
+    (at,) = db.execute(
         "INSERT INTO snapshots (pool, purpose, number, system, params, base, sha256, data) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (pool, purpose, number) DO UPDATE SET system = excluded.system, "
-        "params = excluded.params, base = base OR excluded.base, sha256 = excluded.sha256, data = excluded.data",
-        (*row, snapshot.data),
-    )
+        "VALUES (?, ?, ?, ?, ?, ?, ?, zeroblob(?)) ON CONFLICT (pool, purpose, number) DO UPDATE SET "
+        "system = excluded.system, params = excluded.params, base = base OR excluded.base, sha256 = excluded.sha256, "
+        "data = excluded.data RETURNING rowid",
+        (*row, len(snapshot.data)),
+    ).fetchone()
+    # In pieces: SQLite would copy megabytes that it is given as one value.
+    with db.blobopen("snapshots", "data", at) as blob:
+        for first in range(0, len(snapshot.data), PIECE):
+            blob.write(memoryview(snapshot.data)[first : first + PIECE])
     db.execute(_DROP_OLDER, values)
 
 

@@ -26,8 +26,8 @@ CHECKSUM = 16
 """Bytes."""
 
 
-def write(active: Active, digest: str) -> bytes:
-    """All of the state; the same state is always written alike."""
+def write(active: Active, digest: str, head: bytes = b"") -> bytes:
+    """All of the state, behind `head`; the same state is always written alike."""
     players, dense = len(active.numbers) + len(active.free), active.state.dense
     rows = int(dense.counts[FREE])
     header = {
@@ -52,7 +52,7 @@ def write(active: Active, digest: str) -> bytes:
     checksum = blake2b(digest_size=CHECKSUM)
     for part in parts:
         checksum.update(part)
-    return b"".join((*parts, checksum.digest()))
+    return b"".join((head, *parts, checksum.digest()))
 
 
 def read(data: bytes, params: JointParams) -> Active:

@@ -301,9 +301,9 @@ class Joint(System[JointParams]):
         """Hold nobody, and take newcomers for spread by this much, in log-odds."""
         self.active = Active(replace(self.params, spread=spread))
 
-    def snapshot(self) -> bytes:
-        """All that is held, as bytes."""
-        return snapshot.write(self.active, self.params.digest())
+    def snapshot(self, head: bytes = b"") -> bytes:
+        """All that is held, as bytes behind `head`."""
+        return snapshot.write(self.active, self.params.digest(), head)
 
     def restore_snapshot(self, data: bytes) -> None:
         """Hold what a snapshot of a system with the same parameters has."""
