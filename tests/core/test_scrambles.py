@@ -352,6 +352,16 @@ def test_splits_of_every_size_are_kept_strongest_player_first() -> None:
     assert [sorted((len(one.a), len(one.b))) for one in cache.splits] == [[2, 2], [2, 3]]
 
 
+@pytest.mark.parametrize(("text", "scramble"), [("ab|c", {"min_players": 2}), ("ab|cd", {})])
+def test_fewer_than_two_against_two_are_not_split_in_advance(text: str, scramble: dict[str, int]) -> None:
+    """Also where a scramble needs fewer players, or counts who went to watch a moment ago."""
+    session = begun(Mode.KOTH, text, rules=rules(scramble=scramble), ratings=RATINGS)
+    watched = (99.0, e.SideChanged(99.0, ids("d")[0], None))
+    effects = play(session, [watched, (100.0, ended(finished("r1", A), 100.0))])
+    assert session.state.enough_players
+    assert of(CacheSplits, effects) == []
+
+
 def test_a_cache_orders_players_by_skill_and_unknown_ones_last() -> None:
     session = begun(Mode.KOTH, "ad|cb", ratings={"a": 0.5, "b": 1700.0, "c": 2300.0, "d": 2000.0})
     (question,) = of(CacheSplits, play(session, [(100.0, ended(finished("r1", A), 100.0))]))

@@ -14,13 +14,17 @@ from equipoise.core.events import SplitsCached
 from equipoise.core.model import PlayerId, Side, Split, SplitCache
 from equipoise.core.state import Effects, State
 
+FEWEST = 4
+"""Players of the smallest split that is solved in advance: two against two."""
+
 
 def ask(state: State) -> Effects:
     """Ask for a split of every size, for the time when the script gets no answer."""
-    eligible = state.roster.eligible()
-    if len(eligible) < state.rules.scramble.min_players:
+    entries = state.roster.eligible()
+    # A scramble may need fewer players than these, and counts who went to watch a moment ago.
+    if len(entries) < max(FEWEST, state.rules.scramble.min_players):
         return ()
-    state.asked_cache = CacheSplits(state.memory.context, eligible, bench=state.arena, must_play=always_play(state))
+    state.asked_cache = CacheSplits(state.memory.context, entries, bench=state.arena, must_play=always_play(state))
     return (state.asked_cache,)
 
 
