@@ -174,3 +174,21 @@ def test_a_round_that_players_leave_in_its_last_second_is_rated(new_evening: New
     evening.end(ALIENS)
     (stored,) = evening.stored()
     assert stored.unrated is None
+
+
+def test_an_admin_moves_one_player_when_they_are_next_dead(new_evening: NewEvening) -> None:
+    evening = new_evening(QUIET)
+    people = evening.seat(*"abcdefg")
+    evening.start(people["a"], people["b"])
+    assert evening.game.console("sv_eq_move c")
+    evening.settle(2.0)
+    assert people["c"].team == MARINES
+    people["c"].dies()
+    evening.settle(2.0)
+    assert people["c"].team == ALIENS
+    (move,) = evening.decisions("move")
+    assert move["reason"] == "ordered by an admin"
+    assert evening.game.console("sv_eq_move a")
+    evening.settle(2.0)
+    assert people["a"].team == MARINES
+    assert len(evening.decisions("move")) == 1
