@@ -150,6 +150,10 @@ def test_a_copy_of_a_session_shares_nothing_that_can_change() -> None:
         "admins_moves",
         "objective_at",
         "watching_since",
+        "swaps_asked",
+        "swaps_shown",
+        "asked_swaps",
+        "volunteers",
         "invitations",
         "invitations_shown",
     ], "they are replaced, never changed"
