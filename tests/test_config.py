@@ -82,8 +82,10 @@ def test_the_example_has_every_key_with_its_default() -> None:
         }
     triggers = {mode: {k: v for k, v in asdict(line).items() if v} for mode, line in DEFAULT_TRIGGERS.items()}
     rules = json.loads(json.dumps({**asdict(Rules()), "triggers": triggers}))
+    rules["vote"].pop("when")  # its default is the game's
     assert example == {k: v for k, v in rules.items() if v is not None}
     assert "# sides = " in EXAMPLE.read_text()
+    assert '# when = "early"' in EXAMPLE.read_text()
     params = dataclasses.asdict(ratings.create("synelo").params)
     own = {"system": "synelo", "balance": "joint"}
     assert pool["main"] == {**own, **{k: v for k, v in params.items() if v is not None}}
@@ -408,6 +410,29 @@ def test_an_old_key_that_says_what_holds_anyway_is_to_be_removed(tmp_path: Path)
     read = load(tmp_path, text + SMALL)
     assert {old.advice for old in read.old_keys} == {"remove it: it says what holds without it"}
     assert read.servers[config.ServerId("arena-1")].rules == Rules()
+
+
+def test_the_old_key_of_votes_in_ns2_is_read_and_changes_no_other_game(tmp_path: Path) -> None:
+    own = "[server.arena-1.shuffle]\nvote = 'now'\n[token"
+    for top, server, when in (
+        ("shuffle.vote = 'now'\n", "", None),
+        ("shuffle.vote = 'next'\n", "", "next"),
+        ("shuffle.vote = 'next'\n", own, "now"),
+        ("vote.when = 'next'\n", own, "now"),
+    ):
+        read = load(tmp_path, top + (SMALL.replace("[token", server) if server else SMALL))
+        assert read.servers[config.ServerId("arena-1")].rules.vote.when == when
+    (old,) = read.old_keys
+    assert str(old).endswith(
+        "$.server.arena-1.shuffle.vote: the next version does not read this key; "
+        'write in [server.arena-1.vote]: when = "now"'
+    )
+    (old,) = load(tmp_path, "shuffle.vote = 'now'\n" + SMALL).old_keys
+    assert old.advice == "remove it: it says what holds without it"
+    assert message(tmp_path, "shuffle.vote = 'now'\nvote.when = 'early'") == (
+        "$.shuffle.vote: $.vote.when is there too: remove this key"
+    )
+    assert "'early'" in message(tmp_path, "shuffle.vote = 'early'")
 
 
 def test_an_old_key_beside_the_new_one_is_refused_with_both(tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ class Witness(Script):
         self.shutout = False
         """The side that had to capture something in the last round captured nothing, and lost."""
         self.promised: str | None = None
-        self.waiting_over = self.vote_passed = self.admin_asked = self.voted = False
+        self.waiting_over = self.vote_passed = self.admin_asked = self.voted = self.at_once = False
         self.voices: set[str] = set()
         self.result = (0, 0)
         """Votes for and against, of the last vote."""
@@ -373,8 +373,8 @@ class Witness(Script):
     # What is due.
 
     def said_scramble_pending(self, reason: Json) -> None:
-        # What an admin ordered for now waits for the next round start if the script could not do it.
-        waits = self.admin_asked and self.heard.count("an order that failed") > 0
+        # What was to be done at once waits for the next round start if the script could not do it.
+        waits = (self.admin_asked or self.vote_passed) and self.heard.count("an order that failed") > 0
         assert self.promised is None or (waits and self.promised == english(reason)), self.promised
         self.promised = english(reason)
         holds = {
@@ -441,6 +441,9 @@ class Witness(Script):
 
     def do_vote(self, order: Json) -> None:
         assert len(self.voices) >= part(0.3, len(self.eligible()))
+        assert order["fraction"] == 0.6
+        self.at_once = order["text"]["phrase"] == "Equipoise_VoteQuestionNow"
+        assert self.at_once is (self.mode != "arena"), "it comes in the first seconds of a round"
         super().do_vote(order)
 
     def said_vote_voice(self, who: str, have: str, need: str) -> None:
@@ -451,6 +454,8 @@ class Witness(Script):
         self.vote_over(yes, of)
         assert int(yes) >= part(0.6, int(of))
         self.vote_passed = True
+        if self.at_once:
+            self.promised = "the players voted for it"
 
     def said_vote_failed(self, yes: str, of: str, needed: str) -> None:
         self.vote_over(yes, of)

@@ -65,6 +65,7 @@
 #include "equipoise/cache.sp"
 #include "equipoise/fallback.sp"
 #include "equipoise/why.sp"
+#include "equipoise/hud.sp"
 #include "equipoise/vote.sp"
 #include "equipoise/words.sp"
 #include "equipoise/commands.sp"
@@ -92,6 +93,7 @@ public APLRes AskPluginLoad2(Handle myself, bool late, char[] error, int errorSi
 	}
 	Session_Load(late);
 	Api_Offer();
+	Hud_Optional();
 	return APLRes_Success;
 }
 
@@ -116,6 +118,7 @@ public void OnPluginStart()
 	Commands_Register();
 	PlayerMenu_Register();
 	Probe_Create();
+	Vote_Listen();
 	Joins_Listen();
 	Classes_Listen();
 	Observe_Hook();

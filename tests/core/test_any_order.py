@@ -28,8 +28,8 @@ RULES = (
     ),
     Rules(maps={"map 1": "rate", "map 2": "off"}),
     Rules(
-        vote=VoteRules(min_players=2, fraction=0.3, cooldown_minutes=0.0),
-        shuffle=ShuffleRules(at_round_start=False, fair_band=(0.5, 0.5), max_moves=2, vote="next"),
+        vote=VoteRules(min_players=2, fraction=0.3, cooldown_minutes=0.0, when="next"),
+        shuffle=ShuffleRules(at_round_start=False, fair_band=(0.5, 0.5), max_moves=2),
     ),
 )
 COMMANDS = (

@@ -37,7 +37,7 @@ UNEVEN, EVEN = 0.7, 0.52
 OUTLOOKS = Outlook.alone(UNEVEN), Outlook.alone(0.51)
 VOTED, ADMIN = Text(Phrase.REASON_VOTE), Text(Phrase.REASON_ADMIN)
 RESTARTS = Say(Text(Phrase.SHUFFLE_RESTARTS))
-NEXT = rules(shuffle={"vote": "next", "at_round_start": False})
+NEXT = rules(vote={"when": "next"}, shuffle={"at_round_start": False})
 MANUAL = rules(shuffle={"at_round_start": False})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from equipoise.core import events as e
-from equipoise.core.asks import AskChance, AskSplit, Purpose
+from equipoise.core.asks import AskChance, AskSplit, Moment, Purpose
 from equipoise.core.effects import Cancel, Effect, Ignored, LogDecision, OpenVote, Say, Tell
 from equipoise.core.model import Mode, OrderId, Outlook
 from equipoise.core.phrases import Phrase, Text
@@ -31,6 +31,7 @@ from tests.core.scripts import (
 )
 
 TEN = "abcde|fghij"
+VOTED = Text(Phrase.REASON_VOTE)
 CHANCE = 0.7
 """Far from even, so that voices count, unless a test says otherwise."""
 
@@ -81,7 +82,8 @@ def test_the_vote_opens_when_the_configured_part_of_the_players_has_asked() -> N
     session = begun(Mode.KOTH, TEN)
     assert wish(session, "a") == [Say(voice("a", 1, 3))]
     assert wish(session, "f") == [Say(voice("f", 2, 3))]
-    assert wish(session, "b") == [Say(voice("b", 3, 3)), OpenVote(OrderId("o1"), 20.0)]
+    question = Text(Phrase.VOTE_QUESTION_NOW)
+    assert wish(session, "b") == [Say(voice("b", 3, 3)), OpenVote(OrderId("o1"), 20.0, 0.6, question)]
 
 
 def test_a_voice_counts_when_it_cannot_be_said_how_even_the_teams_are() -> None:
@@ -267,19 +269,88 @@ def test_a_voice_that_is_too_late_when_the_chance_is_known_is_refused() -> None:
 # The result.
 
 
-def test_a_vote_that_passes_makes_a_scramble_due_at_the_next_round_start() -> None:
+def test_a_vote_that_passes_later_in_the_round_makes_a_scramble_due_at_the_next_round_start() -> None:
     session = begun(Mode.KOTH, TEN)
-    order = open_vote(session)
+    order = open_vote(session, 31.0)
+    assert order.text == Text(Phrase.VOTE_QUESTION)
     passed, reason = Text(Phrase.VOTE_PASSED, ("6", "10")), Text(Phrase.REASON_VOTE)
-    assert voted(session, order, 6, 4) == [
+    assert voted(session, order, 6, 4, 51.0) == [
         LogDecision("vote", passed, order.order),
         Say(passed),
         LogDecision("pending", reason),
         Say(Text(Phrase.SCRAMBLE_PENDING, (reason,))),
     ]
-    (question,) = of(AskSplit, play(session, [(30.0, started(TEN, 30.0))]))
+    (question,) = of(AskSplit, play(session, [(60.0, started(TEN, 60.0))]))
     assert isinstance(question, AskSplit)
-    assert (question.purpose, question.reason) == (Purpose.SCRAMBLE, reason)
+    assert (question.purpose, question.reason, question.moment) == (Purpose.SCRAMBLE, reason, Moment.FREEZE)
+
+
+def test_a_vote_that_passes_early_in_the_round_scrambles_at_once_and_says_so() -> None:
+    session = begun(Mode.KOTH, TEN)
+    effects = voted(session, open_vote(session), 6, 4, 21.0)
+    (question,) = of(AskSplit, effects)
+    assert isinstance(question, AskSplit)
+    assert (question.moment, question.purpose, question.reason) == (Moment.NOW, Purpose.SCRAMBLE, VOTED)
+    assert of(Say, effects) == [Say(Text(Phrase.VOTE_PASSED, ("6", "10")))]
+    solved = e.SplitSolved(question, split("abcdf|eghij"), 0.0, Outlook.alone(0.7), Outlook.alone(0.5))
+    order = assigned(play(session, [(21.1, solved)]))
+    assert order.moment is Moment.NOW
+    said = of(Say, play(session, [(21.5, e.OrderDone(21.5, order.order))]))
+    assert said == [Say(Text(Phrase.SCRAMBLED, ("RED", "50", VOTED)))]
+    assert session.memory.pending is None
+
+
+def test_new_teams_that_cannot_be_made_at_once_wait_and_players_read_so() -> None:
+    session = begun(Mode.KOTH, TEN)
+    (question,) = of(AskSplit, voted(session, open_vote(session), 6, 4))
+    assert isinstance(question, AskSplit)
+    solved = e.SplitSolved(question, split("abcdf|eghij"), 0.0, Outlook.alone(0.7), Outlook.alone(0.5))
+    order = assigned(play(session, [(21.1, solved)]))
+    effects = play(session, [(21.5, e.OrderFailed(21.5, order.order, "no_moves"))])
+    assert of(Say, effects) == [Say(Text(Phrase.SCRAMBLE_PENDING, (VOTED,)))]
+    assert session.memory.pending == VOTED
+
+
+NOW, EARLY, LATER = Phrase.VOTE_QUESTION_NOW, Phrase.VOTE_QUESTION_EARLY, Phrase.VOTE_QUESTION
+
+
+@pytest.mark.parametrize(
+    ("mode", "when", "opened", "question", "passed", "at_once"),
+    [
+        (Mode.KOTH, None, 10.0, NOW, 30.0, True),
+        (Mode.KOTH, None, 10.1, EARLY, 30.1, False),
+        (Mode.KOTH, None, 10.1, EARLY, 20.0, True),
+        (Mode.KOTH, "early", 30.1, LATER, 31.0, False),
+        (Mode.KOTH, "now", 900.0, NOW, 910.0, True),
+        (Mode.KOTH, "next", 1.0, LATER, 2.0, False),
+        (Mode.ARENA, None, 1.0, LATER, 2.0, False),
+        (Mode.ARENA, "now", 1.0, LATER, 2.0, False),
+    ],
+)
+def test_the_question_says_when_new_teams_come_and_they_come_then(
+    mode: Mode, when: str | None, opened: float, question: Phrase, passed: float, at_once: bool
+) -> None:
+    session = begun(mode, TEN, rules=rules(vote={"when": when}))
+    order = open_vote(session, opened)
+    assert order.text == Text(question)
+    asked = of(AskSplit, voted(session, order, 6, 4, passed))
+    assert bool(asked) is at_once
+    assert session.memory.pending == VOTED
+
+
+def test_where_it_is_not_known_how_long_the_round_has_run_new_teams_wait_for_the_next() -> None:
+    session = begun(Mode.KOTH, TEN)
+    again = Session(Rules(), session.memory)
+    play(again, [(5.0, hello(at=5.0, phase=e.Phase.RUNNING)), (5.0, seen(TEN, 5.0))])
+    order = open_vote(again, 6.0)
+    assert order.text == Text(Phrase.VOTE_QUESTION)
+    assert of(AskSplit, voted(again, order, 6, 4, 7.0)) == []
+
+
+def test_with_too_few_players_for_new_teams_they_wait_for_more() -> None:
+    session = begun(Mode.KOTH, "ab|c", rules=rules(vote={"min_players": 2, "when": "now"}))
+    effects = voted(session, open_vote(session, voters="a"), 3, 0, 2.0)
+    assert of(Say, effects)[-1] == Say(Text(Phrase.SCRAMBLE_WAITS, (VOTED, "4")))
 
 
 def test_a_vote_that_passes_in_the_freeze_is_carried_out_in_it() -> None:
@@ -386,7 +457,9 @@ def test_when_another_vote_has_the_menu_the_next_voice_tries_again() -> None:
         LogDecision("failed", Text(Phrase.REASON_VOTE), order.order),
         Say(Text(Phrase.VOTE_RUNNING)),
     ]
-    assert of(OpenVote, wish(session, "a", 3.0)) == [OpenVote(OrderId("o2"), 20.0)]
+    (again,) = of(OpenVote, wish(session, "a", 3.0))
+    assert isinstance(again, OpenVote)
+    assert again.order == OrderId("o2")
 
 
 @pytest.mark.parametrize(("reason", "said"), [("cancelled", [Say(Text(Phrase.VOTE_CANCELLED))]), ("no_voters", [])])

@@ -76,7 +76,7 @@ ORDERS: tuple[effects.Order, ...] = (
     effects.Lock(A, Side.A, 180.0),
     effects.Lock(B, Side.B, None),
     effects.Unlock((A, B)),
-    effects.OpenVote(OrderId("o3"), 20.0),
+    effects.OpenVote(OrderId("o3"), 20.0, 0.6, Text(Phrase.VOTE_QUESTION)),
     effects.Say(Text(Phrase.SCRAMBLE_PENDING, (REASON,))),
     effects.Say(Text(Phrase.RANK, (f"@{A}", "1", "2", "1000", "2-0-1"))),
     effects.Tell(C, (REASON, REASON)),

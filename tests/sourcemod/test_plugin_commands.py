@@ -46,15 +46,52 @@ def test_players_ask_in_chat(game: Game, daemon: Daemon, ann: Player, typed: str
     assert commands(game, daemon) == [([word], str(ann.steamid), False)]
 
 
+@pytest.mark.parametrize("line", ["sm_EQ_Scramble NOW", "SM_EQ_SCRAMBLE now", "Sm_eq_scramble Now"])
+def test_capitals_do_not_count_in_an_admins_command(game: Game, daemon: Daemon, ann: Player, line: str) -> None:
+    ann.flags = KICK
+    game.command(ann, line)
+    assert commands(game, daemon) == [(["scramble", "now"], str(ann.steamid), True)]
+    assert [text for _, _, text in game.sm.log.actions] == [f'"{game_name(ann)}": Asked for a scramble now.']
+
+
+def test_a_players_words_within_a_second_are_one_question(game: Game, daemon: Daemon, ann: Player) -> None:
+    bob = seat(game, "Bob", "blue")
+    settle(game)
+    daemon.forget()
+    posts = len(daemon.batches)
+    for _ in range(40):
+        for _ in range(10):
+            game.command(ann, "sm_top")
+        game.command(bob, "sm_rank")
+        game.advance(0.25)
+        settle(game)
+    heard = [(words, by) for words, by, _ in commands(game, daemon)]
+    assert heard.count((["top"], str(ann.steamid))) == 10, "one a second, in ten seconds"
+    assert heard[0] == (["top"], str(ann.steamid)), "the first is heard"
+    assert heard.count((["rank"], str(bob.steamid))) == 10, "another player's are their own"
+    assert len(daemon.batches) - posts <= 10 + 10 + 2, "their polls included"
+
+
+def test_admins_and_the_console_are_heard_every_time(game: Game, daemon: Daemon, ann: Player) -> None:
+    ann.flags = GENERIC
+    for _ in range(5):
+        game.command(ann, "sm_top")
+        game.command(ann, "sm_eq_status")
+        game.rcon("sm_top")
+    assert len(commands(game, daemon)) == 15
+
+
 def test_a_word_that_another_plugin_owns_gets_another_name(game: Game, daemon: Daemon, ann: Player) -> None:
     game.sm.convars["equipoise_words"].set("rank=skill  top= nonsense scramble=Even")
     for typed in ("!rank", "!top", "!scramble", "!skill", "!even", "!rating"):
         game.say(ann, typed)
+        game.advance(1)
     assert [words for words, _, _ in commands(game, daemon)] == [["rank"], ["vote"], ["rating"]]
     game.sm.convars["equipoise_words"].set("")
     daemon.forget()
     for typed in ("!rank", "!skill"):
         game.say(ann, typed)
+        game.advance(1)
     assert [words for words, _, _ in commands(game, daemon)] == [["rank"]]
 
 

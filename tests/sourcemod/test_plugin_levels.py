@@ -12,12 +12,12 @@ from tests.sourcemod.rig import Game, Plugin, facts, play
 from tests.sourcemod.rig.game.facts import RED, Reason
 
 Json = dict[str, Any]
-BALANCING = ("mp_autoteambalance", "mp_scrambleteams_auto", "sv_vote_issue_scramble_teams_allowed")
+BALANCING = ("mp_autoteambalance", "mp_scrambleteams_auto")
 
 
 def untouched(game: Game) -> bool:
     """The engine's own balancing is as the operator has it."""
-    return [game.sm.convars[name].value for name in BALANCING] == ["1", "1", "1"]
+    return [game.sm.convars[name].value for name in BALANCING] == ["1", "1"]
 
 
 def level(daemon: Daemon, level: str, reason: str = "") -> None:

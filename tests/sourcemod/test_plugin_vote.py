@@ -19,9 +19,9 @@ def live(live: Sides, daemon: Daemon) -> Sides:
     return live
 
 
-def order(game: Game, daemon: Daemon, name: str = "v-1", seconds: float = 20.0) -> None:
+def order(game: Game, daemon: Daemon, name: str = "v-1", seconds: float = 20.0, **fields: object) -> None:
     """Order a vote and let the plugin hear of it."""
-    daemon.order("vote", order=name, seconds=seconds)
+    daemon.order("vote", order=name, seconds=seconds, **fields)
     poll(game)
 
 
@@ -73,6 +73,121 @@ def test_the_menu_is_in_each_players_language(game: Game, daemon: Daemon, live: 
     order(game, daemon)
     assert sees(game, red[0]) == QUESTION
     assert sees(game, red[1]) == "Teams zum nächsten Rundenbeginn ausgleichen?"
+
+
+def test_the_daemon_says_what_is_asked(game: Game, daemon: Daemon, live: Sides) -> None:
+    red, _ = live
+    red[1].language = "de"
+    order(game, daemon, text={"phrase": "Equipoise_VoteQuestionNow", "args": []})
+    assert [sees(game, player) for player in red] == ["Balance the teams now?", "Teams jetzt ausgleichen?"]
+
+
+def test_keys_that_change_weapons_do_not_vote(game: Game, daemon: Daemon, live: Sides) -> None:
+    red, _ = live
+    order(game, daemon)
+    panel = game.sm.menus.of(red[0].index)
+    assert panel is not None
+    assert panel.texts == {3: "Yes", 4: "No"}
+    assert panel.keys == 0b1100, "the client sends no other key"
+    assert panel.lines[:2] == [" ", " "]
+    # One that is sent all the same is no vote.
+    game.command(red[0], "menuselect 1")
+    choose(game, red[1], "No")
+    seconds_of_play(game, 22)
+    assert ended(game, daemon) == [{"kind": "vote_ended", "order": "v-1", "yes": 0, "no": 1}]
+
+
+def asked(game: Game, daemon: Daemon) -> list[tuple[list[str], str]]:
+    """The words that the daemon was asked, and by whom."""
+    settle(game)
+    return [(event["words"], event["by"]) for event in daemon.events("command")]
+
+
+def test_a_vote_that_is_asked_for_too_soon_after_another_is_answered_with_how_long(
+    game: Game, daemon: Daemon, live: Sides, script: Callable[..., Plugin]
+) -> None:
+    (ann, bob), _ = live
+    script(RIVAL, "rival")
+    game.sm.convars["sm_vote_delay"].set("90")
+    game.rcon("rival_vote")
+    game.rcon("sm_cancelvote")
+    game.say(ann, "!scramble")
+    assert ann.chat[-1] == "[SM] The next vote may start in 1 minutes"
+    game.advance(40)
+    game.say(ann, "!scramble")
+    assert ann.chat[-1] == "[SM] The next vote may start in 49 seconds"
+    game.say(ann, "!rank")
+    bob.flags = 1 << 7  # ADMFLAG_CONVARS, as basevotes has it
+    game.say(bob, "!scramble")
+    assert asked(game, daemon) == [(["vote"], str(bob.steamid))], "the second word of a second is not heard"
+    game.advance(51)
+    game.say(ann, "!scramble")
+    assert asked(game, daemon)[1:] == [(["vote"], str(ann.steamid))]
+
+
+def test_while_our_vote_runs_the_daemon_answers_who_asks_for_another(game: Game, daemon: Daemon, live: Sides) -> None:
+    (ann, _), _ = live
+    order(game, daemon)
+    game.say(ann, "!scramble")
+    assert asked(game, daemon) == [(["vote"], str(ann.steamid))]
+
+
+@pytest.mark.parametrize("line", ["callvote ScrambleTeams", "CallVote scrambleteams"])
+def test_the_games_own_vote_for_a_scramble_counts_as_the_word_in_chat(
+    game: Game, daemon: Daemon, live: Sides, line: str
+) -> None:
+    (ann, _), _ = live
+    game.command(ann, "callvote")
+    assert game.ballots.listed["red0"] == ["ScrambleTeams"], "it stands in the game's menu of votes"
+    game.command(ann, line)
+    assert asked(game, daemon) == [(["vote"], str(ann.steamid))]
+    assert game.ballots.called == []
+
+
+def test_where_it_is_not_ours_to_balance_the_games_vote_is_left_alone(game: Game, daemon: Daemon, live: Sides) -> None:
+    (ann, _), _ = live
+    game.rcon("equipoise_enabled 0")
+    game.command(ann, "callvote ScrambleTeams")
+    assert game.ballots.called == [("red0", "ScrambleTeams")]
+    assert asked(game, daemon) == []
+
+
+def test_who_calls_the_games_vote_while_the_daemon_is_silent_reads_so_in_chat(
+    game: Game, daemon: Daemon, live: Sides
+) -> None:
+    (ann, _), _ = live
+    game.sm.http.offline = True
+    game.advance(10)
+    game.command(ann, "callvote ScrambleTeams")
+    assert "does not answer" in ann.chat[-1]
+    assert game.ballots.called == []
+
+
+def test_a_second_vote_that_is_ordered_while_one_runs_fails_and_the_first_goes_on(
+    game: Game, daemon: Daemon, live: Sides
+) -> None:
+    red, blu = live
+    order(game, daemon, "v-1")
+    order(game, daemon, "v-2")
+    assert daemon.results() == {"v-2": "vote_running"}
+    for player in red + blu:
+        choose(game, player, "Yes")
+    assert [(event["order"], event["yes"]) for event in ended(game, daemon)] == [("v-1", 4)]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"text": None}, {"text": "Now?"}, {"text": {"phrase": "Equipoise_OfLater", "args": ["1"]}}, {"fraction": "most"}],
+)
+def test_an_order_of_another_version_is_a_vote_all_the_same(
+    game: Game, daemon: Daemon, live: Sides, fields: Json
+) -> None:
+    red, blu = live
+    order(game, daemon, **fields)
+    for player in red + blu:
+        assert sees(game, player)
+        choose(game, player, "No")
+    assert [(event["yes"], event["no"]) for event in ended(game, daemon)] == [(0, 4)]
 
 
 def test_only_humans_on_a_side_or_waiting_for_one_are_asked(game: Game, daemon: Daemon, live: Sides) -> None:

@@ -54,7 +54,7 @@ def test_the_games_own_balancing_is_held_off_until_the_plugin_is_unloaded(new_ev
     """An admin tries by RCON what the game would do by itself: every second, and after two wins in a row."""
     session = Session(new_evening, "koth_harvest_final")
     game, evening = session.game, session.evening
-    wanted = {"mp_autoteambalance": "2", "mp_scrambleteams_auto": "1", "sv_vote_issue_scramble_teams_allowed": "1"}
+    wanted = {"mp_autoteambalance": "2", "mp_scrambleteams_auto": "1"}
     session.live()
     sides, ours = session.sides, game.events("teamplay_alert")
     for name, value in wanted.items():

@@ -49,7 +49,7 @@ def test_an_admin_who_turns_on_the_games_own_balancing_does_not_get_it_while_we_
     game.load(compile_text(BASECOMMANDS, tmp_path, "basecommands", tmp_path))
     admin = game.teams.members(BLU)[0]
     admin.flags = 1 << 14
-    for name in ("mp_autoteambalance", "mp_scrambleteams_auto", "sv_vote_issue_scramble_teams_allowed"):
+    for name in ("mp_autoteambalance", "mp_scrambleteams_auto"):
         game.command(admin, f"sm_cvar {name} 1")
         assert game.sm.convars[name].number == 0
     leave(evening, *game.teams.members(RED)[:2])

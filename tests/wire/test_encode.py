@@ -65,7 +65,7 @@ commands: st.SearchStrategy[Order] = st.one_of(
     st.builds(Place, ids, st.none() | sides, texts),
     st.builds(Lock, ids, sides, st.none() | st.floats(0.1, 1e6)),
     st.builds(Unlock, pools),
-    st.builds(OpenVote, orders, floats),
+    st.builds(OpenVote, orders, floats, floats, texts),
     st.builds(Say, texts),
     st.builds(Tell, st.none() | ids, st.lists(texts, max_size=4).map(tuple)),
 )
@@ -145,7 +145,7 @@ def _order(sent: dict[str, Any]) -> Order:
         case "unlock":
             return Unlock(tuple(sent["ids"]))
         case "vote":
-            return OpenVote(**sent)
+            return OpenVote(sent["order"], sent["seconds"], sent["fraction"], _text(sent["text"]))
         case "say":
             return Say(_text(sent["text"]))
         case "tell":

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from types import NoneType
-from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Meta
@@ -304,6 +304,7 @@ class _Old(NamedTuple):
 
 
 _Count, _AnyCount = Annotated[int, Meta(ge=1, le=100)], Annotated[int, Meta(ge=0, le=100)]
+_When: Any = Literal["now", "next"]
 _End = Annotated[float, Meta(ge=0, le=1)]
 _OLD = (
     _Old("arena", {"streak": _Count}, ("arena",)),
@@ -319,7 +320,11 @@ def renewed(raw: Raw, file: Path, path: str, above: Raw) -> tuple[Raw, tuple[Old
     """
     # Copies: old keys are taken out of them, and an error quotes the file as it is.
     new: Raw = {table: dict(keys) if isinstance(keys, dict) else keys for table, keys in raw.items()}
-    keys = [_band(new, file, path, above), *(_triggers(old, new, file, path, above) for old in _OLD)]
+    keys = [
+        _band(new, file, path, above),
+        _vote(new, file, path, above),
+        *(_triggers(old, new, file, path, above) for old in _OLD),
+    ]
     return new, tuple(old for old in keys if old is not None)
 
 
@@ -336,6 +341,22 @@ def _band(new: Raw, file: Path, path: str, above: Raw) -> OldKey | None:
     outer = above.get("scramble", {}).get("fair_band", ScrambleRules().fair_band)
     lines = {"fair_band": json.dumps(band)}
     return OldKey(file, place, _advice(f"{path}.scramble", lines, needless=tuple(outer) == band))
+
+
+def _vote(new: Raw, file: Path, path: str, above: Raw) -> OldKey | None:
+    """Move `shuffle.vote`, which was NS2's alone."""
+    shuffle, vote, place = new.get("shuffle"), new.setdefault("vote", {}), f"{path}.shuffle.vote"
+    if not isinstance(shuffle, dict) or not isinstance(vote, dict) or "vote" not in shuffle:
+        return None
+    when = convert(shuffle.pop("vote"), _When, place)
+    if "when" in vote:
+        raise ConfigError(f"{path}.vote.when is there too: remove this key", path=place)
+    outer = above.get("vote", {}).get("when")
+    # In NS2 `now` is the default, in TF2 it is another: written for all servers it would change those of TF2.
+    if needless := when == (outer or "now"):
+        return OldKey(file, place, _advice(f"{path}.vote", {}, needless=needless))
+    vote["when"] = when
+    return OldKey(file, place, _advice(f"{path}.vote", {"when": json.dumps(when)}))
 
 
 def _triggers(old: _Old, new: Raw, file: Path, path: str, above: Raw) -> OldKey | None:

@@ -85,6 +85,10 @@ class OpenVote:
     order: OrderId
     seconds: float
     """How long they may vote."""
+    fraction: float
+    """Part of the votes cast that has to be for it."""
+    text: Text
+    """What they are asked."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,9 @@ class Phrase(Enum):
     NO_MOVES_OVERTIME = "No player is moved in overtime."
     # The vote.
     VOTE_QUESTION = "Balance the teams at the next round start?"
-    """The title of the script's menu."""
+    """The title of the script's menu, by when new teams would be made."""
+    VOTE_QUESTION_NOW = "Balance the teams now?"
+    VOTE_QUESTION_EARLY = "Balance the teams? Early in the round at once, later at the next round start."
     VOTE_VOICE = "{1} wants balanced teams: {2} of {3} for a vote."
     VOTE_SHUFFLE = "{1} wants the teams shuffled: {2} of {3} votes."
     VOTE_TOO_FEW = "There are too few players for a vote."

@@ -155,6 +155,10 @@ class LockRules:
     """How long, in arena until the next scramble; 0 for no locks, in arena neither."""
 
 
+EARLY_SECONDS = 30.0
+"""A vote that passes at most this long after the round went live comes early in it."""
+
+
 @dataclass(frozen=True, slots=True)
 class VoteRules:
     """The players' vote for a scramble."""
@@ -172,6 +176,10 @@ class VoteRules:
     """How long after a vote no other starts."""
     quiet_seconds: float = 60.0
     """No vote starts this close to a known end of the round."""
+    when: Literal["early", "now", "next"] | None = None
+    """What follows a vote that passes while a round runs: new teams at once; at the next round start; or at once in
+    the round's first `EARLY_SECONDS` and later at the next round start. None: NS2 `now`, where the round starts again,
+    other games `early`; arena always `next`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,8 +195,6 @@ class ShuffleRules:
     the least difference of skill, until no pair lessens it."""
     max_moves: int = 0
     """Players on a side whom one shuffle may put on the other; 0: however many."""
-    vote: Literal["now", "next"] = "now"
-    """What follows a vote that passes while a round runs: the round starts again, or the next one begins shuffled."""
     vote_seconds: float = 120.0
     """No vote later than this into a round."""
     choice_seconds: float = 30.0

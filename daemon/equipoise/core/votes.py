@@ -2,11 +2,11 @@
 
 Voices for a vote are counted, a menu is ordered, its result is judged.
 
-The game's own vote is switched off, because it would scramble without looking at ratings. Here a player asks for a
-vote (`ask_for`). When enough of those present have asked, the script shows a menu; what passes makes a scramble due
-like any other trigger. A vote is refused while the teams are even, which only the pool knows: `AskChance` is answered
-by `ChanceFound`, and then the voice counts, or the answer to the player is the chance. Ratings can be wrong: after two
-rounds in a row for one side the chance is not asked for, and every voice counts.
+The game's own vote would scramble without looking at ratings, so who calls it asks here, as in chat (`ask_for`). When
+enough of those present have asked, the script shows a menu; what passes makes a scramble due like any other trigger,
+or is carried out at once (`vote.when`). A vote is refused while the teams are even, which only the pool knows:
+`AskChance` is answered by `ChanceFound`, and then the voice counts, or the answer to the player is the chance. Ratings
+can be wrong: after two rounds in a row for one side the chance is not asked for, and every voice counts.
 
 NS2 has no menu: enough voices pass the vote. There uneven sides are the only ground, as a shuffle of even ones
 would move no player; and a vote that starts the round again has to come early in it.
@@ -27,6 +27,7 @@ from equipoise.core.effects import Cancel, LogDecision, OpenVote, Say, Tell
 from equipoise.core.events import ChanceFound, Commanded, Phase, VoteEnded
 from equipoise.core.model import NS2_SIDES, OrderId, PlayerId, Side
 from equipoise.core.phrases import Phrase, Text, told
+from equipoise.core.rules import EARLY_SECONDS
 from equipoise.core.scrambles import at_once, in_freeze, make_due, may_be_at_once
 from equipoise.core.state import Ballot, Effects, Stage, State, Voices
 
@@ -149,9 +150,30 @@ def part(fraction: float, whole: int) -> int:
 
 def _open(state: State, now: float) -> OpenVote:
     """Order the vote. The voices stay until it has a result."""
-    order = state.next_order()
+    order, rules = state.next_order(), state.rules.vote
     state.voices = replace(state.voices, order=order, opened_at=now)
-    return OpenVote(order, state.rules.vote.seconds)
+    return OpenVote(order, rules.seconds, rules.fraction, Text(_question(state, now, now + rules.seconds)))
+
+
+def _question(state: State, first: float, last: float) -> Phrase:
+    """The question of a vote whose result comes between these moments: it says when new teams would be made."""
+    at_once = {_makes_teams_at_once(state, moment) for moment in (first, last)}
+    if len(at_once) > 1:
+        return Phrase.VOTE_QUESTION_EARLY
+    return Phrase.VOTE_QUESTION_NOW if at_once == {True} else Phrase.VOTE_QUESTION
+
+
+def _makes_teams_at_once(state: State, at: float) -> bool:
+    """Whether new teams follow at once on a vote that passes at this moment; else they come at the next round start.
+
+    In a freeze the next round start is this one.
+    """
+    if state.arena or state.rules.vote.when == "next":
+        return state.ns2 and state.phase is not Phase.RUNNING
+    when = state.rules.vote.when or ("now" if state.ns2 else "early")
+    if when == "now" or state.phase is not Phase.RUNNING:
+        return True
+    return state.live_at is not None and at - state.live_at <= EARLY_SECONDS
 
 
 def ended(state: State, event: VoteEnded, now: float) -> Effects:
@@ -173,12 +195,12 @@ def close(state: State, now: float) -> None:
 
 
 def _pass(state: State, votes: int, of: int, now: float, order: OrderId | None = None) -> Effects:
-    """Make a scramble due; in NS2 shuffle at once, unless a round runs and is not to be started again."""
+    """Make new teams at once where `vote.when` says so, else make a scramble due."""
     close(state, now)
     result = Text(Phrase.VOTE_PASSED, (str(votes), str(of)))
     lines = (LogDecision("vote", result, order), Say(result))
-    restarts = state.phase is not Phase.RUNNING or state.rules.shuffle.vote == "now"
-    if state.ns2 and restarts and may_be_at_once(state):
+    is_frozen = state.phase is Phase.FREEZE  # a split of the freeze is in time for its round
+    if not is_frozen and _makes_teams_at_once(state, now) and may_be_at_once(state) and state.enough_players:
         return (*lines, *at_once(state, Text(Phrase.REASON_VOTE)))
     return (*lines, *make_due(state, Text(Phrase.REASON_VOTE)), *in_freeze(state))
 

@@ -191,7 +191,7 @@ def decoded(order: wire.AnyOrder) -> effects.Order:
         case wire.Unlock():
             return effects.Unlock(tuple(map(PlayerId, order.ids)))
         case wire.Vote():
-            return effects.OpenVote(OrderId(order.order), order.seconds)
+            return effects.OpenVote(OrderId(order.order), order.seconds, order.fraction, phrase(order.text))
         case wire.Say():
             return effects.Say(phrase(order.text))
         case wire.Tell():

@@ -31,7 +31,6 @@ OURS = "Equipoise"
 BALANCING = (
     "mp_autoteambalance",
     "mp_scrambleteams_auto",
-    "sv_vote_issue_scramble_teams_allowed",
     "sv_vote_issue_autobalance_allowed",
     "tf_arena_use_queue",
 )

@@ -131,8 +131,8 @@ def order(each: effects.Order, game: Game) -> orders.AnyOrder:
             return orders.Lock(player, game.word(side), 0.0 if seconds is None else float(seconds))
         case effects.Unlock(players):
             return orders.Unlock(players)
-        case effects.OpenVote(order_id, seconds):
-            return orders.Vote(order_id, float(seconds))
+        case effects.OpenVote(order_id, seconds, fraction, question):
+            return orders.Vote(order_id, float(seconds), float(fraction), text(question))
         case effects.Say(said):
             return orders.Say(text(said))
         case effects.Tell(player, lines):

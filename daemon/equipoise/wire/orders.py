@@ -105,6 +105,10 @@ class Vote(Order, frozen=True, tag="vote"):
     order: str
     seconds: float
     """How long players may vote."""
+    fraction: float
+    """Part of the votes cast with which it passes, as the game's own panel shows it."""
+    text: Text
+    """What they are asked."""
 
 
 class Say(Order, frozen=True, tag="say"):

@@ -46,6 +46,7 @@ static Action Command_Forward(int client, int args)
 	char word[WORD_SIZE], argument[WORD_SIZE];
 	Word(word);
 	GetCmdArg(1, argument, sizeof(argument));
+	Words_Lower(argument);
 	Commands_Perform(client, word, argument);
 	return Plugin_Handled;
 }
@@ -184,6 +185,7 @@ static void Word(char word[WORD_SIZE])
 	char command[WORD_SIZE];
 	GetCmdArg(0, command, sizeof(command));
 	strcopy(word, sizeof(word), command[strlen(COMMAND_PREFIX)]);
+	Words_Lower(word);
 }
 
 // Another plugin asks as the console would; false while the daemon does not answer.

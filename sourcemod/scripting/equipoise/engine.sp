@@ -10,9 +10,10 @@
 // The engine tells all players of a change of most of them ("Server cvar … changed to …"): not while one is held, nor when
 // it gets its value back.
 //
-// `mp_teams_unbalance_limit` stays as it is: it binds only what players ask of the engine, never what is placed here.
+// `mp_teams_unbalance_limit` stays as it is: it binds only what players ask of the engine, never what is placed here. So does
+// `sv_vote_issue_scramble_teams_allowed`, by which the game's menu of votes has a scramble: who calls it asks us (vote.sp).
 
-#define HELD_CVARS 5
+#define HELD_CVARS 4
 #define VALUE_SIZE 32
 #define HELD_VALUE "0"
 // So many corrections within a second: another plugin holds the variable too.
@@ -24,7 +25,6 @@ static const char g_Names[HELD_CVARS][] =
 {
 	"mp_autoteambalance",
 	"mp_scrambleteams_auto",
-	"sv_vote_issue_scramble_teams_allowed",
 	"sv_vote_issue_autobalance_allowed",  // its vote sets mp_autoteambalance
 	"tf_arena_use_queue"                  // with it the engine owns arena's teams
 };

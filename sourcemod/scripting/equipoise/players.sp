@@ -24,6 +24,8 @@ enum struct Player
 	char choice[16];
 	// They were shown the class menu while they wait.
 	bool offered;
+	// When they last typed a word of ours, on the engine's clock.
+	float askedAt;
 	// They were told that this map is left alone.
 	bool informed;
 	// When they last captured or defended what the map is about, on the engine's clock; 0: never.

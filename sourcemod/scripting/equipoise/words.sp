@@ -4,6 +4,8 @@
 // ours other names. SourceMod cannot take a command back, so a word that was given up is left to the other plugins.
 
 #define WORD_SIZE 32
+// One question of a player in this time.
+#define ASK_SECONDS 1.0
 
 // The word, what the daemon calls it, what may follow it, and what the console says of it.
 static const char g_Words[][][] =
@@ -62,7 +64,7 @@ static void Name(const char[] setting, const char[] word, char name[WORD_SIZE])
 		if (ExplodeString(pairs[i], "=", pair, sizeof(pair), sizeof(pair[])) == 2 && StrEqual(pair[0], word, false))
 		{
 			strcopy(name, sizeof(name), pair[1]);
-			Lower(name);
+			Words_Lower(name);
 		}
 	}
 }
@@ -71,7 +73,7 @@ static Action Command_Word(int client, int args)
 {
 	char command[WORD_SIZE + 4], meaning[WORD_SIZE];
 	GetCmdArg(0, command, sizeof(command));
-	Lower(command);
+	Words_Lower(command);
 	if (!g_Meanings.GetString(command, meaning, sizeof(meaning)))
 	{
 		return Plugin_Continue;  // another plugin's
@@ -85,7 +87,7 @@ void Words_Perform(int client, int args)
 {
 	char word[WORD_SIZE];
 	GetCmdArg(1, word, sizeof(word));
-	Lower(word);
+	Words_Lower(word);
 	for (int i = 0; i < sizeof(g_Words); i++)
 	{
 		if (StrEqual(word, g_Words[i][0]))
@@ -134,19 +136,31 @@ static bool TakesPlayer(const char[] meaning)
 	return false;
 }
 
-// As if the client had typed it; `argument` may be empty.
+// As if the client had typed it; `argument` may be empty. A player who asks again within a second is not heard: their
+// first question is on its way.
 void Words_Send(int client, const char[] meaning, const char[] argument)
 {
+	bool admin = client == 0 || CheckCommandAccess(client, "sm_eq_rating", ADMFLAG_GENERIC);
+	float now = GetEngineTime();
+	if (!admin && now < g_Players[client].askedAt + ASK_SECONDS)
+	{
+		return;
+	}
+	g_Players[client].askedAt = now;
+	if (StrEqual(meaning, "vote") && !Vote_MayAsk(client))
+	{
+		return;
+	}
 	JSONArray words = new JSONArray();
 	words.PushString(meaning);
 	if (argument[0] != '\0')
 	{
 		words.PushString(argument);
 	}
-	Commands_Send(client, words, client == 0 || CheckCommandAccess(client, "sm_eq_rating", ADMFLAG_GENERIC));
+	Commands_Send(client, words, admin);
 }
 
-static void Lower(char[] text)
+void Words_Lower(char[] text)
 {
 	for (int i = 0; text[i] != '\0'; i++)
 	{

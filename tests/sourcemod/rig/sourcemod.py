@@ -9,7 +9,7 @@ from .handles import Handles
 from .machine import PluginError
 from .memory import Shared
 from .plugin import Argument, LoadError, Plugin
-from .sm import adminmenu
+from .sm import adminmenu, nativevotes
 from .sm.adminmenu import AdminMenu
 from .sm.chat import Chat, Log
 from .sm.commands import Commands
@@ -21,6 +21,7 @@ from .sm.forwards import DynamicNative, GlobalForward, Listener, Pending, Privat
 from .sm.http import EXTENSION, LIBRARY, Http
 from .sm.menu_natives import MenuStyle
 from .sm.menus import Menu, Menus
+from .sm.nativevotes import NativeVotes
 from .sm.phrases import Phrases
 from .sm.timers import Timers
 from .sm.votes import Votes
@@ -61,7 +62,7 @@ class SourceMod:
         self.events, self.timers = Events(self), Timers(self)
         self.chat, self.http = Chat(self), Http(self)
         self.menus, self.votes, self.menu_style = Menus(self), Votes(self), MenuStyle()
-        self.admin_menu = AdminMenu(self)
+        self.admin_menu, self.native_votes = AdminMenu(self), NativeVotes(self)
 
     def load(self, path: Path, *, translations: Path | None = None) -> Plugin:
         """Load a compiled plugin; late if a map is running. LoadError if SourceMod would refuse it."""
@@ -119,7 +120,7 @@ class SourceMod:
         results = [plugin.call(name, *arguments) or 0 for plugin in list(self.plugins) if plugin.public(name)]
         # PlayerManager::OnClientDisconnect_Post: SourceMod's own listeners hear of it after the plugins.
         if name == "OnClientDisconnect_Post":
-            for part in (self.menus, self.votes):
+            for part in (self.menus, self.votes, self.native_votes):
                 part.client_left(int(arguments[0]))  # type: ignore[arg-type]
         return max(results, default=0)
 
@@ -138,18 +139,26 @@ class SourceMod:
     def libraries(self) -> set[str]:
         """Names that LibraryExists knows."""
         own = {"sdktools", "__CanTestFeatures__"} | ({LIBRARY} if EXTENSION in self.extensions else set())
-        own |= {adminmenu.LIBRARY} if self.admin_menu.menu else set()
+        own |= set(self._base_plugins)
         return own.union(*(plugin.libraries for plugin in self.plugins))
 
     def provides(self, native: str) -> bool:
-        """Whether a native is bound: sm-ripext's only with the extension, the admin menu's only with that plugin."""
+        """Whether a native is bound: sm-ripext's only with the extension, a base plugin's only with that plugin."""
         if native in adminmenu.NATIVES:
             return self.admin_menu.menu is not None
+        if native in nativevotes.NATIVES:
+            return self.native_votes.loaded
         return EXTENSION in self.extensions or not native.startswith(RIPEXT)
 
     def steady(self, native: str) -> bool:
         """Whether a native of the rig's is bound for as long as the server runs."""
-        return native not in adminmenu.NATIVES and self.provides(native)
+        return native not in adminmenu.NATIVES + nativevotes.NATIVES and self.provides(native)
+
+    @property
+    def _base_plugins(self) -> list[str]:
+        """The libraries of plugins that the rig itself stands in for."""
+        menu = [adminmenu.LIBRARY] if self.admin_menu.menu else []
+        return [*menu, nativevotes.LIBRARY] if self.native_votes.loaded else menu
 
     def plugin_handle(self, plugin: Plugin) -> int:
         """The handle of a plugin."""
@@ -175,6 +184,7 @@ class SourceMod:
         """
         self.commands.run_queue()
         self.timers.run()
+        self.native_votes.frame()
         self.timers.run_requested()
         self.commands.run_delayed()
         self.configs.frame()
@@ -218,7 +228,7 @@ class SourceMod:
         for name in plugin.libraries:
             self.forward("OnLibraryAdded", name)
         others = [name for other in self.plugins if other is not plugin for name in other.libraries]
-        for name in [*([adminmenu.LIBRARY] if self.admin_menu.menu else []), *others]:
+        for name in [*self._base_plugins, *others]:
             plugin.call("OnLibraryAdded", name)
 
     def _require(self, plugin: Plugin) -> None:

@@ -10,6 +10,7 @@ from ..sourcemod import SourceMod
 from . import connections
 from .arena import Arena
 from .autobalance import Autobalance
+from .ballots import Ballots
 from .clocks import Clocks
 from .entities import Entities, Entity
 from .facts import EVENTS, MAPS, SPECTATOR, UNASSIGNED, Mode, Reason, Value
@@ -180,6 +181,7 @@ class Game:
         self.mvm, self.scenery, self.rounds = Waves(self), Scenery(self), Rounds(self)
         self.autobalance, self.mannpower = Autobalance(self), Mannpower(self)
         self.tournament = Tournament(self)
+        self.ballots = Ballots(self)
 
     def _place_in_cycle(self) -> int:
         return self.map_cycle.index(self.map) + 1 if self.map in self.map_cycle else 0
@@ -192,6 +194,7 @@ class Game:
             self.sm.forward("OnClientDisconnect_Post", player.index)
             player.reset()
         self.sm.forward("OnMapEnd")
+        self.sm.native_votes.end_map()
         self.sm.timers.end_map()
         self.running = False
         return [player for player in players if not player.bot]

@@ -17,7 +17,7 @@ TEAMS = {"unassigned": UNASSIGNED, "spectator": SPECTATOR, "red": RED, "blue": B
 HUMAN_TEAMS = {"red": RED, "blue": BLU, "spectator": SPECTATOR}
 JOINTEAM_PAUSE, JOINCLASS_PAUSE = 2.0, 0.5
 _RATED = ("autoteam", "closedwelcomemenu", "show_motd")
-CONSOLE_COMMANDS = ("kill", "explode", "retry", "disconnect")
+CONSOLE_COMMANDS = ("kill", "explode", "retry", "disconnect", "callvote")
 """Commands of the engine or of the server's console: they never reach the player's ClientCommand."""
 
 
@@ -257,6 +257,7 @@ _COMMANDS: dict[str, Callable[["Game", Player, list[str]], object]] = {
     "resetclass": _reset_class,
     "kill": _wish_to_die,
     "explode": _wish_to_die,
+    "callvote": lambda game, player, words: game.ballots.call(player, words),
     "retry": lambda game, player, _: game.reconnect(player),
     "disconnect": lambda game, player, _: game.leave(player),
 }

@@ -20,6 +20,7 @@ from . import (  # noqa: F401  (importing a module registers its natives)
     maps,
     maths,
     menu_natives,
+    nativevotes,
     packs,
     phrases,
     strings,

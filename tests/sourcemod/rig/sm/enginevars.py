@@ -62,6 +62,7 @@ mp_winlimit 0 nr 0
 nextlevel "" n
 spec_freeze_time 4.0 rc
 spec_freeze_traveltime 0.4 rc 0.01
+sv_vote_allow_spectators 0 -
 sv_vote_issue_autobalance_allowed 0 -
 sv_vote_issue_scramble_teams_allowed 1 -
 tf_arena_change_limit 1 nrcd
