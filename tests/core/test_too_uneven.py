@@ -10,12 +10,12 @@ import pytest
 from equipoise.core import events as e
 from equipoise.core.asks import AskSplit, Purpose
 from equipoise.core.effects import Assign, Effect, Lock, LogDecision, Say
-from equipoise.core.model import Mode, PlayerId, PlayerSummary
+from equipoise.core.model import Mode, Outlook, PlayerId, PlayerSummary
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import ArenaRules, Rules, ScrambleRules, Triggers
 from tests.core.answerer import POINTS_PER_CHANCE
 from tests.core.game import Game
-from tests.core.scripts import A, assigned, command, ids, of, roster
+from tests.core.scripts import A, assigned, command, ids, of, play, roster, split
 
 FAR = dict(zip("abcdefgh", (1900.0, 1800.0, 1300.0, 1200.0, 1100.0, 1000.0, 900.0, 800.0), strict=True))
 """A is ahead by 2,400 points, 73 %; with a and h in each other's place by 200, 52 %."""
@@ -107,6 +107,19 @@ def test_a_scramble_that_is_due_takes_its_place() -> None:
     game = evening()
     game.happens(command("scramble", "next", by=None))
     assert [order.purpose for order in of(Assign, game.start())] == [Purpose.SCRAMBLE]  # type: ignore[union-attr]
+
+
+def test_after_a_due_scramble_that_moved_nobody_no_pair_changes_sides_either() -> None:
+    """Players have just read that teams stay as they are."""
+    game = evening()
+    session = game.session
+    play(session, [(game.now, command("scramble", "next", by=None))])
+    (question,) = of(AskSplit, play(session, [(game.now, e.RoundStarted(game.now, game.roster))]))
+    assert isinstance(question, AskSplit)
+    same = e.SplitSolved(question, split("abcd|efgh"), 0.0, Outlook.alone(0.73), Outlook.alone(0.73))
+    effects = play(session, [(game.now, same)])
+    assert [text.phrase for text in said(effects)] == [Phrase.SHUFFLE_NEEDLESS]
+    assert of(AskSplit, effects) == []
 
 
 @pytest.mark.parametrize(

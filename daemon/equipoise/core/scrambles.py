@@ -374,6 +374,7 @@ def _without_moves(state: State, event: SplitSolved) -> Effects:
     state.memory = replace(state.memory, pending=None, tally=state.memory.tally.scrambled())
     # Arena's bench was chosen by this split as by one that moves players: who waits now has had their turn.
     state.teams_made = state.teams_made or state.arena
+    state.even_version = state.version  # players read that they stay: in this freeze nobody is swapped either
     text = Text(Phrase.SHUFFLE_NEEDLESS, (state.side_name(Side.A), told(event.after), cause(state, event)))
     messages = (*_tell_bench(event), Say(text), *choice_lines)
     return (_decision(state, event), *messages, *log_stayed(_held(event.ask), said=True), *in_freeze(state))
