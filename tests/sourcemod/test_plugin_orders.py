@@ -41,6 +41,61 @@ def test_of_a_scramble_players_read_one_line_and_the_game_announces_it(
     assert [fields["alert_type"] for _, name, fields in game.history if name == "teamplay_alert"] == [0]
 
 
+@pytest.mark.parametrize("moment", ["freeze", "now"])
+def test_a_scramble_inside_setup_time_gives_all_of_it_back(
+    game: Game, daemon: Daemon, plugin: Plugin, moment: str
+) -> None:
+    """Who was moved has lost what they built in it."""
+    game.start_map("cp_gorge")
+    red, blu = crowd(game, 2, 2)
+    in_freeze(game)
+    game.advance(45)
+    timer = game.clocks.active
+    assert timer is not None
+    assert (game.clocks.in_setup, timer.remaining) == (True, pytest.approx(15, abs=1))
+    assign(daemon, [red[0], blu[0]], [red[1], blu[1]], moment=moment, purpose="scramble")
+    poll(game)
+    assert timer.remaining == pytest.approx(60, abs=1)
+    game.advance(59)
+    assert game.clocks.in_setup
+    game.advance(2)
+    assert not game.clocks.in_setup
+    settle(game)
+    assert len(daemon.events("round_live")) == 1
+
+
+def test_setup_time_is_left_alone_by_a_scramble_of_the_freeze_and_by_one_that_moves_nobody(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    game.start_map("cp_gorge")
+    red, blu = crowd(game, 2, 2)
+    in_freeze(game)
+    timer = game.clocks.active
+    assert timer is not None
+    game.advance(3)
+    assign(daemon, [red[0], blu[0]], [red[1], blu[1]], purpose="scramble")
+    poll(game)
+    assert timer.remaining == pytest.approx(57, abs=1)
+    game.advance(20)
+    assign(daemon, [red[0], blu[0]], [red[1], blu[1]], purpose="scramble")
+    poll(game)
+    assert timer.remaining == pytest.approx(37, abs=1)
+
+
+def test_a_scramble_after_setup_time_leaves_the_rounds_clock_alone(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("cp_gorge")
+    red, blu = crowd(game, 2, 2)
+    play.go_live(game)
+    game.advance(10)
+    timer = game.clocks.active
+    assert timer is not None
+    left = timer.remaining
+    assign(daemon, [red[0], blu[0]], [red[1], blu[1]], moment="now", purpose="scramble")
+    poll(game)
+    assert daemon.results() == {"a-1": ""}
+    assert timer.remaining == pytest.approx(left, abs=1)
+
+
 def test_a_scramble_that_moves_nobody_is_not_announced_by_the_game(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("koth_harvest_final")
     red, blu = crowd(game, 2, 2)

@@ -160,6 +160,7 @@ int Assign_Scramble(Plan plan, JSONArray &stayed)
 		Event alert = CreateEvent("teamplay_alert", true);
 		alert.SetInt("alert_type", ALERT_SCRAMBLE);
 		alert.Fire();
+		Timers_RestartSetup();
 	}
 	return moved;
 }

@@ -16,6 +16,17 @@ bool Timers_InSetup()
 	return GameRules_GetProp("m_bInSetup") != 0;
 }
 
+// Who was moved has lost what they built in it: setup time begins anew.
+void Timers_RestartSetup()
+{
+	int timer = InHud();
+	if (timer != -1 && GameRules_GetRoundState() == RoundState_RoundRunning && Timers_InSetup())
+	{
+		SetVariantInt(GetEntProp(timer, Prop_Send, "m_nSetupTimeLength"));
+		AcceptEntityInput(timer, "SetTime");
+	}
+}
+
 static int InHud()
 {
 	int resource = FindEntityByClassname(-1, "tf_objective_resource");

@@ -36,7 +36,7 @@ class Plugin:
         self.memory: Memory = Memory(self.machine)
         self.context = Call(self, sm)
         self.libraries: list[str] = []
-        self.failed = False
+        self.failed = self.paused = False
         self.optional: set[str] = set()
         self.native_calls: list[tuple[Plugin, Sequence[int]]] = []
         self.machine.natives = [self._bind(name) for name in self.image.native_names]
@@ -60,8 +60,11 @@ class Plugin:
         return list(self.image.publics_by_name)
 
     def call(self, function: int | str, *arguments: Argument) -> int | None:
-        """Call a function by name or id; an error ends this call, is logged, and makes the result None."""
-        if self.failed:
+        """Call a function by name or id; an error ends this call, is logged, and makes the result None.
+
+        Nothing of a paused plugin is called (IsRunnable).
+        """
+        if self.failed or self.paused:
             return None
         try:
             return self.invoke(function, *arguments)

@@ -57,6 +57,7 @@ class SourceMod:
         self.extensions = {"core", "sdktools.ext", "game.tf2.ext", "topmenus.ext"} | ({EXTENSION} if ripext else set())
         self.language, self.target = "en", 0
         self.pending: Pending | None = None
+        self.variant = 0
         self.phrases, self.formats = Phrases([]), Formats()
         self.convars, self.configs, self.commands = ConVars(self), Configs(self), Commands(self)
         self.events, self.timers = Events(self), Timers(self)
@@ -105,6 +106,20 @@ class SourceMod:
         self.plugins.insert(place, loaded)
         return loaded
 
+    def pause(self, plugin: Plugin) -> None:
+        """`sm plugins pause`: its libraries go, it hears of it, and runs no more (CPlugin::SetPauseState)."""
+        for name in plugin.libraries:
+            self.forward("OnLibraryRemoved", name)
+        plugin.call("OnPluginPauseChange", True)
+        plugin.paused = True
+
+    def resume(self, plugin: Plugin) -> None:
+        """`sm plugins unpause`. Single timers and frames that fell into the pause are gone."""
+        plugin.paused = False
+        plugin.call("OnPluginPauseChange", False)
+        for name in plugin.libraries:
+            self.forward("OnLibraryAdded", name)
+
     def _forget(self, plugin: Plugin) -> None:
         parts: list[Keeper] = [self.convars, self.configs, self.commands, self.events, self.timers, self.http]
         for part in [*parts, self.menus, self.admin_menu]:
@@ -140,7 +155,7 @@ class SourceMod:
         """Names that LibraryExists knows."""
         own = {"sdktools", "__CanTestFeatures__"} | ({LIBRARY} if EXTENSION in self.extensions else set())
         own |= set(self._base_plugins)
-        return own.union(*(plugin.libraries for plugin in self.plugins))
+        return own.union(*(plugin.libraries for plugin in self.plugins if not plugin.paused))
 
     def provides(self, native: str) -> bool:
         """Whether a native is bound: sm-ripext's only with the extension, a base plugin's only with that plugin."""

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from ..binding import Call, native
+from ..game.clocks import Timer
 from ..game.players import Player
 from ..game.scores import SCORE_OFFSETS, SCORE_RANGE
 from ..machine import NativeError
@@ -194,9 +195,23 @@ def GameRules_GetPropEnt(call: Call, prop: str, element: int) -> int:
 
 
 @native()
+def SetVariantInt(call: Call, value: int) -> None:
+    """Value of the next input (extensions/sdktools/variant-t.cpp)."""
+    call.sm.variant = value
+
+
+@native()
 def AcceptEntityInput(call: Call, index: int, name: str, activator: int, caller: int, output: int) -> bool:
-    """The inputs that the rig's entities have: a flag's ForceDrop (entity_capture_flag.cpp, InputForceDrop)."""
+    """The inputs that the rig's entities have, with the value of `SetVariantInt`, which is used up.
+
+    A flag's ForceDrop (entity_capture_flag.cpp, InputForceDrop), a timer's SetTime (teamplay_round_timer.cpp,
+    InputSetTime).
+    """
     flag = _entity(call, index)
+    value, call.sm.variant = call.sm.variant, 0
+    if isinstance(flag, Timer) and name == "SetTime":
+        flag.set_time(value)
+        return True
     if flag.classname != "item_teamflag" or name != "ForceDrop":
         return False
     owner = flag.props["m_hPrevOwner"]
