@@ -73,6 +73,7 @@
 #include "equipoise/playermenu.sp"
 #include "equipoise/probe.sp"
 #include "equipoise/recorder.sp"
+#include "equipoise/pause.sp"
 #include "equipoise/api.sp"
 
 public Plugin myinfo =
@@ -160,6 +161,7 @@ public void OnMapEnd()
 Action Timer_Second(Handle timer)
 {
 	Post_Tick();  // first: an error in the others does not keep it from posting
+	Players_Tick();
 	Session_Look();
 	Session_Inform();
 	Rounds_Look();

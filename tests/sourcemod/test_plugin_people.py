@@ -1,5 +1,6 @@
 """What the plugin tells the daemon of people: their time, their sides, and what forbids moving them."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -41,6 +42,52 @@ def test_a_player_who_leaves_or_changes_side_keeps_their_seconds(game: Game, dae
     assert not lines[watcher]["left"]
     assert lines[watcher]["side"] == "red"
     assert lines[watcher]["seconds"] == {"red": about(20), "blu": 0}
+
+
+SLOW_ADMINS = """
+public Action OnClientPreAdminCheck(int client)
+{
+	return Plugin_Handled;  // until a database has answered
+}
+"""
+
+
+def test_a_steamid_that_is_not_known_when_a_player_comes_is_asked_for_until_it_is(
+    game: Game, daemon: Daemon, plugin: Plugin, script: Callable[..., Plugin]
+) -> None:
+    game.start_map("koth_harvest_final")
+    crowd(game, 1, 1)
+    script(SLOW_ADMINS, "admins")
+    late, never = game.connect("Late", authorize=False), game.connect("Never", authorize=False)
+    waits_for_admins = game.connect("Waits")
+    for player in (late, waits_for_admins):
+        game.command(player, "jointeam red")
+    game.sm.forward("OnClientPostAdminCheck", late.index)  # Steam has not vouched for them yet
+    daemon.forget()
+    seconds_of_play(game, 3)
+    assert [event["id"] for event in daemon.events("player_joined")] == [str(waits_for_admins.steamid)]
+    late.authorized = True
+    seconds_of_play(game, 3)
+    joined = [event["id"] for event in daemon.events("player_joined")]
+    assert joined == [str(waits_for_admins.steamid), str(late.steamid)], "each once"
+    assert str(never.steamid) not in str(daemon.batches)
+    game.say(late, "!rank")
+    settle(game)
+    assert [event["by"] for event in daemon.events("command")] == [str(late.steamid)]
+
+
+def test_an_old_connection_of_a_player_who_is_back_stays_nobody(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    red, _ = crowd(game, 1, 1)
+    settle(game)
+    again = game.connect("Again", steamid=red[0].steamid)
+    seconds_of_play(game, 3)
+    daemon.forget()
+    seconds_of_play(game, 3)
+    assert daemon.events("player_joined") == []
+    game.say(again, "!rank")
+    settle(game)
+    assert [event["by"] for event in daemon.events("command")] == [str(again.steamid)]
 
 
 def test_a_player_who_comes_back_is_one_player(game: Game, daemon: Daemon, plugin: Plugin) -> None:

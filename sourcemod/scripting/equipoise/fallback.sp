@@ -4,6 +4,7 @@
 
 // How much of the freeze time an answer may take.
 #define PATIENCE_SECONDS 2.0
+#define GRACE_SECONDS 0.5
 
 static ArrayList g_DueIf;       // outcomes of the running round that make a scramble due, from the last answer
 static bool g_Pending;          // the daemon said so
@@ -256,9 +257,12 @@ void Fallback_Restore(JSONObject state)
 	g_AnsweredAt = state.GetFloat("answered_at");
 	g_StartedAt = state.GetFloat("freeze_at");
 	g_Alone = state.GetBool("alone");
+	Fallback_Resume();
+}
+
+// The timer was lost. Its time may be over, but an answer is perhaps on its way.
+void Fallback_Resume()
+{
 	float patience = g_StartedAt + PATIENCE_SECONDS - GetEngineTime();
-	if (patience > 0.0)
-	{
-		CreateTimer(patience, Timer_Patience, Rounds_Serial(), TIMER_FLAG_NO_MAPCHANGE);
-	}
+	CreateTimer(patience < GRACE_SECONDS ? GRACE_SECONDS : patience, Timer_Patience, Rounds_Serial(), TIMER_FLAG_NO_MAPCHANGE);
 }

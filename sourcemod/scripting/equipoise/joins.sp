@@ -211,6 +211,18 @@ void Joins_Hold(int client, TFTeam wanted)
 	CreateTimer(HOLD_SECONDS, Timer_Hold, g_Hold[client], TIMER_FLAG_NO_MAPCHANGE);
 }
 
+// Timers may have been lost.
+void Joins_Resume()
+{
+	for (int client = 1; client <= MaxClients; client++)
+	{
+		if (g_Held[client])
+		{
+			Joins_Hold(client, g_Wanted[client]);
+		}
+	}
+}
+
 static Action Timer_Hold(Handle timer, any hold)
 {
 	for (int client = 1; client <= MaxClients; client++)

@@ -69,6 +69,17 @@ static void Await(Move move)
 	CreateTimer(seconds < 0.1 ? 0.1 : seconds, Timer_Deadline, move.serial, TIMER_FLAG_NO_MAPCHANGE);
 }
 
+// Timers may have been lost.
+void Moves_Resume()
+{
+	Move move;
+	for (int i = 0; i < g_Moves.Length; i++)
+	{
+		g_Moves.GetArray(i, move);
+		Await(move);
+	}
+}
+
 // Empty: nothing speaks against it.
 static void WhyNot(int client, const Move move, char[] why, int size)
 {

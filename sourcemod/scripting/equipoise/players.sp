@@ -18,6 +18,10 @@ enum struct Player
 {
 	// Empty until Steam has confirmed it: a player without an id is not reported.
 	char id[ID_SIZE];
+	// Of this connection.
+	int userid;
+	// The player is back by another connection: this one is nobody.
+	bool replaced;
 	// Parked on the spectator team, but wants to play.
 	bool waiting;
 	// The class they chose there, until the game gets to know it; empty for none.
@@ -63,10 +67,29 @@ public void OnClientPutInServer(int client)
 public void OnClientPostAdminCheck(int client)
 {
 	Recorder_Note("OnClientPostAdminCheck, client %d", client);
+	Identify(client);
+}
+
+// Whom Steam knows by now.
+static void Identify(int client)
+{
 	char id[ID_SIZE];
-	if (!IsFakeClient(client) && GetClientAuthId(client, AuthId_SteamID64, id, sizeof(id)))
+	if (!IsFakeClient(client) && IsClientAuthorized(client) && GetClientAuthId(client, AuthId_SteamID64, id, sizeof(id)))
 	{
 		Arrive(client, id);
+	}
+}
+
+// Once a second: Steam's answer may come late, and OnClientPostAdminCheck waits for every plugin that reads admins from
+// a database (OnClientPreAdminCheck).
+void Players_Tick()
+{
+	for (int client = 1; client <= MaxClients; client++)
+	{
+		if (g_Players[client].id[0] == '\0' && !g_Players[client].replaced && IsClientInGame(client))
+		{
+			Identify(client);
+		}
 	}
 }
 
@@ -75,50 +98,65 @@ public void OnClientDisconnect(int client)
 	Recorder_Note("OnClientDisconnect, client %d", client);
 	if (Players_Known(client))
 	{
-		Leave(client);
+		Leave(client, true);
 	}
+	Forget(client);
+}
+
+static void Forget(int client)
+{
 	Joins_Forget(client);
 	Player nobody;
 	g_Players[client] = nobody;
 }
 
-static void Leave(int client)
+// `here`: they are in the game still.
+static void Leave(int client, bool here)
 {
 	JSONObject left = Outbox_Event("player_left");
 	left.SetString("id", g_Players[client].id);
 	Outbox_Add(left);
-	Presence_Left(client);
+	Presence_Left(client, here);
 	Moves_Left(client);
 }
 
-// Players who were here before the plugin was loaded.
+// Players who came, and who left, before the plugin was loaded or while it was paused.
 void Players_Reread()
 {
 	for (int client = 1; client <= MaxClients; client++)
 	{
-		if (IsClientInGame(client))
+		bool here = IsClientInGame(client);
+		if (g_Players[client].id[0] != '\0' && (!here || GetClientUserId(client) != g_Players[client].userid))
+		{
+			Leave(client, false);
+			Forget(client);
+		}
+		if (here)
 		{
 			OnClientPutInServer(client);
-			if (IsClientAuthorized(client))
-			{
-				OnClientPostAdminCheck(client);
-			}
+			Identify(client);
 		}
 	}
 }
 
 static void Arrive(int client, const char[] id)
 {
+	if (StrEqual(g_Players[client].id, id))
+	{
+		return;  // they are known already
+	}
 	// They may be back before the game has noticed that their old connection is dead: that one is nobody.
 	int ghost = Players_Find(id);
 	if (ghost != 0)
 	{
 		Presence_CountLast(ghost);
 		g_Players[ghost].id[0] = '\0';
+		g_Players[ghost].replaced = true;
 		Outbox_WantRoster();
 	}
 	Player arrived;
 	strcopy(arrived.id, sizeof(arrived.id), id);
+	arrived.userid = GetClientUserId(client);
 	g_Players[client] = arrived;
 
 	char name[MAX_NAME_LENGTH];

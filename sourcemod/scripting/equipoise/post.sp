@@ -65,6 +65,15 @@ void Post_Now()
 	Send();
 }
 
+// A frame that was asked for may have been lost, and the answer to the batch that was in flight: it is sent again, as it was.
+void Post_Resume()
+{
+	g_Soon = false;
+	g_InFlight = false;
+	Post_Now();
+	Post_Soon();
+}
+
 // No answer on this map yet.
 void Post_NewSession()
 {

@@ -174,14 +174,18 @@ void Presence_Fought(int client)
 	}
 }
 
-void Presence_Left(int client)
+// `here`: their statistics can still be read.
+void Presence_Left(int client, bool here)
 {
 	if (Seen(client))
 	{
 		Presence presence;
 		int row = Row(client, presence);
 		presence.Stop(GetEngineTime());
-		presence.CountLast(client);
+		if (here)
+		{
+			presence.CountLast(client);
+		}
 		presence.left = true;
 		g_Rows.SetArray(row, presence);
 	}

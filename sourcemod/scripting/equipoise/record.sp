@@ -144,6 +144,12 @@ static Action Timer_HandOver(Handle timer, any number)
 	return Plugin_Stop;
 }
 
+// The timer may have been lost.
+void Record_Resume()
+{
+	HandOver();
+}
+
 // Sooner than the timer if the map ends, or the next round begins. An error on the way costs the counts, not the round.
 static void HandOver()
 {

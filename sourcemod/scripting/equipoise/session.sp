@@ -61,6 +61,26 @@ void Session_Configured()
 	Engine_Apply();  // a cfg may have set them again
 }
 
+// Another map runs, whose start was not seen.
+void Session_Rejoin()
+{
+	Session_End();
+	g_Late = true;
+	Session_Begin();
+	Session_Configured();
+}
+
+// What happened on this map for some time was not seen.
+void Session_LoseSight()
+{
+	if (g_Watching)
+	{
+		Rounds_Reset();
+		Rounds_Resume();
+	}
+	Outbox_WantAll();
+}
+
 void Session_End()
 {
 	g_Late = false;

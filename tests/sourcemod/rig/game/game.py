@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ..plugin import Plugin
+from ..sm.commands import HANDLED
 from ..sm.events import Event
 from ..sourcemod import SourceMod
 from . import connections
@@ -235,10 +236,14 @@ class Game:
         return self.arena.uses_queue and bool(self.number("tf_arena_force_class"))
 
     def authorize(self, player: Player) -> None:
-        """Steam vouches for a client: OnClientAuthorized, then the admin checks."""
+        """Steam vouches for a client: OnClientAuthorized, then the admin checks, unless a plugin holds these back.
+
+        PlayerManager.cpp, CPlayer::DoPostConnectAuthorization.
+        """
         player.authorized = True
         self.sm.forward("OnClientAuthorized", player.index, "BOT" if player.bot else player.steam2)
-        self.sm.forward("OnClientPreAdminCheck", player.index)
+        if self.sm.forward("OnClientPreAdminCheck", player.index) >= HANDLED:
+            return
         self.sm.forward("OnClientPostAdminFilter", player.index)
         self.sm.forward("OnClientPostAdminCheck", player.index)
 
