@@ -34,11 +34,11 @@ ALL = {
 }  # fmt: skip
 FIELD = {
     "Equipoise_ReasonWaitingEnded", "Equipoise_ReasonNoCapture", "Equipoise_ReasonGap", "Equipoise_RefusedLocked",
-    "Equipoise_ReasonReturn", "Equipoise_ScrambleWaits", "Equipoise_HeldDuel", "Equipoise_TooUnevenTwo",
+    "Equipoise_ReasonReturn", "Equipoise_ScrambleWaits", "Equipoise_HeldDuel",
 }  # fmt: skip
 REQUIRED = {
     "koth": ALL | FIELD,
-    "payload": ALL | FIELD | {"Equipoise_ReasonRounds"},
+    "payload": ALL | FIELD | {"Equipoise_ReasonRounds", "Equipoise_TooUnevenTwo"},
     "arena": ALL | {
         "Equipoise_ReasonRoundTwo", "Equipoise_ReasonStreak", "Equipoise_ReasonDuel", "Equipoise_ReasonEqualSides",
         "Equipoise_ReasonWaits", "Equipoise_RefusedLockedScramble", "Equipoise_Benched", "Equipoise_DuelWait",

@@ -25,6 +25,7 @@ static const char g_Properties[][][] =
 	{"CTFObjectiveResource", "m_iNumControlPoints"}, {"CTFObjectiveResource", "m_iOwner"},
 	{"CTeamRoundTimer", "m_nState"}, {"CTeamRoundTimer", "m_bIsDisabled"},
 	{"CTeamRoundTimer", "m_bTimerPaused"}, {"CTeamRoundTimer", "m_flTimerEndTime"},
+	{"CTeamRoundTimer", "m_nSetupTimeLength"},
 	{"CTFPlayer", "m_lifeState"}, {"CTFPlayer", "m_iClass"}, {"CTFPlayer", "m_iDesiredPlayerClass"},
 	{"CTFPlayer", "m_bArenaSpectator"}, {"CTFPlayer", "m_bIsCoaching"}, {"CTFPlayer", "m_hCoach"},
 	{"CTFPlayer", "m_bHasPasstimeBall"}, {"CTFPlayer", "m_hItem"}, {"CTFPlayer", "m_nPlayerCondEx2"},
