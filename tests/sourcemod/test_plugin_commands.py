@@ -536,6 +536,7 @@ def test_names_of_words_hold_for_those_that_take_a_player(game: Game, daemon: Da
     daemon.forget()
     for typed in ("!buddy Bob", "!swap Bob", "!mate Bob", "!eq swap Bob"):
         game.say(ann, typed)
+        game.advance(1)
     assert [words for words, _, _ in commands(game, daemon)] == [
         ["friend", str(bob.steamid)],
         ["swap", str(bob.steamid)],
