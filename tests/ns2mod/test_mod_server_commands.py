@@ -75,7 +75,7 @@ def test_a_command_without_its_player_or_number_is_explained_where_it_was_typed_
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        *((command.word, [command.word]) for command in COMMANDS if command.who == "players" and not command.secret),
+        *((each.word, [each.word]) for each in COMMANDS if each.who == "players" and each.ns2 and not each.secret),
         ("RANK", ["rank"]),
         ("prefer marines", ["prefer", "marines"]),
         ("friend A1", ["friend", steam(201)]),
