@@ -13,7 +13,7 @@ from equipoise.core import effects as f
 from equipoise.core import events as e
 from equipoise.core.asks import AskSplit, Moment
 from equipoise.core.model import Entry, Mode, PlayerId, Presence, Role, Roster, RoundId, Side, Span, Split
-from equipoise.core.rules import Rules, ShuffleRules
+from equipoise.core.rules import Rules, ShuffleRules, VoteRules
 from equipoise.wire import Reply
 from tests.hosts import Rig, player, roster, round_of
 from tests.test_balancing_shuffles import all_splits, moves_of, score, win_probability
@@ -25,7 +25,7 @@ ROUNDS = 8
 RULES = (
     Rules(),
     Rules(shuffle=ShuffleRules(fair_band=(0.48, 0.52), max_moves=2)),
-    Rules(shuffle=ShuffleRules(at_round_start=False, vote="next")),
+    Rules(shuffle=ShuffleRules(at_round_start=False), vote=VoteRules(when="next")),
 )
 
 

@@ -31,6 +31,7 @@ async def test_uneven_teams_are_voted_on_and_scrambled_at_the_next_round_start(r
     await begin(rig, leader=4000.0)
     opened = await rig.post(wish(2), wish(5))
     assert [type(order) for order in opened.orders] == [Say, Say, OpenVote]
+    rig.clock.now += 31.0  # early in a round they would be scrambled at once
     ended = await rig.post(e.VoteEnded(0.0, OrderId("o1"), 4, 2))
     assert (ended.pending, ended.reason) == (True, Text(Phrase.REASON_VOTE))
     decisions = (await rig.host.command(("why",), "token:owner")).lines
