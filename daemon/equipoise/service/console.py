@@ -26,7 +26,7 @@ TARGETING = frozenset(
         *("sm_mute", "sm_gag", "sm_silence", "sm_unmute", "sm_ungag", "sm_unsilence"),
         *("sm_beacon", "sm_timebomb", "sm_burn", "sm_firebomb", "sm_freeze", "sm_freezebomb"),
         *("sm_gravity", "sm_blind", "sm_noclip", "sm_drug"),
-        *("sm_eq_rating", "sm_eq_set", "sm_eq_reset"),
+        *("sm_eq_rating", "sm_eq_move", "sm_eq_set", "sm_eq_reset"),
     }
 )
 """Commands whose first argument is a player: the engine's, those of SourceMod's own plugins (plugins/*.sp), ours."""
