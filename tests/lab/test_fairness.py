@@ -310,7 +310,7 @@ def test_teams_that_own_scores_made_even_do_not_hide_how_far_skills_differ(monke
     """Such results alone seem to be decided by luck: a fit has to know what the teams were made by."""
     nights: list[ClosedLoop] = []
     monkeypatch.setattr(ClosedLoop, "learn", lambda self: nights.append(self))
-    world = Scenario(rounds=121, people=20, slots=12, mode=Mode.KOTH, evening=120, spread=1.0, scores=0.5, seed=2)
+    world = Scenario(rounds=241, people=20, slots=12, mode=Mode.KOTH, evening=240, spread=1.0, scores=0.5, seed=3)
     simulate(world, Model("joint", {"spread": 1.0}), learns=True)
     history = History.of(nights[-1]._rated)
     whole = fit_spread(JointParams(), history)
