@@ -26,7 +26,8 @@ SMALL, SATELLITE = 60, 80
 OPENINGS = ("Of", "What", "Where", "By", "As")
 """First words of docstrings that are no sentence and no noun phrase."""
 PARTICIPLES = re.compile(
-    r"(?!(?:rating|evening|ring|string|seed|speed|finding|listing|setting|warning|beginning|ending|nothing)$)"
+    r"(?!(?:rating|evening|ring|string|seed|speed|finding|listing|setting|warning|beginning|ending|nothing|"
+    r"need|red|ceiling|meeting)$)"
     r"(?:[a-z]+(?:ed|ing)$|found|known|given|made|held|told|said|each|one|other|here|there)"
 )
 """Names of locals that say a state or a pronoun; nouns that end alike are left out."""

@@ -14,7 +14,7 @@ EVERY = {
     *("wire/decode.py", "wire/encode.py", "wire/scalars.py"),
     *("service/course.py", "service/host.py", "service/pool.py", "service/status.py", "service/work.py"),
     *("core/session.py", "core/state.py", "core/memory.py", "core/model.py", "core/rules.py"),
-    *("core/autobalance.py", "core/joins.py", "core/scrambles.py", "core/swaps.py", "core/votes.py"),
+    *("core/autobalance.py", "core/joins.py", "core/scrambles.py", "core/swap_offers.py", "core/votes.py"),
 }
 """A request, its server's session, and the rules that may wait for a time."""
 SKILLS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from equipoise.core.model import Mode, ServerId, Side
-from equipoise.store.listings import RoundOnMap
+from equipoise.store.listings import MapResult
 from equipoise.web.maps import new_teams_by_round
 from tests.web.daemon import Daemon
 from tests.wire.samples import HELLO, ROUND, posted
@@ -59,8 +59,8 @@ def test_without_rounds_there_are_no_maps(daemon: Daemon) -> None:
 
 
 def test_new_teams_count_for_the_round_of_the_server_that_ends_next() -> None:
-    def ended(number: int, server: str, at: float) -> RoundOnMap:
-        return RoundOnMap(number, ServerId(server), "koth_harvest", Mode.KOTH, at - 60, 60.0, Side.A, 0.5)
+    def ended(number: int, server: str, at: float) -> MapResult:
+        return MapResult(number, ServerId(server), "koth_harvest", Mode.KOTH, at - 60, 60.0, Side.A, 0.5)
 
     rounds = [ended(3, "one", 300.0), ended(2, "two", 250.0), ended(1, "one", 100.0)]
     splits = [(ServerId("one"), at) for at in (99.0, 101.0, 299.0, 301.0)] + [(ServerId("two"), 101.0)]

@@ -16,7 +16,7 @@ from dataclasses import replace
 from statistics import pstdev
 from typing import Any
 
-from equipoise.balancing import friends
+from equipoise.balancing import friend_terms
 from equipoise.balancing.chances import (
     MEAN_WEIGHT,
     Values,
@@ -147,7 +147,7 @@ def _even_split(ask: AskSplit, system: System[Any]) -> Split:
     # A split is solved without commanders: only a shuffle, NS2's, has them.
     values = on_both_sides(system, ask.context, [entry.id for entry in ask.entries])
     if ask.groups:
-        return friends.scrambled(ask, values, system)
+        return friend_terms.scrambled(ask, values, system)
     if not system.correlated:
         return _named(best(ask, values, system), ask.entries)
     # numpy is loaded where a system needs it.

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from equipoise.core import autobalance, friends, scrambles, shuffles, swaps, votes
+from equipoise.core import autobalance, friends, scrambles, shuffles, swap_offers, votes
 from equipoise.core.bench import eligible_count
 from equipoise.core.effects import LogDecision, LookUp, Move, Say, Tell
 from equipoise.core.events import Commanded, OrderFailed, Phase
@@ -210,7 +210,7 @@ def _switch(state: State, event: Commanded, now: float) -> Effects:
     state.memory = replace(state.memory, enabled=event.words[0] == "on")
     text = Text(Phrase.SWITCHED_ON if state.memory.enabled else Phrase.SWITCHED_OFF)
     # Moves alone: an assignment is carried out within seconds, and what is pending waits for `on`.
-    cancels = () if state.memory.enabled else (*autobalance.drop(state), *swaps.drop(state))
+    cancels = () if state.memory.enabled else (*autobalance.drop(state), *swap_offers.drop(state))
     return (*_tell(event, text), LogDecision("switch", text), *cancels)
 
 
@@ -267,7 +267,7 @@ COMMANDS = (
     Command(
         "swap",
         "swap sides with a player who agrees; without a name: be moved first when the other side needs somebody",
-        swaps.obey,
+        swap_offers.obey,
         usage="[<player>|none]",
         ns2=False,
         balances=True,

@@ -22,7 +22,7 @@ from equipoise.core import (
     joins,
     scrambles,
     shuffles,
-    swaps,
+    swap_offers,
     votes,
 )
 from equipoise.core import events as e
@@ -112,7 +112,7 @@ class Session:
     def _settle(self) -> Effects:
         """Choices, votes, swaps and what is due end as soon as they are pointless; a choice that closes ends a vote."""
         state = self._state
-        new_teams = swaps.drop(state) if state.assigned else ()
+        new_teams = swap_offers.drop(state) if state.assigned else ()
         return (*new_teams, *votes.settle_choice(state), *scrambles.end_with_map(state), *votes.settle(state))
 
 
@@ -175,7 +175,7 @@ def _forget_orders(state: State) -> None:
     state.voices = state.choice_voices = Voices()
     state.choice = None
     state.admins_moves = {}
-    state.swaps, state.asked_swaps, state.swaps_asked, state.volunteers = (), {}, {}, {}
+    state.swaps, state.swap_questions, state.swap_invitations, state.volunteers = (), {}, {}, {}
     for orders in (state.assigned, state.moves, state.pending_joins):
         orders.clear()
 
@@ -236,7 +236,7 @@ def _left(state: State, event: e.PlayerLeft, now: float) -> Effects:
     state.pending_joins.pop(event.id, None)
     autobalance.leave(state, event.id)
     state.set_roster(state.roster.without(event.id))
-    return (*_last_human_left(state), *swaps.leave(state, event.id), *_look(state, now))
+    return (*_last_human_left(state), *swap_offers.leave(state, event.id), *_look(state, now))
 
 
 def _changed(state: State, event: e.SideChanged, now: float) -> Effects:
@@ -254,7 +254,7 @@ def _switched(state: State, event: e.SidesSwitched, now: float) -> Effects:
     if not state.memory.session:
         return _ignore(state, event)
     # Moves name a colour, which now is the other team's.
-    cancels = (*autobalance.drop(state), *swaps.drop(state))
+    cancels = (*autobalance.drop(state), *swap_offers.drop(state))
     volunteers = {player: side.other for player, side in state.volunteers.items()}
     entries = [replace(entry, side=entry.side and entry.side.other) for entry in state.roster.entries]
     state.set_roster(Roster(tuple(entries)))
@@ -286,7 +286,7 @@ def _started(state: State, event: e.RoundStarted, now: float) -> Effects:
     if state.ns2:
         state.teams_made = False
     # Before the roster: moves and assignments were for the sides of the last round.
-    too_late = (*autobalance.drop(state), *swaps.drop(state), *scrambles.give_up(state, *Moment))
+    too_late = (*autobalance.drop(state), *swap_offers.drop(state), *scrambles.give_up(state, *Moment))
     before = state.roster
     state.accept_roster(event.roster)
     locks = joins.went_to_watch(state, before, now)
@@ -370,7 +370,7 @@ def _stop(state: State, event: e.RoundEnded) -> Effects:
     # NS2: a reset ends a round at once, and none is being celebrated.
     state.enter(e.Phase.IDLE if _is_abandoned(event.round) else e.Phase.OVER, event.at)
     state.close_round()
-    return (*autobalance.drop(state), *swaps.drop(state))
+    return (*autobalance.drop(state), *swap_offers.drop(state))
 
 
 def _tell_unrated(state: State, record: RecordRound) -> Effects:
@@ -418,8 +418,8 @@ def _order_done(state: State, event: e.OrderDone, now: float) -> Effects:
         return autobalance.done(state, event.order, now)
     if event.order in state.admins_moves:
         return commands.move_done(state, event.order, now)
-    if (swap := swaps.of(state, event.order)) is not None:
-        return swaps.done(state, swap, event.order, now)
+    if (swap := swap_offers.of(state, event.order)) is not None:
+        return swap_offers.done(state, swap, event.order, now)
     return _ignore(state, event)
 
 
@@ -430,8 +430,8 @@ def _order_failed(state: State, event: e.OrderFailed, now: float) -> Effects:
         return autobalance.failed(state, event, now)
     if event.order in state.admins_moves:
         return commands.move_failed(state, event)
-    if (swap := swaps.of(state, event.order)) is not None:
-        return swaps.failed(state, swap, event, now)
+    if (swap := swap_offers.of(state, event.order)) is not None:
+        return swap_offers.failed(state, swap, event, now)
     if event.order == state.voices.order:
         return votes.failed(state, event.order, event.reason)
     return _ignore(state, event)
@@ -457,7 +457,7 @@ def _not_solved(state: State, event: e.SolveFailed, now: float) -> Effects:
         case CacheSplits():
             return fallback.not_solved(state, event.ask)
         case AskSwitch() if event.ask.partner is not None:
-            return swaps.no_answer(state, event.ask)
+            return swap_offers.no_answer(state, event.ask)
         case AskSide() | AskSwitch():
             return joins.no_answer(state, event.ask, now)
         case LoadSummaries():
@@ -469,7 +469,7 @@ def _not_solved(state: State, event: e.SolveFailed, now: float) -> Effects:
 _TIMED = (
     (autobalance.overdue_at, autobalance.overdue),
     (joins.overdue_at, joins.overdue),
-    (swaps.overdue_at, swaps.overdue),
+    (swap_offers.overdue_at, swap_offers.overdue),
     (votes.overdue_at, votes.overdue),
     (votes.choice_ends_at, votes.close_choice_in_time),
 )
@@ -502,7 +502,7 @@ _RECEIVE: dict[type, Callable[[State, Any, float], Effects]] = {
     e.MovesSolved: autobalance.solved,
     e.SideFound: joins.answered,
     e.SwitchJudged: lambda state, event, now: (
-        joins.answered(state, event, now) if event.ask.partner is None else swaps.judged(state, event, now)
+        joins.answered(state, event, now) if event.ask.partner is None else swap_offers.judged(state, event, now)
     ),
     e.ChanceFound: votes.chance_found,
     e.SplitsCached: lambda state, event, now: fallback.keep(state, event),

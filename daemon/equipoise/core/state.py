@@ -221,11 +221,11 @@ class State:
     """Players who ask for a vote, and the vote that runs."""
     choice_voices: Voices = field(default_factory=Voices)
     """Players who ask for a secret team choice."""
-    swaps_asked: Mapping[tuple[PlayerId, PlayerId], float] = field(default_factory=dict)
+    swap_invitations: Mapping[tuple[PlayerId, PlayerId], float] = field(default_factory=dict)
     """When a player asked another to swap sides, until the answer."""
     swaps_shown: Mapping[tuple[PlayerId, PlayerId], float] = field(default_factory=dict)
     """When the other read of it."""
-    asked_swaps: Mapping[PlayerId, AskSwitch] = field(default_factory=dict)
+    swap_questions: Mapping[PlayerId, AskSwitch] = field(default_factory=dict)
     """What the pool is asked about a swap, by the player who named the other."""
     swaps: tuple[Swap, ...] = ()
     """Agreed swaps that the script has not confirmed as a whole."""

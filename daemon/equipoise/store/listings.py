@@ -82,7 +82,7 @@ class Played:
 
 
 @dataclass(frozen=True, slots=True)
-class RoundOnMap:
+class MapResult:
     """A rated round as the figures of its map take it."""
 
     number: int
@@ -173,7 +173,7 @@ def rounds(
     return [_round(row) for row in rows]
 
 
-def rounds_on_maps(db: sqlite3.Connection, pool: str, before: int, limit: int) -> list[RoundOnMap]:
+def rounds_on_maps(db: sqlite3.Connection, pool: str, before: int, limit: int) -> list[MapResult]:
     """Return rated rounds of a pool from before a number, newest first."""
     rows = db.execute(
         f"SELECT number, server, map, mode, started_at, seconds, winner, {_EXPECTED} FROM rounds "
@@ -181,7 +181,7 @@ def rounds_on_maps(db: sqlite3.Connection, pool: str, before: int, limit: int) -
         (pool, before, limit),
     )
     return [
-        RoundOnMap(number, ServerId(server), map_name, Mode(mode), at, seconds, winner and Side(winner), chance)
+        MapResult(number, ServerId(server), map_name, Mode(mode), at, seconds, winner and Side(winner), chance)
         for number, server, map_name, mode, at, seconds, winner, chance in rows
     ]
 

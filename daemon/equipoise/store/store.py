@@ -44,7 +44,7 @@ from equipoise.store.connection import (
     touch,
     transaction,
 )
-from equipoise.store.listings import Company, EditOf, Played, RoundOnMap, StoredMatch
+from equipoise.store.listings import Company, EditOf, MapResult, Played, StoredMatch
 from equipoise.store.measurements import Gained, Measurement, Prediction, QualityPoint, TeamSize
 from equipoise.store.notes import NOTES_RETRY_SECONDS, NOTES_SECONDS, Audit, Chance, Decision, Log, Note, Noting
 from equipoise.store.past import SeeEvent, SeeRound, Strike
@@ -381,9 +381,9 @@ class Store:
             results += await self._read(partial(measurements.measured, page=page))
         return results
 
-    async def rounds_on_maps(self, pool: str, since: float, limit: int) -> Sequence[RoundOnMap]:
+    async def rounds_on_maps(self, pool: str, since: float, limit: int) -> Sequence[MapResult]:
         """The last rated rounds of a pool, newest first, up to the first that is older than a time."""
-        rows: list[RoundOnMap] = []
+        rows: list[MapResult] = []
         before = sys.maxsize
         while len(rows) < limit:
             most = min(limit - len(rows), listings.ROUNDS_AT_ONCE)

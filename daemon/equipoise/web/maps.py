@@ -18,7 +18,7 @@ from msgspec import Meta
 
 from equipoise.core.model import Mode, ServerId, Side
 from equipoise.errors import ScriptError
-from equipoise.store.listings import RoundOnMap
+from equipoise.store.listings import MapResult
 from equipoise.web.routes import READERS, Ask, Ok, Request, Routes
 
 MOST_ROUNDS = 100_000
@@ -30,7 +30,7 @@ Key = TypeVar("Key", str, ServerId)
 routes = Routes()
 
 
-class LastRounds(Ask, frozen=True):
+class Recent(Ask, frozen=True):
     """The rounds that are looked at: the last of the pool."""
 
     rounds: Annotated[int, Meta(ge=1, le=MOST_ROUNDS)] = 10_000
@@ -99,7 +99,7 @@ class MapFound(Ok, frozen=True):
     """The same by server, those with the most rounds first."""
 
 
-@routes.add("GET", "/v1/admin/pools/{pool}/maps", "The maps of a pool", READERS, query=LastRounds, reply=Maps)
+@routes.add("GET", "/v1/admin/pools/{pool}/maps", "The maps of a pool", READERS, query=Recent, reply=Maps)
 async def list_maps(request: Request) -> Maps:
     """The maps that the last rated rounds of a pool were played on."""
     rounds, splits = await _read(request)
@@ -114,7 +114,7 @@ async def list_maps(request: Request) -> Maps:
     return Maps(pool=request.services.pool(request.path["pool"]).name, rounds=len(rounds), maps=maps)
 
 
-@routes.add("GET", "/v1/admin/pools/{pool}/maps/{map}", "A map of a pool", READERS, query=LastRounds, reply=MapFound)
+@routes.add("GET", "/v1/admin/pools/{pool}/maps/{map}", "A map of a pool", READERS, query=Recent, reply=MapFound)
 async def show_map(request: Request) -> MapFound:
     """One map, on each server that played it."""
     pool, name = request.services.pool(request.path["pool"]).name, request.path["map"]
@@ -135,15 +135,15 @@ async def show_map(request: Request) -> MapFound:
     return MapFound(pool=pool, map=whole, servers=servers)
 
 
-def _by(rounds: Iterable[RoundOnMap], key: Callable[[RoundOnMap], Key]) -> dict[Key, list[RoundOnMap]]:
+def _by(rounds: Iterable[MapResult], key: Callable[[MapResult], Key]) -> dict[Key, list[MapResult]]:
     """Return rounds in groups, the largest first."""
-    groups: dict[Key, list[RoundOnMap]] = {}
+    groups: dict[Key, list[MapResult]] = {}
     for row in rounds:
         groups.setdefault(key(row), []).append(row)
     return dict(sorted(groups.items(), key=lambda group: -len(group[1])))
 
 
-async def _read(request: Request) -> tuple[Sequence[RoundOnMap], Sequence[tuple[ServerId, float]]]:
+async def _read(request: Request) -> tuple[Sequence[MapResult], Sequence[tuple[ServerId, float]]]:
     """Return rounds, newest first, and the server and time of each decision since then that made new teams."""
     services, query = request.services, request.query
     pool = services.pool(request.path["pool"])
@@ -153,7 +153,7 @@ async def _read(request: Request) -> tuple[Sequence[RoundOnMap], Sequence[tuple[
     return rounds, await services.store.new_teams(min((row.started_at for row in rounds), default=math.inf))
 
 
-def new_teams_by_round(rounds: Iterable[RoundOnMap], splits: Iterable[tuple[ServerId, float]]) -> Counter[int]:
+def new_teams_by_round(rounds: Iterable[MapResult], splits: Iterable[tuple[ServerId, float]]) -> Counter[int]:
     """Count new teams, given by server and time, by the number of the server's round that they were made before or in.
 
     They are made in a round's freeze time, for the round that ends next; what no stored round followed is left out.
@@ -172,13 +172,13 @@ def new_teams_by_round(rounds: Iterable[RoundOnMap], splits: Iterable[tuple[Serv
     return counts
 
 
-def _seen(request: Request, name: str, rounds: Sequence[RoundOnMap], before: Counter[int]) -> MapSeen:
+def _seen(request: Request, name: str, rounds: Sequence[MapResult], before: Counter[int]) -> MapSeen:
     last = rounds[0]
     sides = request.services.sides(last.server) or last.mode.sides
     return MapSeen(map=name, mode=last.mode, sides=sides, **_figures(rounds, before))
 
 
-def _figures(rounds: Sequence[RoundOnMap], before: Counter[int]) -> dict[str, Any]:
+def _figures(rounds: Sequence[MapResult], before: Counter[int]) -> dict[str, Any]:
     winners = Counter(row.winner for row in rounds)
     return {
         "rounds": len(rounds),

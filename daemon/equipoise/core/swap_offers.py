@@ -35,7 +35,7 @@ def obey(state: State, event: Commanded, now: float) -> Effects:
         return (Tell(by, (Text(Phrase.PLAYING_ONLY),)),)
     if [word.casefold() for word in words] == ["none"]:
         state.volunteers = {player: side for player, side in state.volunteers.items() if player != by}
-        state.swaps_asked = {pair: at for pair, at in state.swaps_asked.items() if by not in pair}
+        state.swap_invitations = {pair: at for pair, at in state.swap_invitations.items() if by not in pair}
         return (Tell(by, (Text(Phrase.SWAP_NONE),)),)
     if not words:
         state.volunteers = {**state.volunteers, by: entry.side}
@@ -52,7 +52,7 @@ def _ask(state: State, by: PlayerId, other: PlayerId) -> Effects:
         return (Tell(by, (why,)),)
     a, b = (tuple(entry.id for entry in state.settled().on(side)) for side in Side)
     question = AskSwitch(state.version, state.memory.context, a, b, by, partner=other)
-    state.asked_swaps = {**state.asked_swaps, by: question}
+    state.swap_questions = {**state.swap_questions, by: question}
     return (question,)
 
 
@@ -79,15 +79,15 @@ def judged(state: State, event: SwitchJudged, now: float) -> Effects:
     """Ask the partner, or order the moves if both agree; if the roster has changed since the question, look again."""
     ask = event.ask
     by, other = ask.player, ask.partner
-    if other is None or state.asked_swaps.get(by) != ask:
+    if other is None or state.swap_questions.get(by) != ask:
         return ()
     _forget_question(state, by)
     if ask.version != state.version or not state.acts:
         return _ask(state, by, other) if state.acts else ()
     if (why := _obstacle(state, by, other)) is not None:
         return (Tell(by, (why,)),)
-    state.swaps_asked = friends.lasting(state, state.swaps_asked, now)
-    agrees = (other, by) in state.swaps_asked
+    state.swap_invitations = friends.lasting(state, state.swap_invitations, now)
+    agrees = (other, by) in state.swap_invitations
     if not joins.fair(state, event):
         favourite = Side.A if event.after > 0.5 else Side.B
         chance = percent(max(event.after, 1.0 - event.after))
@@ -97,7 +97,7 @@ def judged(state: State, event: SwitchJudged, now: float) -> Effects:
 
 
 def _invite(state: State, by: PlayerId, other: PlayerId, now: float) -> Effects:
-    state.swaps_asked = {**state.swaps_asked, (by, other): now}
+    state.swap_invitations = {**state.swap_invitations, (by, other): now}
     answer = Tell(by, (Text(Phrase.SWAP_ASKED, (f"@{other}", str(INVITATION_MINUTES))),))
     # Repeated words of one player are not shown to the other.
     state.swaps_shown = friends.younger(state.swaps_shown, now)
@@ -109,14 +109,14 @@ def _invite(state: State, by: PlayerId, other: PlayerId, now: float) -> Effects:
 
 def no_answer(state: State, question: AskSwitch) -> Effects:
     """The pool did not say how even the sides would be: nobody is moved."""
-    if state.asked_swaps.get(question.player) != question:
+    if state.swap_questions.get(question.player) != question:
         return ()
     _forget_question(state, question.player)
     return (Tell(question.player, (Text(Phrase.FAILED, ("swap",)),)),)
 
 
 def _forget_question(state: State, by: PlayerId) -> None:
-    state.asked_swaps = {player: asked for player, asked in state.asked_swaps.items() if player != by}
+    state.swap_questions = {player: asked for player, asked in state.swap_questions.items() if player != by}
 
 
 def _order(state: State, by: PlayerId, other: PlayerId, now: float) -> Effects:
@@ -124,7 +124,7 @@ def _order(state: State, by: PlayerId, other: PlayerId, now: float) -> Effects:
     sides = {player: entry.side for player in (other, by) if (entry := state.roster.get(player)) and entry.side}
     first, second = (Move(state.next_order(), reason, player, side.other, seconds) for player, side in sides.items())
     state.swaps = (*state.swaps, Swap((first, second), now + seconds + autobalance.OVERDUE_SECONDS))
-    state.swaps_asked = {pair: at for pair, at in state.swaps_asked.items() if not {by, other} & {*pair}}
+    state.swap_invitations = {pair: at for pair, at in state.swap_invitations.items() if not {by, other} & {*pair}}
     pairs = ((by, other), (other, by))
     logs = (LogDecision("move", reason, move.order, players=(move.player,), side=move.side) for move in (first, second))
     args = str(round(seconds))
