@@ -1,6 +1,7 @@
 """Cost of `joint` in a daemon, as the system that makes the teams and as the pool's own: 12 v 12 among 512 active.
 
-A store in which 2,000 or 10,000 players are known is filled once, with what each did in each round. Each daemon starts
+A store in which 2,000 or 10,000 players are known is filled once, with what each did in each round, which tells skill:
+so own scores are in use, which costs the most, and a replay counts the rounds in which they were. Each daemon starts
 on a copy of it, with malloc as the systemd unit has it: balanced by `synelo`, by `joint`, and rated by `joint` itself.
 Round ends come 20 ms apart, as in the bench `round_end`, daemon after daemon in turns: the machine's speed changes.
 """
@@ -14,8 +15,10 @@ import re
 import shutil
 import sqlite3
 import time
+from collections.abc import Iterable
 from contextlib import ExitStack, closing
 from dataclasses import asdict, replace
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -26,10 +29,15 @@ from bench.scripts import PLAYERS, Script, percentiles, round_ended
 from bench.store import Now, a_round
 from equipoise import ratings
 from equipoise.core.effects import RecordRound
-from equipoise.core.model import STEAM_ID_BASE, Counts, PlayerId
+from equipoise.core.model import STEAM_ID_BASE, Counts, PlayerId, Side, logistic
+from equipoise.ratings.joint.system import Joint
 from equipoise.ratings.system import System
+from equipoise.service.fingerprint import fingerprint_of
+from equipoise.service.place import begun
 from equipoise.service.pool import Pool
 from equipoise.service.ring import Ring
+from equipoise.store.sequence import MatchEvent
+from equipoise.store.snapshots import Purpose
 from equipoise.store.store import Store
 from tests.daemons import RealDaemon
 
@@ -37,6 +45,8 @@ KNOWN = (2_000, 10_000)
 REGULARS = 600
 PAST = 750
 """Rounds of the past, after those in which everybody comes once: a start rates up to 99 again."""
+LOG_ODDS = 0.25
+"""Of a round, by a standard deviation of one player's skill."""
 TURNS, EACH = 30, 10
 KINDS = {
     "synelo alone": ("synelo", "synelo"),
@@ -67,32 +77,69 @@ async def fill(directory: Path, own: str, balance: str, known: int) -> None:
     await store.close()
 
 
-def what_each_did(luck: random.Random, seconds: float) -> Counts:
-    """Somebody's counts in a round."""
+@cache
+def skill_of(player: str) -> float:
+    """A player's skill, in standard deviations."""
+    return random.Random(player).gauss(0.0, 1.0)
+
+
+def what_each_did(luck: random.Random, seconds: float, player: str) -> Counts:
+    """Somebody's counts in a round: the better, the more kills and points, and the fewer deaths."""
     first, second = luck.sample(CLASSES, 2)
+    skill = skill_of(player)
+    kills, deaths, points = luck.gauss(6 + 2 * skill, 3.0), luck.gauss(5 - skill, 2.0), luck.gauss(15 + 5 * skill, 7.0)
     return Counts(
-        luck.randint(0, 12),
-        luck.randint(0, 9),
+        max(0, round(kills)),
+        max(0, round(deaths)),
         luck.randint(0, 5),
-        luck.randint(0, 30),
+        max(0, round(points)),
         {first: 0.7 * seconds, second: 0.3 * seconds},
     )
 
 
+def first_wins(luck: random.Random, first: Iterable[str], second: Iterable[str]) -> bool:
+    """Tell by the players' skills whether the first side wins."""
+    ahead = sum(map(skill_of, first)) - sum(map(skill_of, second))
+    return luck.random() < logistic(LOG_ODDS * ahead)
+
+
 def scored(record: RecordRound, luck: random.Random) -> RecordRound:
-    """The round with what each player did."""
-    counts = [what_each_did(luck, record.round.seconds) for _ in record.participants]
+    """The round with what each player did, won by who is better, as a rule."""
+    counts = [what_each_did(luck, record.round.seconds, one.id) for one in record.participants]
     presences = tuple(replace(one, counts=did) for one, did in zip(record.round.presences, counts, strict=True))
     participants = tuple(replace(one, counts=did) for one, did in zip(record.participants, counts, strict=True))
-    return replace(record, round=replace(record.round, presences=presences), participants=participants)
+    first, second = ([one.id for one in participants if one.side == side] for side in (Side.A, Side.B))
+    winner = Side.A if first_wins(luck, first, second) else Side.B
+    return replace(record, round=replace(record.round, presences=presences, winner=winner), participants=participants)
 
 
 def scored_end(number: int, luck: random.Random) -> dict[str, Any]:
     """The end of a round as a script tells it, with what each player did."""
     end: dict[str, Any] = round_ended(number)
     for player in end["players"]:
-        player["counts"] = asdict(what_each_did(luck, end["seconds"]))
-    return end
+        player["counts"] = asdict(what_each_did(luck, end["seconds"], player["id"]))
+    red, blu = ([player["id"] for player in end["players"] if player["side"] == side] for side in ("red", "blu"))
+    return end | {"winner": "red" if first_wins(luck, red, blu) else "blu"}
+
+
+async def rounds_by_scores(folder: Path, filled: Path, purpose: Purpose, rounds: int) -> int:
+    """In how many of a store's last rounds `joint` had own scores in use, by a replay from the past's snapshot."""
+    store, past, system = Store(folder / "equipoise.db"), Store(filled / "equipoise.db"), Joint.create()
+    await store.open()
+    await past.open()
+    place = await begun(past, "main", purpose, system, fingerprint_of(system))
+    await past.close()
+    used: list[bool] = []
+    while events := await store.events_after("main", place.number):
+        for event in events:
+            place.number = event.number
+            if isinstance(event, MatchEvent):
+                place.replayed.follow(event.record)
+                used.append(any(each.used for each in place.replayed.system.score_map()))
+            else:
+                place.replayed.edit(event)
+    await store.close()
+    return sum(used[-rounds:])
 
 
 class Measured:
@@ -170,10 +217,18 @@ def measure(made: Path, known: int) -> None:
             now, most = (status_of(one.daemon.pid, field) for field in ("VmRSS", "VmHWM"))
             memory = f"{one.idle:.0f} MB when ready, {now:.0f} MB now, {most:.0f} MB at most"
             print(f"{name:16} round end {percentiles(one.times)}   {cost}   {memory}")
-        for name in KINDS:
-            with closing(sqlite3.connect(made / name / "daemon" / "state" / "equipoise.db")) as db:
+        for name, (own, _) in KINDS.items():
+            measured[name].daemon.kill()  # without a snapshot of its end
+            state = made / name / "daemon" / "state"
+            with closing(sqlite3.connect(state / "equipoise.db")) as db:
                 sizes = [size for (size,) in db.execute("SELECT length(data) FROM snapshots")]
-            print(f"{name:16} snapshots of {', '.join(f'{size / 1e6:.2f} MB' for size in sizes) or 'nothing'}")
+            snapshots = ", ".join(f"{size / 1e6:.2f} MB" for size in sizes) or "nothing"
+            by_scores = ""
+            if "joint" in name:
+                rounds, purpose = len(measured[name].times), "system" if own == "joint" else "balance"
+                used = asyncio.run(rounds_by_scores(state, made / name / "filled", purpose, rounds))
+                by_scores = f", own scores were in use in {used} of {rounds} rounds"
+            print(f"{name:16} snapshots of {snapshots}{by_scores}")
 
 
 if __name__ == "__main__":
