@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from equipoise.ratings.history import Floats
     from equipoise.ratings.joint.formulas import Ints
 
-BLOCK = 64
+BLOCK = 48
 """Rows that take in a block of observations at once: what they change by stays in the cache."""
 
 
@@ -105,16 +105,24 @@ def absorb(
     # By eigenvectors, because G may be indefinite: a factor that got weaker has a negative precision.
     gains, axes = np.linalg.eigh(0.5 * (inner + inner.T))
     # The result and all observations as rows whose outer squares, with their signs, are taken from the matrix.
-    moved = np.vstack((shrunk, np.sqrt(np.abs(gains))[:, None] * (axes.T @ reach)))
+    moved = np.empty((len(rows) + 1, used))
+    moved[0] = shrunk
+    np.matmul(axes.T, reach, out=moved[1:])
+    moved[1:] *= np.sqrt(np.abs(gains))[:, None]
     signed = np.append(1.0, np.sign(gains))[:, None] * moved
     if correlated:
-        # What a product of matrices gives is symmetric but for the last bits, on some processors.
+        room = np.empty(BLOCK * used)  # one for all blocks: each of its own would be cleared memory
         for first in range(0, used, BLOCK):
-            block, last = slice(first, first + BLOCK), first + BLOCK
-            cov[block, :last] -= signed[:, block].T @ moved[:, :last]
-            corner = cov[block, block]
+            last = min(used, first + BLOCK)
+            block, changed = slice(first, last), room[: (last - first) * last].reshape(last - first, last)
+            lower = cov[block, :last]
+            np.matmul(signed[:, block].T, moved[:, :last], out=changed)
+            np.subtract(lower, changed, out=changed)
+            # What a product of matrices gives is symmetric but for the last bits, on some processors.
+            corner = changed[:, first:]
             corner[...] = 0.5 * (corner + corner.T)
-            cov[:first, block] = cov[block, :first].T
+            lower[...] = changed
+            cov[:first, block] = changed[:, :first].T
         left = np.diagonal(cov)
     else:
         left = before - np.einsum("ij,ij->j", signed, moved)
