@@ -45,7 +45,8 @@ WHERE pool = ? AND purpose = ? AND number <= ? ORDER BY number DESC
 """
 _DROP_OLDER = """
 DELETE FROM snapshots WHERE pool = :pool AND purpose = :purpose AND NOT base AND number NOT IN (
-    SELECT number FROM snapshots WHERE pool = :pool AND purpose = :purpose AND NOT base ORDER BY number DESC LIMIT :kept
+    SELECT number FROM snapshots WHERE pool = :pool AND purpose = :purpose AND NOT base
+    UNION SELECT :number ORDER BY number DESC LIMIT :kept
 )
 """
 _STRUCK_SINCE = "SELECT 1 FROM edits WHERE pool = ? AND number > ? AND action IN ('undo', 'void', 'spread') LIMIT 1"
@@ -78,6 +79,8 @@ def keep(db: sqlite3.Connection, pool: str, snapshot: Snapshot, seen: int) -> No
     db.execute(others, (pool, snapshot.purpose, made_by.system, encoded(made_by.params)))
     if snapshot.base:
         db.execute("DELETE FROM snapshots WHERE pool = :pool AND purpose = :purpose AND number < :number", values)
+    # Before the new one, which takes their pages: behind it, as many again would be written as empty.
+    db.execute(_DROP_OLDER, values)
     row = (pool, snapshot.purpose, snapshot.number, made_by.system, encoded(made_by.params), snapshot.base, digest)
     (at,) = db.execute(
         "INSERT INTO snapshots (pool, purpose, number, system, params, base, sha256, data) "
@@ -90,7 +93,6 @@ def keep(db: sqlite3.Connection, pool: str, snapshot: Snapshot, seen: int) -> No
     with db.blobopen("snapshots", "data", at) as blob:
         for first in range(0, len(snapshot.data), PIECE):
             blob.write(memoryview(snapshot.data)[first : first + PIECE])
-    db.execute(_DROP_OLDER, values)
 
 
 def replace(db: sqlite3.Connection, pool: str, snapshot: Snapshot) -> None:
