@@ -139,6 +139,7 @@ PACKAGES = (
             "tests/test_balancing_counts.py",
             "tests/test_balancing_even.py",
             "tests/test_balancing_expected.py",
+            "tests/test_balancing_friends.py",
             "tests/test_balancing_shuffles.py",
         ),
     ),

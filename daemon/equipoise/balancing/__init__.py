@@ -199,13 +199,13 @@ def _named(assignment: Assignment, entries: Sequence[Entry]) -> Split:
 
 
 def _moves(ask: AskMoves, system: System[Any]) -> MovesSolved:
-    solved = _best_moves(ask, system)
+    answer = _best_moves(ask, system)
     others = tuple(player for player in ask.movable if player not in ask.friends)
-    if ask.friends.isdisjoint(solved.players) or len(others) < ask.count:
-        return solved
-    spared = _best_moves(replace(ask, movable=others), system)
-    lost = _uneven_after(ask, spared, system) - _uneven_after(ask, solved, system)
-    return MovesSolved(ask, spared.players) if lost <= SPARED else solved
+    if ask.friends.isdisjoint(answer.players) or len(others) < ask.count:
+        return answer
+    without_friends = _best_moves(replace(ask, movable=others), system)
+    lost = _uneven_after(ask, without_friends, system) - _uneven_after(ask, answer, system)
+    return MovesSolved(ask, without_friends.players) if lost <= SPARED else answer
 
 
 def _uneven_after(ask: AskMoves, solved: MovesSolved, system: System[Any]) -> float:
@@ -283,11 +283,11 @@ def _variance(match: Match, system: System[Any]) -> float:
 
 def judged_switch(ask: AskSwitch, system: System[Any]) -> tuple[float, float]:
     """Return the win probability of side A at equal numbers if the player stays, and if they (and a partner) cross."""
-    crossing = {ask.player, ask.partner}
-    a, b = (tuple(player for player in side if player not in crossing) for side in (ask.a, ask.b))
-    from_a, from_b = (tuple(player for player in side if player in crossing) for side in (ask.a, ask.b))
+    crossers = {ask.player, ask.partner}
+    a, b = (tuple(player for player in side if player not in crossers) for side in (ask.a, ask.b))
+    from_a, from_b = (tuple(player for player in side if player in crossers) for side in (ask.a, ask.b))
     # A player who changes side leaves the chair, so only the second prediction is without it.
-    sides, commanders = ((*a, *from_b), (*b, *from_a)), ask.commanders - crossing
+    sides, commanders = ((*a, *from_b), (*b, *from_a)), ask.commanders - crossers
     return (
         chance_at_equal_numbers(system, ask.context, ask.a, ask.b, ask.commanders),
         chance_at_equal_numbers(system, ask.context, *sides, commanders),

@@ -79,7 +79,7 @@ class Together:
         self.entries = [ask.entries[index] for index in order]
         self.players = [entry.id for entry in self.entries]
         number = {player: index for index, player in enumerate(self.players)}
-        groups = ([number[one] for one in sorted(group) if one in number] for group in ask.groups)
+        groups = ([number[member] for member in sorted(group) if member in number] for group in ask.groups)
         self.groups = [group for group in groups if len(group) > 1]
         smaller, larger = sorted(ask.sizes)
         even = self._difference_at(0.5, smaller)
@@ -118,9 +118,9 @@ class Together:
         # A certain win says nothing of how many points it takes.
         if not 0.001 < chance < 0.999:
             return 1.0
-        expected = self._difference_at(chance, on_a) - self._difference_at(0.5, on_a)
+        gain = self._difference_at(chance, on_a) - self._difference_at(0.5, on_a)
         # Players who are nearly alike have a quotient of two numbers near 0, which may be anything.
-        return lead / expected if expected and 0.1 < lead / expected < 10.0 else 1.0
+        return lead / gain if gain and 0.1 < lead / gain < 10.0 else 1.0
 
     def _chance(self, teams: tuple[Sequence[PlayerId], Sequence[PlayerId]]) -> float:
         return self.system.predict(match_to_even(self.ask.context, *teams)).expected(0)

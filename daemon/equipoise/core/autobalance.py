@@ -138,8 +138,8 @@ def check(state: State, now: float, *, forced: bool = False) -> Effects:
     # Also where all moves are under way: a gap that will stay is said when it is seen.
     explanation = _explain(state, gap, Phrase.GAP_STAYS if len(candidates) < gap.count else None)
     # The moves under way still close the gap: others would only change who has to go.
-    spared = state.at_objectives(now) - {entry.id for entry in candidates}
-    if _answered(state, gap, min(gap.count, len(candidates)), spared):
+    achievers = state.at_objectives(now) - {entry.id for entry in candidates}
+    if _answered(state, gap, min(gap.count, len(candidates)), achievers):
         return explanation
     cancels = _cancel_all(state)
     if not candidates:
@@ -173,8 +173,8 @@ def _answered(state: State, gap: Gap, count: int, spared: frozenset[PlayerId]) -
 
     `spared`: who captured or defended meanwhile, where others can go.
     """
-    larger, offering = state.settled().on(gap.larger), state.volunteers.keys()
-    able = {entry.id for entry in larger if can_move(entry, entry.id in offering)} - (spared - offering)
+    larger, offers = state.settled().on(gap.larger), state.volunteers.keys()
+    able = {entry.id for entry in larger if can_move(entry, entry.id in offers)} - (spared - offers)
     movers = [move.player for move in _under_way(state).values()]
     return len(movers) == count and able.issuperset(movers)
 
@@ -274,8 +274,8 @@ def solved(state: State, event: MovesSolved, now: float) -> Effects:
         return ()
     state.asked_moves = None
     # A swap may have been agreed meanwhile. `check` asks again, cancels or waits, whichever fits by now.
-    swapping = not state.swapping().isdisjoint(event.players)
-    if event.ask.version != state.version or swapping or not _runs(state) or _quiet(state, now):
+    in_swap = not state.swapping().isdisjoint(event.players)
+    if event.ask.version != state.version or in_swap or not _runs(state) or _quiet(state, now):
         return check(state, now)
     assert state.gap_since is not None, "a question is forgotten with its gap"
     # The deadline counts from when the gap was seen: a slow answer does not give the players longer.

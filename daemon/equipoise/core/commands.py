@@ -177,18 +177,18 @@ def _goes(state: State, move: Move) -> Text:
 
 def move_done(state: State, order: OrderId, now: float) -> Effects:
     """Count and lock a player whom an admin moved, as one whom autobalance moved; a gap that this opens is closed."""
-    ordered = _taken(state, order)
-    move = ordered.move
+    admins_order = _taken(state, order)
+    move = admins_order.move
     state.memory = state.memory.move(move.player, now)
     state.place(move.player, move.side)
-    says = (Say(_goes(state, move)),) if ordered.outside else ()
+    says = (Say(_goes(state, move)),) if admins_order.outside else ()
     return (*says, *state.lock({move.player: move.side}, now), *autobalance.check(state, now))
 
 
 def move_failed(state: State, answer: OrderFailed) -> Effects:
     """Tell the admin why the script did not move a player."""
-    ordered = _taken(state, answer.order)
-    player = ordered.move.player
+    admins_order = _taken(state, answer.order)
+    player = admins_order.move.player
     state.hold(answer.stayed)
     reasons = {
         "no_round": Text(Phrase.MOVE_NO_ROUND),
@@ -196,14 +196,17 @@ def move_failed(state: State, answer: OrderFailed) -> Effects:
         **dict.fromkeys(("left", "no_side"), Text(Phrase.MOVE_NO_SIDE, (f"@{player}",))),
     }
     why = reasons.get(answer.reason, not_moved(answer.stayed.get(player, ""), f"@{player}"))
-    return (Tell(ordered.by, (why,)), LogDecision("failed", ordered.move.reason, answer.order, players=(player,)))
+    return (
+        Tell(admins_order.by, (why,)),
+        LogDecision("failed", admins_order.move.reason, answer.order, players=(player,)),
+    )
 
 
 def _taken(state: State, order: OrderId) -> AdminsMove:
     moves = dict(state.admins_moves)
-    ordered = moves.pop(order)
+    entry = moves.pop(order)
     state.admins_moves = moves
-    return ordered
+    return entry
 
 
 def _switch(state: State, event: Commanded, now: float) -> Effects:

@@ -51,17 +51,17 @@ def parted(question: AskSplit, split: Split) -> Effects:
 
     Who could not be moved is not told: all players read of them.
     """
-    moved = {entry.id for entry in question.entries if not (entry.stays or entry.held)}
+    movable = {entry.id for entry in question.entries if not (entry.stays or entry.held)}
     if question.terms is not None:
         groups_here = () if question.terms.greedy else question.terms.groups
     else:
         groups_here = question.groups
     effects: Effects = ()
     for group in groups_here:
-        for player in sorted(group & moved):
+        for player in sorted(group & movable):
             side = split.side_of(player)
-            others = [one for one in sorted(group & moved) if side and split.side_of(one) is side.other]
-            lines = tuple(Text(Phrase.FRIEND_PARTED, (f"@{other}",)) for other in others)
+            others = [member for member in sorted(group & movable) if side and split.side_of(member) is side.other]
+            lines = tuple(Text(Phrase.FRIEND_PARTED, (f"@{friend}",)) for friend in others)
             effects += (Tell(player, lines),) if lines else ()
     return effects
 
@@ -118,8 +118,8 @@ def _shown(state: State, player: PlayerId) -> tuple[Text, ...]:
 def _name(state: State, by: PlayerId, other: PlayerId, now: float) -> Effects:
     """One player names another: accept their invitation, or invite them."""
     state.invitations = lasting(state, state.invitations, now)
-    known = group_of(state)
-    mine, theirs = (known.get(player, frozenset((player,))) for player in (by, other))
+    group = group_of(state)
+    mine, theirs = (group.get(player, frozenset((player,))) for player in (by, other))
     if other in mine:
         return (Tell(by, _shown(state, by)),)
     guests = {guest for inviter, guest in state.invitations if inviter == by and guest != other}
@@ -130,7 +130,7 @@ def _name(state: State, by: PlayerId, other: PlayerId, now: float) -> Effects:
         state.invitations = {pair: at for pair, at in state.invitations.items() if set(pair) != {by, other}}
         state.memory = state.memory.befriend(other, by)
         pairs = ((by, other), (other, by))
-        return tuple(Tell(one, (Text(Phrase.FRIEND_MADE, (f"@{friend}",)),)) for one, friend in pairs)
+        return tuple(Tell(reader, (Text(Phrase.FRIEND_MADE, (f"@{friend}",)),)) for reader, friend in pairs)
     state.invitations = {**state.invitations, (by, other): now}
     answer = Tell(by, (Text(Phrase.FRIEND_ASKED, (f"@{other}", str(INVITATION_MINUTES))),))
     # Repeated words of one player are not shown to the other, whatever was withdrawn or ended between them.

@@ -162,7 +162,7 @@ def _answer(
 
 def _question(state: State, entry: Entry, wanted: Side | None, held: HeldSide | None) -> AskSide | AskSwitch | None:
     """The question for the pool about a player; None where sizes or a lock decide, or a joiner has no known errors."""
-    a, b = (tuple(one.id for one in state.roster.on(side)) for side in Side)
+    a, b = (tuple(seat.id for seat in state.roster.on(side)) for side in Side)
     context, commanders = state.memory.context, state.roster.commanders()
     # A lock decides without skill.
     if held is not None:
@@ -226,9 +226,11 @@ def went_to_watch(state: State, before: Roster, now: float) -> Effects:
     seconds = state.rules.scramble.spectator_seconds
     if state.ns2 or not seconds:
         return ()
-    watching = {one.id for one in state.roster.humans() if one.side is None and not one.waiting and not one.held}
-    left = {one.id: one.side for one in before.entries if one.id in watching and one.side is not None}
-    since = {player: at for player, at in state.watching_since.items() if player in watching and now - at < seconds}
+    watchers = {
+        entry.id for entry in state.roster.humans() if entry.side is None and not entry.waiting and not entry.held
+    }
+    left = {entry.id: entry.side for entry in before.entries if entry.id in watchers and entry.side is not None}
+    since = {player: at for player, at in state.watching_since.items() if player in watchers and now - at < seconds}
     state.watching_since = since | dict.fromkeys(left, now)
     # In arena the sides are made anew before each round.
     if state.arena or not state.acts or state.waits_for_teams:

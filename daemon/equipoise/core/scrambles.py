@@ -168,7 +168,7 @@ def _others(state: State) -> tuple[PlayerId, ...]:
     if not state.arena or state.candidates is None:
         return ()
     players = {entry.id for entry in state.balanced_roster().entries}
-    late = (one for one in state.roster.humans() if one.side is not None and one.id not in players)
+    late = (seat for seat in state.roster.humans() if seat.side is not None and seat.id not in players)
     return tuple(entry.id for entry in late if not entry.stays)
 
 
@@ -475,7 +475,9 @@ def _with_stayed(state: State, split: Split, stayed: Stayed) -> Split:
     """The split as it came out: these players are where they were."""
     sides = {entry.id: entry.side for entry in state.roster.entries if entry.id in stayed}
     places = {player: sides.get(player, split.side_of(player)) for player in (*split.a, *split.b, *split.bench)}
-    return Split(*(tuple(one for one, side in places.items() if side is target) for target in (Side.A, Side.B, None)))
+    return Split(
+        *(tuple(member for member, side in places.items() if side is target) for target in (Side.A, Side.B, None))
+    )
 
 
 def log_stayed(stayed: Stayed, order: OrderId | None = None, *, said: bool = False) -> Effects:
@@ -581,7 +583,7 @@ def _end_scramble(state: State, split: Split) -> Effects:
     Players in the split are locked again by `_make_teams`. The others, and who is immune from locks, are unlocked.
     """
     immune = {entry.id for entry in state.roster.entries if entry.immune & Immunity.LOCK}
-    unlocks = tuple(one for one in state.memory.locks if split.side_of(one) is None or one in immune)
+    unlocks = tuple(player for player in state.memory.locks if split.side_of(player) is None or player in immune)
     state.memory = replace(state.memory, pending=None, tally=state.memory.tally.scrambled(), locks={})
     # A split that is being solved was of the teams of before.
     state.asked = None

@@ -61,7 +61,9 @@ class Ballot:
 
     def of(self, roster: Roster) -> Ballot:
         """The choices of players who are still here."""
-        return replace(self, chosen={one: side for one, side in self.chosen.items() if roster.get(one) is not None})
+        return replace(
+            self, chosen={player: side for player, side in self.chosen.items() if roster.get(player) is not None}
+        )
 
     def wished(self) -> dict[PlayerId, Side]:
         """The players who chose a side."""
@@ -108,7 +110,9 @@ class Voices:
 
     def of(self, roster: Roster) -> Voices:
         """The voices of players who are still here."""
-        return replace(self, asked_at={one: at for one, at in self.asked_at.items() if roster.get(one) is not None})
+        return replace(
+            self, asked_at={player: at for player, at in self.asked_at.items() if roster.get(player) is not None}
+        )
 
 
 Effects = tuple[Effect, ...]
@@ -351,7 +355,7 @@ class State:
         """Take over the script's own roster: players who are not on it have left, even if no event said so."""
         self.set_roster(roster)
         now = self.heard_at or 0.0
-        self.objective_at = {one.id: now - one.objective for one in roster.entries if one.objective is not None}
+        self.objective_at = {seat.id: now - seat.objective for seat in roster.entries if seat.objective is not None}
         present = {entry.id for entry in roster.entries}
         self.pending_joins = {player: event for player, event in self.pending_joins.items() if player in present}
         self._forget_strangers()
@@ -416,7 +420,7 @@ class State:
         """The roster as scrambles see it: who is immune from them is held on their side."""
         if self.ns2 or self.arena or not any(entry.immune & Immunity.SCRAMBLE for entry in roster.entries):
             return roster
-        keep = (one.side is not None and one.immune & Immunity.SCRAMBLE and not one.held for one in roster.entries)
+        keep = (seat.side is not None and seat.immune & Immunity.SCRAMBLE and not seat.held for seat in roster.entries)
         pairs = zip(roster.entries, keep, strict=True)
         return Roster(tuple(replace(entry, held=IMMUNE) if stays else entry for entry, stays in pairs))
 
@@ -429,7 +433,7 @@ class State:
         if not fresh:
             return roster
         others = (entry for entry in roster.entries if entry.id not in fresh)
-        return Roster((*others, *(replace(one, waiting=True) for one in self.roster.entries if one.id in fresh)))
+        return Roster((*others, *(replace(seat, waiting=True) for seat in self.roster.entries if seat.id in fresh)))
 
     def settled(self) -> Roster:
         """The roster as it will be when the agreed swaps are carried out."""

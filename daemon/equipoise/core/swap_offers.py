@@ -40,10 +40,10 @@ def obey(state: State, event: Commanded, now: float) -> Effects:
     if not words:
         state.volunteers = {**state.volunteers, by: entry.side}
         return (Tell(by, (Text(Phrase.SWAP_OFFERED),)),)
-    other = friends.named(words)
-    if other is None or (partner := state.roster.get(other)) is None or partner.bot:
+    mate = friends.named(words)
+    if mate is None or (partner := state.roster.get(mate)) is None or partner.bot:
         return (Tell(by, (Text(Phrase.UNKNOWN_PLAYER, (" ".join(words),)),)),)
-    return _ask(state, by, other)
+    return _ask(state, by, mate)
 
 
 def _ask(state: State, by: PlayerId, other: PlayerId) -> Effects:
@@ -64,13 +64,13 @@ def _obstacle(state: State, by: PlayerId, other: PlayerId) -> Text | None:
     mine, theirs = (entry.side if entry else None for entry in entries)
     if mine is None or theirs is not mine.other:
         return Text(Phrase.SWAP_SIDES)
-    held = next((entry for entry in entries if entry is not None and entry.held), None)
-    if held is not None:
-        return not_moved(held.held, f"@{held.id}")
+    obstacle = next((entry for entry in entries if entry is not None and entry.held), None)
+    if obstacle is not None:
+        return not_moved(obstacle.held, f"@{obstacle.id}")
     if state.no_moves:
         return no_moves(state.no_moves)
-    moving = {move.player for move in state.moves.values()} | state.swapping()
-    if state.phase is not Phase.RUNNING or state.waiting or state.assigned or moving & {by, other}:
+    movers = {move.player for move in state.moves.values()} | state.swapping()
+    if state.phase is not Phase.RUNNING or state.waiting or state.assigned or movers & {by, other}:
         return Text(Phrase.SWAP_NOT_NOW)
     return None
 
@@ -78,22 +78,22 @@ def _obstacle(state: State, by: PlayerId, other: PlayerId) -> Text | None:
 def judged(state: State, event: SwitchJudged, now: float) -> Effects:
     """Ask the partner, or order the moves if both agree; if the roster has changed since the question, look again."""
     ask = event.ask
-    by, other = ask.player, ask.partner
-    if other is None or state.swap_questions.get(by) != ask:
+    by, partner = ask.player, ask.partner
+    if partner is None or state.swap_questions.get(by) != ask:
         return ()
     _forget_question(state, by)
     if ask.version != state.version or not state.acts:
-        return _ask(state, by, other) if state.acts else ()
-    if (why := _obstacle(state, by, other)) is not None:
+        return _ask(state, by, partner) if state.acts else ()
+    if (why := _obstacle(state, by, partner)) is not None:
         return (Tell(by, (why,)),)
     state.swap_invitations = friends.lasting(state, state.swap_invitations, now)
-    agrees = (other, by) in state.swap_invitations
+    agrees = (partner, by) in state.swap_invitations
     if not joins.fair(state, event):
         favourite = Side.A if event.after > 0.5 else Side.B
         chance = percent(max(event.after, 1.0 - event.after))
         refusal = Text(Phrase.REFUSED_SWAP, (state.side_name(favourite), chance))
-        return tuple(Tell(player, (refusal,)) for player in ((by, other) if agrees else (by,)))
-    return _order(state, by, other, now) if agrees else _invite(state, by, other, now)
+        return tuple(Tell(player, (refusal,)) for player in ((by, partner) if agrees else (by,)))
+    return _order(state, by, partner, now) if agrees else _invite(state, by, partner, now)
 
 
 def _invite(state: State, by: PlayerId, other: PlayerId, now: float) -> Effects:
@@ -116,7 +116,7 @@ def no_answer(state: State, question: AskSwitch) -> Effects:
 
 
 def _forget_question(state: State, by: PlayerId) -> None:
-    state.swap_questions = {player: asked for player, asked in state.swap_questions.items() if player != by}
+    state.swap_questions = {player: question for player, question in state.swap_questions.items() if player != by}
 
 
 def _order(state: State, by: PlayerId, other: PlayerId, now: float) -> Effects:
@@ -129,7 +129,7 @@ def _order(state: State, by: PlayerId, other: PlayerId, now: float) -> Effects:
     logs = (LogDecision("move", reason, move.order, players=(move.player,), side=move.side) for move in (first, second))
     args = str(round(seconds))
     return (
-        *(Tell(one, (Text(Phrase.SWAP_AGREED, (f"@{partner}", args)),)) for one, partner in pairs),
+        *(Tell(reader, (Text(Phrase.SWAP_AGREED, (f"@{partner}", args)),)) for reader, partner in pairs),
         first,
         second,
         *logs,
@@ -144,12 +144,12 @@ def of(state: State, order: OrderId) -> Swap | None:
 def done(state: State, swap: Swap, order: OrderId, now: float) -> Effects:
     """One of the two has changed side: they are locked there; after the second all players read it."""
     move, after = next(move for move in swap.open if move.order == order), swap.without(order)
-    others = tuple(each for each in state.swaps if each is not swap)
+    others = tuple(entry for entry in state.swaps if entry is not swap)
     state.swaps = (*others, after) if after.open else others
     state.place(move.player, move.side)
     names = tuple(f"@{move.player}" for move in swap.moves)
-    said = () if after.open else (Say(Text(Phrase.SWAPPED, names)),)
-    return (*state.lock({move.player: move.side}, now), *said, *autobalance.check(state, now))
+    lines = () if after.open else (Say(Text(Phrase.SWAPPED, names)),)
+    return (*state.lock({move.player: move.side}, now), *lines, *autobalance.check(state, now))
 
 
 def failed(state: State, swap: Swap, answer: OrderFailed, now: float) -> Effects:
@@ -178,9 +178,9 @@ def _give_up(state: State, swaps: tuple[Swap, ...], dropped: Collection[OrderId]
         players = [move.player for move in swap.moves]
         effects += tuple(Cancel(move.order) for move in swap.open if move.order not in dropped)
         effects += tuple(
-            Tell(one, (Text(Phrase.SWAP_FAILED, (f"@{partner}",)),))
-            for one, partner in zip(players, players[::-1], strict=True)
-            if state.roster.get(one) is not None
+            Tell(player, (Text(Phrase.SWAP_FAILED, (f"@{partner}",)),))
+            for player, partner in zip(players, players[::-1], strict=True)
+            if state.roster.get(player) is not None
         )
     state.swaps = tuple(swap for swap in state.swaps if swap not in swaps)
     return effects

@@ -137,9 +137,9 @@ class Match:
 
     def without_skills(self) -> Match:
         """Return the match without `skill_at_start`; what was checked is not checked again."""
-        other = copy(self)
-        object.__setattr__(other, "skill_at_start", {})
-        return other
+        twin = copy(self)
+        object.__setattr__(twin, "skill_at_start", {})
+        return twin
 
     @property
     def predicted_lineup(self) -> tuple[tuple[PlayerId, ...], ...]:

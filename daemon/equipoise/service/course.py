@@ -84,9 +84,9 @@ class Course:
         if self._kind is not None:
             return self._kind
         before, after = self._sides[0] | self._sides[1], sides[0] | sides[1]
-        stayed = before & after
-        was_on_a, is_on_a = self._sides[0] & stayed, sides[0] & stayed
-        if stayed and was_on_a | is_on_a == stayed and not was_on_a & is_on_a:
+        common = before & after
+        was_on_a, is_on_a = self._sides[0] & common, sides[0] & common
+        if common and was_on_a | is_on_a == common and not was_on_a & is_on_a:
             return "switched"
         if was_on_a != is_on_a:
             return "sides"

@@ -255,12 +255,12 @@ class Pool:
         self.applied += len(news)
         self._held.stored([outcome for _, outcome in news])
         if self.follower is not None:
-            rated = [
+            results_so_far = [
                 NewRound(MatchEvent(outcome.number, attempt.record, outcome.prediction), attempt.match)
                 for attempt, outcome in news
                 if outcome.prediction is not None and attempt.match is not None
             ]
-            self.follower.wake(rated)
+            self.follower.wake(results_so_far)
         return outcomes
 
     def _keep(self, rounds: Sequence[UnstoredRound]) -> list[Recorded | Exception]:

@@ -649,12 +649,12 @@ class PreferenceSearch:
 
         The excess over the first bound above 0 doubles from run to run, so a high count takes few runs.
         """
-        before, permitted = self.programme, None
+        before, mask = self.programme, None
         if before is not None:
-            permitted = before.within(self.goal, self.width, self.limits)
+            mask = before.within(self.goal, self.width, self.limits)
         # The sets of the stage before are let go before there are new ones.
         self.programme = before = None
-        programme = Programme(self.problem, [self.goal], self.budget, self.preferences, limits(0), permitted)
+        programme = Programme(self.problem, [self.goal], self.budget, self.preferences, limits(0), mask)
         limit = first = 0
         while (least := programme.fewest(self.goal, self.width)) is None:
             beyond = programme.layout.beyond

@@ -218,8 +218,8 @@ class SplitSolver:
         if len(goals) > 1:
             # Few of many searches come to an end: the others need more time, and something to begin from.
             # Without a limit there is no optimum to be near (`PreferenceSearch`).
-            bounded = [goal for goal in goals if not math.isinf(limits[goal])]
-            near = optima(self.problem, bounded, self.budget.share(SHARE_OF_MANY))
+            finite_goals = [goal for goal in goals if not math.isinf(limits[goal])]
+            near = optima(self.problem, finite_goals, self.budget.share(SHARE_OF_MANY))
             exact_budget = self.budget.share(SHARE_OF_MANY)
         searches: dict[Goal, PreferenceSearch] = {}
         for number, goal in enumerate(goals):

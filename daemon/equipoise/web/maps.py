@@ -128,7 +128,9 @@ async def show_map(request: Request) -> MapFound:
     def grouped() -> tuple[MapSeen, tuple[ServerOnMap, ...]]:
         before = new_teams_by_round(rounds, splits)
         servers = _by(own, lambda row: row.server)
-        rows = tuple(ServerOnMap(server=server, **_figures(there, before)) for server, there in servers.items())
+        rows = tuple(
+            ServerOnMap(server=server, **_figures(own_rounds, before)) for server, own_rounds in servers.items()
+        )
         return _seen(request, name, own, before), rows
 
     whole, servers = await asyncio.to_thread(grouped)

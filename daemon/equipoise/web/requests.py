@@ -428,9 +428,9 @@ def _query(request: web.Request, route: Route) -> object:
 
 def check_encoding(request: web.Request) -> None:
     """415: no body is unpacked, because 4 MB may unpack to 4 GB."""
-    coding = request.headers.get("Content-Encoding", "").lower()
+    content_encoding = request.headers.get("Content-Encoding", "").lower()
     transfer = request.headers.get("Transfer-Encoding", "chunked").lower()
-    if coding not in ("", "identity") or transfer != "chunked":
+    if content_encoding not in ("", "identity") or transfer != "chunked":
         raise ScriptError("encoding", "send the body as it is, without Content-Encoding", status=415)
 
 

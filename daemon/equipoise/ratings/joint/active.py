@@ -67,10 +67,10 @@ class Active:
 
     def copy(self) -> Active:
         """The same, of which a change leaves this one as it is."""
-        other = copy.copy(self)
-        other.numbers, other.places, other.free = dict(self.numbers), dict(self.places), list(self.free)
-        other.state, other.own = _copied(self.state), copy.deepcopy(self.own)
-        return other
+        twin = copy.copy(self)
+        twin.numbers, twin.places, twin.free = dict(self.numbers), dict(self.places), list(self.free)
+        twin.state, twin.own = _copied(self.state), copy.deepcopy(self.own)
+        return twin
 
     def number(self, player: PlayerId) -> int:
         """The player's number, `STRANGER` for one who is not held."""
@@ -128,14 +128,14 @@ class Active:
         if number is None:
             return prior + self._newcomer(player) ** 2 * worth
         if (row := state.players.row.item(number)) != NOWHERE:
-            found: float = state.dense.cov.item(row, row)
+            variance: float = state.dense.cov.item(row, row)
         else:
-            found = state.players.variance.item(number) + state.people.newcomer.item(number) ** 2 * worth
+            variance = state.players.variance.item(number) + state.people.newcomer.item(number) ** 2 * worth
         last: float = state.people.last_played.item(number)
         if last <= NEVER:
-            return found
+            return variance
         away = max(0.0, state.time.item(0) - max(last, -FARTHEST)) * self.constants.drift2_second
-        return found + min(max(prior - found, 0.0), away)
+        return variance + min(max(prior - variance, 0.0), away)
 
     def moments(self, players: Sequence[PlayerId]) -> tuple[Floats, Floats]:
         """Mean and covariance of the players' skills at the latest time that is known; log-odds."""
@@ -143,14 +143,14 @@ class Active:
         mean, numbers, rows, newcomer = self._located(players)
         variance = np.where(numbers == STRANGER, self.params.spread**2, state.players.variance[numbers])
         cov = np.diag(variance) + np.outer(newcomer, newcomer) * state.dense.cov[NEWCOMERS, NEWCOMERS]
-        held, dense = np.flatnonzero(numbers != STRANGER), np.flatnonzero(rows != NOWHERE)
+        rated, dense = np.flatnonzero(numbers != STRANGER), np.flatnonzero(rows != NOWHERE)
         # Three kinds of pairs: two who are dense have their entry; two who are not share the newcomers' worth alone,
         # set above; of one of each the newcomers' worth correlates with the row, added below.
         cov[np.ix_(dense, dense)] = state.dense.cov[np.ix_(rows[dense], rows[dense])]
-        shared = np.outer(newcomer, state.dense.cov[NEWCOMERS, rows[dense]])
-        cov[:, dense] += shared
-        cov[dense, :] += shared.T
-        cov[held, held] += self._away(numbers[held], cov[held, held])
+        cross = np.outer(newcomer, state.dense.cov[NEWCOMERS, rows[dense]])
+        cov[:, dense] += cross
+        cov[dense, :] += cross.T
+        cov[rated, rated] += self._away(numbers[rated], cov[rated, rated])
         return mean, cov
 
     def _located(self, players: Sequence[PlayerId]) -> tuple[Floats, Ints, Ints, Floats]:
@@ -223,8 +223,8 @@ class Active:
         last, per_second = self.state.people.last_played[numbers], self.constants.drift2_second
         # Without a known time there is none to have passed.
         seconds = np.where(last > NEVER, self.state.time[0] - np.maximum(last, -FARTHEST), 0.0)
-        gained: Floats = np.clip(self.params.spread**2 - variance, 0.0, np.maximum(seconds, 0.0) * per_second)
-        return gained
+        gain: Floats = np.clip(self.params.spread**2 - variance, 0.0, np.maximum(seconds, 0.0) * per_second)
+        return gain
 
     def _newcomer(self, player: PlayerId) -> float:
         """The part of the worth of newcomers in the skill of a player who is not held."""
@@ -284,15 +284,15 @@ def new_dense(mean: float, variance: float, newcomers: float) -> Dense:
 
 def grown(dense: Dense, more: int) -> Dense:
     """The Gaussian with room for this many more rows: itself if it has it, else a larger one."""
-    used, have = int(dense.counts[FREE]), len(dense.mean)
+    size, have = int(dense.counts[FREE]), len(dense.mean)
     # Rows that were freed since are used first, so this is at times more room than is needed.
-    if used + more <= have:
+    if size + more <= have:
         return dense
     # By an eighth: a matrix of twice the rows would take four times the memory, most of it for nothing.
-    larger = _blank(max(have + have // 8, used + more))
-    larger.mean[:used] = dense.mean[:used]
-    larger.cov[:used, :used] = dense.cov[:used, :used]
-    larger.kind[:used], larger.owner[:used] = dense.kind[:used], dense.owner[:used]
+    larger = _blank(max(have + have // 8, size + more))
+    larger.mean[:size] = dense.mean[:size]
+    larger.cov[:size, :size] = dense.cov[:size, :size]
+    larger.kind[:size], larger.owner[:size] = dense.kind[:size], dense.owner[:size]
     larger.counts[:] = dense.counts
     return larger
 

@@ -38,14 +38,14 @@ def played_sides(match: Match, number: Callable[[PlayerId], int]) -> Sides:
     times = [_times(match, team, player, length) for team in (0, 1) for player in match.teams[team]]
     # A bot's time is not known by side here; those of the lineup play to the end.
     bots = [sum(map(is_bot, side)) for side in match.lineup or ((), ())]
-    heads = [bots[side] + sum(each[side] for each in times) for side in (0, 1)]
+    heads = [bots[side] + sum(times_of_player[side] for times_of_player in times) for side in (0, 1)]
     members = [number(player) for side in match.teams for player in side]
     return _sides(members, [on_a - on_b for on_a, on_b in times], *heads)
 
 
 def _sides(members: list[int], signs: list[float], count_a: float, count_b: float) -> Sides:
-    given: Any = ([0, len(members)], members, signs, [head_term(count_a, count_b)])
-    return Sides(*given)
+    columns: Any = ([0, len(members)], members, signs, [head_term(count_a, count_b)])
+    return Sides(*columns)
 
 
 def _length(match: Match) -> float:
@@ -58,8 +58,8 @@ def _times(match: Match, team: int, player: PlayerId, length: float) -> tuple[fl
     """The parts of the match that a player played on A and on B."""
     spans = match.spans.get(player, ())
     if not spans or length <= 0.0:
-        played = match.fraction_played.get(player, 1.0)
-        return (played, 0.0) if team == 0 else (0.0, played)
+        share = match.fraction_played.get(player, 1.0)
+        return (share, 0.0) if team == 0 else (0.0, share)
     on = [0.0, 0.0]
     for span in spans:
         on[span.team] += max(0.0, min(span.end, length) - max(span.start, 0.0)) / length
@@ -80,5 +80,5 @@ def one_fixture(match: Match, active: Active, lineup: Sides, played: Sides, scor
     """A match as the only one."""
     places, sign = places_of(match)
     side, on_map = [*(active.find_place(place) for place in places), NOWHERE, NOWHERE][:2]
-    given: Any = ([side], [on_map], [sign], [score], [match.weight], [time_of(match)])
-    return Fixtures(lineup, played, *given)
+    columns: Any = ([side], [on_map], [sign], [score], [match.weight], [time_of(match)])
+    return Fixtures(lineup, played, *columns)

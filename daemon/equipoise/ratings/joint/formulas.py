@@ -337,9 +337,9 @@ def enter_player(number: int, at: float, now: int, s: State, c: Constants) -> No
             park(gone, s.players, s.dense)
             # A parked player keeps the sum: their part of the newcomers' worth is in it for good.
             s.people.newcomer[gone] = 0.0
-    parked = s.players.row[number] == NOWHERE
+    is_out = s.players.row[number] == NOWHERE
     row = enter(number, PLAYER, s.players, s.dense)
-    if parked and s.people.newcomer[number] > 0.0:
+    if is_out and s.people.newcomer[number] > 0.0:
         add_newcomers(row, s.people.newcomer[number], s.dense)
     s.dense.cov[row, row] += pending(number, at, s.dense.cov[row, row], s.people, c)
 
@@ -418,24 +418,24 @@ def enter_match(match: int, fixtures: Fixtures, terms: Terms, s: State, c: Const
 
     The players come last, in the order of the teams.
     """
-    played, at = fixtures.played, time_of_match(match, fixtures, s)
-    first, last = played.starts[match], played.starts[match + 1]
+    times, at = fixtures.played, time_of_match(match, fixtures, s)
+    first, last = times.starts[match], times.starts[match + 1]
     s.events[0] += 1
     now = s.events[0]
     for seat in range(first, last):
         # All participants before any of them enters: nobody of this match may be parked for another.
-        s.players.stamp[played.members[seat]] = now
+        s.players.stamp[times.members[seat]] = now
     count = 1
-    terms.rows[0], terms.x[0] = HEAD_COUNT, played.heads[match]
+    terms.rows[0], terms.x[0] = HEAD_COUNT, times.heads[match]
     for number in (fixtures.side[match], fixtures.map[match]):
         if number != NOWHERE and fixtures.sign[match] != 0.0:
             enter_place(number, now, s)
             terms.rows[count], terms.x[count] = s.places.row[number], fixtures.sign[match]
             count += 1
     for seat in range(first, last):
-        number = played.members[seat]
+        number = times.members[seat]
         enter_player(number, at, now, s, c)
-        terms.rows[count], terms.x[count] = s.players.row[number], played.signs[seat]
+        terms.rows[count], terms.x[count] = s.players.row[number], times.signs[seat]
         count += 1
     # Time never runs back: a round that arrives late widens nobody by it.
     s.time[0] = max(s.time[0], at)

@@ -61,9 +61,9 @@ def rate_observed(
     factor, answers.evidence[match] = kernel.take_in(
         count, mean, variance, score, weight, terms, state.dense, constants
     )
-    gained = own.rate(numbers, played, before, Result(score, weight, constants.draw_weight))
-    if any(each.any() for each in gained):
-        absorb(state.dense, rows, *gained, factor, correlated=constants.correlated)
+    gains = own.rate(numbers, played, before, Result(score, weight, constants.draw_weight))
+    if any(column.any() for column in gains):
+        absorb(state.dense, rows, *gains, factor, correlated=constants.correlated)
     else:
         kernel.narrow(count, factor, terms, state.dense, constants)
 
@@ -71,8 +71,8 @@ def rate_observed(
 def _variances(numbers: Ints, state: State) -> Floats:
     """The variances of players' skills, dense or parked."""
     rows, worth = state.players.row[numbers], state.dense.cov[NEWCOMERS, NEWCOMERS]
-    parked = state.players.variance[numbers] + state.people.newcomer[numbers] ** 2 * worth
-    return np.where(rows == NOWHERE, parked, np.diagonal(state.dense.cov)[rows])
+    apart = state.players.variance[numbers] + state.people.newcomer[numbers] ** 2 * worth
+    return np.where(rows == NOWHERE, apart, np.diagonal(state.dense.cov)[rows])
 
 
 def _before(mean: float, variance: float, rows: Ints, row: Floats, state: State) -> Before:
@@ -94,29 +94,29 @@ def absorb(
     A precision p may be negative as long as all that was absorbed of the coordinate is not. `factor`: that of a result
     which has moved the means and not yet the covariance (`formulas.take_in`): the whole matrix is gone through once.
     """
-    used = dense.counts[FREE]
-    mean, cov, shrunk = dense.mean[:used], dense.cov[:used, :used], factor * dense.work[:used]
+    size = dense.counts[FREE]
+    mean, cov, shrunk = dense.mean[:size], dense.cov[:size, :size], factor * dense.work[:size]
     # The covariance of the observed rows with all others, as it will be after the result.
     reach, before = cov[rows] - np.outer(shrunk[rows], shrunk), np.diagonal(cov).copy()
-    scaled = np.eye(len(rows)) + precision[:, None] * reach[:, rows]
-    mean += np.linalg.solve(scaled, shift - precision * mean[rows]) @ reach
+    system = np.eye(len(rows)) + precision[:, None] * reach[:, rows]
+    mean += np.linalg.solve(system, shift - precision * mean[rows]) @ reach
     # Woodbury: Σ' = Σ − CᵀGC with G = (I + PΣᵣᵣ)⁻¹P, which is symmetric but for rounding.
-    inner = np.linalg.solve(scaled, np.diag(precision))
+    inner = np.linalg.solve(system, np.diag(precision))
     # By eigenvectors, because G may be indefinite: a factor that got weaker has a negative precision.
     gains, axes = np.linalg.eigh(0.5 * (inner + inner.T))
     # The result and all observations as rows whose outer squares, with their signs, are taken from the matrix.
-    moved = np.empty((len(rows) + 1, used))
-    moved[0] = shrunk
-    np.matmul(axes.T, reach, out=moved[1:])
-    moved[1:] *= np.sqrt(np.abs(gains))[:, None]
-    signed = np.append(1.0, np.sign(gains))[:, None] * moved
+    factors = np.empty((len(rows) + 1, size))
+    factors[0] = shrunk
+    np.matmul(axes.T, reach, out=factors[1:])
+    factors[1:] *= np.sqrt(np.abs(gains))[:, None]
+    updates = np.append(1.0, np.sign(gains))[:, None] * factors
     if correlated:
-        room = np.empty(BLOCK * used)  # one for all blocks: each of its own would be cleared memory
-        for first in range(0, used, BLOCK):
-            last = min(used, first + BLOCK)
+        room = np.empty(BLOCK * size)  # one for all blocks: each of its own would be cleared memory
+        for first in range(0, size, BLOCK):
+            last = min(size, first + BLOCK)
             block, changed = slice(first, last), room[: (last - first) * last].reshape(last - first, last)
             lower = cov[block, :last]
-            np.matmul(signed[:, block].T, moved[:, :last], out=changed)
+            np.matmul(updates[:, block].T, factors[:, :last], out=changed)
             np.subtract(lower, changed, out=changed)
             # What a product of matrices gives is symmetric but for the last bits, on some processors.
             corner = changed[:, first:]
@@ -125,6 +125,6 @@ def absorb(
             cov[:first, block] = changed[:, :first].T
         left = np.diagonal(cov)
     else:
-        left = before - np.einsum("ij,ij->j", signed, moved)
+        left = before - np.einsum("ij,ij->j", updates, factors)
     # Rows that are free stay 0.
     np.fill_diagonal(cov, np.maximum(left, FLOOR * (before > 0.0)))

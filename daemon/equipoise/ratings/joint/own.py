@@ -61,23 +61,23 @@ class ModeScores:
 
     def take(self, numbers: Ints, played: Played, first: Flags, told: tuple[Floats, Floats]) -> None:
         """Add what the participants did; `first` says who played on the first side, `told` are their lasting rates."""
-        known = played.known()
-        if not len(known):  # a standard of nobody divides by nobody's time
+        rows = played.known()
+        if not len(rows):  # a standard of nobody divides by nobody's time
             return
-        numbers, first = numbers[known], first[known]
-        lasting, explained = (each[known] for each in told)
-        shares, rates, weight = self.standards.take(played.of(known), lasting)
+        numbers, first = numbers[rows], first[rows]
+        habits, share = (column[rows] for column in told)
+        shares, rates, weight = self.standards.take(played.of(rows), habits)
         self._have_classes(shares.shape[1])
         usual = shares @ self.class_rates
-        compared = np.zeros(len(known), np.bool_)
+        has_peers = np.zeros(len(rows), np.bool_)
         for side in (first, ~first):
             # A side of one has nobody to be compared with: what is the side's and what the player's cannot be told.
             if np.count_nonzero(side) > 1:
-                shared = weight[side] @ (rates - usual - lasting)[side] / weight[side].sum()
+                common = weight[side] @ (rates - usual - habits)[side] / weight[side].sum()
                 # What the whole side did better is partly the round's, not the players'.
-                rates[side] -= self.learnt.part_of_side(shared, weight[side], explained[side]) * shared
-                compared |= side
-        self._add(numbers[compared], shares[compared], rates[compared], weight[compared])
+                rates[side] -= self.learnt.part_of_side(common, weight[side], share[side]) * common
+                has_peers |= side
+        self._add(numbers[has_peers], shares[has_peers], rates[has_peers], weight[has_peers])
 
     def _add(self, numbers: Ints, shares: Floats, rates: Floats, weight: Floats) -> None:
         old, total = self.observed(numbers)
@@ -90,9 +90,9 @@ class ModeScores:
         self.total[numbers] += weight[:, None] * rates
         self.class_total += parts.T @ rates
         # Their observations weigh `LONGEST` at most: what is beyond fades.
-        faded = 1.0 - np.minimum(1.0, LONGEST / (old + weight))
-        if faded.any():
-            self._fade(numbers, faded)
+        fading = 1.0 - np.minimum(1.0, LONGEST / (old + weight))
+        if fading.any():
+            self._fade(numbers, fading)
 
     def _fade(self, numbers: Ints, part: Floats) -> None:
         """Take this part of players' observations away.
@@ -212,11 +212,11 @@ class OwnScores:
         precision = np.minimum(old, MOST_ABSORBED / np.diagonal(before.cov))
         # Both by the same part, so that the factor keeps its mean.
         shift = self.shift[numbers] * np.divide(precision, old, out=np.zeros(len(old)), where=old > 0)
-        told, wins = mode.lasting_rates(numbers), before.without(precision, shift)
+        rates, wins = mode.lasting_rates(numbers), before.without(precision, shift)
         # Without any lasting rate scores say what wins say, and the comparison would add 0.
-        if told[0].any():
-            mode.learnt.learn(before, wins, told, result)
-        mode.take(numbers, played, before.row > 0, told)
+        if rates[0].any():
+            mode.learnt.learn(before, wins, rates, result)
+        mode.take(numbers, played, before.row > 0, rates)
         mode.refit()
         self.precision[numbers], self.shift[numbers] = self._factors(numbers, wins)
         return self.precision[numbers] - precision, self.shift[numbers] - shift
@@ -232,11 +232,11 @@ class OwnScores:
         for name in sorted(self.modes):
             mode = self.modes[name]
             if mode.learnt.used:
-                told = mode.lasting_rates(numbers)
-                found, towards = mode.learnt.factors(*told)
-                more = found > precision
-                part = mode.learnt.believed(*told, wins)[more]
-                precision[more], shift[more] = part * found[more], part * towards[more]
+                rates = mode.lasting_rates(numbers)
+                factors, towards = mode.learnt.factors(*rates)
+                more = factors > precision
+                part = mode.learnt.believed(*rates, wins)[more]
+                precision[more], shift[more] = part * factors[more], part * towards[more]
         return precision, shift
 
     def forget(self, number: int) -> None:
@@ -253,15 +253,15 @@ class OwnScores:
     @classmethod
     def unpack(cls, spread: float, data: Mapping[str, Any], players: int) -> OwnScores:
         """The scores of all modes from what `pack` gave, with room for so many players."""
-        modes = {name: ModeScores.unpack(spread**2, each, players) for name, each in data.items()}
+        modes = {name: ModeScores.unpack(spread**2, packed_mode, players) for name, packed_mode in data.items()}
         return cls(spread, np.zeros(players), np.zeros(players), modes)
 
     def arrays(self, players: int) -> list[Floats]:
         """Return the arrays of so many players, by number: views, in a fixed order."""
         self._have(players)
         modes = self.modes.values()
-        whole = [self.precision, self.shift, *(each for mode in modes for each in (mode.weight, mode.total))]
-        return [each[:players] for each in whole]
+        whole = [self.precision, self.shift, *(column for mode in modes for column in (mode.weight, mode.total))]
+        return [column[:players] for column in whole]
 
     def maps(self) -> tuple[ScoreMap, ...]:
         """The maps of all modes, in the order of their names."""

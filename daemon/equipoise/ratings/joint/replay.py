@@ -68,9 +68,9 @@ def _observe(system: Joint, history: History) -> Replay:
 
     def replay(fixtures: Fixtures, terms: Terms, answers: Answers, state: State, constants: Constants) -> None:
         for match in range(len(history)):
-            lineup, played = fixtures.lineup, played_of(history, match)
+            lineup, record = fixtures.lineup, played_of(history, match)
             answers.wins[match] = expected(*kernel.foresee(match, fixtures, lineup, terms, state, constants))
-            rate_observed(system.active.own, played, match, fixtures, terms, answers, state, constants)
+            rate_observed(system.active.own, record, match, fixtures, terms, answers, state, constants)
             kernel.note_rounds(match, fixtures, answers, state)
 
     return replay
@@ -84,8 +84,8 @@ def _compiled() -> Any:
 def _fixtures(system: Joint, history: History) -> Fixtures:
     """The history in coefficients; admits its players and places."""
     active = system.active
-    played = sorted(set(history.members.tolist()))
-    active.admit(history.players[player] for player in played)
+    players = sorted(set(history.members.tolist()))
+    active.admit(history.players[player] for player in players)
     # One more at the end for bots, whose number -1 indexes the last.
     numbers = np.array([*(active.number(player) for player in history.players), BOT], np.int64)
     side, on_map, sign = _places(system, history)
@@ -120,8 +120,8 @@ def _played(history: History, numbers: NDArray[np.int64]) -> Sides:
     # line below.
     heads = np.add.reduceat(np.vstack((times, np.zeros(2))), history.teams[:-1:2], axis=0)
     heads[np.diff(history.teams[::2]) == 0] = 0.0
-    counted: Floats = heads.ravel() + _per_team(members == BOT, starts)
-    return Sides(history.teams[::2].copy(), numbers[history.members], times[:, 0] - times[:, 1], _heads(counted))
+    heads_by_team: Floats = heads.ravel() + _per_team(members == BOT, starts)
+    return Sides(history.teams[::2].copy(), numbers[history.members], times[:, 0] - times[:, 1], _heads(heads_by_team))
 
 
 def _put_spans(history: History, match: NDArray[np.int64], times: Floats) -> None:
@@ -133,19 +133,19 @@ def _put_spans(history: History, match: NDArray[np.int64], times: Floats) -> Non
     np.maximum.at(length, match[owner], spans.end)
     if history.seconds is not None:
         length = np.where(history.seconds > 0.0, history.seconds, length)
-    known = np.flatnonzero((np.diff(spans.starts) > 0) & (length[match] > 0.0))
-    times[known] = 0.0
+    seats = np.flatnonzero((np.diff(spans.starts) > 0) & (length[match] > 0.0))
+    times[seats] = 0.0
     whole = length[match[owner]]
-    used = whole > 0.0
+    columns = whole > 0.0
     within = np.clip(np.minimum(spans.end, whole) - np.maximum(spans.start, 0.0), 0.0, None)
-    np.add.at(times, (owner[used], spans.team[used]), within[used] / whole[used])
+    np.add.at(times, (owner[columns], spans.team[columns]), within[columns] / whole[columns])
 
 
 def _per_team(flags: NDArray[np.bool_], starts: Offsets) -> NDArray[np.int64]:
     """How many of each team's players have the flag."""
-    counted = np.concatenate(([0], np.cumsum(flags)))
-    found: NDArray[np.int64] = counted[starts[1:]] - counted[starts[:-1]]
-    return found
+    sums = np.concatenate(([0], np.cumsum(flags)))
+    counts: NDArray[np.int64] = sums[starts[1:]] - sums[starts[:-1]]
+    return counts
 
 
 def _signs(starts: Offsets) -> Floats:
@@ -155,8 +155,8 @@ def _signs(starts: Offsets) -> Floats:
 def _heads(counts: Floats | Offsets) -> Floats:
     """ln(n_A / n_B) of each match, from the counts of its teams."""
     pairs = np.log(np.maximum(counts, LEAST_COUNT)).reshape(-1, 2)
-    found: Floats = pairs[:, 0] - pairs[:, 1]
-    return found
+    difference: Floats = pairs[:, 0] - pairs[:, 1]
+    return difference
 
 
 def _places(system: Joint, history: History) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:

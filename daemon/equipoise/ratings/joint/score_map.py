@@ -98,8 +98,8 @@ class Before:
         n = len(self.row)
         # (Σ⁻¹ − P)⁻¹ = (I − ΣP)⁻¹Σ, and the mean is that times Σ⁻¹m − h.
         right = np.column_stack((self.mean - self.cov @ shift, self.cov))
-        found = np.linalg.solve(np.eye(n) - self.cov * precision, right).astype(np.float64, copy=False)
-        return found[:, 0], found[:, 1:]
+        rest = np.linalg.solve(np.eye(n) - self.cov * precision, right).astype(np.float64, copy=False)
+        return rest[:, 0], rest[:, 1:]
 
 
 class Result(NamedTuple):
@@ -143,12 +143,12 @@ class Learnt:
     @classmethod
     def of_sums(cls, spread2: float, sums: Floats) -> Learnt:
         """The map with the sums that `sums` returned; what is derived from them is found again."""
-        residuals, sides, gain, rounds, used = sums[:5].tolist()
+        residuals, sides, gain, rounds, count = sums[:5].tolist()
         residual, precision, between = sums[5 : -2 * NUMBER].reshape(3, NUMBER, NUMBER).copy()
-        shared, shift = sums[-2 * NUMBER :].reshape(2, NUMBER).copy()
-        learnt = cls(spread2, residual=residual, residuals=residuals, shared=shared, sides=sides)
+        common, shift = sums[-2 * NUMBER :].reshape(2, NUMBER).copy()
+        learnt = cls(spread2, residual=residual, residuals=residuals, shared=common, sides=sides)
         learnt.precision, learnt.between, learnt.shift, learnt.gain = precision, between, shift, gain
-        learnt.rounds, learnt.used = int(rounds), bool(used)
+        learnt.rounds, learnt.used = int(rounds), bool(count)
         learnt.refit()
         return learnt
 
@@ -168,9 +168,9 @@ class Learnt:
         # Scaled so that the guess explains `GUESSED` of it; the floor is for rates that hardly differ.
         guess = GUESS * sqrt(GUESSED * self.spread2 / max(float(GUESS @ self.between @ GUESS), 1e-300))
         self.weights = self.cov @ (self.shift + ridge * guess)
-        explained = float(self.weights @ self.between @ self.weights)
-        if explained > MOST_EXPLAINED * self.spread2:
-            self.weights = self.weights * sqrt(MOST_EXPLAINED * self.spread2 / explained)
+        share = float(self.weights @ self.between @ self.weights)
+        if share > MOST_EXPLAINED * self.spread2:
+            self.weights = self.weights * sqrt(MOST_EXPLAINED * self.spread2 / share)
 
     def _fit_between(self, weight: Floats, total: Floats) -> None:
         seen = weight > 0
@@ -208,8 +208,8 @@ class Learnt:
 
     def _left(self, explained: Floats) -> Floats:
         """Shape (n,): the variance of skill that scores leave."""
-        found: Floats = self.spread2 - np.einsum("i,nij,j->n", self.weights, explained, self.weights)
-        return found
+        variance: Floats = self.spread2 - np.einsum("i,nij,j->n", self.weights, explained, self.weights)
+        return variance
 
     def add_residuals(self, away: Floats) -> None:
         """Add rates relative to what their players' past says, shape (n, 4), scaled to one round's noise."""
@@ -240,14 +240,14 @@ class Learnt:
             return
         a, b = outcome.exponents(*result)
         null = outcome.posterior(before.rest + float(before.row @ alone), variance + before.rest_variance, a, b)[2]
-        lasting, explained = told
-        left = self._left(explained)
+        habits, share = told
+        left = self._left(share)
         factor = 1.0 / left - 1.0 / self.spread2
         both = np.linalg.solve(np.eye(n) + factor[:, None] * alone_cov, before.row)  # (I + diag(p) C)⁻¹ x
-        weighed = alone_cov @ both  # A x, A the covariance with scores
-        direction = (weighed / left) @ lasting
-        fixed = before.rest + float(both @ alone)
-        self._update(direction, fixed, float(before.row @ weighed) + before.rest_variance, (a, b), null)
+        product = alone_cov @ both  # A x, A the covariance with scores
+        direction = (product / left) @ habits
+        offset = before.rest + float(both @ alone)
+        self._update(direction, offset, float(before.row @ product) + before.rest_variance, (a, b), null)
 
     def _update(
         self, direction: Floats, fixed: float, variance: float, exponents: tuple[float, float], null: float
@@ -264,15 +264,15 @@ class Learnt:
         fall = (whole - left) / whole**2
         # The result as a Gaussian factor on the weights' own part of D: precision and shift that give the new moments.
         curve = fall / (1.0 - fall * mine)
-        moved = float(direction @ self.weights) + mine * slope
+        step = float(direction @ self.weights) + mine * slope
         self.precision += curve * np.outer(direction, direction)
-        self.shift += direction * (curve * moved + slope)
+        self.shift += direction * (curve * step + slope)
 
     def shown(self, mode: str) -> ScoreMap:
         """The map as people are shown it."""
-        explained = float(self.weights @ self.between @ self.weights)
-        one = self.lasting_rates(np.ones(1), np.zeros((1, NUMBER)))[1][0]
-        first = float(self.weights @ one @ self.weights)
+        variance = float(self.weights @ self.between @ self.weights)
+        share = self.lasting_rates(np.ones(1), np.zeros((1, NUMBER)))[1][0]
+        first = float(self.weights @ share @ self.weights)
         deviations = np.sqrt(np.diag(self.cov))
         return ScoreMap(
             mode=mode,
@@ -283,7 +283,7 @@ class Learnt:
                 ScoreWeight(name, float(weight), float(deviation))
                 for name, weight, deviation in zip(FEATURES, self.weights, deviations, strict=True)
             ),
-            noise=self.spread2 * sqrt(1 / first - 1 / explained) if first > 0 else inf,
-            offset=sqrt(self.spread2 * (self.spread2 / explained - 1)) if explained > 0 else inf,
+            noise=self.spread2 * sqrt(1 / first - 1 / variance) if first > 0 else inf,
+            offset=sqrt(self.spread2 * (self.spread2 / variance - 1)) if variance > 0 else inf,
             correlation=sqrt(first / self.spread2),
         )

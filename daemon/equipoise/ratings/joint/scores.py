@@ -132,15 +132,17 @@ def played_in(match: Match, players: Sequence[PlayerId]) -> Played | None:
     """Return the scores of these players in a match; None if none is known."""
     if not match.counts:
         return None
-    known = [match.counts.get(player) for player in players]
-    classes = tuple(dict.fromkeys(name for each in known if each for name in each.classes))
+    counts = [match.counts.get(player) for player in players]
+    classes = tuple(dict.fromkeys(name for count in counts if count for name in count.classes))
     whole = USUAL if match.seconds is None else match.seconds
     return Played(
         mode=match.mode,
         seconds=np.array([whole * match.fraction_played.get(player, 1.0) for player in players]),
-        totals=np.array([_UNKNOWN if each is None else _totals(each) for each in known]).reshape(-1, NUMBER),
+        totals=np.array([_UNKNOWN if count is None else _totals(count) for count in counts]).reshape(-1, NUMBER),
         classes=classes,
-        class_seconds=np.array([[each.classes.get(name, 0.0) if each else 0.0 for name in classes] for each in known]),
+        class_seconds=np.array(
+            [[count.classes.get(name, 0.0) if count else 0.0 for name in classes] for count in counts]
+        ),
     )
 
 

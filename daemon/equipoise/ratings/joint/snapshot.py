@@ -107,7 +107,7 @@ def _filled(active: Active, rows: int, body: memoryview) -> Active:
 
 def _triangle(cov: Floats) -> list[Floats]:
     """The rows of the lower triangle, with the diagonal: views."""
-    return [each[: row + 1] for row, each in enumerate(cov)]
+    return [values[: row + 1] for row, values in enumerate(cov)]
 
 
 def _arrays(active: Active, players: int) -> list[NDArray[Any]]:

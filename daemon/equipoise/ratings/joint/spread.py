@@ -63,12 +63,12 @@ def log_likelihood(params: JointParams, history: History) -> float:
 
 def fit_spread(params: JointParams, history: History) -> SpreadFit | None:
     """The most likely spread, all else as in `params`; None where no spread is: no differences of skill show."""
-    found: dict[float, float] = {}
+    peaks: dict[float, float] = {}
 
     def likelihood(at: float) -> float:
-        if at not in found:
-            found[at] = log_likelihood(replace(params, spread=math.exp(at)), history)
-        return found[at]
+        if at not in peaks:
+            peaks[at] = log_likelihood(replace(params, spread=math.exp(at)), history)
+        return peaks[at]
 
     grid = [math.log(spread) for spread in GRID]
     best = max(range(len(grid)), key=lambda place: likelihood(grid[place]))
@@ -107,8 +107,8 @@ def _peak(likelihood: Callable[[float], float], at: float) -> tuple[float, float
     """
     step = STEP
     for _ in range(2):
-        below, here, above = (likelihood(at + side * step) for side in (-1.0, 0.0, 1.0))
-        curvature = max(2.0 * here - below - above, 1e-9) / step**2
+        below, middle, above = (likelihood(at + side * step) for side in (-1.0, 0.0, 1.0))
+        curvature = max(2.0 * middle - below - above, 1e-9) / step**2
         error = 1.0 / math.sqrt(curvature)
         # Kept within the three points: beyond them the parabola is not known.
         vertex = at + min(max((above - below) / (2.0 * step * curvature), -step), step)

@@ -154,9 +154,9 @@ class Joint(System[JointParams]):
         changes, rounds = [], self.active.state.people.rounds
         for place, (player, old) in enumerate(zip(players, before, strict=True)):
             team = int(place >= len(match.teams[0]))
-            played = int(rounds[self.active.number(player)])
+            count = int(rounds[self.active.number(player)])
             new, result = self._points(answers.after[place]), score if team == 0 else 1.0 - score
-            changes.append(Change(player, team, old, new, played, wins[team], result))
+            changes.append(Change(player, team, old, new, count, wins[team], result))
         return Rated(WinProbabilities(wins), tuple(changes), variance)
 
     def _admitted(self, match: Match, lineup: Sides, players: Sequence[PlayerId], score: float) -> Fixtures:
@@ -211,22 +211,22 @@ class Joint(System[JointParams]):
         cov = self.params.scale**2 * self.active.moments(players)[1]
         bots = [number for number, player in enumerate(players) if is_bot(player)]
         cov[bots, bots] = 0.0
-        found: Covariance = cov.tolist()
-        return found
+        rows: Covariance = cov.tolist()
+        return rows
 
     def summary(self, player: PlayerId) -> PlayerSummary:
         """The rating after the player's own last event, the present skill; visible after the shadow period."""
         number, people = self.active.number(player), self.active.state.people
         rounds = 0 if number == STRANGER else int(people.rounds[number])
         last_played = NEVER if number == STRANGER else float(people.last_played[number])
-        missing = max(0, self.params.shadow_rounds - rounds)
+        lack = max(0, self.params.shadow_rounds - rounds)
         return PlayerSummary(
             player,
             self._shown(player),
             rounds,
-            missing == 0,
+            lack == 0,
             known_time(last_played),
-            missing,
+            lack,
             skill=self.skill(player),
         )
 
@@ -238,9 +238,9 @@ class Joint(System[JointParams]):
         for fact in skill:
             if fact not in FIELDS:
                 raise RatingError(f"{player}: joint has no {fact} to seed, only {', '.join(FIELDS)}")
-        checked = self._checked(player, skill)
+        state = self._checked(player, skill)
         self.active.admit((player,))
-        self.active.enter_values(self.active.number(player), **checked)
+        self.active.enter_values(self.active.number(player), **state)
 
     def state(self, player: PlayerId) -> State:
         """Return the player after their own last event: `rating` and `deviation` in points, rounds, last_played."""
@@ -259,27 +259,27 @@ class Joint(System[JointParams]):
         """Hold a player with this state, independent of all others; `history` is not used."""
         if set(state) != set(FIELDS):
             raise RatingError(f"{player}: not a joint state: {sorted(state)}")
-        checked = self._checked(player, state)
+        numbers = self._checked(player, state)
         self.active.forget(player)
         self.active.admit((player,))
-        self.active.enter_values(self.active.number(player), **checked)
+        self.active.enter_values(self.active.number(player), **numbers)
 
     def _checked(self, player: PlayerId, given: State) -> dict[str, Any]:
         """The given values in log-odds; raises `RatingError` for a value out of range."""
-        found: dict[str, Any] = {}
+        numbers: dict[str, Any] = {}
         if "rating" in given:
             rating = number_of(player, "rating", given["rating"], -LIMIT, LIMIT)
-            found["mean"] = (rating - self.params.initial) / self.params.scale
+            numbers["mean"] = (rating - self.params.initial) / self.params.scale
         if "deviation" in given:
             widest = WIDEST * self.params.scale
-            found["variance"] = (
+            numbers["variance"] = (
                 number_of(player, "deviation", given["deviation"], 0.0, widest) / self.params.scale
             ) ** 2
         if "rounds" in given:
-            found["rounds"] = count_of(player, "rounds", given["rounds"])
+            numbers["rounds"] = count_of(player, "rounds", given["rounds"])
         if given.get("last_played") is not None:
-            found["last_played"] = number_of(player, "last_played", given["last_played"], -FARTHEST, FARTHEST)
-        return found
+            numbers["last_played"] = number_of(player, "last_played", given["last_played"], -FARTHEST, FARTHEST)
+        return numbers
 
     def forget(self, player: PlayerId) -> None:
         """Drop a player; what is known of the others stays."""
