@@ -268,6 +268,21 @@ def _snapshots(folder: Path) -> list[tuple[str, int, int]]:
 
 
 @in_loop
+async def test_a_new_snapshot_takes_the_pages_of_the_one_that_it_replaces(tmp_path: Path) -> None:
+    """Pages that are freed behind it would be written too, as empty ones."""
+    store, draw, free = Store(tmp_path / "s.db"), random.Random(7), []
+    await store.open()
+    for number in range(1, 6):
+        snapshot = Snapshot("balance", number, Fingerprint("joint", {}), draw.randbytes(10 * PIECE))
+        await store.keep_snapshot("main", snapshot, 0)
+        with closing(sqlite3.connect(tmp_path / "s.db")) as db:
+            free += db.execute("PRAGMA freelist_count").fetchone()
+    assert [number for _, number, _ in _snapshots(tmp_path)] == [4, 5]
+    assert free == [0] * 5
+    await store.close()
+
+
+@in_loop
 async def test_a_snapshot_of_many_pieces_is_read_as_it_was_written_and_may_be_written_again(tmp_path: Path) -> None:
     store, draw = Store(tmp_path / "s.db"), random.Random(7)
     await store.open()
