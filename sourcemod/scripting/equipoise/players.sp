@@ -51,10 +51,14 @@ enum struct Player
 
 Player g_Players[MAX_PLAYERS + 1];
 
+// Somebody may be here whose id is not known yet: else the tick has nothing to do.
+static bool g_Strangers;
+
 static const char g_SideNames[][] = {"none", "none", "red", "blu"};
 
 public void OnClientPutInServer(int client)
 {
+	g_Strangers = true;
 	Recorder_Note("OnClientPutInServer, client %d, userid %d", client, GetClientUserId(client));
 	if (IsFakeClient(client) && !IsClientSourceTV(client) && !IsClientReplay(client))
 	{
@@ -84,11 +88,17 @@ static void Identify(int client)
 // a database (OnClientPreAdminCheck).
 void Players_Tick()
 {
+	if (!g_Strangers)
+	{
+		return;
+	}
+	g_Strangers = false;
 	for (int client = 1; client <= MaxClients; client++)
 	{
-		if (g_Players[client].id[0] == '\0' && !g_Players[client].replaced && IsClientInGame(client))
+		if (g_Players[client].id[0] == '\0' && !g_Players[client].replaced && IsClientInGame(client) && !IsFakeClient(client))
 		{
 			Identify(client);
+			g_Strangers = true;  // they are looked at once more, known or not
 		}
 	}
 }
