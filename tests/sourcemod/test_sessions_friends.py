@@ -84,9 +84,31 @@ class Lines:
         return chance
 
 
+def pass_a_vote(evening: Evening, *askers: str) -> None:
+    """These ask, nine of twelve say yes, and every line says what will be."""
+    lines = Lines(evening)
+    for number, name in enumerate(askers, start=1):
+        say(evening, by_name(evening, name), "!scramble")
+        voice = f"{name} wants balanced teams: {number} of {len(askers)} for a vote"
+        assert all(any(voice in line for line in heard) for heard in lines.new().values())
+    menus, players = evening.game.sm.menus, evening.game.humans()
+    for player, answer in zip(players, ["Yes"] * 9 + ["No"] * 3, strict=True):
+        panel = menus.of(player.index)
+        assert panel is not None
+        assert panel.title == "Balance the teams at the next round start?"
+        menus.choose(player, answer)
+    evening.wait(1.0)
+    result, due = (
+        "The vote passed: 9 of 12 for balanced teams",
+        "New teams at the next round (the players voted for it).",
+    )
+    for heard in lines.new().values():
+        assert [result in heard[-2], due in heard[-1]] == [True, True], heard
+
+
 def test_an_evening_of_friends_in_which_every_line_is_true(new_evening: NewEvening) -> None:
-    """Six rounds of twelve: a group of three and a pair; then a friendship ends, and four stars are parted."""
-    evening = started(new_evening, 12)
+    """Six rounds of twelve: a group of three and a pair; a friendship ends, and a vote parts four stars."""
+    evening = started(new_evening, 12, '[vote]\nwhen = "next"\n')
     trio, pair = ("P00", "P01", "P02"), ("P10", "P11")
     befriend(evening, *trio)
     befriend(evening, *pair)
@@ -98,20 +120,23 @@ def test_an_evening_of_friends_in_which_every_line_is_true(new_evening: NewEveni
     groups = [trio, pair]
     for number in range(6):
         evening.live()
+        if number == 4:
+            groups.append(("P06", "P07", "P08", "P09"))
+            befriend(evening, *groups[-1])
+            evening.rate(**dict.fromkeys(groups[-1], 6000.0))
+            pass_a_vote(evening, "P00", "P05", "P10", "P11")
         evening.win((RED, BLU)[number % 2])
         if number == 3:
             say(evening, by_name(evening, "P11"), "!buddy none")
             groups.remove(pair)
             assert "P11 has left your group." in by_name(evening, "P10").chat[-1]
-        if number == 4:
-            groups.append(("P06", "P07", "P08", "P09"))
-            befriend(evening, *groups[-1])
-            evening.rate(**dict.fromkeys(groups[-1], 6000.0))
-        evening.game.rcon("sm_eq_scramble next")
-        evening.wait(0.5)
+        if number != 4:
+            evening.game.rcon("sm_eq_scramble next")
+            evening.wait(0.5)
         lines = Lines(evening)
         evening.freeze()
         decision = evening.decisions("scramble")[-1]
+        assert (decision["reason"] == "the players voted for it") is (number == 4)
         after = decision["detail"]["after"]
         assert lines.chance() == round(100 * after)
         assert evening.sizes() == [6, 6]
