@@ -106,7 +106,7 @@ def test_where_the_compiler_does_not_run_the_wheel_is_built_without_the_plugin_a
     broken = tmp_path / "packages" / "smx"
     (broken / "spcomp").mkdir(parents=True)
     (broken / "include").mkdir()
-    for name in ("__init__.py", "include/core.inc"):
+    for name in ("__init__.py", "include/core.inc", "include/sourcemod.inc"):
         (broken / name).touch()
     (broken / "spcomp" / "spcomp.elf64").write_bytes(b"\x7fELF of another machine")
     (broken / "spcomp" / "spcomp.elf64").chmod(0o755)
