@@ -46,7 +46,7 @@ class Renewal(NamedTuple):
     stay_on_a: tuple[int, int]
     """At least, and at most."""
     pins: Pins
-    """Of the players who stand on no side."""
+    """Pins of the players who stand on no side."""
 
 
 def scrambled(ask: AskSplit, values: Values, system: System[Any]) -> Split:

@@ -36,7 +36,7 @@ class Course:
         """Version of the last roster that was looked at."""
         self._session = ""
         self._sides: Sides = frozenset(), frozenset()
-        """As they were noted last."""
+        """The sides of the last line."""
         self._kind: DecisionKind | None = None
         """The last decision since then that changes sides."""
 

@@ -245,7 +245,7 @@ def times_of(db: sqlite3.Connection, numbers: Sequence[int]) -> list[float]:
 
 
 def company(db: sqlite3.Connection, pool: str, player: PlayerId, rounds: int) -> list[Company]:
-    """Those with and against whom a player had the last `rounds` rated rounds, in no order."""
+    """Return with and against whom a player had the last `rounds` rated rounds, in no order."""
     rows = db.execute(_COMPANY, {"pool": pool, "player": player, "rounds": rounds})
     return [Company(PlayerId(mate), bool(beside), count, score) for mate, beside, count, score in rows]
 

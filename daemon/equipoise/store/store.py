@@ -516,7 +516,7 @@ class Store:
         return await self._read(lambda db: listings.times_of(db, numbers))
 
     async def company(self, pool: str, player: PlayerId, rounds: int) -> Sequence[Company]:
-        """Those with and against whom a player had the last `rounds` rated rounds, in no order."""
+        """Return with and against whom a player had the last `rounds` rated rounds, in no order."""
         return await self._read_noted(lambda db: listings.company(db, pool, player, rounds))
 
     async def named(self, pool: str, text: str, limit: int) -> Sequence[tuple[PlayerId, str]]:

@@ -427,7 +427,7 @@ class Mates(Ok, frozen=True):
     reply=Mates,
 )
 async def show_mates(request: Request) -> Mates:
-    """Those with and against whom a player had their last rated rounds."""
+    """The others in the last rated rounds of a player, with and against them."""
     query = request.query
     pool = request.services.pool(query.pool)
     player = await known_player(pool, request.path["id"])
