@@ -414,6 +414,8 @@ class Witness(Script):
         foreseen = bool({side, "any", f"{side}:{lost}"} & set(due_if))
         lineup = {one["id"]: one["side"] for one in self.lineup}
         super().end_round(winner, captures)
+        if self.due() and self.promised is None:  # the reply left after a second, and the rest comes with the next poll
+            self.post()
         assert (self.promised is not None) == (due_before is not None or self.due())
         assert due_before is not None or foreseen == self.due()
         self.remembered(lineup)
