@@ -58,11 +58,12 @@ class Course:
         self._timer = None
         self._look()
 
-    def line(self, session: Session, outlook: Outlook | None) -> Chance | None:
+    def line(self, session: Session, outlook_now: Callable[[], Outlook | None]) -> Chance | None:
         """Return the line to note now; None: the sides are as they were, one is empty, or nothing is known of them."""
         a, b = (frozenset(entry.id for entry in session.state.roster.on(side)) for side in Side)
         same_map = session.memory.session == self._session
-        if outlook is None or (same_map and (a, b) == self._sides):
+        # Most changes of a roster leave the sides as they are, and an outlook costs a prediction.
+        if (same_map and (a, b) == self._sides) or (outlook := outlook_now()) is None:
             return None
         cause = self._cause((a, b)) if same_map else "map"
         self._session, self._sides, self._kind = session.memory.session, (a, b), None

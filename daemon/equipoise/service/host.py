@@ -282,7 +282,7 @@ class Host:
 
     def _note_chance(self) -> None:
         """Note how even the sides are, behind all replies; a failure costs this line alone."""
-        if not self._closed and (line := self._course.line(self.session, self._outlook())) is not None:
+        if not self._closed and (line := self._course.line(self.session, self._outlook)) is not None:
             self._store.note([line])
 
     def write_down(self) -> None:

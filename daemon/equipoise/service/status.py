@@ -336,7 +336,7 @@ class RefusedBatches:
                 log.info("batches like those that were refused are taken again", extra=self._named(batch))
 
     def current(self, epoch: float) -> tuple[RefusedBatch, ...]:
-        """Those that are not over, the one that came last at the end."""
+        """Return the refusals that are not over, the one that came last at the end."""
         return tuple(batch for batch, _ in self._now.values() if epoch - batch.last < REMEMBERED_SECONDS)
 
     def _named(self, batch: RefusedBatch) -> dict[str, object]:

@@ -40,7 +40,7 @@ class Recent(Ask, frozen=True):
 
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True):
-    """What rated rounds of one map were like."""
+    """Figures of the rated rounds of one map."""
 
     rounds: int
     """The number of rounds."""

@@ -283,14 +283,19 @@ class Appearance(msgspec.Struct, frozen=True):
     """The player's part in it, and its effect on their rating."""
 
 
-class History(Ok, frozen=True):
-    """The rated rounds of a player, newest first."""
+class OfOne(Ok, frozen=True, kw_only=True):
+    """An answer about one player of a pool."""
 
     pool: str
     player: PlayerId
     """The player."""
     name: str | None
     """Their last known name."""
+
+
+class History(OfOne, frozen=True, kw_only=True):
+    """The rated rounds of a player, newest first."""
+
     rounds: tuple[Appearance, ...]
     """Their rated rounds, newest first."""
     edits: tuple[EditOf, ...]
@@ -331,14 +336,9 @@ class CurvePoint(msgspec.Struct, frozen=True):
     """What an admin or a job did: `set`, `reset`, `refit` and the like; null after a round."""
 
 
-class Curve(Ok, frozen=True):
+class Curve(OfOne, frozen=True, kw_only=True):
     """A player's rating over time."""
 
-    pool: str
-    player: PlayerId
-    """The player."""
-    name: str | None
-    """Their last known name."""
     rounds: int
     """The rated rounds that it is made of."""
     points: tuple[CurvePoint, ...]
@@ -404,14 +404,9 @@ class Mate(msgspec.Struct, frozen=True):
     """What the player scored in these: 1 for a win, 0.5 for a draw."""
 
 
-class Mates(Ok, frozen=True):
+class Mates(OfOne, frozen=True, kw_only=True):
     """With and against whom a player played, those with the most rounds first."""
 
-    pool: str
-    player: PlayerId
-    """The player."""
-    name: str | None
-    """Their last known name."""
     beside: tuple[Mate, ...]
     """On the same side."""
     against: tuple[Mate, ...]

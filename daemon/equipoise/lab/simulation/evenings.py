@@ -225,7 +225,7 @@ class Churn:
         self._lost.clear()
 
     def divided(self, coming: Iterable[Person]) -> tuple[list[Person], list[Person]]:
-        """Those who come before the round and inside it; who is away for a while does not come."""
+        """Return who comes before the round and inside it; who is away for a while does not come."""
         before, within = list[Person](), list[Person]()
         for person in coming:
             if person.id not in self._back:
@@ -268,7 +268,7 @@ class Churn:
     def after(
         self, number: int, clock: float, lost: Mapping[PlayerId, bool], people: Mapping[PlayerId, Person]
     ) -> list[PlayerId]:
-        """Those of the round's players who leave after it because they lost it."""
+        """Return the players of the round who leave after it because they lost it."""
         quits = list[PlayerId]()
         for player in lost:
             if people[player].kind is not Kind.QUITTER:
