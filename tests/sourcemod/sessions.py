@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -138,3 +139,22 @@ class Evening:
         """The decision log, oldest first."""
         found = self.daemon.ask(f"decisions?server={self.daemon.server}")["decisions"]
         return [one for one in reversed(found) if not kinds or one["kind"] in kinds]
+
+
+def live(
+    new_evening: Callable[..., Evening], players: int, map_name: str = "koth_harvest_final", settings: str = ""
+) -> Evening:
+    """A running round after waiting's scramble; all players are equally good."""
+    evening = new_evening(map_name, settings)
+    for number in range(players):
+        evening.seat(f"P{number}")
+    evening.freeze()
+    evening.live()
+    return evening
+
+
+def leave(evening: Evening, *players: Player) -> None:
+    """Players leave the server in one moment."""
+    for player in players:
+        evening.game.leave(player)
+    evening.game.settle()

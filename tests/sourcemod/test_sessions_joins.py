@@ -8,26 +8,9 @@ from pathlib import Path
 from tests.sourcemod.answerer import BASECOMMANDS
 from tests.sourcemod.rig import compile_text
 from tests.sourcemod.rig.game.facts import BLU, RED
-from tests.sourcemod.rig.game.players import Player
-from tests.sourcemod.sessions import Evening
+from tests.sourcemod.sessions import Evening, leave, live
 
 NewEvening = Callable[..., Evening]
-
-
-def live(new_evening: NewEvening, players: int, map_name: str = "koth_harvest_final", settings: str = "") -> Evening:
-    """A running round after waiting's scramble."""
-    evening = new_evening(map_name, settings)
-    for number in range(players):
-        evening.seat(f"P{number}")
-    evening.freeze()
-    evening.live()
-    return evening
-
-
-def leave(evening: Evening, *players: Player) -> None:
-    for player in players:
-        evening.game.leave(player)
-    evening.game.settle()
 
 
 def test_a_gap_is_closed_within_ten_seconds_without_a_death_on_the_score(new_evening: NewEvening) -> None:

@@ -12,8 +12,7 @@ import pytest
 
 from tests.sourcemod.rig import play
 from tests.sourcemod.rig.game.facts import BLU, RED, SIDES, SPECTATOR, State
-from tests.sourcemod.rig.game.players import Player
-from tests.sourcemod.sessions import Evening
+from tests.sourcemod.sessions import Evening, leave, live
 
 NewEvening = Callable[..., Evening]
 
@@ -23,23 +22,6 @@ GENERIC, KICK = 1 << 1, 1 << 2
 """The flags b and c of SourceMod."""
 
 
-def live(new_evening: NewEvening, players: int, map_name: str = "cp_badlands", settings: str = "") -> Evening:
-    """A running round after waiting's scramble; all players are equally good."""
-    evening = new_evening(map_name, settings)
-    for number in range(players):
-        evening.seat(f"P{number}")
-    evening.freeze()
-    evening.live()
-    return evening
-
-
-def leave(evening: Evening, *players: Player) -> None:
-    """Players leave the server in one moment."""
-    for player in players:
-        evening.game.leave(player)
-    evening.game.settle()
-
-
 def moved(evening: Evening) -> list[str]:
     """Names of those whom moves were ordered for."""
     return [name for move in evening.decisions("move") for name in evening.named(move["detail"]["players"])]
@@ -47,7 +29,7 @@ def moved(evening: Evening) -> list[str]:
 
 @pytest.mark.parametrize(("seconds", "spared"), [(60, True), (0, False)])
 def test_the_only_player_who_did_not_capture_is_moved(new_evening: NewEvening, seconds: int, spared: bool) -> None:
-    evening = live(new_evening, 8, settings=f"[autobalance]\nobjective_seconds = {seconds}\n")
+    evening = live(new_evening, 8, "cp_badlands", f"[autobalance]\nobjective_seconds = {seconds}\n")
     *capped, other = evening.game.teams.members(RED)
     # Those who captured would close the gap better.
     evening.rate(**{other.name: 2000.0} | dict.fromkeys(evening.side(BLU), 1300.0))

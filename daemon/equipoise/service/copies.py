@@ -71,7 +71,7 @@ class Backups:
         return times
 
     def _remove_oldest(self, newest: Path) -> None:
-        """Remove the oldest; before them what a clock that was ahead has dated: it would displace all that come after."""
+        """Remove the oldest; before them what a clock that was ahead has dated: it would displace all that follow."""
         # A day: names are in whole seconds, and clocks are set by a little all the time.
         times, ahead = self._times(), self._clock.epoch() + DAY
         older = sorted(times.keys() - {newest}, key=lambda file: (times[file] <= ahead, times[file]))
