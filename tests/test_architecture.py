@@ -196,6 +196,11 @@ def test_commands_that_ask_the_daemon_import_next_to_nothing() -> None:
 
 
 @pytest.mark.slow
+def test_a_daemon_that_nobody_looks_at_has_no_templates_in_memory() -> None:
+    assert "jinja2" not in loaded("import equipoise.app")
+
+
+@pytest.mark.slow
 def test_sides_are_improved_without_numpys_random_numbers_which_take_two_megabytes() -> None:
     code = "import sys; from equipoise.balancing.mean_variance import all_evened\n"
     code += "all_evened([1.0, 2.0], [[1.0, 0.0], [0.0, 1.0]], [[1, -1]])\nprint('numpy.random' in sys.modules)"

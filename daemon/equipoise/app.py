@@ -24,6 +24,7 @@ from equipoise.configured import Configured, peers_of
 from equipoise.errors import ConfigError, PortInUse, StoreError, StoreMissing, StoreRefused
 from equipoise.fleet import Fleet
 from equipoise.game.peers import QUERY_SECONDS, PeerServers
+from equipoise.page import PageSite
 from equipoise.service import jobs
 from equipoise.service.calibrations import Calibrations
 from equipoise.service.copies import FOLDER, Backups, Exports
@@ -280,7 +281,7 @@ async def _listen(
     configuration: Configured, refusals: Refusals, listener: socket.socket, stack: AsyncExitStack
 ) -> None:
     services = configuration.services
-    app = application(lambda: configuration.services, refusals)
+    app = application(lambda: configuration.services, refusals, PageSite(lambda: configuration.services))
     runner = web.AppRunner(app, handle_signals=False, shutdown_timeout=STOP_SECONDS)
     await runner.setup()
     stack.push_async_callback(runner.cleanup)

@@ -30,7 +30,7 @@ import socket
 import time
 from collections.abc import Awaitable, Callable, Collection, Container, Iterator, Mapping
 from contextlib import closing, suppress
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 from aiohttp import ClientPayloadError, StreamReader, web
@@ -77,6 +77,17 @@ _OPTIONS: Mapping[str, Any] = {
 _HTTP_CODES: Mapping[int, str] = {404: "not_found", 405: "method", 413: "size"}
 
 Respond = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class Site(Protocol):
+    """The pages for people, beside the routes for programs."""
+
+    def add_to(self, app: web.Application) -> None:
+        """Add their routes."""
+
+    async def refusal(self, request: web.Request, error: ScriptError) -> web.Response | None:
+        """Return a refusal as a person reads it; None: a program has asked."""
+
 
 log = logging.getLogger(__name__)
 
@@ -303,18 +314,20 @@ def fitting(wanted: int) -> int:
 # Requests.
 
 
-def application(current: Callable[[], Services], refusals: Refusals) -> web.Application:
-    """Return all routes of the table behind their checks.
+def application(current: Callable[[], Services], refusals: Refusals, site: Site | None = None) -> web.Application:
+    """Return all routes of the table behind their checks, and those of the site.
 
     Each request is answered by the services that are current at its beginning.
     """
-    app = web.Application(middlewares=[_answer_everything(current, refusals)])
+    app = web.Application(middlewares=[_answer_everything(current, refusals, site)])
     for route in TABLE:
         app.router.add_route(route.method, route.path, _guarded(route, current))
+    if site is not None:
+        site.add_to(app)
     return app
 
 
-def _answer_everything(current: Callable[[], Services], refusals: Refusals) -> Middleware:
+def _answer_everything(current: Callable[[], Services], refusals: Refusals, site: Site | None) -> Middleware:
     """Turn every error, also of an unknown path, into an answer that a script can read.
 
     `except Exception` is right here: NS2 sees neither status nor headers, and an answer without a body would look like
@@ -331,7 +344,7 @@ def _answer_everything(current: Callable[[], Services], refusals: Refusals) -> M
             check_origin(request, services.names)
             response = await handler(request)
         except Exception as error:
-            response = await _refuse(services, refusals, request, error)
+            response = await _refuse(services, refusals, site, request, error)
         if connection.caller is None:
             response.force_close()
         return response
@@ -366,12 +379,12 @@ async def _checked(route: Route, services: Services, request: web.Request) -> Re
     if form:
         # A form has the secret in its body, which must be read for it. A
         # secret in the header is checked before any byte of the body is taken.
-        secret, text = split_form(await _read(request), request.charset or "utf-8")
+        secret, text = split_form(await read_body(request), request.charset or "utf-8")
         caller = _caller(route, services, request, secret)
         body = unquoted(text)
     else:
         caller = _caller(route, services, request, bearer(request))
-        body = await _read(request)
+        body = await read_body(request)
     return Request(
         services=services,
         caller=caller,
@@ -393,7 +406,8 @@ def _caller(route: Route, services: Services, request: web.Request, secret: str 
     return caller
 
 
-async def _read(request: web.Request) -> bytes:
+async def read_body(request: web.Request) -> bytes:
+    """Return a request's whole body; ScriptError 400, 408, 413."""
     # Not `request.read`: it would hold the body for as long as the request is in work.
     body = bytearray()
     try:
@@ -454,7 +468,9 @@ def check_origin(request: web.Request, names: Collection[str]) -> None:
     own = (*names, request.headers.get("Host", "").lower())
     if origin is not None and origin.lower() not in {f"{s}://{name}" for s in ("http", "https") for name in own}:
         raise ScriptError("origin", "pages of other sites may not call", status=403)
-    if request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
+    # A link on another site may open a page: without a cookie, which is SameSite=Strict.
+    link = request.method == "GET" and request.headers.get("Sec-Fetch-Mode") == "navigate"
+    if request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none") and not link:
         raise ScriptError("origin", "pages of other sites may not call", status=403)
 
 
@@ -511,13 +527,15 @@ def check_role(caller: Caller, roles: Collection[str]) -> None:
 # Refusals.
 
 
-async def _refuse(services: Services, refusals: Refusals, request: web.Request, raised: Exception) -> web.Response:
+async def _refuse(
+    services: Services, refusals: Refusals, site: Site | None, request: web.Request, raised: Exception
+) -> web.Response:
     """The refusal. It is sent before the rest of the body is read, and the connection is closed then."""
     error = _as_script_error(raised)
     # It holds the frames of the checks, and with them the body: a refusal may be a second late.
     raised.__traceback__ = None
     error = await refusals.throttled(request.remote, error)
-    response = refusals.answer(error)
+    response = (None if site is None else await site.refusal(request, error)) or refusals.answer(error)
     if isinstance(raised, web.HTTPMethodNotAllowed):
         response.headers["Allow"] = raised.headers["Allow"]
     if not request.content.is_eof():

@@ -1,0 +1,5 @@
+"""The page: what the daemon knows, for people with a browser. docs/page.md says what is on it."""
+
+from equipoise.page.site import PageSite
+
+__all__ = ["PageSite"]

@@ -1,0 +1,184 @@
+"""Pages as HTML: the templates, and how numbers, times and names are written in them.
+
+jinja2 is imported with the first page: a daemon that nobody looks at does not have it in memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mimetypes
+import time
+from collections.abc import Mapping
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from equipoise.page.visits import Shown, Visit
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+FOLDER = Path(__file__).parent
+MINUS = "−"
+DASH = "–"
+NAVIGATION = (
+    ("", "Wall"),
+    ("players", "Players"),
+    ("rounds", "Rounds"),
+    ("maps", "Maps"),
+    ("pools", "Is it fair?"),
+    ("decisions", "Decisions"),
+    ("health", "Health"),
+    ("audit", "Audit"),
+)
+"""The first part of a page's path, and its name in the head of every page."""
+PUBLIC = frozenset({"", "players", "rounds", "maps", "pools"})
+"""Those of them that are public."""
+
+
+class Static(NamedTuple):
+    """A file that pages refer to."""
+
+    body: bytes
+    content_type: str
+    version: str
+    """The beginning of its SHA-256: a browser may keep the file for ever under it."""
+
+
+@cache
+def static_files() -> Mapping[str, Static]:
+    """Return the files beside the templates, by name."""
+    files = {}
+    for path in sorted((FOLDER / "static").iterdir()):
+        body = path.read_bytes()
+        kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+        files[path.name] = Static(body, kind, hashlib.sha256(body).hexdigest()[:12])
+    return files
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(FOLDER / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.filters |= {
+        "percent": percent,
+        "points": points,
+        "signed": signed,
+        "when": when,
+        "day": day,
+        "lasting": lasting,
+        "number": number,
+    }
+    environment.globals |= {"name": name, "static": lambda file: static_files()[file].version}
+    return environment
+
+
+def html(shown: Shown, visit: Visit) -> str:
+    """Return the whole page. It takes milliseconds: call it in a thread."""
+    return (
+        _environment()
+        .get_template(shown.template)
+        .render(
+            **shown.values,
+            title=shown.title,
+            visit=visit,
+            link=visit.link,
+            pools=sorted(visit.services.pools),
+            section=visit.here.split("/")[1],
+            navigation=[entry for entry in NAVIGATION if not visit.public or entry[0] in PUBLIC],
+            now=time.time(),
+        )
+    )
+
+
+# How values are written. Times are those of the machine's own zone, which their title names.
+
+
+def percent(probability: float) -> str:
+    """Return a probability as people say it.
+
+    >>> percent(0.506), percent(0.9999)
+    ('51 %', '> 99 %')
+    """
+    if 0.0 < probability < 0.005:
+        return "< 1 %"
+    return "> 99 %" if 0.995 <= probability < 1.0 else f"{100 * probability:.0f} %"
+
+
+def points(rating: float) -> str:
+    """Return a rating without decimals."""
+    return f"{rating:,.0f}".replace("-", MINUS)
+
+
+def number(count: float) -> str:
+    """Return a whole number with separators of thousands."""
+    return f"{count:,.0f}"
+
+
+def signed(change: float) -> str:
+    """Return a change with its sign.
+
+    >>> signed(31.7), signed(-9.2), signed(0.2)
+    ('+32', '−9', '±0')
+    """
+    whole = round(change)
+    return "±0" if whole == 0 else f"+{whole:,}" if whole > 0 else f"{MINUS}{-whole:,}"
+
+
+def lasting(seconds: float) -> str:
+    """Return a length of time.
+
+    >>> lasting(52), lasting(250), lasting(3900)
+    ('0:52', '4:10', '1:05:00')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def when(epoch: float | None) -> Markup | str:
+    """Return a time of today as 21:14, another one with its day; a dash for none."""
+    if epoch is None:
+        return DASH
+    at, today = _local(epoch), _local(time.time()).date()
+    if at.date() == today:
+        return _time(at, f"{at:%H:%M}")
+    return _time(at, f"{at.day} {at:%b %H:%M}" if at.year == today.year else f"{at.day} {at:%b %Y}")
+
+
+def day(epoch: float | None) -> Markup | str:
+    """Return the day of a time; a dash for none."""
+    if epoch is None:
+        return DASH
+    at = _local(epoch)
+    return _time(at, f"{at.day} {at:%b %Y}")
+
+
+def _local(epoch: float) -> datetime:
+    # A clock that was wrong by centuries must not cost the page.
+    return datetime.fromtimestamp(min(max(epoch, 0.0), 2.0**37)).astimezone()
+
+
+def _time(at: datetime, text: str) -> Markup:
+    from markupsafe import Markup
+
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(
+        at.isoformat(timespec="seconds"), f"{at:%Y-%m-%d %H:%M:%S %Z}", text
+    )
+
+
+def name(player: str, known: str | None) -> Markup:
+    """Return a player's name, or the id of one without; isolated, so that letters of any direction stay inside."""
+    from markupsafe import Markup
+
+    return Markup('<bdi class="name">{}</bdi>').format(known or player)

@@ -1,0 +1,72 @@
+// Keeps a page live: the daemon's stream says which game servers have changed, and their parts of the page are fetched
+// again. Without it every page works, and shows what was when it was loaded.
+
+const stream = document.body.dataset.live; // "all", a server's name, or nothing
+const line = document.getElementById("line");
+const SILENT_MS = 5000;
+const REST_MS = 1000;
+
+if (stream) {
+  const home = document.querySelector(".brand").getAttribute("href");
+  const changed = new Set();
+  let heard = Date.now();
+  let busy = false;
+
+  const source = new EventSource(`${home}live${stream === "all" ? "" : `?server=${encodeURIComponent(stream)}`}`);
+  source.addEventListener("alive", sign);
+  source.addEventListener("server", (event) => {
+    sign();
+    changed.add(JSON.parse(event.data).server.server);
+    refresh();
+  });
+  source.addEventListener("gone", () => location.reload());
+  source.addEventListener("end", () => location.reload());
+
+  function sign() {
+    heard = Date.now();
+    document.body.classList.remove("lost");
+    line.textContent = `live · ${new Date().toLocaleTimeString([], { hour12: false })}`;
+  }
+
+  setInterval(() => {
+    const silent = Date.now() - heard;
+    if (silent < SILENT_MS) return;
+    document.body.classList.add("lost");
+    line.textContent = `no connection for ${Math.round(silent / 1000)} s: what you see is old`;
+  }, 1000);
+
+  // One request at a time, and a rest after it: however often servers change, the daemon is asked once a second.
+  async function refresh() {
+    if (busy || !changed.size || document.hidden) return;
+    busy = true;
+    const servers = [...changed];
+    changed.clear();
+    try {
+      const address = new URL(location.href);
+      if (stream === "all") address.searchParams.set("servers", servers.join(","));
+      const answer = await fetch(address, { headers: { Accept: "text/html" } });
+      if (answer.redirected || !answer.ok) return location.reload();
+      exchange(new DOMParser().parseFromString(await answer.text(), "text/html"));
+    } catch {
+      servers.forEach((server) => changed.add(server)); // the line says it is lost
+    }
+    setTimeout(() => { busy = false; refresh(); }, REST_MS);
+  }
+  document.addEventListener("visibilitychange", refresh);
+
+  // Exchange the parts that differ, by id. What a person is in the middle of (a focus inside, an open dialog) stays.
+  function exchange(fresh) {
+    for (const part of fresh.querySelectorAll("[data-part]")) {
+      const old = document.getElementById(part.id);
+      if (!old) document.querySelector("[data-parts]")?.append(part);
+      else if (old.outerHTML !== part.outerHTML && !old.contains(document.activeElement)) old.replaceWith(part);
+    }
+    const parts = document.querySelector("[data-parts]");
+    if (parts) {
+      const order = (panel) => Number(panel.dataset.need);
+      const panels = [...parts.children];
+      const sorted = panels.toSorted((a, b) => order(a) - order(b) || (a.id < b.id ? -1 : 1));
+      if (sorted.some((panel, n) => panel !== panels[n])) parts.append(...sorted);
+    }
+  }
+}

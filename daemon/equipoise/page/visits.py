@@ -1,0 +1,120 @@
+"""Visits: how a page is declared, what its handler is given, and what it answers.
+
+A page reads what a route of `/v1` answers: its handler calls that route's own through `Visit.request`. Each file of
+pages has its pages from top to bottom, as the files of `web` have their routes; `site.TABLE` holds them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+from urllib.parse import quote, urlencode
+
+import msgspec
+
+from equipoise.web.routes import Caller, Request, Role, Services
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A person's request for a page, after its checks."""
+
+    services: Services
+    caller: Caller
+    """Who is logged in; on the public pages and before a login a viewer without a name."""
+    csrf: str
+    """The token that each form of this session sends back; empty without a session."""
+    prefix: str
+    """The path below which the page lies behind a proxy; empty: at the top."""
+    here: str
+    """The path of this page, without the prefix."""
+    query: Any
+    """A value of the page's `query` type; None where the page has none."""
+    path: Mapping[str, str]
+    form: Mapping[str, str]
+    """Fields of a form that was sent; empty for GET."""
+    gone: Callable[[], bool]
+    """Whether the person has gone away."""
+    public: bool = False
+    """On the public pages, where there is no caller."""
+
+    @property
+    def admin(self) -> bool:
+        """Whether orders and edits are offered."""
+        return self.caller.role == "admin"
+
+    def request(self, query: Any = None, body: Any = None, **path: str) -> Request:
+        """Return the request of a route that answers a question of this page.
+
+        `query` and `body` are values of the route's own types; `path` replaces parts of the page's path.
+        """
+        return Request(self.services, self.caller, body, query, {**self.path, **path}, self.gone)
+
+    def link(self, *parts: str, **query: object) -> str:
+        """Return the address of a page, each part quoted; parameters that are None are left out.
+
+        >>> visit.link("players", "76561197960265729", pool="main")  # doctest: +SKIP
+        '/players/76561197960265729?pool=main'
+        """
+        path = "/".join(quote(part, safe="") for part in parts)
+        asked = {name: value for name, value in query.items() if value is not None}
+        return f"{self.prefix}/{path}{'?' if asked else ''}{urlencode(asked)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A page as a template and what stands in it."""
+
+    template: str
+    title: str
+    """What the browser's tab says; the name of the program follows it."""
+    values: Mapping[str, Any] = field(default_factory=dict)
+    status: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Another page instead, which the browser goes to; cookies that it sets are those of `Visit`'s session."""
+
+    location: str
+    """An address that `Visit.link` made."""
+
+
+Handler = Callable[[Visit], Awaitable[Shown | Elsewhere]]
+AnyHandler = TypeVar("AnyHandler", bound=Handler)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page: its path, who may see it, and its handler."""
+
+    method: str
+    path: str
+    roles: frozenset[Role]
+    """Empty: no login is needed."""
+    handler: Handler
+    query: type[msgspec.Struct] | None
+    public: bool
+    """It is among the public pages too."""
+
+
+class Pages(list[Page]):
+    """The pages of one file, in its order."""
+
+    def add(
+        self,
+        method: str,
+        path: str,
+        roles: frozenset[Role],
+        *,
+        query: type[msgspec.Struct] | None = None,
+        public: bool = False,
+    ) -> Callable[[AnyHandler], AnyHandler]:
+        """Return the decorator that adds the handler below it."""
+
+        def register(handler: AnyHandler) -> AnyHandler:
+            self.append(Page(method, path, roles, handler, query, public))
+            return handler
+
+        return register
