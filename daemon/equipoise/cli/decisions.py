@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
@@ -22,18 +21,8 @@ from equipoise.cli.client import (
     servers,
 )
 from equipoise.cli.options import examples
-from equipoise.cli.output import (
-    NAME,
-    Column,
-    change,
-    iso_time,
-    json_text,
-    local_minute,
-    local_time,
-    print_items,
-    print_legend,
-    side_word,
-)
+from equipoise.cli.output import NAME, Column, iso_time, json_text, local_minute, local_time, print_items, print_legend
+from equipoise.core.wording import about, change, moved
 from equipoise.lab.svg import printable
 
 DEFAULT = 20
@@ -124,63 +113,16 @@ def _kind(line: Line) -> str:
     return str(line["kind"]).replace("_", " ")
 
 
-def _detail(line: Line) -> dict[str, Any]:
-    return line["detail"] or {}
-
-
 def _chance(line: Line) -> str:
-    return change(line["sides"], _detail(line))
+    return change(line["sides"], line["detail"] or {})
 
 
 def _players(line: Line) -> str:
-    """Who goes where; of lines that do not say who moved, who sits out."""
-    detail, names = _detail(line), line["names"]
-    movers = detail.get("players", ())
-    if "split" not in detail:
-        how = " stays on" if line["kind"] == "kept" else " →"
-        where = f"{how} {side_word(line['sides'], detail['side'])}" if "side" in detail else ""
-        return _listed(movers, names) + where
-    places = (("bench", "sits out"), ("a", side_word(line["sides"], "a")), ("b", side_word(line["sides"], "b")))
-    words = []
-    for place, word in places[1:] + places[:1]:
-        ids = [player for player in detail["split"][place] if player in movers or place == "bench"]
-        if ids:
-            words.append(f"{_listed(ids, names)} → {word}" if place != "bench" else f"{_listed(ids, names)} {word}")
-    return ("; ".join(words) or ("nobody moves" if "players" in detail else "")) + _cause(detail)
-
-
-def _cause(detail: dict[str, Any]) -> str:
-    """Why a split is not even, or moves nobody."""
-    return f" ({detail['cause']})" if "cause" in detail else ""
-
-
-def _listed(ids: Iterable[str], names: dict[str, str]) -> str:
-    return ", ".join(names.get(player) or player for player in ids)
+    return moved(line["kind"], line["detail"] or {}, line["names"], line["sides"])
 
 
 def _about(line: Line) -> str:
-    """Return what became of the player who was asked for."""
-    detail, player, sides = _detail(line), line["player"], line["sides"]
-    if "split" in detail:
-        return _in_split(detail, player, sides)
-    side = side_word(sides, detail.get("side"))
-    if line["kind"] == "kept":
-        return f"had to stay on {side}" if "side" in detail else "could not be moved"
-    if line["kind"] == "refused":
-        return "an admin command in their name was refused"
-    if line["kind"] == "failed":
-        return "the move failed"
-    return f"{'moved' if line['kind'] == 'move' else 'placed'} to {side}" if "side" in detail else "took part"
-
-
-def _in_split(detail: dict[str, Any], player: str, sides: Sequence[str]) -> str:
-    split = detail["split"]
-    if player in split["bench"]:
-        return "sits out"
-    side = side_word(sides, "a" if player in split["a"] else "b")
-    if "players" not in detail:
-        return f"plays on {side}"
-    return f"moved to {side}" if player in detail["players"] else f"stays on {side}"
+    return about(line["kind"], line["detail"] or {}, line["player"], line["sides"])
 
 
 _FIRST = (
@@ -204,11 +146,11 @@ ABOUT = (*_FIRST[:3], Column("PLAYER", _about), _FIRST[3], _CHANCE)
 
 
 def _none(answer: Any, server: str | None, asked: dict[str, Any]) -> str:
-    about = f" about {answer['player']}" if answer["player"] else ""
+    who = f" about {answer['player']}" if answer["player"] else ""
     where = f" on {server}" if server else ""
     since = f" since {local_time(asked['since'])}" if asked["since"] else ""
-    begin = "" if about or since else " Decisions begin with a server's first round."
-    return f"Nothing was decided{about}{where}{since}.{begin}"
+    begin = "" if who or since else " Decisions begin with a server's first round."
+    return f"Nothing was decided{who}{where}{since}.{begin}"
 
 
 @click.command(epilog=examples("equipoise audit --since 1w", "equipoise audit --csv > audit.csv"))

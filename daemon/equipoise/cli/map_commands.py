@@ -21,17 +21,9 @@ from equipoise.cli.client import (
     remote,
 )
 from equipoise.cli.options import examples, wide_option
-from equipoise.cli.output import (
-    Column,
-    counted,
-    iso_time,
-    local_minute,
-    percent,
-    print_items,
-    print_legend,
-    side_word,
-)
+from equipoise.cli.output import Column, counted, iso_time, local_minute, print_items, print_legend
 from equipoise.cli.round_commands import minutes
+from equipoise.core.wording import percent, side_word
 
 
 def last_rounds(command: Command) -> Command:

@@ -32,15 +32,14 @@ from equipoise.cli.output import (
     iso_time,
     local_minute,
     local_time,
-    percent,
     print_items,
     print_note,
     print_one,
     print_table,
-    side_word,
     without_server,
 )
 from equipoise.cli.terminal import one_line
+from equipoise.core.wording import percent, side_word
 from equipoise.lab.svg import printable
 
 DEFAULT = 20

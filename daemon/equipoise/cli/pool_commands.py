@@ -28,8 +28,9 @@ from equipoise.cli.client import (
 )
 from equipoise.cli.histories import pool_history_options, reports_errors
 from equipoise.cli.options import FAILED, PRIVATE, config_option, dry_run_option, examples, stop, yes_option
-from equipoise.cli.output import counted, interval, json_text, local_time, percent, print_note, print_table, progress
+from equipoise.cli.output import counted, json_text, local_time, print_note, print_table, progress
 from equipoise.core.model import Mode
+from equipoise.core.wording import interval, percent
 from equipoise.errors import ConfigError, FileError, RatingError, ScriptError, SpillError, StoreError, StoreRefused
 from equipoise.lab.svg import printable
 

@@ -24,16 +24,15 @@ from equipoise.cli.options import dry_run_option, examples, wide_option, yes_opt
 from equipoise.cli.output import (
     NAME,
     Column,
-    chance,
     iso_time,
     local_minute,
     local_time,
     print_items,
     print_note,
-    side_word,
     without_server,
 )
 from equipoise.cli.player_commands import REPLAY_SECONDS, confirm, refuse_silence, show_replay
+from equipoise.core.wording import chance, side_word
 
 DEFAULT = 20
 

@@ -31,18 +31,8 @@ from equipoise.cli.client import (
     url_option,
 )
 from equipoise.cli.options import FAILED, Stopped, agreed, config_option, dry_run_option, examples, stop, yes_option
-from equipoise.cli.output import (
-    Column,
-    chance,
-    change,
-    counted,
-    local_time,
-    print_items,
-    print_legend,
-    print_note,
-    print_table,
-    side_word,
-)
+from equipoise.cli.output import Column, counted, local_time, print_items, print_legend, print_note, print_table
+from equipoise.core.wording import chance, change, side_word
 from equipoise.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from equipoise.core import wording
 from equipoise.page.visits import Shown, Visit
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def _environment() -> Environment:
         "lasting": lasting,
         "number": number,
     }
-    environment.globals |= {"name": name, "static": lambda file: static_files()[file].version}
+    environment.globals |= {"name": name, "wording": wording, "static": lambda file: static_files()[file].version}
     return environment
 
 
@@ -112,7 +113,7 @@ def percent(probability: float) -> str:
     """
     if 0.0 < probability < 0.005:
         return "< 1 %"
-    return "> 99 %" if 0.995 <= probability < 1.0 else f"{100 * probability:.0f} %"
+    return "> 99 %" if 0.995 <= probability < 1.0 else wording.percent(probability)
 
 
 def points(rating: float) -> str:
