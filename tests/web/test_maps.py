@@ -60,7 +60,7 @@ def test_without_rounds_there_are_no_maps(daemon: Daemon) -> None:
 
 def test_new_teams_count_for_the_round_of_the_server_that_ends_next() -> None:
     def ended(number: int, server: str, at: float) -> MapResult:
-        return MapResult(number, ServerId(server), "koth_harvest", Mode.KOTH, at - 60, 60.0, Side.A, 0.5)
+        return MapResult(number, ServerId(server), "koth_harvest", Mode.KOTH, at - 60, 60.0, Side.A, 0.5, "1", 12)
 
     rounds = [ended(3, "one", 300.0), ended(2, "two", 250.0), ended(1, "one", 100.0)]
     splits = [(ServerId("one"), at) for at in (99.0, 101.0, 299.0, 301.0)] + [(ServerId("two"), 101.0)]

@@ -10,12 +10,7 @@ from equipoise.core.model import Outlook, PlayerId, ServerId, Side
 from equipoise.core.session import Session
 from equipoise.service.clock import Clock
 from equipoise.service.status import round_number
-from equipoise.store.notes import Chance
-
-REMAKE: frozenset[DecisionKind] = frozenset(
-    {"scramble", "duel", "equal_sides", "too_uneven", "shuffle", "alone", "move"}
-)
-"""Decisions that change sides."""
+from equipoise.store.notes import CHANGES, Chance
 
 Sides = tuple[frozenset[PlayerId], frozenset[PlayerId]]
 
@@ -42,7 +37,7 @@ class Course:
 
     def see(self, session: Session, kinds: Iterable[DecisionKind]) -> None:
         """See a session after a piece of work, with the kinds of its decisions."""
-        self._kind = next((kind for kind in reversed([*kinds]) if kind in REMAKE), self._kind)
+        self._kind = next((kind for kind in reversed([*kinds]) if kind in CHANGES), self._kind)
         if session.state.version == self._roster and session.memory.session == self._session:
             return
         self._roster = session.state.version

@@ -98,6 +98,10 @@ class MapResult:
     """None: a stalemate."""
     prediction: float
     """Win probability of side A as it was said."""
+    session: str
+    """The script's name of a time on a map."""
+    players: int
+    """How many were on a side when it went live; 0 where its participants were deleted for their age."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,13 +180,14 @@ def rounds(
 def rounds_on_maps(db: sqlite3.Connection, pool: str, before: int, limit: int) -> list[MapResult]:
     """Return rated rounds of a pool from before a number, newest first."""
     rows = db.execute(
-        f"SELECT number, server, map, mode, started_at, seconds, winner, {_EXPECTED} FROM rounds "
+        f"SELECT number, server, map, mode, started_at, seconds, winner, {_EXPECTED}, session, "
+        "json_array_length(lineup) FROM rounds "
         "WHERE pool = ? AND prediction IS NOT NULL AND number < ? ORDER BY number DESC LIMIT ?",
         (pool, before, limit),
     )
     return [
-        MapResult(number, ServerId(server), map_name, Mode(mode), at, seconds, winner and Side(winner), chance)
-        for number, server, map_name, mode, at, seconds, winner, chance in rows
+        MapResult(number, ServerId(server), map_name, Mode(mode), at, seconds, winner and Side(winner), *rest)
+        for number, server, map_name, mode, at, seconds, winner, *rest in rows
     ]
 
 

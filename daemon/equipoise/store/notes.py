@@ -222,14 +222,33 @@ def decisions_about(
     return [_decision(*row) for row in rows], oldest and oldest[0]
 
 
-def new_teams(db: sqlite3.Connection, after: int) -> list[tuple[int, ServerId, float]]:
-    """Number, server and time of the next decisions after a number that made new teams; at most `_LINES_AT_ONCE`."""
+class Made(NamedTuple):
+    """A decision that changed sides."""
+
+    number: int
+    server: ServerId
+    at: float
+    """Seconds since the epoch."""
+    new_teams: bool
+    """It made new teams; else it moved a player or two."""
+    moved: int
+    """How many players changed place by it."""
+
+
+NEW_TEAMS = ("scramble", "shuffle", "alone")
+"""Kinds of decisions that make new teams."""
+CHANGES = (*NEW_TEAMS, "duel", "equal_sides", "too_uneven", "move")
+"""Kinds that change sides."""
+
+
+def changes_of_sides(db: sqlite3.Connection, after: int) -> list[Made]:
+    """Return the next decisions after a number that changed sides; at most `_LINES_AT_ONCE`."""
     rows = db.execute(
-        "SELECT number, server, at FROM decisions WHERE number > ? AND kind IN ('scramble', 'shuffle', 'alone') "
-        "ORDER BY number LIMIT ?",
+        "SELECT number, server, at, kind, coalesce(json_array_length(detail, '$.players'), 0) FROM decisions "
+        f"WHERE number > ? AND kind IN {CHANGES} ORDER BY number LIMIT ?",
         (after, _LINES_AT_ONCE),
     )
-    return [(number, ServerId(server), at) for number, server, at in rows]
+    return [Made(number, ServerId(server), at, kind in NEW_TEAMS, moved) for number, server, at, kind, moved in rows]
 
 
 def last_before(db: sqlite3.Connection, time: float) -> int:

@@ -395,13 +395,13 @@ class Store:
             before = page[-1].number
         return rows
 
-    async def new_teams(self, since: float) -> Sequence[tuple[ServerId, float]]:
-        """Server and time of the decisions since a time that made new teams, oldest first."""
-        rows: list[tuple[ServerId, float]] = []
+    async def changes_of_sides(self, since: float) -> Sequence[notes.Made]:
+        """Return the decisions since a time that changed sides, oldest first."""
+        rows: list[notes.Made] = []
         after = await self._read_noted(lambda db: notes.last_before(db, since))
-        while page := await self._read(partial(notes.new_teams, after=after)):
-            rows += [(server, at) for _, server, at in page]
-            after = page[-1][0]
+        while page := await self._read(partial(notes.changes_of_sides, after=after)):
+            rows += page
+            after = page[-1].number
         return rows
 
     async def plays_alone(self, pool: str) -> bool:

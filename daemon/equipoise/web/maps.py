@@ -152,7 +152,8 @@ async def _read(request: Request) -> tuple[Sequence[MapResult], Sequence[tuple[S
     for host in services.hosts.values():
         host.write_down()
     rounds = await services.store.rounds_on_maps(pool.name, query.since or -math.inf, query.rounds)
-    return rounds, await services.store.new_teams(min((row.started_at for row in rounds), default=math.inf))
+    changes = await services.store.changes_of_sides(min((row.started_at for row in rounds), default=math.inf))
+    return rounds, [(change.server, change.at) for change in changes if change.new_teams]
 
 
 def new_teams_by_round(rounds: Iterable[MapResult], splits: Iterable[tuple[ServerId, float]]) -> Counter[int]:
