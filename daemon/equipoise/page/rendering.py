@@ -14,13 +14,13 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from markupsafe import Markup
+
 from equipoise.core import wording
 from equipoise.page.visits import Shown, Visit
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-    from markupsafe import Markup
-
 FOLDER = Path(__file__).parent
 MINUS = "−"
 DASH = "–"
@@ -79,6 +79,7 @@ def _environment() -> Environment:
         "day": day,
         "lasting": lasting,
         "number": number,
+        "sentence": sentence,
     }
     environment.globals |= {"name": name, "wording": wording, "static": lambda file: static_files()[file].version}
     return environment
@@ -126,6 +127,15 @@ def number(count: float) -> str:
     return f"{count:,.0f}"
 
 
+def sentence(words: str) -> str:
+    """Return words that the terminal joins to others as a sentence of their own; code stays as it is.
+
+    >>> sentence("the store is full"), sentence("`equipoise init` makes it.")
+    ('The store is full.', '`equipoise init` makes it.')
+    """
+    return words[:1].upper() + words[1:] + ("" if words.endswith((".", "!", "?", ":")) else ".")
+
+
 def signed(change: float) -> str:
     """Return a change with its sign.
 
@@ -171,8 +181,6 @@ def _local(epoch: float) -> datetime:
 
 
 def _time(at: datetime, text: str) -> Markup:
-    from markupsafe import Markup
-
     return Markup('<time datetime="{}" title="{}">{}</time>').format(
         at.isoformat(timespec="seconds"), f"{at:%Y-%m-%d %H:%M:%S %Z}", text
     )
@@ -180,6 +188,4 @@ def _time(at: datetime, text: str) -> Markup:
 
 def name(player: str, known: str | None) -> Markup:
     """Return a player's name, or the id of one without; isolated, so that letters of any direction stay inside."""
-    from markupsafe import Markup
-
     return Markup('<bdi class="name">{}</bdi>').format(known or player)

@@ -38,6 +38,8 @@ class Visit:
     """Whether the person has gone away."""
     public: bool = False
     """On the public pages, where there is no caller."""
+    exported: bool = False
+    """Written to a file, which answers no question."""
 
     @property
     def admin(self) -> bool:

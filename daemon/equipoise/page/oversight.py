@@ -1,0 +1,70 @@
+"""What was decided and by whom, and whether all is well: the decision log, the audit, the doctor and the jobs."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+from msgspec import Meta
+
+from equipoise.page.visits import Pages, Shown, Visit
+from equipoise.web.administration import show_findings
+from equipoise.web.decisions import Reasons, show_audit, show_decisions
+from equipoise.web.routes import READERS, Paged
+from equipoise.web.servers import show_servers
+
+HOUR = 3600.0
+SPANS = ((1.0, "the last hour"), (24.0, "a day"), (168.0, "a week"))
+"""Hours back from now that the log offers, in words."""
+LINES = 100
+
+pages = Pages()
+
+
+class LogAsked(Reasons, frozen=True):
+    """Lines of the decision log, as people ask for them."""
+
+    limit: Annotated[int, Meta(ge=1, le=1000)] = LINES
+    """The most lines to show."""
+    hours: Annotated[float, Meta(gt=0, le=1e6)] | None = None
+    """Nothing older than this many hours."""
+
+
+@pages.add("GET", "/decisions", READERS, query=LogAsked)
+async def show_log(visit: Visit) -> Shown:
+    """The decision log, newest first, of one server or of all, about one player or about all."""
+    asked: LogAsked = visit.query
+    since = asked.since if asked.hours is None else visit.services.clock.epoch() - asked.hours * HOUR
+    known = {name: getattr(asked, name) for name in Reasons.__struct_fields__}
+    found = await show_decisions(visit.request(Reasons(**{**known, "since": since})))
+    kept = {name: getattr(asked, name) for name in ("server", "player", "pool", "hours", "limit")}
+    if asked.limit == LINES:
+        kept["limit"] = None
+    servers = sorted(visit.services.hosts)
+    values = {"found": found, "asked": asked, "kept": kept, "servers": servers, "spans": SPANS}
+    return Shown("decisions.html", "Decisions", values)
+
+
+class AuditAsked(Paged, frozen=True):
+    """Lines of the audit."""
+
+    limit: Annotated[int, Meta(ge=1, le=1000)] = LINES
+    """The most lines to show."""
+
+
+@pages.add("GET", "/audit", READERS, query=AuditAsked)
+async def show_changes(visit: Visit) -> Shown:
+    """Who changed what."""
+    asked = visit.query
+    found = await show_audit(visit.request(Paged(limit=asked.limit, before=asked.before, since=asked.since)))
+    kept = {"limit": None if asked.limit == LINES else asked.limit, "since": asked.since}
+    return Shown("audit.html", "Audit", {"found": found, "kept": kept})
+
+
+@pages.add("GET", "/health", READERS)
+async def show_health(visit: Visit) -> Shown:
+    """The doctor's findings, which only admins may ask for, and the jobs."""
+    if not visit.admin:
+        return Shown("health.html", "Health", {"state": await show_servers(visit.request()), "doctor": None})
+    state, doctor = await asyncio.gather(show_servers(visit.request()), show_findings(visit.request()))
+    return Shown("health.html", "Health", {"state": state, "doctor": doctor})

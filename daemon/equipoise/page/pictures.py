@@ -1,0 +1,80 @@
+"""Pictures of the page: SVG whose colours are those of its style sheet, with words for who cannot see them.
+
+A picture is drawn in units of its own box and scaled by the browser. The style is in classes: the page's policy lets no
+element bring its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from markupsafe import Markup
+
+from equipoise.ratings.quality import Bin
+from equipoise.web.evenness import Began
+
+WIDTH, HEIGHT = 640, 260
+LEFT, RIGHT, TOP, BOTTOM = 44, 12, 10, 34
+"""Margins of a picture with axes."""
+
+
+def svg(shapes: Sequence[str], words: str, width: float = WIDTH, height: float = HEIGHT, kind: str = "") -> Markup:
+    """Return a whole picture; `words` say what it shows."""
+    return Markup(
+        f'<svg class="picture {kind}" viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{escape(words)}">'
+        f"{''.join(shapes)}</svg>"
+    )
+
+
+def text(x: float, y: float, words: str, anchor: str = "middle") -> str:
+    """Return a line of text at a point of its baseline."""
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(words)}</text>'
+
+
+def across(value: float, low: float = 0.0, high: float = 1.0) -> float:
+    """Return the place of a value on the horizontal axis."""
+    return LEFT + (WIDTH - LEFT - RIGHT) * (value - low) / (high - low)
+
+
+def down(value: float, low: float = 0.0, high: float = 1.0) -> float:
+    """Return the place of a value on the vertical axis."""
+    return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (value - low) / (high - low)
+
+
+def histogram(began: Sequence[Began], even: tuple[float, float], side: str) -> Markup:
+    """Return how even rounds began: a bar for each range of chances, those of even rounds in full colour."""
+    most, total = max(bar.rounds for bar in began) or 1, sum(bar.rounds for bar in began)
+    shapes = []
+    for bar in began:
+        left, top = across(bar.low), down(bar.rounds / most)
+        inside = even[0] - 1e-9 <= bar.low and bar.high <= even[1] + 1e-9
+        said = f"{bar.low:.0%} to {bar.high:.0%}: {bar.rounds:,} rounds"
+        shapes.append(
+            f'<rect class="{"bar-even" if inside else "bar-uneven"}" x="{left + 1:.1f}" y="{top:.1f}" '
+            f'width="{across(bar.high) - left - 2:.1f}" height="{down(0) - top:.1f}"><title>{said}</title></rect>'
+        )
+    shapes += [text(across(tick / 100), HEIGHT - 14, f"{tick} %") for tick in range(10, 100, 20)]
+    shapes.append(f'<path class="grid" d="M{LEFT} {down(0)}H{WIDTH - RIGHT}"/>')
+    within = sum(bar.rounds for bar in began if even[0] - 1e-9 <= bar.low and bar.high <= even[1] + 1e-9)
+    words = f"Histogram of the chance of {side} at the start: {within:,} of {total:,} rounds began even"
+    return svg(shapes, words)
+
+
+def calibration(bins: Sequence[Bin]) -> Markup:
+    """Return predictions beside results: a dot for each range of chances, with two standard errors."""
+    shapes = [f'<path class="event" d="M{across(0):.1f} {down(0):.1f}L{across(1):.1f} {down(1):.1f}"/>']
+    for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
+        shapes.append(f'<path class="grid" d="M{LEFT} {down(tick):.1f}H{WIDTH - RIGHT}"/>')
+        shapes.append(text(LEFT - 6, down(tick) + 4, f"{tick:.0%}", "end"))
+        shapes.append(
+            text(across(tick), HEIGHT - 14, f"{tick:.0%}", "middle" if 0 < tick < 1 else "end" if tick else "start")
+        )
+    for each in bins:
+        x, y, error = across(each.predicted), down(each.scored.value), 2.0 * (each.scored.error or 0.5)
+        low, high = down(max(0.0, each.scored.value - error)), down(min(1.0, each.scored.value + error))
+        said = f"said {each.predicted:.0%}: won {each.scored.value:.0%} of {each.rounds:,} rounds"
+        shapes.append(f'<path class="error" d="M{x:.1f} {low:.1f}V{high:.1f}"/>')
+        shapes.append(f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="4.5"><title>{said}</title></circle>')
+    listed = ", ".join(f"{each.predicted:.0%} {each.scored.value:.0%}" for each in bins)
+    return svg(shapes, f"Predicted chances beside the part of the rounds that was won: {listed}")
