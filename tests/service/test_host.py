@@ -362,9 +362,13 @@ async def test_a_dry_balance_says_why_a_gap_stays(rig: Rig) -> None:
 
 
 @played
-async def test_a_command_with_no_dry_run_says_which_have_one(rig: Rig) -> None:
-    with pytest.raises(ScriptError, match="scramble and balance"):
-        await rig.host.command(("off",), "test", dry=True)
+async def test_an_order_for_another_roster_than_was_seen_does_nothing(rig: Rig) -> None:
+    await rig.hello(FOUR)
+    seen = await rig.host.command(("scramble", "now"), "test", dry=True)
+    await rig.hello(roster([1, 2, 3], [4]))
+    with pytest.raises(ScriptError, match="the teams have changed") as refused:
+        await rig.host.command(("scramble", "now"), "test", version=seen.version)
+    assert (refused.value.code, rig.host.session.memory.pending) == ("changed", None)
 
 
 @played

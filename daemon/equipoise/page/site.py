@@ -11,7 +11,7 @@ import msgspec
 from aiohttp import web
 
 from equipoise.errors import ScriptError
-from equipoise.page import fairness, oversight, wall
+from equipoise.page import actions, fairness, oversight, wall
 from equipoise.page.rendering import html, static_files
 from equipoise.page.visits import Elsewhere, Page, Shown, Visit
 from equipoise.web.refusals import CALLER
@@ -42,7 +42,7 @@ FOR_PROGRAMS = ("/v1/", "/healthz", "/metrics", "/openapi.json")
 """Paths that programs ask for; everything else is a page."""
 NOBODY = Caller("viewer", "")
 
-TABLE: tuple[Page, ...] = (*wall.pages, *fairness.pages, *oversight.pages)
+TABLE: tuple[Page, ...] = (*wall.pages, *actions.pages, *fairness.pages, *oversight.pages)
 """Every page."""
 
 

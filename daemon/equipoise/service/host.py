@@ -42,6 +42,8 @@ from equipoise.store.store import Store
 from equipoise.versions import order
 from equipoise.wire import Batch, Reply
 
+CHANGED = "the teams have changed since you looked: nothing was done"
+
 log = logging.getLogger(__name__)
 
 
@@ -225,17 +227,24 @@ class Host:
         """Note that a batch of this server was refused, for operators to see."""
         self.refused.note(refusal, self.plugin, self._clock.epoch())
 
-    async def command(self, words: tuple[str, ...], who: str, *, dry: bool = False) -> CommandAnswer:
-        """Carry out an admin's command from outside the game; `dry` only says what it would do.
+    async def command(
+        self, words: tuple[str, ...], who: str, *, dry: bool = False, version: int | None = None
+    ) -> CommandAnswer:
+        """Carry out an admin's command from outside the game; `dry` only says what a scramble or a balance would do.
 
-        ScriptError: the command has no dry run, or earlier work is not finished (503).
+        `version`: of the roster that the admin has seen; of another one nothing is done.
+
+        ScriptError: the roster is another one (409), or earlier work is not finished (503).
         """
         if dry and words[0] == "balance":
             # It reads the session and changes nothing, so that it need not wait for the lock.
-            return await propose_moves(self.session.state, self.pool, self.questions, self._clock.monotonic())
-        if dry and words[0] != "scramble":
-            raise ScriptError("dry_run", f"{words[0]} has no dry run: scramble and balance have")
+            state = self.session.state
+            moves = await propose_moves(state, self.pool, self.questions, self._clock.monotonic())
+            return replace(moves, version=state.version)
         await self._enter()
+        if version not in (None, self.session.state.version):
+            self._lock.release()
+            raise ScriptError("changed", CHANGED, status=409)
         if dry:
             words = ("scramble", "dry")
         work = self._work(who)
@@ -247,7 +256,7 @@ class Host:
             self._nudge()  # what is pending, and whether the server is on, goes out with a reply too
         # No line at all is a command that was carried out: what it brought goes to the players.
         done = not lines or not all(line.phrase.refusal for line in lines)
-        return CommandAnswer(done, lines, proposal)
+        return CommandAnswer(done, lines, proposal, work.session.state.version)
 
     def silent_seconds(self) -> float | None:
         """Return how long ago the script was heard; None: not since this server is served."""

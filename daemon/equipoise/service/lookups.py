@@ -9,7 +9,7 @@ A batch may have 256 commands. Of equal look-ups the first is answered, others h
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Iterable, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 
 from equipoise.balancing import skills
 from equipoise.balancing.chances import NO_PLAYERS, outlook
@@ -24,7 +24,7 @@ from equipoise.core.state import State
 from equipoise.errors import RatingError, ScriptError, StoreError
 from equipoise.service.clock import Clock
 from equipoise.service.pool import Pool
-from equipoise.service.status import CommandAnswer, round_number
+from equipoise.service.status import CommandAnswer, Proposal, round_number
 from equipoise.service.work import MOST_QUESTIONS, Journal, Questions, claimant
 from equipoise.store.store import Store
 from equipoise.wire.scalars import ACCOUNTS
@@ -270,6 +270,27 @@ async def propose_moves(state: State, pool: Pool, questions: Questions, now: flo
         moves = await questions.solve(question)
         if not isinstance(moves, SolveFailed):
             side = question.larger_side.other
-            return CommandAnswer(True, tuple(scrambles.dry_line(state, player, side) for player in moves.players))
+            lines = tuple(scrambles.dry_line(state, player, side) for player in moves.players)
+            return CommandAnswer(True, lines, _after_moves(state, pool, dict.fromkeys(moves.players, side)))
         attempt.reason = moves.reason
     return CommandAnswer(False, (Text(Phrase.FAILED, (attempt.reason,)),))
+
+
+def _after_moves(state: State, pool: Pool, moves: Mapping[PlayerId, Side]) -> Proposal:
+    """The sides as they are, and with these players on the other one."""
+    present = {entry.id: entry.side for entry in state.roster.entries if entry.side is not None}
+    context = state.memory.context
+
+    def sides(places: Mapping[PlayerId, Side | None]) -> list[tuple[PlayerId, ...]]:
+        return [tuple(player for player, place in places.items() if place is side) for side in Side]
+
+    now, then = sides(present), sides({**present, **moves})
+    return Proposal(
+        split={"a": then[0], "b": then[1], "bench": ()},
+        before=outlook_now(pool, context, *now),
+        after=outlook_now(pool, context, *then),
+        spread_before=None,
+        spread_after=None,
+        moves=tuple(moves.items()),
+        present=present,
+    )

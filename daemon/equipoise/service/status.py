@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -36,6 +36,8 @@ class Proposal:
     """Standard deviations of the skills on A and on B, in points."""
     moves: tuple[tuple[PlayerId, Side | None], ...]
     """Players who would change place, and their new side; None: the bench."""
+    present: Mapping[PlayerId, Side | None]
+    """Where all of these players are now; None: they wait."""
 
     @classmethod
     def of(cls, solved: SplitSolved) -> Proposal:
@@ -53,6 +55,7 @@ class Proposal:
             solved.spread_before,
             solved.spread_after,
             moves,
+            {entry.id: entry.side for entry in solved.ask.entries},
         )
 
 
@@ -63,6 +66,8 @@ class CommandAnswer:
     ok: bool
     lines: tuple[Text, ...]
     proposal: Proposal | None = None
+    version: int = 0
+    """Of the roster that it is about."""
 
 
 @dataclass(frozen=True, slots=True)

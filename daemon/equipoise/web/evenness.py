@@ -33,7 +33,7 @@ routes = Routes()
 class Weeks(Ask, frozen=True):
     """The time that is looked at."""
 
-    days: Annotated[float, Meta(gt=0, le=36500)] = 28.0
+    days: Annotated[float, Meta(ge=1, le=36500)] = 28.0
     """How many days back from now."""
 
 

@@ -6,6 +6,7 @@ GET /v1/admin/servers, GET /v1/admin/servers/{server}, POST /v1/admin/servers/{s
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from dataclasses import replace
 from typing import Annotated, Literal
 
@@ -13,16 +14,16 @@ import msgspec
 from msgspec import Meta
 
 import equipoise
-from equipoise.core.model import Outlook, PlayerId
+from equipoise.core.model import Outlook, PlayerId, Side
 from equipoise.core.phrases import Text
 from equipoise.errors import PeerError, ScriptError
 from equipoise.game.port import PeerStatus
 from equipoise.service.console import LONGEST_COMMAND, check_command, defused
 from equipoise.service.diagnosis import SCRIPTS, of_balance, of_refused, remarks
-from equipoise.service.host import Host
+from equipoise.service.host import CHANGED, Host
 from equipoise.service.jobs import JobStatus
 from equipoise.service.reloads import ConfigurationStatus
-from equipoise.service.status import Proposal, ServerStatus
+from equipoise.service.status import CommandAnswer, Proposal, ServerStatus
 from equipoise.store.notes import Audit, Decision
 from equipoise.web.administration import StoreSeen, store_seen, waiting_rounds
 from equipoise.web.players import names_of
@@ -115,6 +116,9 @@ class Command(Ask, frozen=True):
     """Only say what would be done."""
     when: Literal["now", "next"] = "now"
     """For `scramble` alone: at once where the mode allows it, or at the next round start."""
+    seen: Annotated[str, Meta(max_length=64)] | None = None
+    """The `seen` of a dry run: only that is ordered. 409 with `changed`, and nothing done, where it would be another
+    one now. Null: whatever it is."""
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -138,8 +142,24 @@ class PlayerMoved(msgspec.Struct, frozen=True):
     """The side they would go to, in the game's words; `none`: the bench."""
 
 
+class Seat(msgspec.Struct, frozen=True):
+    """A player of a proposal."""
+
+    id: PlayerId
+    name: str | None
+    """Their last known name."""
+    rating: float
+    """The rating, in points."""
+    visible: bool
+    """The rating may be shown."""
+    was: Side | None
+    """The side that they are on; null: none."""
+    goes: Side | None
+    """The side that they would be on; null: the bench."""
+
+
 class Proposed(msgspec.Struct, frozen=True):
-    """The split that a dry run of a scramble found."""
+    """What a dry run of a scramble or of a balance would make of the sides."""
 
     a: tuple[PlayerId, ...]
     """Players on side A: RED, Marines."""
@@ -163,6 +183,10 @@ class Proposed(msgspec.Struct, frozen=True):
     """Who changes sides."""
     sides: tuple[str, str]
     """The game's words for sides A and B."""
+    players: tuple[Seat, ...]
+    """All whom it is about, those on the bench too."""
+    balanced_by: str
+    """The rating system that makes the teams now."""
 
 
 class CommandDone(Ok, frozen=True):
@@ -172,6 +196,8 @@ class CommandDone(Ok, frozen=True):
     """Lines of the answer."""
     proposal: Proposed | None
     """The result of a dry run; null for an order that was given."""
+    seen: str | None
+    """Names what a dry run has shown, for the order that is to be just that; null for an order that was given."""
 
 
 @routes.add(
@@ -197,26 +223,76 @@ class CommandDone(Ok, frozen=True):
             "spread_after": [95.0, 101.0],
             "moves": [{"id": "76561197960265729", "name": "Ann", "side": "blu"}],
             "sides": ["red", "blu"],
+            "players": [
+                {
+                    "id": "76561197960265729",
+                    "name": "Ann",
+                    "rating": 1500.0,
+                    "visible": True,
+                    "was": "a",
+                    "goes": "b",
+                },
+                {
+                    "id": "76561197960265730",
+                    "name": "Bob",
+                    "rating": 1400.0,
+                    "visible": True,
+                    "was": "b",
+                    "goes": "a",
+                },
+            ],
+            "balanced_by": "joint",
         },
+        "seen": "9f86d081884c7d65",
     },
 )
 async def command(request: Request) -> CommandDone:
-    """Give a server's host a command; 409 with the host's answer when it is refused."""
+    """Give a server's host a command. 409: it is refused, with the host's answer, or it is not what was seen."""
     services, action, body = request.services, request.path["action"], request.body
     host = services.host(request.path["server"])
     words = {"scramble": ("scramble", body.when), "cancel": ("scramble", "cancel")}.get(action, (action,))
+    version = None
+    if body.seen is not None and not body.dry_run:
+        shown = await _look(host, words, request.caller.who)
+        if seen_of(host, shown) != body.seen:
+            raise refused("changed", CHANGED)
+        version = shown.version
     if not body.dry_run:
         status = host.status()
         before = f"{'on' if status.enabled else 'off'}, pending: {status.pending or 'nothing'}"
         entry = Audit(services.clock.epoch(), request.caller.who, "command", host.server, before, " ".join(words))
         # Before it is carried out: an order that the audit does not take is not given.
         await services.store.audit(entry)
-    answer = await host.command(words, request.caller.who, dry=body.dry_run)
+    if body.dry_run:
+        answer = await _look(host, words, request.caller.who)
+    else:
+        answer = await host.command(words, request.caller.who, version=version)
     if not answer.ok:
         raise refused("refused", " ".join(line.english for line in answer.lines))
     game = services.games[host.server]
-    proposal = None if answer.proposal is None else await _proposed(answer.proposal, host, game)
-    return CommandDone(lines=tuple(_line(line) for line in answer.lines), proposal=proposal)
+    return CommandDone(
+        lines=tuple(_line(line) for line in answer.lines),
+        proposal=None if answer.proposal is None else await _proposed(answer.proposal, host, game),
+        seen=seen_of(host, answer) if body.dry_run else None,
+    )
+
+
+async def _look(host: Host, words: tuple[str, ...], who: str) -> CommandAnswer:
+    """Return what a command would do now; of one that only switches something there is nothing to say."""
+    if words[0] == "balance" or words in (("scramble", "now"), ("scramble", "next")):
+        return await host.command(words, who, dry=True)
+    return CommandAnswer(True, (), version=host.session.state.version)
+
+
+def seen_of(host: Host, answer: CommandAnswer) -> str:
+    """Return a short name of what an admin sees before an order: the map, what is on and due, the sides, the proposal.
+
+    Not the roster's number, which begins anew with the daemon: by what is in it, an old tab stays old.
+    """
+    status, proposal = host.status(), answer.proposal
+    state = (host.session.memory.session, status.enabled, status.pending, status.vote_running)
+    sides = proposal and [sorted((player, str(side)) for player, side in proposal.present.items()), proposal.split]
+    return hashlib.sha256(msgspec.json.encode([state, sides])).hexdigest()[:16]
 
 
 def _line(text: Text) -> Line:
@@ -225,7 +301,9 @@ def _line(text: Text) -> Line:
 
 
 async def _proposed(proposal: Proposal, host: Host, game: Game) -> Proposed:
-    names = await names_of(host.pool, (player for player, _ in proposal.moves))
+    ids = tuple(proposal.present)
+    names, goes = await names_of(host.pool, ids), {**proposal.present, **dict(proposal.moves)}
+    summaries = await host.pool.summaries(ids)
     return Proposed(
         a=proposal.split["a"],
         b=proposal.split["b"],
@@ -238,6 +316,11 @@ async def _proposed(proposal: Proposal, host: Host, game: Game) -> Proposed:
         spread_after=proposal.spread_after,
         moves=tuple(PlayerMoved(player, names.get(player), game.word(side)) for player, side in proposal.moves),
         sides=host.rules.sides or game.sides,
+        players=tuple(
+            Seat(each.id, names.get(each.id), each.rating, each.visible, proposal.present[each.id], goes[each.id])
+            for each in summaries
+        ),
+        balanced_by=host.pool.balancing.name,
     )
 
 

@@ -1,0 +1,103 @@
+"""Orders to a game server: first what one would do, then a button that orders just that."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from equipoise.errors import ScriptError
+from equipoise.page.visits import Elsewhere, Pages, Shown, Visit
+from equipoise.web.routes import ADMINS, Ask
+from equipoise.web.servers import Command, command, show_server
+
+PATH = "/servers/{server}/{action:scramble|balance|cancel|on|off}"
+
+pages = Pages()
+
+
+class Words(NamedTuple):
+    """How an order is put to an admin."""
+
+    question: str
+    """With the server's name in it."""
+    effect: str
+    """What it means for the people who play."""
+    button: str
+
+
+WORDS = {
+    ("scramble", "now"): Words(
+        "Scramble {} at once?",
+        "Where the mode cannot move people in a running round, it waits for the next round start.",
+        "Scramble now",
+    ),
+    ("scramble", "next"): Words(
+        "Scramble {} at the next round?",
+        "Nobody loses a life. Players read in chat that it is due.",
+        "Scramble next round",
+    ),
+    ("balance", "now"): Words(
+        "Balance {}?",
+        "The players below go to the smaller side, at their next death where the rules say so.",
+        "Balance",
+    ),
+    ("cancel", "now"): Words(
+        "Cancel what is due on {}?", "A scramble that is due, or a vote that runs, is dropped.", "Cancel it"
+    ),
+    ("off", "now"): Words(
+        "Switch Equipoise off on {}?",
+        "The game's own rules hold until it is switched on again; rounds are still rated.",
+        "Switch off",
+    ),
+    ("on", "now"): Words(
+        "Switch Equipoise on on {}?", "From the next moment on teams are balanced again.", "Switch on"
+    ),
+}
+
+
+class Order(Ask, frozen=True):
+    """When an order takes effect."""
+
+    when: Literal["now", "next"] = "now"
+    """For a scramble alone: at once where the mode allows it, or at the next round start."""
+
+
+@pages.add("GET", PATH, ADMINS, query=Order)
+async def show_effect(visit: Visit) -> Shown:
+    """What an order would do now."""
+    return await _shown(visit, visit.query.when)
+
+
+@pages.add("POST", PATH, ADMINS)
+async def give_order(visit: Visit) -> Shown | Elsewhere:
+    """Give just the order that was shown; where it would be another one now, show that and do nothing."""
+    when: Literal["now", "next"] = "next" if visit.form.get("when") == "next" else "now"
+    try:
+        await command(visit.request(body=Command(when=when, seen=visit.form.get("seen", ""))))
+    except ScriptError as error:
+        if error.code not in ("changed", "refused"):
+            raise
+        return await _shown(visit, when, error.message)
+    return Elsewhere(visit.link("servers", visit.path["server"]))
+
+
+async def _shown(visit: Visit, when: Literal["now", "next"], notice: str = "") -> Shown:
+    action, server = visit.path["action"], visit.path["server"]
+    status = (await show_server(visit.request())).server
+    words = WORDS[action, when if action == "scramble" else "now"]
+    try:
+        effect = await command(visit.request(body=Command(dry_run=True, when=when)))
+        refusal = ""
+    except ScriptError as error:
+        if error.code != "refused":
+            raise
+        effect, refusal = None, error.message
+    values = {
+        "status": status,
+        "action": action,
+        "when": when,
+        "words": words,
+        "effect": effect,
+        "refusal": refusal,
+        "notice": notice,
+    }
+    return Shown("action.html", words.question.format(server), values, 409 if notice else 200)

@@ -1,0 +1,88 @@
+"""Orders from the page: what is shown is what is ordered, or nothing."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlencode
+
+import pytest
+
+from tests.page.test_site import OWNER
+from tests.web.daemon import SECRETS, Answer, Daemon
+from tests.wire.samples import HELLO, posted
+
+FORM = OWNER | {"content_type": "application/x-www-form-urlencoded"}
+PATH = "/servers/arena-1/scramble"
+
+
+def teams(daemon: Daemon, seq: int, sides: dict[str, str]) -> None:
+    """The server's players by the last digit of their id, on these sides, on a KOTH map."""
+    lines = [{"id": f"7656119796026573{digit}", "side": side} for digit, side in sides.items()]
+    hello = {**HELLO, "map": "koth_harvest_final", "facts": {"game_type": 2, "koth": True}}
+    answer = daemon.post(posted(hello, {"kind": "roster", "players": lines}, seq=seq))
+    assert answer.body["ok"], answer.body
+
+
+EIGHT = dict.fromkeys("1234", "red") | dict.fromkeys("5678", "blu")
+
+
+def shown(daemon: Daemon, path: str, status: int = 200) -> str:
+    answer = daemon.request("GET", path, **OWNER)
+    assert answer.status == status, answer.raw.decode()
+    return answer.raw.decode()
+
+
+def confirm(daemon: Daemon, page: str, path: str = PATH, when: str = "next") -> Answer:
+    found = re.search(r'name="seen" value="(\w+)"', page)
+    assert found is not None, page
+    return daemon.request("POST", path, urlencode({"seen": found[1], "when": when}).encode(), **FORM)
+
+
+def pending(daemon: Daemon) -> str | None:
+    reason: str | None = daemon.call("GET", "/v1/admin/servers/arena-1").body["server"]["pending"]
+    return reason
+
+
+def test_a_scramble_is_shown_with_everybodys_place_and_then_ordered(daemon: Daemon) -> None:
+    teams(daemon, 1, EIGHT)
+    page = shown(daemon, f"{PATH}?when=next")
+    assert "Scramble arena-1 at the next round?" in page
+    assert page.count('class="name"') == 8
+    assert confirm(daemon, page).status == 303
+    assert pending(daemon) == "an admin"
+    assert [line["who"] for line in daemon.call("GET", "/v1/admin/audit").body["audit"]] == ["token:owner"]
+
+
+def test_when_somebody_left_meanwhile_nothing_is_done_and_the_new_proposal_is_shown(daemon: Daemon) -> None:
+    teams(daemon, 1, EIGHT)
+    page = shown(daemon, f"{PATH}?when=next")
+    teams(daemon, 2, {digit: side for digit, side in EIGHT.items() if digit != "8"})
+    answer = confirm(daemon, page)
+    assert (answer.status, b"teams have changed" in answer.raw) == (409, True)
+    assert (pending(daemon), daemon.call("GET", "/v1/admin/audit").body["audit"]) == (None, [])
+    assert confirm(daemon, answer.raw.decode()).status == 303
+    assert pending(daemon) == "an admin"
+
+
+def test_an_admin_does_not_undo_unseen_what_another_one_did(daemon: Daemon) -> None:
+    teams(daemon, 1, EIGHT)
+    path = "/servers/arena-1/off"
+    mine, yours = shown(daemon, path), shown(daemon, path)
+    assert confirm(daemon, mine, path).status == 303
+    assert confirm(daemon, yours, path).status == 409
+    assert daemon.call("GET", "/v1/admin/servers/arena-1").body["server"]["enabled"] is False
+
+
+@pytest.mark.parametrize("action", ["scramble", "balance"])
+def test_what_cannot_be_done_says_why_and_offers_nothing(daemon: Daemon, action: str) -> None:
+    teams(daemon, 1, {})
+    page = shown(daemon, f"/servers/arena-1/{action}")
+    assert ('name="seen"' in page, "Back to arena-1" in page) == (False, True)
+
+
+def test_orders_are_for_admins(daemon: Daemon) -> None:
+    guest = OWNER | {"authorization": f"Bearer {SECRETS['guest']}"}
+    for method in ("GET", "POST"):
+        answer = daemon.request(method, PATH, b"seen=x", **FORM | guest)
+        assert (answer.status, b"viewer" in answer.raw) == (403, True)
+    assert daemon.request("POST", PATH, b"", **FORM | OWNER).status == 409
