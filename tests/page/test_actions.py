@@ -49,7 +49,7 @@ def test_a_scramble_is_shown_with_everybodys_place_and_then_ordered(daemon: Daem
     assert "Scramble arena-1 at the next round?" in page
     assert page.count('class="name"') == 8
     assert confirm(daemon, page).status == 303
-    assert pending(daemon) == "an admin"
+    assert pending(daemon) == "ordered by an admin"
     assert [line["who"] for line in daemon.call("GET", "/v1/admin/audit").body["audit"]] == ["token:owner"]
 
 
@@ -61,7 +61,7 @@ def test_when_somebody_left_meanwhile_nothing_is_done_and_the_new_proposal_is_sh
     assert (answer.status, b"teams have changed" in answer.raw) == (409, True)
     assert (pending(daemon), daemon.call("GET", "/v1/admin/audit").body["audit"]) == (None, [])
     assert confirm(daemon, answer.raw.decode()).status == 303
-    assert pending(daemon) == "an admin"
+    assert pending(daemon) == "ordered by an admin"
 
 
 def test_an_admin_does_not_undo_unseen_what_another_one_did(daemon: Daemon) -> None:
