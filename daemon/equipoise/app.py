@@ -38,7 +38,7 @@ from equipoise.service.retention import Retention, RetentionDays
 from equipoise.service.spreads import Spreads
 from equipoise.store.store import Store
 from equipoise.store.transfer import exported
-from equipoise.web import Connections, Refusals, Services, application, fitting
+from equipoise.web import Connections, Logins, Refusals, Services, application, fitting
 from equipoise.workers import Job
 from equipoise.workers.process import Warm
 from equipoise.workers.solving import SolvedSplits
@@ -171,6 +171,7 @@ async def _serving(
         refits=refits,
         spreads=spreads,
         calibrations=calibrations,
+        logins=Logins(config.directory) if config.web.page else None,
     )
     configuration = Configured(config, environ, fleet, services, listener.getsockname()[1])
     _follow(configuration, retention, worker, peers, scheduler, backups)
@@ -281,7 +282,9 @@ async def _listen(
     configuration: Configured, refusals: Refusals, listener: socket.socket, stack: AsyncExitStack
 ) -> None:
     services = configuration.services
-    app = application(lambda: configuration.services, refusals, PageSite(lambda: configuration.services))
+    app = application(
+        lambda: configuration.services, refusals, PageSite(lambda: configuration.services) if services.logins else None
+    )
     runner = web.AppRunner(app, handle_signals=False, shutdown_timeout=STOP_SECONDS)
     await runner.setup()
     stack.push_async_callback(runner.cleanup)

@@ -70,6 +70,7 @@ class Configured:
             games={name: GAMES[server.game] for name, server in config.servers.items()},
             pools=dict(fleet.pools),
             callers=_callers(config),
+            proxies=config.proxies,
             names=_names(config, self._port),
         )
 

@@ -56,6 +56,7 @@ ALLOWED: dict[str, tuple[str, Any, dict[str, str]]] = {
         {},
         {**ADMINS, ADMIN: "not_found"},
     ),
+    "POST /v1/admin/login": ("/v1/admin/login", None, READERS),
     "GET /v1/admin/pools": ("/v1/admin/pools", None, READERS),
     "GET /v1/admin/pools/{pool}/quality": ("/v1/admin/pools/main/quality", None, READERS),
     "GET /v1/admin/pools/{pool}/evenness": ("/v1/admin/pools/main/evenness", None, READERS),

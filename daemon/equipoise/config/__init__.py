@@ -64,6 +64,7 @@ class Pool:
     """The file does not say: `balance` is the default of new pools, and one that has played without goes on so."""
 
 
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Address = tuple[str, int]
 """A literal IP address and a port."""
 
@@ -114,6 +115,8 @@ class Config:
     backup: Backup
     splits: Splits
     log: Log
+    proxies: tuple[Network, ...]
+    """Those of `web.proxies`."""
     directory: Path
     """The state directory: database, rings' files."""
     pools: Mapping[str, Pool]
@@ -142,6 +145,7 @@ def load(
         file = convert(tables, File, "$")
         rules, old_keys = _rules(own, path, "$", File.__struct_fields__, defaults())
         _check_listener(file.web, len(file.server))
+        proxies = tuple(_network(text, f"$.web.proxies[{place}]") for place, text in enumerate(file.web.proxies))
         _check_retention(file.retention)
         _check_backup(file.backup)
         pools = {name: _pool(name, keys) for name, keys in file.pool.items()}
@@ -160,6 +164,7 @@ def load(
         backup=file.backup,
         splits=file.splits,
         log=file.log,
+        proxies=proxies,
         directory=state_directory(file.store, environ, path),
         pools=pools,
         servers=servers,
@@ -202,6 +207,18 @@ def _check_listener(web: Web, servers: int) -> None:
             f"{servers} servers need at least {2 * servers}: a script may open a second one before it closes the first"
         )
         raise ConfigError(message, path="$.web.max_connections")
+
+
+def _network(text: str, path: str) -> Network:
+    try:
+        network = ipaddress.ip_network(text)
+    except ValueError as error:
+        raise ConfigError(
+            f"expected an address or a network, as 127.0.0.1 or 10.0.0.0/24: {error}", path=path
+        ) from None
+    if network.prefixlen == 0:
+        raise ConfigError("these are all addresses: anybody could say who has called", path=path)
+    return network
 
 
 def _check_retention(retention: Retention) -> None:

@@ -82,7 +82,7 @@ def _toml_lines(table: str, keys: Mapping[str, object]) -> Iterator[str]:
             yield f"{path} = {json.dumps(value, ensure_ascii=False)}"
 
 
-FIXED = frozenset({"web.host", "web.port", "web.allow_remote"})
+FIXED = frozenset({"web.host", "web.port", "web.allow_remote", "web.page"})
 """Keys that need a restart. So do the store's directory and what a pool is rated and balanced by."""
 
 _Table = Mapping[str, object]
@@ -121,7 +121,8 @@ def compare(old: Config, new: Config) -> Changes:
 
 def without_restart(old: Config, new: Config) -> Config:
     """The new configuration with everything as it was that needs a restart."""
-    web = msgspec.structs.replace(new.web, host=old.web.host, port=old.web.port, allow_remote=old.web.allow_remote)
+    fixed = {key.removeprefix("web."): getattr(old.web, key.removeprefix("web.")) for key in FIXED}
+    web = msgspec.structs.replace(new.web, **fixed)
     # A pool that is new has nothing to keep: it is opened with what the file says.
     pools = {name: old.pools.get(name, pool) for name, pool in new.pools.items()}
     return dataclasses.replace(new, web=web, store=old.store, directory=old.directory, pools=pools)

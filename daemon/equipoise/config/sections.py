@@ -35,6 +35,10 @@ class Web(Section, frozen=True):
     """Listen on an address that is not a loopback address."""
     hosts: tuple[str, ...] = ()
     """Host names that requests may use besides the daemon's own addresses."""
+    page: bool = True
+    """Serve the page."""
+    proxies: tuple[str, ...] = ()
+    """Addresses and networks of proxies whose word on who has called is taken."""
     max_connections: Annotated[int, Meta(ge=16, le=65536)] = 256
 
 

@@ -5,13 +5,21 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from urllib.parse import parse_qsl
 
 import msgspec
 from aiohttp import web
 
 from equipoise.errors import ScriptError
-from equipoise.page import actions, fairness, oversight, wall
+from equipoise.page import (
+    actions,
+    fairness,
+    login,
+    oversight,
+    wall,
+)
+from equipoise.page.access import Browser, check_form
 from equipoise.page.rendering import html, static_files
 from equipoise.page.visits import Elsewhere, Page, Shown, Visit
 from equipoise.web.refusals import CALLER
@@ -42,7 +50,13 @@ FOR_PROGRAMS = ("/v1/", "/healthz", "/metrics", "/openapi.json")
 """Paths that programs ask for; everything else is a page."""
 NOBODY = Caller("viewer", "")
 
-TABLE: tuple[Page, ...] = (*wall.pages, *actions.pages, *fairness.pages, *oversight.pages)
+TABLE: tuple[Page, ...] = (
+    *actions.pages,
+    *fairness.pages,
+    *login.pages,
+    *oversight.pages,
+    *wall.pages,
+)
 """Every page."""
 
 
@@ -64,7 +78,11 @@ class PageSite:
         async def respond(request: web.Request) -> web.StreamResponse:
             start = time.perf_counter()
             visit = await self._checked(page, request)
-            response = await answer(await page.handler(visit), visit)
+            if page.roles and visit.caller is NOBODY:
+                reply = login.first(visit, page.method, request.path_qs, request.headers.get("Referer", ""))
+            else:
+                reply = await page.handler(visit)
+            response = await answer(reply, visit)
             seconds.observe(time.perf_counter() - start)
             return response
 
@@ -72,22 +90,27 @@ class PageSite:
 
     async def _checked(self, page: Page, request: web.Request) -> Visit:
         """Return the visit; ScriptError of the first check that it fails."""
-        services = self._current()
-        caller = NOBODY
-        if page.roles:
-            caller = check_credentials(services.callers, bearer(request))
+        services, browser, secret = self._current(), Browser.of(request), bearer(request)
+        if secret is not None or (page.roles and not browser.id and not for_a_person(request)):
+            caller = check_credentials(services.callers, secret)
+        else:
+            caller = await services.logged_in(browser.id) or NOBODY
+        if caller is not NOBODY:
             connection_of(request).prove(caller.who)
             request[CALLER] = caller
+        if page.roles and caller is not NOBODY:
             check_role(caller, page.roles)
         form: Mapping[str, str] = {}
         if page.method == "POST":
             check_content_type(request, form=True)
             form = await read_form(request)
+            # A program that has a token needs no other one: no browser sends it by itself.
+            if secret is None and not (page.roles and caller is NOBODY):
+                check_form(form, browser.id)
         return Visit(
             services=services,
             caller=caller,
-            csrf="",
-            prefix="",
+            browser=browser,
             here=request.path,
             query=None if page.query is None else _query(request, page.query),
             path=dict(request.match_info),
@@ -97,20 +120,35 @@ class PageSite:
 
     async def refusal(self, request: web.Request, error: ScriptError) -> web.Response | None:
         """Return a refusal as a page; None: a program has asked."""
-        if request.path.startswith(FOR_PROGRAMS) or "text/html" not in request.headers.get("Accept", ""):
+        if request.path.startswith(FOR_PROGRAMS) or not for_a_person(request):
             return None
-        visit = Visit(self._current(), NOBODY, "", "", request.path, None, {}, {}, lambda: False)
+        caller = request.get(CALLER, NOBODY)
+        visit = Visit(self._current(), caller, Browser.of(request), request.path, None, {}, {}, lambda: False)
+        if request.path == "/login":
+            return await answer(login.again(visit, request.query.get("next"), error), visit)
         shown = Shown("refusal.html", "Not possible", {"error": error}, error.status)
         return await answer(shown, visit)
 
 
+def for_a_person(request: web.Request) -> bool:
+    """Whether the answer is read by a person."""
+    return "text/html" in request.headers.get("Accept", "")
+
+
 async def answer(reply: Shown | Elsewhere, visit: Visit) -> web.Response:
     """Return what a handler answered as the browser gets it."""
+    if reply.cookie is not None:
+        visit = replace(visit, browser=replace(visit.browser, id=reply.cookie))
     if isinstance(reply, Elsewhere):
-        return web.Response(status=303, headers={**HEADERS, "Location": reply.location})
-    # A long list takes tens of milliseconds, in which game servers are answered.
-    text = await asyncio.to_thread(html, reply, visit)
-    return web.Response(text=text, status=reply.status, content_type="text/html", charset="utf-8", headers=HEADERS)
+        response = web.Response(status=303, headers={**HEADERS, "Location": reply.location})
+    else:
+        # A long list takes tens of milliseconds, in which game servers are answered.
+        text = await asyncio.to_thread(html, reply, visit)
+        response = web.Response(text=text, status=reply.status, content_type="text/html", charset="utf-8")
+        response.headers.update(HEADERS)
+    if reply.cookie is not None:
+        visit.browser.set_cookie(response)
+    return response
 
 
 async def read_form(request: web.Request) -> Mapping[str, str]:

@@ -13,6 +13,7 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
+from equipoise.page.access import Browser, form_token
 from equipoise.web.routes import Caller, Request, Role, Services
 
 
@@ -23,10 +24,7 @@ class Visit:
     services: Services
     caller: Caller
     """Who is logged in; on the public pages and before a login a viewer without a name."""
-    csrf: str
-    """The token that each form of this session sends back; empty without a session."""
-    prefix: str
-    """The path below which the page lies behind a proxy; empty: at the top."""
+    browser: Browser
     here: str
     """The path of this page, without the prefix."""
     query: Any
@@ -40,6 +38,11 @@ class Visit:
     """On the public pages, where there is no caller."""
     exported: bool = False
     """Written to a file, which answers no question."""
+
+    @property
+    def csrf(self) -> str:
+        """The token that each form sends back; empty where the browser has no cookie."""
+        return form_token(self.browser.id)
 
     @property
     def admin(self) -> bool:
@@ -61,7 +64,7 @@ class Visit:
         """
         path = "/".join(quote(part, safe="") for part in parts)
         asked = {name: value for name, value in query.items() if value is not None}
-        return f"{self.prefix}/{path}{'?' if asked else ''}{urlencode(asked)}"
+        return f"{self.browser.prefix}/{path}{'?' if asked else ''}{urlencode(asked)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +76,18 @@ class Shown:
     """What the browser's tab says; the name of the program follows it."""
     values: Mapping[str, Any] = field(default_factory=dict)
     status: int = 200
+    cookie: str | None = None
+    """The id that the browser keeps from now on; empty: none; None: the one that it has."""
 
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """Another page instead, which the browser goes to; cookies that it sets are those of `Visit`'s session."""
+    """Another page instead, which the browser goes to."""
 
     location: str
     """An address that `Visit.link` made."""
+    cookie: str | None = None
+    """As that of a page that is shown."""
 
 
 Handler = Callable[[Visit], Awaitable[Shown | Elsewhere]]

@@ -1,7 +1,7 @@
-"""The daemon itself: whether it stores rounds, its metrics, what is wrong with it and with the game servers, and its
-configuration read again.
+"""The daemon itself: whether it stores rounds, its metrics, what is wrong with it and with the game servers, its
+configuration read again, and links by which a browser logs in.
 
-GET /healthz, GET /metrics, GET /v1/admin/doctor, POST /v1/admin/reload.
+GET /healthz, GET /metrics, GET /v1/admin/doctor, POST /v1/admin/reload, POST /v1/admin/login.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import asyncio
 import os
 import time
 from contextlib import suppress
+from urllib.parse import urlencode
 
 import msgspec
 
@@ -22,6 +23,7 @@ from equipoise.service import diagnosis, metrics
 from equipoise.service.diagnosis import Finding
 from equipoise.service.host import Host
 from equipoise.store.connection import StoreHealth, StoreState
+from equipoise.web.logins import LINK_SECONDS
 from equipoise.web.routes import ADMINS, READERS, Answer, Ask, Ok, Request, Routes, Services, refused
 from equipoise.wire.orders import Fault, Refusal
 
@@ -209,3 +211,30 @@ async def reload(request: Request) -> ReloadDone:
     except ConfigError as error:
         raise refused("configuration", str(error)) from None
     return ReloadDone(changes=outcome.changes, restart=outcome.restart, rcon=outcome.rcon)
+
+
+class LoginLink(Ok, frozen=True):
+    """A link that logs a browser in as the caller, once."""
+
+    path: str
+    """Its path and query, below the address at which the browser finds the page."""
+    expires: float
+    """When it is too old, in seconds since the epoch."""
+
+
+@routes.add(
+    "POST",
+    "/v1/admin/login",
+    "A link that logs a browser in once",
+    READERS,
+    reply=LoginLink,
+    reply_example={"ok": True, "path": "/login?link=hY3mGq0cVb8kWn5rTz1xPd7sLf2uJe9A", "expires": 1_790_000_600.0},
+)
+async def make_login_link(request: Request) -> LoginLink:
+    """Make a link for ten minutes. 409: the page is off."""
+    services = request.services
+    if services.logins is None:
+        raise refused("refused", "the page is off: write page = true in [web], and start the daemon again")
+    token = services.callers.digest(request.caller)
+    secret = services.logins.links.make(token, services.clock.monotonic())
+    return LoginLink(path=f"/login?{urlencode({'link': secret})}", expires=services.clock.epoch() + LINK_SECONDS)

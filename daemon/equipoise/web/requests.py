@@ -43,6 +43,7 @@ from equipoise.service.host import Host
 from equipoise.service.log import Repeats
 from equipoise.service.metrics import Metrics, Reading
 from equipoise.web.openapi import TABLE
+from equipoise.web.proxies import HOST, seen_through
 from equipoise.web.refusals import BODY, CALLER, CUT, EVENTS, HEAD_BYTES, Refusals
 from equipoise.web.routes import Answer, Caller, Callers, Request, Route, Services, Stream
 from equipoise.wire import decode_as, split_form, unquoted
@@ -337,6 +338,8 @@ def _answer_everything(current: Callable[[], Services], refusals: Refusals, site
     @web.middleware
     async def answer(request: web.Request, handler: Respond) -> web.StreamResponse:
         connection, services = connection_of(request), current()
+        if services.proxies:
+            request = seen_through(request, services.proxies)
         connection.begin_request()
         try:
             check_encoding(request)
@@ -453,7 +456,7 @@ def check_host(request: web.Request, names: Collection[str]) -> None:
 
     A page cannot rebind a loopback name, and a tunnel or a container has a port of its own, so with these any is right.
     """
-    host = request.headers.get("Host", "").lower()
+    host = host_of(request)
     if host not in names and LOOPBACK.fullmatch(host) is None:
         raise ScriptError(
             "host",
@@ -462,10 +465,16 @@ def check_host(request: web.Request, names: Collection[str]) -> None:
         )
 
 
+def host_of(request: web.Request) -> str:
+    """Return the name by which the daemon was called, in lower case; empty: the request has none."""
+    name = request[HOST] if HOST in request else request.headers.get("Host", "")
+    return name.lower()
+
+
 def check_origin(request: web.Request, names: Collection[str]) -> None:
     """403: no page of another site may have a browser call."""
     origin = request.headers.get("Origin")
-    own = (*names, request.headers.get("Host", "").lower())
+    own = (*names, host_of(request))
     if origin is not None and origin.lower() not in {f"{s}://{name}" for s in ("http", "https") for name in own}:
         raise ScriptError("origin", "pages of other sites may not call", status=403)
     # A link on another site may open a page: without a cookie, which is SameSite=Strict.

@@ -37,6 +37,8 @@ from equipoise.service.refits import Refits
 from equipoise.service.reloads import Reloads
 from equipoise.service.spreads import Spreads
 from equipoise.store.store import Store
+from equipoise.web.logins import Logins
+from equipoise.web.proxies import Network
 from equipoise.wire import Game
 from equipoise.workers.process import Warm
 from equipoise.workers.solving import SolvedSplits
@@ -106,6 +108,13 @@ class Callers:
                 match = caller
         return match
 
+    def digest(self, caller: Caller) -> bytes:
+        """Return the SHA-256 of a caller's secret; ScriptError 401: a reload has taken them away."""
+        for digest, entry in self.digests.items():
+            if entry == caller:
+                return digest
+        raise ScriptError("credentials", "this secret is not known here any more", status=401)
+
 
 def check_server(caller: Caller, server: str) -> None:
     """403: a script speaks for its own server only."""
@@ -139,10 +148,14 @@ class Services:
     refits: Refits
     spreads: Spreads
     calibrations: Calibrations
+    logins: Logins | None
+    """Of browsers; None: the page is off."""
     hosts: Mapping[ServerId, Host] = field(default_factory=dict)
     games: Mapping[ServerId, Game] = field(default_factory=dict)
     pools: Mapping[str, Pool] = field(default_factory=dict)
     callers: Callers = field(default_factory=Callers)
+    proxies: tuple[Network, ...] = ()
+    """Addresses of proxies whose headers are believed."""
     names: frozenset[str] = frozenset()
     """Values of the Host header that are served."""
 
@@ -158,6 +171,16 @@ class Services:
         if server not in self.hosts:
             return None
         return self.hosts[server].rules.sides or self.games[server].sides
+
+    async def logged_in(self, session_id: str) -> Caller | None:
+        """Return who is logged in by a browser's session; None: it is over, or their token is not what it was."""
+        if self.logins is None or (session := await self.logins.sessions.use(session_id, self.clock.epoch())) is None:
+            return None
+        caller = self.callers.digests.get(session.token)
+        if caller is None or caller.role != session.role:
+            await self.logins.sessions.end(session_id)
+            return None
+        return caller
 
     def pool(self, name: str | None) -> Pool:
         """Return a pool by name; None means the only one. ScriptError 404."""
