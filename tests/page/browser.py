@@ -46,11 +46,15 @@ class Browser:
         named = {"content_type": "application/x-www-form-urlencoded", **headers}
         return self._send("POST", path, urlencode(fields).encode(), named)
 
-    def send(self, **fields: str) -> Answer:
-        """Fill in the form of the page that is open, and send it."""
-        form = Form(self.page.raw.decode())
-        assert form.action is not None, self.page.raw
-        return self.post(form.action, {**form.fields, **fields})
+    def form(self) -> Form:
+        """The form of the page that is open."""
+        return Form(self.text)
+
+    def send(self, token: str | None = None, **headers: str) -> Answer:
+        """Send the form of the page that is open, filled in with a token if there is one."""
+        form = self.form()
+        assert form.action is not None, self.text
+        return self.post(form.action, form.fields if token is None else {**form.fields, "token": token}, **headers)
 
     def log_in(self, token: str) -> Answer:
         self.get("/login")

@@ -18,7 +18,7 @@ from equipoise.page.access import form_token
 from equipoise.page.visits import Pages, Shown, Visit
 from equipoise.web import logins, refusals
 from equipoise.web.routes import READERS
-from tests.page.browser import Browser, Form
+from tests.page.browser import Browser
 from tests.web.daemon import CONFIG, SECRETS, Daemon, running
 from tests.web.edited import Edited
 
@@ -60,7 +60,7 @@ def test_who_is_not_logged_in_is_led_to_the_login_and_then_to_where_they_wanted(
 )
 def test_the_login_leads_to_no_other_machine(browser: Browser, elsewhere: str) -> None:
     browser.get("/login")
-    fields = {**Form(browser.text).fields, "token": OWNER}
+    fields = {**browser.form().fields, "token": OWNER}
     answer = browser.post(f"/login?next={quote(elsewhere)}", fields)
     assert (answer.status, answer.headers["Location"]) == (303, "/")
 
@@ -111,7 +111,7 @@ def test_no_form_is_taken_without_the_token_of_the_browsers_own_cookie(browser: 
     browser.log_in(OWNER)
     other = Browser(browser.daemon)
     other.get("/login")
-    for csrf in ("", "x", "ö", Form(other.text).fields["csrf"]):
+    for csrf in ("", "x", "ö", other.form().fields["csrf"]):
         answer = browser.post(path, {"csrf": csrf, "token": OWNER})
         assert (answer.status, "nothing was done" in browser.text) == (403, True)
     assert browser.get("/").status == 200
@@ -190,7 +190,7 @@ def test_a_link_logs_in_once_and_a_program_that_only_looks_does_not_use_it_up(br
     late = Browser(browser.daemon)
     assert late.get(link).status == 410
     assert "equipoise page" in late.text
-    assert late.post(link, Form(late.text).fields).status == 401
+    assert late.post(link, late.form().fields).status == 401
     assert late.get("/").status == 303
 
 
