@@ -29,6 +29,7 @@ from equipoise.service import jobs
 from equipoise.service.calibrations import Calibrations
 from equipoise.service.copies import FOLDER, Backups, Exports
 from equipoise.service.jobs import Every, Scheduler
+from equipoise.service.live import Live
 from equipoise.service.log import notify, set_level, watchdog_seconds
 from equipoise.service.loop_watch import LoopWatch
 from equipoise.service.metrics import Metrics, of_game_servers, of_pools, of_servers, of_store
@@ -39,6 +40,7 @@ from equipoise.service.spreads import Spreads
 from equipoise.store.store import Store
 from equipoise.store.transfer import exported
 from equipoise.web import Connections, Logins, Refusals, Services, application, fitting
+from equipoise.web.servers import one_server
 from equipoise.workers import Job
 from equipoise.workers.process import Warm
 from equipoise.workers.solving import SolvedSplits
@@ -157,6 +159,8 @@ async def _serving(
     scheduler.add("game server query", Every(QUERY_SECONDS), peers.ask_all)
     worker = Warm(Job.SPLITS, SolvedSplits, config.splits.seconds)
     stack.push_async_callback(worker.close)
+    live = Live(fleet.hosts, lambda server, last: one_server(configuration.services, server, last), store, clock)
+    metrics.watch(live.readings)
     reloads = Reloads(lambda dry, passwords: configuration.reload(dry, passwords), store, clock)
     services = Services(
         store=store,
@@ -172,12 +176,15 @@ async def _serving(
         spreads=spreads,
         calibrations=calibrations,
         logins=Logins(config.directory) if config.web.page else None,
+        live=live,
     )
     configuration = Configured(config, environ, fleet, services, listener.getsockname()[1])
     _follow(configuration, retention, worker, peers, scheduler, backups)
+    configuration.follow(lambda _: live.reload(configuration.services.callers.names()))
     await _listen(configuration, refusals, listener, stack)
     # Also before requests are waited for: one may wait for a game server that does not answer.
     stack.callback(peers.close)
+    stack.push_async_callback(live.close)
     stack.push_async_callback(refits.close)
     _begin_time(scheduler, store, stack)
     stack.push_async_callback(reloads.close)

@@ -81,7 +81,7 @@ class Daemon:
             connection.putheader("Content-Length", str(len(body)))
         connection.endheaders(body)
         with connection.getresponse() as response:
-            answer = Answer(response.status, dict(response.getheaders()), response.read())
+            answer = Answer(response.status, dict(response.getheaders()), _whole(response))
         connection.close()
         return answer
 
@@ -99,6 +99,13 @@ class Daemon:
         lines = self.call("GET", "/metrics").raw.decode().splitlines()
         counted = (line for line in lines if line.startswith("equipoise_refused_total{"))
         return {line.split('"')[1]: float(line.rsplit(" ", 1)[1]) for line in counted}
+
+
+def _whole(response: http.client.HTTPResponse) -> bytes:
+    """The body; of a stream without an end what its first event has to say."""
+    if response.headers.get_content_type() != "text/event-stream":
+        return response.read()
+    return next(line.removeprefix(b"data:") for line in response if line.startswith(b"data:"))
 
 
 @contextmanager

@@ -31,6 +31,8 @@ NAMES = {"server": ["arena-1", "ns2-1"], "pool": ["main"]}
 """What exists in the tests' daemon, which the document cannot know."""
 TEXTS = ("/metrics", "/v1/admin/pools/{pool}/export")
 """Their answers are no JSON, except refusals."""
+ENDLESS = "/v1/live"
+"""A caller who waits for the end of its answer waits for ever; tests/web/test_live.py asks for it."""
 PRINTABLE = "^[ -~]*$"
 
 
@@ -56,7 +58,7 @@ def _printable(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 SCHEMA = schemathesis.openapi.from_dict(document_of_this_daemon())
-OPERATIONS = [found.ok() for found in SCHEMA.get_all_operations()]
+OPERATIONS = [found.ok() for found in SCHEMA.get_all_operations() if found.ok().path != ENDLESS]
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +70,7 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
 
 
 def test_every_route_is_asked() -> None:
-    assert len(OPERATIONS) == len(TABLE)
+    assert len(OPERATIONS) == len(TABLE) - 1
 
 
 @pytest.mark.slow

@@ -76,6 +76,7 @@ ALLOWED: dict[str, tuple[str, Any, dict[str, str]]] = {
     "GET /v1/admin/pools/{pool}/export": ("/v1/admin/pools/main/export", None, ADMINS),
     "GET /v1/admin/servers": ("/v1/admin/servers", None, READERS),
     "GET /v1/admin/servers/{server}": ("/v1/admin/servers/arena-1", None, READERS),
+    "GET /v1/live": ("/v1/live", None, READERS),
     "GET /v1/admin/servers/{server}/chances": ("/v1/admin/servers/arena-1/chances", None, READERS),
     "POST /v1/admin/servers/{server}/{action:scramble|balance|cancel|on|off}": (
         "/v1/admin/servers/arena-1/on",

@@ -280,6 +280,24 @@ class Host:
             refused_batches=self.refused.current(self._clock.epoch()),
         )
 
+    def signs(self) -> tuple[object, ...]:
+        """Return what shows at a glance that a status may say something else: while it is equal, only seconds pass."""
+        now, pool = self._clock.monotonic(), self.pool
+        return (
+            self.session,  # another one after each piece of work
+            self.session.lost(now),
+            len(self.session.state.voices.lasting(now)),
+            self._stale.calling(now),
+            self.refused.current(self._clock.epoch()),
+            self.decided,
+            (pool.version, pool.balancing.name, pool.ring_depth),
+        )
+
+    @property
+    def decided(self) -> int:
+        """Lines that this host has added to the decision log."""
+        return self._journal.decided
+
     def _outlook(self) -> Outlook | None:
         """Return how even the present sides are; None while one is empty, or when that cannot be said."""
         roster = self.session.state.roster

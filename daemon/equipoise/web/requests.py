@@ -388,13 +388,12 @@ async def _checked(route: Route, services: Services, request: web.Request) -> Re
     else:
         caller = _caller(route, services, request, bearer(request))
         body = await read_body(request)
-    return Request(
-        services=services,
-        caller=caller,
+    return Request.of(
+        request,
+        services,
+        caller,
         body=None if route.body is None else decode_as(body, route.body),
         query=None if route.query is None else _query(request, route),
-        path=dict(request.match_info),
-        gone=lambda: request.transport is None or request.transport.is_closing(),
     )
 
 

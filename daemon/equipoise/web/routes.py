@@ -31,6 +31,7 @@ from equipoise.service.copies import Exports
 from equipoise.service.diagnosis import Tried
 from equipoise.service.host import Host
 from equipoise.service.jobs import Scheduler
+from equipoise.service.live import Live
 from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
 from equipoise.service.refits import Refits
@@ -150,6 +151,7 @@ class Services:
     calibrations: Calibrations
     logins: Logins | None
     """Of browsers; None: the page is off."""
+    live: Live
     hosts: Mapping[ServerId, Host] = field(default_factory=dict)
     games: Mapping[ServerId, Game] = field(default_factory=dict)
     pools: Mapping[str, Pool] = field(default_factory=dict)
@@ -208,6 +210,24 @@ class Request:
     path: Mapping[str, str]
     gone: Callable[[], bool]
     """Whether the caller has hung up."""
+    cut: Callable[[], None] = lambda: None
+    """Closes the caller's connection at once."""
+    last_event: str = ""
+    """The id of the last event of a stream that the caller has had; empty: they say none."""
+
+    @classmethod
+    def of(cls, request: web.Request, services: Services, caller: Caller, body: Any, query: Any) -> Request:
+        """Return the request that came by HTTP, with what its checks have made of it."""
+        return cls(
+            services,
+            caller,
+            body,
+            query,
+            path=dict(request.match_info),
+            gone=lambda: request.transport is None or request.transport.is_closing(),
+            cut=lambda: None if request.transport is None else request.transport.abort(),
+            last_event=request.headers.get("Last-Event-ID", ""),
+        )
 
 
 # What it answers.
@@ -241,13 +261,18 @@ class Stream:
 
     pieces: AsyncGenerator[bytes, None]
     content_type: str
+    endless: bool = False
+    """A caller who hangs up misses nothing, and no proxy may wait for its end."""
 
     async def send(self, request: web.Request) -> web.StreamResponse:
         """Send it. An error before the first piece is raised; after it, the answer ends without its last chunk.
 
         That is how the caller knows that something is missing.
         """
-        response = web.StreamResponse(headers={**HEADERS, "Content-Type": self.content_type})
+        headers = {**HEADERS, "Content-Type": self.content_type}
+        if self.endless:
+            headers["X-Accel-Buffering"] = "no"
+        response = web.StreamResponse(headers=headers)
         response.enable_chunked_encoding()
         async with aclosing(self.pieces) as pieces:
             # Before the status goes out: what fails until here still becomes a refusal that can be read.
@@ -260,7 +285,8 @@ class Stream:
                     piece = await anext(pieces, None)
                 await response.write_eof()
             except (StoreError, TimeoutError, ConnectionError) as error:
-                log.warning("an answer was not sent to its end: %s", error or "its caller does not read")
+                if not self.endless:
+                    log.warning("an answer was not sent to its end: %s", error or "its caller does not read")
                 if request.transport is not None:
                     # Without the last chunk, or a half-sent answer would pass for a whole one.
                     request.transport.abort()

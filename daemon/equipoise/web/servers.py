@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Literal
 
@@ -14,7 +15,7 @@ import msgspec
 from msgspec import Meta
 
 import equipoise
-from equipoise.core.model import Outlook, PlayerId, Side
+from equipoise.core.model import Outlook, PlayerId, ServerId, Side
 from equipoise.core.phrases import Text
 from equipoise.errors import PeerError, ScriptError
 from equipoise.game.port import PeerStatus
@@ -22,6 +23,7 @@ from equipoise.service.console import LONGEST_COMMAND, check_command, defused
 from equipoise.service.diagnosis import SCRIPTS, of_balance, of_refused, remarks
 from equipoise.service.host import CHANGED, Host
 from equipoise.service.jobs import JobStatus
+from equipoise.service.live import LAST
 from equipoise.service.reloads import ConfigurationStatus
 from equipoise.service.status import CommandAnswer, Proposal, ServerStatus
 from equipoise.store.notes import Audit, Decision
@@ -29,9 +31,6 @@ from equipoise.web.administration import StoreSeen, store_seen, waiting_rounds
 from equipoise.web.players import names_of
 from equipoise.web.routes import ADMINS, READERS, Ask, Ok, Request, Routes, Services, refused
 from equipoise.wire import Game
-
-LAST = 10
-"""Decisions shown beside a server."""
 
 routes = Routes()
 
@@ -89,6 +88,8 @@ async def show_servers(request: Request) -> Servers:
 class OneServer(Ok, frozen=True):
     """One server and its last decisions."""
 
+    at: float
+    """When this was so, in seconds since the epoch."""
     server: ServerStatus
     """Its status."""
     decisions: tuple[Decision, ...]
@@ -101,7 +102,13 @@ async def show_server(request: Request) -> OneServer:
     host = request.services.host(request.path["server"])
     host.write_down()
     last = await request.services.store.decisions(host.server, LAST)
-    return OneServer(server=_status(request.services, host), decisions=tuple(last))
+    return one_server(request.services, host.server, last)
+
+
+def one_server(services: Services, server: ServerId, decisions: Sequence[Decision]) -> OneServer:
+    """Return what is shown of a server beside its last decisions; ScriptError 404."""
+    status = _status(services, services.host(server))
+    return OneServer(at=services.clock.epoch(), server=status, decisions=tuple(decisions))
 
 
 def _status(services: Services, host: Host) -> ServerStatus:

@@ -1,0 +1,323 @@
+"""What changes on servers, for those who watch: each change is made once and handed to every reader.
+
+With no reader nothing is done: pieces of work know nothing of this file. While somebody reads, all servers are glanced
+at twice a second, those whose signs differ are looked at, and what says something else than before gets the next
+number. A reader is one number: that of the last change it was sent. So it holds nothing while its socket is slow, and
+of two changes of a server it gets the later one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import secrets
+from collections.abc import AsyncGenerator, Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, field, replace
+from itertools import takewhile
+from typing import Protocol
+
+import msgspec
+
+from equipoise.core.model import ServerId
+from equipoise.errors import ScriptError, StoreError
+from equipoise.service.clock import Clock
+from equipoise.service.host import Host
+from equipoise.service.metrics import Reading
+from equipoise.service.status import ServerStatus
+from equipoise.store.notes import Decision
+from equipoise.store.store import Store
+
+LAST = 10
+"""Decisions shown beside a server."""
+LOOK_SECONDS = 0.5
+"""Between two looks at the servers: so a server has at most two messages a second."""
+ALIVE_SECONDS = 2.0
+"""Between two signs of life to every reader."""
+STALLED_SECONDS = 10.0
+"""How long a reader may leave what it was sent unread."""
+MOST_READERS = 100
+PIECE = 64 * 1024
+"""Bytes that are written at a time, and one message more."""
+RETRY = b"retry: 2000\n\n"
+"""The first bytes of a stream: after how many milliseconds a browser that lost it connects again."""
+
+log = logging.getLogger(__name__)
+
+
+class Shown(Protocol):
+    """What is shown of a server: the struct of its route."""
+
+    @property
+    def server(self) -> ServerStatus:
+        """Its status."""
+
+    @property
+    def decisions(self) -> Sequence[Decision]:
+        """Its last decisions, newest first."""
+
+
+Show = Callable[[ServerId, Sequence[Decision]], Shown]
+
+
+@dataclass(eq=False, slots=True)
+class Reader:
+    """One who reads the stream."""
+
+    who: str
+    """As the audit names them."""
+    cut: Callable[[], None]
+    """Closes their connection at once."""
+    allowed: Callable[[], bool]
+    """Whether they may still read, asked every two seconds."""
+    server: ServerId | None
+    """The only server they want to know of; None: all."""
+    last: int | None
+    """The number of the last change that they were sent; None: they know of nothing."""
+    wake: asyncio.Event = field(default_factory=asyncio.Event)
+    alive: bool = False
+    """A sign of life is due."""
+    ended: bool = False
+    writing_since: float | None = None
+    """Since when they leave something unread; None: they have read all."""
+
+    def end(self) -> None:
+        """End the stream, in the middle of a message if that cannot be written."""
+        self.ended = True
+        self.wake.set()
+        if self.writing_since is not None:
+            self.cut()
+
+
+@dataclass(slots=True)
+class _Said:
+    """What was said last of a server."""
+
+    number: int
+    """That of the change."""
+    digest: bytes
+    """Of all that is shown; empty: the server is gone."""
+    message: bytes
+    """Empty while nobody reads."""
+
+
+@dataclass(slots=True)
+class _Looked:
+    """The last look at a server."""
+
+    signs: tuple[object, ...] | None
+    """None: look again."""
+    decided: tuple[Host, int]
+    """The host, and how many decisions it had taken."""
+    decisions: Sequence[Decision]
+
+
+class Live:
+    """The readers, and what they are told. Call `close` before requests are waited for."""
+
+    def __init__(self, hosts: Mapping[ServerId, Host], show: Show, store: Store, clock: Clock) -> None:
+        self._hosts, self._show, self._store, self._clock = hosts, show, store, clock
+        self._boot = secrets.token_hex(4)
+        self._number = 0
+        """That of the last change."""
+        self._said: dict[ServerId, _Said] = {}
+        """In the order of their numbers. A server that is gone stays, for readers who come again."""
+        self._looked: dict[ServerId, _Looked] = {}
+        """Empty while nobody reads."""
+        self._current = False
+        """All messages are those of now, but for changes of the last half second."""
+        self._readers: set[Reader] = set()
+        self._alive = b""
+        self._looking: asyncio.Task[None] | None = None
+        self._beat: asyncio.TimerHandle | None = None
+        self._closed = False
+        self._dropped = 0
+
+    def readings(self) -> Iterator[Reading]:
+        """Yield the metrics of readers."""
+        yield Reading("equipoise_live_readers", "Readers of the live stream.", len(self._readers))
+        yield Reading("equipoise_live_dropped_total", "Readers dropped: they did not read.", self._dropped)
+
+    def last_of(self, event: str) -> int | None:
+        """Return the number in an id of an event; None: it is of no event of this daemon since its start."""
+        boot, _, number = event.partition("-")
+        known = boot == self._boot and number.isascii() and number.isdigit() and len(number) < 16
+        return min(int(number), self._number) if known else None
+
+    async def read(self, reader: Reader) -> AsyncGenerator[bytes, None]:
+        """Yield all that the reader is sent, until one of the two ends it. ScriptError 503: too many read."""
+        self._join(reader)
+        try:
+            reader.writing_since = self._clock.monotonic()
+            yield RETRY
+            while not reader.ended:
+                reader.wake.clear()
+                for piece in self._pieces(reader):
+                    reader.writing_since = self._clock.monotonic()
+                    yield piece
+                    if reader.ended:
+                        return
+                reader.writing_since = None
+                await reader.wake.wait()
+        finally:
+            self._readers.discard(reader)
+
+    def reload(self, callers: Container[str]) -> None:
+        """Go by a new configuration: readers whose caller is none of these are known no longer."""
+        for reader in [reader for reader in self._readers if reader.who not in callers]:
+            reader.end()
+        for looked in self._looked.values():
+            looked.signs = None
+
+    async def close(self) -> None:
+        """End all streams, and begin no more."""
+        self._closed = True
+        for reader in tuple(self._readers):
+            reader.end()
+        if self._beat is not None:
+            self._beat.cancel()
+        if self._looking is not None:
+            self._looking.cancel()
+            await asyncio.gather(self._looking, return_exceptions=True)
+
+    # Readers.
+
+    def _join(self, reader: Reader) -> None:
+        if self._closed:
+            raise ScriptError("busy", "the daemon is being stopped", status=503)
+        if len(self._readers) >= MOST_READERS:
+            advice = f"{MOST_READERS} readers are the most: close pages that nobody looks at, or ask for single servers"
+            raise ScriptError("busy", f"too many read the live stream; {advice}", status=503)
+        self._readers.add(reader)
+        if self._looking is None:
+            self._looking = asyncio.create_task(self._look_on())
+        if self._beat is None:
+            self._beat = asyncio.get_running_loop().call_later(ALIVE_SECONDS, self._give_signs)
+
+    def _pieces(self, reader: Reader) -> Iterator[bytes]:
+        piece = b""
+        if reader.alive:
+            reader.alive, piece = False, self._alive
+        for message in self._news(reader):
+            piece += message
+            if len(piece) >= PIECE:
+                yield piece
+                piece = b""
+        if piece:
+            yield piece
+
+    def _news(self, reader: Reader) -> list[bytes]:
+        """Return what the reader does not know, in the order of the numbers: it may go on behind any of them."""
+        if not self._current:
+            return []
+        last, reader.last = reader.last, self._number
+        news: Iterable[_Said]
+        if last is None:
+            news = [said for said in reversed(self._said.values()) if said.digest]
+        else:
+            news = takewhile(lambda said: said.number > last, reversed(self._said.values()))
+        if reader.server is not None:
+            only = self._said.get(reader.server)
+            news = [said for said in news if said is only]
+        return [said.message for said in news][::-1]
+
+    def _give_signs(self) -> None:
+        """Give every reader a sign of life, and end the streams of those who do not read or may not."""
+        self._beat = None
+        now = self._clock.monotonic()
+        self._alive = b"event: alive\ndata: " + msgspec.json.encode({"at": self._clock.epoch()}) + b"\n\n"
+        for reader in tuple(self._readers):
+            if not reader.allowed():
+                reader.end()
+            elif reader.writing_since is not None and now - reader.writing_since >= STALLED_SECONDS:
+                self._dropped += 1
+                log.warning("a reader of the live stream does not read, and is dropped", extra={"caller": reader.who})
+                reader.end()
+            else:
+                reader.alive = True
+                reader.wake.set()
+        if self._readers:
+            self._beat = asyncio.get_running_loop().call_later(ALIVE_SECONDS, self._give_signs)
+
+    # Servers.
+
+    async def _look_on(self) -> None:
+        """Look at all servers again and again, for as long as somebody reads."""
+        try:
+            while self._readers:
+                before = self._number
+                await self._look_at_all()
+                if self._number > before or not self._current:
+                    self._current = True
+                    for reader in self._readers:
+                        reader.wake.set()
+                await asyncio.sleep(LOOK_SECONDS)
+        except Exception:
+            log.exception("the live stream failed")
+            for reader in tuple(self._readers):  # they come again
+                reader.end()
+        finally:
+            self._looking, self._current = None, False
+            self._looked.clear()
+            for said in self._said.values():
+                said.message = b""
+
+    async def _look_at_all(self) -> None:
+        for server in [server for server, said in self._said.items() if said.digest and server not in self._hosts]:
+            self._looked.pop(server, None)
+            self._say(server, b"", b"gone", msgspec.json.encode({"server": server}))
+        for server, host in tuple(self._hosts.items()):
+            signs, looked = host.signs(), self._looked.get(server)
+            if looked is None or looked.signs != signs:
+                await self._look_at(server, host, signs, looked)
+
+    async def _look_at(self, server: ServerId, host: Host, signs: tuple[object, ...], looked: _Looked | None) -> None:
+        decided = host, host.decided
+        if looked is None or looked.decided != decided:
+            host.write_down()
+            try:
+                decisions = await self._store.decisions(server, LAST)
+            except StoreError:  # it says so itself, and the status is worth as much as ever
+                looked = _Looked(None, (host, -1), looked.decisions if looked else ())
+            else:
+                looked = _Looked(signs, decided, decisions)
+        else:
+            await asyncio.sleep(0)  # scripts are answered in between
+            looked = replace(looked, signs=signs)
+        if self._hosts.get(server) is not host:  # replaced by a reload meanwhile: the next look is at the new one
+            return
+        self._looked[server] = looked
+        shown = self._show(server, looked.decisions)
+        digest = _digest(shown)
+        message = msgspec.json.encode(shown)
+        said = self._said.get(server)
+        if said is None or said.digest != digest:
+            self._say(server, digest, b"server", message)
+        elif not said.message:
+            said.message = _message(b"server", self._boot, said.number, message)
+
+    def _say(self, server: ServerId, digest: bytes, event: bytes, data: bytes) -> None:
+        self._number += 1
+        self._said.pop(server, None)  # out and in again: the last of the dict has the highest number
+        self._said[server] = _Said(self._number, digest, _message(event, self._boot, self._number, data))
+
+
+def _message(event: bytes, boot: str, number: int, data: bytes) -> bytes:
+    return b"event: %b\nid: %b-%d\ndata: %b\n\n" % (event, boot.encode(), number, data)
+
+
+def _digest(shown: Shown) -> bytes:
+    """Return the digest of all that people see: not of seconds that pass, nor of chances' last digits."""
+    status = shown.server
+    seen = replace(
+        status,
+        silent_seconds=None if status.silent_seconds is None else 0.0,
+        served_seconds=0.0,
+        sum_a=round(status.sum_a),
+        sum_b=round(status.sum_b),
+        win_probability=None,
+        outlook=None,
+    )
+    chances = astuple(status.outlook) if status.outlook else ()
+    rounded = [None if chance is None else round(chance, 3) for chance in chances]
+    return hashlib.blake2b(msgspec.json.encode((seen, rounded, shown.decisions)), digest_size=16).digest()
