@@ -59,6 +59,7 @@ ALLOWED: dict[str, tuple[str, Any, dict[str, str]]] = {
     "POST /v1/admin/login": ("/v1/admin/login", None, READERS),
     "GET /v1/admin/pools": ("/v1/admin/pools", None, READERS),
     "GET /v1/admin/pools/{pool}/quality": ("/v1/admin/pools/main/quality", None, READERS),
+    "GET /v1/admin/servers/{server}/roster": ("/v1/admin/servers/arena-1/roster", None, READERS),
     "GET /v1/admin/pools/{pool}/evenness": ("/v1/admin/pools/main/evenness", None, READERS),
     "GET /v1/admin/pools/{pool}/maps": ("/v1/admin/pools/main/maps", None, READERS),
     "GET /v1/admin/pools/{pool}/maps/{map}": ("/v1/admin/pools/main/maps/arena_well", None, READERS),

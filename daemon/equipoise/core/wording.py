@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from equipoise.core.model import DueIf, Side
+
 
 def side_word(sides: Sequence[str], side: str | None) -> str:
     """Return the game's word for side `a` or `b`.
@@ -75,6 +77,32 @@ def change(sides: Sequence[str], found: Mapping[str, Any]) -> str:
         return ""
     was = "" if before is None else f"{percent(before)} → "
     return f"{side_word(sides, 'a')} {was}{percent(after)}{interval(found.get('after_outlook'))}"
+
+
+def due_sentence(pending: str | None, outcomes: Iterable[DueIf], sides: Sequence[str]) -> str:
+    """Return what is due, or after which outcomes of the running round a scramble will be; empty: after none.
+
+    >>> due_sentence(None, [DueIf(Side.A)], ["red", "blu"])
+    'A scramble is due if RED wins.'
+    >>> due_sentence(None, [DueIf(Side.A, shutout=True), DueIf(None)], ["red", "blu"])
+    'A scramble is due if RED wins without a capture by BLU, or if nobody wins.'
+    >>> due_sentence("3 wins in a row", [], ["red", "blu"])
+    'A scramble is due: 3 wins in a row.'
+    """
+    if pending is not None:
+        return f"A scramble is due: {pending}."
+    found = list(outcomes)
+    if {outcome.winner for outcome in found if not outcome.shutout} >= {*Side}:
+        return "A scramble is due after this round."
+    parts = [_outcome(outcome, sides) for outcome in found]
+    return f"A scramble is due {', or '.join(parts)}." if parts else ""
+
+
+def _outcome(outcome: DueIf, sides: Sequence[str]) -> str:
+    if outcome.winner is None:
+        return "if nobody wins"
+    wins = f"if {side_word(sides, outcome.winner.value)} wins"
+    return f"{wins} without a capture by {side_word(sides, outcome.winner.other.value)}" if outcome.shutout else wins
 
 
 def moved(kind: str, detail: Mapping[str, Any], names: Mapping[str, str], sides: Sequence[str]) -> str:

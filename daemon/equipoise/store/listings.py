@@ -105,6 +105,17 @@ class MapResult:
 
 
 @dataclass(frozen=True, slots=True)
+class Result:
+    """How a round of a map ended."""
+
+    id: RoundId
+    at: float
+    """When it ended, seconds since the epoch."""
+    winner: Side | None
+    """None: a stalemate."""
+
+
+@dataclass(frozen=True, slots=True)
 class EditOf:
     """A change of one player's rating beside rounds, by an admin, a job or a replay."""
 
@@ -189,6 +200,27 @@ def rounds_on_maps(db: sqlite3.Connection, pool: str, before: int, limit: int) -
         MapResult(number, ServerId(server), map_name, Mode(mode), at, seconds, winner and Side(winner), *rest)
         for number, server, map_name, mode, at, seconds, winner, *rest in rows
     ]
+
+
+LATEST = 200
+"""Rounds of a server among which those of its map are looked for."""
+
+
+def results(db: sqlite3.Connection, server: ServerId, session: str) -> list[Result]:
+    """Return how the last rounds of a time on a map ended, newest first."""
+    rows = db.execute(
+        "SELECT id, started_at + seconds, winner FROM "
+        "(SELECT * FROM rounds WHERE server = ? ORDER BY number DESC LIMIT ?) WHERE session = ?",
+        (server, LATEST, session),
+    )
+    return [Result(RoundId(number), at, winner and Side(winner)) for number, at, winner in rows]
+
+
+def last_changes(db: sqlite3.Connection, pool: str, players: Sequence[PlayerId]) -> dict[PlayerId, float]:
+    """Return what each player's last rated round changed; of those who have one."""
+    statement = "SELECT after - before FROM participants WHERE pool = ? AND player = ? ORDER BY round DESC LIMIT 1"
+    rows = ((player, db.execute(statement, (pool, player)).fetchone()) for player in players)
+    return {player: row[0] for player, row in rows if row is not None}
 
 
 def find(db: sqlite3.Connection, server: ServerId, round_id: RoundId) -> tuple[StoredMatch, list[Played]] | None:

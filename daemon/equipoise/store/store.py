@@ -395,6 +395,14 @@ class Store:
             before = page[-1].number
         return rows
 
+    async def results(self, server: ServerId, session: str) -> Sequence[listings.Result]:
+        """Return how the last rounds of a time on a map ended, newest first."""
+        return await self._read(lambda db: listings.results(db, server, session))
+
+    async def last_changes(self, pool: str, players: Sequence[PlayerId]) -> Mapping[PlayerId, float]:
+        """Return what each player's last rated round changed; of those who have one."""
+        return await self._read(lambda db: listings.last_changes(db, pool, players))
+
     async def changes_of_sides(self, since: float) -> Sequence[notes.Made]:
         """Return the decisions since a time that changed sides, oldest first."""
         rows: list[notes.Made] = []

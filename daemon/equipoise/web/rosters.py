@@ -1,0 +1,161 @@
+"""Who stands where on a game server now, what this map's rounds brought, and what would make a scramble due.
+
+GET /v1/admin/servers/{server}/roster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+import msgspec
+
+from equipoise.core.bench import bench_costs
+from equipoise.core.memory import groups
+from equipoise.core.model import Entry, PlayerId, PlayerSummary, ServerId, Side
+from equipoise.core.wording import due_sentence
+from equipoise.errors import StoreError
+from equipoise.service.host import Host
+from equipoise.store.listings import Result
+from equipoise.web.players import names_of
+from equipoise.web.routes import READERS, Ok, Request, Routes
+
+routes = Routes()
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """A player on a game server."""
+
+    id: PlayerId
+    name: str | None
+    """Their last known name."""
+    side: Side | None
+    """Null: on no side."""
+    waiting: bool
+    """On no side, but wants to play."""
+    rating: float
+    """The rating, in points."""
+    visible: bool
+    """The rating may be shown."""
+    rounds: int
+    """Rated rounds so far."""
+    change: float | None
+    """What the last rated round changed; null without one."""
+    skill: float | None
+    """NS2: the skill on their side, in their role; null where the rating system has one skill for a player."""
+    commander: bool
+    """NS2: sits in the command chair."""
+    locked: float | None
+    """Seconds for which they are kept on their side; 0: until the next scramble; null: they are not."""
+    moved: bool
+    """They were moved a short time ago."""
+    immune: bool
+    """An admin, whom autobalance does not move."""
+    friends: tuple[PlayerId, ...]
+    """Their friends who are here."""
+    wish: Side | None
+    """NS2: the side that they want to play on."""
+    benched: int
+    """How often they have sat out on this map."""
+
+
+class RosterFound(Ok, frozen=True, kw_only=True):
+    """A game server's players, and its map so far."""
+
+    server: ServerId
+    sides: tuple[str, str]
+    """The game's words for sides A and B."""
+    session: str
+    """The script's name of this time on this map; empty before it came."""
+    version: int
+    """Of the roster: it grows when somebody comes, leaves or changes side."""
+    live_seconds: float | None
+    """How long the running round has been live; null while none is, or when that was not seen."""
+    due: str
+    """A sentence: what is due, or what would make a scramble due; empty when nothing would."""
+    results: tuple[Result, ...]
+    """Rounds of this map, newest first; at most the last 200 of the server."""
+    players: tuple[Standing, ...]
+    """All of them but bots, in the script's order."""
+    bots: tuple[int, int]
+    """Bots on side A and on side B."""
+    bench: bool
+    """Of an odd number one sits out, as in arena."""
+    turns: tuple[PlayerId, ...]
+    """Whose turn it is to sit out, the next one first; empty where nobody has to."""
+
+
+@routes.add("GET", "/v1/admin/servers/{server}/roster", "Who stands where", READERS, reply=RosterFound)
+async def show_roster(request: Request) -> RosterFound:
+    """The players of a server with their ratings, and what has happened on its map."""
+    services = request.services
+    host = services.host(request.path["server"])
+    host.write_down()
+    state, memory = host.session.state, host.session.memory
+    sides = services.sides(host.server) or memory.mode.sides
+    entries = [entry for entry in state.roster.entries if not entry.bot]
+    ids = [entry.id for entry in entries]
+    names, summaries, changes, results = await _read(host, ids)
+    now = services.clock.monotonic()
+    friends, lately = groups(memory.friendships), state.lately_moved(now)
+
+    def standing(entry: Entry) -> Standing:
+        summary, lock = summaries[entry.id], state.held_side(entry.id, now)
+        return Standing(
+            id=entry.id,
+            name=names.get(entry.id),
+            side=entry.side,
+            waiting=entry.waiting,
+            rating=summary.rating,
+            visible=summary.visible,
+            rounds=summary.rounds,
+            change=changes.get(entry.id),
+            skill=_skill(summary, entry, sides),
+            commander=entry.commander,
+            locked=None if lock is None else max(0.0, lock.until - now) if lock.until is not None else 0.0,
+            moved=entry.id in lately,
+            immune=bool(entry.immune),
+            friends=tuple(friend for friend in ids if friend in friends.get(entry.id, ()) and friend != entry.id),
+            wish=None if (wish := memory.wishes.get(entry.id)) is None else wish.side,
+            benched=memory.benched[entry.id].times if entry.id in memory.benched else 0,
+        )
+
+    costs = bench_costs(state.roster, memory.benched) if state.arena else {}
+    playing = [entry.id for entry in state.roster.eligible() if entry.side is not None]
+    on = [sum(entry.bot for entry in state.roster.on(side)) for side in Side]
+    return RosterFound(
+        server=host.server,
+        sides=sides,
+        session=memory.session,
+        version=state.version,
+        live_seconds=None if state.live_at is None else max(0.0, now - state.live_at),
+        due=due_sentence(memory.pending.english if memory.pending else None, host.session.due_if(), sides),
+        results=tuple(results),
+        players=tuple(standing(entry) for entry in entries),
+        bots=(on[0], on[1]),
+        bench=state.arena,
+        turns=tuple(sorted((player for player in playing if player in costs), key=lambda player: costs[player])),
+    )
+
+
+async def _read(
+    host: Host, ids: Sequence[PlayerId]
+) -> tuple[Mapping[PlayerId, str], Mapping[PlayerId, PlayerSummary], Mapping[PlayerId, float], Sequence[Result]]:
+    """Return names, summaries, last changes and the map's rounds; without the store those that memory has."""
+    names = await names_of(host.pool, ids)
+    summaries = {each.id: each for each in await host.pool.summaries(ids, host.session.memory.context)}
+    changes: Mapping[PlayerId, float] = {}
+    results: Sequence[Result] = ()
+    with suppress(StoreError):  # they are not worth a refusal
+        changes = await host.pool.store.last_changes(host.pool.name, ids)
+        results = await host.pool.store.results(host.server, host.session.memory.session)
+    return names, summaries, changes, results
+
+
+def _skill(summary: PlayerSummary, entry: Entry, sides: tuple[str, str]) -> float | None:
+    if summary.skills is None or entry.side is None:
+        return None
+    if entry.commander:
+        return summary.skills.commander.value
+    word = sides[entry.side is Side.B]
+    return summary.skills.sides[word].value if word in summary.skills.sides else summary.skills.average.value
