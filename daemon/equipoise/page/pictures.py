@@ -11,7 +11,11 @@ from html import escape
 
 from markupsafe import Markup
 
+from equipoise.core.model import Side
+from equipoise.core.wording import side_word
 from equipoise.ratings.quality import Bin
+from equipoise.store.listings import Result
+from equipoise.store.notes import NEW_TEAMS, Chance
 from equipoise.web.evenness import Began
 
 WIDTH, HEIGHT = 640, 260
@@ -78,3 +82,67 @@ def calibration(bins: Sequence[Bin]) -> Markup:
         shapes.append(f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="4.5"><title>{said}</title></circle>')
     listed = ", ".join(f"{each.predicted:.0%} {each.scored.value:.0%}" for each in bins)
     return svg(shapes, f"Predicted chances beside the part of the rounds that was won: {listed}")
+
+
+# The course of a map.
+
+SCALE = (0.2, 0.8)
+"""Chances at the lower and the upper edge of a course: what lies beyond is drawn at the edge."""
+
+
+def course(
+    chances: Sequence[Chance], results: Sequence[Result], now: float, sides: Sequence[str], *, small: bool
+) -> Markup | None:
+    """Return the chance of side A over a map, with its interval, new teams dotted and who won below; None: nothing yet.
+
+    Lines and results as the routes have them: newest first.
+    """
+    if not chances:
+        return None
+    width, height, foot = (440.0, 76.0, 16.0) if small else (1240.0, 170.0, 26.0)
+    first = min([chances[-1].at, *(result.at for result in results[-1:])])
+    span = max(now - first, 60.0)
+
+    def x(at: float) -> float:
+        return width * min(max(at - first, 0.0), span) / span
+
+    def y(chance: float) -> float:
+        low, high = SCALE
+        return (height - foot) * (high - min(max(chance, low), high)) / (high - low)
+
+    lines = list(reversed(chances))
+    ends = [x(line.at) for line in lines[1:]] + [width]
+    shapes = [f'<rect class="middle" x="0" y="{y(0.6):.1f}" width="{width:g}" height="{y(0.4) - y(0.6):.1f}"/>']
+    shapes += [
+        f'<rect class="band" x="{x(line.at):.1f}" y="{y(line.high):.1f}" width="{end - x(line.at):.1f}" '
+        f'height="{y(line.low) - y(line.high):.1f}"/>'
+        for line, end in zip(lines, ends, strict=True)
+        if line.low is not None and line.high is not None and not small
+    ]
+    path = " ".join(
+        f"{'L' if number else 'M'}{x(line.at):.1f} {y(line.chance):.1f}H{end:.1f}"
+        for number, (line, end) in enumerate(zip(lines, ends, strict=True))
+    )
+    shapes.append(f'<path class="line" d="{path}"/>')
+    for line in lines:
+        if line.cause in NEW_TEAMS:
+            shapes.append(
+                f'<path class="event" d="M{x(line.at):.1f} 0V{height - foot:.1f}"><title>new teams</title></path>'
+            )
+    shapes += [_winner(x(result.at), height - foot / 2, result, sides, 3.5 if small else 5.0) for result in results]
+    side = side_word(sides, "a")
+    won = [sum(result.winner is side for result in results) for side in Side]
+    words = f"Chance of {side} over this map, now {lines[-1].chance:.0%}; rounds won {won[0]} to {won[1]}"
+    return svg(shapes, words, width, height, "course")
+
+
+def _winner(x: float, y: float, result: Result, sides: Sequence[str], size: float) -> str:
+    """Return the mark of a round's end: round for side A, square for side B, a dash for nobody."""
+    if result.winner is None:
+        return f'<path class="nobody" d="M{x - size:.1f} {y:.1f}h{2 * size:g}"><title>nobody won</title></path>'
+    said = f"<title>{escape(side_word(sides, result.winner.value))} won</title>"
+    if result.winner is Side.A:
+        return f'<circle class="fill-a" cx="{x:.1f}" cy="{y:.1f}" r="{size:g}">{said}</circle>'
+    half = 0.9 * size
+    place = f'x="{x - half:.1f}" y="{y - half:.1f}" width="{2 * half:g}" height="{2 * half:g}"'
+    return f'<rect class="fill-b" {place}>{said}</rect>'

@@ -22,6 +22,7 @@ from equipoise.page import (
 from equipoise.page.access import Browser, check_form
 from equipoise.page.rendering import html, static_files
 from equipoise.page.visits import Elsewhere, Page, Shown, Visit
+from equipoise.web.live import Watch, watch
 from equipoise.web.refusals import CALLER
 from equipoise.web.requests import (
     FORM,
@@ -33,7 +34,7 @@ from equipoise.web.requests import (
     connection_of,
     read_body,
 )
-from equipoise.web.routes import Caller, Services
+from equipoise.web.routes import Caller, Request, Services
 
 HEADERS = {
     "Cache-Control": "no-store",
@@ -71,6 +72,7 @@ class PageSite:
         for page in TABLE:
             app.router.add_route(page.method, page.path, self._responding(page))
         app.router.add_route("GET", "/static/{name}", send_static)
+        app.router.add_route("GET", "/live", self._watch)
 
     def _responding(self, page: Page) -> Respond:
         seconds = self._current().metrics.seconds.labels(f"{page.method} {page.path}")
@@ -87,6 +89,18 @@ class PageSite:
             return response
 
         return respond
+
+    async def _watch(self, request: web.Request) -> web.StreamResponse:
+        """The stream of `/v1/live`, for a page of somebody who is logged in."""
+        services, browser = self._current(), Browser.of(request)
+        caller = await services.logged_in(browser.id)
+        if caller is None:
+            raise ScriptError("credentials", "log in", status=403)  # no guess, so none that is counted
+        connection_of(request).prove(caller.who)
+        request[CALLER] = caller
+        asked = Request.of(request, services, caller, None, Watch(server=request.query.get("server")))
+        stream = await watch(asked, lambda: self._current().still_in(browser.id))
+        return await stream.send(request)
 
     async def _checked(self, page: Page, request: web.Request) -> Visit:
         """Return the visit; ScriptError of the first check that it fails."""
@@ -163,8 +177,8 @@ async def read_form(request: web.Request) -> Mapping[str, str]:
 
 
 def _query(request: web.Request, kind: type[msgspec.Struct]) -> object:
-    # A form sends a field that was left empty, too.
-    values = {name: value for name, value in request.query.items() if value}
+    # A form sends a field that was left empty, too; and other sites append words of their own to an address.
+    values = {name: request.query[name] for name in kind.__struct_encode_fields__ if request.query.get(name)}
     try:
         return msgspec.convert(values, kind, strict=False)
     except msgspec.ValidationError as error:

@@ -106,6 +106,10 @@ class Sessions:
             await self._write()
         return session
 
+    def known(self, name: str) -> Session | None:
+        """Return the session with this id without using it: a page that stays open is not kept logged in by itself."""
+        return self._sessions.get(_digest(name))
+
     async def end(self, name: str) -> None:
         """End the session with this id, if there is one."""
         if self._sessions.pop(_digest(name), None) is not None:

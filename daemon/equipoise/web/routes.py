@@ -184,6 +184,12 @@ class Services:
             return None
         return caller
 
+    def still_in(self, session_id: str) -> bool:
+        """Return whether a browser's session is open, and its token what it was."""
+        session = None if self.logins is None else self.logins.sessions.known(session_id)
+        caller = None if session is None else self.callers.digests.get(session.token)
+        return session is not None and caller is not None and caller.role == session.role
+
     def pool(self, name: str | None) -> Pool:
         """Return a pool by name; None means the only one. ScriptError 404."""
         if name is None and len(self.pools) == 1:
