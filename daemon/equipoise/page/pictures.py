@@ -86,7 +86,7 @@ def calibration(bins: Sequence[Bin]) -> Markup:
 
 # The course of a map.
 
-SCALE = (0.2, 0.8)
+SCALE = (0.1, 0.9)
 """Chances at the lower and the upper edge of a course: what lies beyond is drawn at the edge."""
 
 

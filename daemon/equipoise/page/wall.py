@@ -106,7 +106,7 @@ async def show_server(visit: Visit) -> Shown:
     if status is None:
         raise ScriptError("not_found", f"no server {server!r} is configured", status=404)
     panel = await _panel(visit, answer, status, small=False)
-    decided = await show_decisions(visit.request(Reasons(server=server, limit=20)))
+    decided = await show_decisions(visit.request(Reasons(server=server, limit=12)))
     peer = next((each for each in answer.game_servers if each.server == server), None)
     values: dict[str, Any] = {
         "panel": panel,

@@ -110,7 +110,7 @@ class Result:
 
     id: RoundId
     at: float
-    """When it ended, seconds since the epoch."""
+    """When it first came in, by the daemon's clock, seconds since the epoch."""
     winner: Side | None
     """None: a stalemate."""
 
@@ -209,7 +209,7 @@ LATEST = 200
 def results(db: sqlite3.Connection, server: ServerId, session: str) -> list[Result]:
     """Return how the last rounds of a time on a map ended, newest first."""
     rows = db.execute(
-        "SELECT id, started_at + seconds, winner FROM "
+        "SELECT id, recorded_at, winner FROM "
         "(SELECT * FROM rounds WHERE server = ? ORDER BY number DESC LIMIT ?) WHERE session = ?",
         (server, LATEST, session),
     )
