@@ -20,7 +20,7 @@ from tests.store.failing import locked
 from tests.web.daemon import CONFIG, SECRETS, Daemon, running
 from tests.web.edited import Edited
 from tests.web.test_batches import ROSTER, batch, ended
-from tests.web.test_connections import metric
+from tests.web.test_connections import MOST, connect, few, metric
 from tests.wire.samples import BLU, HELLO, RED
 
 pytestmark = pytest.mark.slow
@@ -268,6 +268,18 @@ def test_too_many_readers_are_refused_and_scripts_are_answered_as_ever(
             assert daemon.post(batch(seq, HELLO, ROSTER)).status == 200
             assert time.monotonic() - began < 0.5
     assert [record for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+def test_readers_take_no_connection_from_scripts(tmp_path: Path) -> None:
+    with few(tmp_path) as daemon, ExitStack() as stack:
+        script = connect(stack, daemon)
+        pages = list[Page]()
+        for seq in range(1, 2 * MOST):
+            pages.append(stack.enter_context(reading(daemon)))
+            assert pages[-1].next().kind == "server"
+            assert script.post("arena-1", seq) == 200
+        assert MOST - 2 <= metric(daemon, "equipoise_connections", proven="yes") <= MOST
+        assert next(pages[-1].events())
 
 
 def test_readers_who_hang_up_make_room(daemon: Daemon) -> None:

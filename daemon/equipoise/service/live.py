@@ -13,7 +13,7 @@ import hashlib
 import logging
 import secrets
 from collections.abc import AsyncGenerator, Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Protocol
 
@@ -307,7 +307,7 @@ def _message(event: bytes, boot: str, number: int, data: bytes) -> bytes:
 
 
 def _digest(shown: Shown) -> bytes:
-    """Return the digest of all that people see: not of seconds that pass, nor of chances' last digits."""
+    """Return the digest of all that people see: not of seconds that pass, nor of parts of a percent or a point."""
     status = shown.server
     seen = replace(
         status,
@@ -318,6 +318,7 @@ def _digest(shown: Shown) -> bytes:
         win_probability=None,
         outlook=None,
     )
-    chances = astuple(status.outlook) if status.outlook else ()
-    rounded = [None if chance is None else round(chance, 3) for chance in chances]
+    outlook = status.outlook
+    chances = (outlook.chance, outlook.low, outlook.high) if outlook else ()
+    rounded = [None if chance is None else round(chance, 2) for chance in chances]
     return hashlib.blake2b(msgspec.json.encode((seen, rounded, shown.decisions)), digest_size=16).digest()
