@@ -244,6 +244,23 @@ def test_a_status_comes_while_the_store_takes_nothing(daemon: Daemon) -> None:
         page.until(lambda server: server["ring"] == 1)
 
 
+def test_a_fault_ends_the_streams_and_readers_who_come_again_go_on(
+    daemon: Daemon, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def failing(_: object) -> None:
+        raise MemoryError
+
+    with reading(daemon) as page:
+        page.for_a_while(0.3)
+        with monkeypatch.context() as patched:
+            patched.setattr("equipoise.service.host.Host.signs", failing)
+            assert {event.kind for event in page.events()} <= {"alive"}  # to its end
+    assert "MemoryError" in caplog.text
+    daemon.post(batch(1, HELLO, ROSTER))
+    with reading(daemon, last=page.last) as again:
+        assert again.next().server["server"] == "arena-1"
+
+
 def test_too_many_readers_are_refused_and_scripts_are_answered_as_ever(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -252,12 +252,10 @@ class Live:
                     for reader in self._readers:
                         reader.wake.set()
                 await asyncio.sleep(LOOK_SECONDS)
-        except Exception:
-            log.exception("the live stream failed")
-            for reader in tuple(self._readers):  # they come again
-                reader.end()
         finally:
             self._looking, self._current = None, False
+            for reader in tuple(self._readers):  # after a fault: signs of life alone would pass for a quiet evening
+                reader.end()
             self._looked.clear()
             for said in self._said.values():
                 said.message = b""
