@@ -41,14 +41,18 @@ rig: $(STAMP)  ## the tests of what tests stand on: the simulated game servers a
 world: $(STAMP)  ## the tests with programs of others, and with hours and evenings of a whole daemon
 	$(BIN)/python -m pytest -n 3 -m world $(ARGS)
 
+# Those in which players write their names; a font has no command.
+FONTS := /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf:fonts-dejavu-core \
+	/usr/share/fonts/truetype/wqy/wqy-microhei.ttc:fonts-wqy-microhei \
+	/usr/share/fonts/truetype/noto/NotoColorEmoji.ttf:fonts-noto-color-emoji
 # Debian's, by command and package, where they are missing and this is root; npm's in the versions that the tests were
 # written with.
 DEBIAN_PACKAGES := quakestat:qstat npm:npm curl:curl debootstrap:debootstrap systemd-nspawn:systemd-container \
 	mariadbd:mariadb-server sqlite3:sqlite3 systemd-analyze:systemd zsh:zsh fish:fish ip:iproute2 wg:wireguard-tools \
-	wireguard-go:wireguard-go ssh:openssh-client dropbear:dropbear-bin
-NPM := gamedig@5.3.3 rcon-client@4.2.5 openapi-typescript@7.13.0 typescript@5.9.3
+	wireguard-go:wireguard-go ssh:openssh-client dropbear:dropbear-bin chromium:chromium $(FONTS)
+NPM := axe-core@4.14.1 gamedig@5.3.3 rcon-client@4.2.5 openapi-typescript@7.13.0 typescript@5.9.3
 packages: $(STAMP)  ## programs of others that `make test` and `make walk` use, by apt and npm
-	@for each in $(DEBIAN_PACKAGES); do command -v $${each%:*} >/dev/null || set -- $$@ $${each#*:}; done; \
+	@for each in $(DEBIAN_PACKAGES); do command -v $${each%:*} >/dev/null || test -f $${each%:*} || set -- $$@ $${each#*:}; done; \
 	test $$# = 0 || { apt-get update -q && apt-get install -yq --no-install-recommends "$$@"; }
 	npm install --silent --no-audit --no-fund --prefix $(VENV)/npm $(NPM)
 

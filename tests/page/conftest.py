@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser
 
+from tests.page.chromium import chromium
+from tests.page.worlds import World, world
 from tests.web.daemon import Daemon, running
 
 
@@ -14,3 +17,17 @@ from tests.web.daemon import Daemon, running
 def daemon(tmp_path: Path) -> Iterator[Daemon]:
     with running(tmp_path) as started:
         yield started
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Not for longer: while it is there, its library's event loop runs in this thread, and no other can."""
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture(scope="package")
+def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """Three servers of 24 players each, in the middle of a round after an hour's rounds."""
+    with world(tmp_path_factory.mktemp("full")) as built:
+        yield built

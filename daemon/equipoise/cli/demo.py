@@ -119,7 +119,8 @@ async def run(options: Options, home: Path, stage: Stage) -> Summary:
     daemon = Daemon(home, INSTALLATION if ns2 else installation(options.players // 2))
     try:
         await daemon.start()
-        async with Client(daemon.url, daemon.secret, daemon.token, forms=ns2) as client:
+        (secret,) = daemon.secrets.values()
+        async with Client(daemon.url, secret, daemon.token, forms=ns2) as client:
             if ns2:
                 on_ns2 = NS2Evening(people(rng, options.players), options.rounds, rng, daemon, client, stage)
                 await NS2Story(on_ns2).play()

@@ -40,15 +40,18 @@ class Installation:
     """Lines of TOML: the rating system and its parameters."""
     rules: str = ""
     """Tables of TOML."""
+    pool_name: str = POOL
+    settings: str = ""
+    """Lines of TOML of this server alone."""
 
 
 class Daemon:
     """One daemon on a free loopback port; `start` and `stop` or `kill` it."""
 
-    def __init__(self, home: Path, installation: Installation) -> None:
-        self.secret = secrets.token_urlsafe()
+    def __init__(self, home: Path, *installations: Installation) -> None:
+        self.installations = installations
+        self.secrets = {each.server: secrets.token_urlsafe() for each in installations}
         self.token = secrets.token_urlsafe()
-        self.installation = installation
         self._home = home
         # Kept for the whole evening: after a restart the script finds the daemon where it was.
         self._port = _free_port()
@@ -73,24 +76,30 @@ class Daemon:
     def _configure(self) -> None:
         """Write configuration and hashed secrets as `equipoise init` does."""
         (self._home / "secrets").mkdir(mode=0o700)
-        for name, secret in ((self.installation.server, self.secret), ("owner", self.token)):
+        for name, secret in (*self.secrets.items(), ("owner", self.token)):
             digest = hashlib.sha256(secret.encode()).hexdigest()
             (self._home / "secrets" / f"{name}.sha256").write_text(digest + "\n", "ascii")
         token = self._home / "owner.token"
         # Before anything is in it: nobody else may read it for a moment.
         token.touch(mode=0o600)
         token.write_text(f"{self.token}\n", "ascii")
-        self.config.write_text(
-            _CONFIG.format(
-                port=self._port,
-                state=json.dumps(str(self._home.absolute() / "state")),
-                pool=self.installation.pool,
-                server=self.installation.server,
-                game=self.installation.game.name,
-                rules=self.installation.rules,
+        self.config.write_text(self._settings(), "utf-8")
+
+    def _settings(self) -> str:
+        pools = {each.pool_name: each for each in self.installations}
+        rules = dict.fromkeys(each.rules for each in self.installations)
+        state = json.dumps(str(self._home.absolute() / "state"))
+        parts = (
+            _HEAD.format(port=self._port, state=state),
+            *(_POOL.format(name=name, pool=each.pool) for name, each in pools.items()),
+            *(
+                _SERVER.format(server=each.server, pool=each.pool_name, game=each.game.name, settings=each.settings)
+                for each in self.installations
             ),
-            "utf-8",
+            *rules,
+            _TOKEN,
         )
+        return "\n".join(parts)
 
     async def start(self) -> None:
         """Start it and wait until it answers. PeerError with its last line of output when it does not."""
@@ -156,25 +165,27 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-_CONFIG = f"""\
+_HEAD = """\
 # Made by `equipoise demo`.
 [web]
-port = {{port}}
+port = {port}
 
 [store]
-directory = {{state}}
-
-[pool.{POOL}]
+directory = {state}
+"""
+_POOL = f"""\
+[pool.{{name}}]
 shadow_rounds = {SHADOW_ROUNDS}
 {{pool}}
-
-[server.{{server}}]
-secret_file = "secrets/{{server}}.sha256"
-pool = "{POOL}"
-game = "{{game}}"
-
-{{rules}}
-
+"""
+_SERVER = """\
+[server.{server}]
+secret_file = "secrets/{server}.sha256"
+pool = "{pool}"
+game = "{game}"
+{settings}
+"""
+_TOKEN = """
 [token.owner]
 secret_file = "secrets/owner.sha256"
 role = "admin"

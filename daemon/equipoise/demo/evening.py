@@ -56,7 +56,8 @@ class Evening(ABC):
         self.record = Record()
         self._characters = people
         self._names = {person.id: person.name for person in people.values()}
-        self.script = Script(game, self._names, daemon.installation.game)
+        (installation,) = daemon.installations
+        self.script = Script(game, self._names, installation.game)
         self.number = 0
         """The running round, 1 the first."""
         self.rounds = rounds
@@ -87,7 +88,7 @@ class Evening(ABC):
     async def _forecast(self) -> None:
         """Ask the daemon how even the sides are, and report how its orders have changed that."""
         if self.up:
-            status = await self._client.ask(f"/v1/admin/servers/{self.daemon.installation.server}")
+            status = await self._client.ask(f"/v1/admin/servers/{self._playing.name}")
             self._chance = status["server"]["win_probability"]
         for line, before, after in self._remade:
             self.report("scramble", line(await self._odds() if self.up else (before.chance, after.chance)))
@@ -95,7 +96,7 @@ class Evening(ABC):
 
     async def _odds(self) -> Odds:
         """Side A's win probability before and after the last scramble or shuffle, by the daemon's log."""
-        server = self.daemon.installation.server
+        server = self._playing.name
         log = (await self._client.ask(f"/v1/admin/decisions?server={server}&limit={RECENT}"))["decisions"]
         detail = next((entry["detail"] for entry in log if entry["kind"] in ("scramble", "shuffle", "alone")), None)
         return (None, None) if detail is None else (detail.get("before"), detail.get("after"))

@@ -64,17 +64,19 @@ class Person(Character):
 def people(rng: Random, count: int) -> tuple[Person, ...]:
     """Draw `count` people; two in three prefer a side."""
     names = NAMES if count <= len(NAMES) else (*NAMES, SMURF)
-    return tuple(
-        Person(
-            account(number),
-            name,
-            skill=rng.gammavariate(SHAPE, SCALE),
-            offset=rng.gauss(0, OFFSET),
-            commanding=rng.gammavariate(SHAPE, SCALE),
-            prefers=rng.choice((Side.A, Side.B, None)),
-            commands=number <= COMMANDERS,
-        )
-        for number, name in enumerate(rng.sample(names, count), 1)
+    return tuple(random_person(rng, number, name) for number, name in enumerate(rng.sample(names, count), 1))
+
+
+def random_person(rng: Random, number: int, name: str) -> Person:
+    """Draw the person with this number."""
+    return Person(
+        account(number),
+        name,
+        skill=rng.gammavariate(SHAPE, SCALE),
+        offset=rng.gauss(0, OFFSET),
+        commanding=rng.gammavariate(SHAPE, SCALE),
+        prefers=rng.choice((Side.A, Side.B, None)),
+        commands=number <= COMMANDERS,
     )
 
 

@@ -38,7 +38,13 @@ Json: TypeAlias = dict[str, object]
 
 PLUGIN = "demo"
 PLAYER_SLOTS = 32
-FACTS: Mapping[Mode, Json] = {Mode.ARENA: {"game_type": 4}, Mode.KOTH: {"game_type": 2, "koth": True}, Mode.NS2: {}}
+FACTS: Mapping[Mode, Json] = {
+    Mode.ARENA: {"game_type": 4},
+    Mode.KOTH: {"game_type": 2, "koth": True},
+    Mode.PAYLOAD: {"game_type": 3},
+    Mode.SYMMETRIC_CP: {"game_type": 2},
+    Mode.NS2: {},
+}
 """The facts of a map in each mode that the demos play."""
 _PHRASES = {phrase.key: phrase for phrase in Phrase}
 

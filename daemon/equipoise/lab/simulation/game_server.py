@@ -343,6 +343,10 @@ class GameServer:
         self._wishes[player] = Wish(side, self.clock + HELD_SECONDS)
         self._events.append(e.SideWanted(self.clock, player, side))
 
+    def say(self, player: PlayerId | None, *words: str, admin: bool = False) -> None:
+        """A player types a command in chat; None: an admin in the console."""
+        self._events.append(e.Commanded(self.clock, words, player, admin or player is None))
+
     def change_map(self, game_map: Map) -> None:
         """Start a map: all players leave their sides, and outside arena the game waits for players."""
         self.map, self.phase = game_map, Phase.IDLE

@@ -52,10 +52,6 @@ class NS2Server(GameServer):
             role = Role.COMMANDER if commands else Role.FIELD
             self._round.attendance.play(player, client.side, self.clock, role)
 
-    def say(self, player: PlayerId | None, *words: str, admin: bool = False) -> None:
-        """A player types a command in chat; None: an admin in the console."""
-        self._events.append(e.Commanded(self.clock, words, player, admin or player is None))
-
     def abort(self) -> None:
         """A side lost its commander in PreGame: there is no round."""
         self.phase = Phase.IDLE
