@@ -9,6 +9,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -184,3 +185,36 @@ def test_without_a_configuration_one_line_says_what_makes_one(tmp_path: Path) ->
 def test_a_wrong_token_is_refused(house: House, daemon: str) -> None:
     wrong = run("status", "--url", f"http://{daemon}", "--token", "nobody's")
     assert (wrong.returncode, wrong.stderr) == (1, "equipoise: this secret is not known here\n")
+
+
+def test_page_says_how_to_open_it_here_and_from_another_machine(house: House, daemon: str) -> None:
+    here = {"SSH_CONNECTION": "93.184.216.34 50000 93.184.216.35 2222", "SUDO_USER": "ada"}
+    shown = run("page", "--config", house.config, **here)
+    link = re.search(rf"^  (http://{daemon}/login\?link=[\w-]{{32}})$", shown.stdout, re.MULTILINE)
+    assert link is not None, shown
+    with urlopen(Request(link[1], headers={"Accept": "text/html"}), timeout=60) as page:
+        assert b"owner (admin)" in page.read()
+    port = daemon.rpartition(":")[2]
+    tunnel = f"ssh -N -L {port}:127.0.0.1:{port} -p 2222 ada@93.184.216.35"
+    assert f"\n  {tunnel}\n" in shown.stdout
+    assert "proxy" not in shown.stdout
+    house.edit("[web]", '[web]\nproxies = ["127.0.0.1"]\nhosts = ["eq.example"]')
+    answer = json.loads(run("page", "--config", house.config, "--json", **here).stdout)
+    assert (answer["address"], answer["ssh"]) == (f"http://{daemon}{answer['path']}", tunnel)
+    private = run("page", "--config", house.config, **{**here, "SSH_CONNECTION": "10.0.0.1 50000 10.0.0.2 22"}).stdout
+    assert f"\n  ssh -N -L {port}:127.0.0.1:{port} ada@{socket.gethostname()}\n" in private
+    assert "\n  https://eq.example/login?link=" in private
+
+
+def test_of_a_daemon_somewhere_else_page_says_the_address_alone(house: House, daemon: str) -> None:
+    shown = ask(house, daemon, "page")
+    assert shown.stdout.startswith(f"Open in a browser:\n\n  http://{daemon}/login?link=")
+    assert "ssh" not in shown.stdout
+
+
+def test_where_the_page_is_off_page_says_how_to_switch_it_on(house: House) -> None:
+    house.edit("[web]", "[web]\npage = false")
+    with serving(house) as (_, address):
+        refused = ask(house, address, "page")
+        said = "equipoise: the page is off: write page = true in [web], and start the daemon again\n"
+        assert (refused.returncode, refused.stderr) == (1, said)

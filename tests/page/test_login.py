@@ -45,6 +45,7 @@ def link_of(daemon: Daemon, who: str = "owner") -> str:
 
 
 def test_who_is_not_logged_in_is_led_to_the_login_and_then_to_where_they_wanted(browser: Browser) -> None:
+    assert browser.get("/decisions?limit=x").status == 303, "what is wrong with an address is no stranger's business"
     away = browser.get("/?order=name")
     assert (away.status, away.headers["Location"]) == (303, "/login?next=%2F%3Forder%3Dname")
     assert browser.get(away.headers["Location"]).status == 200

@@ -30,6 +30,7 @@ Table = Mapping[str, tuple[str, str]]
 _BLOCKS: Mapping[str, Table] = {
     "Every day": {
         "status": ("server_commands", "Show what every game server is doing."),
+        "page": ("page", "Open the page in a browser: its address, and a link that logs in."),
         "why": ("decisions", "Show the last decisions and their reasons."),
         "server": (
             "server_commands",

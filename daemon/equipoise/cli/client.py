@@ -185,6 +185,13 @@ def configured_url(config: Path) -> str:
     return _url(str(web.get("host", "127.0.0.1")), web.get("port", 27500))
 
 
+def configured_names(config: Path) -> list[str]:
+    """The names that a daemon behind a proxy is called by; none without a proxy."""
+    web = _table(config, "web")
+    names = web.get("hosts")
+    return [str(name) for name in names] if web.get("proxies") and isinstance(names, list) else []
+
+
 def listening_url(config: Path) -> str | None:
     """The address at which the daemon of a configuration listens, as it wrote it beside its store; None: unknown."""
     from equipoise.config import STORE, state_directory

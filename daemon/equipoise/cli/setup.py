@@ -97,6 +97,7 @@ def init(
             start_unit(config, command)
         else:
             click.echo(f"Start the daemon with:\n\n  equipoise serve --config {config}\n")
+            click.echo("While it runs, `equipoise page` says how to open its page in a browser.")
     except ConfigError as error:
         stop(error)
 
@@ -138,7 +139,10 @@ def start_unit(config: Path, command: str) -> None:
         unit.start()
     except unit.StartFailed as error:
         stop(error, FAILED)
-    click.echo("The daemon runs, and is ready. `equipoise status` shows the game servers.")
+    click.echo(
+        "The daemon runs, and is ready. `equipoise status` shows the game servers, `equipoise page` how to "
+        "open their page in a browser."
+    )
 
 
 def keep_as_before(config: Config) -> Iterator[str]:

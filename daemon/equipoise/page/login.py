@@ -7,6 +7,7 @@ import re
 from urllib.parse import urlsplit
 
 import msgspec
+from aiohttp import web
 
 from equipoise.errors import ScriptError
 from equipoise.page.visits import Elsewhere, Pages, Shown, Visit
@@ -31,11 +32,11 @@ class Way(msgspec.Struct, frozen=True):
     """The page to go to then."""
 
 
-def first(visit: Visit, method: str, wanted: str, referer: str) -> Shown | Elsewhere:
+def first(visit: Visit, request: web.Request) -> Shown | Elsewhere:
     """Return the login instead of a page that needs it; a form that was sent there is not taken."""
-    if method == "GET":
-        return Elsewhere(visit.link("login", next=None if wanted == "/" else wanted))
-    page = urlsplit(referer)
+    if request.method != "POST":
+        return Elsewhere(visit.link("login", next=None if request.path_qs == "/" else request.path_qs))
+    page = urlsplit(request.headers.get("Referer", ""))
     path = page.path.removeprefix(visit.browser.prefix) + (f"?{page.query}" if page.query else "")
     return _form(visit, Way(next=path), "you are not logged in any more, and nothing was done", status=403)
 

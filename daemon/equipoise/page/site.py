@@ -79,11 +79,11 @@ class PageSite:
 
         async def respond(request: web.Request) -> web.StreamResponse:
             start = time.perf_counter()
-            visit = await self._checked(page, request)
+            visit = await self._visit(page, request)
             if page.roles and visit.caller is NOBODY:
-                reply = login.first(visit, page.method, request.path_qs, request.headers.get("Referer", ""))
+                reply: Shown | Elsewhere = login.first(visit, request)
             else:
-                reply = await page.handler(visit)
+                reply = await page.handler(await _checked(page, request, visit))
             response = await answer(reply, visit)
             seconds.observe(time.perf_counter() - start)
             return response
@@ -102,8 +102,8 @@ class PageSite:
         stream = await watch(asked, lambda: self._current().still_in(browser.id))
         return await stream.send(request)
 
-    async def _checked(self, page: Page, request: web.Request) -> Visit:
-        """Return the visit; ScriptError of the first check that it fails."""
+    async def _visit(self, page: Page, request: web.Request) -> Visit:
+        """Return the visit of who has asked, without what they have sent; ScriptError 401, 403."""
         services, browser, secret = self._current(), Browser.of(request), bearer(request)
         if secret is not None or (page.roles and not browser.id and not for_a_person(request)):
             caller = check_credentials(services.callers, secret)
@@ -112,36 +112,40 @@ class PageSite:
         if caller is not NOBODY:
             connection_of(request).prove(caller.who)
             request[CALLER] = caller
-        if page.roles and caller is not NOBODY:
-            check_role(caller, page.roles)
-        form: Mapping[str, str] = {}
-        if page.method == "POST":
-            check_content_type(request, form=True)
-            form = await read_form(request)
-            # A program that has a token needs no other one: no browser sends it by itself.
-            if secret is None and not (page.roles and caller is NOBODY):
-                check_form(form, browser.id)
-        return Visit(
-            services=services,
-            caller=caller,
-            browser=browser,
-            here=request.path,
-            query=None if page.query is None else _query(request, page.query),
-            path=dict(request.match_info),
-            form=form,
-            gone=lambda: request.transport is None or request.transport.is_closing(),
-        )
+            if page.roles:
+                check_role(caller, page.roles)
+        return _empty_visit(services, caller, browser, request)
 
     async def refusal(self, request: web.Request, error: ScriptError) -> web.Response | None:
         """Return a refusal as a page; None: a program has asked."""
         if request.path.startswith(FOR_PROGRAMS) or not for_a_person(request):
             return None
-        caller = request.get(CALLER, NOBODY)
-        visit = Visit(self._current(), caller, Browser.of(request), request.path, None, {}, {}, lambda: False)
+        services, browser = self._current(), Browser.of(request)
+        caller = request.get(CALLER) or await services.logged_in(browser.id) or NOBODY
+        visit = _empty_visit(services, caller, browser, request)
         if request.path == "/login":
             return await answer(login.again(visit, request.query.get("next"), error), visit)
         shown = Shown("refusal.html", "Not possible", {"error": error}, error.status)
         return await answer(shown, visit)
+
+
+def _empty_visit(services: Services, caller: Caller, browser: Browser, request: web.Request) -> Visit:
+    def gone() -> bool:
+        return request.transport is None or request.transport.is_closing()
+
+    return Visit(services, caller, browser, request.path, None, dict(request.match_info), {}, gone)
+
+
+async def _checked(page: Page, request: web.Request, visit: Visit) -> Visit:
+    """Return the visit with what was sent; ScriptError of the first check that it fails."""
+    form: Mapping[str, str] = {}
+    if page.method == "POST":
+        check_content_type(request, form=True)
+        form = await read_form(request)
+        # A program that sends its token needs no other one: no browser does that by itself.
+        if bearer(request) is None:
+            check_form(form, visit.browser.id)
+    return replace(visit, form=form, query=None if page.query is None else _query(request, page.query))
 
 
 def for_a_person(request: web.Request) -> bool:
