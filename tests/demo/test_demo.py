@@ -85,7 +85,8 @@ def test_an_evening_is_told_and_played_again_by_its_seed_and_can_be_kept(tmp_pat
 
     again = run(temporary, *SHORT, "--keep", str(kept))
     assert again.exit_code == 0
-    (where,) = set(again.stdout.splitlines()) - set(said.splitlines())
+    page, where = (line for line in again.stdout.splitlines() if line not in said.splitlines())
+    assert re.fullmatch(r"The page, while this runs: http://127\.0\.0\.1:\d+/login\?link=\S+", page)
     assert where == f"This evening is kept: equipoise serve -c {kept / 'config.toml'}"
     assert (kept / "state" / "equipoise.db").is_file()
     assert not listens(kept / "config.toml")

@@ -14,9 +14,8 @@ from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
-from equipoise.demo.daemon import Client, Daemon
-from equipoise.demo.town import KINDS, Place, Server, Tempo, Town, townspeople
-from equipoise.wire import NS2
+from equipoise.demo.daemon import Daemon
+from equipoise.demo.town import KINDS, Place, Server, Tempo, settle, townspeople
 
 T = TypeVar("T")
 LONG_ROUNDS = Tempo(freeze=20.0, round=(150.0, 500.0))
@@ -111,20 +110,12 @@ async def _servers(
     until = time.time() - 2 * LONG_ROUNDS.round[1]
     tempo = Tempo(LONG_ROUNDS.freeze, LONG_ROUNDS.round, end=until)
     people = townspeople(rng, round(len(places) * players * 1.5))
-    town = Town({person.id: person for person in people})
-    servers = {}
-    for place in places:
-        forms = place.kind.game is NS2
-        client = await stack.enter_async_context(
-            Client(daemon.url, daemon.secrets[place.name], daemon.token, forms=forms)
-        )
-        boot = until - 3600 * hours
-        servers[place.name] = Server(place, town, boot, tempo, Random(rng.random()), client, players)
+    servers = await settle(daemon, places, people, until - 3600 * hours, tempo, rng, stack, players)
     async with asyncio.TaskGroup() as group:
-        for server in servers.values():
+        for server in servers:
             group.create_task(_played(server))
     tempo.freeze, tempo.round, tempo.end = Tempo().freeze, Tempo().round, Tempo().end
-    return servers
+    return {server.place.name: server for server in servers}
 
 
 async def _played(server: Server) -> None:

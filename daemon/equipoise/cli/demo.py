@@ -27,9 +27,12 @@ from equipoise.demo.daemon import Client, Daemon
 from equipoise.demo.evening import LEAST_PLAYERS, LEAST_ROUNDS
 from equipoise.demo.ns2_evening import INSTALLATION, NS2Evening, people
 from equipoise.demo.ns2_story import NS2Story, summarise_ns2
+from equipoise.demo.overview import serve
 from equipoise.demo.record import Summary, as_json, show
 from equipoise.demo.stage import Plain, Quiet, Screen, Stage
+from equipoise.demo.town import places
 from equipoise.errors import PeerError
+from equipoise.wire import GAMES
 
 T = TypeVar("T")
 GameName = Literal["tf2", "ns2"]
@@ -55,9 +58,25 @@ class Options:
     players: int
 
 
-@click.command(epilog=examples("equipoise demo", "equipoise demo --game ns2", "equipoise demo --speed 0 --json"))
+@click.command(
+    epilog=examples(
+        "equipoise demo",
+        "equipoise demo --game ns2",
+        "equipoise demo --speed 0 --json",
+        "equipoise demo --servers 6 --serve",
+    )
+)
 @click.option(
-    "--game", type=click.Choice(["tf2", "ns2"]), default="tf2", show_default=True, help="Which game is played."
+    "--game", type=click.Choice(["tf2", "ns2"]), help="Which game is played.  [default: tf2; with --serve both]"
+)
+@click.option(
+    "--serve",
+    "serves",
+    is_flag=True,
+    help="Go on until Ctrl-C, for the page on another screen: many people, all modes.",
+)
+@click.option(
+    "--servers", type=click.IntRange(1, 100), default=1, show_default=True, help="Game servers, with --serve."
 )
 @click.option(
     "--rounds",
@@ -82,7 +101,9 @@ class Options:
 )
 @click.option("--json", "json_only", is_flag=True, help="Print only the summary, as JSON.")
 def demo(
-    game: GameName,
+    game: GameName | None,
+    serves: bool,
+    servers: int,
     rounds: int | None,
     seed: int,
     speed: float | None,
@@ -92,15 +113,27 @@ def demo(
 ) -> None:
     """Watch a simulated game server play against a real daemon, in about a minute.
 
-    The daemon listens on a free loopback port and keeps its ratings in a directory that is deleted at the end.
+    The daemon listens on a free loopback port and keeps its ratings in a directory that is deleted at the end. It has a
+    page for browsers, whose address is shown first; with --serve there is time to look at it.
     """
     console = Console(file=past(sys.stdout))
     live = console.is_terminal and not os.environ.get("CI")
-    options = Options(game, rounds or USUAL[game].rounds, seed, players or USUAL[game].players)
-    pace = speed if speed is not None else float(live)
+    summary: Summary
     try:
-        with _home(keep) as home, _stage(console, pace, live=live, quiet=json_only) as stage:
-            summary = asyncio.run(_until_signalled(run(options, home, stage)))
+        with _home(keep) as home:
+            if serves:
+                _refuse_lengths(rounds, players, speed)
+                town = places(servers, None if game is None else GAMES[game])
+                work = serve(home, town, seed, speed or 1.0, None if json_only else console)
+                summary = asyncio.run(_until_signalled(work))
+            else:
+                if servers > 1:
+                    raise click.UsageError(f"--servers {servers} play until Ctrl-C: add --serve")
+                name = game or "tf2"
+                options = Options(name, rounds or USUAL[name].rounds, seed, players or USUAL[name].players)
+                pace = speed if speed is not None else float(live)
+                with _stage(console, pace, live=live, quiet=json_only) as stage:
+                    summary = asyncio.run(_until_signalled(run(options, home, stage)))
     except PeerError as error:
         stop(error, FAILED)
     except (KeyboardInterrupt, asyncio.CancelledError):
@@ -112,6 +145,15 @@ def demo(
         show(summary, console, keep)
 
 
+def _refuse_lengths(rounds: int | None, players: int | None, speed: float | None) -> None:
+    """UsageError for options of an evening that ends."""
+    for option, value in (("--rounds", rounds), ("--players", players)):
+        if value is not None:
+            raise click.UsageError(f"{option} {value} is for an evening that ends: leave out {option} or --serve")
+    if speed == 0:
+        raise click.UsageError("--speed 0 never rests, and --serve never ends: say --speed 1, or a greater number")
+
+
 async def run(options: Options, home: Path, stage: Stage) -> Summary:
     """Play an evening in an empty directory. PeerError when the daemon does not start or misbehaves."""
     rng = Random(options.seed)
@@ -121,6 +163,7 @@ async def run(options: Options, home: Path, stage: Stage) -> Summary:
         await daemon.start()
         (secret,) = daemon.secrets.values()
         async with Client(daemon.url, secret, daemon.token, forms=ns2) as client:
+            stage.open(await client.page())
             if ns2:
                 on_ns2 = NS2Evening(people(rng, options.players), options.rounds, rng, daemon, client, stage)
                 await NS2Story(on_ns2).play()

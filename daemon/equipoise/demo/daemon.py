@@ -252,8 +252,15 @@ class Client:
 
     async def ask(self, path: str) -> Any:
         """The admin interface's answer. PeerError when there is none, or a refusal."""
+        return await self._answer("GET", path)
+
+    async def page(self) -> str:
+        """The address that logs a browser in as the owner, once and within ten minutes; errors as `ask`."""
+        return f"{self._url}{(await self._answer('POST', '/v1/admin/login', {}))['path']}"
+
+    async def _answer(self, method: str, path: str, sent: Json | None = None) -> Any:
         try:
-            body = await self._call("GET", path, self._token)
+            body = await self._call(method, path, self._token, sent)
         except (aiohttp.ClientConnectionError, TimeoutError):
             raise PeerError(f"the daemon does not answer {path}") from None
         answer = _Answer.of(body)

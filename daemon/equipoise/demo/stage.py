@@ -96,6 +96,9 @@ class Board:
 class Stage(Protocol):
     """A place that shows the evening."""
 
+    def open(self, page: str) -> None:
+        """Show the address at which a browser can watch, too."""
+
     def add(self, line: Line) -> None:
         """Add a line to the ticker."""
 
@@ -122,15 +125,15 @@ RECENT = 20
 LEVELS = "▁▂▃▄▅▆▇█"
 
 
-def screen(board: Board, ticker: Sequence[Line], width: int, height: int) -> Layout:
-    """The board and the ticker, laid out for a terminal of this size."""
+def screen(board: Board, ticker: Sequence[Line], width: int, height: int, page: str = "") -> Layout:
+    """The board and the ticker, laid out for a terminal of this size; below them the page's address."""
     teams = max(LEARNING_ROWS, len(board.a) + 3, len(board.b) + 3)
     layout = Layout()
     layout.split_column(
         Layout(_title(board), size=1),
         Layout(_middle(board, wide=width >= WIDE), size=teams),
         Layout(_chances(board, width), size=2),
-        Layout(_ticker(ticker, width, height - teams - 4), minimum_size=3),
+        Layout(_ticker(ticker, width, height - teams - 4, page), minimum_size=3),
         Layout(_legend(board), size=1),
     )
     return layout
@@ -266,7 +269,7 @@ def _chances(board: Board, width: int) -> Group:
     return Group(bar, below)
 
 
-def _ticker(lines: Sequence[Line], width: int, height: int) -> Panel:
+def _ticker(lines: Sequence[Line], width: int, height: int, page: str) -> Panel:
     """The newest lines, wrapped, as many as fit."""
     shown = [
         Text(part, STYLES[line.kind])
@@ -274,7 +277,9 @@ def _ticker(lines: Sequence[Line], width: int, height: int) -> Panel:
         for part in wrap(line.text, max(20, width - 4), subsequent_indent="  ")
     ]
     newest = Group(*shown[-max(1, height - 2) :])
-    return Panel(newest, border_style="dim", padding=(0, 1), title="what happens, and why", title_align="left")
+    below = Text(page, "default not dim") if page else None
+    title = "what happens, and why"
+    return Panel(newest, border_style="dim", padding=(0, 1), title=title, title_align="left", subtitle=below)
 
 
 def _legend(board: Board) -> Text:
@@ -282,6 +287,7 @@ def _legend(board: Board) -> Text:
     return Text(text, "dim", no_wrap=True)
 
 
+PAGE = "The page, while this runs"
 REMEMBERED = 60
 """Lines that the ticker of the tallest screen shows."""
 
@@ -291,6 +297,9 @@ class Quiet:
 
     def __init__(self, speed: float = 0.0) -> None:
         self._speed = speed
+
+    def open(self, page: str) -> None:
+        """Ignore the address."""
 
     def add(self, line: Line) -> None:
         """Ignore the line."""
@@ -311,6 +320,10 @@ class Plain(Quiet):
         super().__init__(speed)
         self._console = console
 
+    def open(self, page: str) -> None:
+        """Print the address, on a line of its own."""
+        self.add(Line("map", f"{PAGE}: {page}"))
+
     def add(self, line: Line) -> None:
         """Print the line at once, without markup."""
         self._console.print(line.text, markup=False, highlight=False, soft_wrap=True)
@@ -324,6 +337,7 @@ class Screen(Quiet):
         self._console = console
         self._ticker: deque[Line] = deque(maxlen=REMEMBERED)
         self._live = Live(console=console, screen=True, auto_refresh=False)
+        self._page = ""
 
     def __enter__(self) -> Screen:
         """Switch the terminal to its alternate screen."""
@@ -336,6 +350,10 @@ class Screen(Quiet):
         """Restore the terminal, also after an error."""
         self._live.__exit__(kind, error, trace)
 
+    def open(self, page: str) -> None:
+        """Keep the address in the frame."""
+        self._page = page
+
     def add(self, line: Line) -> None:
         """Keep the line for the next time that the screen is drawn."""
         self._ticker.append(line)
@@ -343,4 +361,4 @@ class Screen(Quiet):
     def show(self, board: Board) -> None:
         """Draw the board and the ticker in the terminal's present size."""
         width, height = self._console.size
-        self._live.update(screen(board, tuple(self._ticker), width, height), refresh=True)
+        self._live.update(screen(board, tuple(self._ticker), width, height, self._page), refresh=True)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from itertools import cycle
 from random import Random
@@ -19,7 +20,7 @@ from equipoise.core.effects import Assign, Say
 from equipoise.core.events import Phase
 from equipoise.core.model import Mode, PlayerId, ServerId, Side, logistic
 from equipoise.demo.cast import NAMES
-from equipoise.demo.daemon import Client, Installation
+from equipoise.demo.daemon import Client, Daemon, Installation
 from equipoise.demo.ns2_evening import ADVANTAGES, SCALE, SHAPE, Person, chance, draw_winner, random_person
 from equipoise.demo.record import english
 from equipoise.demo.script import Script, decoded
@@ -92,78 +93,59 @@ def places(servers: int, game: Game | None = None) -> list[Place]:
     return town
 
 
-ODD_NAMES = (
-    *("まどか☆マギカ", "김민수", "小笼包大王", "Владимир", "Ἀχιλλεύς", "محمد العربي", "דוד המלך", "นักเล่นเกม", "हिमालय"),
-    *(
-        "🔥🔥 pyro main 🔥🔥",
-        "👩‍👩‍👧‍👦",
-        "🇩🇪 Jürgen",
-        "Ångström",
-        "ＷＩＤＥ　ＢＯＹ",
-        "ǝpısdn uʍop",
-        "z̸̢̛a̷l̵g̶o̵",
-        "İstanbul ığüş",
-    ),
-    *(
-        "<script>alert(1)</script>",
-        "<b>bold</b>",
-        '"><img src=x onerror=alert(1)>',
-        "{{ 7 * 7 }}",
-        "&amp;",
-        "'; DROP TABLE players;--",
-    ),
-    *(
-        "\u202eezilaer a t'nsi siht",
-        "zero\u200bwidth",
-        "%s%n%x",
-        "../../etc/passwd",
-        "null",
-        "-",
-        "[ADMIN] Console",
-        "a",
-        "=1+1",
-    ),
-    *(
-        "TheLongestNameThatTheGameLetsMeHave",
-        "W" * 32,
-        "﷽",
-        "᚛ᚑᚌᚐᚋ᚜",
-        "☃ snowman ☃",
-        "tab\there",
-        "#1 | twitch.tv/somebody",
-    ),
-)
+_ODD = """\
+まどか☆マギカ
+김민수
+小笼包大王
+Владимир
+Ἀχιλλεύς
+محمد العربي
+דוד המלך
+นักเล่นเกม
+हिमालय
+🔥🔥 pyro main 🔥🔥
+👩‍👩‍👧‍👦
+🇩🇪 Jürgen
+İstanbul ığüş
+ＷＩＤＥ　ＢＯＹ
+ǝpısdn uʍop
+z̸̢̛a̷l̵g̶o̵
+﷽
+᚛ᚑᚌᚐᚋ᚜
+☃ snowman ☃
+TheLongestNameThatTheGameLetsMeHave
+WWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWW
+<script>alert(1)</script>
+"><img src=x onerror=alert(1)>
+<b>bold</b>
+{{ 7 * 7 }}
+&amp;
+'; DROP TABLE players;--
+../../etc/passwd
+%s%n%x
+=1+1
+null
+-
+a
+[ADMIN] Console
+#1 | twitch.tv/somebody
+\u202eezilaer a t'nsi siht
+zero\u200bwidth
+tab\there
+\x1b[31mred
+"""
+ODD_NAMES = tuple(_ODD.splitlines())
 """Names as people have them who test every game that they play."""
-FIRST = [
-    "Angry",
-    "Blue",
-    "Captain",
-    "Crispy",
-    "Dr",
-    "Dusty",
-    "Fuzzy",
-    "Grumpy",
-    "Iron",
-    "Lazy",
-    "Lost",
-    "Mild",
-    "Old",
-    "Rusty",
-    "Silent",
-    "Sleepy",
-    "Tiny",
-    "Wet",
-    "Wild",
-]
+_FIRST = "Angry Blue Captain Crispy Dr Dusty Fuzzy Grumpy Iron Lazy Lost Mild Old Rusty Silent Tiny Wet Wild"
 
 
 def townspeople(rng: Random, count: int) -> list[Person]:
-    """So many people; every fifth or so has one of the odd names.
+    """So many people; a few have odd names.
 
     >>> len({person.name for person in townspeople(Random(1), 300)})
     300
     """
-    plain = [*NAMES, *(f"{first} {name}" for first in FIRST for name in NAMES)]
+    plain = [*NAMES, *(f"{first} {name}" for first in _FIRST.split() for name in NAMES)]
     rng.shuffle(plain)
     names = [*ODD_NAMES, *plain[: max(0, count - len(ODD_NAMES))]]
     rng.shuffle(names)
@@ -388,3 +370,27 @@ class Server:
             if self.now > time.time() - 1 and step == POLL_SECONDS:
                 await self._post()
             await self._sync()
+
+
+async def settle(
+    daemon: Daemon,
+    town: Sequence[Place],
+    people: Sequence[Person],
+    boot: float,
+    tempo: Tempo,
+    rng: Random,
+    stack: AsyncExitStack,
+    crowd: int | None = None,
+) -> list[Server]:
+    """Return the town's servers, before anybody is there; `stack` closes their connections.
+
+    `boot` is the date at which they start, `crowd` how many players each has, if it is not its kind's number.
+    """
+    home = Town({person.id: person for person in people})
+    servers = []
+    for place in town:
+        forms = place.kind.game is NS2
+        client = Client(daemon.url, daemon.secrets[place.name], daemon.token, forms=forms)
+        await stack.enter_async_context(client)
+        servers.append(Server(place, home, boot, tempo, Random(rng.random()), client, crowd))
+    return servers
