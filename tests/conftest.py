@@ -24,6 +24,7 @@ ORDER = (
     "wire",
     "workers",
     "game",
+    "webhooks",
     "solver",
     "store",
     "web",

@@ -95,6 +95,11 @@ def test_the_example_has_every_key_with_its_default() -> None:
     assert all(f"# {key} = " in EXAMPLE.read_text() for key in unset)
     assert plain(server["arena-1"]) == {"pool": "main", "game": "tf2"}
     assert token["owner"].keys() == set(config.TokenKeys.__struct_fields__) - {"secret_sha256"}
+    commented = EXAMPLE.read_text().partition("# [notice.discord]\n")[2]
+    lines = [line.removeprefix("# ") for line in commented.splitlines() if " = " in line]
+    notice = tomllib.loads("\n".join(lines))
+    assert notice.keys() == set(config.NoticeKeys.__struct_fields__)
+    assert (notice["events"], notice["status"]) == (list(get_args(config.Event)), False)
 
 
 def test_every_number_of_the_rules_has_a_range() -> None:

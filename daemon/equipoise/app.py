@@ -33,6 +33,7 @@ from equipoise.service.live import Live
 from equipoise.service.log import notify, set_level, watchdog_seconds
 from equipoise.service.loop_watch import LoopWatch
 from equipoise.service.metrics import Metrics, of_game_servers, of_pools, of_servers, of_store
+from equipoise.service.notices import Notices
 from equipoise.service.refits import Refits
 from equipoise.service.reloads import Reloads
 from equipoise.service.retention import Retention, RetentionDays
@@ -41,6 +42,7 @@ from equipoise.store.store import Store
 from equipoise.store.transfer import exported
 from equipoise.web import Connections, Logins, Refusals, Services, application, fitting
 from equipoise.web.servers import one_server
+from equipoise.webhooks import Webhooks
 from equipoise.workers import Job
 from equipoise.workers.process import Warm
 from equipoise.workers.solving import SolvedSplits
@@ -157,6 +159,9 @@ async def _serving(
     calibrations = Calibrations(fleet.pools, clock)
     await jobs.add_jobs(scheduler, fleet.pools, retention, refits, spreads, calibrations, clock)
     scheduler.add("game server query", Every(QUERY_SECONDS), peers.ask_all)
+    notices = Notices(fleet.hosts, fleet.pools, store, scheduler, peers, clock)
+    webhooks = Webhooks(notices, config.directory, clock)
+    stack.push_async_callback(webhooks.close)
     worker = Warm(Job.SPLITS, SolvedSplits, config.splits.seconds)
     stack.push_async_callback(worker.close)
     live = Live(fleet.hosts, lambda server, last: one_server(configuration.services, server, last), store, clock)
@@ -177,9 +182,10 @@ async def _serving(
         calibrations=calibrations,
         logins=Logins(config.directory) if config.web.page else None,
         live=live,
+        webhooks=webhooks,
     )
     configuration = Configured(config, environ, fleet, services, listener.getsockname()[1])
-    _follow(configuration, retention, worker, peers, scheduler, backups)
+    _follow(configuration, retention, worker, peers, scheduler, backups, webhooks)
     configuration.follow(lambda _: live.reload(configuration.services.callers.names()))
     await _listen(configuration, refusals, listener, stack)
     # Also before requests are waited for: one may wait for a game server that does not answer.
@@ -212,11 +218,14 @@ def _follow(
     peers: PeerServers,
     scheduler: Scheduler,
     backups: Backups,
+    webhooks: Webhooks,
 ) -> None:
     """Have the parts beside pools and hosts go by the configuration, from the present one on."""
 
     def schedule(config: Config) -> None:
         jobs.schedule_backups(scheduler, backups, config.backup.keep, config.backup.at)
+        jobs.schedule_notices(scheduler, bool(config.webhooks), webhooks.look, webhooks.summarize)
+        webhooks.use(config.webhooks)
 
     schedule(configuration.config)
     configuration.follow(schedule)

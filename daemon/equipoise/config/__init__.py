@@ -8,12 +8,14 @@ Rules at the top level hold for all servers; a server's own table overrides them
 
 from __future__ import annotations
 
+import base64
 import ipaddress
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -21,8 +23,10 @@ from equipoise import ratings
 from equipoise.config.rule_keys import OldKey, defaults, effective, merged, read_rules, renewed
 from equipoise.config.sections import (
     Backup,
+    Event,
     File,
     Log,
+    NoticeKeys,
     Raw,
     Retention,
     Role,
@@ -105,6 +109,22 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True)
+class Webhook:
+    """A webhook that is told what happens: a table `[notice.NAME]`."""
+
+    name: str
+    kind: Literal["discord", "generic"]
+    url: str = field(repr=False)
+    """Who knows it may write there."""
+    key: bytes = field(repr=False)
+    """The key of its signatures; empty for Discord, which asks for none."""
+    events: tuple[Event, ...]
+    servers: tuple[str, ...]
+    """Empty: all."""
+    status: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """The whole configuration, with defaults filled in and secrets read."""
 
@@ -122,6 +142,7 @@ class Config:
     pools: Mapping[str, Pool]
     servers: Mapping[ServerId, Server]
     tokens: Mapping[str, Token]
+    webhooks: Mapping[str, Webhook] = field(default_factory=dict)
     late: tuple[str, ...] = ()
     """Keys whose passwords are there after the next start only; `started` of `load` says when."""
     old_keys: tuple[OldKey, ...] = ()
@@ -150,6 +171,7 @@ def load(
         _check_backup(file.backup)
         pools = {name: _pool(name, keys) for name, keys in file.pool.items()}
         tokens = {name: _token(name, keys, secrets) for name, keys in file.token.items()}
+        webhooks = [_webhook(name, keys, file.server, secrets) for name, keys in file.notice.items()]
     servers: dict[ServerId, Server] = {}
     for name, keys in file.server.items():
         with located(sources.files[name]):
@@ -169,6 +191,7 @@ def load(
         pools=pools,
         servers=servers,
         tokens=tokens,
+        webhooks={webhook.name: webhook for webhook in webhooks if webhook},
         late=tuple(late),
         old_keys=old_keys,
     )
@@ -316,6 +339,59 @@ def _token(name: str, keys: Raw, secrets: Secrets) -> Token:
     path = _named("token", name)
     token = convert(keys, TokenKeys, path)
     return Token(name, token.role, secrets.digest(token, path))
+
+
+def _webhook(name: str, keys: Raw, servers: Iterable[str], secrets: Secrets) -> Webhook | None:
+    """A webhook; None until systemd hands over a file that it names."""
+    path = _named("notice", name)
+    notice = convert(keys, NoticeKeys, path)
+    for number, server in enumerate(notice.servers):
+        if server not in servers:
+            raise ConfigError(f"there is no [server.{written(server)}]", path=f"{path}.servers[{number}]")
+    if bool(notice.url) == bool(notice.url_file):
+        message = "url_file is there too: only one of them" if notice.url else "this key, or url_file, is required"
+        raise ConfigError(message, path=f"{path}.url")
+    generic = notice.kind == "generic"
+    if generic != bool(notice.secret_file):
+        message = "this key is required: deliveries are signed" if generic else "Discord asks for no signature"
+        raise ConfigError(message, path=f"{path}.secret_file")
+    if generic and notice.status:
+        raise ConfigError("only Discord has a message that can be edited", path=f"{path}.status")
+    key = f"{path}.url_file" if notice.url_file else f"{path}.url"
+    url = secrets.password(notice.url_file, key) if notice.url_file else notice.url
+    secret = secrets.password(notice.secret_file, f"{path}.secret_file") if generic else ""
+    if url is None or secret is None:
+        return None
+    _check_webhook(url, notice.kind, key)
+    signing = _signing_key(secret, f"{path}.secret_file") if generic else b""
+    return Webhook(name, notice.kind, url, signing, notice.events, notice.servers, notice.status)
+
+
+def _check_webhook(text: str, kind: str, path: str) -> None:
+    """Refuse what is no address of a webhook. It is not shown: who knows it may write there."""
+    try:
+        url = urlsplit(text)
+        valid = url.scheme in ("https", "http") and url.hostname and url.port != 0 and text.isascii()
+    except ValueError:
+        valid = False
+    if not valid or not text.isprintable() or " " in text:
+        raise ConfigError("expected the URL of a webhook in one line, as https://example.org/…", path=path)
+    if url.scheme == "http" and not _loopback(url.hostname or ""):
+        raise ConfigError("only https, except to this machine itself: the URL is a secret", path=path)
+    if kind == "discord" and not re.fullmatch(r"/api(/v\d+)?/webhooks/\d+/[\w-]+", url.path):
+        raise ConfigError("expected Discord's URL, as https://discord.com/api/webhooks/NUMBER/TOKEN", path=path)
+
+
+def _signing_key(text: str, path: str) -> bytes:
+    """The key in the form of Standard Webhooks: `whsec_`, then 24 to 64 bytes in base64."""
+    try:
+        key = base64.b64decode(text.removeprefix("whsec_"), validate=True)
+    except ValueError:
+        key = b""
+    if not text.startswith("whsec_") or not 24 <= len(key) <= 64:
+        message = 'expected whsec_ and 24 to 64 bytes in base64: echo "whsec_$(openssl rand -base64 32)" makes them'
+        raise ConfigError(message, path=path)
+    return key
 
 
 def _check_distinct(path: Path, servers: Mapping[ServerId, Server], tokens: Mapping[str, Token]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from equipoise import ratings
-from equipoise.config import Config, Pool, Server, Token, joined
+from equipoise.config import Config, Pool, Server, Token, Webhook, joined
 from equipoise.config.rule_keys import shown
 from equipoise.config.sections import written
 from equipoise.core.model import ServerId
@@ -37,6 +37,10 @@ def printed(config: Config) -> Iterator[str]:
             yield f"server.{server.name}.triggers.{mode} = {shown(server.rules.triggers[mode])}"
     for token in config.tokens.values():
         yield from _toml_lines(f"token.{token.name}", {"role": token.role, "secret_sha256": "(set)"})
+    for webhook in config.webhooks.values():
+        keys = {name: value for name, value in dataclasses.asdict(webhook).items() if name not in ("name", "key")}
+        secret = {"secret_file": "(read)"} if webhook.key else {}
+        yield from _toml_lines(f"notice.{webhook.name}", {**keys, "url": "(set)", **secret})
 
 
 def pool_keys(pool: Pool) -> dict[str, object]:
@@ -113,6 +117,12 @@ def compare(old: Config, new: Config) -> Changes:
         *_added_and_removed("pool", old.pools, new.pools),
         *_added_and_removed("token", old.tokens, new.tokens),
         *(line for name, token in new.tokens.items() for line in _token(old.tokens.get(name, token), token)),
+        *_added_and_removed("notice", old.webhooks, new.webhooks),
+        *(
+            line
+            for name, webhook in new.webhooks.items()
+            for _, line in _differences(_webhook(old.webhooks.get(name, webhook)), _webhook(webhook))
+        ),
         *(line for key, line in tables if key not in FIXED),
     ]
     moves = [f"store.directory: {old.directory} -> {new.directory}"] if old.directory != new.directory else []
@@ -178,6 +188,10 @@ def _own(server: Server) -> _Table:
         if field.name not in apart
         for key, value in _parts(field.name, getattr(server, field.name))
     }
+
+
+def _webhook(webhook: Webhook) -> _Table:
+    return dict(_parts(f"notice.{webhook.name}", webhook))
 
 
 def _parts(name: str, value: Any) -> Iterator[tuple[str, object]]:

@@ -111,6 +111,26 @@ class TokenKeys(SecretKeys, frozen=True, kw_only=True):
     role: Role
 
 
+Event = Literal["scramble", "lost", "refused", "rcon", "store", "waiting", "backup", "summary"]
+"""What a webhook may be told of: the `event` of `service.notices.Notice`."""
+
+
+class NoticeKeys(Section, frozen=True, kw_only=True):
+    """A webhook that is told what happens."""
+
+    kind: Literal["discord", "generic"]
+    url: str = ""
+    url_file: str = ""
+    """A file that holds it; one of the two is there."""
+    secret_file: str = ""
+    """A file with the key that a generic webhook's deliveries are signed with."""
+    events: tuple[Event, ...] = get_args(Event)
+    servers: tuple[str, ...] = ()
+    """Empty: all."""
+    status: bool = False
+    """Discord: one message with the state of the servers, which is edited."""
+
+
 class File(Section, frozen=True):
     """The tables of the file except the rules."""
 
@@ -123,6 +143,7 @@ class File(Section, frozen=True):
     pool: dict[str, Raw] = {}
     server: dict[str, Raw] = {}
     token: dict[str, Raw] = {}
+    notice: dict[str, Raw] = {}
 
 
 def written(key: str) -> str:
@@ -163,6 +184,7 @@ def _places() -> Iterator[tuple[str, str]]:
     )
     yield from ((key, "[server.NAME]") for key in ServerKeys.__struct_fields__)
     yield from ((key, "[token.NAME]") for key in TokenKeys.__struct_fields__)
+    yield from ((key, "[notice.NAME]") for key in ("kind", "url", "url_file", "events"))
 
 
 def vars_of(values: object) -> list[tuple[str, object]]:
@@ -238,7 +260,9 @@ def _keys(kind: type, below: str) -> set[str]:
 
 
 def _type_at(kind: type, below: str) -> Any:
-    """The type of a key, by the type of the table that was read and the path below it: "" or ".vote"."""
+    """The type of a key, by the type of the table that was read and the path below it: "", ".vote" or ".events[0]"."""
     for name in filter(None, below.split(".")):
-        kind = next(field.type for field in msgspec.structs.fields(kind) if field.name == name)
+        key, index, _ = name.partition("[")
+        kind = next(field.type for field in msgspec.structs.fields(kind) if field.name == key)
+        kind = get_args(kind)[0] if index else kind
     return kind

@@ -15,6 +15,7 @@ from equipoise.core.rules import MATCH_HUMANS
 from equipoise.game.port import Inspection, PeerStatus, one_line
 from equipoise.ratings import BALANCED_BY
 from equipoise.service.jobs import JobStatus
+from equipoise.service.notices import WebhookStatus
 from equipoise.service.pool import Pool
 from equipoise.service.spreads import SpreadStatus
 from equipoise.service.status import ServerStatus
@@ -169,6 +170,23 @@ def _of_numba(environ: Mapping[str, str]) -> Iterator[Finding]:
     if not (place.is_dir() and os.access(place, os.W_OK)):
         what = f"NUMBA_CACHE_DIR={cache} cannot be written: every bulk calculation compiles anew"
         yield Finding(True, DAEMON, what, "make it a folder that the daemon's user can write")
+
+
+def of_webhooks(webhooks: Sequence[WebhookStatus], *, tested: bool = False) -> Iterator[Finding]:
+    """Webhooks that take no messages; `tested`: a message was sent by each just now."""
+    if tested and not webhooks:
+        yield Finding(False, DAEMON, "there is no webhook", "a table [notice.NAME] of the configuration adds one")
+    for webhook in webhooks:
+        if tested and not webhook.fault:
+            yield Finding(
+                False, DAEMON, f"the webhook of [notice.{webhook.name}] took a test message", "look for it there"
+            )
+        elif webhook.off:
+            what = f"the webhook of [notice.{webhook.name}] is switched off: {webhook.fault}"
+            yield Finding(True, DAEMON, what, f"correct its URL, or make a new one, then: {RELOAD}")
+        elif webhook.fault:
+            what = f"the webhook of [notice.{webhook.name}] does not take messages: {webhook.fault}"
+            yield Finding(True, DAEMON, what, "they are tried again, but for one that was refused itself")
 
 
 def _over(attempt: Tried, silent: Mapping[ServerId, float | None]) -> bool:

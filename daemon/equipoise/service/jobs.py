@@ -49,6 +49,8 @@ SPREAD_AT = "05:30"
 
 CALIBRATION_AT = "06:00"
 """After another spread of skill, with which it begins anew."""
+NOTICES_SECONDS = 10.0
+SUMMARY_AT = "09:00"
 QUALITY_ROUNDS = 500
 """The last of a pool: as many as `equipoise pool quality` looks at."""
 LOOK_SECONDS = 30.0
@@ -100,6 +102,19 @@ def schedule_backups(scheduler: Scheduler, backups: Backups, keep: int, at: str)
     scheduler.remove("backup")
     if due is not None:
         scheduler.add("backup", Daily(due), backups.run, last_run=backups.last())
+
+
+def schedule_notices(scheduler: Scheduler, wanted: bool, look: Run, summarize: Run) -> None:
+    """Look for what is to be told, every ten seconds and once a day, while there is a webhook to be told."""
+    if wanted == any(job.name == "notices" for job in scheduler.status()):
+        return
+    if wanted:
+        scheduler.add("notices", Every(NOTICES_SECONDS), look)
+        # As if it had just run: a start tells of no day.
+        scheduler.add("daily summary", Daily(SUMMARY_AT), summarize, last_run=time.time())
+    else:
+        scheduler.remove("notices")
+        scheduler.remove("daily summary")
 
 
 async def retry(pools: Mapping[str, Pool]) -> None:

@@ -122,14 +122,24 @@ class Findings(Ok, frozen=True):
     """Faults, and what else is worth knowing."""
 
 
-@routes.add("GET", "/v1/admin/doctor", "What is wrong, and what to do", ADMINS, reply=Findings)
+class Look(Ask, frozen=True):
+    """What to try."""
+
+    notices: bool = False
+    """Also send a test message by every webhook of a table [notice.NAME]."""
+
+
+@routes.add("GET", "/v1/admin/doctor", "What is wrong, and what to do", ADMINS, query=Look, reply=Findings)
 async def show_findings(request: Request) -> Findings:
     """Look at everything now: game servers are asked by RCON and A2S, all at the same time."""
+    webhooks, tested = request.services.webhooks, request.query.notices
+    statuses = await webhooks.test() if tested else webhooks.statuses()
     services, epoch = request.services, request.services.clock.epoch()
     health, jobs = services.store.health(), services.scheduler.status()
     findings = [
         *diagnosis.of_daemon(health, services.pools.values(), jobs, epoch),
         *await _of_parameters(services),
+        *diagnosis.of_webhooks(statuses, tested=tested),
         *diagnosis.of_tries(services.tried(), {name: host.silent_seconds() for name, host in services.hosts.items()}),
     ]
     inspections = [

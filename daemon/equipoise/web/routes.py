@@ -33,6 +33,7 @@ from equipoise.service.host import Host
 from equipoise.service.jobs import Scheduler
 from equipoise.service.live import Live
 from equipoise.service.metrics import Metrics
+from equipoise.service.notices import Webhooks
 from equipoise.service.pool import Pool
 from equipoise.service.refits import Refits
 from equipoise.service.reloads import Reloads
@@ -152,6 +153,7 @@ class Services:
     logins: Logins | None
     """Of browsers; None: the page is off."""
     live: Live
+    webhooks: Webhooks
     hosts: Mapping[ServerId, Host] = field(default_factory=dict)
     games: Mapping[ServerId, Game] = field(default_factory=dict)
     pools: Mapping[str, Pool] = field(default_factory=dict)

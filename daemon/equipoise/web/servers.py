@@ -20,7 +20,7 @@ from equipoise.core.phrases import Text
 from equipoise.errors import PeerError, ScriptError
 from equipoise.game.port import PeerStatus
 from equipoise.service.console import LONGEST_COMMAND, check_command, defused
-from equipoise.service.diagnosis import SCRIPTS, of_balance, of_refused, remarks
+from equipoise.service.diagnosis import SCRIPTS, of_balance, of_refused, of_webhooks, remarks
 from equipoise.service.host import CHANGED, Host
 from equipoise.service.jobs import JobStatus
 from equipoise.service.live import LAST
@@ -54,7 +54,7 @@ class Servers(Ok, frozen=True):
     """The last answers to RCON and A2S, of the servers that have an address in the configuration."""
     remarks: tuple[str, ...]
     """Sentences that say where that does not fit what a server's script says, what the daemon does not take from a
-    script, and why `balance` does not make the teams."""
+    script, why `balance` does not make the teams, and which webhook takes no notices."""
 
 
 @routes.add("GET", "/v1/admin/servers", "All servers", READERS, reply=Servers)
@@ -73,6 +73,7 @@ async def show_servers(request: Request) -> Servers:
             sentences.append(f"{finding.about}: {finding.what}; {finding.advice}.")
     for pool in services.pools.values():
         sentences += (f"{finding.what}; {finding.advice}." for finding in of_balance(pool))
+    sentences += (f"{finding.what}; {finding.advice}." for finding in of_webhooks(services.webhooks.statuses()))
     return Servers(
         version=equipoise.__version__,
         servers=servers,

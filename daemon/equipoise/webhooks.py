@@ -1,0 +1,504 @@
+"""Webhooks: notices on their way to Discord and to programs of operators, by HTTP.
+
+Each webhook has a task of its own, and a list of notices that is as long as it may get: what comes beyond is counted.
+A delivery is tried until it is taken, later and later; it takes all that waits then along. It is never waited for: not
+by a look, not by the daemon's end.
+
+Discord's facts are from its documentation (discord/discord-api-docs: resources/webhook, resources/message,
+topics/rate-limits, topics/opcodes-and-status-codes, reference). Generic deliveries are signed as Standard Webhooks
+says (standard-webhooks/standard-webhooks, spec/standard-webhooks.md).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import hmac
+import json
+import logging
+import math
+import os
+import random
+import re
+import socket
+import threading
+import uuid
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+
+import equipoise
+from equipoise.config import Webhook
+from equipoise.files import open_private, read_small
+from equipoise.service.clock import Clock
+from equipoise.service.notices import Notice, Notices, WebhookStatus
+
+FILE = "notices.json"
+"""In the state directory: the ids of status messages."""
+MOST = 50
+"""Notices that wait for one webhook."""
+LONGEST = 400
+"""Characters of one notice."""
+TIMEOUT_SECONDS = 10.0
+FIRST_SECONDS, LONGEST_SECONDS = 5.0, 300.0
+"""Between two attempts, the first and the longest time; each is shortened by up to a half, at random."""
+MOST_PAUSE_SECONDS = 86_400.0
+STATUS_SECONDS = 60.0
+LARGEST_ANSWER = 1 << 16
+"""Bytes of an answer that are read."""
+DISCORD_LONGEST = 2000
+"""Characters of a message's content."""
+UNKNOWN_MESSAGE = 10008
+"""Discord's code of a 404: the message was deleted, and its webhook is there."""
+
+Verdict = Literal["taken", "gone", "dead", "refused", "later"]
+"""gone: the message to be edited was deleted. dead: the webhook takes nothing any more. refused: it does not take this
+delivery. later: this delivery is to be tried again."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A request: the same bytes at every attempt."""
+
+    method: str
+    url: str
+    body: bytes
+    id: str = field(default_factory=lambda: str(uuid.uuid4()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    verdict: Verdict
+    fault: str = ""
+    body: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Webhooks:
+    """All configured webhooks: call `use` with each configuration, `look` and `summarize` from time to time, and
+    `close` at the end. It is made inside the running event loop."""
+
+    def __init__(
+        self,
+        notices: Notices,
+        directory: Path,
+        clock: Clock,
+        *,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+    ) -> None:
+        self._notices, self._file, self._clock, self._sleep = notices, directory / FILE, clock, sleep
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(resolver=_Resolver(), force_close=True),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=aiohttp.ClientTimeout(total=timeout_seconds),
+            # Discord's documentation asks for this form.
+            headers={"User-Agent": f"DiscordBot (equipoise, {equipoise.__version__})"},
+        )
+        self._seconds = timeout_seconds
+        self._senders: dict[str, _Sender] = {}
+        self._messages = _read(self._file)
+        self._shown_at = -math.inf
+        self._pause = _Pause()
+        """Of all Discord's webhooks: a global rate limit is one of the machine's address."""
+        self._writing = asyncio.Lock()
+
+    def use(self, webhooks: Mapping[str, Webhook]) -> None:
+        """Send by these from now on. One that is switched off is tried again."""
+        before, self._senders = self._senders, {}
+        for name, webhook in webhooks.items():
+            sender = before.pop(name, None)
+            if sender is None or sender.webhook.url != webhook.url:
+                if sender is not None:
+                    sender.close()
+                pauses = (_Pause(), self._pause) if webhook.kind == "discord" else (_Pause(),)
+                sender = _Sender(webhook, pauses, self._attempt, self._clock, self._sleep, self._messages, self._keep)
+            sender.webhook, sender.off = webhook, False
+            self._senders[name] = sender
+        for sender in before.values():
+            sender.close()
+
+    async def look(self) -> None:
+        """Tell of what has happened since the last look, and bring status messages up to date."""
+        self._say(await self._notices.look())
+        now = self._clock.monotonic()
+        if now - self._shown_at >= STATUS_SECONDS:
+            self._shown_at = now
+            for sender in self._senders.values():
+                if sender.webhook.status:
+                    sender.show(self._notices.status(sender.webhook.servers), self._clock.epoch())
+
+    async def summarize(self) -> None:
+        """Tell what the last 24 hours brought."""
+        self._say(await self._notices.summary())
+
+    def statuses(self) -> Sequence[WebhookStatus]:
+        """Return how the last attempts went."""
+        return tuple(WebhookStatus(name, sender.off, sender.fault) for name, sender in self._senders.items())
+
+    async def test(self) -> Sequence[WebhookStatus]:
+        """Send a message by each of them, and return how that went."""
+        now = self._clock.epoch()
+        await asyncio.gather(
+            *(
+                sender.test(Notice("test", "news", None, now, f"a test message of Equipoise: [notice.{name}] works"))
+                for name, sender in self._senders.items()
+            )
+        )
+        return self.statuses()
+
+    async def close(self) -> None:
+        """Send no more, and wait for nothing."""
+        for sender in self._senders.values():
+            sender.close()
+        await self._session.close()
+
+    def _say(self, notices: Iterable[Notice]) -> None:
+        for notice in notices:
+            for sender in self._senders.values():
+                sender.say(notice)
+
+    async def _keep(self) -> None:
+        """Write down the ids of the status messages of those webhooks that are configured."""
+        async with self._writing:
+            urls = {_digest(sender.webhook) for sender in self._senders.values()}
+            kept = {url: number for url, number in self._messages.items() if url in urls}
+            try:
+                await asyncio.to_thread(_write, self._file, kept)
+            except OSError as error:
+                log.warning("%s: after a restart status messages are made anew: %s", self._file, error.strerror)
+
+    async def _attempt(self, webhook: Webhook, delivery: Delivery, pauses: _Pauses) -> _Answer:
+        """Try once."""
+        headers = {"Content-Type": "application/json", **_signed(webhook.key, delivery, self._clock.epoch())}
+        try:
+            async with self._session.request(
+                delivery.method, delivery.url, data=delivery.body, headers=headers, allow_redirects=False
+            ) as response:
+                body = _parsed(await _received(response.content))
+                status, said = response.status, response.headers
+        except TimeoutError:
+            return _Answer("later", f"no answer within {self._seconds:g} s")
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            return _Answer("later", _reason(error))
+        pause = pauses[-1 if body.get("global") is True else 0]
+        pause.until = max(pause.until, self._clock.monotonic() + _pause_seconds(status, said, body))
+        verdict = _verdict(status, body.get("code"), editing=delivery.method == "PATCH")
+        # Words of others than Discord may be the address, which is a secret; so may the target of a redirect.
+        words = body.get("message") if webhook.kind == "discord" else None
+        more = " and wants us elsewhere" if status // 100 == 3 else f" ({_plain(words)})" if words else ""
+        return _Answer(verdict, "" if verdict in ("taken", "gone") else f"it answered {status}{more}", body)
+
+
+@dataclass(slots=True)
+class _Pause:
+    """Until when there must be no request, by the monotonic clock."""
+
+    until: float = 0.0
+
+
+_Pauses = tuple[_Pause, ...]
+"""A webhook's own, and one that it may share."""
+
+
+class _Sender:
+    """One webhook, and what waits for it."""
+
+    def __init__(
+        self,
+        webhook: Webhook,
+        pauses: _Pauses,
+        attempt: Callable[[Webhook, Delivery, _Pauses], Awaitable[_Answer]],
+        clock: Clock,
+        sleep: Callable[[float], Awaitable[None]],
+        messages: dict[str, str],
+        keep: Callable[[], Awaitable[None]],
+    ) -> None:
+        self.webhook = webhook
+        self.off = False
+        self.fault = ""
+        self._attempt, self._clock, self._sleep = attempt, clock, sleep
+        self._messages, self._keep, self._pauses = messages, keep, pauses
+        self._waiting: list[Notice] = []
+        self._more = 0
+        """Notices that found no place."""
+        self._shown: bytes | None = None
+        """The newest status message that was not sent yet."""
+        self._wake = asyncio.Event()
+        self._task = asyncio.create_task(self._run())
+
+    def close(self) -> None:
+        self._task.cancel()
+
+    def say(self, notice: Notice) -> None:
+        """Send this soon, if it is of those that the webhook is to be told of."""
+        webhook = self.webhook
+        theirs = notice.server is None or not webhook.servers or notice.server in webhook.servers
+        if self.off or notice.event not in webhook.events or not theirs:
+            return
+        self._waiting.append(notice)
+        if len(self._waiting) > MOST:
+            # Faults stay: they are told only once.
+            self._waiting.pop(next((i for i, one in enumerate(self._waiting) if one.state == "news"), MOST))
+            self._more += 1
+        self._wake.set()
+
+    def show(self, lines: Sequence[str], at: float) -> None:
+        """Have the status message say this."""
+        head = f"**Equipoise**, as of <t:{at:.0f}:R>"
+        self._shown = _discord([head, *map(_escaped, lines)], 0)
+        self._wake.set()
+
+    async def test(self, notice: Notice) -> None:
+        """Send this at once, and once: the fault says how that went."""
+        if (seconds := self._wait_seconds()) > 0:
+            self.fault = f"it wants no message for another {seconds:.0f} s"
+        else:
+            self._note(await self._attempt(self.webhook, self._delivery([notice], 0), self._pauses))
+
+    async def _run(self) -> None:
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            if self._waiting:
+                waiting, more = self._waiting, self._more
+                self._waiting, self._more = [], 0
+                await self._deliver(self._delivery(waiting, more))
+            if self._shown is not None:
+                shown, self._shown = self._shown, None
+                await self._edit(shown)
+
+    def _delivery(self, notices: Sequence[Notice], more: int) -> Delivery:
+        # Faults first: what has no room in a message is only counted.
+        notices = sorted(notices, key=lambda notice: notice.state == "news")
+        if self.webhook.kind == "discord":
+            return Delivery("POST", self.webhook.url, _discord([_line(notice) for notice in notices], more))
+        told = [{**asdict(notice), "text": _plain(notice.text)} for notice in notices]
+        return Delivery("POST", self.webhook.url, json.dumps({"notices": told, "more": more}).encode())
+
+    async def _edit(self, body: bytes) -> None:
+        """Have the status message say this: the one that was sent before, or a new one."""
+        key, (base, _, query) = _digest(self.webhook), self.webhook.url.partition("?")
+        if (number := self._messages.get(key)) is not None:
+            url = f"{base}/messages/{number}{query and f'?{query}'}"
+            if (await self._deliver(Delivery("PATCH", url, body))).verdict != "gone":
+                return
+            del self._messages[key]
+        answer = await self._deliver(Delivery("POST", f"{base}?{query and f'{query}&'}wait=true", body))
+        if answer.verdict == "taken":
+            number = answer.body.get("id")
+            if isinstance(number, str) and re.fullmatch(r"[0-9]{1,20}", number):
+                self._messages[key] = number
+                await self._keep()
+            else:  # a message would be added every minute
+                self._note(_Answer("dead", "it does not say the id of the status message: it is not Discord's"))
+
+    async def _deliver(self, delivery: Delivery) -> _Answer:
+        """Try until the answer is final."""
+        seconds = FIRST_SECONDS
+        while True:
+            if self.off:
+                return _Answer("dead")
+            while (wait := self._wait_seconds()) > 0:
+                await self._sleep(wait)
+            answer = await self._attempt(self.webhook, delivery, self._pauses)
+            self._note(answer)
+            if answer.verdict != "later":
+                return answer
+            await self._sleep(seconds * random.uniform(0.5, 1.0))
+            seconds = min(2 * seconds, LONGEST_SECONDS)
+
+    def _wait_seconds(self) -> float:
+        return max(pause.until for pause in self._pauses) - self._clock.monotonic()
+
+    def _note(self, answer: _Answer) -> None:
+        """Keep how it went for operators, and log what is new in that."""
+        before, self.fault = self.fault, answer.fault
+        if answer.verdict == "dead":
+            self.off, self._shown = True, None
+            self._waiting.clear()
+            what = "[notice.%s] is switched off until the configuration is read again: %s"
+            log.error(what, self.webhook.name, answer.fault)
+        elif answer.fault and not before:
+            then = "this message is left out" if answer.verdict == "refused" else "it is tried again"
+            log.warning("[notice.%s] does not take a message, %s: %s", self.webhook.name, then, answer.fault)
+        elif before and not answer.fault:
+            self.off = False
+            log.info("[notice.%s] takes messages again", self.webhook.name)
+
+
+# What an answer means.
+
+
+def _verdict(status: int, code: object, *, editing: bool) -> Verdict:
+    """Return what became of a delivery. 429 comes with a pause of its own.
+
+    >>> _verdict(404, 10008, editing=True), _verdict(404, 10015, editing=True), _verdict(503, None, editing=False)
+    ('gone', 'dead', 'later')
+    """
+    if status // 100 == 2:
+        return "taken"
+    if editing and status == 404 and code == UNKNOWN_MESSAGE:
+        return "gone"
+    # A redirect is not followed: what it leads to was not written into the configuration.
+    if status // 100 == 3 or status in (401, 403, 404, 410):
+        return "dead"
+    return "later" if status in (408, 425, 429) or status >= 500 else "refused"
+
+
+def _pause_seconds(status: int, headers: Mapping[str, str], body: Mapping[str, Any]) -> float:
+    """How long there must be no request: after a 429, or when the last one of a rate limit's period was used.
+
+    >>> _pause_seconds(429, {"Retry-After": "65"}, {"retry_after": 64.57})
+    65.0
+    >>> _pause_seconds(200, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset-After": "1.5"}, {})
+    1.5
+    """
+    if status in (429, 503):
+        wishes = (headers.get("Retry-After"), body.get("retry_after"))
+    elif headers.get("X-RateLimit-Remaining") == "0":
+        wishes = (headers.get("X-RateLimit-Reset-After"), 0.0)
+    else:
+        return 0.0
+    seconds = 0.0
+    for wish in wishes:
+        with suppress(TypeError, ValueError):  # a date, or nothing
+            seconds = max(seconds, float(wish or 0.0))
+    return min(seconds, MOST_PAUSE_SECONDS)
+
+
+async def _received(stream: aiohttp.StreamReader) -> bytes:
+    """The beginning of an answer: another end may send for ever."""
+    content = b""
+    while len(content) < LARGEST_ANSWER and (piece := await stream.read(LARGEST_ANSWER - len(content))):
+        content += piece
+    return content
+
+
+def _parsed(content: bytes) -> Mapping[str, Any]:
+    try:
+        body = json.loads(content)
+    except (ValueError, RecursionError):
+        return {}
+    return body if isinstance(body, dict) else {}
+
+
+def _plain(text: object) -> str:
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in str(text)[:LONGEST])
+
+
+def _reason(error: Exception) -> str:
+    """Why there was no answer; without the URL, which is a secret."""
+    match error:
+        case aiohttp.ClientConnectorDNSError():
+            return "its name is not found"
+        case aiohttp.ClientSSLError():
+            return "no secure connection: is its certificate valid?"
+        case OSError() if error.errno:
+            return f"no connection: {os.strerror(error.errno)}"
+    return f"no answer ({type(error).__name__})"
+
+
+# What is sent.
+
+
+def _signed(key: bytes, delivery: Delivery, now: float) -> Mapping[str, str]:
+    """The headers of Standard Webhooks; the id is the same at every attempt."""
+    if not key:
+        return {}
+    content = f"{delivery.id}.{now:.0f}.".encode() + delivery.body
+    signature = base64.b64encode(hmac.digest(key, content, "sha256")).decode()
+    return {"webhook-id": delivery.id, "webhook-timestamp": f"{now:.0f}", "webhook-signature": f"v1,{signature}"}
+
+
+def _discord(lines: Sequence[str], more: int) -> bytes:
+    """A message of as many lines as it may have, and the number of the others. It mentions nobody."""
+    kept = list(lines)
+    while _length(content := "\n".join([*kept, *([f"and {more:,} more"] if more else [])])) > DISCORD_LONGEST:
+        kept.pop()
+        more += 1
+    return json.dumps({"content": content, "allowed_mentions": {"parse": []}}).encode()
+
+
+def _length(text: str) -> int:
+    """Characters as JavaScript counts them, which are never fewer than others count."""
+    return len(text.encode("utf-16-le", "replace")) // 2
+
+
+_SIGNS = {"news": "", "fault": "⚠️ ", "over": "✅ "}
+
+
+def _line(notice: Notice) -> str:
+    return f"<t:{notice.at:.0f}:t> {_SIGNS[notice.state]}{_escaped(notice.text)}"
+
+
+def _escaped(text: str) -> str:
+    r"""A text as Discord shows it letter by letter: no markdown, mention, emoji or link.
+
+    >>> print(_escaped("**a_b** <@1> https://x `c`"))
+    \*\*a\_b\*\* \<@​1\> https\://x \`c\`
+    """
+    return re.sub(r"([\\*_~|`<>\[\]:#])", r"\\\1", _plain(text)).replace("@", "@\u200b")
+
+
+# Status messages are found again after a restart.
+
+
+def _digest(webhook: Webhook) -> str:
+    return hashlib.sha256(webhook.url.encode()).hexdigest()
+
+
+def _read(file: Path) -> dict[str, str]:
+    """The ids of status messages by their webhooks' digest; none where the file cannot be read."""
+    try:
+        ids = json.loads(read_small(file))
+        return {url: number for url, number in ids.items() if re.fullmatch(r"[0-9]{1,20}", number)}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
+
+
+def _write(file: Path, ids: Mapping[str, str]) -> None:
+    part = file.with_suffix(".part")
+    with open(open_private(part, os.O_WRONLY | os.O_TRUNC), "w") as opened:
+        json.dump(ids, opened)
+    part.replace(file)
+
+
+class _Resolver(AbstractResolver):
+    """Looks names up in threads that the daemon's end does not wait for, as it does for those of the event loop."""
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        """Return the addresses of a name; OSError: it has none."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Any] = loop.create_future()
+
+        def settle(infos: list[Any], error: OSError | None) -> None:
+            if not future.done():
+                future.set_exception(error) if error else future.set_result(infos)
+
+        def look_up() -> None:
+            infos, fault = list[Any](), None
+            try:
+                infos = socket.getaddrinfo(host, port, family, socket.SOCK_STREAM)
+            except (OSError, UnicodeError) as error:
+                fault = error if isinstance(error, OSError) else OSError(str(error))
+            with suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(settle, infos, fault)
+
+        threading.Thread(target=look_up, name="webhook name", daemon=True).start()
+        return [
+            ResolveResult(hostname=host, host=info[4][0], port=port, family=info[0], proto=info[2], flags=0)
+            for info in await future
+        ]
+
+    async def close(self) -> None:
+        """Nothing to close."""
