@@ -310,8 +310,11 @@ async def _listen(
     def follow(config: Config) -> None:
         connections.most = _most(config)
         connections.disown(configuration.services.callers.names())
+        if logins := configuration.services.logins:
+            logins.sessions.keep({token: who.role for token, who in configuration.services.callers.digests.items()})
 
     configuration.follow(follow)
+    follow(configuration.config)
     services.metrics.watch(connections.readings)
     task = asyncio.create_task(connections.accept(listener))
     stack.callback(task.cancel)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import json
 import logging
 import re
@@ -16,6 +17,7 @@ from equipoise.errors import ScriptError
 from equipoise.page import site
 from equipoise.page.access import form_token
 from equipoise.page.visits import Pages, Shown, Visit
+from equipoise.service import live
 from equipoise.web import logins, refusals
 from equipoise.web.routes import READERS
 from tests.page.browser import Browser
@@ -54,6 +56,24 @@ def test_who_is_not_logged_in_is_led_to_the_login_and_then_to_where_they_wanted(
     wall = browser.get("/?order=name")
     assert wall.status == 200
     assert "owner (admin)" in browser.text
+
+
+def test_without_a_login_every_page_is_the_login(browser: Browser) -> None:
+    pages = [page for page in site.TABLE if page.roles]
+    assert len(pages) > 5
+    for page in pages:
+        path = re.sub(r"{\w+}", "arena-1", re.sub(r"{\w+:(\w+)[^}]*}", r"\1", page.path))
+        if page.method == "GET":
+            answer = browser.get(f"{path}?x=y")
+            assert (answer.status, answer.raw, answer.headers["Location"]) == (
+                303,
+                b"",
+                f"/login?next={quote(f'{path}?x=y', safe='')}",
+            )
+        else:
+            answer = browser.post(path, {})
+            assert (answer.status, "nothing was done" in browser.text) == (403, True)
+        assert browser.daemon.request(page.method, path, None if page.method == "GET" else b"").status == 401
 
 
 @pytest.mark.parametrize(
@@ -216,12 +236,16 @@ def test_a_session_ends_after_two_weeks_without_use_and_after_a_month_with_it(tm
     async def month() -> None:
         sessions = logins.Sessions(tmp_path)
         idle, used = await sessions.open(b"t", "admin", 0.0), await sessions.open(b"t", "admin", 0.0)
-        assert await sessions.use(idle, 14 * day - 1) is not None
         for each in range(1, 30):
-            assert await sessions.use(used, each * day) is not None
-        assert await sessions.use(used, 30 * day) is None
-        assert await sessions.use(idle, 28 * day) is None, "14 days after its last use"
-        assert await sessions.use(used, 1.0) is None, "it does not come back with a clock that was set back"
+            session = sessions.find(used, each * day)
+            assert session is not None
+            await sessions.use(session, each * day)
+            assert (sessions.find(idle, each * day) is not None) is (each < 14)
+        assert sessions.find(used, 30 * day) is None
+        again = logins.Sessions(tmp_path)
+        assert again.find(used, 30 * day - 1) is not None, "its last use was written"
+        await sessions.open(b"t", "admin", 30 * day)
+        assert len(json.loads((tmp_path / logins.FILE).read_bytes())) == 1, "those that are over are dropped"
 
     asyncio.run(month())
 
@@ -235,7 +259,7 @@ def test_of_one_token_so_many_sessions_are_kept_and_those_of_others_are_none_of_
         sessions = logins.Sessions(tmp_path)
         other = await sessions.open(b"other", "admin", 0.0)
         mine = [await sessions.open(b"mine", "viewer", 1.0) for _ in range(5)]
-        return [await sessions.use(name, 2.0) is not None for name in (other, *mine)]
+        return [sessions.find(name, 2.0) is not None for name in (other, *mine)]
 
     assert asyncio.run(opened()) == [True, False, False, True, True, True]
 
@@ -255,6 +279,9 @@ def test_a_session_ends_with_its_token_its_secret_or_its_role(edited: Edited) ->
     assert guest.get("/").status == 303
     assert guest.get(link).status == 410
     assert owner.get("/").status == 200
+    edited.add('[token.guest]\nsecret_file = "guest"\nrole = "admin"\n')
+    edited.reload()
+    assert guest.get("/").status == 303, "it does not come back with the token"
 
 
 def test_a_form_that_comes_after_the_session_has_ended_says_that_nothing_was_done(
@@ -317,6 +344,25 @@ def test_a_session_is_opened_though_no_file_can_be_written(tmp_path: Path, caplo
         assert browser.log_in(OWNER).status == 303
         assert browser.get("/").status == 200
         assert "cannot be written" in caplog.text
+
+
+def test_the_live_stream_is_for_who_is_logged_in_and_ends_with_the_session(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "ALIVE_SECONDS", 0.1)
+    assert browser.get("/live", accept="text/event-stream").status == 401
+    browser.log_in(OWNER)
+    cookie = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
+    connection = http.client.HTTPConnection(browser.daemon.host, browser.daemon.port, timeout=20)
+    connection.request("GET", "/live", headers={"Cookie": cookie, "Accept": "text/event-stream"})
+    response = connection.getresponse()
+    assert (response.status, response.headers["Content-Type"]) == (200, "text/event-stream")
+    assert response.readline() == b"retry: 2000\n"
+    browser.get("/")
+    browser.post("/logout", {"csrf": form_token(*browser.cookies.values())})
+    rest = response.read()
+    assert b"event: server" in rest
+    connection.close()
 
 
 def test_logins_are_in_the_audit_and_all_of_them_in_the_log(browser: Browser, caplog: pytest.LogCaptureFixture) -> None:

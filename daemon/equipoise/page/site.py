@@ -34,7 +34,7 @@ from equipoise.web.requests import (
     connection_of,
     read_body,
 )
-from equipoise.web.routes import Caller, Request, Services
+from equipoise.web.routes import READERS, Caller, Request, Role, Services
 
 HEADERS = {
     "Cache-Control": "no-store",
@@ -71,15 +71,15 @@ class PageSite:
         """Add all pages, and the files that they refer to."""
         for page in TABLE:
             app.router.add_route(page.method, page.path, self._responding(page))
+        app.router.add_route("GET", "/live", self._live)
         app.router.add_route("GET", "/static/{name}", send_static)
-        app.router.add_route("GET", "/live", self._watch)
 
     def _responding(self, page: Page) -> Respond:
         seconds = self._current().metrics.seconds.labels(f"{page.method} {page.path}")
 
         async def respond(request: web.Request) -> web.StreamResponse:
             start = time.perf_counter()
-            visit = await self._visit(page, request)
+            visit = await self._visit(page.roles, request)
             if page.roles and visit.caller is NOBODY:
                 reply: Shown | Elsewhere = login.first(visit, request)
             else:
@@ -90,30 +90,31 @@ class PageSite:
 
         return respond
 
-    async def _watch(self, request: web.Request) -> web.StreamResponse:
-        """The stream of `/v1/live`, for a page of somebody who is logged in."""
-        services, browser = self._current(), Browser.of(request)
-        caller = await services.logged_in(browser.id)
-        if caller is None:
-            raise ScriptError("credentials", "log in", status=403)  # no guess, so none that is counted
-        connection_of(request).prove(caller.who)
-        request[CALLER] = caller
-        asked = Request.of(request, services, caller, None, Watch(server=request.query.get("server")))
-        stream = await watch(asked, lambda: self._current().still_in(browser.id))
-        return await stream.send(request)
+    async def _live(self, request: web.Request) -> web.StreamResponse:
+        """Send what changes on servers, as `/v1/live` does, for as long as the browser is logged in."""
+        visit = await self._visit(READERS, request)
+        if visit.caller is NOBODY:
+            raise ScriptError("credentials", "you are not logged in any more", status=401)
 
-    async def _visit(self, page: Page, request: web.Request) -> Visit:
+        def allowed() -> bool:
+            entry = self._current().session(visit.browser.id)
+            return bearer(request) is not None or (entry is not None and entry[1] == visit.caller)
+
+        watched = Request.of(request, visit.services, visit.caller, None, _query(request, Watch))
+        return await (await watch(watched, allowed)).send(request)
+
+    async def _visit(self, roles: frozenset[Role], request: web.Request) -> Visit:
         """Return the visit of who has asked, without what they have sent; ScriptError 401, 403."""
         services, browser, secret = self._current(), Browser.of(request), bearer(request)
-        if secret is not None or (page.roles and not browser.id and not for_a_person(request)):
+        if secret is not None or (roles and not browser.id and not for_a_person(request)):
             caller = check_credentials(services.callers, secret)
         else:
-            caller = await services.logged_in(browser.id) or NOBODY
+            caller = await _logged_in(services, browser)
         if caller is not NOBODY:
             connection_of(request).prove(caller.who)
             request[CALLER] = caller
-            if page.roles:
-                check_role(caller, page.roles)
+            if roles:
+                check_role(caller, roles)
         return _empty_visit(services, caller, browser, request)
 
     async def refusal(self, request: web.Request, error: ScriptError) -> web.Response | None:
@@ -121,12 +122,22 @@ class PageSite:
         if request.path.startswith(FOR_PROGRAMS) or not for_a_person(request):
             return None
         services, browser = self._current(), Browser.of(request)
-        caller = request.get(CALLER) or await services.logged_in(browser.id) or NOBODY
+        caller = request.get(CALLER) or await _logged_in(services, browser)
         visit = _empty_visit(services, caller, browser, request)
         if request.path == "/login":
             return await answer(login.again(visit, request.query.get("next"), error), visit)
         shown = Shown("refusal.html", "Not possible", {"error": error}, error.status)
         return await answer(shown, visit)
+
+
+async def _logged_in(services: Services, browser: Browser) -> Caller:
+    """Return whose session the browser has; nobody, without one."""
+    entry = services.session(browser.id)
+    if entry is None or services.logins is None:
+        return NOBODY
+    session, caller = entry
+    await services.logins.sessions.use(session, services.clock.epoch())
+    return caller
 
 
 def _empty_visit(services: Services, caller: Caller, browser: Browser, request: web.Request) -> Visit:

@@ -13,6 +13,7 @@ import hashlib
 import logging
 import os
 import secrets
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,38 +83,47 @@ class Sessions:
         self._path = directory / FILE
         self._sessions = self._read()
         self._writing = asyncio.Lock()
+        self._late: asyncio.Task[None] | None = None
+        """Writes what a reload has ended."""
 
     async def open(self, token: bytes, role: str, now: float) -> str:
         """Return the id of a new session."""
         others = [key for key, session in self._sessions.items() if session.token == token]
         for key in others[: max(0, len(others) + 1 - MOST_SESSIONS)]:
             del self._sessions[key]
+        self._retain(lambda session: _lasts(session, now))
         name = new_id()
         self._sessions[_digest(name)] = Session(token, role, now, now)
         await self._write()
         return name
 
-    async def use(self, name: str, now: float) -> Session | None:
+    def find(self, name: str, now: float) -> Session | None:
         """Return the session with this id; None: there is none, or it is over."""
         session = self._sessions.get(_digest(name))
-        if session is None:
-            return None
-        if now - session.used >= IDLE_SECONDS or now - session.opened >= LONGEST_SECONDS:
-            await self.end(name)
-            return None
+        return session if session is not None and _lasts(session, now) else None
+
+    async def use(self, session: Session, now: float) -> None:
+        """Note that a browser has used its session."""
         if now - session.used >= DAY:
             session.used = now
             await self._write()
-        return session
-
-    def known(self, name: str) -> Session | None:
-        """Return the session with this id without using it: a page that stays open is not kept logged in by itself."""
-        return self._sessions.get(_digest(name))
 
     async def end(self, name: str) -> None:
         """End the session with this id, if there is one."""
         if self._sessions.pop(_digest(name), None) is not None:
             await self._write()
+
+    def keep(self, roles: Mapping[bytes, str]) -> None:
+        """End the sessions of all tokens but these, and of those that have another role now."""
+        if self._retain(lambda session: roles.get(session.token) == session.role):
+            self._late = asyncio.create_task(self._write())
+
+    def _retain(self, good: Callable[[Session], bool]) -> bool:
+        """Drop all sessions that are not good; return whether there were any."""
+        bad = [key for key, session in self._sessions.items() if not good(session)]
+        for key in bad:
+            del self._sessions[key]
+        return bool(bad)
 
     def _read(self) -> dict[str, Session]:
         try:
@@ -131,6 +141,10 @@ class Sessions:
                 await asyncio.to_thread(_replace, self._path, content)
             except OSError as error:
                 log.warning("%s cannot be written, and a restart will end sessions: %s", self._path, error.strerror)
+
+
+def _lasts(session: Session, now: float) -> bool:
+    return now - session.used < IDLE_SECONDS and now - session.opened < LONGEST_SECONDS
 
 
 class Logins:

@@ -39,7 +39,7 @@ from equipoise.service.refits import Refits
 from equipoise.service.reloads import Reloads
 from equipoise.service.spreads import Spreads
 from equipoise.store.store import Store
-from equipoise.web.logins import Logins
+from equipoise.web.logins import Logins, Session
 from equipoise.web.proxies import Network
 from equipoise.wire import Game
 from equipoise.workers.process import Warm
@@ -176,21 +176,11 @@ class Services:
             return None
         return self.hosts[server].rules.sides or self.games[server].sides
 
-    async def logged_in(self, session_id: str) -> Caller | None:
-        """Return who is logged in by a browser's session; None: it is over, or their token is not what it was."""
-        if self.logins is None or (session := await self.logins.sessions.use(session_id, self.clock.epoch())) is None:
-            return None
-        caller = self.callers.digests.get(session.token)
-        if caller is None or caller.role != session.role:
-            await self.logins.sessions.end(session_id)
-            return None
-        return caller
-
-    def still_in(self, session_id: str) -> bool:
-        """Return whether a browser's session is open, and its token what it was."""
-        session = None if self.logins is None else self.logins.sessions.known(session_id)
-        caller = None if session is None else self.callers.digests.get(session.token)
-        return session is not None and caller is not None and caller.role == session.role
+    def session(self, session_id: str) -> tuple[Session, Caller] | None:
+        """Return a browser's session and whose it is; None: it is over, or their token is not what it was."""
+        session = self.logins and self.logins.sessions.find(session_id, self.clock.epoch())
+        caller = self.callers.digests.get(session.token) if session else None
+        return (session, caller) if session and caller and caller.role == session.role else None
 
     def pool(self, name: str | None) -> Pool:
         """Return a pool by name; None means the only one. ScriptError 404."""
