@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from equipoise.page.visits import Pages, Shown, Visit
-from equipoise.web.administration import show_findings
+from equipoise.web.administration import Look, show_findings
 from equipoise.web.decisions import Reasons, show_audit, show_decisions
 from equipoise.web.routes import READERS, Paged
 from equipoise.web.servers import show_servers
@@ -66,5 +66,5 @@ async def show_health(visit: Visit) -> Shown:
     """The doctor's findings, which only admins may ask for, and the jobs."""
     if not visit.admin:
         return Shown("health.html", "Health", {"state": await show_servers(visit.request()), "doctor": None})
-    state, doctor = await asyncio.gather(show_servers(visit.request()), show_findings(visit.request()))
+    state, doctor = await asyncio.gather(show_servers(visit.request()), show_findings(visit.request(Look())))
     return Shown("health.html", "Health", {"state": state, "doctor": doctor})
