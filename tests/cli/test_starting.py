@@ -32,6 +32,13 @@ def test_init_keeps_secrets_from_others_and_in_plain_only_the_owners_token(house
 
 
 @pytest.mark.slow
+def test_init_ends_with_the_commands_that_start_the_daemon_and_open_its_page(tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    end = f"  equipoise serve --config {config}\n\nWhile it runs, open its page in a browser with:\n\n"
+    assert run("init", tmp_path).stdout.endswith(f"{end}  equipoise page --config {config}\n\n")
+
+
+@pytest.mark.slow
 def test_init_overwrites_nothing(house: House) -> None:
     before = {path: path.read_bytes() for path in house.folder.rglob("*") if path.is_file()}
     (house.folder / "owner.token").unlink()

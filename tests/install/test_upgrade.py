@@ -24,6 +24,7 @@ from pathlib import Path
 import pytest
 
 from equipoise.install.game_folder import CFG, PLUGIN, plugin_version
+from equipoise.web.logins import FILE
 from tests.cli.house import UNPRIVILEGED
 from tests.daemons import address_of
 from tests.game.rcon_servers import PASSWORD
@@ -339,6 +340,7 @@ def test_what_was_made_is_removed_and_what_was_played_stays_unless_it_is_purged(
     untouched = everything(game_server(machine.folder / "untouched"))
     with machine.serving():
         machine.play(2)
+    (machine.folder / "state" / FILE).write_text("{}")  # as after a login on the page
     listed = machine.run("uninstall", "--dry-run")
     assert re.search(rf"  {re.escape(str(machine.tf))}: \d\d files\n", listed)
     assert machine.plugin == OLD

@@ -97,7 +97,7 @@ def init(
             start_unit(config, command)
         else:
             click.echo(f"Start the daemon with:\n\n  equipoise serve --config {config}\n")
-            click.echo("While it runs, `equipoise page` says how to open its page in a browser.")
+            click.echo(f"While it runs, open its page in a browser with:\n\n  equipoise page --config {config}\n")
     except ConfigError as error:
         stop(error)
 
