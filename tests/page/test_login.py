@@ -163,6 +163,9 @@ def test_a_link_on_another_site_shows_the_page_to_who_is_logged_in_and_the_login
     onward = LOCATION.search(browser.text)
     assert onward is not None
     assert browser.get(onward[1], sec_fetch_site="same-origin", sec_fetch_mode="navigate").status == 200
+    link = link_of(browser.daemon)
+    browser.get(link, cookie="", **clicked)
+    assert f'url={link}"' in browser.text
     stranger = Browser(browser.daemon)
     away = stranger.get(onward[1], sec_fetch_site="same-origin", sec_fetch_mode="navigate")
     assert away.status == 303

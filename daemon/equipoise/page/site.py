@@ -81,6 +81,8 @@ class PageSite:
             start = time.perf_counter()
             visit = await self._visit(page.roles, request)
             if page.roles and visit.caller is NOBODY:
+                if page.method == "POST":
+                    await read_body(request)  # a socket that is closed with bytes unread is reset
                 reply: Shown | Elsewhere = login.first(visit, request)
             else:
                 reply = await page.handler(await _checked(page, request, visit))
