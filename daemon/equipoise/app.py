@@ -311,7 +311,7 @@ async def _listen(
         connections.most = _most(config)
         connections.disown(configuration.services.callers.names())
         if logins := configuration.services.logins:
-            logins.sessions.keep({token: who.role for token, who in configuration.services.callers.digests.items()})
+            logins.keep({token: who.role for token, who in configuration.services.callers.digests.items()})
 
     configuration.follow(follow)
     follow(configuration.config)

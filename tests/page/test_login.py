@@ -1,4 +1,4 @@
-"""The way in: a token or a link opens a session, which is its browser's alone and ends when its token does."""
+"""The way in: a token or a link logs a browser in, and that browser alone, until its token or its time is over."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_a_login_over_another_one_ends_that(browser: Browser) -> None:
     assert browser.get("/").status == 303
 
 
-def test_a_logout_ends_the_session_and_takes_the_cookie(browser: Browser) -> None:
+def test_a_logout_ends_the_login_and_takes_the_cookie(browser: Browser) -> None:
     browser.log_in(OWNER)
     kept = dict(browser.cookies)
     browser.get("/")
@@ -154,12 +154,12 @@ def test_no_other_site_sends_a_form(browser: Browser) -> None:
 def test_a_link_on_another_site_shows_the_page_to_who_is_logged_in_and_the_login_to_others(browser: Browser) -> None:
     clicked = {"sec_fetch_site": "cross-site", "sec_fetch_mode": "navigate"}
     browser.log_in(OWNER)
-    session = dict(browser.cookies)
+    cookies = dict(browser.cookies)
     # SameSite=Strict: the browser keeps the cookie back. What answers must not take it away from the browser.
     away = browser.get("/?a=b", cookie="", **clicked)
     assert away.status == 303
     assert browser.get(away.headers["Location"], cookie="", **clicked).status == 200
-    assert browser.cookies == session
+    assert browser.cookies == cookies
     onward = LOCATION.search(browser.text)
     assert onward is not None
     assert browser.get(onward[1], sec_fetch_site="same-origin", sec_fetch_mode="navigate").status == 200
@@ -233,41 +233,41 @@ def test_a_script_makes_no_link(daemon: Daemon) -> None:
     assert daemon.call("POST", "/v1/admin/login", who="arena-1").code == "role"
 
 
-def test_a_session_ends_after_two_weeks_without_use_and_after_a_month_with_it(tmp_path: Path) -> None:
+def test_a_login_ends_after_two_weeks_without_use_and_after_a_month_with_it(tmp_path: Path) -> None:
     day = logins.DAY
 
     async def month() -> None:
-        sessions = logins.Sessions(tmp_path)
-        idle, used = await sessions.open(b"t", "admin", 0.0), await sessions.open(b"t", "admin", 0.0)
+        kept = logins.Logins(tmp_path)
+        idle, used = await kept.open(b"t", "admin", 0.0), await kept.open(b"t", "admin", 0.0)
         for each in range(1, 30):
-            session = sessions.find(used, each * day)
-            assert session is not None
-            await sessions.use(session, each * day)
-            assert (sessions.find(idle, each * day) is not None) is (each < 14)
-        assert sessions.find(used, 30 * day) is None
-        again = logins.Sessions(tmp_path)
+            login = kept.find(used, each * day)
+            assert login is not None
+            await kept.use(login, each * day)
+            assert (kept.find(idle, each * day) is not None) is (each < 14)
+        assert kept.find(used, 30 * day) is None
+        again = logins.Logins(tmp_path)
         assert again.find(used, 30 * day - 1) is not None, "its last use was written"
-        await sessions.open(b"t", "admin", 30 * day)
+        await kept.open(b"t", "admin", 30 * day)
         assert len(json.loads((tmp_path / logins.FILE).read_bytes())) == 1, "those that are over are dropped"
 
     asyncio.run(month())
 
 
-def test_of_one_token_so_many_sessions_are_kept_and_those_of_others_are_none_of_its_business(
+def test_of_one_token_so_many_logins_are_kept_and_those_of_others_are_none_of_its_business(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(logins, "MOST_SESSIONS", 3)
+    monkeypatch.setattr(logins, "MOST_LOGINS", 3)
 
     async def opened() -> list[bool]:
-        sessions = logins.Sessions(tmp_path)
-        other = await sessions.open(b"other", "admin", 0.0)
-        mine = [await sessions.open(b"mine", "viewer", 1.0) for _ in range(5)]
-        return [sessions.find(name, 2.0) is not None for name in (other, *mine)]
+        kept = logins.Logins(tmp_path)
+        other = await kept.open(b"other", "admin", 0.0)
+        mine = [await kept.open(b"mine", "viewer", 1.0) for _ in range(5)]
+        return [kept.find(name, 2.0) is not None for name in (other, *mine)]
 
     assert asyncio.run(opened()) == [True, False, False, True, True, True]
 
 
-def test_a_session_ends_with_its_token_its_secret_or_its_role(edited: Edited) -> None:
+def test_a_login_ends_with_its_token_its_secret_or_its_role(edited: Edited) -> None:
     guest, owner = Browser(edited.daemon), Browser(edited.daemon)
     guest.log_in(SECRETS["guest"])
     owner.log_in(OWNER)
@@ -287,7 +287,7 @@ def test_a_session_ends_with_its_token_its_secret_or_its_role(edited: Edited) ->
     assert guest.get("/").status == 303, "it does not come back with the token"
 
 
-def test_a_form_that_comes_after_the_session_has_ended_says_that_nothing_was_done(
+def test_a_form_that_comes_after_the_login_has_ended_says_that_nothing_was_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     more = Pages()
@@ -313,7 +313,7 @@ def _come_late(browser: Browser) -> None:
     assert browser.send(token=OWNER).headers["Location"] == "/?a=b", "back to where the form was"
 
 
-def test_a_restart_keeps_sessions_and_forgets_links_and_no_file_holds_what_opens_one(tmp_path: Path) -> None:
+def test_a_restart_keeps_logins_and_forgets_links_and_no_file_holds_what_opens_one(tmp_path: Path) -> None:
     with running(tmp_path) as daemon:
         browser = Browser(daemon)
         browser.log_in(OWNER)
@@ -327,7 +327,7 @@ def test_a_restart_keeps_sessions_and_forgets_links_and_no_file_holds_what_opens
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"a": {"token": 1}}', b"\xff" * 100, b"[" * 100_000])
-def test_a_file_of_sessions_that_cannot_be_read_costs_its_sessions_alone(
+def test_a_file_of_logins_that_cannot_be_read_costs_its_logins_alone(
     tmp_path: Path, content: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "state").mkdir()
@@ -340,16 +340,16 @@ def test_a_file_of_sessions_that_cannot_be_read_costs_its_sessions_alone(
         assert len(json.loads((daemon.state / logins.FILE).read_bytes())) == 1
 
 
-def test_a_session_is_opened_though_no_file_can_be_written(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_browser_logs_in_though_no_file_can_be_written(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with running(tmp_path) as daemon:
-        (daemon.state / "sessions.part").mkdir()
+        (daemon.state / "logins.part").mkdir()
         browser = Browser(daemon)
         assert browser.log_in(OWNER).status == 303
         assert browser.get("/").status == 200
         assert "cannot be written" in caplog.text
 
 
-def test_the_live_stream_is_for_who_is_logged_in_and_ends_with_the_session(
+def test_the_live_stream_is_for_who_is_logged_in_and_ends_with_the_login(
     browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(live, "ALIVE_SECONDS", 0.1)

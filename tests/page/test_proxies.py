@@ -34,7 +34,7 @@ def test_behind_tls_the_cookie_is_secure_and_bound_to_the_host(tmp_path: Path) -
         assert browser.get("/").status == 200
         plain = Browser(daemon)
         plain.cookies = {f"equipoise-{daemon.port}": morsel.value}
-        assert plain.get("/").status == 200, "it is the session that counts; a browser sends no cookie of TLS in plain"
+        assert plain.get("/").status == 200, "it is the login that counts; a browser sends no cookie of TLS in plain"
 
 
 def test_below_a_path_all_links_and_the_cookie_stay_below_it(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """A browser's cookie, and the token in every form.
 
 A form needs its token beside the cookie. It is made of the cookie's id, which no other site knows, so nothing is kept
-for it. Before a login the cookie has an id of no session: the form of the login is guarded by the same means, and the
+for it. Before a login the cookie has an id of no login: the form of the login is guarded by the same means, and the
 login makes a new id, so that one which somebody else has planted in the browser is worth nothing.
 """
 
@@ -25,7 +25,7 @@ class Browser:
     """What a page needs to know of the browser that asks for it."""
 
     id: str
-    """What its cookie holds: the id of a session that is open, is over, or never was; empty: it has no cookie."""
+    """What its cookie holds: the id of a login that lasts, is over, or never was; empty: it has no cookie."""
     peer: str
     """Its address."""
     local: bool
@@ -59,7 +59,7 @@ class Browser:
         )
 
     def set_cookie(self, response: web.StreamResponse) -> None:
-        """Have it keep its id for as long as a session may last, or with none forget it."""
+        """Have it keep its id for as long as a login may last, or with none forget it."""
         response.set_cookie(
             self.cookie,
             self.id,

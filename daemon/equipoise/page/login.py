@@ -83,7 +83,7 @@ async def show_login(visit: Visit) -> Shown:
 
 @pages.add("POST", "/login", frozenset(), query=Way)
 async def log_in(visit: Visit) -> Elsewhere:
-    """Open a session by a link or a token; ScriptError 401, 403."""
+    """Log the browser in by a link or a token; ScriptError 401, 403."""
     way: Way = visit.query
     services, logins = visit.services, _logins(visit)
     if way.link is not None:
@@ -99,19 +99,19 @@ async def log_in(visit: Visit) -> Elsewhere:
         message = "this is the secret of a game server: the page needs a token, as in the file owner.token"
         raise ScriptError("role", message, status=403)
     now = services.clock.epoch()
-    session = await logins.sessions.open(services.callers.digest(caller), caller.role, now)
-    await logins.sessions.end(visit.browser.id)
+    login = await logins.open(services.callers.digest(caller), caller.role, now)
+    await logins.end(visit.browser.id)
     # It is not waited for: who logs in may want to know why the store does not answer.
     services.store.note([Audit(now, caller.who, "login", "page", "", how)])
     log.info("logged in %s", how, extra={"caller": caller.who, "peer": visit.browser.peer})
-    return Elsewhere(visit.browser.prefix + (_own(way.next) or "/"), session)
+    return Elsewhere(visit.browser.prefix + (_own(way.next) or "/"), login)
 
 
 @pages.add("POST", "/logout", frozenset())
 async def log_out(visit: Visit) -> Elsewhere:
-    """End the session."""
+    """End the login."""
     if visit.caller.name:
-        await _logins(visit).sessions.end(visit.browser.id)
+        await _logins(visit).end(visit.browser.id)
         log.info("logged out", extra={"caller": visit.caller.who, "peer": visit.browser.peer})
     return Elsewhere(visit.link("login"), "")
 

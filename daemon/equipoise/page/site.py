@@ -99,7 +99,7 @@ class PageSite:
             raise ScriptError("credentials", "you are not logged in any more", status=401)
 
         def allowed() -> bool:
-            entry = self._current().session(visit.browser.id)
+            entry = self._current().login(visit.browser.id)
             return bearer(request) is not None or (entry is not None and entry[1] == visit.caller)
 
         watched = Request.of(request, visit.services, visit.caller, None, _query(request, Watch))
@@ -133,12 +133,12 @@ class PageSite:
 
 
 async def _logged_in(services: Services, browser: Browser) -> Caller:
-    """Return whose session the browser has; nobody, without one."""
-    entry = services.session(browser.id)
+    """Return who is logged in by the browser; nobody, without a login."""
+    entry = services.login(browser.id)
     if entry is None or services.logins is None:
         return NOBODY
-    session, caller = entry
-    await services.logins.sessions.use(session, services.clock.epoch())
+    one, caller = entry
+    await services.logins.use(one, services.clock.epoch())
     return caller
 
 

@@ -1,9 +1,9 @@
-"""Logins of browsers: links that log in once, and the sessions that a login opens.
+"""Logins of browsers, and links by which a browser logs in once.
 
 A browser that has logged in has a cookie with a random id. The daemon keeps the SHA-256 of the id, and that of the
-token whose holder has logged in: a session is as good as that token, which is looked up at each use. Sessions outlive
-the daemon in a small file, so that a second screen stays logged in after an update. A file that cannot be read costs
-its sessions and nothing else.
+token whose holder has logged in: a login is as good as that token, which is looked up at each use. Logins outlive the
+daemon in a small file, so that a second screen stays logged in after an update. A file that cannot be read costs the
+logins in it and nothing else.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ MOST_LINKS = 8
 DAY = 86400.0
 IDLE_SECONDS = 14 * DAY
 LONGEST_SECONDS = 30 * DAY
-MOST_SESSIONS = 200
+MOST_LOGINS = 200
 """Of one token; a new one takes the place of the one that was opened first."""
-FILE = "sessions.json"
+FILE = "logins.json"
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +64,7 @@ class Links:
         return link.token if link is not None and now < link.until else None
 
 
-class Session(msgspec.Struct, forbid_unknown_fields=True):
+class Login(msgspec.Struct, forbid_unknown_fields=True):
     """A browser that has logged in."""
 
     token: bytes
@@ -76,58 +76,59 @@ class Session(msgspec.Struct, forbid_unknown_fields=True):
     """When it was used last, in seconds since the epoch; in the file up to a day before that."""
 
 
-class Sessions:
-    """The sessions of a daemon, by the SHA-256 of their ids, the oldest first."""
+class Logins:
+    """The logins of a daemon, by the SHA-256 of their ids, the oldest first."""
 
     def __init__(self, directory: Path) -> None:
+        self.links = Links()
         self._path = directory / FILE
-        self._sessions = self._read()
+        self._logins = self._read()
         self._writing = asyncio.Lock()
         self._late: asyncio.Task[None] | None = None
         """Writes what a reload has ended."""
 
     async def open(self, token: bytes, role: str, now: float) -> str:
-        """Return the id of a new session."""
-        others = [key for key, session in self._sessions.items() if session.token == token]
-        for key in others[: max(0, len(others) + 1 - MOST_SESSIONS)]:
-            del self._sessions[key]
-        self._retain(lambda session: _lasts(session, now))
+        """Return the id of a new login."""
+        others = [key for key, login in self._logins.items() if login.token == token]
+        for key in others[: max(0, len(others) + 1 - MOST_LOGINS)]:
+            del self._logins[key]
+        self._retain(lambda login: _lasts(login, now))
         name = new_id()
-        self._sessions[_digest(name)] = Session(token, role, now, now)
+        self._logins[_digest(name)] = Login(token, role, now, now)
         await self._write()
         return name
 
-    def find(self, name: str, now: float) -> Session | None:
-        """Return the session with this id; None: there is none, or it is over."""
-        session = self._sessions.get(_digest(name))
-        return session if session is not None and _lasts(session, now) else None
+    def find(self, name: str, now: float) -> Login | None:
+        """Return the login with this id; None: there is none, or it is over."""
+        login = self._logins.get(_digest(name))
+        return login if login is not None and _lasts(login, now) else None
 
-    async def use(self, session: Session, now: float) -> None:
-        """Note that a browser has used its session."""
-        if now - session.used >= DAY:
-            session.used = now
+    async def use(self, login: Login, now: float) -> None:
+        """Note that a browser has used its login."""
+        if now - login.used >= DAY:
+            login.used = now
             await self._write()
 
     async def end(self, name: str) -> None:
-        """End the session with this id, if there is one."""
-        if self._sessions.pop(_digest(name), None) is not None:
+        """End the login with this id, if there is one."""
+        if self._logins.pop(_digest(name), None) is not None:
             await self._write()
 
     def keep(self, roles: Mapping[bytes, str]) -> None:
-        """End the sessions of all tokens but these, and of those that have another role now."""
-        if self._retain(lambda session: roles.get(session.token) == session.role):
+        """End the logins of all tokens but these, and of those that have another role now."""
+        if self._retain(lambda login: roles.get(login.token) == login.role):
             self._late = asyncio.create_task(self._write())
 
-    def _retain(self, good: Callable[[Session], bool]) -> bool:
-        """Drop all sessions that are not good; return whether there were any."""
-        bad = [key for key, session in self._sessions.items() if not good(session)]
+    def _retain(self, good: Callable[[Login], bool]) -> bool:
+        """Drop all logins that are not good; return whether there were any."""
+        bad = [key for key, login in self._logins.items() if not good(login)]
         for key in bad:
-            del self._sessions[key]
+            del self._logins[key]
         return bool(bad)
 
-    def _read(self) -> dict[str, Session]:
+    def _read(self) -> dict[str, Login]:
         try:
-            return msgspec.json.decode(read_small(self._path), type=dict[str, Session])
+            return msgspec.json.decode(read_small(self._path), type=dict[str, Login])
         except FileNotFoundError:
             return {}
         except (OSError, msgspec.DecodeError) as error:
@@ -136,22 +137,15 @@ class Sessions:
 
     async def _write(self) -> None:
         async with self._writing:
-            content = msgspec.json.encode(self._sessions)
+            content = msgspec.json.encode(self._logins)
             try:
                 await asyncio.to_thread(_replace, self._path, content)
             except OSError as error:
-                log.warning("%s cannot be written, and a restart will end sessions: %s", self._path, error.strerror)
+                log.warning("%s cannot be written, and a restart will end logins: %s", self._path, error.strerror)
 
 
-def _lasts(session: Session, now: float) -> bool:
-    return now - session.used < IDLE_SECONDS and now - session.opened < LONGEST_SECONDS
-
-
-class Logins:
-    """The way in of browsers."""
-
-    def __init__(self, directory: Path) -> None:
-        self.links, self.sessions = Links(), Sessions(directory)
+def _lasts(login: Login, now: float) -> bool:
+    return now - login.used < IDLE_SECONDS and now - login.opened < LONGEST_SECONDS
 
 
 def new_id() -> str:

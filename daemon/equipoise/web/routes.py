@@ -39,7 +39,7 @@ from equipoise.service.refits import Refits
 from equipoise.service.reloads import Reloads
 from equipoise.service.spreads import Spreads
 from equipoise.store.store import Store
-from equipoise.web.logins import Logins, Session
+from equipoise.web.logins import Login, Logins
 from equipoise.web.proxies import Network
 from equipoise.wire import Game
 from equipoise.workers.process import Warm
@@ -176,11 +176,11 @@ class Services:
             return None
         return self.hosts[server].rules.sides or self.games[server].sides
 
-    def session(self, session_id: str) -> tuple[Session, Caller] | None:
-        """Return a browser's session and whose it is; None: it is over, or their token is not what it was."""
-        session = self.logins and self.logins.sessions.find(session_id, self.clock.epoch())
-        caller = self.callers.digests.get(session.token) if session else None
-        return (session, caller) if session and caller and caller.role == session.role else None
+    def login(self, login_id: str) -> tuple[Login, Caller] | None:
+        """Return a browser's login and whose it is; None: it is over, or their token is not what it was."""
+        login = self.logins and self.logins.find(login_id, self.clock.epoch())
+        caller = self.callers.digests.get(login.token) if login else None
+        return (login, caller) if login and caller and caller.role == login.role else None
 
     def pool(self, name: str | None) -> Pool:
         """Return a pool by name; None means the only one. ScriptError 404."""
