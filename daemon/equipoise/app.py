@@ -30,7 +30,7 @@ from equipoise.service.calibrations import Calibrations
 from equipoise.service.copies import FOLDER, Backups, Exports
 from equipoise.service.jobs import Every, Scheduler
 from equipoise.service.live import Live
-from equipoise.service.log import notify, set_level, watchdog_seconds
+from equipoise.service.log import log_as, notify, watchdog_seconds
 from equipoise.service.loop_watch import LoopWatch
 from equipoise.service.metrics import Metrics, of_game_servers, of_pools, of_servers, of_store
 from equipoise.service.notices import Notices
@@ -108,7 +108,7 @@ async def serve(config: Config, *, new_store: bool = False) -> None:
 
 def _look(config: Config) -> None:
     """Log as the configuration says, and what of it the next version does not read."""
-    set_level(config.log.level)
+    log_as(config.log.level, config.log.format)
     for old in config.old_keys:
         log.warning("%s", old)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import socket
@@ -15,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.house import House, ask, post, run, serving
+from tests.cli.house import EQUIPOISE, House, ask, post, run, serving
 from tests.daemons import Running
 from tests.game.rcon_servers import free_port
 from tests.wire.samples import HELLO, ROUND, posted
@@ -166,3 +167,34 @@ def test_the_log_level_changes_at_once(house: House) -> None:
         house.edit('"error"', '"loud"')
         log = hang_up(process, house, "there is debug, info, warning, error, not 'loud'")
     assert "debug -> error" not in log  # an information, and the level was in force already
+
+
+def test_a_log_in_json_has_an_object_a_line_and_a_reload_changes_it(house: House) -> None:
+    with serving(house) as (process, _):
+        house.config.write_text(house.config.read_text() + '\n[log]\nformat = "json"\n')
+        hang_up(process, house, "log.format: text -> json")
+        house.edit('format = "json"', 'format = "yaml"')
+        lines = hang_up(process, house, "there is text, json, not 'yaml'").splitlines()
+    objects = [json.loads(line) for line in lines if not line.startswith("<")]
+    assert {"level", "time", "logger", "message"} <= objects[0].keys()
+    assert "there is text, json, not 'yaml'" in objects[-1]["message"]
+    assert not any(line.startswith("<") for line in lines[-len(objects) :])
+
+
+@pytest.mark.parametrize("journal", [True, False])
+def test_json_for_the_journal_has_priorities_before_its_objects(house: House, journal: bool) -> None:
+    house.config.write_text(house.config.read_text() + '\n[log]\nformat = "json"\n')
+    log = house.folder / "daemon.log"
+    with log.open("wb") as file:
+        status = os.fstat(file.fileno())
+        place = f"{status.st_dev}:{status.st_ino}" if journal else "1:1"
+        environ = os.environ | {"JOURNAL_STREAM": place}
+        process = subprocess.Popen([EQUIPOISE, "serve", "--config", house.config], stderr=file, env=environ)
+    while '"ready"' not in log.read_text():
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.terminate()
+    assert process.wait(60) == 0
+    for line in log.read_text().splitlines():
+        assert line.startswith("<6>{") == journal
+        assert json.loads(line[3:] if journal else line)["level"] == "info"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import logging
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import equipoise
-from equipoise.service.log import FIELDS, JournalFormatter
+from equipoise.service.log import FIELDS, JournalFormatter, JsonFormatter
 
 PACKAGE = Path(equipoise.__file__).parent
 
@@ -80,3 +81,34 @@ def test_each_line_of_a_traceback_has_its_priority() -> None:
     lines = JournalFormatter().format(record).splitlines()
     assert len(lines) > 1
     assert all(each.startswith("<3>") for each in lines)
+
+
+NASTY = ["x\n<2>kernel: panic", "\x1b[2J\x9b\x7f\r\u2028", b"\xff\xfe".decode(errors="surrogateescape"), 'a"b\\', "☭"]
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_in_json_any_text_is_one_line_of_ascii_that_says_it_again(text: str) -> None:
+    record = logging.LogRecord("equipoise.web", logging.WARNING, __file__, 1, "map %s", (text,), None)
+    record.__dict__.update(server=text, status=421, seconds=float("inf"), secret="s3cret")
+    line = JsonFormatter(prefixed=False).format(record)
+    assert line.isascii()
+    assert line.isprintable()
+    entry = json.loads(line, parse_constant=pytest.fail)
+    del entry["time"]
+    fields = {"status": 421, "server": text, "seconds": "inf"}
+    assert entry == {"level": "warning", "logger": "equipoise.web", "message": f"map {text}", **fields}
+
+
+def test_in_json_a_traceback_is_in_the_line_of_its_fault() -> None:
+    try:
+        raise ValueError("first\nsecond\udcff")
+    except ValueError:
+        record = logging.LogRecord("equipoise", logging.ERROR, __file__, 1, "failed", (), sys.exc_info())
+    line = JsonFormatter(prefixed=True).format(record)
+    assert line.startswith('<3>{"level": "error", ')
+    assert "\n" not in line
+    traceback = json.loads(line[3:])["traceback"].splitlines()
+    assert (traceback[0], traceback[-2:]) == (
+        "Traceback (most recent call last):",
+        ["ValueError: first", "second\udcff"],
+    )

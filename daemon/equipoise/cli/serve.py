@@ -46,7 +46,7 @@ def serve(path: Path, new_store: bool) -> None:
     os.umask(PRIVATE)
     try:
         config = load(path, os.environ)
-        log.set_up(config.log.level)
+        log.set_up(config.log.level, config.log.format)
         asyncio.run(app.serve(config, new_store=new_store))
     except StoreDamaged as error:
         stop(f"{config.directory / STORE}: {error}")

@@ -82,6 +82,7 @@ class Log(Section, frozen=True):
     """The log, which goes to standard error."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
+    format: Literal["text", "json"] = "text"
 
 
 class SecretKeys(Section, frozen=True, kw_only=True):

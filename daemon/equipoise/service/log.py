@@ -9,16 +9,20 @@ outside is one line without control characters, whatever it contains.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
+import math
 import os
 import re
 import socket
 import sys
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from datetime import UTC, datetime
+from typing import Literal, TextIO
 
 Level = Literal["debug", "info", "warning", "error"]
+Format = Literal["text", "json"]
 
 FIELDS = (
     *("code", "status", "server", "pool", "caller", "agent", "path", "kinds", "peer"),
@@ -27,6 +31,7 @@ FIELDS = (
 """Keys of `extra` that are logged, in this order; others are dropped. `address` is the one that the daemon listens on,
 `peer` the one that a refused request came from."""
 
+_HANDLER = logging.StreamHandler(sys.stderr)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _PLAIN = re.compile(r"""[^\s"'=\\]+""")
 _PRIORITIES = {logging.CRITICAL: 2, logging.ERROR: 3, logging.WARNING: 4, logging.INFO: 6, logging.DEBUG: 7}
@@ -42,13 +47,36 @@ class JournalFormatter(logging.Formatter):
         lines = [f"{record.name}: {text}{' ' + fields if fields else ''}"]
         if record.exc_info:
             lines += map(_escaped, self.formatException(record.exc_info).split("\n"))
-        prefix = f"<{_PRIORITIES.get(record.levelno, 5)}>"
-        return "\n".join(prefix + line for line in lines)
+        return "\n".join(_prefix(record) + line for line in lines)
 
 
-def set_level(level: Level) -> None:
-    """Log this level and above from now on."""
-    logging.getLogger().setLevel(level.upper())
+class JsonFormatter(logging.Formatter):
+    """`{"level": "info", "time": "…", "logger": "…", "message": "…", …}`: an object a line, tracebacks inside."""
+
+    def __init__(self, prefixed: bool) -> None:
+        super().__init__()
+        self._prefixed = prefixed
+        """Lines begin with a priority, which journald takes off again."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One line of ASCII: what is no such character is escaped as JSON does."""
+        entry: dict[str, object] = {
+            "level": record.levelname.lower(),
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        for name in FIELDS:
+            if hasattr(record, name):
+                value = getattr(record, name)
+                entry[name] = value if isinstance(value, int | float) and abs(value) < math.inf else str(value)
+        if record.exc_info:
+            entry["traceback"] = self.formatException(record.exc_info)
+        return (_prefix(record) if self._prefixed else "") + json.dumps(entry)
+
+
+def _prefix(record: logging.LogRecord) -> str:
+    return f"<{_PRIORITIES.get(record.levelno, 5)}>"
 
 
 def _escaped(text: str) -> str:
@@ -61,15 +89,30 @@ def _word(value: object) -> str:
     return text if text.isascii() and text.isprintable() and _PLAIN.fullmatch(text) else ascii(text)
 
 
-def set_up(level: Level) -> None:
+def set_up(level: Level, form: Format) -> None:
     """Log this level and above to standard error, which journald reads."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JournalFormatter())
+    _HANDLER.setStream(sys.stderr)
     # `force`: a library may have set up the root before us.
-    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    logging.basicConfig(handlers=[_HANDLER], force=True)
+    log_as(level, form)
     logging.getLogger("apscheduler").setLevel(logging.ERROR)  # it logs every run of a job
     logging.getLogger("aiohttp").setLevel(logging.CRITICAL)  # it logs callers' addresses
     logging.getLogger("asyncio").setLevel(logging.WARNING)
+
+
+def log_as(level: Level, form: Format) -> None:
+    """Log this level and above in this form from now on."""
+    _HANDLER.setFormatter(JsonFormatter(_journal_reads(_HANDLER.stream)) if form == "json" else JournalFormatter())
+    logging.getLogger().setLevel(level.upper())
+
+
+def _journal_reads(stream: TextIO) -> bool:
+    """Whether a stream is the one that systemd has connected with the journal: systemd.exec(5), $JOURNAL_STREAM."""
+    try:
+        status = os.fstat(stream.fileno())
+    except OSError:
+        return False
+    return os.environ.get("JOURNAL_STREAM") == f"{status.st_dev}:{status.st_ino}"
 
 
 # Log lines that can be provoked: equal ones are written once a minute, with the number of their repeats.
