@@ -165,7 +165,8 @@ async def _serving(
     worker = Warm(Job.SPLITS, SolvedSplits, config.splits.seconds)
     stack.push_async_callback(worker.close)
     live = Live(fleet.hosts, lambda server, last: one_server(configuration.services, server, last), store, clock)
-    metrics.watch(live.readings)
+    for read in (live.readings, scheduler.readings, backups.readings):
+        metrics.watch(read)
     reloads = Reloads(lambda dry, passwords: configuration.reload(dry, passwords), store, clock)
     services = Services(
         store=store,

@@ -11,7 +11,7 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, suppress
 from datetime import UTC, datetime
@@ -21,6 +21,7 @@ from equipoise.errors import StoreError
 from equipoise.files import make_private_directory
 from equipoise.moving.jsonl import written
 from equipoise.service.clock import Clock
+from equipoise.service.metrics import Reading
 from equipoise.store.pool_file import AnyLine
 from equipoise.store.store import Store
 
@@ -61,6 +62,12 @@ class Backups:
     def last(self) -> float | None:
         """When the newest was made, seconds since the epoch; None: there is none."""
         return max(self._times().values(), default=None)
+
+    def readings(self) -> Iterator[Reading]:
+        """Yield the metrics of backups, where there is a job that makes them."""
+        if self.at is not None:
+            newest = self.last() or 0.0
+            yield Reading("equipoise_backup_timestamp_seconds", "When the newest backup was made.", newest)
 
     def _times(self) -> Mapping[Path, float]:
         times = {}

@@ -19,12 +19,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from equipoise.core.effects import Order, Tell
-from equipoise.core.events import Commanded, Heartbeat, RoundEnded
+from equipoise.core.effects import DecisionKind, Order, Tell
+from equipoise.core.events import Commanded, Heartbeat, RoundEnded, RoundLive
 from equipoise.core.memory import Remembered, decode_memory, encode_memory
 from equipoise.core.model import Outlook, PlayerId, ServerId, Side, SplitCache
 from equipoise.core.phrases import Phrase, Text
@@ -43,6 +43,8 @@ from equipoise.versions import order
 from equipoise.wire import Batch, Reply
 
 CHANGED = "the teams have changed since you looked: nothing was done"
+TENTHS = 10
+"""Ranges of chances that rounds are counted in."""
 
 log = logging.getLogger(__name__)
 
@@ -108,6 +110,8 @@ class Host:
         """Has the script call now."""
         self._store = store
         self._journal = Journal(server, store, clock)
+        self.began = [0] * TENTHS
+        """Rounds that went live, by the tenth of the chances in which side A's was then."""
         self.questions = Questions(server, pool, self._journal)
         self._lookups = Lookups(server, pool, store, self._journal, self.questions, clock)
         self._lock = asyncio.Lock()
@@ -147,7 +151,7 @@ class Host:
         await before.close()
         self.plugin, self.clock_ahead, self._advice = before.plugin, before.clock_ahead, before._advice
         self.dropped_rounds, self.repeated, self.skipped = before.dropped_rounds, before.repeated, before.skipped
-        self.refused = before.refused
+        self.refused, self.began, self._journal.decided = before.refused, before.began, before._journal.decided
         self._began = before._began
         self.questions.go_on(before.questions)
         self._go_on(before._remembered)
@@ -289,13 +293,13 @@ class Host:
             len(self.session.state.voices.lasting(now)),
             self._stale.calling(now),
             self.refused.current(self._clock.epoch()),
-            self.decided,
+            self.decided.total(),
             (pool.version, pool.balancing.name, pool.ring_depth),
         )
 
     @property
-    def decided(self) -> int:
-        """Lines that this host has added to the decision log."""
+    def decided(self) -> Mapping[DecisionKind, int]:
+        """Lines that this server has added to the decision log, by kind."""
         return self._journal.decided
 
     def _outlook(self) -> Outlook | None:
@@ -449,6 +453,8 @@ class Host:
             for event in batch.events:
                 if isinstance(event, Commanded) and self.rules.admin_commands:
                     self._journal.ordered(event, work.who)
+                if isinstance(event, RoundLive) and (outlook := self._outlook()) is not None:
+                    self.began[min(int(outlook.chance * TENTHS), TENTHS - 1)] += 1
 
     async def _look_up(self, work: Work) -> None:
         commands = (look_up.command for look_up in work.look_ups)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -32,7 +32,7 @@ from equipoise.ratings.quality import assess
 from equipoise.service.calibrations import Calibrations
 from equipoise.service.clock import Clock
 from equipoise.service.copies import Backups
-from equipoise.service.metrics import Metrics
+from equipoise.service.metrics import Metrics, Reading
 from equipoise.service.pool import Pool
 from equipoise.service.refits import Refits
 from equipoise.service.retention import Retention
@@ -300,6 +300,11 @@ class Scheduler:
             )
             for name, job in self._jobs.items()
         )
+
+    def readings(self) -> Iterator[Reading]:
+        """Yield the metrics of jobs."""
+        for name, job in self._jobs.items():
+            yield Reading("equipoise_job_failed", "1: its last run failed.", job.last_error is not None, {"job": name})
 
     def _next_run(self, name: str) -> float | None:
         at: datetime | None = getattr(self._timer.get_job(name), "next_run_time", None)  # set at APScheduler's start

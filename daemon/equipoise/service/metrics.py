@@ -8,14 +8,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import get_args
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
+from equipoise.core.effects import DecisionKind
 from equipoise.game.port import PeerStatus
-from equipoise.service.host import Host
+from equipoise.service.host import TENTHS, Host
 from equipoise.service.pool import Pool
 from equipoise.service.retention import Retention
 from equipoise.service.work import KINDS
@@ -124,6 +126,12 @@ def of_servers(hosts: Iterable[Host]) -> Iterator[Reading]:
             yield Reading("equipoise_server_refused_total", "Batches of its own script refused.", count, labels)
         yield Reading("equipoise_server_repeated_total", "Batches that came again.", host.repeated, server)
         yield Reading("equipoise_server_skipped_total", "Gaps in the batches' numbers.", host.skipped, server)
+        for decision in get_args(DecisionKind):
+            labels, count = {**server, "kind": decision}, host.decided[decision]
+            yield Reading("equipoise_decisions_total", "Lines of the decision log.", count, labels)
+        for tenth, count in enumerate(host.began):
+            labels = {**server, "chance": f"{tenth / TENTHS:.1f}"}
+            yield Reading("equipoise_rounds_begun_total", "Rounds by the chance of A at their start.", count, labels)
         for kind in KINDS:
             labels, count = {**server, "question": kind}, host.questions.failed[kind]
             yield Reading("equipoise_question_failures_total", "Questions that failed.", count, labels)

@@ -448,8 +448,8 @@ class Journal:
         self._store = store
         self._clock = clock
         self._notes: list[Note] = []
-        self.decided = 0
-        """Lines of the decision log so far."""
+        self.decided: Counter[f.DecisionKind] = Counter()
+        """Lines of the decision log so far, by kind."""
 
     def remember(self, memory: bytes) -> None:
         """Note the session's memory as of now; only the newest is written."""
@@ -457,7 +457,7 @@ class Journal:
 
     def decide(self, effect: f.LogDecision) -> None:
         """Note a line of the decision log, with its detail as plain data."""
-        self.decided += 1
+        self.decided[effect.kind] += 1
         self._notes.append(
             Decision(
                 self._server,
@@ -471,7 +471,7 @@ class Journal:
 
     def note(self, kind: f.DecisionKind, reason: str) -> None:
         """Note a line of the decision log that no session decided."""
-        self.decided += 1
+        self.decided[kind] += 1
         self._notes.append(Decision(self._server, self._clock.epoch(), kind, reason))
 
     def ordered(self, command: Commanded, who: str) -> None:
