@@ -25,7 +25,7 @@ from equipoise.errors import ConfigError, PortInUse, StoreError, StoreMissing, S
 from equipoise.fleet import Fleet
 from equipoise.game.peers import QUERY_SECONDS, PeerServers
 from equipoise.page import PageSite
-from equipoise.service import jobs
+from equipoise.service import jobs, people
 from equipoise.service.calibrations import Calibrations
 from equipoise.service.copies import FOLDER, Backups, Exports
 from equipoise.service.jobs import Every, Scheduler
@@ -130,6 +130,7 @@ async def _start(
         _make_directory(config)
     clock = SystemClock()
     store = await _store(config, stack, new_store=new_store)
+    await people.finish(store)
     peers = stack.enter_context(closing(PeerServers(peers_of(config))))
     fleet = Fleet(store, clock, peers.nudge)
     await fleet.change(config, lambda: None)

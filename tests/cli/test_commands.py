@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from equipoise.cli import OLD_NAMES, main
 from tests.cli.house import EQUIPOISE
 
-PRINT_NO_DATA = {"serve", "init", "check-config", "pool export", "upgrade", "uninstall"}
+PRINT_NO_DATA = {"serve", "init", "check-config", "pool export", "player export", "upgrade", "uninstall"}
 SAMPLES = {
     "id": "76561197960287930",
     "text": "bob",
@@ -78,7 +78,7 @@ def test_help_on_a_group_fits_80_columns_and_cuts_no_sentence(name: str) -> None
     [
         ("scrable", "'server scramble'"),
         ("statu", "'status'"),
-        ("shw", "'player show' or 'round show' or 'map show'"),
+        ("shw", "'player show' or 'round show' or 'map show' or 'pool season show'"),
         ("round shw", "'round show'"),
         ("pool top", "'player top'"),
         ("bactest", "'lab backtest'"),
@@ -157,7 +157,7 @@ def test_lists_are_csv_too_and_not_json_at_the_same_time() -> None:
     }  # fmt: skip
     for name in lists:
         assert "--wide" in {option for each in COMMANDS[name].params for option in each.opts}
-        words = [*name.split(), *(["x"] if name in ("player find", "player history") else [])]
+        words = [*name.split(), *(["x"] if name in ("player find", "player history", "pool season show") else [])]
         ended = CliRunner().invoke(main, [*words, "--json", "--csv", "--url", "http://127.0.0.1:1", "--token", "x"])
         assert (ended.exit_code, "--json and --csv exclude each other" in ended.stderr) == (2, True)
 

@@ -34,6 +34,20 @@ def test_the_order_of_sides_and_of_players_makes_no_difference(name: str) -> Non
         assert turned.skill(player) == pytest.approx(plain.skill(player), abs=1e-6)
 
 
+@pytest.mark.parametrize("name", LIVE)
+def test_what_a_system_makes_of_matches_does_not_depend_on_the_order_of_ids(name: str) -> None:
+    # So that a stand-in may have any id, and the ratings of others stay to the last digit. TeamSkill sums over groups
+    # in the order of their members' ids, which the last digits show.
+    plain, renamed = create(name), create(name)
+    others = dict(zip(people(12), people(12)[::-1], strict=True))
+    for match in random_matches(seed=3, count=200, players=12, size=4):
+        turned = replace(match, teams=tuple(tuple(map(others.__getitem__, team)) for team in match.teams))
+        plain.rate(match)
+        renamed.rate(turned)
+    skills = [plain.skill(player) for player in people(12)], [renamed.skill(others[player]) for player in people(12)]
+    assert skills[1] == (pytest.approx(skills[0], rel=1e-9) if name.startswith("teamskill") else skills[0])
+
+
 @pytest.mark.parametrize("outcome", [1.0, 0.5, 0.0])
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_the_stronger_is_favoured_the_more_so_the_stronger_and_no_gap_is_too_large(name: str, outcome: float) -> None:

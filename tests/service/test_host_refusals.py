@@ -90,7 +90,7 @@ def stored(folder: Path) -> dict[str, list[tuple[Any, ...]]]:
     database = sqlite3.connect(folder / "equipoise.db")
     tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
     tables.remove(Migrations.migrations_table)  # times alone
-    found = {name: database.execute(f'SELECT * FROM "{name}" ORDER BY 1, 2').fetchall() for name in tables}
+    found = {name: database.execute(f'SELECT * FROM "{name}" ORDER BY 1').fetchall() for name in tables}
     database.close()
     return found
 

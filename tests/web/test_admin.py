@@ -70,6 +70,7 @@ def test_a_player_who_only_joined_is_shown_as_a_newcomer(daemon: Daemon) -> None
             "interval": None,
             "record": {"wins": 0, "draws": 0, "losses": 0, "leaves": 0},
             "skills": None,
+            "hidden": False,
         },
     }
 

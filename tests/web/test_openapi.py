@@ -164,7 +164,7 @@ def test_every_number_of_a_query_that_the_document_allows_is_taken(untouched: Da
     assert len(asked) >= 13
     for path, name, schema in asked:
         low, high = int(schema["minimum"]), int(schema["maximum"])
-        filled = path.format(id="76561197960287930", pool="main", server="arena-1", map="arena_well")
+        filled = path.format(id="76561197960287930", pool="main", server="arena-1", map="arena_well", name="x")
         for value, fits in ((low, True), (high, True), (low - 1, False), (high + 1, False), (2**63, False)):
             answer = untouched.call(
                 "GET", f"{filled}?{name}={value}" + ("&text=x" if path.endswith("/players") else "")

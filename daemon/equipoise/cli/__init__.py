@@ -36,12 +36,16 @@ _BLOCKS: Mapping[str, Table] = {
             "server_commands",
             "Game servers: scramble, balance, cancel, on, off, rcon, add, move, remove, update, secret.",
         ),
-        "player": ("player_commands", "Players: show, find, top, history, set, reset, undo."),
+        "player": (
+            "player_commands",
+            "Players: show, find, top, history, set, reset, undo, hide, unhide, export, forget.",
+        ),
         "round": ("round_commands", "Rounds: list, show, void."),
         "map": ("map_commands", "Maps: list, show."),
         "pool": (
             "pool_commands",
-            "Rating populations: quality, evenness, calibrate, fit-theta, estimate, refit, recompute, export, import.",
+            "Rating populations: quality, evenness, calibrate, fit-theta, estimate, refit, recompute, export, import, "
+            "season start.",
         ),
         "audit": ("decisions", "Show what admins changed."),
         "doctor": ("doctor", "Look for what is wrong, and say what to do."),

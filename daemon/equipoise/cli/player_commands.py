@@ -201,7 +201,7 @@ def find_players(client: Client, text: str, pool: str | None, limit: int, as_jso
 
 
 def _shown(each: dict[str, Any]) -> str:
-    return "stale" if each["stale"] else "yes" if each["visible"] else "no"
+    return "hidden" if each["hidden"] else "stale" if each["stale"] else "yes" if each["visible"] else "no"
 
 
 def _interval(each: dict[str, Any]) -> str:
@@ -360,6 +360,91 @@ def undo_edit(client: Client, player_id: str, pool: str | None, *, dry_run: bool
             _say_undone(done)
             show_replay(done["replay"])
         click.echo("It is applied again." if done["again"] else "It is taken back.")
+
+
+@player.command("hide", epilog=examples("equipoise player hide 76561197960287930"))
+@remote
+@json_option
+@pool_option
+@click.argument("player_id", metavar="ID", shell_complete=players)
+def hide_player(client: Client, player_id: str, pool: str | None, *, as_json: bool) -> None:
+    """Show a player nowhere but to admins: no leaderboard, no list of others has them. Their rounds are rated."""
+    _hide(client, player_id, pool, hide=True, as_json=as_json)
+
+
+@player.command("unhide", epilog=examples("equipoise player unhide 76561197960287930"))
+@remote
+@json_option
+@pool_option
+@click.argument("player_id", metavar="ID", shell_complete=players)
+def unhide_player(client: Client, player_id: str, pool: str | None, *, as_json: bool) -> None:
+    """Show a hidden player again, also one who hid with the chat command `hide`."""
+    _hide(client, player_id, pool, hide=False, as_json=as_json)
+
+
+def _hide(client: Client, player_id: str, pool: str | None, *, hide: bool, as_json: bool) -> None:
+    answer = client.send("POST", "players", player_id, "hide", body={"hidden": hide}, pool=pool)
+    if not print_json(answer, as_json):
+        each = answer["player"]
+        what = "is shown to admins alone" if hide else "is shown again"
+        click.echo(one_line(f"{each['id']} {each['name'] or '-'} {what}."))
+
+
+@player.command("export", epilog=examples("equipoise player export 76561197960287930 > gaben.json"))
+@remote
+@pool_option
+@click.argument("player_id", metavar="ID", shell_complete=players)
+def export_player(client: Client, player_id: str, pool: str | None) -> None:
+    """Print all that is stored about a person, in all pools, as JSON, without the ids of others."""
+    print_json(client.get("players", player_id, "export", pool=pool), as_json=True)
+
+
+@player.command(
+    "forget",
+    epilog=examples("equipoise player forget 76561197960287930 --dry-run", "equipoise player forget gaben --yes"),
+)
+@remote
+@json_option
+@pool_option
+@dry_run_option
+@yes_option
+@click.argument("player_id", metavar="ID", shell_complete=players)
+def forget_player(client: Client, player_id: str, pool: str | None, *, dry_run: bool, yes: bool, as_json: bool) -> None:
+    """Forget a person, in all pools: a stand-in without a name takes their place, and nobody's rating changes.
+
+    It cannot be undone. The whole store is written anew, which takes as long as a backup; rounds that end meanwhile
+    wait. Backups and exports that still name them are listed: they are yours to delete.
+    """
+    dry_run = dry_run or (as_json and not yes)
+    if not dry_run:
+        refuse_silence(yes=yes)
+
+    def forget(*, trial: bool) -> Any:
+        body = {"dry_run": trial}
+        return client.send("POST", "players", player_id, "forget", body=body, wait=REPLAY_SECONDS, pool=pool)
+
+    if dry_run or not yes:
+        trial_run = forget(trial=True)
+        if dry_run and print_json(trial_run, as_json):
+            return
+        click.echo(one_line(f"{trial_run['player']} {trial_run['name'] or '-'} would be forgotten, for good."))
+        if dry_run:
+            _show_copies(trial_run)
+            return
+        confirm("Forget them?")
+    done = forget(trial=False)
+    if not print_json(done, as_json):
+        click.echo(f"Forgotten. {done['stand_in']} stands in their place.")
+        _show_copies(done)
+
+
+def _show_copies(answer: dict[str, Any]) -> None:
+    """Print what a forgetting does not reach."""
+    files = [(local_time(copy["at"]), one_line(copy["file"])) for copy in answer["copies"]]
+    files += [(local_time(made["at"]), one_line(f"{made['target']}, by {made['who']}")) for made in answer["exports"]]
+    if files:
+        click.echo("They are still in these, which are yours to delete:")
+        print_table(("MADE", "WHAT"), files)
 
 
 def refuse_silence(*, yes: bool) -> None:

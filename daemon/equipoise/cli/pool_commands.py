@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ from equipoise.cli.client import (
     REFUSED,
     Client,
     json_option,
+    list_options,
+    one_format,
     one_pool,
     players,
     pool_option,
@@ -28,7 +31,19 @@ from equipoise.cli.client import (
 )
 from equipoise.cli.histories import pool_history_options, reports_errors
 from equipoise.cli.options import FAILED, PRIVATE, config_option, dry_run_option, examples, stop, yes_option
-from equipoise.cli.output import counted, json_text, local_time, print_note, print_table, progress
+from equipoise.cli.output import (
+    NAME,
+    Column,
+    counted,
+    iso_time,
+    json_text,
+    local_minute,
+    local_time,
+    print_items,
+    print_note,
+    print_table,
+    progress,
+)
 from equipoise.core.model import Mode
 from equipoise.core.wording import interval, percent
 from equipoise.errors import ConfigError, FileError, RatingError, ScriptError, SpillError, StoreError, StoreRefused
@@ -312,6 +327,66 @@ def _who(player: dict[str, Any]) -> str:
 
 
 POLL_SECONDS = 0.5
+
+
+@pool.group(cls=Group)
+def season() -> None:
+    """Seasons: the leaderboard as it stood when each began. Ratings go on."""
+
+
+@season.command("start", epilog=examples('equipoise pool season start "Winter 2026"'))
+@remote
+@json_option
+@pool_option
+@click.argument("name")
+def start_season(client: Client, name: str, pool: str | None, as_json: bool) -> None:
+    """Begin the season NAME: keep the leaderboard of this moment under it. Nobody's rating changes."""
+    answer = client.send("POST", "pools", one_pool(client, pool), "seasons", body={"name": name})
+    if not print_json(answer, as_json):
+        kept = next(each for each in answer["seasons"] if each["name"] == name)
+        click.echo(f"{printable(name)} has begun; {counted(kept['players'], 'player')} of the leaderboard are kept.")
+
+
+@season.command("list", epilog=examples("equipoise pool season list"))
+@remote
+@json_option
+@list_options
+@pool_option
+def list_seasons(client: Client, pool: str | None, as_json: bool, as_csv: bool) -> None:
+    """The seasons of a pool, the newest first."""
+    one_format(as_json=as_json, as_csv=as_csv)
+    answer = client.get("pools", one_pool(client, pool), "seasons")
+    if not print_json(answer, as_json):
+        print_items(answer["seasons"], SEASONS, as_csv=as_csv, empty="No season has begun: `pool season start NAME`.")
+
+
+@season.command("show", epilog=examples('equipoise pool season show "Winter 2026" --csv > winter.csv'))
+@remote
+@json_option
+@list_options
+@pool_option
+@click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True, metavar="N", help="How many.")
+@click.argument("name")
+def show_season(client: Client, name: str, pool: str | None, as_json: bool, as_csv: bool, limit: int) -> None:
+    """The leaderboard with which the season NAME began, without players who are hidden now."""
+    one_format(as_json=as_json, as_csv=as_csv)
+    answer = client.get("pools", one_pool(client, pool), "seasons", name, limit=limit)
+    if not print_json(answer, as_json):
+        print_items(answer["players"], STANDINGS, as_csv=as_csv, empty="All who were on it are hidden now.")
+
+
+SEASONS = (
+    Column("SEASON", lambda each: each["name"], least=NAME),
+    Column("BEGAN", lambda each: local_minute(each["at"]), lambda each: iso_time(each["at"])),
+    Column("PLAYERS", lambda each: each["players"], right=True),
+)
+STANDINGS = (
+    Column("RANK", lambda each: each["place"], right=True),
+    Column("PLAYER", lambda each: each["player"]),
+    Column("NAME", lambda each: each["name"] or "-", lambda each: each["name"], least=NAME),
+    Column("LADDER POINTS", lambda each: f"{each['rating']:g}", lambda each: each["rating"], right=True),
+    *(Column(key.upper(), itemgetter(key), right=True) for key in ("rounds", "wins", "draws", "losses", "leaves")),
+)
 
 
 @pool.command(epilog=examples("equipoise pool refit main --dry-run"))

@@ -253,6 +253,7 @@ COMMANDS = (
     Command("rank", "your rank", _look_up, tells_admins_more=True),
     Command("top", "the best players", _look_up),
     Command("teams", "how even the teams are", _look_up),
+    Command("hide", "be on no leaderboard; rounds are rated as before", _look_up, usage="[off]"),
     Command(
         "prefer",
         "the side you like to play. Shuffles give it where the teams stay even, sooner the more often they did not",

@@ -156,6 +156,8 @@ class Phrase(Enum):
     RANK_NONE = "{1} has no rank yet."
     TOP_LINE = "{1}. {2}: {3}"
     TOP_EMPTY = "Nobody is ranked yet."
+    HIDDEN = "You are hidden: rated, but on no leaderboard. The word off ends it."
+    SHOWN = "You are on the leaderboard again."
     TEAMS = "{1} {2} against {3} {4}."
     TEAMS_CHANCE = "Win chance of {1}: {2} %."
     TEAMS_CHANCE_INTERVAL = "Win chance of {1}: {2} %, probably {3} to {4} %."

@@ -16,8 +16,9 @@ import msgspec
 from equipoise.errors import FileError
 from equipoise.store import pool_file
 
-VERSION = 3
-"""The version of the format, which has spans since 2, and counts, squads, records and bases since 3.
+VERSION = 4
+"""The version of the format, which has spans since 2, counts, squads, records and bases since 3, and seasons and hidden
+players since 4.
 
 It grows when an older program could not read what a newer one writes.
 """
@@ -35,11 +36,12 @@ SECTIONS: dict[type[pool_file.Line], int] = {
     pool_file.Base: 2,
     pool_file.Player: 3,
     pool_file.Name: 4,
-    pool_file.Round: 5,
-    pool_file.Edit: 5,
-    pool_file.Edited: 5,
-    pool_file.Void: 6,
-    pool_file.Entry: 7,
+    pool_file.Season: 5,
+    pool_file.Round: 6,
+    pool_file.Edit: 6,
+    pool_file.Edited: 6,
+    pool_file.Void: 7,
+    pool_file.Entry: 8,
 }
 """Lines of a higher section come after those of a lower one."""
 
@@ -123,7 +125,7 @@ class Reader:
             raise self._refusal(
                 f"it was written by a newer Equipoise (format {version}, this one knows {VERSION}): upgrade Equipoise"
             )
-        if version not in (1, 2, VERSION):
+        if version not in range(1, VERSION + 1):
             raise self._refusal(f"the format {version!r:.40} is unknown")
         # Format 1 left its first line out of the digest.
         if version != 1:
@@ -164,7 +166,7 @@ class Reader:
 
     def _check_end(self, end: End, counts: dict[type[pool_file.Line], int]) -> None:
         head = self.head
-        once = (1, head.parts, head.bases, head.players, head.names)
+        once = (1, head.parts, head.bases, head.players, head.names, head.seasons)
         numbers = (*once, head.rounds, head.edits, head.edited, head.voids, head.audit)
         # In the order of `SECTIONS`, which is that of `numbers`.
         for (kind, count), number in zip(counts.items(), numbers, strict=True):

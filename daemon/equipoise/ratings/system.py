@@ -420,6 +420,10 @@ class System(ABC, Generic[P]):
         """Hold what a snapshot has, and nothing else. If it is refused (`RatingError`), nothing changes."""
         raise RatingError(f"{self.name} keeps its state by players and parts")
 
+    def renamed_snapshot(self, data: bytes, player: str, stand_in: str) -> bytes:
+        """A snapshot with another id of the same length in a player's place. RatingError: it is damaged."""
+        raise RatingError(f"{self.name} keeps its state by players and parts")
+
 
 def log_odds(probability: float) -> float:
     """The logarithm of the odds; infinite for 0 and 1.

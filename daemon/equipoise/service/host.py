@@ -262,6 +262,27 @@ class Host:
         done = not lines or not all(line.phrase.refusal for line in lines)
         return CommandAnswer(done, lines, proposal, work.session.state.version)
 
+    def plays(self, player: PlayerId) -> bool:
+        """Return whether somebody is here, or played in the round that runs; nobody is on a server that is silent."""
+        state = self.session.state
+        seen = state.roster.get(player) is not None or player in state.lineup or player in state.pending_joins
+        in_round = state.round is not None and player in state.summaries
+        return (seen or in_round) and not self.session.lost(self._clock.monotonic())
+
+    async def rename(self, player: PlayerId, stand_in: PlayerId) -> None:
+        """Have the session remember a stand-in in a player's place; a silent server's begins as after a restart."""
+        async with self._lock:
+            data = encode_memory(self._remembered).replace(player.encode(), stand_in.encode())
+            if (renamed := decode_memory(data)) is None:
+                raise AssertionError("a memory that was encoded is decoded")
+            self._remembered = renamed
+            state = self.session.state
+            state.memory = renamed.memory
+            state.summaries.pop(player, None)
+            if self.session.lost(self._clock.monotonic()):
+                self.session = Session(self.rules, renamed.memory)
+            self.write_down()
+
     def silent_seconds(self) -> float | None:
         """Return how long ago the script was heard; None: not since this server is served."""
         heard = self.session.state.heard_at

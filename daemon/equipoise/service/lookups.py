@@ -26,6 +26,7 @@ from equipoise.service.clock import Clock
 from equipoise.service.pool import Pool
 from equipoise.service.status import CommandAnswer, Proposal, round_number
 from equipoise.service.work import MOST_QUESTIONS, Journal, Questions, claimant
+from equipoise.store.notes import Audit
 from equipoise.store.store import Store
 from equipoise.wire.scalars import ACCOUNTS
 
@@ -39,7 +40,7 @@ VISIBLE_ENOUGH = 3
 """With fewer visible players on a side, its sum would give hidden ratings away."""
 
 EDITS = frozenset(("set", "reset"))
-OF_THE_SENDER = frozenset(("rating", "rank"))
+OF_THE_SENDER = frozenset(("rating", "rank", "hide"))
 """Look-ups that are about their sender, where they name nobody."""
 
 Lines = tuple[Text, ...]
@@ -102,6 +103,8 @@ class Lookups:
                 return await self._rank(command)
             case "top":
                 return await self._top()
+            case "hide":
+                return await self._hide(command, who)
             case "teams":
                 return await self._teams(session, admin=command.admin)
             case "status":
@@ -117,7 +120,8 @@ class Lookups:
 
     async def _rating(self, command: Commanded) -> Lines:
         player = _player(command, 1) or command.by
-        if player is None:
+        told = command.admin or player == command.by
+        if player is None or not (told or player not in await self._store.hidden()):
             return (_unknown(command),)
         return (_rating_line(await self._pool.looked_up(player), admin=command.admin),)
 
@@ -140,6 +144,17 @@ class Lookups:
             for place, summary in enumerate(rows, 1)
         )
         return tuple(lines) or (Text(Phrase.TOP_EMPTY),)
+
+    async def _hide(self, command: Commanded, who: str) -> Lines:
+        """Show the sender nowhere, or everywhere again: a player orders it for nobody else."""
+        player, hide = command.by, command.words[1:2] != ("off",)
+        if player is None:
+            return (_unknown(command),)
+        if hide is not (player in await self._store.hidden()):
+            action = "hide" if hide else "unhide"
+            entry = Audit(self._clock.epoch(), claimant(command, who), action, player, "", "")
+            await self._store.hide(player, entry, hide=hide)
+        return (Text(Phrase.HIDDEN if hide else Phrase.SHOWN),)
 
     async def _teams(self, session: Session, *, admin: bool) -> Lines:
         roster, context = session.state.roster, session.memory.context

@@ -547,6 +547,18 @@ class Pool:
                     self.follower.wake()
 
     @asynccontextmanager
+    async def at_rest(self) -> AsyncIterator[None]:
+        """Have rounds that come wait in the ring while the store is rewritten, and read it anew when this ends.
+
+        ScriptError 409: the store does not take rounds now.
+        """
+        async with self._turn, self._held_back():
+            if self.ring.depth:
+                message = f"rounds of pool {self.name} wait for the store: try again when it takes them"
+                raise ScriptError("waits", message, status=409)
+            yield
+
+    @asynccontextmanager
     async def _held_back(self) -> AsyncIterator[None]:
         """Have rounds that come wait in the ring, and apply them when this ends. The lock is free."""
         async with self._settled():

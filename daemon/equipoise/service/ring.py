@@ -107,6 +107,25 @@ def _frame_at(data: bytes | mmap.mmap, start: int) -> Frame | None:
         return None
 
 
+def rename(path: Path, player: str, stand_in: str) -> None:
+    """Put another id of the same length in a player's place, in the file of a ring that nobody has open."""
+    old, new = player.encode(), stand_in.encode()
+    data, pieces, end = path.read_bytes(), [], 0
+    for frame in frames(data):
+        memory = frame.entry.memory
+        entry = _decoder.decode(_encoder.encode(frame.entry).replace(old, new))
+        entry = msgspec.structs.replace(entry, memory=memory and memory.replace(old, new))
+        pieces += [data[end : frame.start].replace(old, new), framed(entry)]
+        end = frame.end
+    part = path.with_name(f"{path.name}.renamed")
+    with open(open_private(part, os.O_WRONLY | os.O_TRUNC), "wb") as file:
+        file.writelines((*pieces, data[end:].replace(old, new)))
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)
+    sync(path.parent)
+
+
 def _is_torn(tail: bytes) -> bool:
     """Whether this is a frame whose writing was cut short."""
     if len(tail) < _HEADER.size:

@@ -363,6 +363,31 @@ CHANCES_BY_SERVER = "CREATE INDEX chances_by_server ON chances (server, number)"
 
 CHANCES_BY_TIME = "CREATE INDEX chances_by_time ON chances (at)"
 
+# Players who are rated and shown nowhere.
+HIDDEN = "CREATE TABLE hidden (player TEXT PRIMARY KEY) WITHOUT ROWID"
+
+# The leaderboard as it stood when a season began.
+SEASONS = """
+CREATE TABLE seasons (
+    pool TEXT NOT NULL,
+    season TEXT NOT NULL,
+    at REAL NOT NULL,
+    place INTEGER NOT NULL,
+    player TEXT NOT NULL,
+    name TEXT,
+    rating REAL NOT NULL,
+    rounds INTEGER NOT NULL,
+    wins INTEGER NOT NULL,
+    draws INTEGER NOT NULL,
+    losses INTEGER NOT NULL,
+    leaves INTEGER NOT NULL,
+    PRIMARY KEY (pool, season, place)
+) WITHOUT ROWID
+"""
+
+# The journal of forgetting: empty but while somebody is being forgotten.
+FORGETTING = "CREATE TABLE forgetting (player TEXT PRIMARY KEY, stand_in TEXT NOT NULL) WITHOUT ROWID"
+
 MIGRATIONS = (
     Migration(
         "0001-first",
@@ -417,6 +442,7 @@ MIGRATIONS = (
     Migration("0012-bots", statements=(ROUNDS_BOTS,)),
     Migration("0013-records-of-steps", statements=("DROP TABLE IF EXISTS migrations",)),
     Migration("0014-chances", statements=(CHANCES, CHANCES_BY_SERVER, CHANCES_BY_TIME)),
+    Migration("0015-people", statements=(HIDDEN, SEASONS, FORGETTING)),
 )
 """Every step, oldest first."""
 RECORDED = 13

@@ -188,7 +188,7 @@ def names(db: sqlite3.Connection, pool: str, players: Sequence[PlayerId]) -> dic
 def top(db: sqlite3.Connection, pool: str, limit: int | None, since: float | None) -> list[PlayerRow]:
     """The leaderboard; equal ratings by id."""
     # The best are found in the index alone: only their rows are read.
-    best = f"SELECT id AS best {_on_board(since)} ORDER BY rating DESC, id LIMIT coalesce(:limit, -1)"
+    best = f"SELECT id AS best {on_board(since)} ORDER BY rating DESC, id LIMIT coalesce(:limit, -1)"
     rows = db.execute(
         f"{_SELECT} WHERE players.pool = :pool AND id IN ({best}) ORDER BY rating DESC, id",
         {"pool": pool, "limit": limit, "since": since},
@@ -199,19 +199,20 @@ def top(db: sqlite3.Connection, pool: str, limit: int | None, since: float | Non
 def rank(db: sqlite3.Connection, pool: str, player: PlayerId, since: float | None) -> tuple[int, int] | None:
     """A player's place on the leaderboard, 1 for the best, and its length; None: they are not on it."""
     values = {"pool": pool, "player": player, "since": since}
-    own = db.execute(f"SELECT rating {_on_board(since)} AND id = :player", values).fetchone()
+    own = db.execute(f"SELECT rating {on_board(since)} AND id = :player", values).fetchone()
     if own is None:
         return None
     better, length = db.execute(
-        f"SELECT sum(rating > :rating OR (rating = :rating AND id < :player)), count(*) {_on_board(since)}",
+        f"SELECT sum(rating > :rating OR (rating = :rating AND id < :player)), count(*) {on_board(since)}",
         {**values, "rating": own[0]},
     ).fetchone()
     return better + 1, length
 
 
-def _on_board(since: float | None) -> str:
+def on_board(since: float | None) -> str:
     """The part of a statement that chooses the players of the leaderboard: one range of an index."""
-    return "FROM players WHERE pool = :pool AND visible = 1" + ("" if since is None else " AND last_played >= :since")
+    shown = "visible = 1 AND id NOT IN (SELECT player FROM hidden)"
+    return f"FROM players WHERE pool = :pool AND {shown}" + ("" if since is None else " AND last_played >= :since")
 
 
 def search(db: sqlite3.Connection, pool: str, text: str, limit: int, after: str) -> tuple[list[PlayerRow], str | None]:

@@ -44,11 +44,12 @@ class Head(Line, frozen=True, tag="pool"):
     voids: Count
     audit: Count
     bases: Count = 0
+    seasons: Count = 0
 
     @property
     def following(self) -> int:
         """Number of the lines that follow."""
-        once = self.parts + self.bases + self.players + self.names + self.audit
+        once = self.parts + self.bases + self.players + self.names + self.audit + self.seasons
         return once + self.rounds + self.edits + self.edited + self.voids
 
 
@@ -96,13 +97,39 @@ class Player(Line, frozen=True, tag="player", omit_defaults=True):
     skill: Skill
     record: Record | None = None
     """None: what the rounds say that follow. So it is in files of formats 1 and 2."""
+    hidden: bool = False
+    """They are shown nowhere."""
 
 
-class Name(Line, frozen=True, tag="name"):
+class Name(Line, frozen=True, tag="name", omit_defaults=True):
     """The name that a player used last; also one who was never rated."""
 
     player: SteamId
     name: Text
+    hidden: bool = False
+    """They are shown nowhere."""
+
+
+class Standing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A player on the leaderboard of a season."""
+
+    place: Place
+    player: SteamId
+    name: Text | None
+    rating: float
+    rounds: Count
+    wins: Count
+    draws: Count
+    losses: Count
+    leaves: Count
+
+
+class Season(Line, frozen=True, tag="season"):
+    """The leaderboard with which a season began."""
+
+    season: Text
+    at: float
+    players: tuple[Standing, ...]
 
 
 class Span(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -240,7 +267,7 @@ class Entry(Line, frozen=True, tag="audit"):
     after: str
 
 
-AnyLine = Head | Part | Base | Player | Name | Round | Edit | Edited | Void | Entry
+AnyLine = Head | Part | Base | Player | Name | Season | Round | Edit | Edited | Void | Entry
 
 
 def shifted(edit: Edit, by: int) -> Edit:

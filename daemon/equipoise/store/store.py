@@ -20,13 +20,26 @@ from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from sqlite3 import Connection
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sqlite_utils import Database
 
 from equipoise.core.model import PlayerId, RoundId, ServerId
 from equipoise.errors import StoreError
-from equipoise.store import listings, measurements, notes, past, players, replays, rounds, sequence, snapshots, transfer
+from equipoise.store import (
+    listings,
+    measurements,
+    notes,
+    past,
+    people,
+    players,
+    replays,
+    rounds,
+    seasons,
+    sequence,
+    snapshots,
+    transfer,
+)
 from equipoise.store.backups import Backup, BackupRequest, remove_unfinished
 from equipoise.store.connection import (
     Extent,
@@ -48,6 +61,7 @@ from equipoise.store.listings import Company, EditOf, MapResult, Played, StoredM
 from equipoise.store.measurements import Gained, Measurement, Prediction, QualityPoint, TeamSize
 from equipoise.store.notes import NOTES_RETRY_SECONDS, NOTES_SECONDS, Audit, Chance, Decision, Log, Note, Noting
 from equipoise.store.past import SeeEvent, SeeRound, Strike
+from equipoise.store.people import InForgetting, RenamedSnapshot
 from equipoise.store.players import Crowd, Fingerprint, PlayerRow, SharedParts
 from equipoise.store.pool_file import AnyLine
 from equipoise.store.replays import (
@@ -60,6 +74,7 @@ from equipoise.store.replays import (
     StrikeRequest,
 )
 from equipoise.store.rounds import RatedRound, Record, Submission
+from equipoise.store.seasons import Season, Standing
 from equipoise.store.sequence import NOTHING, BulkEdit, Edit, EditRow, Event, LearntSpread
 from equipoise.store.snapshots import Purpose, Snapshot
 from equipoise.workers import Job
@@ -67,6 +82,8 @@ from equipoise.workers.process import asked
 
 LARGE = 1_000
 """Rounds that are rewritten at once: it holds the store's thread for a fifth of a second."""
+LOG_TRIES = 60
+"""Seconds for which programs that read the store may keep its log from being emptied."""
 PIECES = 50
 """Pieces of the decision log that one call looks through: 100,000 lines, a tenth of a second."""
 
@@ -102,6 +119,8 @@ class Store:
         self._check = QuickCheck(path)
         self._checking: asyncio.Task[None] | None = None
         self._notes = Noting(self._read, self._transaction, notes_after, retry_after)
+        self._hidden: frozenset[PlayerId] | None = None
+        """As far as it was read."""
         self._rewriting = 0
         """Pools of which so much is rewritten that other calls fail meanwhile, as when the store is locked."""
 
@@ -574,6 +593,94 @@ class Store:
     async def seen(self, pool: str, player: PlayerId) -> bool:
         """Return whether the player has a rating or a name in this pool."""
         return await self._read_noted(lambda db: listings.seen(db, pool, player))
+
+    # People.
+
+    async def hidden(self) -> frozenset[PlayerId]:
+        """Return the players who are shown nowhere."""
+        if self._hidden is None:
+            self._hidden = await self._read(people.hidden)
+        return self._hidden
+
+    async def hide(self, player: PlayerId, entry: Audit, *, hide: bool) -> None:
+        """Show a player nowhere from now on, or everywhere again, with the line of the audit."""
+
+        def change(db: Connection) -> None:
+            people.hide(db, player, hide=hide)
+            notes.audit(db, entry)
+
+        await self._write(change)
+        self._hidden = None
+
+    async def exports_since(self, player: PlayerId) -> Sequence[Audit]:
+        """Return the lines of the audit about exports of pools since a player's first rated round."""
+        return await self._read_noted(lambda db: people.exports_since(db, player))
+
+    async def rows_about(self, player: PlayerId) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+        """Return every row that names a player, by table, without the ids of others; rounds do not wait for it."""
+        await self._read_noted(lambda _: None)
+        return await asyncio.to_thread(people.rows_about, self.path, player)
+
+    async def begin_forgetting(self, someone: InForgetting, entry: Audit) -> PlayerId:
+        """Write into the journal who is to be forgotten, and by whom; returns the stand-in, which was there before if
+        an earlier attempt failed.
+        """
+
+        def begin(db: Connection) -> PlayerId:
+            db.execute("INSERT OR IGNORE INTO forgetting (player, stand_in) VALUES (?, ?)", someone)
+            notes.audit(db, entry)
+            return next(other.stand_in for other in people.forgetting(db) if other.player == someone.player)
+
+        return await self._write(begin)
+
+    async def forgetting(self) -> Sequence[InForgetting]:
+        """Return who stands in the journal of forgetting."""
+        return await self._read(people.forgetting)
+
+    async def forget(self, renamed: RenamedSnapshot) -> None:
+        """Forget who stands in the journal, and write the whole file anew; other calls fail meanwhile.
+
+        StoreError: the journal has them still, and another call, or the next start, goes on.
+        """
+
+        def rewrite(db: Connection) -> None:
+            self._notes.write(db)
+            with self._transaction(db):
+                for someone in people.forgetting(db):
+                    if someone.player != someone.stand_in:
+                        people.rename(db, *someone, renamed)
+            people.clean(db)
+
+        await self._taken_over(rewrite)
+        self._hidden = None
+        for _ in range(LOG_TRIES):
+            if await self._read(people.empty_log):
+                await self._write(lambda db: db.execute("DELETE FROM forgetting"))
+                return
+            await asyncio.sleep(1.0)
+        raise StoreError("store: another program reads it, so that what was deleted is still in its log")
+
+    # Seasons.
+
+    async def begin_season(self, pool: str, season: str, at: float, since: float | None, entry: Audit) -> bool:
+        """Keep the leaderboard under a name, with the line of the audit; False: the name is taken."""
+
+        def begin(db: Connection) -> bool:
+            begun = seasons.begin(db, pool, season, at, since)
+            if begun:
+                notes.audit(db, entry)
+            return begun
+
+        await self._read_noted(lambda _: None)  # names that wait belong to it
+        return await self._write(begin)
+
+    async def seasons(self, pool: str) -> Sequence[Season]:
+        """Return a pool's seasons, the newest first."""
+        return await self._read(lambda db: seasons.listed(db, pool))
+
+    async def season_board(self, pool: str, season: str, limit: int) -> Sequence[Standing]:
+        """Return the first places of a season's leaderboard, without players who are hidden now."""
+        return await self._read(lambda db: seasons.board(db, pool, season, limit))
 
     # The thread.
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from heapq import merge
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -20,13 +22,14 @@ from sqlite_utils import Database
 
 from equipoise.core.model import LineupPlayer, Mode, PlayerId, Side
 from equipoise.errors import FileError, StoreRefused
-from equipoise.store import notes, past, players, pool_file, rounds, snapshots
+from equipoise.store import notes, past, people, players, pool_file, rounds, snapshots
 from equipoise.store.connection import store_errors
 from equipoise.store.migrations import MIGRATIONS
 from equipoise.store.notes import Audit
 from equipoise.store.past import SeeRound
 from equipoise.store.players import Fingerprint, PlayerRow, encoded
 from equipoise.store.rounds import ADD_PARTICIPANT, PARTICIPANT, ParticipantRow, Record, next_number
+from equipoise.store.seasons import STANDING, Standing
 from equipoise.store.sequence import ADD_EDITED, EDITED
 from equipoise.store.snapshots import Snapshot
 
@@ -34,6 +37,7 @@ _HEAD = "SELECT system, params, changed_at, pruned_rounds FROM pools WHERE pool 
 _COUNTS = {
     "parts": ("shared", "pool = :pool"),
     "bases": ("snapshots", "pool = :pool AND base"),
+    "seasons": ("seasons", "pool = :pool AND place = 1"),
     **{table: (table, "pool = :pool") for table in ("players", "names", "rounds", "edits", "edited")},
     "voids": ("voids", "round IN (SELECT number FROM rounds WHERE pool = :pool)"),
 }
@@ -62,6 +66,7 @@ FROM players LEFT JOIN records ON records.pool = players.pool AND records.player
 WHERE players.pool = ? ORDER BY id
 """
 _NAMES = "SELECT player, name FROM names WHERE pool = ? ORDER BY player"
+_SEASONS = f"SELECT season, at, {STANDING} FROM seasons WHERE pool = ? ORDER BY at, season, place"
 _ROUNDS = """
 SELECT number, server, id, session, map, mode, started_at, seconds, winner, captures_a, captures_b, partial, waiting,
     lineup, skill_at_start, unrated, prediction, recorded_at, pruned, voided, squads,
@@ -148,11 +153,15 @@ def _read(db: sqlite3.Connection, pool: str) -> Iterator[pool_file.AnyLine]:
     for purpose, number, system, params, data in db.execute(_BASES, (pool,)):
         at = max(0, number - before)  # less than 0: the events up to the first one here are deleted
         yield pool_file.Base(purpose=purpose, number=at, system=system, params=_plain.decode(params), data=data)
+    hidden = people.hidden(db)
     for player, wins, draws, losses, leaves, *skill in db.execute(_PLAYERS, (pool,)):
         record = None if wins is None else pool_file.Record(wins=wins, draws=draws, losses=losses, leaves=leaves)
-        yield pool_file.Player(id=player, skill=_skill(skill), record=record)
+        yield pool_file.Player(id=player, skill=_skill(skill), record=record, hidden=player in hidden)
     for player, name in db.execute(_NAMES, (pool,)):
-        yield pool_file.Name(player=player, name=name)
+        yield pool_file.Name(player=player, name=name, hidden=player in hidden)
+    for (season, at), rows in groupby(db.execute(_SEASONS, (pool,)), key=itemgetter(0, 1)):
+        board = tuple(pool_file.Standing(**asdict(Standing(*standing))) for _, _, *standing in rows)
+        yield pool_file.Season(season=season, at=at, players=board)
     yield from _sequence(db, pool, before)
     for at, who, action, target, before, after in db.execute(
         f"SELECT at, who, action, target, before, after {_AUDIT} ORDER BY number", {"pool": pool}
@@ -311,6 +320,7 @@ _ADD_PLAYER = """
 INSERT INTO players (pool, id, version, rating, rounds, visible, last_played, state) VALUES (?, ?, 1, ?, ?, ?, ?, ?)
 """
 _ADD_EDIT = "INSERT INTO edits (number, pool, at, who, action, detail, shared) VALUES (?, ?, ?, ?, ?, ?, ?)"
+_ADD_STANDING = f"INSERT INTO seasons (pool, season, at, {STANDING}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _ADD_ROUND = """
 INSERT INTO rounds (
     number, server, id, pool, session, map, mode, started_at, seconds, winner, captures_a, captures_b, partial, waiting,
@@ -364,6 +374,9 @@ class _Into:
                 made_by = Fingerprint(line.system, line.params)
                 base = Snapshot(line.purpose, self.before + line.number, made_by, line.data, base=True)
                 snapshots.keep(self.db, self.pool, base, base.number)
+            case pool_file.Season():
+                rows = ((self.pool, line.season, line.at, *msgspec.structs.astuple(each)) for each in line.players)
+                self.db.executemany(_ADD_STANDING, rows)
             case pool_file.Head() | pool_file.Part() | pool_file.Player() | pool_file.Name() | pool_file.Entry():
                 self._write_once(line)
             case pool_file.Round():
@@ -387,6 +400,8 @@ class _Into:
     def _write_once(
         self, line: pool_file.Head | pool_file.Part | pool_file.Player | pool_file.Name | pool_file.Entry
     ) -> None:
+        if isinstance(line, pool_file.Player | pool_file.Name) and line.hidden:
+            people.hide(self.db, PlayerId(line.id if isinstance(line, pool_file.Player) else line.player), hide=True)
         match line:
             case pool_file.Head():
                 head = line.system, encoded(line.params), line.changed_at, line.pruned_rounds

@@ -12,7 +12,7 @@ from msgspec import Meta
 
 from equipoise.core.model import PlayerId, ServerId
 from equipoise.store.notes import Audit, Chance, Decision
-from equipoise.web.players import names_of, player_id
+from equipoise.web.players import concealed_from, concealing, names_of, player_id
 from equipoise.web.routes import LARGEST, READERS, Ok, Paged, Request, Routes, Services, page
 
 routes = Routes()
@@ -54,17 +54,19 @@ async def show_decisions(request: Request) -> Decisions:
         # Of all servers: the log is one, and its lines of one moment are to be complete.
         script.write_down()
     server = None if host is None else host.server
+    concealed = await concealed_from(request)
     lines: Sequence[Decision]
     if query.player is None:
         player, more = None, None
         lines = await services.store.decisions(server, query.limit, before=query.before, after=query.after)
     else:
         pool = services.pool(query.pool) if host is None else host.pool
-        player = await player_id(pool, query.player, path="?player")
+        player = await player_id(pool, query.player, path="?player", concealed=concealed)
         lines, more = await services.store.decisions_about(
             player, server, query.limit, before=query.before, after=query.after, since=query.since
         )
     recent, before = page(lines, query, lambda line: line.at, lambda line: line.number)
+    recent = concealing(recent, concealed, tuple[Decision, ...])
     return Decisions(
         decisions=recent,
         names=await _names(services, recent),
@@ -148,6 +150,7 @@ async def show_audit(request: Request) -> Audits:
         host.write_down()
     lines = await services.store.audits(query.limit, before=query.before)
     recent, before = page(lines, query, lambda line: line.at, lambda line: line.number)
+    recent = concealing(recent, await concealed_from(request), tuple[Audit, ...])
     names: dict[PlayerId, str] = {}
     for pool in services.pools.values():
         names |= await names_of(pool, (PlayerId(line.target) for line in recent))

@@ -5,9 +5,11 @@ GET /v1/live.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 
 from equipoise.service.live import Reader
+from equipoise.web.players import concealed_from, without_ids
 from equipoise.web.routes import READERS, Ask, Request, Routes, Stream
 
 routes = Routes()
@@ -38,4 +40,10 @@ async def watch(request: Request, allowed: Callable[[], bool] = lambda: True) ->
         server=None if server is None else request.services.host(server).server,
         last=live.last_of(request.last_event),
     )
-    return Stream(live.read(reader), "text/event-stream", endless=True)
+    return Stream(_concealing(live.read(reader), request), "text/event-stream", endless=True)
+
+
+async def _concealing(pieces: AsyncGenerator[bytes, None], request: Request) -> AsyncGenerator[bytes, None]:
+    async with aclosing(pieces):
+        async for piece in pieces:
+            yield without_ids(piece, await concealed_from(request))

@@ -28,6 +28,7 @@ from equipoise.web import (
     evenness,
     live,
     maps,
+    people,
     players,
     pools,
     predictions,
@@ -49,7 +50,7 @@ REFUSED: dict[int, tuple[str, tuple[str, ...]]] = {
     408: ("The body did not arrive in time", ("timeout",)),
     409: (
         "Not possible now; or an older batch",
-        ("refused", "changed", "stale", "several", "waits", "configuration", "rcon"),
+        ("refused", "changed", "stale", "several", "waits", "configuration", "rcon", "present"),
     ),
     413: ("More than 256 KiB", ("size",)),
     415: ("Neither JSON nor, where it is allowed, a form; or a packed body", ("content_type", "encoding")),
@@ -78,6 +79,7 @@ REFUSED: dict[int, tuple[str, tuple[str, ...]]] = {
 }
 """The meaning of each status of a refusal, and the codes in its answer."""
 IN_PATH: dict[str, dict[str, Any]] = {
+    "name": {"type": "string", "minLength": 1, "description": "A season's name", "examples": ["Winter 2026"]},
     "map": {"type": "string", "minLength": 1, "description": "A map's name", "examples": ["koth_harvest_final"]},
     "id": {
         "type": "string",
@@ -127,6 +129,7 @@ TABLE: tuple[Route, ...] = (
     *splits.routes,
     *maps.routes,
     *players.routes,
+    *people.routes,
     *pools.routes,
     *predictions.routes,
     *evenness.routes,

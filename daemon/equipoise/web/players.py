@@ -7,10 +7,10 @@ the audit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -25,6 +25,8 @@ from equipoise.web.routes import ADMINS, READERS, Ask, Limited, Ok, Request, Rou
 from equipoise.wire.steam_ids import FORMS, written_id
 
 Points = Annotated[float, Meta(ge=-1e9, le=1e9)]
+
+T = TypeVar("T")
 
 MOST_LISTED = 10
 """Players who are listed where a name fits several."""
@@ -90,6 +92,8 @@ class PlayerSeen(msgspec.Struct, frozen=True, kw_only=True):
     """Null while the store does not answer."""
     skills: Skills | None
     """Skills by side and as a commander; null where the rating system has one skill for a player."""
+    hidden: bool
+    """They are rated and shown nowhere: only admins are answered about them."""
 
 
 class PlayerFound(Ok, frozen=True):
@@ -124,13 +128,14 @@ class PlayerFound(Ok, frozen=True):
             "interval": {"low": 1400.0, "high": 1600.0},
             "record": {"wins": 109, "draws": 4, "losses": 99, "leaves": 6},
             "skills": None,
+            "hidden": False,
         },
     },
 )
 async def show_player(request: Request) -> PlayerFound:
     """One player who was seen in the pool."""
     services, pool = request.services, request.services.pool(request.query.pool)
-    summary = await pool.looked_up(await known_player(pool, request.path["id"]))
+    summary = await pool.looked_up(await shown_player(request, pool, request.path["id"]))
     names = await names_of(pool, (summary.id,))
     (player,) = await all_seen(services, pool, [replace(summary, name=names.get(summary.id))])
     return PlayerFound(pool=pool.name, player=player)
@@ -166,6 +171,8 @@ async def find_players(request: Request) -> PlayersFound:
         with suppress(ValueError):  # no id in another form is a part of a name
             text = written_id(text) or text
     rows = await pool.store.search(pool.name, text, request.query.limit)
+    concealed = await concealed_from(request)
+    rows = [row for row in rows if row.id not in concealed]
     summaries = await pool.summaries([row.id for row in rows])
     summaries = tuple(replace(summary, name=row.name) for summary, row in zip(summaries, rows, strict=True))
     return PlayersFound(pool=pool.name, players=await all_seen(request.services, pool, summaries))
@@ -359,8 +366,12 @@ async def replay_of(pool: Pool, revision: Revised, *, dry_run: bool) -> Replay:
 # How players are named and shown in any request.
 
 
-async def player_id(pool: Pool, text: str, *, path: str = "{id}") -> PlayerId:
+async def player_id(
+    pool: Pool, text: str, *, path: str = "{id}", concealed: Collection[PlayerId] = frozenset()
+) -> PlayerId:
     """Return the player whom a text means in a pool; they need not be known there when it is an id.
+
+    The `concealed` have no name.
 
     ScriptError 422: it is meant as an id and is none; 404: it fits the name of no player; 409: of several.
     """
@@ -372,7 +383,8 @@ async def player_id(pool: Pool, text: str, *, path: str = "{id}") -> PlayerId:
     # A short number may be a name as well, where nobody with this account was seen.
     if player is not None and (len(text) > 10 or not text.isdecimal() or await pool.store.seen(pool.name, player)):
         return player
-    rows = await pool.store.named(pool.name, text, MOST_LISTED + 1)
+    rows = await pool.store.named(pool.name, text, MOST_LISTED + 1 + len(concealed))
+    rows = [row for row in rows if row[0] not in concealed]
     # A whole name goes before a part of one.
     # `rows` are those with this very name first (`Store.named`), so that one more than are shown is enough to know.
     matches = [row for row in rows if row[1].casefold() == text.casefold()] or rows
@@ -389,10 +401,34 @@ async def player_id(pool: Pool, text: str, *, path: str = "{id}") -> PlayerId:
     return player
 
 
-async def known_player(pool: Pool, text: str, *, path: str = "{id}") -> PlayerId:
+async def concealed_from(request: Request) -> frozenset[PlayerId]:
+    """Return the hidden players, of whom this caller is told nothing: admins see all."""
+    return frozenset() if request.caller.role == "admin" else await request.services.store.hidden()
+
+
+def concealing(value: T, concealed: Iterable[PlayerId], kind: type[T]) -> T:
+    """Return plain data with `hidden` in place of the ids of concealed players."""
+    return msgspec.json.decode(without_ids(msgspec.json.encode(value), concealed), type=kind)
+
+
+def without_ids(text: bytes, concealed: Iterable[PlayerId]) -> bytes:
+    """Return JSON with `hidden` in place of the ids of concealed players."""
+    for player in concealed:
+        text = text.replace(player.encode(), b"hidden")
+    return text
+
+
+async def shown_player(request: Request, pool: Pool, text: str, *, path: str = "{id}") -> PlayerId:
+    """Return the player whom a text means, as `known_player`; one who is hidden was never seen."""
+    return await known_player(pool, text, path=path, concealed=await concealed_from(request))
+
+
+async def known_player(
+    pool: Pool, text: str, *, path: str = "{id}", concealed: Collection[PlayerId] = frozenset()
+) -> PlayerId:
     """Return the player whom a text means; ScriptError 404, too, where they were never seen in this pool."""
-    player = await player_id(pool, text, path=path)
-    if not await pool.known(player):
+    player = await player_id(pool, text, path=path, concealed=concealed)
+    if player in concealed or not await pool.known(player):
         raise ScriptError("not_found", f"{player} was never seen here (pool {pool.name})", path=path, status=404)
     return player
 
@@ -412,11 +448,17 @@ async def all_seen(services: Services, pool: Pool, summaries: Sequence[PlayerSum
         records = await pool.store.records(pool.name, [summary.id for summary in summaries])
     except StoreError:
         records = None  # they are not worth a refusal
-    return tuple(_seen(services, pool, summary, records) for summary in summaries)
+    hidden = await pool.store.hidden()
+    return tuple(_seen(services, pool, summary, records, hidden=summary.id in hidden) for summary in summaries)
 
 
 def _seen(
-    services: Services, pool: Pool, summary: PlayerSummary, records: Mapping[PlayerId, Record] | None
+    services: Services,
+    pool: Pool,
+    summary: PlayerSummary,
+    records: Mapping[PlayerId, Record] | None,
+    *,
+    hidden: bool,
 ) -> PlayerSeen:
     record = None if records is None else records[summary.id]
     low, high = interval(summary.balance, summary.deviation or 0.0)
@@ -434,4 +476,5 @@ def _seen(
         interval=None if summary.deviation is None else Interval(low, high),
         record=None if record is None else RecordSeen(record.wins, record.draws, record.losses, record.leaves),
         skills=summary.skills,
+        hidden=hidden,
     )

@@ -1,11 +1,12 @@
 """Pools: the configured ones, how even two sides of their players are, their refits, and all that they hold.
 
-GET /v1/admin/pools, POST /v1/admin/pools/{pool}/match, POST and GET …/refit, GET …/export.
+GET /v1/admin/pools, POST /v1/admin/pools/{pool}/match, POST and GET …/refit, GET …/export, GET and
+POST …/seasons, GET …/seasons/{name}.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Annotated, Literal
 
 import msgspec
@@ -17,8 +18,10 @@ from equipoise.errors import RatingError, ScriptError
 from equipoise.service.lookups import outlook_of
 from equipoise.service.pool import Pool
 from equipoise.service.refits import RefitStatus
-from equipoise.web.players import names_of, player_id
-from equipoise.web.routes import ADMINS, READERS, Ask, Ok, Request, Routes, Stream, refused
+from equipoise.store.notes import Audit
+from equipoise.store.seasons import Season, Standing
+from equipoise.web.players import concealed_from, names_of, player_id
+from equipoise.web.routes import ADMINS, READERS, Ask, Limited, Ok, Request, Routes, Stream, refused
 from equipoise.web.splits import Evenness, fields_of
 
 routes = Routes()
@@ -110,12 +113,13 @@ async def show_match(request: Request) -> MatchFound:
     """The outlook of two sides."""
     body: MatchAsked = request.body
     pool = request.services.pool(request.path["pool"])
-    a, b = await _side(pool, body.a, "$.a"), await _side(pool, body.b, "$.b")
+    concealed = await concealed_from(request)
+    a, b = await _side(pool, body.a, "$.a", concealed), await _side(pool, body.b, "$.b", concealed)
     if twice := [player for n, player in enumerate((*a, *b)) if player in (*a, *b)[:n]]:
         raise ScriptError("twice", f"{twice[0]} is here twice", path="$.b" if twice[0] in b else "$.a")
     context = Context(body.mode or _usual_mode(pool), body.map)
     outlook = await outlook_of(pool, context, a, b)
-    names = await names_of(pool, (*a, *b))
+    names = await names_of(pool, {*a, *b} - concealed)
     return MatchFound(
         pool=pool.name,
         a=tuple(InMatch(player, names.get(player)) for player in a),
@@ -124,8 +128,8 @@ async def show_match(request: Request) -> MatchFound:
     )
 
 
-async def _side(pool: Pool, texts: Sequence[str], path: str) -> list[PlayerId]:
-    return [await player_id(pool, text, path=f"{path}[{n}]") for n, text in enumerate(texts)]
+async def _side(pool: Pool, texts: Sequence[str], path: str, concealed: Collection[PlayerId]) -> list[PlayerId]:
+    return [await player_id(pool, text, path=f"{path}[{n}]", concealed=concealed) for n, text in enumerate(texts)]
 
 
 def _usual_mode(pool: Pool) -> Mode:
@@ -183,7 +187,80 @@ async def export_pool(request: Request) -> Stream:
     await pool.drain()
     if pool.ring_depth:
         raise refused("waits", f"{pool.ring_depth} rounds wait for the store, and would be missing")
-    await services.store.names(pool.name, ())  # writes the names and the lines of the audit that wait
     if services.exports.busy:
         raise ScriptError("busy", "another export is under way", status=503)
+    # Who is forgotten later is in it: `forget` names it.
+    entry = Audit(services.clock.epoch(), request.caller.who, "export", f"export of pool {pool.name}", "", "")
+    await services.store.audit(entry)
+    await services.store.names(pool.name, ())  # writes the names and the lines of the audit that wait
     return Stream(services.exports.pieces(pool.name), "application/jsonl")
+
+
+class SeasonBegun(Ask, frozen=True):
+    """A season that begins now."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[^\s/](.*[^\s/])?$")]
+    """Its name, which no season of the pool has."""
+
+
+class SeasonsFound(Ok, frozen=True):
+    """A pool's seasons."""
+
+    pool: str
+    seasons: tuple[Season, ...]
+    """The newest first."""
+
+
+@routes.add("GET", "/v1/admin/pools/{pool}/seasons", "A pool's seasons", READERS, reply=SeasonsFound)
+async def show_seasons(request: Request) -> SeasonsFound:
+    """The seasons of a pool, the newest first."""
+    pool = request.services.pool(request.path["pool"])
+    return SeasonsFound(pool=pool.name, seasons=tuple(await pool.store.seasons(pool.name)))
+
+
+@routes.add(
+    "POST",
+    "/v1/admin/pools/{pool}/seasons",
+    "Begin a season",
+    ADMINS,
+    body=SeasonBegun,
+    reply=SeasonsFound,
+    body_example={"name": "Winter 2026"},
+)
+async def begin_season(request: Request) -> SeasonsFound:
+    """Keep the leaderboard of this moment under a season's name; ratings go on."""
+    pool, name, now = request.services.pool(request.path["pool"]), request.body.name, request.services.clock.epoch()
+    if not await pool.top(1):
+        raise refused("refused", f"nobody is on the leaderboard of pool {pool.name} yet: there is nothing to keep")
+    entry = Audit(now, request.caller.who, "season", f"pool {pool.name}", "", name)
+    if not await pool.store.begin_season(pool.name, name, now, pool.active_since(), entry):
+        raise refused("refused", f"pool {pool.name} has a season {name!r} already: choose another name")
+    return await show_seasons(request)
+
+
+class SeasonBoard(Ok, frozen=True):
+    """The leaderboard with which a season began."""
+
+    pool: str
+    season: Season
+    """The season."""
+    players: tuple[Standing, ...]
+    """The best first, without those who are hidden now."""
+
+
+@routes.add(
+    "GET",
+    "/v1/admin/pools/{pool}/seasons/{name}",
+    "The leaderboard with which a season began",
+    READERS,
+    query=Limited,
+    reply=SeasonBoard,
+)
+async def show_season(request: Request) -> SeasonBoard:
+    """The leaderboard as it stood when a season began."""
+    pool, name = request.services.pool(request.path["pool"]), request.path["name"]
+    for season in await pool.store.seasons(pool.name):
+        if season.name == name:
+            board = await pool.store.season_board(pool.name, name, request.query.limit)
+            return SeasonBoard(pool=pool.name, season=season, players=tuple(board))
+    raise ScriptError("not_found", f"pool {pool.name} has no season {name!r}: `pool season list` has them", status=404)

@@ -20,7 +20,7 @@ from equipoise.service.pool import Pool
 from equipoise.store.listings import EditOf, Played, StoredMatch
 from equipoise.store.notes import Audit
 from equipoise.store.past import VoidStrike
-from equipoise.web.players import InPool, Replay, known_player, names_of, replay_of
+from equipoise.web.players import InPool, Replay, concealed_from, names_of, replay_of, shown_player
 from equipoise.web.routes import (
     ADMINS,
     READERS,
@@ -221,7 +221,7 @@ async def list_rounds(request: Request) -> Rounds:
         rows = await services.store.rounds(server, query.before, query.limit)
     else:
         pool = services.pool(query.pool)
-        player = await known_player(pool, query.player, path="?player")
+        player = await shown_player(request, pool, query.player, path="?player")
         history = await services.store.played(pool.name, player, server, query.before, query.limit)
         rows = [row for row, _ in history]
     rows, before = page(rows, query, lambda row: row.at, lambda row: row.number)
@@ -254,13 +254,15 @@ async def show_round(request: Request) -> Report:
         message = f"no round {number} of server {server} is stored; `equipoise round list` has those that are"
         raise ScriptError("not_found", message, status=404)
     row, players = result
-    pool = services.pools.get(row.pool)
-    ids = (*row.lineup_a, *row.lineup_b, *(player.id for player in players))
+    pool, concealed = services.pools.get(row.pool), await concealed_from(request)
+    a, b = (tuple(player for player in side if player not in concealed) for side in (row.lineup_a, row.lineup_b))
+    players = [player for player in players if player.id not in concealed]
+    ids = (*a, *b, *(player.id for player in players))
     return Report(
         round=_seen(services, row),
         captures=(row.captures_a, row.captures_b),
         pruned=row.pruned,
-        lineup=(row.lineup_a, row.lineup_b),
+        lineup=(a, b),
         players=tuple(players),
         names={} if pool is None else await names_of(pool, ids),
     )
@@ -309,7 +311,7 @@ async def show_history(request: Request) -> History:
     """The rated rounds of a player, newest first."""
     services, query = request.services, request.query
     pool = services.pool(query.pool)
-    player = await known_player(pool, request.path["id"])
+    player = await shown_player(request, pool, request.path["id"])
     server = None if query.server is None else ServerId(query.server)
     history = await services.store.played(pool.name, player, server, query.before, query.limit)
     rows, before = page(history, query, lambda row: row[0].at, lambda row: row[0].number)
@@ -350,7 +352,7 @@ class Curve(OfOne, frozen=True, kw_only=True):
 async def show_curve(request: Request) -> Curve:
     """The rating of a player over all their rated rounds, and what admins and jobs made of it."""
     pool = request.services.pool(request.query.pool)
-    player, store = await known_player(pool, request.path["id"]), request.services.store
+    player, store = await shown_player(request, pool, request.path["id"]), request.services.store
     rounds = await store.ratings_of(pool.name, player)
     edits = await store.edits_of(pool.name, player, None, MOST_EDITS)
     numbers, ratings = [number for number, _ in rounds], [rating for _, rating in rounds]
@@ -425,10 +427,16 @@ async def show_mates(request: Request) -> Mates:
     """The others in the last rated rounds of a player, with and against them."""
     query = request.query
     pool = request.services.pool(query.pool)
-    player = await known_player(pool, request.path["id"])
-    rows = await request.services.store.company(pool.name, player, query.rounds)
+    player = await shown_player(request, pool, request.path["id"])
+    rows, concealed = (
+        await request.services.store.company(pool.name, player, query.rounds),
+        await concealed_from(request),
+    )
     sides = [
-        sorted((row for row in rows if row.beside is beside), key=lambda row: (-row.rounds, row.id))[: query.limit]
+        sorted(
+            (row for row in rows if row.beside is beside and row.id not in concealed),
+            key=lambda row: (-row.rounds, row.id),
+        )[: query.limit]
         for beside in (True, False)
     ]
     names = await names_of(pool, (player, *(row.id for side in sides for row in side)))

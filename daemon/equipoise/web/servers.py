@@ -28,7 +28,7 @@ from equipoise.service.reloads import ConfigurationStatus
 from equipoise.service.status import CommandAnswer, Proposal, ServerStatus
 from equipoise.store.notes import Audit, Decision
 from equipoise.web.administration import StoreSeen, store_seen, waiting_rounds
-from equipoise.web.players import names_of
+from equipoise.web.players import concealed_from, concealing, names_of
 from equipoise.web.routes import ADMINS, READERS, Ask, Ok, Request, Routes, Services, refused
 from equipoise.wire import Game
 
@@ -102,7 +102,8 @@ async def show_server(request: Request) -> OneServer:
     """The status of a server, and its last decisions."""
     host = request.services.host(request.path["server"])
     host.write_down()
-    last = await request.services.store.decisions(host.server, LAST)
+    last = tuple(await request.services.store.decisions(host.server, LAST))
+    last = concealing(last, await concealed_from(request), tuple[Decision, ...])
     return one_server(request.services, host.server, last)
 
 

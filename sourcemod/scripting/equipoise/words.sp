@@ -17,6 +17,7 @@ static const char g_Words[][][] =
 	{"rank", "rank", "", "Equipoise: your rank"},
 	{"top", "top", "", "Equipoise: the best players"},
 	{"teams", "teams", "", "Equipoise: how even the teams are"},
+	{"hide", "hide", "", "Equipoise: be on no leaderboard; rounds are rated as before"},
 	{"buddy", "friend", "player", "Equipoise: whom you want to play with: two who named each other, up to four in a group"},
 	{"swap", "swap", "player", "Equipoise: swap sides with a player who agrees; without a name: be moved first when the other side needs somebody"}
 	// The end of what make texts made.

@@ -309,6 +309,10 @@ class Joint(System[JointParams]):
         """Hold what a snapshot of a system with the same parameters has."""
         self.active = snapshot.read(data, self.params)
 
+    def renamed_snapshot(self, data: bytes, player: str, stand_in: str) -> bytes:
+        """A snapshot with another id of the same length in a player's place."""
+        return snapshot.renamed(data, player, stand_in)
+
     def score_map(self) -> tuple[ScoreMap, ...]:
         """Return the weight of own scores, in each mode that has them."""
         return self.active.own.maps()

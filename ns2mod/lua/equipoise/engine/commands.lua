@@ -29,12 +29,13 @@ local kPlayers = {
     rank = { admin = true },
     top = {},
     teams = {},
+    hide = {},
     prefer = {},
     friend = { player = true },
     choice = {},
     choose = { secret = true },
 }
-local kSpoken = "vote, rating, rank, top, teams, prefer, friend, choice, lang"
+local kSpoken = "vote, rating, rank, top, teams, hide, prefer, friend, choice, lang"
 -- The last line of what make texts made.
 
 function Commands.New(mod)

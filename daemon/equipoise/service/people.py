@@ -1,0 +1,112 @@
+"""Forgetting a person: a stand-in takes their place in the store, the rings and the sessions, and no rating changes.
+
+The journal in the store has both ids before the first change. One transaction puts the stand-in into every row; then
+the file is written anew and its log is emptied, because SQLite leaves what was deleted where it was. A start finishes
+what a killed daemon began.
+
+The stand-in is an id that no account has. What rating systems make of rounds does not depend on the order of ids, so it
+need not stand where the person's id did.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Collection, Iterable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from equipoise import ratings
+from equipoise.core.model import STEAM_ID_BASE, PlayerId
+from equipoise.errors import ScriptError, StoreError
+from equipoise.service.clock import Clock
+from equipoise.service.host import Host
+from equipoise.service.pool import Pool
+from equipoise.service.ring import frames, rename
+from equipoise.store import people
+from equipoise.store.notes import Audit
+from equipoise.store.people import InForgetting
+from equipoise.store.store import Store
+
+LEAST = 76561190000000000
+"""From here to `STEAM_ID_BASE` are ids that look like a player's and that no account has."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A file with a person's data that the daemon does not change."""
+
+    file: str
+    """Its path."""
+    at: float
+    """When it was written, seconds since the epoch."""
+
+
+async def forget(
+    player: PlayerId, store: Store, pools: Collection[Pool], hosts: Collection[Host], clock: Clock, who: str
+) -> PlayerId:
+    """Forget a person everywhere, as ordered by `who`; returns the stand-in.
+
+    ScriptError: they are on a server. StoreError: not begun, or the next start finishes it; its text says which.
+    """
+    async with AsyncExitStack() as stack:
+        for pool in pools:
+            await stack.enter_async_context(pool.at_rest())
+        refuse_present(player, hosts)
+        someone = InForgetting(player, PlayerId(str(LEAST + secrets.randbelow(STEAM_ID_BASE - LEAST))))
+        entry = Audit(clock.epoch(), who, "forget", player, "", "")
+        stand_in = await store.begin_forgetting(someone, entry)
+        try:
+            for host in hosts:
+                await host.rename(player, stand_in)
+            await store.forget(_renamed)
+        except StoreError as error:
+            raise StoreError(f"not finished, the daemon's next start goes on: {error}") from error
+        return stand_in
+
+
+def refuse_present(player: PlayerId, hosts: Iterable[Host]) -> None:
+    """ScriptError 409 while somebody is on a server: what they do there would be stored again."""
+    if servers := [host.server for host in hosts if host.plays(player)]:
+        message = f"{player} is on {', '.join(servers)}, or played in the round that runs there: try again after it"
+        raise ScriptError("present", message, status=409)
+
+
+async def finish(store: Store) -> None:
+    """Finish what a killed daemon began, before anything else reads the store or a ring."""
+    if not (journal := await store.forgetting()):
+        return
+    try:
+        for ring in store.path.parent.glob("*.ring"):
+            for someone in journal:
+                await asyncio.to_thread(rename, ring, *someone)
+        await store.forget(_renamed)
+    except (OSError, StoreError) as error:  # a full disk must not keep the servers without a daemon
+        log.error("somebody is not forgotten yet, the next start goes on: %s", error)
+
+
+def _renamed(system: str, data: bytes, player: str, stand_in: str) -> bytes:
+    return ratings.create(system).renamed_snapshot(data, player, stand_in)
+
+
+def copies(store: Path, player: PlayerId) -> list[Copy]:
+    """Return the files beside the store that name a person and stay: backups, and what restores put aside."""
+    in_use = {store, *(store.with_name(f"{store.name}{end}") for end in ("-wal", "-shm", ".lock"))}
+    kept = []
+    for file in sorted(store.parent.rglob("*")):
+        if file in in_use or file.suffix in (".ring", ".reserve") or not file.is_file():
+            continue
+        if people.names_in(file, player) or _kept_in(file, player):
+            kept.append(Copy(str(file), file.stat().st_mtime))
+    return kept
+
+
+def _kept_in(file: Path, player: PlayerId) -> bool:
+    """Return whether a damaged ring's file has a session memory that names a player; it is written in another form."""
+    if ".ring.damaged-" not in file.name:
+        return False
+    return any(player.encode() in (frame.entry.memory or b"") for frame in frames(file.read_bytes()))
