@@ -232,7 +232,7 @@ def removed(backup: Path) -> None:
     ("spoil", "why"),
     [
         (truncated, "it is damaged"),
-        (cut_within_the_last_page, "it is damaged: its end is missing"),
+        (cut_within_the_last_page, "it is damaged"),
         (damaged, "it is damaged"),
         (foreign, "it is not an Equipoise store"),
         (newer, "it was written by a newer Equipoise"),

@@ -142,6 +142,7 @@ def test_what_is_counted_of_a_server_goes_on_after_it_has_got_another_pool(
     edited.daemon.post(posted({"kind": "vote_ended"}))
     before = counted()
     assert {name.partition("{")[0].removeprefix("equipoise_") for name in before} == {
+        "decisions_total",
         "question_failures_total",
         "server_dropped_rounds_total",
         "server_refused_total",

@@ -19,7 +19,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections import Counter
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -319,7 +320,7 @@ class Host:
         )
 
     @property
-    def decided(self) -> Mapping[DecisionKind, int]:
+    def decided(self) -> Counter[DecisionKind]:
         """Lines that this server has added to the decision log, by kind."""
         return self._journal.decided
 

@@ -23,7 +23,7 @@ from equipoise.web.routes import READERS, Ok, Request, Routes
 routes = Routes()
 
 
-class Standing(msgspec.Struct, frozen=True, kw_only=True):
+class PlayerHere(msgspec.Struct, frozen=True, kw_only=True):
     """A player on a game server."""
 
     id: PlayerId
@@ -75,7 +75,7 @@ class RosterFound(Ok, frozen=True, kw_only=True):
     """A sentence: what is due, or what would make a scramble due; empty when nothing would."""
     results: tuple[Result, ...]
     """Rounds of this map, newest first; at most the last 200 of the server."""
-    players: tuple[Standing, ...]
+    players: tuple[PlayerHere, ...]
     """All of them but bots, in the script's order."""
     bots: tuple[int, int]
     """Bots on side A and on side B."""
@@ -99,9 +99,9 @@ async def show_roster(request: Request) -> RosterFound:
     now = services.clock.monotonic()
     friends, lately = groups(memory.friendships), state.lately_moved(now)
 
-    def standing(entry: Entry) -> Standing:
+    def standing(entry: Entry) -> PlayerHere:
         summary, lock = summaries[entry.id], state.held_side(entry.id, now)
-        return Standing(
+        return PlayerHere(
             id=entry.id,
             name=names.get(entry.id),
             side=entry.side,
