@@ -34,6 +34,7 @@ WITHOUT_EDITS = (
     "ALTER TABLE participants DROP COLUMN counts",
     "ALTER TABLE participants DROP COLUMN spans",
     "DROP INDEX rounds_by_server",
+    "DROP INDEX rounds_by_map",
     "DROP TABLE chances",
     "DROP TABLE hidden",
     "DROP TABLE seasons",

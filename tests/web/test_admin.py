@@ -72,6 +72,9 @@ def test_a_player_who_only_joined_is_shown_as_a_newcomer(daemon: Daemon) -> None
             "skills": None,
             "hidden": False,
         },
+        "place": None,
+        "length": 0,
+        "version": 0,
     }
 
 

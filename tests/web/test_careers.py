@@ -16,14 +16,14 @@ from tests.wire.samples import HELLO, ROUND, posted
 ME = SIX[0]
 
 
-def play(daemon: Daemon, count: int, seed: int = 1) -> None:
+def play(daemon: Daemon, count: int, seed: int = 1, first: float = 1_763_622_000.0) -> None:
     """Rounds of three against three, the sides and the winner by chance; two of the six play alternately."""
     random = Random(seed)
     for number in range(1, count + 1):
         ids = random.sample(SIX, 6 if number % 2 else 4)
         seats = [{"id": player, "side": ("red", "blu")[place % 2]} for place, player in enumerate(ids)]
         parts = [{**seat, "seconds": {seat["side"]: 95.0}, "fought": True} for seat in seats]
-        game = {"winner": random.choice(["red", "blu", "none"]), "started_at": 1_763_622_000 + 100 * number}
+        game = {"winner": random.choice(["red", "blu", "none"]), "started_at": first + 100 * number}
         result = {**ROUND, **game, "round": f"1-{number}", "lineup": seats, "players": parts}
         assert daemon.post(posted(HELLO, result, seq=number)).body["rounds"] == {f"1-{number}": "stored"}
 

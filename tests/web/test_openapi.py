@@ -160,7 +160,7 @@ def numbers_asked_for() -> list[tuple[str, str, dict[str, Any]]]:
 
 def test_every_number_of_a_query_that_the_document_allows_is_taken(untouched: Daemon) -> None:
     asked = numbers_asked_for()
-    assert {name for _, name, _ in asked} == {"limit", "before", "after", "since", "rounds", "days"}
+    assert {name for _, name, _ in asked} == {"limit", "before", "after", "since", "until", "rounds", "days"}
     assert len(asked) >= 13
     for path, name, schema in asked:
         low, high = int(schema["minimum"]), int(schema["maximum"])

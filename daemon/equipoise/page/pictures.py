@@ -6,6 +6,7 @@ element bring its own.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from html import escape
 
@@ -13,10 +14,12 @@ from markupsafe import Markup
 
 from equipoise.core.model import Side
 from equipoise.core.wording import side_word
+from equipoise.page.rendering import day, points, when
 from equipoise.ratings.quality import Bin
 from equipoise.store.listings import Result
 from equipoise.store.notes import NEW_TEAMS, Chance
 from equipoise.web.evenness import Began
+from equipoise.web.rounds import CurvePoint
 
 WIDTH, HEIGHT = 640, 260
 LEFT, RIGHT, TOP, BOTTOM = 44, 12, 10, 34
@@ -146,3 +149,63 @@ def _winner(x: float, y: float, result: Result, sides: Sequence[str], size: floa
     half = 0.9 * size
     place = f'x="{x - half:.1f}" y="{y - half:.1f}" width="{2 * half:g}" height="{2 * half:g}"'
     return f'<rect class="fill-b" {place}>{said}</rect>'
+
+
+HOURS = 2 * 86400.0
+"""Seconds below which a curve's times have hours."""
+
+
+def curve(course: Sequence[CurvePoint]) -> Markup | None:
+    """Return a rating over time with its band, where that is known, and edits as dotted lines; None for less than two
+    points.
+
+    The picture has the width of the page, so that its words stand beside it: they would be stretched inside.
+    """
+    if len(course) < 2 or course[0].at == course[-1].at:
+        return None
+    first, last = course[0].at, course[-1].at
+    lows = [point.rating if point.low is None else point.low for point in course]
+    highs = [point.rating if point.high is None else point.high for point in course]
+    ticks = _ticks(min(lows), max(highs))
+
+    def place(at: float, rating: float) -> str:
+        return f"{1000 * (at - first) / (last - first):.1f} {200 * (ticks[-1] - rating) / (ticks[-1] - ticks[0]):.1f}"
+
+    shapes = [f'<path class="grid" d="M0 {200 * each / (len(ticks) - 1):.1f}H1000"/>' for each in range(len(ticks))]
+    if any(point.low is not None for point in course):
+        there = [place(point.at, high) for point, high in zip(course, highs, strict=True)]
+        back = [place(point.at, low) for point, low in zip(reversed(course), reversed(lows), strict=True)]
+        shapes.append(f'<path class="band" d="M{"L".join((*there, *back))}Z"/>')
+    shapes.append(f'<path class="line" d="M{"L".join(place(point.at, point.rating) for point in course)}"/>')
+    for point in course:
+        if point.edit is not None:
+            x, _, _ = place(point.at, point.rating).partition(" ")
+            shapes.append(f'<path class="event" d="M{x} 0V200"><title>{escape(point.edit)}</title></path>')
+    ratings = [point.rating for point in course]
+    ends = f"from {points(ratings[0])} to {points(ratings[-1])}"
+    words = f"Rating over time: {ends}, lowest {points(min(ratings))}, highest {points(max(ratings))}"
+    written = when if last - first < HOURS else day
+    times = [first + (last - first) * part / 3 for part in range(4)]
+    return Markup(
+        '<div class="curve"><div class="ticks" aria-hidden="true">{}</div>'
+        '<svg class="picture" viewBox="0 0 1000 200" preserveAspectRatio="none" role="img" aria-label="{}">{}</svg>'
+        '<div class="times">{}</div></div>'
+    ).format(
+        Markup("").join(Markup("<span>{}</span>").format(points(tick)) for tick in reversed(ticks)),
+        words,
+        Markup("".join(shapes)),
+        Markup("").join(Markup("<span>{}</span>").format(written(at)) for at in times),
+    )
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Return round numbers at equal distances, from the lowest on, between which all values lie.
+
+    >>> _ticks(968, 1131)
+    [950.0, 1000.0, 1050.0, 1100.0, 1150.0]
+    """
+    rough = max(high - low, 1.0) / 4
+    unit = 10.0 ** math.floor(math.log10(rough))
+    step = next(unit * factor for factor in (1, 2, 5, 10) if unit * factor >= rough)
+    bottom, top = math.floor(low / step), max(math.ceil(high / step), math.floor(low / step) + 1)
+    return [step * each for each in range(bottom, top + 1)]

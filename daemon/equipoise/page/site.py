@@ -15,8 +15,10 @@ from equipoise.errors import ScriptError
 from equipoise.page import (
     actions,
     fairness,
+    history,
     login,
     oversight,
+    profiles,
     wall,
 )
 from equipoise.page.access import Browser, check_form
@@ -54,8 +56,10 @@ NOBODY = Caller("viewer", "")
 TABLE: tuple[Page, ...] = (
     *actions.pages,
     *fairness.pages,
+    *history.pages,
     *login.pages,
     *oversight.pages,
+    *profiles.pages,
     *wall.pages,
 )
 """Every page."""

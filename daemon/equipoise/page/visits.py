@@ -13,8 +13,11 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
+from equipoise.errors import ScriptError
 from equipoise.page.access import Browser, form_token
 from equipoise.web.routes import Caller, Request, Role, Services
+
+Fields = TypeVar("Fields", bound=msgspec.Struct)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,14 @@ class Visit:
         `query` and `body` are values of the route's own types; `path` replaces parts of the page's path.
         """
         return Request(self.services, self.caller, body, query, {**self.path, **path}, self.gone)
+
+    def fields(self, kind: type[Fields]) -> Fields:
+        """Return the form as a value of a type, without fields that were left empty; ScriptError 422."""
+        values = {name: value for name, value in self.form.items() if value and name != "csrf"}
+        try:
+            return msgspec.convert(values, kind, strict=False)
+        except msgspec.ValidationError as error:
+            raise ScriptError("schema", f"in the form: {error}") from None
 
     def link(self, *parts: str, **query: object) -> str:
         """Return the address of a page, each part quoted; parameters that are None are left out.

@@ -21,7 +21,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar
@@ -33,6 +33,7 @@ from equipoise.errors import RatingError, ScriptError, SpillError, StoreError
 from equipoise.ratings.calibration import calibrated
 from equipoise.ratings.system import System
 from equipoise.service import held
+from equipoise.service.boards import Boards
 from equipoise.service.clock import Clock
 from equipoise.service.fingerprint import fingerprint_of
 from equipoise.service.following import Follower
@@ -125,6 +126,7 @@ class Pool:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closed = False
         self._whereabouts = Whereabouts(name)
+        self.boards = Boards(name, system, store, clock)
 
     async def open(self) -> None:
         """Read the ring's file and apply what waits.
@@ -377,9 +379,14 @@ class Pool:
         """Tell whether a player is on a server, or was ever seen in the pool."""
         return player in self._reading.present() or await self.store.seen(self.name, player)
 
-    async def top(self, limit: int | None) -> tuple[PlayerSummary, ...]:
-        """Return the leaderboard with names, all of it without a limit: without shadow ratings and stale players."""
-        rows = await self.store.top(self.name, limit, since=self.active_since())
+    async def top(
+        self, limit: int | None, *, after: PlayerId | None = None, before: PlayerId | None = None
+    ) -> tuple[PlayerSummary, ...]:
+        """Return the leaderboard with names, all of it without a limit: without shadow ratings and stale players.
+
+        Only those behind a player, or the last of those before one.
+        """
+        rows = await self.store.top(self.name, limit, since=self.active_since(), after=after, before=before)
         return tuple(
             PlayerSummary(row.id, row.rating, row.rounds, row.visible, row.last_played, name=row.name) for row in rows
         )
@@ -395,24 +402,32 @@ class Pool:
 
     # Edits: they wait for rounds under way, and a replay holds back those that come.
 
-    async def edit(self, player: PlayerId, rating: float | None, who: str) -> Edited:
+    async def stored_version(self, player: PlayerId) -> int:
+        """Return a number that grows with every change of a player; 0 for one who was never rated."""
+        row = (await self.store.players(self.name, (player,), 0)).get(player)
+        return 0 if row is None else row.version
+
+    async def edit(
+        self, player: PlayerId, rating: float | None, who: str, *, version: int | None = None, trial: bool = False
+    ) -> Edited:
         """Set a player's rating, or with None make them a newcomer; audited as done by `who`.
 
-        RatingError when the system refuses it, StoreError when the store does: then nothing was changed.
+        With a `version` only while the player has it; a trial only says what would change. Nothing was changed after
+        RatingError (the system refuses it), ScriptError (the player has changed) and StoreError.
         """
         if is_bot(player):
             raise RatingError(f"{player}: bots are not rated")
         if self.follower is not None:
             # Before the edit: the numbers shown as `before` are those of all rounds so far.
             await self.follower.keep_up()
-        edit = await self._uninterrupted(self._edit(player, rating, who))
-        if self.follower is not None:  # it reads the edit from the store
+        edit = await self._uninterrupted(self._edit(player, rating, who, version, trial))
+        if self.follower is not None and not trial:  # it reads the edit from the store
             await self.follower.keep_up()
             skill, deviation = self.balancing.skill(player), self.balancing.deviation(player)
             edit = replace(edit, after=replace(edit.after, skill=skill, deviation=deviation))
         return edit
 
-    async def _edit(self, player: PlayerId, rating: float | None, who: str) -> Edited:
+    async def _edit(self, player: PlayerId, rating: float | None, who: str, version: int | None, trial: bool) -> Edited:
         async with self._settled():
             before = Before()
             old = new = self.summary(player)
@@ -420,6 +435,8 @@ class Pool:
             # Runs on the store's thread, inside its transaction: what it reads there is true until the commit.
             def change(row: PlayerRow | None) -> tuple[PlayerRow, Audit]:
                 nonlocal before, old, new
+                if version is not None and version != (row.version if row else 0):
+                    raise _changed(f"{player} has changed")
                 # Memory may hold an older version of the player, or none.
                 self._held.restore([row] if row else [])
                 before = self._held.before([player])
@@ -430,6 +447,8 @@ class Pool:
                 else:
                     self.system.seed(player, rating=rating)
                 new = self.summary(player)
+                if trial:
+                    raise _Tried
                 action = "reset" if rating is None else "set"
                 entry = Audit(self._clock.epoch(), who, action, player, described(old), described(new))
                 state = self.system.state(player)
@@ -438,6 +457,10 @@ class Pool:
             detail = {} if rating is None else {"rating": rating}
             try:
                 row = await self.store.edit(self.name, player, self.system.window, change, detail)
+            except _Tried:
+                self._held.put_back(before)
+                self._held.stored(())
+                return Edited(old, new)
             except BaseException:
                 self._held.put_back(before)
                 self._held.undone()
@@ -445,10 +468,11 @@ class Pool:
             self._held.edited(row)
             return Edited(old, new)
 
-    async def undo(self, player: PlayerId, who: str, *, trial: bool = False) -> Revised:
+    async def undo(self, player: PlayerId, who: str, *, version: int | None = None, trial: bool = False) -> Revised:
         """Take back a player's last edit, or apply it again; a trial only says what would change.
 
-        ScriptError: there is none. StoreError: nothing was changed.
+        With a `version` only while the player has it. ScriptError: they have not, or there is no edit. StoreError:
+        nothing was changed.
         """
 
         def entry(revision: Revised) -> Audit:
@@ -456,13 +480,20 @@ class Pool:
             before, after = ("same", "same") if own is None else _numbers(own)
             return Audit(self._clock.epoch(), who, "undo", player, before, after)
 
-        strike = UndoStrike(player)
-        return await self._uninterrupted(self._try(strike) if trial else self._strike(strike, entry, {}))
+        async def check() -> None:
+            if version is not None and version != await self.stored_version(player):
+                raise _changed(f"{player} has changed")
 
-    async def void(self, strike: VoidStrike, who: str, reason: str, *, trial: bool = False) -> Revised:
+        strike = UndoStrike(player)
+        return await self._uninterrupted(self._try(strike) if trial else self._strike(strike, entry, {}, check))
+
+    async def void(
+        self, strike: VoidStrike, who: str, reason: str, *, last_edit: int | None = None, trial: bool = False
+    ) -> Revised:
         """Take a round out of the ratings, or put it back; a trial only says what would change.
 
-        ScriptError: it is not there, or not rated. StoreError: nothing was changed.
+        With a `last_edit` only while that is the pool's last one. ScriptError: it is not, or the round is not there, or
+        not rated. StoreError: nothing was changed.
         """
         words = "rated", f"void: {reason}" if reason else "void"
         before, after = reversed(words) if strike.back else words
@@ -472,14 +503,25 @@ class Pool:
         def entry(_: Revised) -> Audit:
             return Audit(self._clock.epoch(), who, "void", target, before, after)
 
-        return await self._uninterrupted(self._try(strike) if trial else self._strike(strike, entry, detail))
+        async def check() -> None:
+            if last_edit is not None and last_edit != await self.store.last_edit_number(self.name):
+                raise _changed(f"ratings of pool {self.name} were edited")
+
+        return await self._uninterrupted(self._try(strike) if trial else self._strike(strike, entry, detail, check))
 
     async def _try(self, strike: Strike) -> Revised:
         async with self._turn:
             return await self._wait_for_replay(self.store.struck(self.name, strike))
 
-    async def _strike(self, strike: Strike, entry: Callable[[Revised], Audit], detail: Mapping[str, object]) -> Revised:
+    async def _strike(
+        self,
+        strike: Strike,
+        entry: Callable[[Revised], Audit],
+        detail: Mapping[str, object],
+        check: Callable[[], Awaitable[None]],
+    ) -> Revised:
         async with self._turn, self._held_back():
+            await check()  # nothing changes the pool between this and the replay
             return await self._wait_for_replay(self.store.strike(self.name, strike, entry, detail))
 
     async def _wait_for_replay(self, work: Coroutine[Any, Any, Revised]) -> Revised:
@@ -590,6 +632,14 @@ class Pool:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+
+class _Tried(Exception):
+    """Ends the transaction of an edit that is only tried."""
+
+
+def _changed(what: str) -> ScriptError:
+    return ScriptError("changed", f"{what} since you looked: nothing was done; look again", status=409)
 
 
 def described(summary: PlayerSummary) -> str:

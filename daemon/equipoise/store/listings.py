@@ -48,6 +48,10 @@ class StoredMatch:
     """Why it was not rated."""
     pruned: bool
     """Rows of its participants were deleted for their age."""
+    void: bool
+    """An admin took it out of the ratings."""
+    balanced: bool
+    """Another system than the one that rated it predicted it, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +171,7 @@ _EXPECTED = "iif(rounds.prediction IS NULL, NULL, coalesce(rounds.said, rounds.b
 _ROUND_COLUMNS = (
     *("rounds.number", "id", "server", "rounds.pool", "map", "mode", "recorded_at", "started_at", "rounds.seconds"),
     *("winner", "captures_a", "captures_b", "lineup", _EXPECTED, "rounds.prediction", _WHY_UNRATED, "pruned"),
+    *("voided IS NOT NULL", "balance_prediction IS NOT NULL"),
 )
 _ROUND = ", ".join(_ROUND_COLUMNS)
 ROUNDS_AT_ONCE = 1000
@@ -176,14 +181,20 @@ NAMES_AT_ONCE = 2000
 
 
 def rounds(
-    db: sqlite3.Connection, server: ServerId | None, before: int | None, limit: int, rated_in: str | None
+    db: sqlite3.Connection,
+    server: ServerId | None,
+    before: int | None,
+    limit: int,
+    rated_in: str | None,
+    map_name: str | None,
 ) -> list[StoredMatch]:
-    """The newest rounds of a server, or of all; or the rated ones alone of a pool."""
+    """The newest rounds of a server, or of all; on one map, or on all; or the rated ones alone of a pool."""
     wheres = ["server = :server"] * (server is not None) + ["number < :before"] * (before is not None)
+    wheres += ["map = :map"] * (map_name is not None)
     wheres += ["pool = :pool AND prediction IS NOT NULL"] * (rated_in is not None)
     rows = db.execute(
         f"SELECT {_ROUND} FROM rounds {_where(wheres)} ORDER BY number DESC LIMIT :limit",
-        {"server": server, "before": before, "limit": limit, "pool": rated_in},
+        {"server": server, "before": before, "limit": limit, "pool": rated_in, "map": map_name},
     )
     return [_round(row) for row in rows]
 
@@ -236,16 +247,23 @@ def find(db: sqlite3.Connection, server: ServerId, round_id: RoundId) -> tuple[S
 
 
 def played(
-    db: sqlite3.Connection, pool: str, player: PlayerId, server: ServerId | None, before: int | None, limit: int
+    db: sqlite3.Connection,
+    pool: str,
+    player: PlayerId,
+    server: ServerId | None,
+    before: int | None,
+    limit: int,
+    map_name: str | None,
 ) -> list[tuple[StoredMatch, Played]]:
-    """The newest rated rounds of a player, on one server or on all."""
+    """The newest rated rounds of a player, on one server or on all, on one map or on all."""
     wheres = ["participants.pool = :pool", "player = :player"]
     wheres += ["server = :server"] * (server is not None) + ["round < :before"] * (before is not None)
+    wheres += ["map = :map"] * (map_name is not None)
     # The participant's rows come in the order of the primary key, and each brings its round: nothing is sorted.
     rows = db.execute(
         f"SELECT {_ROUND}, {PARTICIPANT} FROM participants CROSS JOIN rounds ON rounds.number = participants.round "
         f"{_where(wheres)} ORDER BY round DESC LIMIT :limit",
-        {"pool": pool, "player": player, "server": server, "before": before, "limit": limit},
+        {"pool": pool, "player": player, "server": server, "before": before, "limit": limit, "map": map_name},
     )
     width = len(_ROUND_COLUMNS)
     return [(_round(row[:width]), _played(row[width:])) for row in rows]
@@ -272,13 +290,16 @@ def ratings_of(db: sqlite3.Connection, pool: str, player: PlayerId) -> list[tupl
     ).fetchall()
 
 
-def times_of(db: sqlite3.Connection, numbers: Sequence[int]) -> list[float]:
-    """When these rounds went live, seconds since the epoch."""
+def moments_of(
+    db: sqlite3.Connection, pool: str, player: PlayerId, numbers: Sequence[int]
+) -> list[tuple[float, dict[str, object]]]:
+    """When these rounds of a player went live, seconds since the epoch, and the player's state after each."""
     rows = db.execute(
-        "SELECT started_at FROM json_each(?) AS wanted CROSS JOIN rounds ON number = wanted.value ORDER BY wanted.key",
-        (encoded(numbers),),
+        "SELECT started_at, state FROM json_each(?) AS wanted CROSS JOIN rounds ON number = wanted.value "
+        "CROSS JOIN participants ON participants.pool = ? AND player = ? AND round = wanted.value ORDER BY wanted.key",
+        (encoded(numbers), pool, player),
     )
-    return [at for (at,) in rows]
+    return [(at, msgspec.json.decode(state, type=dict[str, object])) for at, state in rows]
 
 
 def company(db: sqlite3.Connection, pool: str, player: PlayerId, rounds: int) -> list[Company]:
@@ -333,7 +354,7 @@ def _round(row: Sequence[Any]) -> StoredMatch:
         prediction,
         *others,
     ) = row
-    rating_prediction, reason, is_pruned = others
+    rating_prediction, reason, is_pruned, void, balanced = others
     players = msgspec.json.decode(lineup, type=tuple[LineupPlayer, ...])
     on_a, on_b = (tuple(player.id for player in players if player.side is side) for side in Side)
     return StoredMatch(
@@ -355,6 +376,8 @@ def _round(row: Sequence[Any]) -> StoredMatch:
         rating_prediction=rating_prediction,
         unrated=reason,
         pruned=bool(is_pruned),
+        void=bool(void),
+        balanced=bool(balanced),
     )
 
 

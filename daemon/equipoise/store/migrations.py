@@ -388,6 +388,9 @@ CREATE TABLE seasons (
 # The journal of forgetting: empty but while somebody is being forgotten.
 FORGETTING = "CREATE TABLE forgetting (player TEXT PRIMARY KEY, stand_in TEXT NOT NULL) WITHOUT ROWID"
 
+# A map that is seldom played, or a name that no map has, is found without reading all rounds.
+ROUNDS_BY_MAP = "CREATE INDEX rounds_by_map ON rounds (map, number)"
+
 MIGRATIONS = (
     Migration(
         "0001-first",
@@ -443,6 +446,7 @@ MIGRATIONS = (
     Migration("0013-records-of-steps", statements=("DROP TABLE IF EXISTS migrations",)),
     Migration("0014-chances", statements=(CHANCES, CHANCES_BY_SERVER, CHANCES_BY_TIME)),
     Migration("0015-people", statements=(HIDDEN, SEASONS, FORGETTING)),
+    Migration("0016-rounds-by-map", statements=(ROUNDS_BY_MAP,)),
 )
 """Every step, oldest first."""
 RECORDED = 13

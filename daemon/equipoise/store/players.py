@@ -185,14 +185,28 @@ def names(db: sqlite3.Connection, pool: str, players: Sequence[PlayerId]) -> dic
     return {PlayerId(player): name for player, name in rows}
 
 
-def top(db: sqlite3.Connection, pool: str, limit: int | None, since: float | None) -> list[PlayerRow]:
-    """The leaderboard; equal ratings by id."""
+def top(
+    db: sqlite3.Connection,
+    pool: str,
+    limit: int | None,
+    since: float | None,
+    after: PlayerId | None = None,
+    before: PlayerId | None = None,
+) -> list[PlayerRow]:
+    """The leaderboard; equal ratings by id. Only those behind a player, or the last of those before one."""
+    values = {"pool": pool, "limit": limit, "since": since, "edge": after or before}
+    part, order = "", "rating DESC, id"
+    if values["edge"] is not None:
+        edge = db.execute("SELECT rating FROM players WHERE pool = :pool AND id = :edge", values).fetchone()
+        if edge is None:
+            return []
+        values["rating"] = edge[0]
+        below, order = ("<", order) if before is None else (">", "rating, id DESC")
+        beside = ">" if before is None else "<"
+        part = f"AND (rating {below} :rating OR rating = :rating AND id {beside} :edge)"
     # The best are found in the index alone: only their rows are read.
-    best = f"SELECT id AS best {on_board(since)} ORDER BY rating DESC, id LIMIT coalesce(:limit, -1)"
-    rows = db.execute(
-        f"{_SELECT} WHERE players.pool = :pool AND id IN ({best}) ORDER BY rating DESC, id",
-        {"pool": pool, "limit": limit, "since": since},
-    )
+    best = f"SELECT id AS best {on_board(since)} {part} ORDER BY {order} LIMIT coalesce(:limit, -1)"
+    rows = db.execute(f"{_SELECT} WHERE players.pool = :pool AND id IN ({best}) ORDER BY rating DESC, id", values)
     return [_row(row) for row in rows]
 
 

@@ -391,6 +391,8 @@ def apply_strike(
                 "UPDATE edited SET struck = ? WHERE pool = ? AND player = ? AND edit = ?",
                 (not revised.back, pool, player, revised.number),
             )
+            # Also where no number changes: who saw the player before this must not take it back unseen.
+            db.execute("UPDATE players SET version = version + 1 WHERE pool = ? AND id = ?", (pool, player))
     # Before `take_over`, which brings the snapshot of the new past.
     snapshots.outdate(db, pool, revised.number)
     take_over(db, pool, edit)

@@ -159,6 +159,11 @@ def last_number(db: sqlite3.Connection, pool: str) -> int:
     return int(max(last))
 
 
+def last_edit_number(db: sqlite3.Connection, pool: str) -> int:
+    """The number of a pool's last edit; 0 before the first."""
+    return int(db.execute("SELECT coalesce(max(number), 0) FROM edits WHERE pool = ?", (pool,)).fetchone()[0])
+
+
 def add(
     db: sqlite3.Connection,
     pool: str,

@@ -27,6 +27,7 @@ from sqlite_utils import Database
 from equipoise.core.model import PlayerId, RoundId, ServerId
 from equipoise.errors import StoreError
 from equipoise.store import (
+    earlier,
     listings,
     measurements,
     notes,
@@ -57,6 +58,7 @@ from equipoise.store.connection import (
     touch,
     transaction,
 )
+from equipoise.store.earlier import Earlier, Rule
 from equipoise.store.listings import Company, EditOf, MapResult, Played, StoredMatch
 from equipoise.store.measurements import Gained, Measurement, Prediction, QualityPoint, TeamSize
 from equipoise.store.notes import NOTES_RETRY_SECONDS, NOTES_SECONDS, Audit, Chance, Decision, Log, Note, Noting
@@ -288,6 +290,10 @@ class Store:
         """The number of the pool's last round or edit; 0 before the first."""
         return await self._read(lambda db: sequence.last_number(db, pool))
 
+    async def last_edit_number(self, pool: str) -> int:
+        """The number of the pool's last edit; 0 before the first."""
+        return await self._read(lambda db: sequence.last_edit_number(db, pool))
+
     async def lost_edits(self, pool: str) -> int:
         """Ratings that admins changed before edits were stored, as far as the audit knows."""
         return await self._read(lambda db: sequence.lost(db, pool))
@@ -455,9 +461,24 @@ class Store:
         """The players of a pool in numbers; `since` as in `top`."""
         return await self._read(lambda db: players.crowd(db, pool, since))
 
-    async def top(self, pool: str, limit: int | None, *, since: float | None) -> Sequence[PlayerRow]:
-        """Visible players, highest rating first, without history; `since` omits players without a round since then."""
-        return await self._read_noted(lambda db: players.top(db, pool, limit, since))
+    async def top(
+        self,
+        pool: str,
+        limit: int | None,
+        *,
+        since: float | None,
+        after: PlayerId | None = None,
+        before: PlayerId | None = None,
+    ) -> Sequence[PlayerRow]:
+        """Visible players, highest rating first, without history; `since` omits players without a round since then.
+
+        Only those behind a player, or the last of those before one.
+        """
+        return await self._read_noted(lambda db: players.top(db, pool, limit, since, after, before))
+
+    async def players_at(self, pool: str, ids: Sequence[PlayerId], at: float, rule: Rule) -> Mapping[PlayerId, Earlier]:
+        """Return these players as they were at an earlier moment; those without a row are missing."""
+        return await self._read(lambda db: earlier.players_at(db, pool, ids, at, rule))
 
     async def rank(self, pool: str, player: PlayerId, *, since: float | None) -> tuple[int, int] | None:
         """A player's place in the whole of `top` and its length; None when they are not in it."""
@@ -511,20 +532,31 @@ class Store:
             raise
 
     async def rounds(
-        self, server: ServerId | None, before: int | None, limit: int, rated_in: str | None = None
+        self,
+        server: ServerId | None,
+        before: int | None,
+        limit: int,
+        rated_in: str | None = None,
+        map_name: str | None = None,
     ) -> Sequence[StoredMatch]:
-        """The newest rounds of a server, or of all; or the rated ones alone of a pool."""
-        return await self._read_noted(lambda db: listings.rounds(db, server, before, limit, rated_in))
+        """The newest rounds of a server, or of all; on one map, or on all; or the rated ones alone of a pool."""
+        return await self._read_noted(lambda db: listings.rounds(db, server, before, limit, rated_in, map_name))
 
     async def round(self, server: ServerId, round_id: RoundId) -> tuple[StoredMatch, Sequence[Played]] | None:
         """A round and its participants in the order of its answer; None when it is not stored."""
         return await self._read_noted(lambda db: listings.find(db, server, round_id))
 
     async def played(
-        self, pool: str, player: PlayerId, server: ServerId | None, before: int | None, limit: int
+        self,
+        pool: str,
+        player: PlayerId,
+        server: ServerId | None,
+        before: int | None,
+        limit: int,
+        map_name: str | None = None,
     ) -> Sequence[tuple[StoredMatch, Played]]:
-        """The newest rated rounds of a player, on one server or on all."""
-        return await self._read_noted(lambda db: listings.played(db, pool, player, server, before, limit))
+        """The newest rated rounds of a player, on one server or on all, on one map or on all."""
+        return await self._read_noted(lambda db: listings.played(db, pool, player, server, before, limit, map_name))
 
     async def records(self, pool: str, ids: Sequence[PlayerId]) -> Mapping[PlayerId, Record]:
         """The record of each of these players; those who were never rated have an empty one."""
@@ -538,9 +570,11 @@ class Store:
         """Numbers of a player's rated rounds and the rating after each, oldest first."""
         return await self._read_noted(lambda db: listings.ratings_of(db, pool, player))
 
-    async def times_of(self, numbers: Sequence[int]) -> Sequence[float]:
-        """When these rounds went live, seconds since the epoch."""
-        return await self._read(lambda db: listings.times_of(db, numbers))
+    async def moments_of(
+        self, pool: str, player: PlayerId, numbers: Sequence[int]
+    ) -> Sequence[tuple[float, Mapping[str, object]]]:
+        """When these rounds of a player went live, seconds since the epoch, and the player's state after each."""
+        return await self._read(lambda db: listings.moments_of(db, pool, player, numbers))
 
     async def company(self, pool: str, player: PlayerId, rounds: int) -> Sequence[Company]:
         """Return with and against whom a player had the last `rounds` rated rounds, in no order."""
@@ -578,7 +612,7 @@ class Store:
         """
         decisions: list[Decision] = []
         if since is not None:
-            after = max(after, await self._read_noted(lambda db: notes.last_before(db, since)))
+            after = max(after, await self.last_decision(since))
         for _ in range(PIECES):
             about = partial(notes.decisions_about, player=player, server=server, limit=limit - len(decisions))
             lines, oldest = await self._read_noted(partial(about, before=before, after=after))
@@ -589,6 +623,10 @@ class Store:
                 return decisions, None
             before = oldest
         return decisions, before
+
+    async def last_decision(self, before: float) -> int:
+        """Return the number of the last decision before a time; 0: there is none."""
+        return await self._read_noted(lambda db: notes.last_before(db, before))
 
     async def seen(self, pool: str, player: PlayerId) -> bool:
         """Return whether the player has a rating or a name in this pool."""

@@ -28,6 +28,8 @@ class Reasons(Paged, frozen=True):
     """The pool in which the player's name is looked for, if there are several and no server is named."""
     after: Annotated[int, Meta(ge=0, le=LARGEST)] = 0
     """Only lines that were written after the one with this number."""
+    until: Annotated[float, Meta(ge=-1e12, le=1e12)] | None = None
+    """Nothing newer, in seconds since the epoch."""
 
 
 class Decisions(Ok, frozen=True):
@@ -53,17 +55,20 @@ async def show_decisions(request: Request) -> Decisions:
     for script in services.hosts.values():
         # Of all servers: the log is one, and its lines of one moment are to be complete.
         script.write_down()
-    server = None if host is None else host.server
+    server, before = None if host is None else host.server, query.before
+    if query.until is not None:
+        until = await services.store.last_decision(query.until) + 1
+        before = until if before is None else min(before, until)
     concealed = await concealed_from(request)
     lines: Sequence[Decision]
     if query.player is None:
         player, more = None, None
-        lines = await services.store.decisions(server, query.limit, before=query.before, after=query.after)
+        lines = await services.store.decisions(server, query.limit, before=before, after=query.after)
     else:
         pool = services.pool(query.pool) if host is None else host.pool
         player = await player_id(pool, query.player, path="?player", concealed=concealed)
         lines, more = await services.store.decisions_about(
-            player, server, query.limit, before=query.before, after=query.after, since=query.since
+            player, server, query.limit, before=before, after=query.after, since=query.since
         )
     recent, before = page(lines, query, lambda line: line.at, lambda line: line.number)
     recent = concealing(recent, concealed, tuple[Decision, ...])

@@ -10,24 +10,28 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, structs
 
 from equipoise.core.model import PlayerId, PlayerSummary, Skills, interval, is_bot
 from equipoise.errors import RatingError, ScriptError, StoreError
+from equipoise.service.boards import Progress
 from equipoise.service.pool import Pool
 from equipoise.store.past import Undone
 from equipoise.store.replays import Revised
 from equipoise.store.rounds import Record
-from equipoise.web.routes import ADMINS, READERS, Ask, Limited, Ok, Request, Routes, Services
+from equipoise.web.routes import ADMINS, LARGEST, READERS, Ask, Limited, Ok, Request, Routes, Services
 from equipoise.wire.steam_ids import FORMS, written_id
 
 Points = Annotated[float, Meta(ge=-1e9, le=1e9)]
+Version = Annotated[int, Meta(ge=0, le=LARGEST)] | None
 
 T = TypeVar("T")
 
+WEEK, MONTH = 7, 30
+"""Days."""
 MOST_LISTED = 10
 """Players who are listed where a name fits several."""
 
@@ -102,6 +106,13 @@ class PlayerFound(Ok, frozen=True):
     pool: str
     player: PlayerSeen
     """The player."""
+    place: int | None
+    """Their place on the leaderboard, 1 for the best; null: they are not on it, or the store does not answer."""
+    length: int | None
+    """Players on the whole leaderboard; null where `place` is."""
+    version: int | None
+    """A number that grows with every change of the player; an edit may name it. Null while the store does not
+    answer."""
 
 
 @routes.add(
@@ -130,6 +141,9 @@ class PlayerFound(Ok, frozen=True):
             "skills": None,
             "hidden": False,
         },
+        "place": 12,
+        "length": 150,
+        "version": 214,
     },
 )
 async def show_player(request: Request) -> PlayerFound:
@@ -138,7 +152,16 @@ async def show_player(request: Request) -> PlayerFound:
     summary = await pool.looked_up(await shown_player(request, pool, request.path["id"]))
     names = await names_of(pool, (summary.id,))
     (player,) = await all_seen(services, pool, [replace(summary, name=names.get(summary.id))])
-    return PlayerFound(pool=pool.name, player=player)
+    return PlayerFound(pool=pool.name, player=player, **await _standing(pool, player.id))
+
+
+async def _standing(pool: Pool, player: PlayerId) -> dict[str, Any]:
+    """Return the fields of `PlayerFound` that only the store knows; they are not worth a refusal."""
+    try:
+        place, length = await pool.rank(player) or (None, None)
+        return {"place": place, "length": length, "version": await pool.stored_version(player)}
+    except StoreError:
+        return {"place": None, "length": None, "version": None}
 
 
 class Sought(Limited, frozen=True, kw_only=True):
@@ -178,12 +201,38 @@ async def find_players(request: Request) -> PlayersFound:
     return PlayersFound(pool=pool.name, players=await all_seen(request.services, pool, summaries))
 
 
+class BesidePlayer(Limited, frozen=True):
+    """A page of the leaderboard."""
+
+    after: Annotated[str, Meta(max_length=256)] | None = None
+    """The id of the player behind whom it goes on, as the answer said."""
+    before: Annotated[str, Meta(max_length=256)] | None = None
+    """The id of the player at whom it ends; `after` goes before."""
+
+
+class Leader(PlayerSeen, frozen=True, kw_only=True):
+    """A player on the leaderboard, and how far they have come."""
+
+    place: int
+    """Their place, 1 for the best."""
+    week: Progress | None
+    """Since a week ago, to the hour; null: it is being worked out, ask again."""
+    month: Progress | None
+    """Since 30 days ago."""
+
+
 class Top(Ok, frozen=True):
     """The leaderboard, without shadow ratings and stale players."""
 
     pool: str
-    players: tuple[PlayerSeen, ...]
+    players: tuple[Leader, ...]
     """The best first."""
+    length: int
+    """Players on the whole of it."""
+    before: PlayerId | None
+    """The value of `before` that asks for the places above these; null at the top."""
+    after: PlayerId | None
+    """The value of `after` that asks for the places below these; null at the end."""
     shadow_rounds: int
     """Rated rounds until a rating is shown."""
     shadow: int
@@ -192,12 +241,14 @@ class Top(Ok, frozen=True):
     """Players who played too long ago."""
 
 
-@routes.add("GET", "/v1/admin/pools/{pool}/top", "The leaderboard", READERS, query=Limited, reply=Top)
+@routes.add("GET", "/v1/admin/pools/{pool}/top", "The leaderboard", READERS, query=BesidePlayer, reply=Top)
 async def show_top(request: Request) -> Top:
     """The leaderboard of a pool, best first."""
-    pool = request.services.pool(request.path["pool"])
+    pool, query = request.services.pool(request.path["pool"]), request.query
     newcomer = pool.summary(PlayerId("0"))
-    rows = await pool.top(request.query.limit)
+    before = None if query.after else query.before
+    rows = await pool.top(query.limit, after=query.after and PlayerId(query.after), before=before and PlayerId(before))
+    first, length = (rows and await pool.rank(rows[0].id)) or (1, len(rows))
     if newcomer.skills is not None or newcomer.deviation is not None:  # then the players' states say more than the rows
         states = await pool.summaries([row.id for row in rows])
         rows = tuple(
@@ -205,9 +256,17 @@ async def show_top(request: Request) -> Top:
             for row, state in zip(rows, states, strict=True)
         )
     crowd = await pool.store.crowd(pool.name, since=pool.active_since())
+    players = await all_seen(request.services, pool, rows)
+    weeks, months = [await pool.boards.progress(rows, days) for days in (WEEK, MONTH)]
     return Top(
         pool=pool.name,
-        players=await all_seen(request.services, pool, rows),
+        players=tuple(
+            Leader(**structs.asdict(player), place=place, week=week, month=month)
+            for place, (player, week, month) in enumerate(zip(players, weeks, months, strict=True), first)
+        ),
+        length=length,
+        before=players[0].id if players and first > 1 else None,
+        after=players[-1].id if players and first + len(players) <= length else None,
         shadow_rounds=newcomer.missing,
         shadow=crowd.count - crowd.visible,
         stale=crowd.stale,
@@ -221,6 +280,10 @@ class RatingSet(Ask, frozen=True):
     """The rating, in points."""
     new: bool = False
     """The player may be one who was never seen here."""
+    version: Version = None
+    """Only while the player has this version."""
+    dry_run: bool = False
+    """Say what would change, and change nothing."""
 
 
 class PlayerEdited(PlayerFound, frozen=True, kw_only=True):
@@ -242,31 +305,43 @@ class PlayerEdited(PlayerFound, frozen=True, kw_only=True):
 )
 async def set_player(request: Request) -> PlayerEdited:
     """Set a player's rating; one who was never seen here only with `new`."""
-    return await _edit(request, request.body.rating, new=request.body.new)
+    body = request.body
+    return await _edit(request, body.rating, new=body.new, version=body.version, trial=body.dry_run)
 
 
-@routes.add("DELETE", "/v1/admin/players/{id}", "Make a player a newcomer", ADMINS, query=InPool, reply=PlayerEdited)
+class Reset(InPool, frozen=True):
+    """Make a player a newcomer again."""
+
+    version: Version = None
+    """Only while the player has this version."""
+    dry_run: bool = False
+    """Say what would change, and change nothing."""
+
+
+@routes.add("DELETE", "/v1/admin/players/{id}", "Make a player a newcomer", ADMINS, query=Reset, reply=PlayerEdited)
 async def reset_player(request: Request) -> PlayerEdited:
     """Make a player a newcomer again."""
-    return await _edit(request, None, new=False)
+    return await _edit(request, None, new=False, version=request.query.version, trial=request.query.dry_run)
 
 
-async def _edit(request: Request, rating: float | None, *, new: bool) -> PlayerEdited:
+async def _edit(request: Request, rating: float | None, *, new: bool, version: int | None, trial: bool) -> PlayerEdited:
     pool, text = request.services.pool(request.query.pool), request.path["id"]
     player = await (player_id if new or is_bot(PlayerId(text)) else known_player)(pool, text)
     try:
-        edit = await pool.edit(player, rating, request.caller.who)
+        edit = await pool.edit(player, rating, request.caller.who, version=version, trial=trial)
     except RatingError as error:
         raise ScriptError("rating", str(error), path="$.rating") from None
     name = (await names_of(pool, (player,))).get(player)
     summaries = [replace(summary, name=name) for summary in (edit.before, edit.after)]
     before, after = await all_seen(request.services, pool, summaries)
-    return PlayerEdited(pool=pool.name, before=before, player=after)
+    return PlayerEdited(pool=pool.name, before=before, player=after, **await _standing(pool, player))
 
 
 class Undo(Ask, frozen=True):
     """Take back a player's last edit."""
 
+    version: Version = None
+    """Only while the player has this version."""
     dry_run: bool = False
     """Say what would change, and change nothing."""
 
@@ -275,6 +350,8 @@ class EditUndone(Ok, frozen=True, kw_only=True):
     """The edit that was taken back, and what that changes."""
 
     pool: str
+    version: int
+    """The player's: of before the edit was taken back, where that was only tried."""
     again: bool
     """It had been taken back, and was applied again."""
     edit: Undone
@@ -296,12 +373,15 @@ class EditUndone(Ok, frozen=True, kw_only=True):
 async def undo_edit(request: Request) -> EditUndone:
     """Take back the last edit of a player; when it was taken back already, apply it again."""
     pool = request.services.pool(request.query.pool)
-    player = await known_player(pool, request.path["id"])
-    revision = await pool.undo(player, request.caller.who, trial=request.body.dry_run)
+    player, body = await known_player(pool, request.path["id"]), request.body
+    version = await pool.stored_version(player)  # before the trial: what changes meanwhile is noticed by the edit
+    revision = await pool.undo(player, request.caller.who, version=body.version, trial=body.dry_run)
     edit = revision.undone
     assert edit is not None
-    replay = await replay_of(pool, revision, dry_run=request.body.dry_run)
-    return EditUndone(pool=pool.name, again=revision.back, edit=edit, replay=replay)
+    if not body.dry_run:
+        version = await pool.stored_version(player)
+    replay = await replay_of(pool, revision, dry_run=body.dry_run)
+    return EditUndone(pool=pool.name, version=version, again=revision.back, edit=edit, replay=replay)
 
 
 # A replay: what the change of an older event changes.

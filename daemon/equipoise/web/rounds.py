@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
-from equipoise.core.model import Mode, PlayerId, RoundId, ServerId, Side
+from equipoise.core.model import Mode, PlayerId, RoundId, ServerId, Side, interval
 from equipoise.core.participation import recorded
 from equipoise.errors import ScriptError
+from equipoise.ratings.system import System
 from equipoise.service.pool import Pool
 from equipoise.store.listings import EditOf, Played, StoredMatch
 from equipoise.store.notes import Audit
@@ -23,6 +24,7 @@ from equipoise.store.past import VoidStrike
 from equipoise.web.players import InPool, Replay, concealed_from, names_of, replay_of, shown_player
 from equipoise.web.routes import (
     ADMINS,
+    LARGEST,
     READERS,
     WRITERS,
     Ask,
@@ -161,9 +163,11 @@ async def take_round(request: Request) -> Receipt:
 
 
 class HistoryFilter(Paged, frozen=True):
-    """Rounds of one server, or of all; of one player, or of all."""
+    """Rounds of one server, or of all; on one map, or on all; of one player, or of all."""
 
     server: str | None = None
+    map: Annotated[str, Meta(max_length=256)] | None = None
+    """The map's whole name."""
     player: Annotated[str, Meta(min_length=1, max_length=256)] | None = None
     """An id in any form, or a name that only one player has: their rated rounds."""
     pool: str | None = None
@@ -199,8 +203,12 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     was one by that of the ratings; null when it was not rated."""
     rating_probability: float | None
     """The same by the system of the ratings, which they changed by."""
+    predicted_by: str | None
+    """The system that `win_probability` is of; null when it was not rated, or its pool is not configured."""
     unrated: str | None
     """Why it was not rated."""
+    void: bool
+    """An admin took it out of the ratings."""
 
 
 class Rounds(Ok, frozen=True):
@@ -218,11 +226,11 @@ async def list_rounds(request: Request) -> Rounds:
     services, query = request.services, request.query
     server = None if query.server is None else ServerId(query.server)
     if query.player is None:
-        rows = await services.store.rounds(server, query.before, query.limit)
+        rows = await services.store.rounds(server, query.before, query.limit, map_name=query.map)
     else:
         pool = services.pool(query.pool)
         player = await shown_player(request, pool, query.player, path="?player")
-        history = await services.store.played(pool.name, player, server, query.before, query.limit)
+        history = await services.store.played(pool.name, player, server, query.before, query.limit, query.map)
         rows = [row for row, _ in history]
     rows, before = page(rows, query, lambda row: row.at, lambda row: row.number)
     return Rounds(rounds=tuple(_seen(services, row) for row in rows), before=before)
@@ -334,6 +342,10 @@ class CurvePoint(msgspec.Struct, frozen=True):
     """When the round went live or the edit was made, in seconds since the epoch."""
     rating: float
     """The rating after it, in points."""
+    low: float | None
+    """The lower end of its 80 % interval; null where that is not known: after edits, and of systems without one."""
+    high: float | None
+    """The upper end."""
     edit: str | None
     """What an admin or a job did: `set`, `reset`, `refit` and the like; null after a round."""
 
@@ -357,10 +369,12 @@ async def show_curve(request: Request) -> Curve:
     edits = await store.edits_of(pool.name, player, None, MOST_EDITS)
     numbers, ratings = [number for number, _ in rounds], [rating for _, rating in rounds]
     places = drawn(ratings, CURVE_STRETCHES)
-    times = await store.times_of([numbers[place] for place in places])
+    moments = await store.moments_of(pool.name, player, [numbers[place] for place in places])
+    bands = _bands(pool.system, player, [state for _, state in moments])
     points = [
-        (numbers[place], CurvePoint(at, ratings[place], None)) for place, at in zip(places, times, strict=True)
-    ] + [(edit.number, CurvePoint(edit.at, edit.after, edit.action)) for edit in edits if not edit.undone]
+        (numbers[place], CurvePoint(at, ratings[place], band[0], band[1], None))
+        for place, (at, _), band in zip(places, moments, bands, strict=True)
+    ] + [(edit.number, CurvePoint(edit.at, edit.after, None, None, edit.action)) for edit in edits if not edit.undone]
     return Curve(
         pool=pool.name,
         player=player,
@@ -368,6 +382,21 @@ async def show_curve(request: Request) -> Curve:
         rounds=len(rounds),
         points=tuple(point for _, point in sorted(points, key=lambda entry: entry[0])),
     )
+
+
+def _bands(
+    system: System[Any], player: PlayerId, states: Sequence[Mapping[str, object]]
+) -> list[tuple[float, float] | tuple[None, None]]:
+    """Return the 80 % interval of the rating in each of a player's states, where the system knows that."""
+    reader = type(system)(system.params)
+    bands: list[tuple[float, float] | tuple[None, None]] = []
+    for state in states:
+        reader.restore(player, state)
+        skill, deviation = reader.skill(player), reader.deviation(player)
+        # A rating that is no skill, such as a lower bound of one, is in no such interval.
+        known = deviation is not None and math.isclose(skill, reader.summary(player).rating, abs_tol=0.01)
+        bands.append(interval(skill, deviation) if deviation is not None and known else (None, None))
+    return bands
 
 
 def drawn(values: Sequence[float], stretches: int) -> list[int]:
@@ -451,6 +480,8 @@ class Void(Ask, frozen=True):
     """Why, in words, for the audit."""
     undo: bool = False
     """Put it back instead."""
+    last_edit: Annotated[int, Meta(ge=0, le=LARGEST)] | None = None
+    """Only while this is the number of the pool's last edit, as a dry run said."""
     dry_run: bool = False
     """Say what would change, and change nothing."""
 
@@ -463,6 +494,8 @@ class Voided(Ok, frozen=True, kw_only=True):
     round: RoundId
     void: bool
     """Whether the round is out of the ratings."""
+    last_edit: int
+    """The number of the pool's last edit of ratings; 0: there is none."""
     replay: Replay
     """The changes by the replay of the following rounds."""
 
@@ -481,9 +514,13 @@ async def void_round(request: Request) -> Voided:
     server, number, body = ServerId(request.path["server"]), RoundId(request.path["round"]), request.body
     pool = await _pool_of(request, server, number)
     strike = VoidStrike(server, number, body.undo)
-    revision = await pool.void(strike, request.caller.who, body.reason, trial=body.dry_run)
+    last_edit = await pool.store.last_edit_number(pool.name)  # before the trial: what comes meanwhile is noticed
+    revision = await pool.void(strike, request.caller.who, body.reason, last_edit=body.last_edit, trial=body.dry_run)
+    if not body.dry_run:
+        last_edit = await pool.store.last_edit_number(pool.name)
     replay = await replay_of(pool, revision, dry_run=body.dry_run)
-    return Voided(pool=pool.name, server=server, round=number, void=not revision.back, replay=replay)
+    void = not revision.back
+    return Voided(pool=pool.name, server=server, round=number, void=void, last_edit=last_edit, replay=replay)
 
 
 async def _pool_of(request: Request, server: ServerId, number: RoundId) -> Pool:
@@ -499,6 +536,8 @@ async def _pool_of(request: Request, server: ServerId, number: RoundId) -> Pool:
 
 
 def _seen(services: Services, row: StoredMatch) -> Listing:
+    pool = services.pools.get(row.pool)
+    system = pool and (pool.follower.system if row.balanced and pool.follower is not None else pool.system)
     return Listing(
         round=row.id,
         server=row.server,
@@ -514,5 +553,7 @@ def _seen(services: Services, row: StoredMatch) -> Listing:
         players_b=len(row.lineup_b),
         win_probability=row.prediction,
         rating_probability=row.rating_prediction,
+        predicted_by=None if row.prediction is None or system is None else system.name,
         unrated=row.unrated,
+        void=row.void,
     )

@@ -1,0 +1,119 @@
+"""Rounds: those that are stored, and one with its sides, what it changed, and why it was played so."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from equipoise.errors import ScriptError
+from equipoise.page.visits import Elsewhere, Pages, Shown, Visit
+from equipoise.web.decisions import Reasons, show_decisions
+from equipoise.web.rounds import HistoryFilter, Report, Void, list_rounds, show_round, void_round
+from equipoise.web.routes import ADMINS, LARGEST, READERS, Ask
+
+LINES = 50
+SPANS = ((24.0, "a day"), (168.0, "a week"), (720.0, "a month"))
+"""Hours back from now that the list offers, in words."""
+HOUR = 3600.0
+BEFORE, BEHIND = 180.0, 60.0
+"""Seconds before a round went live and after its end, in which decisions are about it."""
+
+pages = Pages()
+
+
+class RoundsAsked(HistoryFilter, frozen=True):
+    """Rounds, as people ask for them."""
+
+    hours: Annotated[float, Meta(gt=0, le=1e6)] | None = None
+    """Nothing older than this many hours."""
+
+
+@pages.add("GET", "/rounds", READERS, query=RoundsAsked, public=True)
+async def show_rounds(visit: Visit) -> Shown:
+    """Stored rounds, newest first, of one server, map or player, or of all."""
+    asked: RoundsAsked = visit.query
+    since = asked.since if asked.hours is None else visit.services.clock.epoch() - asked.hours * HOUR
+    pool = asked.pool or (min(visit.services.pools) if asked.player else None)
+    known = {name: getattr(asked, name) for name in HistoryFilter.__struct_fields__}
+    found = await list_rounds(visit.request(HistoryFilter(**{**known, "since": since, "pool": pool})))
+    kept = {name: getattr(asked, name) for name in ("server", "map", "player", "pool", "hours", "since")}
+    kept["limit"] = None if asked.limit == LINES else asked.limit
+    values = {"found": found, "asked": asked, "kept": kept, "servers": sorted(visit.services.hosts), "spans": SPANS}
+    return Shown("rounds.html", "Rounds", values)
+
+
+@pages.add("GET", "/rounds/{server}/{round}", READERS, public=True)
+async def show_one_round(visit: Visit) -> Shown:
+    """A round: its sides, what was expected of it, and what it did to everybody."""
+    found = await show_round(visit.request())
+    its = found.round
+    decisions = None
+    if not visit.public and its.server in visit.services.hosts:
+        since, until = its.started_at - BEFORE, its.started_at + its.seconds + BEHIND
+        decisions = await show_decisions(visit.request(Reasons(server=its.server, since=since, until=until)))
+    values = {"found": found, "its": its, "sides": _sides(found), "decisions": decisions}
+    return Shown("round.html", f"{its.map} on {its.server}", values)
+
+
+def _sides(found: Report) -> list[dict[str, object]]:
+    """Return both sides: who was rated on it, and who else stood there when the round went live."""
+    lineups = [frozenset(lineup) for lineup in found.lineup]
+    rated = {player.id for player in found.players}
+    return [
+        {
+            "which": which,
+            "word": found.round.sides[place],
+            "players": sorted(
+                (player for player in found.players if player.side.value == which), key=lambda one: -one.before
+            ),
+            "late": {player.id for player in found.players} - lineups[place],
+            "others": [player for player in found.lineup[place] if player not in rated],
+        }
+        for place, which in enumerate("ab")
+    ]
+
+
+class VoidAsked(Ask, frozen=True):
+    """Taking a round out of the ratings, to be shown before it is done."""
+
+    reason: Annotated[str, Meta(max_length=200)] = ""
+    """Why, in words, for the audit."""
+
+
+class VoidConfirmed(msgspec.Struct, frozen=True):
+    """The form by which it is done."""
+
+    last_edit: Annotated[int, Meta(ge=0, le=LARGEST)]
+    """The pool's, as the effect was shown."""
+    reason: Annotated[str, Meta(max_length=200)] = ""
+
+
+@pages.add("GET", "/rounds/{server}/{round}/{edit:void|restore}", ADMINS, query=VoidAsked)
+async def show_void(visit: Visit) -> Shown:
+    """The effect of taking a round out of the ratings, or of putting it back."""
+    return await _effect(visit, visit.query.reason)
+
+
+@pages.add("POST", "/rounds/{server}/{round}/{edit:void|restore}", ADMINS)
+async def make_void(visit: Visit) -> Shown | Elsewhere:
+    """Take a round out of the ratings or put it back, if the effect still is the one that was shown."""
+    form = visit.fields(VoidConfirmed)
+    body = Void(reason=form.reason, undo=visit.path["edit"] == "restore", last_edit=form.last_edit)
+    try:
+        await void_round(visit.request(body=body))
+    except ScriptError as error:
+        if error.code != "changed":
+            raise
+        return await _effect(visit, form.reason, error)
+    return Elsewhere(visit.link("rounds", visit.path["server"], visit.path["round"]))
+
+
+async def _effect(visit: Visit, reason: str, stale: ScriptError | None = None) -> Shown:
+    restore = visit.path["edit"] == "restore"
+    found = await show_round(visit.request())
+    effect = await void_round(visit.request(body=Void(reason=reason, undo=restore, dry_run=True)))
+    words = "Put this round back into the ratings" if restore else "Take this round out of the ratings"
+    values = {"words": words, "its": found.round, "effect": effect, "reason": reason, "stale": stale}
+    return Shown("void.html", f"{words}?", values, 200 if stale is None else stale.status)

@@ -1,0 +1,187 @@
+"""Players: the leaderboard, a player, and edits of a rating, whose effect is shown before they are made."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from equipoise.errors import ScriptError
+from equipoise.page.visits import Elsewhere, Pages, Shown, Visit
+from equipoise.web.decisions import Reasons, show_decisions
+from equipoise.web.players import (
+    BesidePlayer,
+    InPool,
+    PlayersFound,
+    Points,
+    RatingSet,
+    Reset,
+    Sought,
+    Top,
+    Undo,
+    find_players,
+    known_player,
+    reset_player,
+    set_player,
+    show_player,
+    show_top,
+    undo_edit,
+)
+from equipoise.web.rounds import LastOfPlayer, OfPlayer, show_curve, show_history, show_mates
+from equipoise.web.routes import ADMINS, LARGEST, READERS, Ask
+
+BOARD, ROUNDS, MATES, MOVES = 50, 25, 8, 10
+"""Lines of a page's lists."""
+DAY = 86400.0
+MOVES_DAYS = 30
+"""Days of the decision log that are looked through for a player."""
+EDITS = {"set": "Set the rating", "reset": "Make a newcomer", "undo": "Take back the last edit"}
+"""What admins may do with a player, in words."""
+
+pages = Pages()
+
+
+class BoardAsked(Ask, frozen=True):
+    """A page of the leaderboard, or players by a part of their id or name."""
+
+    pool: str | None = None
+    text: Annotated[str, Meta(min_length=1, max_length=128)] | None = None
+    after: Annotated[str, Meta(max_length=256)] | None = None
+    """The player behind whom it goes on."""
+    before: Annotated[str, Meta(max_length=256)] | None = None
+    """The player at whom it ends."""
+
+
+@pages.add("GET", "/players", READERS, query=BoardAsked, public=True)
+async def show_board(visit: Visit) -> Shown:
+    """The leaderboard, or the players whose name or id has a text."""
+    asked: BoardAsked = visit.query
+    pool = asked.pool or min(visit.services.pools)
+    found: Top | PlayersFound
+    if asked.text is None:
+        found = await show_top(
+            visit.request(BesidePlayer(limit=BOARD, after=asked.after, before=asked.before), pool=pool)
+        )
+    else:
+        found = await find_players(visit.request(Sought(limit=BOARD, text=asked.text), pool=pool))
+    values = {"found": found, "asked": asked, "size": BOARD}
+    return Shown("players.html", "Players", values)
+
+
+class PlayerAsked(Ask, frozen=True):
+    """A player, and a page of their rounds."""
+
+    pool: str | None = None
+    before: Annotated[int, Meta(ge=1, le=LARGEST)] | None = None
+    """The round before which the list goes on."""
+
+
+@pages.add("GET", "/players/{id}", READERS, query=PlayerAsked, public=True)
+async def show_profile(visit: Visit) -> Shown | Elsewhere:
+    """A player: their rating over time, their rounds, the others in these, and why they were moved."""
+    asked: PlayerAsked = visit.query
+    pool = await _pool(visit, asked.pool)
+    found = await show_player(visit.request(InPool(pool=pool)))
+    player = found.player
+    if player.id != visit.path["id"]:  # a name, or another form of the id
+        return Elsewhere(visit.link("players", player.id, pool=asked.pool))
+    history = await show_history(visit.request(OfPlayer(pool=pool, limit=ROUNDS, before=asked.before)))
+    lines = sorted([*history.rounds, *history.edits], key=_at, reverse=True)
+    values: dict[str, Any] = {"found": found, "player": player, "history": history, "lines": lines, "first": True}
+    if asked.before is not None:
+        values["first"] = False
+        return Shown("player.html", player.name or player.id, values)
+    from equipoise.page.pictures import curve  # it needs markupsafe, which comes with the first page
+
+    values["curve"] = curve((await show_curve(visit.request(InPool(pool=pool)))).points)
+    values["mates"] = await show_mates(visit.request(LastOfPlayer(pool=pool, limit=MATES)))
+    values["moves"], values["days"] = None, MOVES_DAYS
+    if not visit.public:
+        since = visit.services.clock.epoch() - MOVES_DAYS * DAY
+        values["moves"] = await show_decisions(
+            visit.request(Reasons(player=player.id, pool=pool, limit=MOVES, since=since))
+        )
+    return Shown("player.html", player.name or player.id, values)
+
+
+def _at(line: Any) -> float:
+    at: float = line.round.at if hasattr(line, "round") else line.at
+    return at
+
+
+async def _pool(visit: Visit, name: str | None) -> str:
+    """Return the pool that is named, else the first in which the player was seen."""
+    pools = visit.services.pools
+    if name is None and len(pools) > 1:
+        for pool in pools.values():
+            try:
+                await known_player(pool, visit.path["id"])
+            except ScriptError:
+                continue
+            return pool.name
+    return visit.services.pool(name or min(pools)).name
+
+
+# Edits: first a page that says what it would change, then the same question again with the version of the player that
+# it was about. When the player has changed meanwhile, the page comes again with the new effect, and nothing was done.
+
+
+class EditAsked(Ask, frozen=True):
+    """An edit that is to be shown before it is made."""
+
+    pool: str | None = None
+    rating: Points | None = None
+    """The rating to set."""
+
+
+class EditConfirmed(msgspec.Struct, frozen=True):
+    """The form by which an edit is made."""
+
+    version: Annotated[int, Meta(ge=0, le=LARGEST)]
+    """The player's, as the effect was shown."""
+    rating: Points | None = None
+
+
+@pages.add("GET", "/players/{id}/{edit:set|reset|undo}", ADMINS, query=EditAsked)
+async def show_edit(visit: Visit) -> Shown:
+    """The effect of an edit."""
+    asked: EditAsked = visit.query
+    pool = await _pool(visit, asked.pool)
+    return await _effect(visit, pool, asked.rating)
+
+
+@pages.add("POST", "/players/{id}/{edit:set|reset|undo}", ADMINS, query=EditAsked)
+async def make_edit(visit: Visit) -> Shown | Elsewhere:
+    """Make an edit whose effect was shown, if it still is that effect."""
+    pool = await _pool(visit, visit.query.pool)
+    form = visit.fields(EditConfirmed)
+    try:
+        await _edit(visit, pool, form.rating, form.version, dry_run=False)
+    except ScriptError as error:
+        if error.code != "changed":
+            raise
+        return await _effect(visit, pool, form.rating, error)
+    return Elsewhere(visit.link("players", visit.path["id"], pool=pool))
+
+
+async def _effect(visit: Visit, pool: str, rating: float | None, stale: ScriptError | None = None) -> Shown:
+    kind = visit.path["edit"]
+    found = await show_player(visit.request(InPool(pool=pool)))
+    effect = await _edit(visit, pool, rating, None, dry_run=True)
+    values = {"kind": kind, "words": EDITS[kind], "found": found, "effect": effect, "rating": rating, "stale": stale}
+    return Shown("edit.html", f"{EDITS[kind]}?", values, 200 if stale is None else stale.status)
+
+
+async def _edit(visit: Visit, pool: str, rating: float | None, version: int | None, *, dry_run: bool) -> Any:
+    query = InPool(pool=pool)
+    match visit.path["edit"]:
+        case "set":
+            if rating is None:
+                raise ScriptError("rating", "which rating? Go back and enter one", path="rating")
+            body = RatingSet(rating=rating, version=version, dry_run=dry_run)
+            return await set_player(visit.request(query, body))
+        case "reset":
+            return await reset_player(visit.request(Reset(pool=pool, version=version, dry_run=dry_run)))
+        case _:
+            return await undo_edit(visit.request(query, Undo(version=version, dry_run=dry_run)))
