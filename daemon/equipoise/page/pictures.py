@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from html import escape
+from itertools import pairwise
 
 from markupsafe import Markup
 
@@ -176,7 +177,12 @@ def curve(course: Sequence[CurvePoint]) -> Markup | None:
         there = [place(point.at, high) for point, high in zip(course, highs, strict=True)]
         back = [place(point.at, low) for point, low in zip(reversed(course), reversed(lows), strict=True)]
         shapes.append(f'<path class="band" d="M{"L".join((*there, *back))}Z"/>')
-    shapes.append(f'<path class="line" d="M{"L".join(place(point.at, point.rating) for point in course)}"/>')
+    steps = []
+    for previous, point in pairwise((course[0], *course)):
+        if point.edit is not None:  # until then nothing had changed
+            steps.append(place(point.at, previous.rating))
+        steps.append(place(point.at, point.rating))
+    shapes.append(f'<path class="line" d="M{"L".join(steps)}"/>')
     for point in course:
         if point.edit is not None:
             x, _, _ = place(point.at, point.rating).partition(" ")
