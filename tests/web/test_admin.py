@@ -73,7 +73,7 @@ def test_a_player_who_only_joined_is_shown_as_a_newcomer(daemon: Daemon) -> None
             "hidden": False,
         },
         "place": None,
-        "length": 0,
+        "length": None,
         "version": 0,
     }
 
@@ -92,10 +92,15 @@ def test_a_rating_is_answered_with_all_that_a_look_at_the_player_shows(tmp_path:
             path = f"/v1/admin/players/{RED}?pool={pool}"
             newcomer = daemon.call("PUT", path, {"rating": 200, "new": True}).body["before"]
             for method, body in (("PUT", {"rating": 210}), ("DELETE", None)):
-                before = daemon.call("GET", path).body["player"]
+                seen = daemon.call("GET", path).body
+                before = seen["player"]
+                trial = f"{path}&dry_run=true" if body is None else path
+                tried = daemon.call(method, trial, body and {**body, "dry_run": True}).body
+                assert daemon.call("GET", path).body == seen, "a dry run changes nothing"
                 changed = daemon.call(method, path, body).body
                 after = daemon.call("GET", path).body["player"]
-                assert changed["player"]["rating"] == after["rating"]
+                assert tried["player"]["rating"] == changed["player"]["rating"] == after["rating"]
+                assert changed["version"] > tried["version"] == seen["version"]
                 assert (changed["player"]["deviation"] is not None) == (pool in known | followed)
                 if pool in live:  # the other system may know of the change a moment later
                     assert (changed["before"], changed["player"]) == (before, after)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
 from equipoise.web.rounds import drawn
-from tests.web.daemon import Daemon
+from tests.web.daemon import CONFIG, Daemon, running
 from tests.web.test_admin import SIX
 from tests.wire.samples import HELLO, ROUND, posted
 
@@ -43,6 +44,19 @@ def test_a_curve_has_the_rating_after_each_round_and_each_edit(daemon: Daemon) -
     told = [(point["at"], point["rating"]) for point in curve["points"] if point["edit"] is None]
     assert told == [(one["round"]["started_at"], one["played"]["after"]) for one in rounds]
     assert [(point["edit"], point["rating"]) for point in curve["points"][-2:]] == [("set", 1234), ("undo", 1234)]
+
+
+@pytest.mark.parametrize("system", ["glicko2", "joint"])
+def test_a_curve_ends_with_the_interval_that_the_player_has(tmp_path: Path, system: str) -> None:
+    text = CONFIG.replace("balance", f'system = "{system}"\nbalance').replace("synelo", system)
+    with running(tmp_path, text) as daemon:
+        play(daemon, 9)
+        *_, last = daemon.call("GET", f"/v1/admin/players/{ME}/curve").body["points"]
+        player = daemon.call("GET", f"/v1/admin/players/{ME}").body["player"]
+        assert last["low"] < last["rating"] == player["rating"] < last["high"]
+        # Glicko-2 grows less sure with the time since then.
+        assert player["interval"]["low"] <= last["low"] + 1e-6
+        assert last["high"] <= player["interval"]["high"] + 1e-6
 
 
 @pytest.mark.parametrize("count", [0, 1, 3, 499, 500, 10_000])

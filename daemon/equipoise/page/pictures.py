@@ -156,42 +156,43 @@ HOURS = 2 * 86400.0
 """Seconds below which a curve's times have hours."""
 
 
-def curve(course: Sequence[CurvePoint]) -> Markup | None:
-    """Return a rating over time with its band, where that is known, and edits as dotted lines; None for less than two
-    points.
+def curve(ratings: Sequence[CurvePoint]) -> Markup | None:
+    """Return a rating over time with its band, where that is known, and edits as dotted lines; None before the second
+    point.
 
     The picture has the width of the page, so that its words stand beside it: they would be stretched inside.
     """
-    if len(course) < 2 or course[0].at == course[-1].at:
+    times = [point.at for point in ratings]  # a round that came late stands behind newer ones
+    if not times or min(times) == max(times):
         return None
-    first, last = course[0].at, course[-1].at
-    lows = [point.rating if point.low is None else point.low for point in course]
-    highs = [point.rating if point.high is None else point.high for point in course]
+    first, last = min(times), max(times)
+    lows = [point.rating if point.low is None else point.low for point in ratings]
+    highs = [point.rating if point.high is None else point.high for point in ratings]
     ticks = _ticks(min(lows), max(highs))
 
     def place(at: float, rating: float) -> str:
         return f"{1000 * (at - first) / (last - first):.1f} {200 * (ticks[-1] - rating) / (ticks[-1] - ticks[0]):.1f}"
 
     shapes = [f'<path class="grid" d="M0 {200 * each / (len(ticks) - 1):.1f}H1000"/>' for each in range(len(ticks))]
-    if any(point.low is not None for point in course):
-        there = [place(point.at, high) for point, high in zip(course, highs, strict=True)]
-        back = [place(point.at, low) for point, low in zip(reversed(course), reversed(lows), strict=True)]
+    if any(point.low is not None for point in ratings):
+        there = [place(point.at, high) for point, high in zip(ratings, highs, strict=True)]
+        back = [place(point.at, low) for point, low in zip(reversed(ratings), reversed(lows), strict=True)]
         shapes.append(f'<path class="band" d="M{"L".join((*there, *back))}Z"/>')
     steps = []
-    for previous, point in pairwise((course[0], *course)):
+    for previous, point in pairwise((ratings[0], *ratings)):
         if point.edit is not None:  # until then nothing had changed
             steps.append(place(point.at, previous.rating))
         steps.append(place(point.at, point.rating))
     shapes.append(f'<path class="line" d="M{"L".join(steps)}"/>')
-    for point in course:
+    for point in ratings:
         if point.edit is not None:
             x, _, _ = place(point.at, point.rating).partition(" ")
             shapes.append(f'<path class="event" d="M{x} 0V200"><title>{escape(point.edit)}</title></path>')
-    ratings = [point.rating for point in course]
-    ends = f"from {points(ratings[0])} to {points(ratings[-1])}"
-    words = f"Rating over time: {ends}, lowest {points(min(ratings))}, highest {points(max(ratings))}"
+    values = [point.rating for point in ratings]
+    ends = f"from {points(values[0])} to {points(values[-1])}"
+    words = f"Rating over time: {ends}, lowest {points(min(values))}, highest {points(max(values))}"
     written = when if last - first < HOURS else day
-    times = [first + (last - first) * part / 3 for part in range(4)]
+    said = [first + (last - first) * part / 3 for part in range(4)]
     return Markup(
         '<div class="curve"><div class="ticks" aria-hidden="true">{}</div>'
         '<svg class="picture" viewBox="0 0 1000 200" preserveAspectRatio="none" role="img" aria-label="{}">{}</svg>'
@@ -200,7 +201,7 @@ def curve(course: Sequence[CurvePoint]) -> Markup | None:
         Markup("").join(Markup("<span>{}</span>").format(points(tick)) for tick in reversed(ticks)),
         words,
         Markup("".join(shapes)),
-        Markup("").join(Markup("<span>{}</span>").format(written(at)) for at in times),
+        Markup("").join(Markup("<span>{}</span>").format(written(at)) for at in said),
     )
 
 
