@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from contextlib import closing
 from html import unescape
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -17,9 +18,10 @@ from tests.page.browser import Browser
 from tests.page.test_actions import FORM
 from tests.page.test_oversight import GUEST, page
 from tests.page.test_site import OWNER
-from tests.web.daemon import SECRETS, Answer, Daemon
+from tests.web.daemon import CONFIG, SECRETS, Answer, Daemon, running
 from tests.web.test_admin import SIX, audit, joined
 from tests.web.test_careers import ME, play
+from tests.web.test_ns2_rounds import ALIEN, MARINE, SECONDS, ended, post, span, stay
 from tests.wire.samples import RED, ROUND
 
 DAY = 86400.0
@@ -272,3 +274,23 @@ def test_a_viewer_and_a_form_without_its_token_change_nothing(daemon: Daemon, pa
     assert [line["action"] for line in audit(daemon)] == ["login"]
     assert browser.post(path, sent).status == 303
     assert audit(daemon)[0]["who"] == "token:owner"
+
+
+NS2 = CONFIG.replace('game = "ns2"', 'game = "ns2"\npool = "side"') + '[pool.side]\nsystem = "ns2"\nbalance = "ns2"\n'
+
+
+def test_a_player_of_ns2_has_a_skill_by_side_in_their_pool_which_is_chosen_by_itself(tmp_path: Path) -> None:
+    with running(tmp_path, NS2) as daemon:
+        lately(daemon, 3)
+        chair = {**stay(MARINE, "marines"), "spans": [{**span("marines", 0, SECONDS), "role": "commander"}]}
+        post(daemon, 1, ended(started_at=time.time() - 900, players=[chair, stay(ALIEN, "aliens")]))
+        ((marine, alien),) = (daemon.call("GET", "/v1/admin/rounds/ns2-1/1-1").body["lineup"],)
+        text = page(daemon, f"/players/{marine[0]}")
+        assert "pool side" in text
+        assert [word in text for word in ("<td>Marines</td>", "<td>Aliens</td>", "<td>Commander</td>")] == [True] * 3
+        assert f"/players/{alien[0]}?pool=side" in text
+        # Who was never seen in that pool is looked for in the others.
+        assert "pool main" in page(daemon, FIRST)
+        page(daemon, f"{FIRST}?pool=side", status=404)
+        assert 'class="tag">commander' in page(daemon, "/rounds/ns2-1/1-1")
+        assert 'aria-current="true">side' in page(daemon, "/players?pool=side")

@@ -162,7 +162,7 @@ async def make_edit(visit: Visit) -> Shown | Elsewhere:
         if error.code != "changed":
             raise
         return await _effect(visit, pool, form.rating, error)
-    return Elsewhere(visit.link("players", visit.path["id"], pool=pool))
+    return Elsewhere(visit.link("players", visit.path["id"], pool=visit.query.pool))
 
 
 async def _effect(visit: Visit, pool: str, rating: float | None, stale: ScriptError | None = None) -> Shown:
