@@ -6,6 +6,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from html import unescape
 from pathlib import Path
@@ -224,6 +225,18 @@ def test_an_edit_is_shown_first_and_made_only_while_the_player_is_as_shown(daemo
     again = confirm(daemon, path, form(late.raw.decode()))
     assert again.status == 409, "the same form twice is one edit"
     assert len(audit(daemon)) == len(lines) + 2
+
+
+def test_of_two_admins_who_confirm_at_once_one_is_asked_again(daemon: Daemon) -> None:
+    lately(daemon, 8)
+    before = rating(daemon)
+    daemon.call("PUT", f"/v1/admin{FIRST}", {"rating": 1300})
+    path = f"{FIRST}/undo"
+    fields = form(page(daemon, path))
+    with ThreadPoolExecutor() as admins:
+        answers = list(admins.map(lambda _: confirm(daemon, path, fields).status, range(4)))
+    assert sorted(answers) == [303, 409, 409, 409]
+    assert rating(daemon) == before, "an edit that was taken back twice would be there again"
 
 
 def test_a_round_is_taken_out_and_put_back_only_while_no_other_edit_came(daemon: Daemon) -> None:
