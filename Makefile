@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo quick test rig world lint types bench soak chaos walk packages mutants pictures layout texts plugin spcomp release \
+.PHONY: help demo quick test rig world lint types bench soak chaos walk packages mutants pictures screenshots layout texts plugin spcomp release \
 	constraints lowest newest clean
 .DEFAULT_GOAL := help
 
@@ -92,6 +92,9 @@ mutants: $(STAMP)  ## mutation tests of core, balancing, the store's writer and 
 pictures: $(STAMP)  ## draw the pictures of README and docs again
 	$(BIN)/python -m docs.pictures
 
+screenshots: $(STAMP)  ## take the pictures of the page again, with Chromium (five minutes); ARGS="wall server" for some
+	nice $(BIN)/python -m docs.pictures.screens $(ARGS)
+
 layout: $(STAMP)  ## write the layout in docs/architecture.md again, from the modules' first lines
 	$(BIN)/python -m docs.layout
 
@@ -127,4 +130,4 @@ lowest newest: $(STAMP)-versions
 	$(VENV)-$@/bin/python -m pytest -n 2 $(ARGS)
 
 clean:  ## remove what the targets above made
-	rm -rf $(VENV) $(VENV)-lowest $(VENV)-newest dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .mutants .soak .walk
+	rm -rf $(VENV) $(VENV)-lowest $(VENV)-newest dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .mutants .screens .soak .walk

@@ -40,10 +40,10 @@ class Tab:
     strangers: list[str] = field(default_factory=list)
     """Requests to anywhere else: none goes out."""
 
-    def go(self, path: str) -> Tab:
-        """Open a page of the daemon, and wait until it is drawn."""
-        self.page.goto(self.url + path, wait_until="load")
-        return self
+    def go(self, path: str) -> int:
+        """Open a page of the daemon, and wait until it is drawn; its status."""
+        answer = self.page.goto(self.url + path, wait_until="load")
+        return answer.status if answer else 0
 
     def violations(self) -> list[str]:
         """What axe finds that is serious or critical: its rule, and the elements."""

@@ -15,9 +15,10 @@ from random import Random
 from typing import Any, TypeVar
 
 from equipoise.demo.daemon import Daemon
-from equipoise.demo.town import KINDS, Place, Server, Tempo, settle, townspeople
+from equipoise.demo.town import KINDS, POLL_SECONDS, Place, Server, Tempo, settle, townspeople
 
 T = TypeVar("T")
+SHORT_ROUNDS = Tempo(freeze=4.0, round=(12.0, 30.0))
 LONG_ROUNDS = Tempo(freeze=20.0, round=(150.0, 500.0))
 PLACES = tuple(Place(f"{kind.name}-1", kind) for kind in KINDS[:3])
 """Arena, payload and NS2."""
@@ -50,11 +51,17 @@ class World:
 
 @contextmanager
 def world(
-    folder: Path, players: int = 24, *, hours: float = 1.0, places: Sequence[Place] = PLACES, lively: bool = False
+    folder: Path,
+    players: int | None = 24,
+    *,
+    hours: float = 4.0,
+    places: Sequence[Place] = PLACES,
+    lively: bool = False,
 ) -> Iterator[World]:
     """A world whose servers have played for so many hours, and are in the middle of a round with so many players each.
 
-    A lively one plays on, at the pace of the demo. With no players nobody has ever been there.
+    A lively one plays on, in short rounds; in any other only time goes by. With no players nobody has ever been
+    there, and the first server's script has not called either. None: as many as are usual on each.
     """
     loop, ready, stop = asyncio.new_event_loop(), threading.Event(), asyncio.Event()
     built: World | None = None
@@ -68,7 +75,9 @@ def world(
                 await daemon.start()
                 built = World(daemon, await _servers(daemon, players, hours, places, stack), loop)
                 async with asyncio.TaskGroup() as group:
-                    playing = [group.create_task(server.live()) for server in built.servers.values() if lively]
+                    # A script without players calls too; the first of an empty world never does.
+                    here = [*built.servers.values()][1 if players == 0 else 0 :]
+                    playing = [group.create_task(server.live() if lively else _stay(server)) for server in here]
                     ready.set()
                     await stop.wait()
                     for task in playing:
@@ -102,24 +111,46 @@ def world(
 
 
 async def _servers(
-    daemon: Daemon, players: int, hours: float, places: Sequence[Place], stack: AsyncExitStack
+    daemon: Daemon, players: int | None, hours: float, places: Sequence[Place], stack: AsyncExitStack
 ) -> dict[str, Server]:
     """The servers after what they have played, each in the middle of a round."""
     rng = Random(26)
     # A last round ends before now, and so does the beginning of the one that runs.
     until = time.time() - 2 * LONG_ROUNDS.round[1]
     tempo = Tempo(LONG_ROUNDS.freeze, LONG_ROUNDS.round, end=until)
-    people = townspeople(rng, round(len(places) * players * 1.5))
+    there = sum(place.kind.crowd if players is None else players for place in places)
+    people = townspeople(rng, round(1.5 * there))
     servers = await settle(daemon, places, people, until - 3600 * hours, tempo, rng, stack, players)
     async with asyncio.TaskGroup() as group:
         for server in servers:
             group.create_task(_played(server))
-    tempo.freeze, tempo.round, tempo.end = Tempo().freeze, Tempo().round, Tempo().end
+    tempo.freeze, tempo.round, tempo.end = SHORT_ROUNDS.freeze, SHORT_ROUNDS.round, SHORT_ROUNDS.end
     return {server.place.name: server for server in servers}
 
 
 async def _played(server: Server) -> None:
+    if not server.crowd:
+        return
     await server.live()
-    if server.game.clients:
-        await server.begin()
-        await server.pass_time(90.0)
+    await server.pass_time(time.time() - 120.0 - server.now)
+    await server.begin()
+    await server.pass_time(90.0)
+
+
+async def _stay(server: Server) -> None:
+    while True:
+        await server.pass_time(POLL_SECONDS)
+
+
+def oversee(world: World) -> None:
+    """An admin looks after people, rounds and servers: what the audit log then has."""
+    pools = {place.installation.pool_name for place in (server.place for server in world.servers.values())}
+    for pool in sorted(pools):
+        best, second, *_ = (entry["id"] for entry in world.ask(f"pools/{pool}/top?limit=5")["players"])
+        world.ask(f"players/{best}?pool={pool}", {"rating": 1650}, "PUT")
+        world.ask(f"players/{second}?pool={pool}", None, "DELETE")
+        world.ask(f"players/{second}/undo?pool={pool}", {})
+    for name in world.servers:
+        rounds = world.ask(f"rounds?server={name}&limit=3")["rounds"]
+        world.ask(f"rounds/{name}/{rounds[-1]['round']}/void", {"reason": "somebody cheated"})
+    world.ask(f"servers/{list(world.servers)[1]}/scramble", {})

@@ -37,6 +37,8 @@ ROUNDS = 5
 POLL_SECONDS = 5.0
 LEAVES = 0.006
 """Chance that a player leaves between two polls."""
+USUAL = 24
+"""Players; of more not more leave: what the daemon takes of one round is limited."""
 VOTES = 0.1
 """Chance that somebody asks for a vote in a round; then others do, too."""
 SPREAD = 0.25
@@ -185,7 +187,8 @@ class Server:
         """The last text that the daemon said to all, and the last round's result."""
         self.up = False
         """The daemon answered the last batch."""
-        self._crowd = place.kind.crowd if crowd is None else crowd
+        self.crowd = place.kind.crowd if crowd is None else crowd
+        """Players who are there on an evening."""
         self._town, self._tempo, self._rng, self._client = town, tempo, rng, client
         self._maps = cycle(place.kind.maps)
         kind = NS2Server if place.kind.game is NS2 else GameServer
@@ -349,10 +352,11 @@ class Server:
 
     def _come_and_go(self) -> None:
         """Some leave, and others come until the server is as full as it is on an evening."""
-        for player in [each for each in self.game.clients if self._rng.random() < LEAVES]:
+        leaves = LEAVES * min(1.0, USUAL / max(1, len(self.game.clients)))
+        for player in [each for each in self.game.clients if self._rng.random() < leaves]:
             self.game.disconnect(player)
             self._town.at_home.add(player)
-        missing = min(self._crowd - len(self.game.clients), len(self._town.at_home))
+        missing = min(self.crowd - len(self.game.clients), len(self._town.at_home))
         for player in self._rng.sample(sorted(self._town.at_home), max(0, missing)):
             self._town.at_home.remove(player)
             self.game.connect(player)

@@ -137,7 +137,7 @@ def course(
     side = side_word(sides, "a")
     won = [sum(result.winner is side for result in results) for side in Side]
     words = f"Chance of {side} over this map, now {lines[-1].chance:.0%}; rounds won {won[0]} to {won[1]}"
-    return svg(shapes, words, width, height, "course")
+    return svg(shapes, words, width, height, f"course side-{escape('-'.join(sides).lower())}")
 
 
 def _winner(x: float, y: float, result: Result, sides: Sequence[str], size: float) -> str:
