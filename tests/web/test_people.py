@@ -53,6 +53,7 @@ READS = (
     f"players/{OTHER}/mates",
     "rounds/arena-1/1-1",
     "servers/arena-1",
+    "servers/arena-1/roster",
     "decisions",
     "audit",
     "pools/main/seasons/First",
@@ -155,7 +156,8 @@ def test_a_season_keeps_the_leaderboard_of_its_beginning(daemon: Daemon) -> None
         "pool main has a season 'First' already: choose another name",
     )
     assert ask(daemon, "pools/main/seasons/Second").code == "not_found"
-    assert ask(daemon, "pools/main/seasons", body={"name": " "}).code == "schema"
+    for wrong in (" ", "a/b", ""):
+        assert ask(daemon, "pools/main/seasons", body={"name": wrong}).code == "schema"
     assert ask(daemon, "pools/main/top").body["players"][0]["rating"] == 9999
 
 

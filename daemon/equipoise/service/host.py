@@ -100,6 +100,8 @@ class Host:
         self.plugin: str | None = None
         self._advice = OlderScript(version)
         self.dropped_rounds = 0
+        self.renamed = 0
+        """How often decisions that are stored were changed, because somebody was forgotten."""
         self.clock_ahead: float | None = None
         """Seconds by which the script's clock was ahead of ours when its last round came; None: none came."""
         self.repeated = 0
@@ -280,6 +282,7 @@ class Host:
             state = self.session.state
             state.memory = renamed.memory
             state.summaries.pop(player, None)
+            self.renamed += 1
             if self.session.lost(self._clock.monotonic()):
                 self.session = Session(self.rules, renamed.memory)
             self.write_down()

@@ -270,7 +270,7 @@ class Live:
                 await self._look_at(server, host, signs, looked)
 
     async def _look_at(self, server: ServerId, host: Host, signs: tuple[object, ...], looked: _Looked | None) -> None:
-        decided = host, host.decided.total()
+        decided = host, host.decided.total() + host.renamed
         if looked is None or looked.decided != decided:
             host.write_down()
             try:

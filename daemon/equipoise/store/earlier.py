@@ -78,7 +78,8 @@ _LISTED = "(visible AND rating IS NOT NULL AND played >= coalesce(:at - :stale, 
 _SOME = "json_each(:players) AS wanted CROSS JOIN players ON players.pool = :pool AND players.id = wanted.value"
 # Who was active then played later than that since, if they are shown now.
 _ALL = (
-    "(SELECT * FROM players WHERE pool = :pool AND visible = 1 AND last_played >= coalesce(:at - :stale, 0)) AS players"
+    "(SELECT * FROM players WHERE pool = :pool AND visible = 1 AND last_played >= coalesce(:at - :stale, 0) "
+    "AND id NOT IN (SELECT player FROM hidden)) AS players"
 )
 
 

@@ -199,7 +199,7 @@ async def export_pool(request: Request) -> Stream:
 class SeasonBegun(Ask, frozen=True):
     """A season that begins now."""
 
-    name: Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[^\s/](.*[^\s/])?$")]
+    name: Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[^\s/]([^/]*[^\s/])?$")]
     """Its name, which no season of the pool has."""
 
 

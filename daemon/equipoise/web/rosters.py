@@ -17,7 +17,7 @@ from equipoise.core.wording import due_sentence
 from equipoise.errors import StoreError
 from equipoise.service.host import Host
 from equipoise.store.listings import Result
-from equipoise.web.players import names_of
+from equipoise.web.players import concealed_from, names_of
 from equipoise.web.routes import READERS, Ok, Request, Routes
 
 routes = Routes()
@@ -93,7 +93,8 @@ async def show_roster(request: Request) -> RosterFound:
     host.write_down()
     state, memory = host.session.state, host.session.memory
     sides = services.sides(host.server) or memory.mode.sides
-    entries = [entry for entry in state.roster.entries if not entry.bot]
+    concealed = await concealed_from(request)
+    entries = [entry for entry in state.roster.entries if not entry.bot and entry.id not in concealed]
     ids = [entry.id for entry in entries]
     names, summaries, changes, results = await _read(host, ids)
     now = services.clock.monotonic()
@@ -121,7 +122,7 @@ async def show_roster(request: Request) -> RosterFound:
         )
 
     costs = bench_costs(state.roster, memory.benched) if state.arena else {}
-    playing = [entry.id for entry in state.roster.eligible() if entry.side is not None]
+    playing = [entry.id for entry in state.roster.eligible() if entry.side is not None and entry.id not in concealed]
     on = [sum(entry.bot for entry in state.roster.on(side)) for side in Side]
     return RosterFound(
         server=host.server,
