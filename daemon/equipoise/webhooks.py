@@ -94,20 +94,21 @@ class Webhooks:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         timeout_seconds: float = TIMEOUT_SECONDS,
     ) -> None:
-        self._notices, self._file, self._clock, self._sleep = notices, directory / FILE, clock, sleep
-        self._session = aiohttp.ClientSession(
+        self._notices, self._file = notices, directory / FILE
+        self.clock, self.sleep, self.seconds = clock, sleep, timeout_seconds
+        self.session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(resolver=_Resolver(), force_close=True),
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=timeout_seconds),
-            # Discord's documentation asks for this form.
-            headers={"User-Agent": f"DiscordBot (equipoise, {equipoise.__version__})"},
+            # Discord's documentation asks for this form. Nothing is unpacked: 64 KB may unpack to 64 MB.
+            headers={"User-Agent": f"DiscordBot (equipoise, {equipoise.__version__})", "Accept-Encoding": "identity"},
+            auto_decompress=False,
         )
-        self._seconds = timeout_seconds
+        self.messages = _read(self._file)
+        self.paused_until = 0.0
+        """For Discord's webhooks: a global rate limit is one of the machine's address."""
         self._senders: dict[str, _Sender] = {}
-        self._messages = _read(self._file)
         self._shown_at = -math.inf
-        self._pause = _Pause()
-        """Of all Discord's webhooks: a global rate limit is one of the machine's address."""
         self._writing = asyncio.Lock()
 
     def use(self, webhooks: Mapping[str, Webhook]) -> None:
@@ -118,9 +119,10 @@ class Webhooks:
             if sender is None or sender.webhook.url != webhook.url:
                 if sender is not None:
                     sender.close()
-                pauses = (_Pause(), self._pause) if webhook.kind == "discord" else (_Pause(),)
-                sender = _Sender(webhook, pauses, self._attempt, self._clock, self._sleep, self._messages, self._keep)
-            sender.webhook, sender.off = webhook, False
+                sender = _Sender(webhook, self)
+            sender.webhook = webhook
+            if sender.off:
+                sender.off, sender.fault = False, ""
             self._senders[name] = sender
         for sender in before.values():
             sender.close()
@@ -128,12 +130,12 @@ class Webhooks:
     async def look(self) -> None:
         """Tell of what has happened since the last look, and bring status messages up to date."""
         self._say(await self._notices.look())
-        now = self._clock.monotonic()
+        now = self.clock.monotonic()
         if now - self._shown_at >= STATUS_SECONDS:
             self._shown_at = now
             for sender in self._senders.values():
                 if sender.webhook.status:
-                    sender.show(self._notices.status(sender.webhook.servers), self._clock.epoch())
+                    sender.show(self._notices.status(sender.webhook.servers), self.clock.epoch())
 
     async def summarize(self) -> None:
         """Tell what the last 24 hours brought."""
@@ -145,7 +147,7 @@ class Webhooks:
 
     async def test(self) -> Sequence[WebhookStatus]:
         """Send a message by each of them, and return how that went."""
-        now = self._clock.epoch()
+        now = self.clock.epoch()
         await asyncio.gather(
             *(
                 sender.test(Notice("test", "news", None, now, f"a test message of Equipoise: [notice.{name}] works"))
@@ -158,74 +160,32 @@ class Webhooks:
         """Send no more, and wait for nothing."""
         for sender in self._senders.values():
             sender.close()
-        await self._session.close()
+        await self.session.close()
 
     def _say(self, notices: Iterable[Notice]) -> None:
         for notice in notices:
             for sender in self._senders.values():
                 sender.say(notice)
 
-    async def _keep(self) -> None:
+    async def keep(self) -> None:
         """Write down the ids of the status messages of those webhooks that are configured."""
         async with self._writing:
             urls = {_digest(sender.webhook) for sender in self._senders.values()}
-            kept = {url: number for url, number in self._messages.items() if url in urls}
+            kept = {url: number for url, number in self.messages.items() if url in urls}
             try:
                 await asyncio.to_thread(_write, self._file, kept)
             except OSError as error:
                 log.warning("%s: after a restart status messages are made anew: %s", self._file, error.strerror)
 
-    async def _attempt(self, webhook: Webhook, delivery: Delivery, pauses: _Pauses) -> _Answer:
-        """Try once."""
-        headers = {"Content-Type": "application/json", **_signed(webhook.key, delivery, self._clock.epoch())}
-        try:
-            async with self._session.request(
-                delivery.method, delivery.url, data=delivery.body, headers=headers, allow_redirects=False
-            ) as response:
-                body = _parsed(await _received(response.content))
-                status, said = response.status, response.headers
-        except TimeoutError:
-            return _Answer("later", f"no answer within {self._seconds:g} s")
-        except (aiohttp.ClientError, OSError, ValueError) as error:
-            return _Answer("later", _reason(error))
-        pause = pauses[-1 if body.get("global") is True else 0]
-        pause.until = max(pause.until, self._clock.monotonic() + _pause_seconds(status, said, body))
-        verdict = _verdict(status, body.get("code"), editing=delivery.method == "PATCH")
-        # Words of others than Discord may be the address, which is a secret; so may the target of a redirect.
-        words = body.get("message") if webhook.kind == "discord" else None
-        more = " and wants us elsewhere" if status // 100 == 3 else f" ({_plain(words)})" if words else ""
-        return _Answer(verdict, "" if verdict in ("taken", "gone") else f"it answered {status}{more}", body)
-
-
-@dataclass(slots=True)
-class _Pause:
-    """Until when there must be no request, by the monotonic clock."""
-
-    until: float = 0.0
-
-
-_Pauses = tuple[_Pause, ...]
-"""A webhook's own, and one that it may share."""
-
 
 class _Sender:
     """One webhook, and what waits for it."""
 
-    def __init__(
-        self,
-        webhook: Webhook,
-        pauses: _Pauses,
-        attempt: Callable[[Webhook, Delivery, _Pauses], Awaitable[_Answer]],
-        clock: Clock,
-        sleep: Callable[[float], Awaitable[None]],
-        messages: dict[str, str],
-        keep: Callable[[], Awaitable[None]],
-    ) -> None:
-        self.webhook = webhook
+    def __init__(self, webhook: Webhook, owner: Webhooks) -> None:
+        self.webhook, self._owner = webhook, owner
         self.off = False
         self.fault = ""
-        self._attempt, self._clock, self._sleep = attempt, clock, sleep
-        self._messages, self._keep, self._pauses = messages, keep, pauses
+        self.paused_until = 0.0
         self._waiting: list[Notice] = []
         self._more = 0
         """Notices that found no place."""
@@ -261,7 +221,7 @@ class _Sender:
         if (seconds := self._wait_seconds()) > 0:
             self.fault = f"it wants no message for another {seconds:.0f} s"
         else:
-            self._note(await self._attempt(self.webhook, self._delivery([notice], 0), self._pauses))
+            self._note(await self._attempt(self._delivery([notice], 0)))
 
     async def _run(self) -> None:
         while True:
@@ -286,17 +246,17 @@ class _Sender:
     async def _edit(self, body: bytes) -> None:
         """Have the status message say this: the one that was sent before, or a new one."""
         key, (base, _, query) = _digest(self.webhook), self.webhook.url.partition("?")
-        if (number := self._messages.get(key)) is not None:
+        if (number := self._owner.messages.get(key)) is not None:
             url = f"{base}/messages/{number}{query and f'?{query}'}"
             if (await self._deliver(Delivery("PATCH", url, body))).verdict != "gone":
                 return
-            del self._messages[key]
+            del self._owner.messages[key]
         answer = await self._deliver(Delivery("POST", f"{base}?{query and f'{query}&'}wait=true", body))
         if answer.verdict == "taken":
             number = answer.body.get("id")
             if isinstance(number, str) and re.fullmatch(r"[0-9]{1,20}", number):
-                self._messages[key] = number
-                await self._keep()
+                self._owner.messages[key] = number
+                await self._owner.keep()
             else:  # a message would be added every minute
                 self._note(_Answer("dead", "it does not say the id of the status message: it is not Discord's"))
 
@@ -307,23 +267,48 @@ class _Sender:
             if self.off:
                 return _Answer("dead")
             while (wait := self._wait_seconds()) > 0:
-                await self._sleep(wait)
-            answer = await self._attempt(self.webhook, delivery, self._pauses)
+                await self._owner.sleep(wait)
+            answer = await self._attempt(delivery)
             self._note(answer)
             if answer.verdict != "later":
                 return answer
-            await self._sleep(seconds * random.uniform(0.5, 1.0))
+            await self._owner.sleep(seconds * random.uniform(0.5, 1.0))
             seconds = min(2 * seconds, LONGEST_SECONDS)
 
     def _wait_seconds(self) -> float:
-        return max(pause.until for pause in self._pauses) - self._clock.monotonic()
+        shared = self._owner.paused_until if self.webhook.kind == "discord" else 0.0
+        return max(self.paused_until, shared) - self._owner.clock.monotonic()
+
+    async def _attempt(self, delivery: Delivery) -> _Answer:
+        """Try once."""
+        owner, webhook = self._owner, self.webhook
+        if owner.session.closed:
+            return _Answer("later", "the daemon is stopping")
+        headers = {"Content-Type": "application/json", **_signed(webhook.key, delivery, owner.clock.epoch())}
+        try:
+            async with owner.session.request(
+                delivery.method, delivery.url, data=delivery.body, headers=headers, allow_redirects=False
+            ) as response:
+                body = _parsed(await _received(response.content))
+                status, said = response.status, response.headers
+        except TimeoutError:
+            return _Answer("later", f"no answer within {owner.seconds:g} s")
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            return _Answer("later", _reason(error))
+        if seconds := _pause_seconds(status, said, body):
+            limited = owner if webhook.kind == "discord" and body.get("global") is True else self
+            limited.paused_until = owner.clock.monotonic() + seconds
+        verdict = _verdict(status, body.get("code"), editing=delivery.method == "PATCH")
+        # Words of others than Discord may be the address, which is a secret; so may the target of a redirect.
+        words = body.get("message") if webhook.kind == "discord" else None
+        more = " and wants us elsewhere" if status // 100 == 3 else f" ({_plain(words)})" if words else ""
+        return _Answer(verdict, "" if verdict in ("taken", "gone") else f"it answered {status}{more}", body)
 
     def _note(self, answer: _Answer) -> None:
         """Keep how it went for operators, and log what is new in that."""
         before, self.fault = self.fault, answer.fault
         if answer.verdict == "dead":
-            self.off, self._shown = True, None
-            self._waiting.clear()
+            self.off, self._waiting, self._more, self._shown = True, [], 0, None
             what = "[notice.%s] is switched off until the configuration is read again: %s"
             log.error(what, self.webhook.name, answer.fault)
         elif answer.fault and not before:
@@ -413,9 +398,9 @@ def _signed(key: bytes, delivery: Delivery, now: float) -> Mapping[str, str]:
     """The headers of Standard Webhooks; the id is the same at every attempt."""
     if not key:
         return {}
-    content = f"{delivery.id}.{now:.0f}.".encode() + delivery.body
+    content = f"{delivery.id}.{int(now)}.".encode() + delivery.body
     signature = base64.b64encode(hmac.digest(key, content, "sha256")).decode()
-    return {"webhook-id": delivery.id, "webhook-timestamp": f"{now:.0f}", "webhook-signature": f"v1,{signature}"}
+    return {"webhook-id": delivery.id, "webhook-timestamp": f"{int(now)}", "webhook-signature": f"v1,{signature}"}
 
 
 def _discord(lines: Sequence[str], more: int) -> bytes:
@@ -445,7 +430,7 @@ def _escaped(text: str) -> str:
     >>> print(_escaped("**a_b** <@1> https://x `c`"))
     \*\*a\_b\*\* \<@​1\> https\://x \`c\`
     """
-    return re.sub(r"([\\*_~|`<>\[\]:#])", r"\\\1", _plain(text)).replace("@", "@\u200b")
+    return re.sub(r"([\\*_~|`<>\[\]#]|:(?=\S))", r"\\\1", _plain(text)).replace("@", "@\u200b")
 
 
 # Status messages are found again after a restart.
@@ -478,27 +463,24 @@ class _Resolver(AbstractResolver):
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
         """Return the addresses of a name; OSError: it has none."""
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Any] = loop.create_future()
-
-        def settle(infos: list[Any], error: OSError | None) -> None:
-            if not future.done():
-                future.set_exception(error) if error else future.set_result(infos)
+        loop, ended = asyncio.get_running_loop(), asyncio.Event()
+        addresses: list[ResolveResult] = []
 
         def look_up() -> None:
-            infos, fault = list[Any](), None
-            try:
-                infos = socket.getaddrinfo(host, port, family, socket.SOCK_STREAM)
-            except (OSError, UnicodeError) as error:
-                fault = error if isinstance(error, OSError) else OSError(str(error))
+            with suppress(OSError, UnicodeError):
+                for kind, _, protocol, _, address in socket.getaddrinfo(host, port, family, socket.SOCK_STREAM):
+                    result = ResolveResult(
+                        hostname=host, host=str(address[0]), port=port, family=kind, proto=protocol, flags=0
+                    )
+                    addresses.append(result)
             with suppress(RuntimeError):  # the loop has ended
-                loop.call_soon_threadsafe(settle, infos, fault)
+                loop.call_soon_threadsafe(ended.set)
 
         threading.Thread(target=look_up, name="webhook name", daemon=True).start()
-        return [
-            ResolveResult(hostname=host, host=info[4][0], port=port, family=info[0], proto=info[2], flags=0)
-            for info in await future
-        ]
+        await ended.wait()
+        if not addresses:
+            raise OSError("the name is not found")
+        return addresses
 
     async def close(self) -> None:
         """Nothing to close."""

@@ -39,6 +39,8 @@ class Discord:
     """The status of every answer."""
     notified: list[str] = field(default_factory=list)
     """Users who were mentioned so that they hear of it."""
+    parsed: list[list[str]] = field(default_factory=list)
+    """What each message had parsed for mentions."""
     trouble: Callable[[], int] = lambda: 0
     """The status of a server error (C: 5xx, these are rare); 0: none."""
     delay: float = 0.0
@@ -136,7 +138,8 @@ class Discord:
         content = body["content"]
         # M: without the field webhooks parse users, with `parse` what that names. W: also at an edit, without regard
         # to what the request said that made the message.
-        if "users" in body.get("allowed_mentions", {"parse": ["users"]})["parse"]:
+        self.parsed.append(body.get("allowed_mentions", {"parse": ["users"]})["parse"])
+        if "users" in self.parsed[-1]:
             self.notified += MENTION.findall(content)
         if request.method == "PATCH":
             if message not in self.messages:

@@ -76,7 +76,7 @@ async def test_a_script_that_falls_silent_and_comes_back_is_told_once_each(tmp_p
         assert (notice.event, notice.state, notice.text) == (
             "lost",
             "over",
-            "arena-1: its script is back, after 17 min",
+            "arena-1: its script is back, after 18 min",
         )
         assert await rig.later() == []
 

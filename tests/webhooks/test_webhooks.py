@@ -26,6 +26,7 @@ from equipoise.service.notices import Notice
 from equipoise.webhooks import FILE, MOST, Webhooks
 from tests.webhooks.discord_server import PERIOD, Discord, discord, listening
 
+ROOT = Path(__file__).parents[2]
 KEY = bytes(range(32))
 HOUR = 3600.0
 ARENA, DUST = ServerId("arena-1"), ServerId("dust_2")
@@ -166,6 +167,7 @@ async def test_what_comes_from_outside_is_shown_letter_by_letter_and_notifies_no
         await until(lambda: server.messages)
         content = server.contents[0].partition(" ")[2]
         assert server.notified == []
+        assert server.parsed == [[]], "nothing is to be taken for a mention, whatever its letters"
         assert shown(content) == text
         # No sign that means something to Discord is left without a backslash before it.
         assert not re.search(r"(?<!\\)(?:\\\\)*[*_~|`<\[\]]|@(?!\u200b)|https?:", re.sub(r"\\[^\w\s]|\\_", "", content))
@@ -218,16 +220,16 @@ async def test_a_429_is_waited_for_and_a_global_one_by_all_of_discords_webhooks(
         await until(lambda: len(server.messages) == 2)
         assert sorted(server.answers) == [204, 204, 429]
         assert rig.clock.now - began >= PERIOD
-        server.overall = rig.clock.now + 64.57
-        over = server.overall
-        await rig.webhooks.test()
-        assert server.answers[3:] == [429, 429], "the two go out at the same time"
-        assert {status.fault for status in rig.webhooks.statuses()} >= {"it answered 429 (You are being rate limited.)"}
-        assert {status.fault for status in await rig.webhooks.test()} == {"it wants no message for another 65 s"}
+        server.overall = over = rig.clock.now + 64.57
+        rig.use(webhook(server.url("1"), "one"))
+        assert [one.fault for one in await rig.webhooks.test()] == ["it answered 429 (You are being rate limited.)"]
+        rig.use(webhook(server.url("1"), "one"), webhook(server.url("2"), "two"))
+        assert {one.fault for one in await rig.webhooks.test()} == {"it wants no message for another 65 s"}
+        assert server.answers[3:] == [429], "the other one did not even try"
         await rig.look(news())
         await until(lambda: len(server.messages) == 4)
-        assert server.answers[5:] == [204, 204]
-        assert min(at for at, _, _ in server.requests[5:]) >= over
+        assert server.answers[4:] == [204, 204]
+        assert min(at for at, _, _ in server.requests[4:]) >= over
 
 
 @pytest.mark.parametrize(
@@ -365,7 +367,7 @@ async def test_the_status_message_is_made_once_edited_every_minute_and_found_aft
         await until(lambda: len(server.requests) == 2)
         assert [method for _, method, _ in server.requests] == ["POST", "PATCH"]
         (made,) = server.messages.values()
-        assert made["content"].startswith(f"**Equipoise**, as of <t:{rig.clock.now - 10:.0f}:R>\narena-1\\: cp\\_well")
+        assert made["content"].startswith(f"**Equipoise**, as of <t:{rig.clock.now - 10:.0f}:R>\narena-1: cp\\_well")
         assert (tmp_path / FILE).stat().st_mode & 0o777 == 0o600
         assert "aToken" not in (tmp_path / FILE).read_text()
         rig.told.lines = [f"arena-{number}: cp_well, 12 RED, 12 BLU, RED 54 %" for number in range(100)]
@@ -389,7 +391,7 @@ async def test_a_status_message_that_was_deleted_is_made_anew(tmp_path: Path) ->
         rig.clock.now += 60
         await rig.look()
         await until(lambda: len(server.messages) == 2)
-        await until(lambda: old not in (tmp_path / FILE).read_text())
+        await until(lambda: old not in json.loads((tmp_path / FILE).read_text()).values())
         assert not rig.webhooks.statuses()[0].off
         server.tokens.clear()
         rig.clock.now += 60
@@ -456,9 +458,32 @@ async def test_a_delivery_is_signed_as_standard_webhooks_says_and_keeps_its_id(t
             signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
             signature = base64.b64encode(hmac.new(KEY, signed, "sha256").digest()).decode()
             assert headers["webhook-signature"] == f"v1,{signature}"
+            assert int(headers["webhook-timestamp"]) <= clock.now
         await rig.look(news())
         await until(lambda: len(receiver.requests) == 4)
         assert receiver.requests[3][0]["webhook-id"] != first["webhook-id"]
+
+
+async def test_the_documents_example_verifies_a_delivery_and_refuses_what_was_changed_or_is_old(tmp_path: Path) -> None:
+    document = (ROOT / "docs" / "protocol.md").read_text().partition("## Notices")[2]
+    (example,) = re.findall(r"```python\n(.*?)```", document, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(example, names)
+    verified = names["verified"]
+    secret = f"whsec_{base64.b64encode(KEY).decode()}\n"
+    receiver, clock = Receiver([]), Fast(time.time())
+    async with listening(receiver.serve) as port, Rig(tmp_path, clock) as rig:
+        rig.use(generic(port))
+        await rig.webhooks.test()
+        clock.now -= 301
+        await rig.webhooks.test()
+    (headers, body), (old, old_body) = receiver.requests
+    assert verified(headers, body, secret)
+    assert not verified(old, old_body, secret)
+    assert not verified(headers, body + b" ", secret)
+    assert not verified(headers, body, f"whsec_{base64.b64encode(KEY[::-1]).decode()}")
+    assert not verified({**headers, "webhook-id": "another"}, body, secret)
+    assert verified({**headers, "webhook-signature": f"v1,x {headers['webhook-signature']}"}, body, secret)
 
 
 async def test_an_address_is_never_said_even_where_the_other_end_repeats_it(
@@ -486,6 +511,47 @@ async def test_an_answer_without_end_is_read_as_far_as_64_kb(tmp_path: Path) -> 
         rig.use(generic(port))
         assert [status.fault for status in await rig.webhooks.test()] == [""]
         assert [status.fault for status in await rig.webhooks.test()] == ["it wants no message for another 86400 s"]
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "headers"),
+    [
+        (200, b"\x1f\x8bgarbage", {"Content-Encoding": "gzip"}),
+        (200, b"[" * 60_000, {}),
+        (
+            429,
+            b'{"retry_after": "soon", "global": "yes", "code": []}',
+            {"Retry-After": "Fri, 28 Nov 2025 12:00:00 GMT"},
+        ),
+        (500, b'["message"]', {"X-RateLimit-Remaining": "0"}),
+        (404, b"\xff", {"Content-Type": "application/json; charset=nonsense"}),
+    ],
+)
+async def test_odd_answers_are_worth_their_status(
+    status: int, body: bytes, headers: dict[str, str], tmp_path: Path
+) -> None:
+    receiver = Receiver([web.Response(status=status, body=body, headers=headers)])
+    async with listening(receiver.serve) as port, Rig(tmp_path, Fast()) as rig:
+        rig.use(generic(port))
+        fault = "" if status == 200 else f"it answered {status}"
+        assert [(one.fault, one.off) for one in await rig.webhooks.test()] == [(fault, status == 404)]
+
+
+async def test_a_reload_keeps_what_waits_for_a_webhook_whose_url_stays(tmp_path: Path) -> None:
+    async with played(tmp_path) as (rig, server):
+        rig.use(webhook(server.url(), events=("store",)))
+        server.delay = 0.3
+        await rig.look(fault("first"))
+        await until(lambda: server.requests)
+        await rig.look(fault("second"))
+        rig.use(webhook(server.url(), events=("store", "scramble")))
+        await rig.look(news("third"))
+        await until(lambda: len(server.messages) == 2)
+        assert shown(server.contents[1]).splitlines() == ["<t:1763622000:t> ⚠️ second", "<t:1763622000:t> third"]
+        rig.use()
+        await rig.look(news("fourth"))
+        await settled()
+        assert len(server.requests) == 2
 
 
 async def test_who_does_not_answer_http_is_tried_again(tmp_path: Path) -> None:

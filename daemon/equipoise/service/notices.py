@@ -88,6 +88,8 @@ class _Subject:
     """What is said when that is over."""
     patience: float = 0.0
     """How many seconds a fault has to last before it is told."""
+    age: float = 0.0
+    """How many seconds it lasts already when it is first seen."""
 
 
 @dataclass(slots=True)
@@ -153,7 +155,7 @@ class Notices:
             key = subject.event, subject.about
             fault = before.get(key)
             if subject.fault:
-                fault = self._faults[key] = fault or _Fault(now)
+                fault = self._faults[key] = fault or _Fault(now - subject.age)
                 if not fault.told and now - fault.since >= subject.patience:
                     fault.told = True
                     yield Notice(subject.event, "fault", subject.server, self._clock.epoch(), subject.fault)
@@ -165,7 +167,8 @@ class Notices:
         """All that may be told as a fault. What is not here any more, as a removed server, is forgotten silently."""
         epoch = self._clock.epoch()
         for name, host in self._hosts.items():
-            yield _Subject("lost", name, name, _silence(host), f"{name}: its script is back")
+            age = host.silent_seconds() or 0.0
+            yield _Subject("lost", name, name, _silence(host), f"{name}: its script is back", age=age)
             refused = host.refused.current(epoch)
             # Neither where it was wrong nor how: that may be a player's id or name.
             what = f"{name}: batches of its script are refused ({refused[-1].code})" if refused else ""

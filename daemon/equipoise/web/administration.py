@@ -22,6 +22,7 @@ from equipoise.game.port import GameServers, Inspection
 from equipoise.service import diagnosis, metrics
 from equipoise.service.diagnosis import Finding
 from equipoise.service.host import Host
+from equipoise.service.notices import Webhooks
 from equipoise.store.connection import StoreHealth, StoreState
 from equipoise.web.logins import LINK_SECONDS
 from equipoise.web.routes import ADMINS, READERS, Answer, Ask, Ok, Request, Routes, Services, refused
@@ -132,22 +133,19 @@ class Look(Ask, frozen=True):
 @routes.add("GET", "/v1/admin/doctor", "What is wrong, and what to do", ADMINS, query=Look, reply=Findings)
 async def show_findings(request: Request) -> Findings:
     """Look at everything now: game servers are asked by RCON and A2S, all at the same time."""
-    webhooks, tested = request.services.webhooks, request.query.notices
-    statuses = await webhooks.test() if tested else webhooks.statuses()
     services, epoch = request.services, request.services.clock.epoch()
     health, jobs = services.store.health(), services.scheduler.status()
     findings = [
         *diagnosis.of_daemon(health, services.pools.values(), jobs, epoch),
         *await _of_parameters(services),
-        *diagnosis.of_webhooks(statuses, tested=tested),
         *diagnosis.of_tries(services.tried(), {name: host.silent_seconds() for name, host in services.hosts.items()}),
     ]
     inspections = [
         _of_server(host, services.game_servers, diagnosis.SCRIPTS[services.games[name].name], epoch)
         for name, host in services.hosts.items()
     ]
-    for server in await asyncio.gather(*inspections):
-        findings += server
+    for lines in await asyncio.gather(_of_webhooks(services.webhooks, request.query.notices), *inspections):
+        findings += lines
     return Findings(version=equipoise.__version__, uid=os.getuid(), pid=os.getpid(), findings=tuple(findings))
 
 
@@ -159,6 +157,10 @@ async def _of_parameters(services: Services) -> list[Finding]:
             gains = await services.store.gained(pool.name, diagnosis.BEST, MATCH_HUMANS)
             findings += diagnosis.of_gained(pool.name, gains)
     return findings
+
+
+async def _of_webhooks(webhooks: Webhooks, test: bool) -> list[Finding]:
+    return list(diagnosis.of_webhooks(await webhooks.test() if test else webhooks.statuses(), tested=test))
 
 
 async def _of_server(host: Host, game_servers: GameServers, script: diagnosis.Script, epoch: float) -> list[Finding]:
