@@ -79,7 +79,7 @@ def change(sides: Sequence[str], found: Mapping[str, Any]) -> str:
     return f"{side_word(sides, 'a')} {was}{percent(after)}{interval(found.get('after_outlook'))}"
 
 
-def due_sentence(pending: str | None, outcomes: Iterable[DueIf], sides: Sequence[str]) -> str:
+def due_sentence(pending: str | None, outcomes: Iterable[DueIf], sides: Sequence[str], what: str = "scramble") -> str:
     """Return what is due, or after which outcomes of the running round a scramble will be; empty: after none.
 
     >>> due_sentence(None, [DueIf(Side.A)], ["red", "blu"])
@@ -90,12 +90,12 @@ def due_sentence(pending: str | None, outcomes: Iterable[DueIf], sides: Sequence
     'A scramble is due: 3 wins in a row.'
     """
     if pending is not None:
-        return f"A scramble is due: {pending}."
+        return f"A {what} is due: {pending}."
     found = list(outcomes)
     if {outcome.winner for outcome in found if not outcome.shutout} >= {*Side}:
-        return "A scramble is due after this round."
+        return f"A {what} is due after this round."
     parts = [_outcome(outcome, sides) for outcome in found]
-    return f"A scramble is due {', or '.join(parts)}." if parts else ""
+    return f"A {what} is due {', or '.join(parts)}." if parts else ""
 
 
 def _outcome(outcome: DueIf, sides: Sequence[str]) -> str:
