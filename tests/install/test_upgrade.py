@@ -25,6 +25,7 @@ import pytest
 
 from equipoise.install.game_folder import CFG, PLUGIN, plugin_version
 from equipoise.web.logins import FILE
+from equipoise.webhooks import FILE as MESSAGES
 from tests.cli.house import UNPRIVILEGED
 from tests.daemons import address_of
 from tests.game.rcon_servers import PASSWORD
@@ -340,7 +341,8 @@ def test_what_was_made_is_removed_and_what_was_played_stays_unless_it_is_purged(
     untouched = everything(game_server(machine.folder / "untouched"))
     with machine.serving():
         machine.play(2)
-    (machine.folder / "state" / FILE).write_text("{}")  # as after a login on the page
+    for name in (FILE, MESSAGES):  # as after a login on the page, and a status message
+        (machine.folder / "state" / name).write_text("{}")
     listed = machine.run("uninstall", "--dry-run")
     assert re.search(rf"  {re.escape(str(machine.tf))}: \d\d files\n", listed)
     assert machine.plugin == OLD

@@ -115,7 +115,7 @@ def _own(config: Path) -> Iterator[tuple[Path, bool]]:
         state = load(config, os.environ).directory
         # A state directory of the operator's own may hold other things: only what the daemon made there goes.
         if state not in STATE:
-            for pattern in (f"{STORE}*", "*.ring*", "logins.*", "backups", "upgrade"):
+            for pattern in (f"{STORE}*", "*.ring*", "logins.*", "notices.*", "backups", "upgrade"):
                 yield from ((place, True) for place in state.glob(pattern))
             yield state, False
     if config.parent != MACHINE:
