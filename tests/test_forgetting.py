@@ -190,8 +190,15 @@ def test_nothing_is_left_of_who_is_forgotten_and_no_rating_changes(tmp_path: Pat
     assert traces(state, WORDS) == set()
     assert numbers(state, stand_in) == before
     assert stand_in not in [row["id"] for row in daemon.ask("pools/main/top?limit=1000")["players"]]
-    # The daemon goes on with what it had, and the person is a newcomer.
+    # The daemon goes on without them: each round writes the session's memory, which had their friendship.
     with closing(Script(daemon.port, daemon.server, daemon.secret, BOOT + 2)) as script:
+        script.post(hello(), *joined(*(person for person in PEOPLE if person != GONE)))
+        for number in rounds(5, 400, without=(GONE,)):
+            script.post(number)
+    daemon.ask("decisions")
+    assert traces(state, WORDS) == set()
+    # If they play again, they are a newcomer.
+    with closing(Script(daemon.port, daemon.server, daemon.secret, BOOT + 3)) as script:
         script.post(hello(), *joined(*PEOPLE))
         for number in rounds(20, 500):
             script.post(number)

@@ -9,8 +9,6 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import msgspec
-
 from equipoise.core.model import PlayerId
 from equipoise.service import people
 from equipoise.service.people import Copy
@@ -81,17 +79,6 @@ class Forget(Ask, frozen=True):
     """Say what would be done, and do nothing."""
 
 
-class Exported(msgspec.Struct, frozen=True):
-    """An export of a pool."""
-
-    at: float
-    """When it was made, in seconds since the epoch."""
-    who: str
-    """The token that asked for it."""
-    target: str
-    """The pool, in words."""
-
-
 class PersonForgotten(Ok, frozen=True, kw_only=True):
     """A person who is forgotten, and where their data is left, which is the operator's to delete."""
 
@@ -105,7 +92,7 @@ class PersonForgotten(Ok, frozen=True, kw_only=True):
     """Who stands in their place now, without a name and hidden; null in a dry run."""
     copies: tuple[Copy, ...]
     """Backups and other files beside the store that name them; copies elsewhere are not known."""
-    exports: tuple[Exported, ...]
+    exports: tuple[Audit, ...]
     """Exports of pools since their first rated round: the files are where the callers wrote them."""
 
 
@@ -126,7 +113,7 @@ async def forget_person(request: Request) -> PersonForgotten:
     player = await known_player(pool, request.path["id"])
     people.refuse_present(player, hosts)
     name = (await names_of(pool, (player,))).get(player)
-    exports = tuple(Exported(line.at, line.who, line.target) for line in await store.exports_since(player))
+    exports = tuple(await store.exports_since(player))
     copies = tuple(await asyncio.to_thread(people.copies, store.path, player))
     stand_in = None
     if not dry_run:
