@@ -27,12 +27,13 @@ from equipoise.core.memory import Memory, Remembered, encode_memory
 from equipoise.core.model import STEAM_ID_BASE, PlayerId
 from equipoise.service import people
 from equipoise.service.ring import Ring, UnstoredRound
-from equipoise.store.notes import Audit
+from equipoise.store import people as people_of_the_store
+from equipoise.store.notes import Audit, Decision, Name
 from equipoise.store.people import InForgetting
 from equipoise.store.store import Store
 from tests.cli.house import run
 from tests.daemons import RealDaemon
-from tests.store.samples import a_round, player
+from tests.store.samples import SERVER, a_round, in_loop, player
 
 START = time.time() - 300_000.0
 SIZE = 4
@@ -210,6 +211,24 @@ def test_nothing_is_left_of_who_is_forgotten_and_no_rating_changes(tmp_path: Pat
     assert again.returncode == 0, again.stderr
     if system != "teamskill_k":  # which sums over groups in the order of ids: the last digits may differ
         assert numbers(state, stand_in) == after
+
+
+@in_loop
+async def test_what_sqlite_leaves_of_deleted_rows_goes_too(tmp_path: Path) -> None:
+    """Debian's SQLite overwrites what is deleted; others leave it in the file."""
+    store = Store(tmp_path / "equipoise.db")
+    await store.open()
+    await store._read(lambda db: db.execute("PRAGMA secure_delete = OFF"))
+    store.note([Name("main", PlayerId(GONE), NAMES[GONE])])
+    store.note([Decision(SERVER, 1.0, "moved", f"{GONE} goes", detail={"players": [GONE]}) for _ in range(100)])
+    await store.decisions(None, 1)
+    assert await store.prune("decisions", 2.0, 1000) == 100
+    await store._read(people_of_the_store.empty_log)
+    assert traces(tmp_path, [GONE]) == {"equipoise.db", "names"}
+    await store.begin_forgetting(InForgetting(PlayerId(GONE), STAND_IN), Audit(1.0, "owner", "forget", GONE, "", ""))
+    await people.finish(store)
+    assert traces(tmp_path, WORDS) == set()
+    await store.close()
 
 
 # Killed.
