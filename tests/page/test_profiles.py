@@ -21,9 +21,10 @@ from tests.page.test_oversight import GUEST, page
 from tests.page.test_site import OWNER
 from tests.web.daemon import CONFIG, SECRETS, Answer, Daemon, running
 from tests.web.test_admin import SIX, audit, joined
+from tests.web.test_batches import batch
 from tests.web.test_careers import ME, play
 from tests.web.test_ns2_rounds import ALIEN, MARINE, SECONDS, ended, post, span, stay
-from tests.wire.samples import RED, ROUND
+from tests.wire.samples import HELLO, RED, ROUND
 
 DAY = 86400.0
 HOSTILE = "<script>alert(1)</script>&\"'\u202e evil\u2066"
@@ -287,6 +288,41 @@ def test_a_viewer_and_a_form_without_its_token_change_nothing(daemon: Daemon, pa
     assert [line["action"] for line in audit(daemon)] == ["login"]
     assert browser.post(path, sent).status == 303
     assert audit(daemon)[0]["who"] == "token:owner"
+
+
+def test_a_person_is_hidden_shown_again_exported_and_forgotten_from_their_page(daemon: Daemon) -> None:
+    joined(daemon, **{f"n{who[-2:]}": HOSTILE for who in SIX})
+    for number in range(4):
+        submitted(daemon, f"1-{number}", SIX)
+    others = {who: rating(daemon, who) for who in SIX[1:]}
+
+    shown = page(daemon, f"{FIRST}/hide")
+    assert listed(page(daemon, "/players", GUEST), r"players/(\d+)").count(ME) == 1, "it was only shown"
+    assert confirm(daemon, f"{FIRST}/hide", form(shown)).headers["Location"] == FIRST
+    page(daemon, FIRST, GUEST, status=404)
+    assert ME not in page(daemon, "/players", GUEST)
+    assert ME not in page(daemon, "/rounds/arena-1/1-1", GUEST)
+    assert ME not in page(daemon, f"/players/{SIX[1]}", GUEST)
+    assert "Hidden: rated" in page(daemon, FIRST)
+    assert confirm(daemon, f"{FIRST}/unhide", form(page(daemon, f"{FIRST}/unhide"))).status == 303
+    page(daemon, FIRST, GUEST)
+
+    export = daemon.request("GET", f"{FIRST}/export", **OWNER)
+    assert export.headers["Content-Disposition"] == f'attachment; filename="{ME}.json"'
+    assert len(export.body["tables"]["participants"]) == 4
+    page(daemon, f"{FIRST}/export", GUEST, status=403)
+
+    daemon.post(batch(40, HELLO, {"kind": "roster", "players": []}))
+    shown = page(daemon, f"{FIRST}/forget")
+    assert "cannot be undone" in shown
+    assert "Tick the box" in confirm(daemon, f"{FIRST}/forget", form(shown)).raw.decode()
+    page(daemon, FIRST)
+    done = confirm(daemon, f"{FIRST}/forget", {**form(shown), "sure": "yes"})
+    assert (done.status, ME in done.raw.decode()) == (200, False)
+    assert "stands in their place" in done.raw.decode()
+    page(daemon, FIRST, status=404)
+    assert {who: rating(daemon, who) for who in SIX[1:]} == others
+    assert [line["action"] for line in audit(daemon)][:3] == ["forget", "unhide", "hide"]
 
 
 NS2 = CONFIG.replace('game = "ns2"', 'game = "ns2"\npool = "side"') + '[pool.side]\nsystem = "ns2"\nbalance = "ns2"\n'

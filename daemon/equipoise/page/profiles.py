@@ -8,8 +8,9 @@ import msgspec
 from msgspec import Meta
 
 from equipoise.errors import ScriptError
-from equipoise.page.visits import Elsewhere, Pages, Shown, Visit
+from equipoise.page.visits import Download, Elsewhere, Pages, Shown, Visit
 from equipoise.web.decisions import Reasons, show_decisions
+from equipoise.web.people import Forget, Hide, PersonForgotten, export_person, forget_person, hide_player
 from equipoise.web.players import (
     BesidePlayer,
     InPool,
@@ -21,11 +22,11 @@ from equipoise.web.players import (
     Top,
     Undo,
     find_players,
-    known_player,
     reset_player,
     set_player,
     show_player,
     show_top,
+    shown_player,
     undo_edit,
 )
 from equipoise.web.rounds import LastOfPlayer, OfPlayer, show_curve, show_history, show_mates
@@ -116,7 +117,7 @@ async def _pool(visit: Visit, name: str | None) -> str:
     if name is None and len(pools) > 1:
         for pool in pools.values():
             try:
-                await known_player(pool, visit.path["id"])
+                await shown_player(visit.request(), pool, visit.path["id"])
             except ScriptError:
                 continue
             return pool.name
@@ -185,3 +186,47 @@ async def _edit(visit: Visit, pool: str, rating: float | None, version: int | No
             return await reset_player(visit.request(Reset(pool=pool, version=version, dry_run=dry_run)))
         case _:
             return await undo_edit(visit.request(query, Undo(version=version, dry_run=dry_run)))
+
+
+# A person's data.
+
+PERSON = {"hide": "Hide", "unhide": "Show again", "forget": "Forget"}
+"""What admins may do with what is known of a person, in words."""
+
+
+@pages.add("GET", "/players/{id}/export", ADMINS, query=InPool)
+async def send_export(visit: Visit) -> Download:
+    """All that is stored about a person, as a file."""
+    found = await export_person(visit.request(InPool(pool=await _pool(visit, visit.query.pool))))
+    body = msgspec.json.format(msgspec.json.encode(found))
+    return Download(f"{found.player}.json", body, "application/json")
+
+
+@pages.add("GET", "/players/{id}/{act:hide|unhide|forget}", ADMINS, query=InPool)
+async def show_act(visit: Visit) -> Shown:
+    """What it would mean for a person to be hidden, shown again or forgotten."""
+    return await _person(visit, await _pool(visit, visit.query.pool))
+
+
+@pages.add("POST", "/players/{id}/{act:hide|unhide|forget}", ADMINS, query=InPool)
+async def act_on_person(visit: Visit) -> Shown | Elsewhere:
+    """Hide a person, show them again, or forget them."""
+    pool = await _pool(visit, visit.query.pool)
+    query, act = InPool(pool=pool), visit.path["act"]
+    if act != "forget":
+        await hide_player(visit.request(query, Hide(hidden=act == "hide")))
+        return Elsewhere(visit.link("players", visit.path["id"], pool=visit.query.pool))
+    if visit.form.get("sure") != "yes":
+        return await _person(visit, pool, "Tick the box: it cannot be undone.")
+    done = await forget_person(visit.request(query, Forget()))
+    return Shown("person.html", "Forgotten", {"act": act, "effect": done, "words": "Forgotten", "notice": ""})
+
+
+async def _person(visit: Visit, pool: str, notice: str = "") -> Shown:
+    act, query = visit.path["act"], InPool(pool=pool)
+    found = await show_player(visit.request(query))
+    effect: PersonForgotten | None = None
+    if act == "forget":
+        effect = await forget_person(visit.request(query, Forget(dry_run=True)))
+    values = {"act": act, "found": found, "effect": effect, "words": PERSON[act], "notice": notice}
+    return Shown("person.html", f"{PERSON[act]}?", values, 422 if notice else 200)

@@ -23,7 +23,7 @@ from equipoise.page import (
 )
 from equipoise.page.access import Browser, check_form
 from equipoise.page.rendering import html, static_files
-from equipoise.page.visits import Elsewhere, Page, Shown, Visit
+from equipoise.page.visits import Download, Elsewhere, Page, Reply, Shown, Visit
 from equipoise.web.live import Watch, watch
 from equipoise.web.refusals import CALLER
 from equipoise.web.requests import (
@@ -87,7 +87,7 @@ class PageSite:
             if page.roles and visit.caller is NOBODY:
                 if page.method == "POST":
                     await read_body(request)  # a socket that is closed with bytes unread is reset
-                reply: Shown | Elsewhere = login.first(visit, request)
+                reply: Reply = login.first(visit, request)
             else:
                 reply = await page.handler(await _checked(page, request, visit))
             response = await answer(reply, visit)
@@ -170,12 +170,15 @@ def for_a_person(request: web.Request) -> bool:
     return "text/html" in request.headers.get("Accept", "")
 
 
-async def answer(reply: Shown | Elsewhere, visit: Visit) -> web.Response:
+async def answer(reply: Reply, visit: Visit) -> web.Response:
     """Return what a handler answered as the browser gets it."""
     if reply.cookie is not None:
         visit = replace(visit, browser=replace(visit.browser, id=reply.cookie))
     if isinstance(reply, Elsewhere):
         response = web.Response(status=303, headers={**HEADERS, "Location": reply.location})
+    elif isinstance(reply, Download):
+        named = {"Content-Type": reply.content_type, "Content-Disposition": f'attachment; filename="{reply.name}"'}
+        response = web.Response(body=reply.body, headers={**HEADERS, **named})
     else:
         # A long list takes tens of milliseconds, in which game servers are answered.
         text = await asyncio.to_thread(html, reply, visit)

@@ -101,7 +101,19 @@ class Elsewhere:
     """As that of a page that is shown."""
 
 
-Handler = Callable[[Visit], Awaitable[Shown | Elsewhere]]
+@dataclass(frozen=True, slots=True)
+class Download:
+    """A file that the browser keeps."""
+
+    name: str
+    body: bytes
+    content_type: str
+    cookie: str | None = None
+    """As that of a page that is shown."""
+
+
+Reply = Shown | Elsewhere | Download
+Handler = Callable[[Visit], Awaitable[Reply]]
 AnyHandler = TypeVar("AnyHandler", bound=Handler)
 
 
