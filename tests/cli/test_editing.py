@@ -53,7 +53,7 @@ def test_a_change_of_a_rating_is_asked_for_and_not_done_where_nobody_can_answer(
     for command in (("player", "undo", RED), ("player", "reset", RED), ("round", "void", "arena-1", ROUND["round"])):
         silent = ask(house, daemon, *command)
         assert (silent.returncode, silent.stdout) == (2, "")
-        assert silent.stderr == "equipoise: this changes ratings and asks first, which needs a terminal: use --yes\n"
+        assert silent.stderr == "equipoise: this asks first, which needs a terminal: use --yes\n"
     for answer, code, after in (("n", 1, 1400), ("y", 0, 1500)):
         ended, said = at_a_terminal(house, daemon, "player", "set", RED, "1500", answer=answer)
         assert ended == code, said

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import time
 from pathlib import Path
 from random import Random
@@ -182,6 +184,35 @@ def test_what_a_forgetting_does_not_reach_is_named(daemon: Daemon, tmp_path: Pat
     assert ask(daemon, f"players/{ME}").code == "not_found"
     (stand_in,) = ask(daemon, f"pools/main/players?text={done['stand_in'][:-1]}").body["players"]
     assert (stand_in["name"], stand_in["hidden"], stand_in["rounds"]) == ("(forgotten)", True, 9)
+
+
+def test_the_commands_say_what_they_did(daemon: Daemon) -> None:
+    play(daemon)
+    daemon.post(posted({"kind": "roster", "players": []}, seq=30))
+    there = "--url", f"http://{daemon.host}:{daemon.port}", "--token", "owner token"
+
+    def said_by(*words: str) -> str:
+        done = run(*words, *there)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    name = NAMES[ME]
+    assert said_by("player", "hide", ME) == f"{ME} {name} is shown to admins alone.\n"
+    assert re.search(r"^SHOWN +hidden$", said_by("player", "show", ME), re.MULTILINE)
+    assert said_by("player", "unhide", name) == f"{ME} {name} is shown again.\n"
+    assert "6 players of the leaderboard are kept" in said_by("pool", "season", "start", "Winter 2026")
+    assert said_by("pool", "season", "list", "--csv").splitlines()[1].startswith("Winter 2026,")
+    assert len(said_by("pool", "season", "show", "Winter 2026", "--csv").splitlines()) == 1 + len(SIX)
+    assert json.loads(said_by("player", "export", name))["tables"]["names"][0]["name"] == name
+    file = daemon.state / "list.csv"
+    file.write_text(ME)
+    trial = said_by("player", "forget", ME, "--dry-run")
+    assert trial.startswith(f"{ME} {name} would be forgotten, for good.\n")
+    assert str(file) in trial
+    assert run("player", "forget", ME, *there).returncode == 2
+    done = said_by("player", "forget", ME, "--yes")
+    assert re.match(r"Forgotten\. 7656119\d{10} stands in their place\.\n", done)
+    assert str(file) in done
 
 
 def test_seasons_and_who_is_hidden_move_with_a_pool(tmp_path: Path) -> None:

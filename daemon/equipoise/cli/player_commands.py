@@ -450,7 +450,7 @@ def _show_copies(answer: dict[str, Any]) -> None:
 def refuse_silence(*, yes: bool) -> None:
     """End a command that would have to ask where nobody can answer."""
     if not yes and not sys.stdin.isatty():
-        stop("this changes ratings and asks first, which needs a terminal: use --yes", WRONG)
+        stop("this asks first, which needs a terminal: use --yes", WRONG)
 
 
 def confirm(question: str) -> None:
