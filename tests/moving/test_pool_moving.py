@@ -22,7 +22,7 @@ from hypothesis import strategies as some
 from equipoise import ratings
 from equipoise.core.effects import RecordRound
 from equipoise.errors import FileError
-from equipoise.moving.jsonl import Reader
+from equipoise.moving.jsonl import VERSION, Reader
 from equipoise.service.pool import Pool
 from equipoise.service.retention import Retention, RetentionDays
 from equipoise.service.ring import Ring, UnstoredRound
@@ -277,12 +277,12 @@ def _of_an_older_format(export: bytes, version: int) -> tuple[bytes, bytes]:
     for name in without:
         assert [each.pop(name, None) for line in rounds for each in line["participants"] if name in each]
     texts = []
-    for number, rest in ((version, []), (3, [None] * len(without))):
+    for number, rest in ((version, []), (VERSION, [None] * len(without))):
         lines[0]["version"] = number
         for line in voids:
             line["participants"] = [[*row[: 15 - len(without)], *rest] for row in line["participants"]]
-        left_out = "record" if number == version else ""
-        plain = ({key: value for key, value in line.items() if key != left_out} for line in lines)
+        left_out = ("record", "seasons") if number == version else ()
+        plain = ({key: value for key, value in line.items() if key not in left_out} for line in lines)
         texts.append(sealed(b"".join(msgspec.json.encode(line) + b"\n" for line in plain)))
     return texts[0], texts[1]
 
@@ -357,7 +357,7 @@ BROKEN: dict[str, tuple[Callable[[Lines], Lines], str]] = {
     "without its last line": (lambda lines: lines[:-1], "the export ends here"),
     "doubled": (lambda lines: lines * 2, "something follows the end"),
     "two without the first's end": (lambda lines: lines[:-1] + lines, "a second export begins here"),
-    "newer": (_edited(b'"version":3', b'"version":4'), "line 1: it was written by a newer Equipoise (format 4"),
+    "newer": (_edited(b'"version":4', b'"version":5'), "line 1: it was written by a newer Equipoise (format 5"),
     "foreign JSON": (lambda lines: [b'{"matches": []}\n'], "line 1: this is no export"),
     "text that is not UTF-8": (lambda lines: [b'{"\x84": 1}\n'], "line 1: this is no export"),
     "foreign bytes": (lambda lines: [b"\xff\xfe\x00PK\n"], "line 1: this is no export"),
