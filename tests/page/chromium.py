@@ -6,17 +6,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, Protocol
 
 from playwright.sync_api import Browser, ConsoleMessage, Page, Route, sync_playwright
 
-from tests.page.worlds import World
 from tests.programs import installed, npm_package
 
 Scheme = Literal["light", "dark", "forced"]
 """`forced`: the colours of the system alone, as Windows' contrast themes do."""
 SERIOUS = ("serious", "critical")
 """Impacts of axe's that no page may have."""
+
+
+class Site(Protocol):
+    """A daemon whose pages are looked at."""
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+
+    def ask(self, path: str, body: object | None = None) -> Any:
+        """The admin interface's answer."""
 
 
 @contextmanager
@@ -70,7 +80,7 @@ class Tab:
 
 @contextmanager
 def tab(
-    browser: Browser, world: World, scheme: Scheme = "light", width: int = 1280, *, scripts: bool = True
+    browser: Browser, world: Site, scheme: Scheme = "light", width: int = 1280, *, scripts: bool = True
 ) -> Iterator[Tab]:
     """A logged-in tab: `scripts=False` is a browser without JavaScript."""
     context = browser.new_context(
@@ -107,7 +117,7 @@ def tab(
         context.close()
 
 
-def log_in(opened: Tab, world: World) -> None:
+def log_in(opened: Tab, world: Site) -> None:
     """Follow a login link, as `equipoise page` prints it."""
     opened.go(world.ask("login", {})["path"])
     opened.page.click("main button")
