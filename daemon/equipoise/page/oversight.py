@@ -11,7 +11,7 @@ from equipoise.page.visits import Pages, Shown, Visit
 from equipoise.web.administration import Look, show_findings
 from equipoise.web.decisions import Reasons, show_audit, show_decisions
 from equipoise.web.routes import READERS, Paged
-from equipoise.web.servers import show_servers
+from equipoise.web.servers import Some, show_servers
 
 HOUR = 3600.0
 SPANS = ((1.0, "the last hour"), (24.0, "a day"), (168.0, "a week"))
@@ -65,6 +65,6 @@ async def show_changes(visit: Visit) -> Shown:
 async def show_health(visit: Visit) -> Shown:
     """The doctor's findings, which only admins may ask for, and the jobs."""
     if not visit.admin:
-        return Shown("health.html", "Health", {"state": await show_servers(visit.request()), "doctor": None})
-    state, doctor = await asyncio.gather(show_servers(visit.request()), show_findings(visit.request(Look())))
+        return Shown("health.html", "Health", {"state": await show_servers(visit.request(Some())), "doctor": None})
+    state, doctor = await asyncio.gather(show_servers(visit.request(Some())), show_findings(visit.request(Look())))
     return Shown("health.html", "Health", {"state": state, "doctor": doctor})

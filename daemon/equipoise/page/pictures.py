@@ -133,7 +133,11 @@ def course(
             shapes.append(
                 f'<path class="event" d="M{x(line.at):.1f} 0V{height - foot:.1f}"><title>new teams</title></path>'
             )
-    shapes += [_winner(x(result.at), height - foot / 2, result, sides, 3.5 if small else 5.0) for result in results]
+    edge = 3.5 if small else 5.0
+    shapes += [
+        _winner(min(max(x(result.at), edge), width - edge), height - foot / 2, result, sides, edge)
+        for result in results
+    ]
     side = side_word(sides, "a")
     won = [sum(result.winner is side for result in results) for side in Side]
     words = f"Chance of {side} over this map, now {lines[-1].chance:.0%}; rounds won {won[0]} to {won[1]}"

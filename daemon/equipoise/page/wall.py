@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
 from markupsafe import Markup
 
-from equipoise.core.model import Outlook, Side
+from equipoise.core.model import Outlook, PlayerId, Side
 from equipoise.core.wording import percent, side_word
-from equipoise.errors import ScriptError
 from equipoise.game.port import PeerStatus
 from equipoise.page.pictures import course
 from equipoise.page.visits import Pages, Shown, Visit
+from equipoise.service.diagnosis import SCRIPTS, Script, awaited, is_old
 from equipoise.service.status import ServerStatus
 from equipoise.store.notes import Decision
 from equipoise.web.decisions import OfMap, Reasons, show_chances, show_decisions
 from equipoise.web.maps import EVEN
-from equipoise.web.rosters import RosterFound, show_roster
-from equipoise.web.routes import READERS, Ask
-from equipoise.web.servers import Servers, show_servers
+from equipoise.web.players import concealed_from, names_of
+from equipoise.web.rosters import MapSoFar, map_so_far, show_roster
+from equipoise.web.routes import READERS
+from equipoise.web.servers import Servers, Some, show_servers
 
 MOST_LINES = 500
 """Changes of sides on one map that are drawn."""
+LINES = 12
+"""Decisions on a server's page."""
+ABOUT_FEW = ("place", "move", "kept", "switch")
+"""Kinds of decisions that are about a player or two, whom the wall names."""
 SEATED = 2
 """Players on a side from which its chance is worth attention."""
 TROUBLED = {"unreachable", "closed", "refused", "silent"}
@@ -56,12 +61,14 @@ class Panel:
     """A game server on the wall."""
 
     status: ServerStatus
-    roster: RosterFound
+    map: MapSoFar
     last: Decision | None
+    names: Mapping[PlayerId, str]
+    """Of those whom the last decision is about."""
     course: Markup | None
     need: Need
     sentences: tuple[str, ...]
-    """Why it needs a person, the gravest first."""
+    """What a person should know of it, the gravest first."""
     lamps: tuple[Lamp, ...]
     wins: tuple[int, int]
     """Rounds of this map that sides A and B have won."""
@@ -69,7 +76,7 @@ class Panel:
     @property
     def place(self) -> int:
         """Its place on the wall: those that need a person, then those with most players."""
-        return 1000 * self.need - min(self.status.players_a + self.status.players_b + self.status.waiting, 999)
+        return 1000 * self.need - min(_people(self.status), 999)
 
     @property
     def level(self) -> str:
@@ -77,21 +84,14 @@ class Panel:
         return self.need.name.lower()
 
 
-class Asked(Ask, frozen=True):
-    """Part of the wall."""
-
-    servers: str | None = None
-    """Names of servers, with commas between: only these panels. Null: all."""
-
-
-@pages.add("GET", "/", READERS, query=Asked, public=True)
+@pages.add("GET", "/", READERS, query=Some, public=True)
 async def show_wall(visit: Visit) -> Shown:
     """All game servers, or those that a page asks for again."""
-    answer = await show_servers(visit.request())
-    names = None if visit.query.servers is None else set(visit.query.servers.split(","))
-    panels = [await _panel(visit, answer, each) for each in answer.servers if names is None or each.server in names]
+    answer = await show_servers(visit.request(visit.query))
+    # One after the other: rounds get to the store in between.
+    panels = [await _panel(visit, answer, each) for each in answer.servers]
     panels.sort(key=lambda panel: (panel.place, panel.status.server))
-    if names is not None:
+    if visit.query.servers is not None:
         return Shown("panels.html", "Wall", {"panels": panels})
     remarks = () if visit.public else answer.remarks
     return Shown("wall.html", "Wall", {"panels": panels, "remarks": remarks, "store": answer.store})
@@ -101,56 +101,63 @@ async def show_wall(visit: Visit) -> Shown:
 async def show_server(visit: Visit) -> Shown:
     """One game server: its sides, its map's course, what was decided and why."""
     server = visit.path["server"]
-    answer = await show_servers(visit.request())
-    status = next((each for each in answer.servers if each.server == server), None)
-    if status is None:
-        raise ScriptError("not_found", f"no server {server!r} is configured", status=404)
-    panel = await _panel(visit, answer, status, small=False)
-    decided = await show_decisions(visit.request(Reasons(server=server, limit=12)))
-    peer = next((each for each in answer.game_servers if each.server == server), None)
+    roster = await show_roster(visit.request())
+    answer = await show_servers(visit.request(Some(servers=server)))
+    (status,) = answer.servers
     values: dict[str, Any] = {
-        "panel": panel,
+        "panel": await _panel(visit, answer, status, small=False),
         "status": status,
-        "roster": panel.roster,
-        "decided": decided,
-        "peer": peer,
+        "roster": roster,
+        "decided": await show_decisions(visit.request(Reasons(server=server, limit=LINES))),
+        "peer": next(iter(answer.game_servers), None),
         "version": answer.version,
-        "names": {each.id: each.name or each.id for each in panel.roster.players},
+        "script": SCRIPTS[visit.services.games[status.server].name],
+        "names": {each.id: each.name or each.id for each in roster.players},
     }
     return Shown("server.html", server, values)
 
 
 async def _panel(visit: Visit, answer: Servers, status: ServerStatus, *, small: bool = True) -> Panel:
-    server = status.server
-    roster = await show_roster(visit.request(server=server))
-    chances = await show_chances(visit.request(OfMap(session=roster.session or "-", limit=MOST_LINES), server=server))
-    decided = await visit.services.store.decisions(server, 1)
+    services, server = visit.services, status.server
+    host = services.host(server)
+    here = await map_so_far(services, host)
+    chances = await show_chances(visit.request(OfMap(session=here.session or "-", limit=MOST_LINES), server=server))
+    last = next(iter(await services.store.decisions(server, 1)), None)
+    few = _players(last) if last is not None and last.kind in ABOUT_FEW else []
+    if few and not (await concealed_from(visit.request())).isdisjoint(few):
+        few = []
     peer = next((each for each in answer.game_servers if each.server == server), None)
-    sentences = list(needs(status, peer, store_well=answer.store.state == "ok"))
-    now = visit.services.clock.epoch()
+    known = sorted(needs(status, peer, store_well=answer.store.state == "ok"), key=lambda each: each[0])
+    script = SCRIPTS[services.games[server].name]
     return Panel(
         status=status,
-        roster=roster,
-        last=decided[0] if decided else None,
-        course=course(chances.chances, roster.results, now, status.sides, small=small),
-        need=min((need for need, _ in sentences), default=_usual(status)),
-        sentences=tuple(sentence for _, sentence in sorted(sentences, key=lambda each: each[0])),
-        lamps=tuple(lamps(status, peer)),
-        wins=_wins(roster),
+        map=here,
+        last=last,
+        names=await names_of(host.pool, few) if few else {},
+        course=course(chances.chances, here.results, services.clock.epoch(), status.sides, small=small),
+        need=min((need for need, _ in known), default=Need.NONE if _people(status) else Need.EMPTY),
+        sentences=tuple(sentence for _, sentence in known),
+        lamps=tuple(lamps(status, peer, script, answer.version)),
+        wins=_wins(here),
     )
 
 
-def _usual(status: ServerStatus) -> Need:
-    return Need.NONE if status.players_a + status.players_b + status.waiting else Need.EMPTY
+def _players(line: Decision) -> list[PlayerId]:
+    players = (line.detail or {}).get("players")
+    return [PlayerId(player) for player in players] if isinstance(players, list) else []
 
 
-def _wins(roster: RosterFound) -> tuple[int, int]:
-    a, b = (sum(result.winner is side for result in roster.results) for side in Side)
+def _people(status: ServerStatus) -> int:
+    return status.players_a + status.players_b + status.waiting
+
+
+def _wins(here: MapSoFar) -> tuple[int, int]:
+    a, b = (sum(result.winner is side for result in here.results) for side in Side)
     return a, b
 
 
 def needs(status: ServerStatus, peer: PeerStatus | None, *, store_well: bool) -> Iterator[tuple[Need, str]]:
-    """Yield why a server needs a person, and how much."""
+    """Yield what a person should know of a server, and how much it needs one."""
     if status.lost:
         yield _silent(status, peer)
     if status.refused_batches:
@@ -165,17 +172,28 @@ def needs(status: ServerStatus, peer: PeerStatus | None, *, store_well: bool) ->
         yield Need.ODD, "Switched off by an admin."
     elif status.inactive_reason:
         yield Need.ODD, f"Left alone: {status.inactive_reason.replace('_', ' ')}."
+    elif status.level != "balance" and status.map:
+        yield (
+            Need.EMPTY,
+            f"On this map it {'is off' if status.level == 'off' else 'only rates'}: {status.level_reason}.",
+        )
     elif status.outlook is not None and not status.lost:
         yield from _uneven(status, status.outlook)
 
 
 def _silent(status: ServerStatus, peer: PeerStatus | None) -> tuple[Need, str]:
-    seconds, answer = status.silent_seconds, None if peer is None else peer.query.answer
-    said = "No script has called yet." if seconds is None else f"The script has not called for {_span(seconds)}."
-    if peer is None or answer is None or peer.query.state != "answers":
-        return Need.ODD, said
-    players = f"{answer.players} player{'' if answer.players == 1 else 's'}"
-    return Need.BAD if answer.players else Need.ODD, f"{said} The game server answers: {players}."
+    if status.silent_seconds is None:
+        players, said = 0, "No script has called yet."
+    else:
+        players, said = _people(status), f"The script has not called for {_span(status.silent_seconds)}."
+    if peer is not None and peer.query.state == "silent":
+        return Need.ODD, f"{said} The game server does not answer either."
+    if peer is not None and peer.query.state == "answers" and peer.query.answer is not None:
+        players = peer.query.answer.players - peer.query.answer.bots
+        said = f"{said} The game server answers: {players} player{'' if players == 1 else 's'}."
+    elif players:
+        said = f"{said} {players} player{' was' if players == 1 else 's were'} there."
+    return Need.BAD if players > 0 else Need.EMPTY if awaited(status) else Need.ODD, said
 
 
 def _uneven(status: ServerStatus, outlook: Outlook) -> Iterator[tuple[Need, str]]:
@@ -191,15 +209,20 @@ def _span(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"
 
 
-def lamps(status: ServerStatus, peer: PeerStatus | None) -> Iterable[Lamp]:
+def lamps(status: ServerStatus, peer: PeerStatus | None, script: Script, version: str) -> Iterable[Lamp]:
     """Yield what a server stands on: its script, RCON, A2S and the rounds that wait."""
+    word = script.word
     if status.silent_seconds is None:
-        yield Lamp("off", "script: not yet")
+        yield Lamp("off", f"{word}: not yet")
+    elif status.lost:
+        yield Lamp("bad", f"{word} silent")
+    elif is_old(status.plugin, script, version):
+        yield Lamp("odd", f"{word} {status.plugin} is old")
     else:
-        yield Lamp("bad" if status.lost else "good", "script silent" if status.lost else "script")
-    for word, state in (("RCON", peer and peer.rcon.state), ("A2S", peer and peer.query.state)):
+        yield Lamp("good", word)
+    for name, state in (("RCON", peer and peer.rcon.state), ("A2S", peer and peer.query.state)):
         if state in TROUBLED:
-            yield Lamp("odd", f"{word} {state}")
+            yield Lamp("odd", f"{name} {state}")
         elif state == "answers":
-            yield Lamp("good", word)
-    yield Lamp("odd" if status.ring else "good", f"{status.ring} waiting")
+            yield Lamp("good", name)
+    yield Lamp("odd" if status.ring else "good", f"{status.ring} round{'' if status.ring == 1 else 's'} to store")

@@ -343,6 +343,12 @@ def _of_version(name: str, script: Script, plugin: str, version: str) -> Iterato
     yield Finding(True, name, what, advice)
 
 
+def is_old(plugin: str | None, script: Script, version: str) -> bool:
+    """Whether a server's script is ours and older than the daemon."""
+    theirs, ours = order(plugin or ""), order(version)
+    return script.ours and theirs is not None and ours is not None and theirs < ours
+
+
 RELOAD = "equipoise reload"
 
 

@@ -10,7 +10,9 @@ from contextlib import suppress
 
 import msgspec
 
+from equipoise.core import autobalance
 from equipoise.core.bench import bench_costs
+from equipoise.core.events import Phase
 from equipoise.core.memory import groups
 from equipoise.core.model import Entry, PlayerId, PlayerSummary, ServerId, Side
 from equipoise.core.wording import due_sentence
@@ -18,7 +20,7 @@ from equipoise.errors import StoreError
 from equipoise.service.host import Host
 from equipoise.store.listings import Result
 from equipoise.web.players import concealed_from, names_of
-from equipoise.web.routes import READERS, Ok, Request, Routes
+from equipoise.web.routes import READERS, Ok, Request, Routes, Services
 
 routes = Routes()
 
@@ -55,32 +57,41 @@ class PlayerHere(msgspec.Struct, frozen=True, kw_only=True):
     """Their friends who are here."""
     wish: Side | None
     """NS2: the side that they want to play on."""
+    offers: bool
+    """They offer to be moved first."""
     benched: int
     """How often they have sat out on this map."""
 
 
-class RosterFound(Ok, frozen=True, kw_only=True):
-    """A game server's players, and its map so far."""
+class MapSoFar(Ok, frozen=True, kw_only=True):
+    """A game server's map until now."""
 
     server: ServerId
     sides: tuple[str, str]
     """The game's words for sides A and B."""
     session: str
     """The script's name of this time on this map; empty before it came."""
-    version: int
-    """Of the roster: it grows when somebody comes, leaves or changes side."""
     live_seconds: float | None
     """How long the running round has been live; null while none is, or when that was not seen."""
     due: str
     """A sentence: what is due, or what would make a scramble due; empty when nothing would."""
     results: tuple[Result, ...]
     """Rounds of this map, newest first; at most the last 200 of the server."""
+
+
+class RosterFound(MapSoFar, frozen=True, kw_only=True):
+    """A game server's players, and its map until now."""
+
+    version: int
+    """Of the roster: it grows when somebody comes, leaves or changes side."""
     players: tuple[PlayerHere, ...]
     """All of them but bots, in the script's order."""
     bots: tuple[int, int]
     """Bots on side A and on side B."""
     bench: bool
     """Of an odd number one sits out, as in arena."""
+    movable: tuple[PlayerId, ...]
+    """Who could be moved now, because the other side is short; empty while no side is."""
     turns: tuple[PlayerId, ...]
     """Whose turn it is to sit out, the next one first; empty where nobody has to."""
 
@@ -96,7 +107,7 @@ async def show_roster(request: Request) -> RosterFound:
     concealed = await concealed_from(request)
     entries = [entry for entry in state.roster.entries if not entry.bot and entry.id not in concealed]
     ids = [entry.id for entry in entries]
-    names, summaries, changes, results = await _read(host, ids)
+    names, summaries, changes = await _read(host, ids)
     now = services.clock.monotonic()
     friends, lately = groups(memory.friendships), state.lately_moved(now)
 
@@ -118,39 +129,53 @@ async def show_roster(request: Request) -> RosterFound:
             immune=bool(entry.immune),
             friends=tuple(friend for friend in ids if friend in friends.get(entry.id, ()) and friend != entry.id),
             wish=None if (wish := memory.wishes.get(entry.id)) is None else wish.side,
+            offers=entry.id in state.volunteers,
             benched=memory.benched[entry.id].times if entry.id in memory.benched else 0,
         )
 
     costs = bench_costs(state.roster, memory.benched) if state.arena else {}
     playing = [entry.id for entry in state.roster.eligible() if entry.side is not None and entry.id not in concealed]
     on = [sum(entry.bot for entry in state.roster.on(side)) for side in Side]
+    gap = autobalance.proposal(state, now) if state.phase is Phase.RUNNING else None
     return RosterFound(
-        server=host.server,
-        sides=sides,
-        session=memory.session,
+        **msgspec.structs.asdict(await map_so_far(services, host)),
         version=state.version,
-        live_seconds=None if state.live_at is None else max(0.0, now - state.live_at),
-        due=due_sentence(memory.pending.english if memory.pending else None, host.session.due_if(), sides),
-        results=tuple(results),
         players=tuple(standing(entry) for entry in entries),
         bots=(on[0], on[1]),
         bench=state.arena,
+        movable=tuple(player for player in gap.movable if player not in concealed) if gap else (),
         turns=tuple(sorted((player for player in playing if player in costs), key=lambda player: costs[player])),
+    )
+
+
+async def map_so_far(services: Services, host: Host) -> MapSoFar:
+    """Return what has happened on a server's map; without the store, without its rounds."""
+    session, memory = host.session, host.session.memory
+    live_at, what = session.state.live_at, "shuffle" if session.state.ns2 else "scramble"
+    sides = services.sides(host.server) or memory.mode.sides
+    results: Sequence[Result] = ()
+    with suppress(StoreError):  # they are not worth a refusal
+        results = await host.pool.store.results(host.server, memory.session)
+    return MapSoFar(
+        server=host.server,
+        sides=sides,
+        session=memory.session,
+        live_seconds=None if live_at is None else max(0.0, services.clock.monotonic() - live_at),
+        due=due_sentence(memory.pending.english if memory.pending else None, session.due_if(), sides, what),
+        results=tuple(results),
     )
 
 
 async def _read(
     host: Host, ids: Sequence[PlayerId]
-) -> tuple[Mapping[PlayerId, str], Mapping[PlayerId, PlayerSummary], Mapping[PlayerId, float], Sequence[Result]]:
-    """Return names, summaries, last changes and the map's rounds; without the store those that memory has."""
+) -> tuple[Mapping[PlayerId, str], Mapping[PlayerId, PlayerSummary], Mapping[PlayerId, float]]:
+    """Return names, summaries and last changes; without the store those that memory has."""
     names = await names_of(host.pool, ids)
     summaries = {each.id: each for each in await host.pool.summaries(ids, host.session.memory.context)}
     changes: Mapping[PlayerId, float] = {}
-    results: Sequence[Result] = ()
     with suppress(StoreError):  # they are not worth a refusal
         changes = await host.pool.store.last_changes(host.pool.name, ids)
-        results = await host.pool.store.results(host.server, host.session.memory.session)
-    return names, summaries, changes, results
+    return names, summaries, changes
 
 
 def _skill(summary: PlayerSummary, entry: Entry, sides: tuple[str, str]) -> float | None:

@@ -41,7 +41,7 @@ class Servers(Ok, frozen=True):
     version: str
     """The daemon's version."""
     servers: tuple[ServerStatus, ...]
-    """Every configured game server."""
+    """Every configured game server, or those that were asked for."""
     waiting_rounds: int
     """Rounds of all pools that wait for the store."""
     store: StoreSeen
@@ -57,12 +57,24 @@ class Servers(Ok, frozen=True):
     script, why `balance` does not make the teams, and which webhook takes no notices."""
 
 
-@routes.add("GET", "/v1/admin/servers", "All servers", READERS, reply=Servers)
+class Some(Ask, frozen=True):
+    """All servers, or some."""
+
+    servers: Annotated[str, Meta(max_length=10_000)] | None = None
+    """Only these, named with commas between; what is no server's name is passed over."""
+
+
+@routes.add("GET", "/v1/admin/servers", "All servers", READERS, query=Some, reply=Servers)
 async def show_servers(request: Request) -> Servers:
     """The status of every configured server, the store, the jobs and the configuration; what RCON and A2S say."""
     services = request.services
-    servers = tuple(_status(services, host) for host in services.hosts.values())
-    game_servers = {peer.server: peer for peer in services.game_servers.statuses()}
+    query: Some = request.query
+    names = services.hosts.keys() if query.servers is None else set(query.servers.split(","))
+    servers = []
+    for host in [host for server, host in services.hosts.items() if server in names]:
+        servers.append(_status(services, host))
+        await asyncio.sleep(0)  # each is a prediction, and scripts are answered in between
+    game_servers = {peer.server: peer for peer in services.game_servers.statuses() if peer.server in names}
     sentences: list[str] = []
     for server in servers:
         if (peer := game_servers.get(server.server)) is not None:
@@ -76,7 +88,7 @@ async def show_servers(request: Request) -> Servers:
     sentences += (f"{finding.what}; {finding.advice}." for finding in of_webhooks(services.webhooks.statuses()))
     return Servers(
         version=equipoise.__version__,
-        servers=servers,
+        servers=tuple(servers),
         waiting_rounds=waiting_rounds(services),
         store=store_seen(services.store.health()),
         jobs=services.scheduler.status(),

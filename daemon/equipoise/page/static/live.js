@@ -12,15 +12,26 @@ if (stream) {
   let heard = Date.now();
   let busy = false;
 
-  const source = new EventSource(`${home}live${stream === "all" ? "" : `?server=${encodeURIComponent(stream)}`}`);
-  source.addEventListener("alive", sign);
-  source.addEventListener("server", (event) => {
-    sign();
-    changed.add(JSON.parse(event.data).server.server);
-    refresh();
-  });
-  source.addEventListener("gone", () => location.reload());
-  source.addEventListener("end", () => location.reload());
+  const address = `${home}live${stream === "all" ? "" : `?server=${encodeURIComponent(stream)}`}`;
+  connect();
+
+  // A browser tries again by itself only where nobody answered: behind a proxy somebody always does.
+  function connect() {
+    const source = new EventSource(address);
+    source.addEventListener("alive", sign);
+    source.addEventListener("server", (event) => {
+      sign();
+      changed.add(JSON.parse(event.data).server.server);
+      refresh();
+    });
+    source.addEventListener("gone", () => location.reload());
+    source.addEventListener("error", async () => {
+      if (source.readyState !== EventSource.CLOSED) return;
+      const answer = await fetch(location.href, { headers: { Accept: "text/html" } }).catch(() => null);
+      if (answer?.redirected || answer?.status === 404) location.reload(); // logged out, or the server is gone
+      else setTimeout(connect, SILENT_MS);
+    });
+  }
 
   function sign() {
     heard = Date.now();
@@ -42,10 +53,11 @@ if (stream) {
     const servers = [...changed];
     changed.clear();
     try {
-      const address = new URL(location.href);
-      if (stream === "all") address.searchParams.set("servers", servers.join(","));
-      const answer = await fetch(address, { headers: { Accept: "text/html" } });
-      if (answer.redirected || !answer.ok) return location.reload();
+      const page = new URL(location.href);
+      if (stream === "all" && servers.length < 50) page.searchParams.set("servers", servers.join(","));
+      const answer = await fetch(page, { headers: { Accept: "text/html" } });
+      if (answer.redirected || answer.status === 404) return location.reload();
+      if (!answer.ok) throw new Error(answer.statusText);
       exchange(new DOMParser().parseFromString(await answer.text(), "text/html"));
     } catch {
       servers.forEach((server) => changed.add(server)); // the line says it is lost
@@ -53,6 +65,21 @@ if (stream) {
     setTimeout(() => { busy = false; refresh(); }, REST_MS);
   }
   document.addEventListener("visibilitychange", refresh);
+
+  // Clocks go on by themselves: seconds that pass are no change. They stand still with a lost connection.
+  const starts = new WeakMap();
+  function tick() {
+    if (document.body.classList.contains("lost")) return;
+    for (const clock of document.querySelectorAll("[data-seconds]")) {
+      if (!starts.has(clock)) starts.set(clock, Date.now() - 1000 * clock.dataset.seconds);
+      const seconds = Math.floor((Date.now() - starts.get(clock)) / 1000);
+      const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
+      const two = (number) => String(number).padStart(2, "0");
+      clock.textContent = `${hours ? `${hours}:${two(minutes)}` : minutes}:${two(seconds % 60)}`;
+    }
+  }
+  tick();
+  setInterval(tick, 1000);
 
   // Exchange the parts that differ, by id. What a person is in the middle of (a focus inside, an open dialog) stays.
   function exchange(fresh) {
