@@ -19,7 +19,7 @@ from PIL import Image, ImageDraw, ImageFont
 from playwright.sync_api import Browser
 
 from equipoise.demo.town import places
-from tests.page.chromium import Scheme, chromium, tab
+from tests.page.chromium import Scheme, Tab, chromium, tab
 from tests.page.worlds import World, oversee, world
 
 FOLDER = Path(__file__).parent
@@ -84,16 +84,20 @@ def shoot(browser: Browser, of: World, players: int, scheme: Scheme, width: int,
                 continue
             if name == "login":
                 opened.page.context.clear_cookies()
-            opened.errors.clear()
-            status = opened.go(path)
-            wrong = [*opened.errors, *opened.strangers, *opened.violations()]
-            if sideways := opened.sideways():
-                wrong.append(f"{sideways} px wider than the window")
-            if status != 200:
-                wrong.append(f"answered {status}")
-            opened.shot(WHOLE / f"{name}-{players}-{scheme}-{width}.png")
-            for fault in wrong:
+            for fault in faults(opened, path):
                 sys.stderr.write(f"{name}, {players} players, {scheme}, {width} px: {fault}\n")
+            opened.shot(WHOLE / f"{name}-{players}-{scheme}-{width}.png")
+
+
+def faults(opened: Tab, path: str) -> list[str]:
+    """What no page may do, of one that is opened for that."""
+    opened.errors.clear()
+    opened.strangers.clear()
+    status = opened.go(path)
+    found = [*opened.errors, *opened.strangers, *opened.violations()]
+    if sideways := opened.sideways():
+        found.append(f"{sideways} px wider than the window")
+    return found if status == 200 else [*found, f"answered {status}"]
 
 
 def sheet(name: str) -> Image.Image | None:

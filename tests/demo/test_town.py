@@ -25,7 +25,7 @@ MAIN = "from equipoise.cli import main; main()"
 
 @contextmanager
 def serving(folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], IO[str], str]]:
-    """The process, its output after its first line, and the login link that stands in this line."""
+    """The process, its output after its head, and the login link that stands in its first line."""
     command = [sys.executable, "-c", MAIN, "demo", "--serve", *options]
     environment = {**os.environ, "TMPDIR": str(folder), "COLUMNS": "100", "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(
@@ -36,6 +36,9 @@ def serving(folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str]
             first = demo.stdout.readline()
             link = re.fullmatch(r"The page, while this runs: (http://127\.0\.0\.1:\d+/login\?link=\S+)\n", first)
             assert link, first
+            assert re.fullmatch(
+                r"Ctrl-C ends the evening. Another link: equipoise page -c \S+\n", demo.stdout.readline()
+            )
             yield demo, demo.stdout, link[1]
         finally:
             demo.kill()

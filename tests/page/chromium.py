@@ -46,7 +46,7 @@ class Tab:
     page: Page
     url: str
     errors: list[str] = field(default_factory=list)
-    """What the page wrote into the console as an error or a warning, its uncaught errors and refused files."""
+    """What the page wrote into the console as an error or a warning, uncaught errors, missing files, dialogs."""
     strangers: list[str] = field(default_factory=list)
     """Requests to anywhere else: none goes out."""
 
@@ -109,6 +109,7 @@ def tab(
             opened.errors.append(f"{said.text} ({said.location['url'].removeprefix(world.url)})")
 
     page.on("console", listen)
+    page.on("dialog", lambda dialog: (opened.errors.append(f"a dialog: {dialog.message}"), dialog.dismiss()))
     page.on("pageerror", lambda error: opened.errors.append(str(error)))
     log_in(opened, world)
     try:

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.page.chromium import chromium
-from tests.page.worlds import World, world
+from tests.page.worlds import World, oversee, world
 from tests.web.daemon import Daemon, running
 
 
@@ -28,6 +28,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="package")
 def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """Three servers of 24 players each, in the middle of a round after an hour's rounds."""
+    """Three servers of 24 players each, in the middle of a round after an evening's rounds and an admin's work."""
     with world(tmp_path_factory.mktemp("full")) as built:
+        oversee(built)
         yield built

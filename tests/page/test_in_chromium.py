@@ -1,21 +1,58 @@
-"""The wall in a browser: nothing in the console, nothing from elsewhere, nothing that axe calls serious."""
+"""Every page in a browser: nothing in the console, nothing from elsewhere, nothing that axe calls serious."""
 
 from __future__ import annotations
 
-import pytest
-from playwright.sync_api import Browser
+from pathlib import Path
 
+import pytest
+from playwright.sync_api import Browser, expect
+
+from docs.pictures import screens
 from tests.page.chromium import Scheme, tab
-from tests.page.worlds import World
+from tests.page.worlds import World, world
 
 pytestmark = pytest.mark.world
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark", "forced"])
-def test_the_wall_is_clean(scheme: Scheme, browser: Browser, full: World) -> None:
-    with tab(browser, full, scheme) as opened:
+@pytest.mark.parametrize(
+    ("scheme", "width"),
+    [("light", 1280), ("light", 400), ("dark", 1280), ("dark", 400), ("forced", 1280), ("light", 2560)],
+)
+def test_every_page_is_clean(scheme: Scheme, width: int, browser: Browser, full: World) -> None:
+    with tab(browser, full, scheme, width) as opened:
+        faults = {name: found for name, path in screens.paths(full).items() if (found := screens.faults(opened, path))}
+    assert faults == {}
+
+
+@pytest.mark.parametrize("players", [0, 2])
+def test_pages_of_servers_with_hardly_anybody_are_clean(players: int, browser: Browser, tmp_path: Path) -> None:
+    with world(tmp_path, players, hours=0.5) as quiet, tab(browser, quiet, width=400) as opened:
+        faults = {name: found for name, path in screens.paths(quiet).items() if (found := screens.faults(opened, path))}
+    assert faults == {}
+
+
+def test_pages_are_the_same_without_javascript(browser: Browser, full: World) -> None:
+    heads: list[dict[str, list[str]]] = []
+    for scripts in (True, False):
+        with tab(browser, full, scripts=scripts) as opened:
+            heads.append({})
+            for name, path in screens.paths(full).items():
+                assert opened.go(path) == 200, name
+                texts = opened.page.locator("main h1, main h2, main caption, main th").all_inner_texts()
+                heads[-1][name] = [text.partition("\n")[0] for text in texts]  # below it is a clock
+    assert heads[0] == heads[1]
+    assert all(heads[0].values())
+
+
+def test_a_wall_says_within_seconds_that_its_daemon_is_gone_and_comes_back_with_it(
+    browser: Browser, tmp_path: Path
+) -> None:
+    with world(tmp_path, 2, hours=0.2) as short, tab(browser, short) as opened:
         opened.go("/")
+        expect(opened.page.locator("#line")).to_contain_text("live")
+        short.run(short.daemon.kill())
+        opened.page.wait_for_selector("body.lost", timeout=7_000)
+        assert "what you see is old" in opened.page.inner_text("#line")
+        short.run(short.daemon.start())
+        opened.page.wait_for_selector("body:not(.lost)", timeout=15_000)
         assert "payload-1" in opened.page.inner_text("main")
-        # Until the site serves the stream.
-        errors = [each for each in opened.errors if not each.endswith("(/live)")]
-        assert (errors, opened.strangers, opened.violations(), opened.sideways()) == ([], [], [], 0)

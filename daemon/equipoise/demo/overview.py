@@ -73,7 +73,8 @@ async def serve(home: Path, places: Sequence[Place], seed: int, speed: float, co
         async with AsyncExitStack() as stack:
             client = await stack.enter_async_context(Client(daemon.url, "", daemon.token))
             if console:
-                console.print(f"{PAGE}: {await client.page()}", markup=False, highlight=False, soft_wrap=True)
+                _say(console, f"{PAGE}: {await client.page()}")
+                _say(console, f"Ctrl-C ends the evening. Another link: equipoise page -c {daemon.config}")
             servers = await settle(daemon, places, people, began - PAST_SECONDS / speed, tempo, rng, stack)
             try:
                 async with asyncio.TaskGroup() as group:
@@ -95,6 +96,11 @@ async def serve(home: Path, places: Sequence[Place], seed: int, speed: float, co
         await daemon.stop()
 
 
+def _say(console: Console, line: str) -> None:
+    """Print a line that can be copied whole."""
+    console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
 async def _watch(servers: Sequence[Server], client: Client, console: Console) -> None:
     """Show once a second what the daemon says of its servers."""
     seen: dict[str, int] = {}
@@ -108,7 +114,7 @@ async def _watch(servers: Sequence[Server], client: Client, console: Console) ->
                 for server in servers:
                     if server.rounds != seen.get(server.place.name, 0) and server.now > time.time() - 60:
                         line = f"{server.place.name}, round {server.rounds} on {server.game.map.name}: {server.result}"
-                        console.print(line, markup=False, highlight=False, soft_wrap=True)
+                        _say(console, line)
                         seen[server.place.name] = server.rounds
             await asyncio.sleep(1.0)
 
@@ -131,5 +137,4 @@ def table(servers: Sequence[Server], status: Mapping[str, Mapping[str, Any]]) ->
             "" if chance is None else Text(f"{a} {percent(chance)}", "bold" if 0.4 < chance < 0.6 else "yellow"),
             Text(server.chat, "dim"),
         )
-    grid.caption = "Ctrl-C ends the evening."
     return grid

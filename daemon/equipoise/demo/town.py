@@ -35,6 +35,8 @@ NS2_POOL = "ns2"
 ROUNDS = 5
 """Rounds on one map."""
 POLL_SECONDS = 5.0
+APART_SECONDS = 60.0
+"""The most that a game is ahead of another one while they catch up."""
 LEAVES = 0.006
 """Chance that a player leaves between two polls."""
 USUAL = 24
@@ -171,6 +173,10 @@ class Town:
 
     people: Mapping[PlayerId, Person]
     at_home: set[PlayerId] = field(init=False)
+    clocks: dict[str, float] = field(default_factory=dict)
+    """Dates of the games that play: none gets far ahead of the others while they catch up."""
+    moved: asyncio.Event = field(default_factory=asyncio.Event)
+    """A clock has moved."""
 
     def __post_init__(self) -> None:
         self.at_home = set(self.people)
@@ -237,6 +243,7 @@ class Server:
 
     async def live(self) -> None:
         """Play round after round until the end. PeerError when the daemon refuses something."""
+        self._town.clocks[self.place.name] = self.now
         await self.pass_time(self._rng.uniform(0, self._tempo.freeze))  # servers do not go in step
         self._come_and_go()
         await self._sync()
@@ -244,6 +251,8 @@ class Server:
             if self.rounds and self.rounds % ROUNDS == 0:
                 await self._next_map()
             await self._round()
+        del self._town.clocks[self.place.name]
+        self._town.moved.set()
 
     async def _next_map(self) -> None:
         self.game.change_map(next(self._maps))
@@ -262,8 +271,8 @@ class Server:
             self._come_and_go()
             return
         await self.begin()
-        await self._play(self._rng.uniform(*self._tempo.round))
-        await self._finish()
+        await self.play(self._rng.uniform(*self._tempo.round))
+        await self.finish()
         await self.pass_time(self._tempo.freeze)
 
     def _choose_sides(self) -> None:
@@ -298,7 +307,7 @@ class Server:
             if team and game.commander(side) is None:
                 game.take_chair(next((each for each in team if self._town.people[each].commands), team[0]))
 
-    async def _play(self, seconds: float) -> None:
+    async def play(self, seconds: float) -> None:
         """The round goes on; people come, die, ask for a side, and leave."""
         if self._rng.random() < VOTES:
             await self._vote()
@@ -323,7 +332,7 @@ class Server:
             if self.game.phase is not Phase.RUNNING:
                 return
 
-    async def _finish(self) -> None:
+    async def finish(self) -> None:
         """The winner is drawn by the players' true skill; the result is delivered and rated."""
         if self.game.phase is not Phase.RUNNING:
             return  # a shuffle in the middle of it begins it again
@@ -363,6 +372,15 @@ class Server:
             if self.game.phase is Phase.RUNNING and not self.game.arena:
                 self.game.want(player, self._town.people[player].prefers)
 
+    async def _keep_step(self) -> None:
+        town = self._town
+        if self.place.name in town.clocks:
+            town.clocks[self.place.name] = self.now
+            town.moved.set()
+            while self.now > min(town.clocks.values()) + APART_SECONDS:
+                town.moved.clear()
+                await town.moved.wait()
+
     async def pass_time(self, seconds: float) -> None:
         """Time goes by, with a poll every five seconds unless it is long past."""
         left = seconds
@@ -371,6 +389,7 @@ class Server:
             left -= step
             self.game.pass_time(step)
             await asyncio.sleep(max(0.0, self.now - time.time()))
+            await self._keep_step()
             if self.now > time.time() - 1 and step == POLL_SECONDS:
                 await self._post()
             await self._sync()

@@ -537,7 +537,8 @@ async def _pool_of(request: Request, server: ServerId, number: RoundId) -> Pool:
 
 def _seen(services: Services, row: StoredMatch) -> Listing:
     pool = services.pools.get(row.pool)
-    system = pool and (pool.follower.system if row.balanced and pool.follower is not None else pool.system)
+    # By name: the system that makes the teams is not there while it is built anew.
+    by = None if pool is None else pool.follower.name if row.balanced and pool.follower else pool.system.name
     return Listing(
         round=row.id,
         server=row.server,
@@ -553,7 +554,7 @@ def _seen(services: Services, row: StoredMatch) -> Listing:
         players_b=len(row.lineup_b),
         win_probability=row.prediction,
         rating_probability=row.rating_prediction,
-        predicted_by=None if row.prediction is None or system is None else system.name,
+        predicted_by=None if row.prediction is None else by,
         unrated=row.unrated,
         void=row.void,
     )
