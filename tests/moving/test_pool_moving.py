@@ -21,6 +21,7 @@ from hypothesis import strategies as some
 
 from equipoise import ratings
 from equipoise.core.effects import RecordRound
+from equipoise.core.model import STEAM_ID_BASE
 from equipoise.errors import FileError
 from equipoise.moving.jsonl import VERSION, Reader
 from equipoise.service.pool import Pool
@@ -29,8 +30,10 @@ from equipoise.service.ring import Ring, UnstoredRound
 from equipoise.store.notes import Audit, BalancePrediction, BalancePredictions, Name, Note
 from equipoise.store.past import VoidStrike
 from equipoise.store.players import PlayerRow
+from equipoise.store.rounds import SteamId
 from equipoise.store.sequence import BulkEdit
 from equipoise.store.store import Store
+from equipoise.wire.scalars import ACCOUNTS
 from tests.cli.house import EQUIPOISE, House, ask, run, serving
 from tests.hosts import GivenClock
 from tests.moving.machines import a_machine, exported, grown, pool, sealed, with_a_past
@@ -244,6 +247,13 @@ def test_a_daemon_goes_on_with_the_moved_ratings_and_exports_them_again(
         held = run("pool", "import", file, "--config", new.config)
         assert held.returncode == 2
         assert "has the store open" in held.stderr
+
+
+def test_the_newest_accounts_of_steam_are_read_from_an_export_too() -> None:
+    last = str(STEAM_ID_BASE + ACCOUNTS - 1)
+    assert msgspec.convert(last, SteamId) == last
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert("76561300000000000", SteamId)
 
 
 def test_the_same_export_a_second_time_changes_nothing_and_says_so(new: House, export: bytes, tmp_path: Path) -> None:

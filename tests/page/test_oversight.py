@@ -56,7 +56,7 @@ def test_the_log_is_asked_by_server_player_and_time(daemon: Daemon) -> None:
     assert lines
     assert page(daemon, "/decisions?server=arena-1&hours=1").count('id="decision-') == len(lines)
     assert "Nothing was decided here" in page(daemon, "/decisions?server=ns2-1")
-    assert "no server" in page(daemon, "/decisions?server=nowhere", status=404)
+    assert "No server" in page(daemon, "/decisions?server=nowhere", status=404)
     last = lines[0]["number"]
     assert f'#decision-{last}"' in page(daemon, f"/decisions?before={last + 1}")
     assert page(daemon, "/audit").count('id="line-') == 2

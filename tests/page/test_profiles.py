@@ -265,7 +265,7 @@ def test_a_round_is_taken_out_and_put_back_only_while_no_other_edit_came(daemon:
 def test_an_edit_that_cannot_be_says_why(daemon: Daemon) -> None:
     lately(daemon, 2)
     assert "no edit to take back" in page(daemon, f"{FIRST}/undo", status=404)
-    assert "which rating" in page(daemon, f"{FIRST}/set", status=422)
+    assert "Which rating" in page(daemon, f"{FIRST}/set", status=422)
     assert "rating" in page(daemon, f"{FIRST}/set?rating=ten", status=422)
     assert "rating" in page(daemon, f"{FIRST}/set?rating=-5", status=422)
     assert confirm(daemon, f"{FIRST}/set", {"rating": "1500"}).status == 422, "nothing was shown"

@@ -201,7 +201,7 @@ def test_a_server_whose_script_has_never_called_says_three_things_to_check(daemo
         assert text.count("<li>") == 3
         assert word in text
         assert "Orders" not in text
-    assert "no server" in page(daemon, "/servers/nowhere", status=404)
+    assert "No server" in page(daemon, "/servers/nowhere", status=404)
 
 
 def test_orders_are_offered_to_admins_alone(daemon: Daemon) -> None:

@@ -93,7 +93,7 @@ class Record:
 Count = Annotated[int, Meta(ge=0, le=2**53)]
 Probability = Annotated[float, Meta(ge=0.0, le=1.0)]
 Duration = Annotated[float, Meta(ge=0.0)]
-SteamId = Annotated[str, Meta(pattern=r"^7656119\d{10}$")]
+SteamId = Annotated[str, Meta(pattern=r"^76561(19|20)\d{10}$")]
 
 
 class ParticipantRow(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
