@@ -80,6 +80,7 @@ def _environment() -> Environment:
         "lasting": lasting,
         "number": number,
         "sentence": sentence,
+        "isolated": isolated,
     }
     environment.globals |= {"name": name, "wording": wording, "static": lambda file: static_files()[file].version}
     return environment
@@ -184,6 +185,11 @@ def _time(at: datetime, text: str) -> Markup:
     return Markup('<time datetime="{}" title="{}">{}</time>').format(
         at.isoformat(timespec="seconds"), f"{at:%Y-%m-%d %H:%M:%S %Z}", text
     )
+
+
+def isolated(names: Mapping[str, str]) -> dict[str, str]:
+    """Return names for a sentence in which several stand: letters of any direction stay inside each."""
+    return {player: f"\u2068{known}\u2069" for player, known in names.items()}
 
 
 def name(player: str, known: str | None) -> Markup:
