@@ -30,6 +30,7 @@ BENCHES = (
     "polls",
     "startup",
     "balance",
+    "page",
     "plugin",
     "ns2mod",
 )

@@ -72,6 +72,8 @@ class Past:
     """How far back the first round and the first decision are."""
     size: int = 24
     """Players in a round."""
+    earlier: int = 0
+    """Rounds of each player before the first in the store, as after `retention.rounds_days`."""
     until: float = field(default_factory=time.time)
     seed: int = 24
 
@@ -124,7 +126,7 @@ async def fill(path: Path, past: Past) -> None:
 
 def _rounds(past: Past) -> Iterator[_Played]:
     luck = random.Random(past.seed)
-    ratings, counts = [1000.0] * past.players, [0] * past.players
+    ratings, counts = [1000.0] * past.players, [past.earlier] * past.players
     present = min(past.players, PRESENT * past.size)
     length = max(1, min(EVENING, past.rounds * present // past.players))
     crowd: list[int] = []
