@@ -81,7 +81,7 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]
 def test_the_shell_completes_commands_and_options(home: Path, shell: str) -> None:
     assert offered(shell, home, "ro") == {"round"}
     assert offered(shell, home, "lab ba") == {"backtest"}
-    assert offered(shell, home, "player h") == {"history"}
+    assert offered(shell, home, "player h") == {"hide", "history"}
     assert "--since" in offered(shell, home, "round list --si")
 
 
