@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from equipoise.core.model import Mode, PlayerId, ServerId, Side
 from equipoise.demo.script import Script, decoded
 from equipoise.lab.simulation.game_server import GameServer, Map
 from equipoise.wire import orders as wire
-from tests.web.daemon import Daemon
+from tests.web.daemon import SECRETS, Daemon
 
 KOTH = Map("koth_harvest_final", Mode.KOTH)
 
@@ -40,16 +41,21 @@ class Home:
 
 
 class Game:
-    """A simulated TF2 server with these people, half of them on each side, in the middle of a round."""
+    """A simulated TF2 server with these people, half of them on each side, in the middle of a round.
 
-    def __init__(self, daemon: Daemon, names: Sequence[str], on: Map = KOTH, server: str = "arena-1") -> None:
-        self.daemon, self.orders = daemon, list[Order]()
+    The secret of a server that the configuration of tests does not have is its name.
+    """
+
+    def __init__(
+        self, daemon: Daemon, names: Sequence[str], on: Map = KOTH, server: str = "arena-1", first: int = 0
+    ) -> None:
+        self.daemon, self.secret = daemon, SECRETS.get(server, server)
         self.names: Mapping[PlayerId, str] = {
-            PlayerId(str(76561197960300000 + place)): name for place, name in enumerate(names)
+            PlayerId(str(76561197960300000 + first + place)): name for place, name in enumerate(names)
         }
         self.game = GameServer(ServerId(server), round(1000 * (time.time() - 900)), on)
         self.script = Script(self.game, self.names)
-        self._side = {player: list(Side)[place % 2] for place, player in enumerate(self.names)}
+        self.seats = {player: list(Side)[place % 2] for place, player in enumerate(self.names)}
         for player in self.names:
             self.game.connect(player)
         self.sync()
@@ -61,7 +67,7 @@ class Game:
         """The next round is live, with everybody where they want to be."""
         for player, client in self.game.clients.items():
             if client.side is None:
-                self.game.want(player, self._side[player])
+                self.game.want(player, self.seats[player])
         self.sync()
         self.game.start_round()
         self.sync()
@@ -82,7 +88,9 @@ class Game:
         came: list[Order] = []
         again = True
         while again:
-            answer = self.daemon.post(self.script.batch(), self.game.name)
+            answer = self.daemon.request(
+                "POST", "/v1/events", json.dumps(self.script.batch()).encode(), authorization=f"Bearer {self.secret}"
+            )
             assert answer.status == 200, answer.body
             reply = msgspec.json.decode(answer.raw, type=wire.Reply)
             self.script.answered(reply)
@@ -90,7 +98,6 @@ class Game:
                 came.append(order)
                 self.game.apply(order)
             again = not self.script.silent
-        self.orders += came
         return came
 
     def sides(self) -> tuple[set[str], set[str]]:

@@ -36,15 +36,20 @@ if (stream) {
   function sign() {
     heard = Date.now();
     document.body.classList.remove("lost");
-    line.textContent = `live · ${new Date().toLocaleTimeString([], { hour12: false })}`;
+    line.setAttribute("aria-live", "off"); // nobody wants to hear that every two seconds
+    line.textContent = `live · ${clock(heard)}`;
   }
 
   setInterval(() => {
-    const silent = Date.now() - heard;
-    if (silent < SILENT_MS) return;
+    if (Date.now() - heard < SILENT_MS || document.body.classList.contains("lost")) return;
     document.body.classList.add("lost");
-    line.textContent = `no connection for ${Math.round(silent / 1000)} s: what you see is old`;
+    line.setAttribute("aria-live", "assertive");
+    line.textContent = `no connection since ${clock(heard)}: what you see is old`;
   }, 1000);
+
+  function clock(at) {
+    return new Date(at).toLocaleTimeString([], { hour12: false });
+  }
 
   // One request at a time, and a rest after it: however often servers change, the daemon is asked once a second.
   async function refresh() {
@@ -81,19 +86,29 @@ if (stream) {
   tick();
   setInterval(tick, 1000);
 
-  // Exchange the parts that differ, by id. What a person is in the middle of (a focus inside, an open dialog) stays.
+  // Exchange the parts that differ, by id, and put them into their order. The focus stays where it is: what is being
+  // written is not exchanged, a link's place is taken by the same one, and a panel with the focus is not lifted out.
   function exchange(fresh) {
     for (const part of fresh.querySelectorAll("[data-part]")) {
       const old = document.getElementById(part.id);
       if (!old) document.querySelector("[data-parts]")?.append(part);
-      else if (old.outerHTML !== part.outerHTML && !old.contains(document.activeElement)) old.replaceWith(part);
+      else if (old.outerHTML !== part.outerHTML) replace(old, part);
     }
     const parts = document.querySelector("[data-parts]");
-    if (parts) {
-      const order = (panel) => Number(panel.dataset.need);
-      const panels = [...parts.children];
-      const sorted = panels.toSorted((a, b) => order(a) - order(b) || (a.id < b.id ? -1 : 1));
-      if (sorted.some((panel, n) => panel !== panels[n])) parts.append(...sorted);
-    }
+    if (!parts) return;
+    const order = (panel) => Number(panel.dataset.need);
+    const panels = [...parts.children];
+    const sorted = panels.toSorted((a, b) => order(a) - order(b) || (a.id < b.id ? -1 : 1));
+    if (sorted.every((panel, n) => panel === panels[n])) return;
+    const held = sorted.findIndex((panel) => panel.contains(document.activeElement));
+    parts.prepend(...sorted.slice(0, Math.max(held, 0)));
+    parts.append(...sorted.slice(held + 1));
+  }
+
+  function replace(old, part) {
+    const held = old.contains(document.activeElement) ? document.activeElement : null;
+    if (held && !held.href) return;
+    old.replaceWith(part);
+    if (held) [...part.querySelectorAll("a")].find((link) => link.href === held.href)?.focus({ preventScroll: true });
   }
 }

@@ -1,0 +1,198 @@
+"""Pages that stay open: what others do meanwhile is seen, and nothing is lost or done twice."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, Route
+
+from equipoise.page.access import form_token
+from equipoise.service import live
+from tests.page.chromium import tab
+from tests.page.games import Game, Home
+from tests.web.daemon import CONFIG, SECRETS, Daemon, running
+from tests.web.edited import Edited
+
+pytestmark = pytest.mark.world
+PEOPLE = [f"Player {number}" for number in range(12)]
+LIVE = "#line:has-text('live')"
+
+
+@pytest.fixture
+def edited(tmp_path: Path) -> Iterator[Edited]:
+    with running(tmp_path) as daemon:
+        yield Edited(daemon, tmp_path)
+
+
+def panels(page: Page) -> list[str]:
+    """The names of the wall's servers, in their order; without one that no script has called from."""
+    names: list[str] = page.locator(".panels > .panel").evaluate_all("panels => panels.map(panel => panel.id)")
+    return [name.removeprefix("server-") for name in names if name != "server-ns2-1"]
+
+
+def test_of_two_admins_and_an_old_tab_only_what_was_seen_is_done(browser: Browser, daemon: Daemon) -> None:
+    game, home = Game(daemon, PEOPLE), Home(daemon)
+    with tab(browser, home) as mine, tab(browser, home) as yours:
+        for each in (mine, yours):
+            each.go("/servers/arena-1/off")
+        mine.page.click("text='Switch off'")
+        mine.page.wait_for_url("**/servers/arena-1")
+        yours.page.click("text='Switch off'")
+        yours.page.wait_for_selector("[role=alert]")
+        assert len(home.audited()) == 1
+        yours.go("/servers/arena-1/on")
+        yours.page.click("text='Switch on'")
+
+        yours.go("/servers/arena-1/scramble?when=next")
+        game.game.disconnect(next(iter(game.names)))
+        game.sync()
+        yours.page.click("text='Scramble next round'")
+        yours.page.wait_for_selector("[role=alert]")
+        assert (home.ask("servers/arena-1")["server"]["pending"], len(home.audited())) == (None, 2)
+        assert "Player 0" not in yours.page.locator("table").all_inner_texts()
+        yours.page.click("text='Scramble next round'")
+        yours.page.wait_for_url("**/servers/arena-1")
+        assert home.ask("servers/arena-1")["server"]["pending"] == "ordered by an admin"
+
+
+def test_a_login_that_ends_in_the_middle_of_a_dialog_does_nothing_and_leads_back_to_it(
+    browser: Browser, daemon: Daemon
+) -> None:
+    Game(daemon, PEOPLE)
+    home = Home(daemon)
+    with tab(browser, home) as opened:
+        opened.go("/servers/arena-1/scramble?when=next")
+        (cookie,) = opened.page.context.cookies()
+        token = form_token(cookie["value"])
+        name = f"{cookie['name']}={cookie['value']}"
+        daemon.request("POST", "/logout", f"csrf={token}".encode(), cookie=name, content_type=FORM)
+        opened.page.click("text='Scramble next round'")
+        assert "nothing was done" in opened.page.inner_text("[role=alert]")
+        assert (home.ask("servers/arena-1")["server"]["pending"], home.audited()) == (None, [])
+        opened.page.fill("[name=token]", SECRETS["owner"])
+        opened.page.keyboard.press("Enter")
+        opened.page.wait_for_url("**/servers/arena-1/scramble?when=next")
+        opened.page.click("text='Scramble next round'")
+        opened.page.wait_for_url("**/servers/arena-1")
+        assert home.ask("servers/arena-1")["server"]["pending"] == "ordered by an admin"
+
+
+FORM = "application/x-www-form-urlencoded"
+
+
+def test_servers_come_and_go_on_a_watched_wall_with_the_configuration(browser: Browser, edited: Edited) -> None:
+    with tab(browser, Home(edited.daemon)) as opened:
+        opened.page.wait_for_selector(LIVE)
+        assert panels(opened.page) == ["arena-1"]
+        file = edited.add_server("dustbowl", "secret")
+        edited.reload()
+        opened.page.wait_for_selector("#server-dustbowl", timeout=8_000)
+        file.unlink()
+        edited.reload()
+        opened.page.wait_for_selector("#server-dustbowl", state="detached", timeout=8_000)
+        assert panels(opened.page) == ["arena-1"]
+        assert opened.errors == []
+
+
+def test_a_watched_page_of_a_server_that_is_removed_says_that_it_is_gone(browser: Browser, edited: Edited) -> None:
+    file = edited.add_server("dustbowl", "secret")
+    edited.reload()
+    with tab(browser, Home(edited.daemon)) as opened:
+        opened.go("/servers/dustbowl")
+        opened.page.wait_for_selector(LIVE)
+        file.unlink()
+        edited.reload()
+        opened.page.wait_for_selector("text=no server 'dustbowl'", timeout=8_000)
+
+
+def test_a_game_server_that_is_killed_comes_first_on_the_wall_and_says_so(browser: Browser, tmp_path: Path) -> None:
+    with running(tmp_path, f"silence_seconds = 10\n{CONFIG}") as daemon:
+        edited = Edited(daemon, tmp_path)
+        edited.add_server("dustbowl", "dustbowl")
+        edited.reload()
+        killed = Game(daemon, PEOPLE[:4])
+        other = Game(daemon, PEOPLE, server="dustbowl", first=100)
+        with tab(browser, Home(daemon)) as opened:
+            opened.page.wait_for_selector(LIVE)
+            assert panels(opened.page) == ["dustbowl", "arena-1"]
+            for _ in range(12):
+                time.sleep(1.0)
+                other.game.pass_time(1.0)
+                other.sync()
+            opened.page.wait_for_selector("#server-arena-1 >> text=The script has not called", timeout=3_000)
+            assert panels(opened.page) == ["arena-1", "dustbowl"]
+            assert "need-odd" in (opened.page.get_attribute("#server-arena-1", "class") or "")
+            killed.game.pass_time(12.0)
+            killed.sync()
+            opened.page.wait_for_selector("#server-arena-1:not(:has-text('has not called'))", timeout=3_000)
+            assert panels(opened.page) == ["dustbowl", "arena-1"]
+            assert opened.errors == []
+
+
+def test_an_hour_of_the_stream_leaves_the_focus_and_the_memory_as_they_were(
+    browser: Browser, edited: Edited, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In fast motion: whatever waits waits a hundredth of its time, and players come and go on two servers."""
+    monkeypatch.setattr(live, "LOOK_SECONDS", live.LOOK_SECONDS / 100)
+    edited.add_server("dustbowl", "dustbowl")
+    edited.reload()
+    games = [Game(edited.daemon, PEOPLE), Game(edited.daemon, PEOPLE, server="dustbowl", first=100)]
+    with tab(browser, Home(edited.daemon)) as opened:
+        page = opened.page
+        page.route("**/static/live.js*", _hurry)
+        opened.go("/")
+        page.wait_for_selector(LIVE)
+        page.evaluate(COUNT)
+        page.focus("#server-dustbowl h2 a")
+        devtools = page.context.new_cdp_session(page)
+        devtools.send("Performance.enable")
+        sizes: list[dict[str, float]] = []
+        orders = set()
+        for number in itertools.count():
+            _come_or_go(games[number // 8 % 2], number % 8)
+            orders.add(tuple(panels(page)))
+            assert page.evaluate(FOCUSED) == "/servers/dustbowl"
+            if page.evaluate("exchanged") >= (len(sizes) + 1) * HOUR / 4:
+                devtools.send("HeapProfiler.collectGarbage")
+                sizes.append(
+                    {each["name"]: each["value"] for each in devtools.send("Performance.getMetrics")["metrics"]}
+                )
+                if len(sizes) == 4:
+                    break
+        for game in games:
+            assert len(page.locator(f"#server-{game.game.name}").all()) == 1
+        assert opened.errors == []
+    assert orders == {("arena-1", "dustbowl"), ("dustbowl", "arena-1")}
+    assert sizes[3]["Nodes"] < sizes[0]["Nodes"] + 100
+    assert sizes[3]["JSHeapUsedSize"] < sizes[0]["JSHeapUsedSize"] + 150_000
+
+
+HOUR = 720
+"""Changes in an hour of a server on which something happens every five seconds."""
+COUNT = """() => {
+  window.exchanged = 0;
+  new MutationObserver((seen) => {
+    for (const each of seen) exchanged += [...each.addedNodes].filter((node) => node.matches?.("[data-part]")).length;
+  }).observe(document.querySelector("main"), { childList: true, subtree: true });
+}"""
+FOCUSED = "new URL(document.activeElement.href ?? 'about:nothing').pathname"
+
+
+def _come_or_go(game: Game, moment: int) -> None:
+    """Four players leave, one at each moment, and come again in the same order."""
+    player = list(game.names)[moment % 4]
+    if moment < 4:
+        game.game.disconnect(player)
+    else:
+        game.game.connect(player)
+        game.game.want(player, game.seats[player])
+    game.sync()
+
+
+def _hurry(route: Route) -> None:
+    file = route.fetch()
+    route.fulfill(response=file, body=file.text().replace("REST_MS = 1000", "REST_MS = 10"))
