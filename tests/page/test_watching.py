@@ -125,7 +125,7 @@ def test_a_game_server_that_is_killed_comes_first_on_the_wall_and_says_so(browse
                 other.sync()
             opened.page.wait_for_selector("#server-arena-1 >> text=The script has not called", timeout=3_000)
             assert panels(opened.page) == ["arena-1", "dustbowl"]
-            assert "need-odd" in (opened.page.get_attribute("#server-arena-1", "class") or "")
+            assert "need-bad" in (opened.page.get_attribute("#server-arena-1", "class") or "")
             killed.game.pass_time(12.0)
             killed.sync()
             opened.page.wait_for_selector("#server-arena-1:not(:has-text('has not called'))", timeout=3_000)
@@ -196,3 +196,14 @@ def _come_or_go(game: Game, moment: int) -> None:
 def _hurry(route: Route) -> None:
     file = route.fetch()
     route.fulfill(response=file, body=file.text().replace("REST_MS = 1000", "REST_MS = 10"))
+
+
+def test_a_watched_page_goes_to_the_login_when_its_login_ends(browser: Browser, edited: Edited) -> None:
+    home = Home(edited.daemon)
+    with tab(browser, home) as opened:
+        opened.go("/servers/arena-1")
+        opened.page.wait_for_selector(LIVE)
+        (edited.folder / "owner").write_text((edited.folder / "guest").read_text())
+        edited.edit('[token.guest]\nsecret_file = "guest"\nrole = "viewer"\n', "")
+        edited.daemon.call("POST", "/v1/admin/reload", {})
+        opened.page.wait_for_url("**/login?next=%2Fservers%2Farena-1", timeout=8_000)
