@@ -156,12 +156,14 @@ async def map_so_far(services: Services, host: Host) -> MapSoFar:
     results: Sequence[Result] = ()
     with suppress(StoreError):  # they are not worth a refusal
         results = await host.pool.store.results(host.server, memory.session)
+    # On an empty server no round will end.
+    outcomes = session.due_if() if any(entry.side for entry in session.state.roster.entries) else ()
     return MapSoFar(
         server=host.server,
         sides=sides,
         session=memory.session,
         live_seconds=None if live_at is None else max(0.0, services.clock.monotonic() - live_at),
-        due=due_sentence(memory.pending.english if memory.pending else None, session.due_if(), sides, what),
+        due=due_sentence(memory.pending.english if memory.pending else None, outcomes, sides, what),
         results=tuple(results),
     )
 

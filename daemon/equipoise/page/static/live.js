@@ -12,6 +12,13 @@ if (stream) {
   let heard = Date.now();
   let busy = false;
 
+  // Times are those of the daemon's zone, as everywhere on the page: it stands in the time that the page came with.
+  const [, ahead, hours, minutes] = line.querySelector("time").dateTime.match(/([+-])(\d\d):(\d\d)$/);
+  const zone = Number(`${ahead}1`) * (60 * hours + Number(minutes)) * 60_000;
+  function clock(at) {
+    return new Date(at + zone).toISOString().slice(11, 19);
+  }
+
   const address = `${home}live${stream === "all" ? "" : `?server=${encodeURIComponent(stream)}`}`;
   connect();
 
@@ -46,10 +53,6 @@ if (stream) {
     line.setAttribute("aria-live", "assertive");
     line.textContent = `no connection since ${clock(heard)}: what you see is old`;
   }, 1000);
-
-  function clock(at) {
-    return new Date(at).toLocaleTimeString([], { hour12: false });
-  }
 
   // One request at a time, and a rest after it: however often servers change, the daemon is asked once a second.
   async function refresh() {
