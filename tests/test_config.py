@@ -73,12 +73,13 @@ def test_the_example_has_every_key_with_its_default() -> None:
     example = tomllib.loads(EXAMPLE.read_text())
     pool, server, token = (example.pop(table) for table in ("pool", "server", "token"))
     defaults = config.File()
-    for table in ("web", "store", "retention", "backup", "splits", "log"):
+    for table in ("web", "public", "store", "retention", "backup", "splits", "log"):
         section = getattr(defaults, table)
         assert example.pop(table) == {
             key: list(value) if isinstance(value, tuple) else value
             for key in section.__struct_fields__
             for value in [getattr(section, key)]
+            if value is not None
         }
     triggers = {mode: {k: v for k, v in asdict(line).items() if v} for mode, line in DEFAULT_TRIGGERS.items()}
     rules = json.loads(json.dumps({**asdict(Rules()), "triggers": triggers}))

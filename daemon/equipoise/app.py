@@ -19,12 +19,13 @@ from aiohttp import web
 
 import equipoise
 from equipoise.config import STORE, Config
+from equipoise.config.sections import Public
 from equipoise.config.sources import located
 from equipoise.configured import Configured, peers_of
 from equipoise.errors import ConfigError, PortInUse, StoreError, StoreMissing, StoreRefused
 from equipoise.fleet import Fleet
 from equipoise.game.peers import QUERY_SECONDS, PeerServers
-from equipoise.page import PageSite
+from equipoise.page import Export, PageSite, PublicSite
 from equipoise.service import jobs, people
 from equipoise.service.calibrations import Calibrations
 from equipoise.service.copies import FOLDER, Backups, Exports
@@ -49,6 +50,8 @@ from equipoise.workers.solving import SolvedSplits
 
 START_SECONDS = 900
 """As long as systemd waits for READY=1, whatever the unit says: a large store may have to be migrated first."""
+PUBLIC_CONNECTIONS = 128
+"""Of the public pages, beside `web.max_connections`."""
 STOP_SECONDS = 3.0
 """For requests under way, of the 5 that systemd waits for all."""
 
@@ -126,7 +129,10 @@ async def _start(
     config: Config, environ: Mapping[str, str], stack: AsyncExitStack, *, new_store: bool
 ) -> tuple[str, Configured]:
     with located(config.path):
-        listener = stack.enter_context(_listener(config))
+        listener = stack.enter_context(_listener("web", config.web.host, config.web.port))
+        public = None
+        if config.public.port is not None:
+            public = stack.enter_context(_listener("public", config.public.host, config.public.port))
         _make_directory(config)
     clock = SystemClock()
     store = await _store(config, stack, new_store=new_store)
@@ -135,7 +141,7 @@ async def _start(
     fleet = Fleet(store, clock, peers.nudge)
     await fleet.change(config, lambda: None)
     stack.push_async_callback(fleet.close)
-    configuration = await _serving(config, environ, fleet, peers, store, clock, listener, stack)
+    configuration = await _serving(config, environ, fleet, peers, store, clock, (listener, public), stack)
     store.tell(_address(listener))
     return _address(listener), configuration
 
@@ -147,7 +153,7 @@ async def _serving(
     peers: PeerServers,
     store: Store,
     clock: SystemClock,
-    listener: socket.socket,
+    listeners: tuple[socket.socket, socket.socket | None],
     stack: AsyncExitStack,
 ) -> Configured:
     """Build all that stands on the fleet, and let requests in."""
@@ -186,10 +192,10 @@ async def _serving(
         live=live,
         webhooks=webhooks,
     )
-    configuration = Configured(config, environ, fleet, services, listener.getsockname()[1])
+    configuration = Configured(config, environ, fleet, services, listeners[0].getsockname()[1])
     _follow(configuration, retention, worker, peers, scheduler, backups, webhooks)
     configuration.follow(lambda _: live.reload(configuration.services.callers.names()))
-    await _listen(configuration, refusals, listener, stack)
+    await _listen(configuration, refusals, listeners, scheduler, stack)
     # Also before requests are waited for: one may wait for a game server or a webhook that does not answer.
     stack.callback(peers.close)
     stack.push_async_callback(webhooks.close)
@@ -246,14 +252,13 @@ def _address(listener: socket.socket) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def _listener(config: Config) -> socket.socket:
-    """The listening socket. It is opened first, because a second daemon must not touch the store."""
-    host, port = config.web.host, config.web.port
+def _listener(table: str, host: str, port: int) -> socket.socket:
+    """A listening socket. It is opened first, because a second daemon must not touch the store."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family)
     except OSError as error:
-        path = "$.web.port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "$.web.host"
+        path = f"$.{table}.{'port' if error.errno in (errno.EADDRINUSE, errno.EACCES) else 'host'}"
         why = os.strerror(error.errno or 0)
         advice = _ADVICE.get(error.errno or 0, "is this one of the machine's addresses?")
         wrong = PortInUse if error.errno == errno.EADDRINUSE else ConfigError
@@ -298,12 +303,17 @@ def _is_filled(path: Path) -> bool:
 
 
 async def _listen(
-    configuration: Configured, refusals: Refusals, listener: socket.socket, stack: AsyncExitStack
+    configuration: Configured,
+    refusals: Refusals,
+    listeners: tuple[socket.socket, socket.socket | None],
+    scheduler: Scheduler,
+    stack: AsyncExitStack,
 ) -> None:
-    services = configuration.services
-    app = application(
-        lambda: configuration.services, refusals, PageSite(lambda: configuration.services) if services.logins else None
-    )
+    services, (listener, public) = configuration.services, listeners
+    site = PublicSite(lambda: configuration.services)
+    export = Export(site, lambda: configuration.services)
+    page = PageSite(lambda: configuration.services, export.lines) if services.logins else None
+    app = application(lambda: configuration.services, refusals, page)
     runner = web.AppRunner(app, handle_signals=False, shutdown_timeout=STOP_SECONDS)
     await runner.setup()
     stack.push_async_callback(runner.cleanup)
@@ -321,11 +331,48 @@ async def _listen(
     services.metrics.watch(connections.readings)
     task = asyncio.create_task(connections.accept(listener))
     stack.callback(task.cancel)
+    _follow_public(configuration, site, export, scheduler)
+    if public is not None:
+        await _listen_publicly(site, services.metrics, refusals, public, stack)
+
+
+def _follow_public(configuration: Configured, site: PublicSite, export: Export, scheduler: Scheduler) -> None:
+    before: Public | None = None
+
+    def follow(config: Config) -> None:
+        nonlocal before
+        new = config.public
+        if before is None or (new.title, new.index) != (before.title, before.index):
+            site.use(new.title, indexed=new.index)
+        if before is None or (new.export, new.at) != (before.export, before.at):
+            export.folder = config.directory / Path(new.export).expanduser() if new.export else None
+            jobs.schedule_export(scheduler, export.run, new.at if new.export else None, export.last())
+        before = new
+
+    configuration.follow(follow)
+    follow(configuration.config)
+
+
+async def _listen_publicly(
+    site: PublicSite, metrics: Metrics, refusals: Refusals, listener: socket.socket, stack: AsyncExitStack
+) -> None:
+    """Let anybody in, by connections beside those of scripts and admins."""
+    runner = web.AppRunner(site.application(), handle_signals=False, shutdown_timeout=STOP_SECONDS)
+    await runner.setup()
+    stack.push_async_callback(runner.cleanup)
+    assert runner.server is not None
+    connections = Connections(
+        runner.server, PUBLIC_CONNECTIONS, refusals, metrics, f"{PUBLIC_CONNECTIONS} public connections"
+    )
+    task = asyncio.create_task(connections.accept(listener))
+    stack.callback(task.cancel)
+    log.info("the public pages are served", extra={"address": _address(listener)})
 
 
 def _most(config: Config) -> int:
     """How many connections may be open."""
-    most = fitting(config.web.max_connections)
+    public = 0 if config.public.port is None else PUBLIC_CONNECTIONS
+    most = max(1, fitting(config.web.max_connections + public) - public)
     if most < config.web.max_connections:
         log.warning("fewer connections than web.max_connections: raise LimitNOFILE", extra={"count": most})
     return most

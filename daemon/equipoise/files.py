@@ -8,10 +8,16 @@ leave a file behind that this user cannot open.
 from __future__ import annotations
 
 import errno
+import json
 import os
+import re
 import stat
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+
+PART = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*")
+"""A part of a file's name in a `Folder`."""
 
 
 def existing(path: Path) -> Path:
@@ -76,3 +82,72 @@ def make_private_directory(path: Path) -> None:
         if os.geteuid() == 0:
             above = path.parent.stat()
             os.chown(path, above.st_uid, above.st_gid)
+
+
+class Folder:
+    """A folder of files that are written again and again, and of which those that are no more are removed.
+
+    A list of its own files lies in it. A file that is not on the list is somebody else's, and stays as it is.
+    """
+
+    LIST = ".equipoise-files.json"
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._before: frozenset[str] = frozenset()
+        self._names: frozenset[str] = frozenset()
+
+    def begin(self, names: Iterable[str]) -> None:
+        """Say which files will be there, with strokes in their names; OSError: one of them is somebody else's."""
+        self._names = frozenset(names)
+        for name in self._names:
+            if not all(PART.fullmatch(part) for part in name.split("/")):
+                raise OSError(errno.EINVAL, "this is no name of a file below a folder", name)
+        self.path.mkdir(parents=True, exist_ok=True)
+        self._before = self._listed()
+        for name in sorted(self._names - self._before):
+            if os.path.lexists(self.path / name):
+                message = "it was there before and is somebody else's: choose an empty folder"
+                raise FileExistsError(errno.EEXIST, message, str(self.path / name))
+        # Before the first of them: what a killed export leaves behind is known to the next one.
+        self._list(self._before | self._names)
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write one of the files, at once whole; OSError."""
+        assert name in self._names, name
+        file = self.path / name
+        for above in reversed(Path(name).parents[:-1]):
+            folder = self.path / above
+            if not folder.is_dir():
+                folder.mkdir()
+                folder.chmod(0o755)  # whatever the umask: a web server reads it
+        self._replace(file, content)
+
+    def finish(self) -> int:
+        """Remove the files of before that are no more; return how many they were. OSError."""
+        old = self._before - self._names
+        for name in old:
+            (self.path / name).unlink(missing_ok=True)
+            for above in Path(name).parents[:-1]:
+                with suppress(OSError):  # it is not empty
+                    (self.path / above).rmdir()
+        self._list(self._names)
+        return len(old)
+
+    def _listed(self) -> frozenset[str]:
+        with suppress(FileNotFoundError, ValueError):
+            names = json.loads(read_small(self.path / self.LIST, 1 << 26))
+            if isinstance(names, list):
+                # Who writes the list must not have files elsewhere removed.
+                own = (name for name in names if isinstance(name, str))
+                return frozenset(name for name in own if all(PART.fullmatch(part) for part in name.split("/")))
+        return frozenset()
+
+    def _list(self, names: Iterable[str]) -> None:
+        self._replace(self.path / self.LIST, json.dumps(sorted(names), indent=0).encode())
+
+    def _replace(self, file: Path, content: bytes) -> None:
+        new = file.with_name(f".{file.name}.new")
+        new.write_bytes(content)
+        new.chmod(0o644)
+        new.replace(file)

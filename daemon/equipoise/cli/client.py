@@ -12,7 +12,7 @@ import re
 import sys
 import time
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 REFUSED = FAILED
 NO_DAEMON = 3
 TIMEOUT_SECONDS = 10
+LINE_SECONDS = 60
+"""How long a line of a long answer is waited for."""
 SECRET = 4096
 """Bytes of a file with a secret."""
 ANOTHER = "another program listens there"
@@ -83,6 +85,24 @@ class Client:
             with suppress(OSError, ValueError):
                 passwords[f"secrets/{file.name}"] = read_small(file, SECRET).decode()
         return self.send("POST", "reload", body={"dry_run": dry, "rcon_passwords": passwords or None})
+
+    def lines(self, page: str, **query: str | None) -> Generator[Any, None, None]:
+        """Yield the JSON values that the page answers with, a line for each."""
+        client = self.moved() or self
+        parameters = urlencode({name: _as_typed(value) for name, value in query.items() if value is not None})
+        target = f"{urlsplit(client.url).path.rstrip('/')}/{page}" + (f"?{parameters}" if parameters else "")
+        try:
+            with closing(client._connection(LINE_SECONDS)) as connection:
+                connection.request("GET", target, headers={"Authorization": f"Bearer {client.token}"})
+                answer = connection.getresponse()
+                if answer.status != 200:
+                    stop(_refusal(json.loads(answer.read())["error"]), REFUSED)
+                while line := answer.readline():
+                    yield json.loads(line)
+        except http.client.IncompleteRead:
+            stop("the daemon's answer ended too early: its log says why", FAILED)
+        except (OSError, ValueError, LookupError, TypeError, http.client.HTTPException) as error:
+            raise client._unreachable(error) from None
 
     def _call(
         self,

@@ -27,6 +27,7 @@ from equipoise.config.sections import (
     File,
     Log,
     NoticeKeys,
+    Public,
     Raw,
     Retention,
     Role,
@@ -130,6 +131,7 @@ class Config:
 
     path: Path
     web: Web
+    public: Public
     store: Store
     retention: Retention
     backup: Backup
@@ -168,7 +170,8 @@ def load(
         _check_listener(file.web, len(file.server))
         proxies = tuple(_network(text, f"$.web.proxies[{place}]") for place, text in enumerate(file.web.proxies))
         _check_retention(file.retention)
-        _check_backup(file.backup)
+        _check_time(file.backup.at, "$.backup.at")
+        _check_time(file.public.at, "$.public.at")
         pools = {name: _pool(name, keys) for name, keys in file.pool.items()}
         tokens = {name: _token(name, keys, secrets) for name, keys in file.token.items()}
         webhooks = [_webhook(name, keys, file.server, secrets) for name, keys in file.notice.items()]
@@ -181,6 +184,7 @@ def load(
     return Config(
         path=path,
         web=file.web,
+        public=file.public,
         store=file.store,
         retention=file.retention,
         backup=file.backup,
@@ -252,9 +256,9 @@ def _check_retention(retention: Retention) -> None:
         )
 
 
-def _check_backup(backup: Backup) -> None:
-    if not re.fullmatch(r"([01]\d|2[0-3]):[0-5]\d", backup.at):
-        raise ConfigError(f'expected a time of day as "04:30", not {backup.at!r}', path="$.backup.at")
+def _check_time(at: str, path: str) -> None:
+    if not re.fullmatch(r"([01]\d|2[0-3]):[0-5]\d", at):
+        raise ConfigError(f'expected a time of day as "04:30", not {at!r}', path=path)
 
 
 def _loopback(host: str) -> bool:

@@ -21,6 +21,7 @@ from equipoise.core.rules import Rules
 def printed(config: Config) -> Iterator[str]:
     """The effective configuration as lines of TOML, defaults included, secrets left out."""
     yield from _toml_lines("web", msgspec.structs.asdict(config.web))
+    yield from _toml_lines("public", msgspec.structs.asdict(config.public))
     yield from _toml_lines("store", {**msgspec.structs.asdict(config.store), "directory": str(config.directory)})
     yield from _toml_lines("retention", msgspec.structs.asdict(config.retention))
     yield from _toml_lines("backup", msgspec.structs.asdict(config.backup))
@@ -86,7 +87,7 @@ def _toml_lines(table: str, keys: Mapping[str, object]) -> Iterator[str]:
             yield f"{path} = {json.dumps(value, ensure_ascii=False)}"
 
 
-FIXED = frozenset({"web.host", "web.port", "web.allow_remote", "web.page"})
+FIXED = frozenset({"web.host", "web.port", "web.allow_remote", "web.page", "public.host", "public.port"})
 """Keys that need a restart. So do the store's directory and what a pool is rated and balanced by."""
 
 _Table = Mapping[str, object]
@@ -131,11 +132,16 @@ def compare(old: Config, new: Config) -> Changes:
 
 def without_restart(old: Config, new: Config) -> Config:
     """The new configuration with everything as it was that needs a restart."""
-    fixed = {key.removeprefix("web."): getattr(old.web, key.removeprefix("web.")) for key in FIXED}
-    web = msgspec.structs.replace(new.web, **fixed)
+    web, public = (_kept(table, getattr(old, table), getattr(new, table)) for table in ("web", "public"))
     # A pool that is new has nothing to keep: it is opened with what the file says.
     pools = {name: old.pools.get(name, pool) for name, pool in new.pools.items()}
-    return dataclasses.replace(new, web=web, store=old.store, directory=old.directory, pools=pools)
+    return dataclasses.replace(new, web=web, public=public, store=old.store, directory=old.directory, pools=pools)
+
+
+def _kept(name: str, old: Any, new: Any) -> Any:
+    """Return a new table with the old values of its keys that need a restart."""
+    keys = [key.partition(".")[2] for key in FIXED if key.startswith(f"{name}.")]
+    return msgspec.structs.replace(new, **{key: getattr(old, key) for key in keys})
 
 
 def _settings(config: Config) -> _Table:

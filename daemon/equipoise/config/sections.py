@@ -42,6 +42,22 @@ class Web(Section, frozen=True):
     max_connections: Annotated[int, Meta(ge=16, le=65536)] = 256
 
 
+class Public(Section, frozen=True):
+    """The `[public]` table: pages that anybody may read, on a port of their own."""
+
+    port: Annotated[int, Meta(ge=0, le=65535)] | None = None
+    """None: they are off."""
+    host: str = "127.0.0.1"
+    title: Annotated[str, Meta(min_length=1, max_length=80)] = "Equipoise"
+    """What the pages are called."""
+    index: bool = False
+    """Search engines may list them."""
+    export: str = ""
+    """A folder that they are written into every night; empty: they are not."""
+    at: str = "05:15"
+    """When, by the machine's clock and time zone."""
+
+
 class Store(Section, frozen=True):
     """The `[store]` table: the directory of the database and of the rings' files."""
 
@@ -136,6 +152,7 @@ class File(Section, frozen=True):
     """The tables of the file except the rules."""
 
     web: Web = Web()
+    public: Public = Public()
     store: Store = Store()
     retention: Retention = Retention()
     backup: Backup = Backup()

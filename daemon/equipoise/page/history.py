@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from equipoise.errors import ScriptError
 from equipoise.page.visits import Elsewhere, Pages, Shown, Visit
+from equipoise.store.listings import Played
 from equipoise.web.decisions import Reasons, show_decisions
 from equipoise.web.rounds import HistoryFilter, Report, Void, list_rounds, show_round, void_round
 from equipoise.web.routes import ADMINS, LARGEST, READERS, Ask
@@ -37,7 +38,7 @@ async def show_rounds(visit: Visit) -> Shown:
     since = asked.since if asked.hours is None else visit.services.clock.epoch() - asked.hours * HOUR
     pool = asked.pool or (min(visit.services.pools) if asked.player else None)
     known = {name: getattr(asked, name) for name in HistoryFilter.__struct_fields__}
-    found = await list_rounds(visit.request(HistoryFilter(**{**known, "since": since, "pool": pool})))
+    found = await visit.ask(list_rounds, HistoryFilter(**{**known, "since": since, "pool": pool}))
     kept = {name: getattr(asked, name) for name in ("server", "map", "player", "pool", "hours", "since")}
     kept["limit"] = None if asked.limit == LINES else asked.limit
     values = {"found": found, "asked": asked, "kept": kept, "servers": sorted(visit.services.hosts), "spans": SPANS}
@@ -47,7 +48,7 @@ async def show_rounds(visit: Visit) -> Shown:
 @pages.add("GET", "/rounds/{server}/{round}", READERS, public=True)
 async def show_one_round(visit: Visit) -> Shown:
     """A round: its sides, what was expected of it, and what it did to everybody."""
-    found = await show_round(visit.request())
+    found = await visit.ask(show_round)
     its = found.round
     decisions = None
     if not visit.public and its.server in visit.services.hosts:
@@ -55,6 +56,12 @@ async def show_one_round(visit: Visit) -> Shown:
         decisions = await show_decisions(visit.request(Reasons(server=its.server, since=since, until=until)))
     values = {"found": found, "its": its, "sides": _sides(found), "decisions": decisions}
     return Shown("round.html", f"{its.map} on {its.server}", values)
+
+
+def _by_rating(player: Played) -> tuple[bool, float, str]:
+    """Return the place in a table: by rating, and behind all others those whose rating is not public."""
+    known = player.after is not None
+    return (not known, -(player.after if player.before is None else player.before) if known else 0.0, player.id)
 
 
 def _sides(found: Report) -> list[dict[str, object]]:
@@ -65,9 +72,7 @@ def _sides(found: Report) -> list[dict[str, object]]:
         {
             "which": which,
             "word": found.round.sides[place],
-            "players": sorted(
-                (player for player in found.players if player.side.value == which), key=lambda one: -one.before
-            ),
+            "players": sorted((player for player in found.players if player.side.value == which), key=_by_rating),
             "late": {player.id for player in found.players} - lineups[place],
             "others": [player for player in found.lineup[place] if player not in rated],
         }

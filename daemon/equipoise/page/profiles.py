@@ -30,10 +30,12 @@ from equipoise.web.players import (
     undo_edit,
 )
 from equipoise.web.rounds import LastOfPlayer, OfPlayer, show_curve, show_history, show_mates
-from equipoise.web.routes import ADMINS, LARGEST, READERS, Ask
+from equipoise.web.routes import ADMINS, LARGEST, MOST_LINES, READERS, Ask
 
 BOARD, ROUNDS, MATES, MOVES = 50, 25, 8, 10
 """Lines of a page's lists."""
+EXPORTED = MOST_LINES
+"""Lines of a leaderboard in a file, which has no second page."""
 DAY = 86400.0
 MOVES_DAYS = 30
 """Days of the decision log that are looked through for a player."""
@@ -59,13 +61,12 @@ async def show_board(visit: Visit) -> Shown:
     """The leaderboard, or the players whose name or id has a text."""
     asked: BoardAsked = visit.query
     pool = asked.pool or min(visit.services.pools)
+    size = EXPORTED if visit.exported else BOARD
     found: Top | PlayersFound
     if asked.text is None:
-        found = await show_top(
-            visit.request(BesidePlayer(limit=BOARD, after=asked.after, before=asked.before), pool=pool)
-        )
+        found = await visit.ask(show_top, BesidePlayer(limit=size, after=asked.after, before=asked.before), pool=pool)
     else:
-        found = await find_players(visit.request(Sought(limit=BOARD, text=asked.text), pool=pool))
+        found = await visit.ask(find_players, Sought(limit=BOARD, text=asked.text), pool=pool)
     values = {"found": found, "asked": asked, "size": BOARD}
     return Shown("players.html", "Players", values)
 
@@ -83,11 +84,11 @@ async def show_profile(visit: Visit) -> Shown | Elsewhere:
     """A player: their rating over time, their rounds, the others in these, and why they were moved."""
     asked: PlayerAsked = visit.query
     pool = await _pool(visit, asked.pool)
-    found = await show_player(visit.request(InPool(pool=pool)))
+    found = await visit.ask(show_player, InPool(pool=pool))
     player = found.player
     if player.id != visit.path["id"]:  # a name, or another form of the id
         return Elsewhere(visit.link("players", player.id, pool=asked.pool))
-    history = await show_history(visit.request(OfPlayer(pool=pool, limit=ROUNDS, before=asked.before)))
+    history = await visit.ask(show_history, OfPlayer(pool=pool, limit=ROUNDS, before=asked.before))
     lines = sorted([*history.rounds, *history.edits], key=_at, reverse=True)
     values: dict[str, Any] = {"found": found, "player": player, "history": history, "lines": lines, "first": True}
     if asked.before is not None:
@@ -95,8 +96,8 @@ async def show_profile(visit: Visit) -> Shown | Elsewhere:
         return Shown("player.html", player.name or player.id, values)
     from equipoise.page.pictures import curve  # it needs markupsafe, which comes with the first page
 
-    values["curve"] = curve((await show_curve(visit.request(InPool(pool=pool)))).points)
-    values["mates"] = await show_mates(visit.request(LastOfPlayer(pool=pool, limit=MATES)))
+    values["curve"] = curve((await visit.ask(show_curve, InPool(pool=pool))).points)
+    values["mates"] = await visit.ask(show_mates, LastOfPlayer(pool=pool, limit=MATES))
     values["moves"], values["days"] = None, MOVES_DAYS
     if not visit.public:
         since = visit.services.clock.epoch() - MOVES_DAYS * DAY

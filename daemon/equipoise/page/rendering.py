@@ -35,7 +35,7 @@ NAVIGATION = (
     ("audit", "Audit"),
 )
 """The first part of a page's path, and its name in the head of every page."""
-PUBLIC = frozenset({"", "players", "rounds", "maps", "pools"})
+PUBLIC = (("", "Servers"), *NAVIGATION[1:5])
 """Those of them that are public."""
 
 
@@ -98,7 +98,7 @@ def html(shown: Shown, visit: Visit) -> str:
             link=visit.link,
             pools=sorted(visit.services.pools),
             section=visit.here.split("/")[1],
-            navigation=[entry for entry in NAVIGATION if not visit.public or entry[0] in PUBLIC],
+            navigation=PUBLIC if visit.public else NAVIGATION,
             now=time.time(),
         )
     )
@@ -107,19 +107,23 @@ def html(shown: Shown, visit: Visit) -> str:
 # How values are written. Times are those of the machine's own zone, which their title names.
 
 
-def percent(probability: float) -> str:
-    """Return a probability as people say it.
+def percent(probability: float | None) -> str:
+    """Return a probability as people say it; a dash where it is not public.
 
     >>> percent(0.506), percent(0.9999)
     ('51 %', '> 99 %')
     """
+    if probability is None:
+        return DASH
     if 0.0 < probability < 0.005:
         return "< 1 %"
     return "> 99 %" if 0.995 <= probability < 1.0 else wording.percent(probability)
 
 
-def points(rating: float) -> str:
-    """Return a rating without decimals."""
+def points(rating: float | None) -> str:
+    """Return a rating without decimals; a dash where it is not public."""
+    if rating is None:
+        return DASH
     return f"{rating:,.0f}".replace("-", MINUS)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import replace
 from urllib.parse import parse_qsl
 
@@ -36,7 +36,7 @@ from equipoise.web.requests import (
     connection_of,
     read_body,
 )
-from equipoise.web.routes import READERS, Caller, Request, Role, Services
+from equipoise.web.routes import READERS, Caller, Request, Role, Services, Stream
 
 HEADERS = {
     "Cache-Control": "no-store",
@@ -52,6 +52,8 @@ YEAR = 31_536_000
 FOR_PROGRAMS = ("/v1/", "/healthz", "/metrics", "/openapi.json")
 """Paths that programs ask for; everything else is a page."""
 NOBODY = Caller("viewer", "")
+Exported = Callable[[str | None], AsyncGenerator[bytes, None]]
+"""Returns the lines of an export of one pool, or of all."""
 
 TABLE: tuple[Page, ...] = (
     *actions.pages,
@@ -68,14 +70,15 @@ TABLE: tuple[Page, ...] = (
 class PageSite:
     """The pages of a daemon."""
 
-    def __init__(self, current: Callable[[], Services]) -> None:
-        self._current = current
+    def __init__(self, current: Callable[[], Services], exported: Exported) -> None:
+        self._current, self._exported = current, exported
 
     def add_to(self, app: web.Application) -> None:
         """Add all pages, and the files that they refer to."""
         for page in TABLE:
             app.router.add_route(page.method, page.path, self._responding(page))
         app.router.add_route("GET", "/live", self._live)
+        app.router.add_route("GET", "/export", self._export)
         app.router.add_route("GET", "/static/{name}", send_static)
 
     def _responding(self, page: Page) -> Respond:
@@ -106,8 +109,15 @@ class PageSite:
             entry = self._current().login(visit.browser.id)
             return bearer(request) is not None or (entry is not None and entry[1] == visit.caller)
 
-        watched = Request.of(request, visit.services, visit.caller, None, _query(request, Watch))
+        watched = Request.of(request, visit.services, visit.caller, None, query_of(request, Watch))
         return await (await watch(watched, allowed)).send(request)
+
+    async def _export(self, request: web.Request) -> web.StreamResponse:
+        """Send the public pages as files, a JSON value in each line: their names, then each file."""
+        visit = await self._visit(READERS, request)
+        if visit.caller is NOBODY:
+            raise ScriptError("credentials", "you are not logged in any more", status=401)
+        return await Stream(self._exported(request.query.get("pool")), "application/x-ndjson").send(request)
 
     async def _visit(self, roles: frozenset[Role], request: web.Request) -> Visit:
         """Return the visit of who has asked, without what they have sent; ScriptError 401, 403."""
@@ -162,7 +172,7 @@ async def _checked(page: Page, request: web.Request, visit: Visit) -> Visit:
         # A program that sends its token needs no other one: no browser does that by itself.
         if bearer(request) is None:
             check_form(form, visit.browser.id)
-    return replace(visit, form=form, query=None if page.query is None else _query(request, page.query))
+    return replace(visit, form=form, query=None if page.query is None else query_of(request, page.query))
 
 
 def for_a_person(request: web.Request) -> bool:
@@ -200,7 +210,8 @@ async def read_form(request: web.Request) -> Mapping[str, str]:
     return dict(pairs)
 
 
-def _query(request: web.Request, kind: type[msgspec.Struct]) -> object:
+def query_of(request: web.Request, kind: type[msgspec.Struct]) -> object:
+    """Return the parameters of a request for a page; ScriptError 422."""
     # A form sends a field that was left empty, too; and other sites append words of their own to an address.
     values = {name: request.query[name] for name in kind.__struct_encode_fields__ if request.query.get(name)}
     try:

@@ -15,9 +15,11 @@ import msgspec
 
 from equipoise.errors import ScriptError
 from equipoise.page.access import Browser, form_token
+from equipoise.web.public import published
 from equipoise.web.routes import Caller, Request, Role, Services
 
 Fields = TypeVar("Fields", bound=msgspec.Struct)
+Answered = TypeVar("Answered", bound=msgspec.Struct)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,10 @@ class Visit:
     """On the public pages, where there is no caller."""
     exported: bool = False
     """Written to a file, which answers no question."""
+    site: str = "Equipoise"
+    """What the whole of the pages is called."""
+    indexed: bool = True
+    """Search engines may list it."""
 
     @property
     def csrf(self) -> str:
@@ -58,6 +64,11 @@ class Visit:
         `query` and `body` are values of the route's own types; `path` replaces parts of the page's path.
         """
         return Request(self.services, self.caller, body, query, {**self.path, **path}, self.gone)
+
+    async def ask(self, handler: Callable[[Request], Awaitable[Answered]], query: Any = None, **path: str) -> Answered:
+        """Return what a route answers: on the public pages the public part of it."""
+        answer = await handler(self.request(query, **path))
+        return published(answer, self.services) if self.public else answer
 
     def fields(self, kind: type[Fields]) -> Fields:
         """Return the form as a value of a type, without fields that were left empty; ScriptError 422."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from equipoise.core.model import Outlook, PlayerId, Side
+from equipoise.core.model import Outlook, PlayerId, ServerId, Side
 from equipoise.core.wording import percent, side_word
 from equipoise.game.port import PeerStatus
 from equipoise.page.pictures import course
@@ -24,6 +24,8 @@ from equipoise.web.rosters import MapSoFar, map_so_far, show_roster
 from equipoise.web.routes import READERS
 from equipoise.web.servers import Servers, Some, show_servers
 
+LAST = 5
+"""Decisions among which one that is public is looked for."""
 MOST_LINES = 500
 """Changes of sides on one map that are drawn."""
 LINES = 12
@@ -87,30 +89,30 @@ class Panel:
 @pages.add("GET", "/", READERS, query=Some, public=True)
 async def show_wall(visit: Visit) -> Shown:
     """All game servers, or those that a page asks for again."""
-    answer = await show_servers(visit.request(visit.query))
+    answer = await visit.ask(show_servers, visit.query)
     # One after the other: rounds get to the store in between.
     panels = [await _panel(visit, answer, each) for each in answer.servers]
     panels.sort(key=lambda panel: (panel.place, panel.status.server))
     if visit.query.servers is not None:
         return Shown("panels.html", "Wall", {"panels": panels})
-    remarks = () if visit.public else answer.remarks
-    return Shown("wall.html", "Wall", {"panels": panels, "remarks": remarks, "store": answer.store})
+    well = {"remarks": (), "store": None} if visit.public else {"remarks": answer.remarks, "store": answer.store}
+    return Shown("wall.html", "Servers" if visit.public else "Wall", {"panels": panels, **well})
 
 
 @pages.add("GET", "/servers/{server}", READERS, public=True)
 async def show_server(visit: Visit) -> Shown:
     """One game server: its sides, its map's course, what was decided and why."""
     server = visit.path["server"]
-    roster = await show_roster(visit.request())
-    answer = await show_servers(visit.request(Some(servers=server)))
+    roster = await visit.ask(show_roster)
+    answer = await visit.ask(show_servers, Some(servers=server))
     (status,) = answer.servers
     values: dict[str, Any] = {
         "panel": await _panel(visit, answer, status, small=False),
         "status": status,
         "roster": roster,
-        "decided": await show_decisions(visit.request(Reasons(server=server, limit=LINES))),
-        "peer": next(iter(answer.game_servers), None),
-        "version": answer.version,
+        "decided": await visit.ask(show_decisions, Reasons(server=server, limit=LINES)),
+        "peer": None if visit.public else next(iter(answer.game_servers), None),
+        "version": None if visit.public else answer.version,
         "script": SCRIPTS[visit.services.games[status.server].name],
         "names": {each.id: each.name or each.id for each in roster.players},
     }
@@ -121,14 +123,17 @@ async def _panel(visit: Visit, answer: Servers, status: ServerStatus, *, small: 
     services, server = visit.services, status.server
     host = services.host(server)
     here = await map_so_far(services, host)
-    chances = await show_chances(visit.request(OfMap(session=here.session or "-", limit=MOST_LINES), server=server))
-    last = next(iter(await services.store.decisions(server, 1)), None)
+    chances = await visit.ask(show_chances, OfMap(session=here.session or "-", limit=MOST_LINES), server=server)
+    last = await _last(visit, server)
     few = _players(last) if last is not None and last.kind in ABOUT_FEW else []
     if few and not (await concealed_from(visit.request())).isdisjoint(few):
         few = []
-    peer = next((each for each in answer.game_servers if each.server == server), None)
-    known = sorted(needs(status, peer, store_well=answer.store.state == "ok"), key=lambda each: each[0])
-    script = SCRIPTS[services.games[server].name]
+    known: list[tuple[Need, str]] = []
+    stands_on: tuple[Lamp, ...] = ()
+    if not visit.public:
+        peer = next((each for each in answer.game_servers if each.server == server), None)
+        known = sorted(needs(status, peer, store_well=answer.store.state == "ok"), key=lambda each: each[0])
+        stands_on = tuple(lamps(status, peer, SCRIPTS[services.games[server].name], answer.version))
     return Panel(
         status=status,
         map=here,
@@ -137,9 +142,16 @@ async def _panel(visit: Visit, answer: Servers, status: ServerStatus, *, small: 
         course=course(chances.chances, here.results, services.clock.epoch(), status.sides, small=small),
         need=min((need for need, _ in known), default=Need.NONE if _people(status) else Need.EMPTY),
         sentences=tuple(sentence for _, sentence in known),
-        lamps=tuple(lamps(status, peer, script, answer.version)),
+        lamps=stands_on,
         wins=_wins(here),
     )
+
+
+async def _last(visit: Visit, server: ServerId) -> Decision | None:
+    """Return the last decision; of the public ones, and without hidden players, on the public pages."""
+    if not visit.public:
+        return next(iter(await visit.services.store.decisions(server, 1)), None)
+    return next(iter((await visit.ask(show_decisions, Reasons(server=server, limit=LAST))).decisions), None)
 
 
 def _players(line: Decision) -> list[PlayerId]:

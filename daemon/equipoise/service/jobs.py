@@ -104,6 +104,13 @@ def schedule_backups(scheduler: Scheduler, backups: Backups, keep: int, at: str)
         scheduler.add("backup", Daily(due), backups.run, last_run=backups.last())
 
 
+def schedule_export(scheduler: Scheduler, run: Run, due: str | None, last_run: float | None) -> None:
+    """Export the public pages every night at this time of day; None: never. A later call changes it."""
+    scheduler.remove("export")
+    if due is not None:
+        scheduler.add("export", Daily(due), run, last_run=last_run)
+
+
 def schedule_notices(scheduler: Scheduler, wanted: bool, look: Run, summarize: Run) -> None:
     """Look for what is to be told, every ten seconds and once a day, while there is a webhook to be told."""
     if wanted == any(job.name == "notices" for job in scheduler.status()):

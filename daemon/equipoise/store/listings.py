@@ -283,11 +283,12 @@ def edits_of(db: sqlite3.Connection, pool: str, player: PlayerId, before: int | 
     ]
 
 
-def ratings_of(db: sqlite3.Connection, pool: str, player: PlayerId) -> list[tuple[int, float]]:
-    """Numbers of a player's rated rounds and the rating after each, oldest first."""
-    return db.execute(
-        "SELECT round, after FROM participants WHERE pool = ? AND player = ? ORDER BY round", (pool, player)
-    ).fetchall()
+def ratings_of(db: sqlite3.Connection, pool: str, player: PlayerId) -> list[tuple[int, float, bool]]:
+    """Numbers of a player's rated rounds, the rating after each, and whether it may be shown, oldest first."""
+    rows = db.execute(
+        "SELECT round, after, visible FROM participants WHERE pool = ? AND player = ? ORDER BY round", (pool, player)
+    )
+    return [(number, rating, bool(visible)) for number, rating, visible in rows]
 
 
 def moments_of(

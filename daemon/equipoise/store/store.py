@@ -566,7 +566,7 @@ class Store:
         """The newest edits of a player."""
         return await self._read_noted(lambda db: listings.edits_of(db, pool, player, before, limit))
 
-    async def ratings_of(self, pool: str, player: PlayerId) -> Sequence[tuple[int, float]]:
+    async def ratings_of(self, pool: str, player: PlayerId) -> Sequence[tuple[int, float, bool]]:
         """Numbers of a player's rated rounds and the rating after each, oldest first."""
         return await self._read_noted(lambda db: listings.ratings_of(db, pool, player))
 

@@ -247,6 +247,11 @@ async def show_top(request: Request) -> Top:
     pool, query = request.services.pool(request.path["pool"]), request.query
     newcomer = pool.summary(PlayerId("0"))
     before = None if query.after else query.before
+    start = query.after or before
+    if request.caller.role != "admin" and start and await pool.rank(PlayerId(start)) is None:
+        # Beside whom somebody hidden, or in their shadow period, stands would say their rating.
+        message = f"{start} is not on the leaderboard any more: begin at the top"
+        raise ScriptError("not_found", message, path="?after" if query.after else "?before", status=404)
     rows = await pool.top(query.limit, after=query.after and PlayerId(query.after), before=before and PlayerId(before))
     first, length = (rows and await pool.rank(rows[0].id)) or (1, len(rows))
     if newcomer.skills is not None or newcomer.deviation is not None:  # then the players' states say more than the rows

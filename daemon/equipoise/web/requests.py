@@ -192,10 +192,18 @@ _Groups = dict[str, dict[Connection, None]]
 class Connections:
     """All open connections, at most `most`. Each group is in order of age, of proven ones since their last request."""
 
-    def __init__(self, server: web.Server, most: int, refusals: Refusals, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        server: web.Server,
+        most: int,
+        refusals: Refusals,
+        metrics: Metrics,
+        which: str = "web.max_connections",
+    ) -> None:
         self.most = most
         """A lower limit closes no connection by itself: the next ones that come do."""
         self._server, self._refusals, self._metrics = server, refusals, metrics
+        self._which = which
         self._open = 0
         self._proven: _Groups = {}
         """Connections by caller."""
@@ -229,8 +237,8 @@ class Connections:
         if self._open >= self.most:
             oldest = _oldest_of_most(self._unproven or self._proven)
             which = {"peer": oldest.peer, "caller": oldest.caller} if oldest.caller else {"peer": oldest.peer}
-            message = "web.max_connections are open: a connection is closed to make room for another"
-            self._crowded.log((oldest.peer, oldest.caller), message, **which)
+            message = "%s are open: a connection is closed to make room for another"
+            self._crowded.log((oldest.peer, oldest.caller), message % self._which, **which)
             self.close(oldest, "room")
         groups, name = self._place(connection)
         groups.setdefault(name, {})[connection] = None

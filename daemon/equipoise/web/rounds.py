@@ -348,6 +348,8 @@ class CurvePoint(msgspec.Struct, frozen=True):
     """The upper end."""
     edit: str | None
     """What an admin or a job did: `set`, `reset`, `refit` and the like; null after a round."""
+    visible: bool
+    """The rating might be shown then; of an edit, that is not known."""
 
 
 class Curve(OfOne, frozen=True, kw_only=True):
@@ -367,14 +369,18 @@ async def show_curve(request: Request) -> Curve:
     player, store = await shown_player(request, pool, request.path["id"]), request.services.store
     rounds = await store.ratings_of(pool.name, player)
     edits = await store.edits_of(pool.name, player, None, MOST_EDITS)
-    numbers, ratings = [number for number, _ in rounds], [rating for _, rating in rounds]
+    numbers, ratings = [number for number, _, _ in rounds], [rating for _, rating, _ in rounds]
     places = drawn(ratings, CURVE_STRETCHES)
     moments = await store.moments_of(pool.name, player, [numbers[place] for place in places])
     bands = _bands(pool.system, player, [state for _, state in moments])
     points = [
-        (numbers[place], CurvePoint(at, ratings[place], band[0], band[1], None))
+        (numbers[place], CurvePoint(at, ratings[place], band[0], band[1], None, rounds[place][2]))
         for place, (at, _), band in zip(places, moments, bands, strict=True)
-    ] + [(edit.number, CurvePoint(edit.at, edit.after, None, None, edit.action)) for edit in edits if not edit.undone]
+    ] + [
+        (edit.number, CurvePoint(edit.at, edit.after, None, None, edit.action, False))
+        for edit in edits
+        if not edit.undone
+    ]
     return Curve(
         pool=pool.name,
         player=player,
