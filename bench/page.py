@@ -241,9 +241,12 @@ class Walls:
         async with aiohttp.ClientSession(address, headers=headers, connector=connector) as session:
             tasks = [asyncio.create_task(self._wall(session)) for _ in range(WALLS)]
             await asyncio.to_thread(sys.stdin.read)
+            ended = [task for task in tasks if task.done()]
             for task in tasks:
-                assert not task.done(), task
                 task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            for task in ended:
+                task.result()  # it has failed
         fetched = f"{len(self.times)} fetches of {self.panels} panels, {percentiles(self.times)}"
         print(f"{fetched}, {self.read / 1e6:.1f} MB of stream")
 

@@ -104,6 +104,8 @@ def course(
     if not chances:
         return None
     width, height, foot = (440.0, 76.0, 16.0) if small else (1240.0, 170.0, 26.0)
+    # Whole units are half a pixel on a wall, and of a hundred servers each digit counts.
+    places = 0 if small else 1
     first = min([chances[-1].at, *(result.at for result in results[-1:])])
     span = max(now - first, 60.0)
 
@@ -116,7 +118,7 @@ def course(
 
     lines = list(reversed(chances))
     ends = [x(line.at) for line in lines[1:]] + [width]
-    shapes = [f'<rect class="middle" x="0" y="{y(0.6):.1f}" width="{width:g}" height="{y(0.4) - y(0.6):.1f}"/>']
+    shapes = [f'<rect class="middle" y="{y(0.6):g}" width="{width:g}" height="{y(0.4) - y(0.6):g}"/>']
     shapes += [
         f'<rect class="band" x="{x(line.at):.1f}" y="{y(line.high):.1f}" width="{end - x(line.at):.1f}" '
         f'height="{y(line.low) - y(line.high):.1f}"/>'
@@ -124,18 +126,19 @@ def course(
         if line.low is not None and line.high is not None and not small
     ]
     path = " ".join(
-        f"{'L' if number else 'M'}{x(line.at):.1f} {y(line.chance):.1f}H{end:.1f}"
+        f"{'L' if number else 'M'}{x(line.at):.{places}f} {y(line.chance):.{places}f}H{end:.{places}f}"
         for number, (line, end) in enumerate(zip(lines, ends, strict=True))
     )
     shapes.append(f'<path class="line" d="{path}"/>')
-    for line in lines:
-        if line.cause in NEW_TEAMS:
-            shapes.append(
-                f'<path class="event" d="M{x(line.at):.1f} 0V{height - foot:.1f}"><title>new teams</title></path>'
-            )
+    said = "" if small else "<title>new teams</title>"
+    shapes += [
+        f'<path class="event" d="M{x(line.at):.{places}f} 0V{height - foot:g}">{said}</path>'
+        for line in lines
+        if line.cause in NEW_TEAMS
+    ]
     edge = 3.5 if small else 5.0
     shapes += [
-        _winner(min(max(x(result.at), edge), width - edge), height - foot / 2, result, sides, edge)
+        _winner(min(max(x(result.at), edge), width - edge), height - foot / 2, result, sides, small=small)
         for result in results
     ]
     side = side_word(sides, "a")
@@ -144,16 +147,20 @@ def course(
     return svg(shapes, words, width, height, f"course side-{escape('-'.join(sides).lower())}")
 
 
-def _winner(x: float, y: float, result: Result, sides: Sequence[str], size: float) -> str:
+def _winner(x: float, y: float, result: Result, sides: Sequence[str], *, small: bool) -> str:
     """Return the mark of a round's end: round for side A, square for side B, a dash for nobody."""
-    if result.winner is None:
-        return f'<path class="nobody" d="M{x - size:.1f} {y:.1f}h{2 * size:g}"><title>nobody won</title></path>'
-    said = f"<title>{escape(side_word(sides, result.winner.value))} won</title>"
-    if result.winner is Side.A:
-        return f'<circle class="fill-a" cx="{x:.1f}" cy="{y:.1f}" r="{size:g}">{said}</circle>'
+    word = "nobody" if result.winner is None else side_word(sides, result.winner.value)
+    place, size = (f"{x:.0f}", 3.5) if small else (f"{x:.1f}", 5.0)
     half = 0.9 * size
-    place = f'x="{x - half:.1f}" y="{y - half:.1f}" width="{2 * half:g}" height="{2 * half:g}"'
-    return f'<rect class="fill-b" {place}>{said}</rect>'
+    match result.winner:
+        case None:
+            tag, shape = "path", f'class="nobody" d="M{x - size:.1f} {y:g}h{2 * size:g}"'
+        case Side.A:
+            tag, shape = "circle", f'class="fill-a" cx="{place}" cy="{y:g}" r="{size:g}"'
+        case Side.B:
+            corner = f'x="{x - half:.1f}" y="{y - half:.1f}"'
+            tag, shape = "rect", f'class="fill-b" {corner} width="{2 * half:g}" height="{2 * half:g}"'
+    return f"<{tag} {shape}/>" if small else f"<{tag} {shape}><title>{escape(word)} won</title></{tag}>"
 
 
 HOURS = 2 * 86400.0
