@@ -16,11 +16,13 @@ import os
 import random
 import re
 import shutil
+import socket
 import sqlite3
 import subprocess
 import sys
 import time
 from argparse import ArgumentParser
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -36,6 +38,7 @@ from bench.measuring import status_of
 from bench.scripts import Script, hello, percentiles, roster, round_ended
 from bench.servers import SERVERS, more_servers, own
 from bench.soak.watch import cpu_seconds
+from equipoise.config import sections
 from tests.daemons import RealDaemon
 
 STARTS, READS = 3, 30
@@ -49,6 +52,9 @@ So a server's round lasts 50 s, a fifth of a usual one: in a phase enough of the
 """
 REST, WHOLE = 1.0, 50
 """As in `live.js`: seconds between two requests of a wall, and changed servers from which it asks for all."""
+ASKED = 200
+"""Requests of the public pages a second."""
+PUBLIC_THERE = hasattr(sections, "Public")
 VIEWER = "a viewer's token of the bench"
 
 
@@ -57,9 +63,13 @@ def main(words: Sequence[str] = ()) -> None:
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="rounds of the large store (default: %(default)s)")
     parser.add_argument("--store", type=Path, help="state directory of a large store that is there already")
     parser.add_argument("--walls", nargs=2, metavar=("PORT", "TOKEN"), help="only be the walls, until stopped")
+    parser.add_argument("--public", metavar="PORT", type=int, help="only ask for public pages, until stopped")
     options = parser.parse_args(words)
     if options.walls:
         asyncio.run(Walls(int(options.walls[0]), options.walls[1]).watch())
+        return
+    if options.public:
+        asyncio.run(ask_publicly(options.public))
         return
     os.environ.update(MALLOC)
     with TemporaryDirectory() as made:
@@ -289,11 +299,36 @@ class Walls:
         self.times.append(1e3 * (time.perf_counter() - began))
 
 
+async def ask_publicly(port: int) -> None:
+    """Ask for public pages until standard input ends, each when it is due; then print how they were answered."""
+    paths = ["/", "/players", "/rounds", "/maps", *(f"/servers/bench-{number}" for number in range(16))]
+    times: list[float] = []
+    statuses: Counter[int] = Counter()
+
+    async def ask(path: str) -> None:
+        began = time.perf_counter()
+        async with session.get(path, headers={"Accept": "text/html"}) as response:
+            await response.read()
+            statuses[response.status] += 1
+        times.append(1e3 * (time.perf_counter() - began))
+
+    async with aiohttp.ClientSession(f"http://127.0.0.1:{port}") as session:
+        over = asyncio.create_task(asyncio.to_thread(sys.stdin.read))
+        began, number = time.monotonic(), 0
+        async with asyncio.TaskGroup() as group:
+            while not over.done():
+                group.create_task(ask(paths[number % len(paths)]))
+                number += 1
+                await asyncio.sleep(max(0.0, began + number / ASKED - time.monotonic()))
+    answers = ", ".join(f"{number} with {status}" for status, number in sorted(statuses.items()))
+    print(f"{number} requests, {answers}, {percentiles(times)}")
+
+
 @dataclass
 class Phase:
     """What one kind of phase has measured, in all its turns."""
 
-    walls: bool
+    name: str
     beats: list[float] = field(default_factory=list)
     ends: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
@@ -341,33 +376,43 @@ def walls(made: Path) -> None:
     """Round ends and heartbeats without and with walls, in turns; and the bytes of a first paint."""
     daemon = _daemon(made / "walls")
     more_servers(daemon)
+    with closing(socket.create_server(("127.0.0.1", 0))) as free:
+        public = free.getsockname()[1]
+    if PUBLIC_THERE:
+        daemon.config.write_text(f"{daemon.config.read_text()}\n[public]\nport = {public}\n")
     with _started(daemon):
-        games, alone, watched = Games(daemon), Phase(False), Phase(True)
-        games.play(Phase(False), SECONDS)  # machine code is compiled, names are known
+        games = Games(daemon)
+        alone, watched, both = (Phase(name) for name in ("nobody looks", f"{WALLS} walls", f"{WALLS} walls, public"))
+        games.play(Phase("first"), SECONDS)  # machine code is compiled, names are known
         for _ in range(TURNS):
             games.play(alone, SECONDS)
-            with _walls(daemon) as said:
+            with _beside("--walls", str(daemon.port), daemon.token) as seen:
                 games.play(watched, SECONDS)
-            fetched = said[0]
-        for name, phase in (("nobody looks", alone), (f"{WALLS} walls", watched)):
-            print(f"{SERVERS} servers, {name:12} {phase.line()}", flush=True)
-        more, most = watched.memory[0] - alone.memory[0], status_of(daemon.pid, "VmHWM")
-        grown = f"{alone.memory[0]:.1f} MB, {watched.memory[0]:.1f} MB with walls: {more:+.1f} MB   target +20 MB"
-        print(f"resident   {grown}   at most {most:.1f} MB; after each turn with walls {watched.memory}")
-        print(f"the walls   {fetched}")
+                if PUBLIC_THERE:
+                    with _beside("--public", str(public)) as asked:
+                        games.play(both, SECONDS)
+        for phase in (alone, watched, both) if PUBLIC_THERE else (alone, watched):
+            print(f"{SERVERS} servers, {phase.name:15} {phase.line()}", flush=True)
+        print(f"the public pages   {asked[0] if PUBLIC_THERE else 'are not there yet'}")
+        print(f"the walls   {seen[0]}")
+        start, more, most = alone.memory[0], watched.memory[0], status_of(daemon.pid, "VmHWM")
+        grown = f"{start:.1f} MB, {more:.1f} MB with walls: {more - start:+.1f} MB   target +20 MB"
+        later = ", ".join(f"{size:.1f}" for size in watched.memory)
+        print(f"resident   {grown}   turns with walls {later}, at most {most:.1f} MB")
         first_paint(daemon)
 
 
 @contextmanager
-def _walls(daemon: RealDaemon) -> Iterator[list[str]]:
+def _beside(*words: str) -> Iterator[list[str]]:
+    """Run another process of this file meanwhile; what it says is in the list at the end."""
     said: list[str] = []
-    words = [sys.executable, "-m", "bench.page", "--walls", str(daemon.port), daemon.token]
-    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    command = [sys.executable, "-m", "bench.page", *words]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         time.sleep(3.0)  # imports, and the first whole walls
         yield said
         out, _ = process.communicate()
-        assert process.returncode == 0
+        assert process.returncode == 0, command
         said.append(out.strip())
     finally:
         process.kill()
