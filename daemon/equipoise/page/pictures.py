@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from html import escape
 from itertools import pairwise
 
@@ -202,7 +203,7 @@ def curve(ratings: Sequence[CurvePoint]) -> Markup | None:
     values = [point.rating for point in ratings]
     ends = f"from {points(values[0])} to {points(values[-1])}"
     words = f"Rating over time: {ends}, lowest {points(min(values))}, highest {points(max(values))}"
-    written = when if last - first < HOURS else day
+    written = partial(when, dated=True) if last - first < HOURS else day
     said = [first + (last - first) * part / 3 for part in range(4)]
     return Markup(
         '<div class="curve"><div class="ticks" aria-hidden="true">{}</div>'

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
 
@@ -61,7 +61,7 @@ def static_files() -> Mapping[str, Static]:
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 
     environment = Environment(
         loader=FileSystemLoader(FOLDER / "templates"),
@@ -75,7 +75,7 @@ def _environment() -> Environment:
         "percent": percent,
         "points": points,
         "signed": signed,
-        "when": when,
+        "when": pass_context(_when_read),
         "day": day,
         "lasting": lasting,
         "number": number,
@@ -162,12 +162,17 @@ def lasting(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def when(epoch: float | None) -> Markup | str:
-    """Return a time of today as 21:14, another one with its day; a dash for none."""
+def _when_read(context: Mapping[str, Any], epoch: float | None) -> Markup | str:
+    """Return a time as the page has it: a file is read on another day than it was written."""
+    return when(epoch, dated=context["visit"].exported)
+
+
+def when(epoch: float | None, *, dated: bool = False) -> Markup | str:
+    """Return a time of today as 21:14, another one, or with `dated` any, with its day; a dash for none."""
     if epoch is None:
         return DASH
     at, today = _local(epoch), _local(time.time()).date()
-    if at.date() == today:
+    if at.date() == today and not dated:
         return _time(at, f"{at:%H:%M}")
     return _time(at, f"{at.day} {at:%b %H:%M}" if at.year == today.year else f"{at.day} {at:%b %Y}")
 
