@@ -25,7 +25,7 @@ from equipoise.files import Folder
 from equipoise.page.fairness import MapsAsked
 from equipoise.page.history import RoundsAsked
 from equipoise.page.profiles import EXPORTED, BoardAsked, PlayerAsked
-from equipoise.page.public import NO_ROBOTS, PAGES, PublicSite
+from equipoise.page.public_site import NO_ROBOTS, PAGES, PublicSite
 from equipoise.page.rendering import html, static_files
 from equipoise.page.visits import Shown
 from equipoise.web.evenness import Weeks

@@ -33,7 +33,6 @@ DECIDED = frozenset({"scramble", "duel", "equal_sides", "shuffle", "too_uneven",
 """Kinds of decisions that the players of a server are told of in its chat."""
 
 T = TypeVar("T")
-Public = TypeVar("Public", bound=msgspec.Struct)
 
 
 def _hide(struct: msgspec.Struct, *names: str) -> None:

@@ -20,7 +20,7 @@ from aiohttp import web
 
 from equipoise.errors import EquipoiseError, ScriptError
 from equipoise.page.access import Browser
-from equipoise.page.rendering import html
+from equipoise.page.rendering import html, sentence
 from equipoise.page.site import HEADERS, NOBODY, TABLE, query_of, send_static
 from equipoise.page.visits import Elsewhere, Page, Reply, Visit
 from equipoise.page.visits import Shown as ShownPage
@@ -121,6 +121,8 @@ class PublicSite:
             response = await self._refusal(request, ScriptError("not_found", error.reason, status=error.status))
             if "Allow" in error.headers:
                 response.headers["Allow"] = error.headers["Allow"]
+        except ScriptError as error:  # there is no room, or no way, to make a page of it
+            response = self._sent(request, _text(error) if _is_page(request) else _json_refusal(error))
         if not self.indexed:
             response.headers["X-Robots-Tag"] = "noindex, nofollow"
         if not request.content.is_eof():
@@ -186,7 +188,10 @@ class PublicSite:
     # What is kept, and what is made.
 
     async def found(self, key: Hashable, make: Make) -> Made:
-        """Return what is kept under a key, else what is made; all who ask meanwhile get the same."""
+        """Return what is kept under a key, else what is made; all who ask meanwhile get the same.
+
+        ScriptError 503: too many wait; 500: it failed.
+        """
         kept = self._kept.get(key)
         if kept is not None and kept.until > asyncio.get_running_loop().time():
             self._kept.move_to_end(key)
@@ -194,7 +199,7 @@ class PublicSite:
         task = self._making.get(key)
         if task is None:
             if len(self._making) >= MOST_WAITING:
-                return _json_refusal(ScriptError("busy", "too many ask at once: try again in a moment", status=503))
+                raise ScriptError("busy", "too many ask at once: try again in a moment", status=503)
             task = self._making[key] = asyncio.create_task(self._make(key, make))
         # Shielded: who asked first may go away, and others wait for it too.
         return await asyncio.shield(task)
@@ -207,7 +212,7 @@ class PublicSite:
                 made = await make()
             except Exception:
                 log.exception("a public page failed")
-                return _json_refusal(ScriptError("internal", "this failed; try again later", status=500))
+                raise ScriptError("internal", "this failed: try again later", status=500) from None
             finally:
                 rest = min(time.perf_counter() - start, LONGEST_REST)
                 asyncio.get_running_loop().call_later(rest, self._turn.release)
@@ -229,7 +234,7 @@ class PublicSite:
         headers = {**HEADERS, "Cache-Control": f"public, max-age={made.seconds}", "ETag": made.etag}
         if not _is_page(request):
             headers["Access-Control-Allow-Origin"] = "*"
-        if made.status == 503:
+        if made.status >= 500:
             headers |= {"Retry-After": "2", "Cache-Control": "no-store"}
         if made.location is not None:
             headers["Location"] = made.location
@@ -269,6 +274,10 @@ async def _page_refusal(error: ScriptError, visit: Visit) -> Made:
     said = ScriptError("not_found", "There is no such page here.", status=404) if error.status == 404 else error
     shown = ShownPage("refusal.html", "Not possible", {"error": said}, error.status)
     return await _made(shown, visit, LIVE_SECONDS)
+
+
+def _text(error: ScriptError) -> Made:
+    return whole(f"{sentence(error.message)}\n".encode(), error.status, "text/plain; charset=utf-8", LIVE_SECONDS)
 
 
 def _json_refusal(error: ScriptError) -> Made:
