@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent
 MINUS = "−"
 DASH = "–"
+BLANK = "\u115f\u1160\u2800\u3164\uffa0"
+"""Letters that no font draws, beside spaces."""
 NAVIGATION = (
     ("", "Wall"),
     ("players", "Players"),
@@ -202,5 +204,10 @@ def isolated(names: Mapping[str, str]) -> dict[str, str]:
 
 
 def name(player: str, known: str | None) -> Markup:
-    """Return a player's name, or the id of one without; isolated, so that letters of any direction stay inside."""
-    return Markup('<bdi class="name">{}</bdi>').format(known or player)
+    """Return a player's name, or the id of one whom nobody could read; isolated: letters of any direction stay inside.
+
+    >>> name("76561197960265729", " \\u3164")
+    Markup('<bdi class="name">76561197960265729</bdi>')
+    """
+    seen = any(not letter.isspace() and letter not in BLANK for letter in known or "")
+    return Markup('<bdi class="name">{}</bdi>').format(known if seen else player)
