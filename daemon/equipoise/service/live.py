@@ -96,7 +96,9 @@ class _Said:
     number: int
     """That of the change."""
     digest: bytes
-    """Of all that is shown; empty: the server is gone."""
+    """Of all that is shown but `figures`; empty: the server is gone."""
+    figures: tuple[float, ...]
+    """What drifts, in steps that are worth a message."""
     message: bytes
     """Empty while nobody reads."""
 
@@ -263,7 +265,7 @@ class Live:
     async def _look_at_all(self) -> None:
         for server in [server for server, said in self._said.items() if said.digest and server not in self._hosts]:
             self._looked.pop(server, None)
-            self._say(server, b"", b"gone", msgspec.json.encode({"server": server}))
+            self._say(server, b"", (), b"gone", msgspec.json.encode({"server": server}))
         for server, host in tuple(self._hosts.items()):
             signs, looked = host.signs(), self._looked.get(server)
             if looked is None or looked.signs != signs:
@@ -286,18 +288,18 @@ class Live:
             return
         self._looked[server] = looked
         shown = self._show(server, looked.decisions)
-        digest = _digest(shown)
+        digest, figures = _digest(shown), _figures(shown.server)
         message = msgspec.json.encode(shown)
         said = self._said.get(server)
-        if said is None or said.digest != digest:
-            self._say(server, digest, b"server", message)
+        if said is None or said.digest != digest or _moved(said.figures, figures):
+            self._say(server, digest, figures, b"server", message)
         elif not said.message:
             said.message = _message(b"server", self._boot, said.number, message)
 
-    def _say(self, server: ServerId, digest: bytes, event: bytes, data: bytes) -> None:
+    def _say(self, server: ServerId, digest: bytes, figures: tuple[float, ...], event: bytes, data: bytes) -> None:
         self._number += 1
         self._said.pop(server, None)  # out and in again: the last of the dict has the highest number
-        self._said[server] = _Said(self._number, digest, _message(event, self._boot, self._number, data))
+        self._said[server] = _Said(self._number, digest, figures, _message(event, self._boot, self._number, data))
 
 
 def _message(event: bytes, boot: str, number: int, data: bytes) -> bytes:
@@ -305,18 +307,30 @@ def _message(event: bytes, boot: str, number: int, data: bytes) -> bytes:
 
 
 def _digest(shown: Shown) -> bytes:
-    """Return the digest of all that people see: not of seconds that pass, nor of parts of a percent or a point."""
+    """Return the digest of all that people see but figures: not of seconds that pass."""
     status = shown.server
     seen = replace(
         status,
         silent_seconds=None if status.silent_seconds is None else 0.0,
         served_seconds=0.0,
-        sum_a=round(status.sum_a),
-        sum_b=round(status.sum_b),
+        sum_a=0.0,
+        sum_b=0.0,
         win_probability=None,
         outlook=None,
     )
+    return hashlib.blake2b(msgspec.json.encode((seen, shown.decisions)), digest_size=16).digest()
+
+
+def _figures(status: ServerStatus) -> tuple[float, ...]:
+    """Return the chance and its interval in percent, and the sums of the sides in tens of points."""
     outlook = status.outlook
     chances = (outlook.chance, outlook.low, outlook.high) if outlook else ()
-    rounded = [None if chance is None else round(chance, 2) for chance in chances]
-    return hashlib.blake2b(msgspec.json.encode((seen, rounded, shown.decisions)), digest_size=16).digest()
+    return *(100 * chance for chance in chances if chance is not None), status.sum_a / 10, status.sum_b / 10
+
+
+def _moved(before: Sequence[float], now: Sequence[float]) -> bool:
+    """Whether a figure has gone a whole step since it was said.
+
+    Each round of a pool moves the chances of all its servers a little: rounded figures would change all the time.
+    """
+    return len(before) != len(now) or any(abs(new - old) >= 1.0 for old, new in zip(before, now, strict=True))
