@@ -106,7 +106,8 @@ def test_a_watched_page_of_a_server_that_is_removed_says_that_it_is_gone(browser
         opened.page.wait_for_selector(LIVE)
         file.unlink()
         edited.reload()
-        opened.page.wait_for_selector("text=no server 'dustbowl'", timeout=8_000)
+        opened.page.wait_for_selector("text=No server 'dustbowl'", timeout=8_000)
+        assert "is configured" in opened.page.inner_text("main")
 
 
 def test_a_game_server_that_is_killed_comes_first_on_the_wall_and_says_so(browser: Browser, tmp_path: Path) -> None:
@@ -207,3 +208,4 @@ def test_a_watched_page_goes_to_the_login_when_its_login_ends(browser: Browser, 
         edited.edit('[token.guest]\nsecret_file = "guest"\nrole = "viewer"\n', "")
         edited.daemon.call("POST", "/v1/admin/reload", {})
         opened.page.wait_for_url("**/login?next=%2Fservers%2Farena-1", timeout=8_000)
+        assert opened.page.locator("input[name=token]").count() == 1
