@@ -252,6 +252,20 @@ def test_ratings_that_an_admin_sets_are_a_change_of_the_servers_they_play_on(dae
         page.until(lambda server: server["win_probability"] > 0.55)
 
 
+def test_a_figure_that_creeps_is_a_change_once_it_has_gone_a_whole_step(daemon: Daemon) -> None:
+    def rate(points: int) -> None:
+        daemon.call("PUT", f"/v1/admin/players/{RED}", {"rating": points, "new": True})
+
+    daemon.post(batch(1, HELLO, ROSTER))
+    rate(1000)
+    with reading(daemon, "?server=arena-1") as page:
+        page.until(lambda server: server["win_probability"] == 0.5)
+        rate(1004)
+        assert page.for_a_while() == []
+        rate(1040)
+        page.until(lambda server: server["sum_a"] == 1040)
+
+
 def test_a_status_comes_while_the_store_takes_nothing(daemon: Daemon) -> None:
     daemon.post(batch(1, HELLO, ROSTER))
     with locked(daemon.state / "equipoise.db"), reading(daemon, "?server=arena-1") as page:
