@@ -49,6 +49,8 @@ HEADERS = {
 }
 """Headers of every page."""
 YEAR = 31_536_000
+LONG = 16_384
+"""Letters from which a page is packed."""
 FOR_PROGRAMS = ("/v1/", "/healthz", "/metrics", "/openapi.json")
 """Paths that programs ask for; everything else is a page."""
 NOBODY = Caller("viewer", "")
@@ -72,6 +74,8 @@ class PageSite:
 
     def __init__(self, current: Callable[[], Services], exported: Exported) -> None:
         self._current, self._exported = current, exported
+        self._rendering = asyncio.Semaphore()
+        """One page at a time."""
 
     def add_to(self, app: web.Application) -> None:
         """Add all pages, and the files that they refer to."""
@@ -93,11 +97,33 @@ class PageSite:
                 reply: Reply = login.first(visit, request)
             else:
                 reply = await page.handler(await _checked(page, request, visit))
-            response = await answer(reply, visit)
+            response = await self._answer(reply, visit)
             seconds.observe(time.perf_counter() - start)
             return response
 
         return respond
+
+    async def _answer(self, reply: Reply, visit: Visit) -> web.Response:
+        """Return what a handler answered as the browser gets it."""
+        if reply.cookie is not None:
+            visit = replace(visit, browser=replace(visit.browser, id=reply.cookie))
+        if isinstance(reply, Elsewhere):
+            response = web.Response(status=303, headers={**HEADERS, "Location": reply.location})
+        elif isinstance(reply, Download):
+            named = {"Content-Type": reply.content_type, "Content-Disposition": f'attachment; filename="{reply.name}"'}
+            response = web.Response(body=reply.body, headers={**HEADERS, **named})
+        else:
+            # A long list takes tens of milliseconds, in which game servers are answered: beside one thread they have
+            # every second turn, beside eight every ninth.
+            async with self._rendering:
+                text = await asyncio.to_thread(html, reply, visit)
+            response = web.Response(text=text, status=reply.status, content_type="text/html", charset="utf-8")
+            if len(text) > LONG:
+                response.enable_compression()  # where the browser takes it
+            response.headers.update(HEADERS)
+        if reply.cookie is not None:
+            visit.browser.set_cookie(response)
+        return response
 
     async def _live(self, request: web.Request) -> web.StreamResponse:
         """Send what changes on servers, as `/v1/live` does, for as long as the browser is logged in."""
@@ -141,9 +167,9 @@ class PageSite:
         caller = request.get(CALLER) or await _logged_in(services, browser)
         visit = _empty_visit(services, caller, browser, request)
         if request.path == "/login":
-            return await answer(login.again(visit, request.query.get("next"), error), visit)
+            return await self._answer(login.again(visit, request.query.get("next"), error), visit)
         shown = Shown("refusal.html", "Not possible", {"error": error}, error.status)
-        return await answer(shown, visit)
+        return await self._answer(shown, visit)
 
 
 async def _logged_in(services: Services, browser: Browser) -> Caller:
@@ -178,25 +204,6 @@ async def _checked(page: Page, request: web.Request, visit: Visit) -> Visit:
 def for_a_person(request: web.Request) -> bool:
     """Whether the answer is read by a person."""
     return "text/html" in request.headers.get("Accept", "")
-
-
-async def answer(reply: Reply, visit: Visit) -> web.Response:
-    """Return what a handler answered as the browser gets it."""
-    if reply.cookie is not None:
-        visit = replace(visit, browser=replace(visit.browser, id=reply.cookie))
-    if isinstance(reply, Elsewhere):
-        response = web.Response(status=303, headers={**HEADERS, "Location": reply.location})
-    elif isinstance(reply, Download):
-        named = {"Content-Type": reply.content_type, "Content-Disposition": f'attachment; filename="{reply.name}"'}
-        response = web.Response(body=reply.body, headers={**HEADERS, **named})
-    else:
-        # A long list takes tens of milliseconds, in which game servers are answered.
-        text = await asyncio.to_thread(html, reply, visit)
-        response = web.Response(text=text, status=reply.status, content_type="text/html", charset="utf-8")
-        response.headers.update(HEADERS)
-    if reply.cookie is not None:
-        visit.browser.set_cookie(response)
-    return response
 
 
 async def read_form(request: web.Request) -> Mapping[str, str]:

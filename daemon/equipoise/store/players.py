@@ -223,6 +223,12 @@ def rank(db: sqlite3.Connection, pool: str, player: PlayerId, since: float | Non
     return better + 1, length
 
 
+def board_length(db: sqlite3.Connection, pool: str, since: float | None) -> int:
+    """Return how many players are on the leaderboard."""
+    (length,) = db.execute(f"SELECT count(*) {on_board(since)}", {"pool": pool, "since": since}).fetchone()
+    return int(length)
+
+
 def on_board(since: float | None) -> str:
     """The part of a statement that chooses the players of the leaderboard: one range of an index."""
     shown = "visible = 1 AND id NOT IN (SELECT player FROM hidden)"

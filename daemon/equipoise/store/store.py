@@ -484,6 +484,10 @@ class Store:
         """A player's place in the whole of `top` and its length; None when they are not in it."""
         return await self._read(lambda db: players.rank(db, pool, player, since))
 
+    async def board_length(self, pool: str, *, since: float | None) -> int:
+        """Return how many players are in the whole of `top`."""
+        return await self._read(lambda db: players.board_length(db, pool, since))
+
     async def search(self, pool: str, text: str, limit: int) -> Sequence[PlayerRow]:
         """Players whose id or last name contains the text, highest rating first.
 

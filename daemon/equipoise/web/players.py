@@ -253,7 +253,10 @@ async def show_top(request: Request) -> Top:
         message = f"{start} is not on the leaderboard any more: begin at the top"
         raise ScriptError("not_found", message, path="?after" if query.after else "?before", status=404)
     rows = await pool.top(query.limit, after=query.after and PlayerId(query.after), before=before and PlayerId(before))
-    first, length = (rows and await pool.rank(rows[0].id)) or (1, len(rows))
+    if start:
+        first, length = (rows and await pool.rank(rows[0].id)) or (1, len(rows))
+    else:  # a place is counted out among all, and this one is known
+        first, length = 1, await pool.store.board_length(pool.name, since=pool.active_since())
     if newcomer.skills is not None or newcomer.deviation is not None:  # then the players' states say more than the rows
         states = await pool.summaries([row.id for row in rows])
         rows = tuple(
