@@ -38,7 +38,6 @@ from bench.measuring import status_of
 from bench.scripts import Script, hello, percentiles, roster, round_ended
 from bench.servers import SERVERS, more_servers, own
 from bench.soak.watch import cpu_seconds
-from equipoise.config import sections
 from tests.daemons import RealDaemon
 
 STARTS, READS = 3, 30
@@ -54,7 +53,6 @@ REST, WHOLE = 1.0, 50
 """As in `live.js`: seconds between two requests of a wall, and changed servers from which it asks for all."""
 ASKED = 200
 """Requests of the public pages a second."""
-PUBLIC_THERE = hasattr(sections, "Public")
 VIEWER = "a viewer's token of the bench"
 
 
@@ -209,14 +207,14 @@ def _measure(daemon: RealDaemon, path: str) -> None:
     for who, token in (("admin", daemon.token), ("viewer", VIEWER)):
         with closing(http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=60)) as connection:
             body, first = _get(connection, path, token)
-            before = _served(daemon)
+            before, used = _served(daemon), cpu_seconds(daemon.pid)
             times = [_get(connection, path, token)[1] for _ in range(READS)]
-            after = _served(daemon)
+            after, used = _served(daemon), cpu_seconds(daemon.pid) - used
         inside = 1e3 * (after[0] - before[0]) / (after[1] - before[1])
         shown = re.sub(r"\d{17}", "ID", path)
         print(
             f"{shown:12} {who:6} first {first:5.1f} ms, then median {median(times):5.1f}, most {max(times):5.1f}, "
-            f"in the daemon {inside:5.1f} ms ({len(body) / 1e3:.0f} kB)   target 50 ms",
+            f"in the daemon {inside:5.1f}, processor {1e3 * used / READS:4.1f} ms ({len(body) / 1e3:.0f} kB), target 50 ms",
             flush=True,
         )
 
@@ -378,8 +376,7 @@ def walls(made: Path) -> None:
     more_servers(daemon)
     with closing(socket.create_server(("127.0.0.1", 0))) as free:
         public = free.getsockname()[1]
-    if PUBLIC_THERE:
-        daemon.config.write_text(f"{daemon.config.read_text()}\n[public]\nport = {public}\n")
+    daemon.config.write_text(f"{daemon.config.read_text()}\n[public]\nport = {public}\n")
     with _started(daemon):
         games = Games(daemon)
         alone, watched, both = (Phase(name) for name in ("nobody looks", f"{WALLS} walls", f"{WALLS} walls, public"))
@@ -388,12 +385,11 @@ def walls(made: Path) -> None:
             games.play(alone, SECONDS)
             with _beside("--walls", str(daemon.port), daemon.token) as seen:
                 games.play(watched, SECONDS)
-                if PUBLIC_THERE:
-                    with _beside("--public", str(public)) as asked:
-                        games.play(both, SECONDS)
-        for phase in (alone, watched, both) if PUBLIC_THERE else (alone, watched):
+                with _beside("--public", str(public)) as asked:
+                    games.play(both, SECONDS)
+        for phase in (alone, watched, both):
             print(f"{SERVERS} servers, {phase.name:15} {phase.line()}", flush=True)
-        print(f"the public pages   {asked[0] if PUBLIC_THERE else 'are not there yet'}")
+        print(f"the public pages   {asked[0]}")
         print(f"the walls   {seen[0]}")
         start, more, most = alone.memory[0], watched.memory[0], status_of(daemon.pid, "VmHWM")
         grown = f"{start:.1f} MB, {more:.1f} MB with walls: {more - start:+.1f} MB   target +20 MB"
