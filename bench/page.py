@@ -214,7 +214,7 @@ def _measure(daemon: RealDaemon, path: str) -> None:
         shown = re.sub(r"\d{17}", "ID", path)
         print(
             f"{shown:12} {who:6} first {first:5.1f} ms, then median {median(times):5.1f}, most {max(times):5.1f}, "
-            f"in the daemon {inside:5.1f}, processor {1e3 * used / READS:4.1f} ms ({len(body) / 1e3:.0f} kB), target 50 ms",
+            f"daemon {inside:5.1f}, processor {1e3 * used / READS:4.1f} ms ({len(body) / 1e3:.0f} kB); target 50",
             flush=True,
         )
 
