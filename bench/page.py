@@ -147,6 +147,7 @@ def _get(connection: http.client.HTTPConnection, path: str, token: str) -> tuple
 
 def pages(made: Path, given: Path | None, rounds: int) -> None:
     """The pages whose stores are large."""
+    print("pages   target 50 ms")
     long = made / "long" / "state"
     _fill(long, Past(players=48, rounds=2 * LONG))
     with _ready(made / "long", "a player of 10,000 rounds") as daemon:
