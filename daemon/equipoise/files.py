@@ -74,6 +74,16 @@ def sync(path: Path) -> None:
         os.close(file)
 
 
+def replace_private(path: Path, content: bytes) -> None:
+    """Write a private file anew, whole or not at all; it is durable when this returns. OSError."""
+    part = path.with_name(f"{path.name}.part")
+    with open(open_private(part, os.O_WRONLY | os.O_TRUNC), "wb") as file:
+        file.write(content)
+    sync(part)
+    part.replace(path)
+    sync(path.parent)
+
+
 def make_private_directory(path: Path) -> None:
     """Make a directory that only the owner of the one above can use; nothing happens where there is one."""
     with suppress(FileExistsError):

@@ -35,7 +35,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 import equipoise
 from equipoise.config import Webhook
-from equipoise.files import open_private, read_small
+from equipoise.files import read_small, replace_private
 from equipoise.service.clock import Clock
 from equipoise.service.notices import Notice, Notices, WebhookStatus
 
@@ -173,7 +173,7 @@ class Webhooks:
             urls = {_digest(sender.webhook) for sender in self._senders.values()}
             kept = {url: number for url, number in self.messages.items() if url in urls}
             try:
-                await asyncio.to_thread(_write, self._file, kept)
+                await asyncio.to_thread(replace_private, self._file, json.dumps(kept).encode())
             except OSError as error:
                 log.warning("%s: after a restart status messages are made anew: %s", self._file, error.strerror)
 
@@ -447,13 +447,6 @@ def _read(file: Path) -> dict[str, str]:
         return {url: number for url, number in ids.items() if re.fullmatch(r"[0-9]{1,20}", number)}
     except (OSError, ValueError, TypeError, AttributeError):
         return {}
-
-
-def _write(file: Path, ids: Mapping[str, str]) -> None:
-    part = file.with_suffix(".part")
-    with open(open_private(part, os.O_WRONLY | os.O_TRUNC), "w") as opened:
-        json.dump(ids, opened)
-    part.replace(file)
 
 
 class _Resolver(AbstractResolver):

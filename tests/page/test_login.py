@@ -350,7 +350,7 @@ def test_a_file_of_logins_that_cannot_be_read_costs_its_logins_alone(
 
 def test_a_browser_logs_in_though_no_file_can_be_written(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with running(tmp_path) as daemon:
-        (daemon.state / "logins.part").mkdir()
+        (daemon.state / "logins.json.part").mkdir()
         browser = Browser(daemon)
         assert browser.log_in(OWNER).status == 303
         assert browser.get("/").status == 200

@@ -34,7 +34,8 @@ from equipoise.install.changes import Changes
 from equipoise.install.game_folder import PLUGIN, GameFolder, inspect, plugin_version
 from equipoise.install.ns2_folders import write_mod
 from equipoise.install.program import Program, again, installed, wheel_version
-from equipoise.store.backups import Restoring, back_up, reading
+from equipoise.store.backups import Restoring, back_up
+from equipoise.store.connection import reading
 from equipoise.store.notes import Audit
 from equipoise.versions import order
 

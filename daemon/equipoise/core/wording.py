@@ -79,6 +79,17 @@ def change(sides: Sequence[str], found: Mapping[str, Any]) -> str:
     return f"{side_word(sides, 'a')} {was}{percent(after)}{interval(found.get('after_outlook'))}"
 
 
+def span(seconds: float) -> str:
+    """Return a time as people say it.
+
+    >>> span(95), span(600), span(90_000)
+    ('95 s', '10 min', '25 h')
+    """
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"
+
+
 def due_sentence(pending: str | None, outcomes: Iterable[DueIf], sides: Sequence[str], what: str = "scramble") -> str:
     """Return what is due, or after which outcomes of the running round a scramble will be; empty: after none.
 

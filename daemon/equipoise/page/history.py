@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, structs
 
 from equipoise.errors import ScriptError
 from equipoise.page.visits import Elsewhere, Pages, Shown, Visit
@@ -17,7 +17,6 @@ from equipoise.web.routes import ADMINS, LARGEST, READERS, Ask
 LINES = 50
 SPANS = ((24.0, "a day"), (168.0, "a week"), (720.0, "a month"))
 """Hours back from now that the list offers, in words."""
-HOUR = 3600.0
 BEFORE, BEHIND = 180.0, 60.0
 """Seconds before a round went live and after its end, in which decisions are about it."""
 
@@ -35,10 +34,8 @@ class RoundsAsked(HistoryFilter, frozen=True):
 async def show_rounds(visit: Visit) -> Shown:
     """Stored rounds, newest first, of one server, map or player, or of all."""
     asked: RoundsAsked = visit.query
-    since = asked.since if asked.hours is None else visit.services.clock.epoch() - asked.hours * HOUR
     pool = asked.pool or (min(visit.services.pools) if asked.player else None)
-    known = {name: getattr(asked, name) for name in HistoryFilter.__struct_fields__}
-    found = await visit.ask(list_rounds, HistoryFilter(**{**known, "since": since, "pool": pool}))
+    found = await visit.ask(list_rounds, structs.replace(visit.asked_of(HistoryFilter), pool=pool))
     kept = {name: getattr(asked, name) for name in ("server", "map", "player", "pool", "hours", "since")}
     kept["limit"] = None if asked.limit == LINES else asked.limit
     values = {"found": found, "asked": asked, "kept": kept, "servers": sorted(visit.services.hosts), "spans": SPANS}

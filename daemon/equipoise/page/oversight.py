@@ -13,7 +13,6 @@ from equipoise.web.decisions import Reasons, show_audit, show_decisions
 from equipoise.web.routes import READERS, Paged
 from equipoise.web.servers import Some, show_servers
 
-HOUR = 3600.0
 SPANS = ((1.0, "the last hour"), (24.0, "a day"), (168.0, "a week"))
 """Hours back from now that the log offers, in words."""
 LINES = 100
@@ -34,9 +33,7 @@ class LogAsked(Reasons, frozen=True):
 async def show_log(visit: Visit) -> Shown:
     """The decision log, newest first, of one server or of all, about one player or about all."""
     asked: LogAsked = visit.query
-    since = asked.since if asked.hours is None else visit.services.clock.epoch() - asked.hours * HOUR
-    known = {name: getattr(asked, name) for name in Reasons.__struct_fields__}
-    found = await show_decisions(visit.request(Reasons(**{**known, "since": since})))
+    found = await show_decisions(visit.request(visit.asked_of(Reasons)))
     kept = {name: getattr(asked, name) for name in ("server", "player", "pool", "hours", "limit")}
     if asked.limit == LINES:
         kept["limit"] = None

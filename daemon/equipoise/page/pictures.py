@@ -54,19 +54,19 @@ def down(value: float, low: float = 0.0, high: float = 1.0) -> float:
 def histogram(began: Sequence[Began], even: tuple[float, float], side: str) -> Markup:
     """Return how even rounds began: a bar for each range of chances, those of even rounds in full colour."""
     most, total = max(bar.rounds for bar in began) or 1, sum(bar.rounds for bar in began)
+    within = [bar for bar in began if even[0] - 1e-9 <= bar.low and bar.high <= even[1] + 1e-9]
     shapes = []
     for bar in began:
         left, top = across(bar.low), down(bar.rounds / most)
-        inside = even[0] - 1e-9 <= bar.low and bar.high <= even[1] + 1e-9
         said = f"{bar.low:.0%} to {bar.high:.0%}: {bar.rounds:,} rounds"
         shapes.append(
-            f'<rect class="{"bar-even" if inside else "bar-uneven"}" x="{left + 1:.1f}" y="{top:.1f}" '
+            f'<rect class="{"bar-even" if bar in within else "bar-uneven"}" x="{left + 1:.1f}" y="{top:.1f}" '
             f'width="{across(bar.high) - left - 2:.1f}" height="{down(0) - top:.1f}"><title>{said}</title></rect>'
         )
     shapes += [text(across(tick / 100), HEIGHT - 14, f"{tick} %") for tick in range(10, 100, 20)]
     shapes.append(f'<path class="grid" d="M{LEFT} {down(0)}H{WIDTH - RIGHT}"/>')
-    within = sum(bar.rounds for bar in began if even[0] - 1e-9 <= bar.low and bar.high <= even[1] + 1e-9)
-    words = f"Histogram of the chance of {side} at the start: {within:,} of {total:,} rounds began even"
+    count = sum(bar.rounds for bar in within)
+    words = f"Histogram of the chance of {side} at the start: {count:,} of {total:,} rounds began even"
     return svg(shapes, words)
 
 

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from equipoise.errors import ScriptError
+from equipoise.page.pictures import curve
 from equipoise.page.visits import Download, Elsewhere, Pages, Shown, Visit
 from equipoise.web.decisions import Reasons, show_decisions
 from equipoise.web.people import Forget, Hide, PersonForgotten, export_person, forget_person, hide_player
@@ -94,8 +95,6 @@ async def show_profile(visit: Visit) -> Shown | Elsewhere:
     if asked.before is not None:
         values["first"] = False
         return Shown("player.html", player.name or player.id, values)
-    from equipoise.page.pictures import curve  # it needs markupsafe, which comes with the first page
-
     values["curve"] = curve((await visit.ask(show_curve, InPool(pool=pool))).points)
     values["mates"] = await visit.ask(show_mates, LastOfPlayer(pool=pool, limit=MATES))
     values["moves"], values["days"] = None, MOVES_DAYS

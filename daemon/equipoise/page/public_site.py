@@ -14,6 +14,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
+from functools import partial
 
 import msgspec
 from aiohttp import web
@@ -28,6 +29,7 @@ from equipoise.web.proxies import PREFIX, seen_through
 from equipoise.web.public import ROUTES, PublicRoute, published
 from equipoise.web.requests import Respond, connection_of
 from equipoise.web.routes import Request, Services
+from equipoise.wire import encode_refusal
 
 PAGES = tuple(page for page in TABLE if page.public)
 LIVE_SECONDS, SECONDS = 30, 300
@@ -146,18 +148,14 @@ class PublicSite:
             services, prefix = self._current(), request.get(PREFIX, "")
             path = dict(request.match_info)
 
-            async def make() -> Made:
+            async def make(query: object) -> Made:
                 visit = self.visit(services, request.path, path, query, prefix=prefix, exported=False)
                 try:
                     return await _made(await page.handler(visit), visit, seconds)
                 except EquipoiseError as error:
                     return await _page_refusal(_sayable(error), visit)
 
-            try:
-                query = None if page.query is None else query_of(request, page.query)
-            except ScriptError as error:
-                return await self._refusal(request, error)
-            return self._sent(request, await self.found((prefix, request.path, query), make))
+            return await self._served(request, page.query, prefix, make)
 
         return respond
 
@@ -165,7 +163,7 @@ class PublicSite:
         async def respond(request: web.Request) -> web.StreamResponse:
             services, path = self._current(), dict(request.match_info)
 
-            async def make() -> Made:
+            async def make(query: object) -> Made:
                 asked = Request(services, NOBODY, None, query, path, lambda: False)
                 try:
                     answer = published(await route.handler(asked), services)
@@ -173,13 +171,23 @@ class PublicSite:
                     return _json_refusal(_sayable(error))
                 return whole(msgspec.json.encode(answer), 200, "application/json", route.seconds)
 
-            try:
-                query = None if route.query is None else query_of(request, route.query)
-            except ScriptError as error:
-                return self._sent(request, _json_refusal(error))
-            return self._sent(request, await self.found(("", request.path, query), make))
+            return await self._served(request, route.query, "", make)
 
         return respond
+
+    async def _served(
+        self,
+        request: web.Request,
+        kind: type[msgspec.Struct] | None,
+        prefix: str,
+        make: Callable[[object], Awaitable[Made]],
+    ) -> web.Response:
+        """Send what is kept for a query of this kind, else what is made for it."""
+        try:
+            query = None if kind is None else query_of(request, kind)
+        except ScriptError as error:
+            return await self._refusal(request, error)
+        return self._sent(request, await self.found((prefix, request.path, query), partial(make, query)))
 
     async def _robots(self, request: web.Request) -> web.Response:
         text = ANY_ROBOT if self.indexed else NO_ROBOTS
@@ -281,5 +289,5 @@ def _text(error: ScriptError) -> Made:
 
 
 def _json_refusal(error: ScriptError) -> Made:
-    body = {"ok": False, "error": {"code": error.code, "path": error.path, "message": error.message}}
-    return whole(msgspec.json.encode(body), error.status, "application/json", LIVE_SECONDS)
+    body = encode_refusal(error.code, error.message, error.path)
+    return whole(body, error.status, "application/json", LIVE_SECONDS)

@@ -127,9 +127,7 @@ class PageSite:
 
     async def _live(self, request: web.Request) -> web.StreamResponse:
         """Send what changes on servers, as `/v1/live` does, for as long as the browser is logged in."""
-        visit = await self._visit(READERS, request)
-        if visit.caller is NOBODY:
-            raise ScriptError("credentials", "you are not logged in any more", status=401)
+        visit = await self._reader(request)
 
         def allowed() -> bool:
             entry = self._current().login(visit.browser.id)
@@ -140,10 +138,15 @@ class PageSite:
 
     async def _export(self, request: web.Request) -> web.StreamResponse:
         """Send the public pages as files, a JSON value in each line: their names, then each file."""
+        await self._reader(request)
+        return await Stream(self._exported(request.query.get("pool")), "application/x-ndjson").send(request)
+
+    async def _reader(self, request: web.Request) -> Visit:
+        """Return the visit of who may read everything; ScriptError 401, 403."""
         visit = await self._visit(READERS, request)
         if visit.caller is NOBODY:
             raise ScriptError("credentials", "you are not logged in any more", status=401)
-        return await Stream(self._exported(request.query.get("pool")), "application/x-ndjson").send(request)
+        return visit
 
     async def _visit(self, roles: frozenset[Role], request: web.Request) -> Visit:
         """Return the visit of who has asked, without what they have sent; ScriptError 401, 403."""

@@ -16,10 +16,13 @@ import msgspec
 from equipoise.errors import ScriptError
 from equipoise.page.access import Browser, form_token
 from equipoise.web.public import published
-from equipoise.web.routes import Caller, Request, Role, Services
+from equipoise.web.routes import Caller, Paged, Request, Role, Services
 
 Fields = TypeVar("Fields", bound=msgspec.Struct)
 Answered = TypeVar("Answered", bound=msgspec.Struct)
+Asked = TypeVar("Asked", bound=Paged)
+
+HOUR = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,13 @@ class Visit:
         """Return what a route answers: on the public pages the public part of it."""
         answer = await handler(self.request(query, **path))
         return published(answer, self.services) if self.public else answer
+
+    def asked_of(self, route: type[Asked]) -> Asked:
+        """Return this page's query, which has `hours` beside the fields of a route's, as the route's own."""
+        known = {name: getattr(self.query, name) for name in route.__struct_fields__}
+        if self.query.hours is not None:
+            known["since"] = self.services.clock.epoch() - self.query.hours * HOUR
+        return route(**known)
 
     def fields(self, kind: type[Fields]) -> Fields:
         """Return the form as a value of a type, without fields that were left empty; ScriptError 422."""

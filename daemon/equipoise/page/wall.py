@@ -10,7 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from equipoise.core.model import Outlook, PlayerId, ServerId, Side
-from equipoise.core.wording import percent, side_word
+from equipoise.core.wording import percent, side_word, span
 from equipoise.game.port import PeerStatus
 from equipoise.page.pictures import course
 from equipoise.page.visits import Pages, Shown, Visit
@@ -197,7 +197,7 @@ def _silent(status: ServerStatus, peer: PeerStatus | None) -> tuple[Need, str]:
     if status.silent_seconds is None:
         players, said = 0, "No script has called yet."
     else:
-        players, said = _people(status), f"The script has not called for {_span(status.silent_seconds)}."
+        players, said = _people(status), f"The script has not called for {span(status.silent_seconds)}."
     if peer is not None and peer.query.state == "silent":
         return Need.ODD, f"{said} The game server does not answer either."
     if peer is not None and peer.query.state == "answers" and peer.query.answer is not None:
@@ -213,12 +213,6 @@ def _uneven(status: ServerStatus, outlook: Outlook) -> Iterator[tuple[Need, str]
     if favourite > EVEN[1] and min(status.players_a, status.players_b) >= SEATED:
         side = side_word(status.sides, "a" if outlook.chance > 0.5 else "b")
         yield Need.ODD, f"{side} {percent(favourite)}: outside 40 to 60."
-
-
-def _span(seconds: float) -> str:
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"
 
 
 def lamps(status: ServerStatus, peer: PeerStatus | None, script: Script, version: str) -> Iterable[Lamp]:

@@ -14,8 +14,7 @@ from pathlib import Path
 
 from equipoise.files import open_private, sync
 from equipoise.service.ring import UnstoredRound, framed
-from equipoise.store.backups import reading
-from equipoise.store.connection import store_errors
+from equipoise.store.connection import reading, store_errors
 from equipoise.store.past import stored_rounds
 
 _LACKED = """

@@ -17,7 +17,7 @@ from statistics import fmean
 from typing import Literal, Protocol
 
 from equipoise.core.model import ServerId
-from equipoise.core.wording import chance, change, percent, side_word
+from equipoise.core.wording import chance, change, percent, side_word, span
 from equipoise.errors import StoreError
 from equipoise.game.port import GameServers
 from equipoise.service.clock import Clock
@@ -160,7 +160,7 @@ class Notices:
                     fault.told = True
                     yield Notice(subject.event, "fault", subject.server, self._clock.epoch(), subject.fault)
             elif fault is not None and fault.told:
-                text = f"{subject.over}, after {_span(now - fault.since)}"
+                text = f"{subject.over}, after {span(now - fault.since)}"
                 yield Notice(subject.event, "over", subject.server, self._clock.epoch(), text)
 
     def _subjects(self) -> Iterator[_Subject]:
@@ -224,19 +224,19 @@ def _silence(host: Host) -> str:
     """Say how long a script is silent that is lost; empty: it is not."""
     seconds, longest = host.silent_seconds(), host.rules.silence_seconds
     if seconds is not None:
-        return f"{host.server}: its script has been silent for {_span(seconds)}" if seconds >= longest else ""
+        return f"{host.server}: its script has been silent for {span(seconds)}" if seconds >= longest else ""
     status = host.status()
     # One that has never called belongs to a server that is being set up.
     if not status.boot or status.served_seconds < longest:
         return ""
-    return f"{host.server}: its script has not called since the daemon started {_span(status.served_seconds)} ago"
+    return f"{host.server}: its script has not called since the daemon started {span(status.served_seconds)} ago"
 
 
 def _line(host: Host) -> str:
     status = host.status()
     if status.lost:
         silent = status.silent_seconds
-        return f"{host.server}: {'its script has not called' if silent is None else f'silent for {_span(silent)}'}"
+        return f"{host.server}: {'its script has not called' if silent is None else f'silent for {span(silent)}'}"
     sides = host.rules.sides or status.sides
     words = [
         status.map,
@@ -252,14 +252,3 @@ def _line(host: Host) -> str:
 
 def _chance(status: ServerStatus, sides: Sequence[str]) -> str:
     return chance(sides, status.win_probability, asdict(status.outlook)) if status.outlook else ""
-
-
-def _span(seconds: float) -> str:
-    """A time as people say it.
-
-    >>> _span(95), _span(600), _span(90_000)
-    ('95 s', '10 min', '25 h')
-    """
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"

@@ -32,7 +32,7 @@ import msgspec
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import RoundId, ServerId
 from equipoise.errors import SpillError
-from equipoise.files import open_private, sync
+from equipoise.files import open_private, replace_private, sync
 
 SLOTS = 8
 
@@ -117,13 +117,7 @@ def rename(path: Path, player: str, stand_in: str) -> None:
         entry = msgspec.structs.replace(entry, memory=memory and memory.replace(old, new))
         pieces += [data[end : frame.start].replace(old, new), framed(entry)]
         end = frame.end
-    part = path.with_name(f"{path.name}.renamed")
-    with open(open_private(part, os.O_WRONLY | os.O_TRUNC), "wb") as file:
-        file.writelines((*pieces, data[end:].replace(old, new)))
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
-    sync(path.parent)
+    replace_private(path, b"".join((*pieces, data[end:].replace(old, new))))
 
 
 def _is_torn(tail: bytes) -> bool:

@@ -24,14 +24,13 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote
 
 import msgspec
 from sqlite_utils import Database
 
 from equipoise.errors import StoreDamaged, StoreError, StoreMissing, StoreRefused
 from equipoise.files import open_private, sync
-from equipoise.store.connection import Lock, means_damage, refuse_foreign, refuse_missing
+from equipoise.store.connection import Lock, means_damage, reading, refuse_foreign, refuse_missing
 from equipoise.store.notes import Audit, audit
 from equipoise.workers import Watch
 
@@ -116,11 +115,6 @@ def rows_of(file: Path) -> dict[str, int]:
     """The rows of each table of a store."""
     with closing(reading(file)) as connection:
         return _rows(connection)
-
-
-def reading(file: Path) -> sqlite3.Connection:
-    """A connection that only reads, but may make the files of a write-ahead log."""
-    return sqlite3.connect(f"file:{quote(str(file))}?mode=ro", uri=True, isolation_level=None)
 
 
 def remove_unfinished(directory: Path) -> None:

@@ -314,6 +314,12 @@ def touch(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA user_version = {steps}")
 
 
+def reading(file: Path, *, any_thread: bool = False) -> sqlite3.Connection:
+    """A connection that only reads, beside others, but may make the files of a write-ahead log."""
+    uri = f"file:{quote(str(file))}?mode=ro"
+    return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=not any_thread)
+
+
 @contextmanager
 def store_errors() -> Iterator[None]:
     """Turn what SQLite refuses now into StoreError, and data that it would refuse every time into ScriptError.
@@ -490,7 +496,7 @@ class QuickCheck:
         with suppress(OSError):  # the game comes first; a sandbox may refuse it
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LEAST_PRIORITY)
         try:
-            with closing(sqlite3.connect(f"file:{quote(str(self._path))}?mode=ro", uri=True)) as connection:
+            with closing(reading(self._path)) as connection:
                 self._connection = connection
                 verdict = "ok" if self._stopped else connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         except sqlite3.Error as error:

@@ -12,10 +12,9 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote
 
 from equipoise.core.model import PlayerId
-from equipoise.store.connection import store_errors
+from equipoise.store.connection import reading, store_errors
 from equipoise.store.players import encoded
 
 
@@ -97,7 +96,7 @@ def board_at(path: Path, pool: str, at: float, rule: Rule) -> array[float]:
 
     It reads beside the store's connection, in whatever thread calls it: for 100,000 players it takes a second.
     """
-    with store_errors(), closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as db:
+    with store_errors(), closing(reading(path)) as db:
         query = f"SELECT rating FROM ({_THEN.format(players=_ALL)}) WHERE {_LISTED} ORDER BY rating"
         return array("d", (rating for (rating,) in db.execute(query, _values(db, pool, at, rule))))
 

@@ -13,11 +13,11 @@ from dataclasses import astuple, dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import msgspec
 
 from equipoise.core.model import LineupPlayer, PlayerId, ServerId, Side
+from equipoise.store.connection import reading
 from equipoise.store.players import encoded
 
 
@@ -121,7 +121,7 @@ def plays_alone(db: sqlite3.Connection, pool: str) -> bool:
 def plays_alone_in(file: Path, pool: str) -> bool:
     """Return the same for a store's file, which a daemon may have open; False where it cannot be told."""
     try:
-        with closing(sqlite3.connect(f"file:{quote(str(file))}?mode=ro", uri=True)) as db:
+        with closing(reading(file)) as db:
             return plays_alone(db, pool)
     except sqlite3.Error:  # no store yet, or one that the daemon has to bring up to date or to complain of
         return False

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from operator import attrgetter
 from pathlib import Path
-from urllib.parse import quote
 
 import msgspec
 
@@ -18,7 +17,7 @@ from equipoise.core.effects import RecordRound
 from equipoise.core.model import LineupPlayer, Mode, Participant, PlayerId, Presence, Round, RoundId, ServerId, Side
 from equipoise.errors import ScriptError, StoreError
 from equipoise.store import players, rounds, sequence, snapshots
-from equipoise.store.connection import store_errors
+from equipoise.store.connection import reading, store_errors
 from equipoise.store.players import Fingerprint, PlayerRow
 from equipoise.store.rounds import counts_of, spans_of
 from equipoise.store.sequence import Edit, Event, LearntSpread, MatchEvent
@@ -437,7 +436,7 @@ def _refused(message: str) -> ScriptError:
 def opened(path: Path, pool: str) -> Iterator[Past]:
     """A pool's past as of now."""
     with store_errors():
-        db = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, isolation_level=None)
+        db = reading(path)
         try:
             # A read transaction: however long the replay takes, all of it sees the store as of now.
             db.execute("BEGIN")

@@ -17,7 +17,7 @@ from sqlite_utils import Database
 
 from equipoise.core.model import STEAM_ID_BASE, PlayerId
 from equipoise.errors import RatingError
-from equipoise.store.connection import store_errors
+from equipoise.store.connection import reading, store_errors
 from equipoise.store.notes import Audit
 
 FORGOTTEN = "(forgotten)"
@@ -74,7 +74,7 @@ def exports_since(db: sqlite3.Connection, player: PlayerId) -> list[Audit]:
 
 def rows_about(path: Path, player: PlayerId) -> dict[str, list[dict[str, Any]]]:
     """Return every row of a store that names a player, by table, without the ids of others; beside its connection."""
-    with store_errors(), closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as db:
+    with store_errors(), closing(reading(path)) as db:
         tables = {}
         for table, columns in _texts(db):
             where = " OR ".join(f"instr(CAST([{column}] AS TEXT), :player)" for column in columns)

@@ -15,7 +15,6 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import msgspec
 from sqlite_utils import Database
@@ -23,7 +22,7 @@ from sqlite_utils import Database
 from equipoise.core.model import LineupPlayer, Mode, PlayerId, Side
 from equipoise.errors import FileError, StoreRefused
 from equipoise.store import notes, past, people, players, pool_file, rounds, snapshots
-from equipoise.store.connection import store_errors
+from equipoise.store.connection import reading, store_errors
 from equipoise.store.migrations import MIGRATIONS
 from equipoise.store.notes import Audit
 from equipoise.store.past import SeeRound
@@ -104,17 +103,17 @@ class Beside:
 
     async def fingerprint(self, pool: str) -> Fingerprint | None:
         """The system and parameters that made a pool's ratings; None: it has none yet."""
-        with store_errors(), closing(_connected(self._path)) as db:
+        with store_errors(), closing(reading(self._path, any_thread=True)) as db:
             return players.fingerprint(db, pool)
 
     async def players(self, pool: str, ids: Sequence[PlayerId], window: int) -> Mapping[PlayerId, PlayerRow]:
         """Rows of these players; those who were never rated are missing."""
-        with store_errors(), closing(_connected(self._path)) as db:
+        with store_errors(), closing(reading(self._path, any_thread=True)) as db:
             return {row.id: row for row in players.load(db, pool, dict.fromkeys(ids, 0), window)}
 
     async def rated_rounds(self, pool: str, see: SeeRound) -> None:
         """Every rated round of a pool as it is now. StoreRefused: the other process has an older or newer version."""
-        with store_errors(), closing(_connected(self._path)) as db:
+        with store_errors(), closing(reading(self._path, any_thread=True)) as db:
             db.execute("BEGIN")
             (steps,) = db.execute("PRAGMA user_version").fetchone()
             if steps != len(MIGRATIONS):
@@ -129,14 +128,9 @@ def exported(path: Path, pool: str) -> Iterator[Iterator[pool_file.AnyLine]]:
     StoreRefused: the store has no such pool. StoreError: it cannot be read.
     """
     with store_errors():
-        connection = _connected(path)
+        connection = reading(path, any_thread=True)
     with closing(connection), closing(_lines(connection, pool)) as lines:  # it ends before what it reads from
         yield lines
-
-
-def _connected(path: Path) -> sqlite3.Connection:
-    uri = f"file:{quote(str(path))}?mode=ro"
-    return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
 
 
 def _lines(db: sqlite3.Connection, pool: str) -> Generator[pool_file.AnyLine, None, None]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-import os
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from equipoise.files import open_private, read_small, sync
+from equipoise.files import read_small, replace_private
 
 LINK_SECONDS = 600.0
 MOST_LINKS = 8
@@ -139,7 +138,7 @@ class Logins:
         async with self._writing:
             content = msgspec.json.encode(self._logins)
             try:
-                await asyncio.to_thread(_replace, self._path, content)
+                await asyncio.to_thread(replace_private, self._path, content)
             except OSError as error:
                 log.warning("%s cannot be written, and a restart will end logins: %s", self._path, error.strerror)
 
@@ -155,12 +154,3 @@ def new_id() -> str:
 
 def _digest(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Write a private file, whole or not at all."""
-    part = path.with_suffix(".part")
-    with open(open_private(part, os.O_WRONLY | os.O_TRUNC), "wb") as file:
-        file.write(content)
-    sync(part)
-    part.rename(path)

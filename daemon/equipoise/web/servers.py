@@ -310,10 +310,11 @@ def seen_of(host: Host, answer: CommandAnswer) -> str:
 
     Not the roster's number, which begins anew with the daemon: by what is in it, an old tab stays old.
     """
-    status, proposal = host.status(), answer.proposal
-    state = (host.session.memory.session, status.enabled, status.pending, status.vote_running)
+    state, memory, proposal = host.session.state, host.session.memory, answer.proposal
+    pending = memory.pending and memory.pending.english
+    now = (memory.session, memory.enabled, pending, state.voices.order is not None)
     sides = proposal and [sorted((player, str(side)) for player, side in proposal.present.items()), proposal.split]
-    return hashlib.sha256(msgspec.json.encode([state, sides])).hexdigest()[:16]
+    return hashlib.sha256(msgspec.json.encode([now, sides])).hexdigest()[:16]
 
 
 def _line(text: Text) -> Line:
