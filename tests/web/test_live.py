@@ -7,6 +7,7 @@ import contextlib
 import http.client
 import itertools
 import json
+import re
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -46,10 +47,12 @@ class Event(NamedTuple):
 class Page:
     """A reader of the stream, as a browser is one: it knows the id of the last event."""
 
-    def __init__(self, daemon: Daemon, query: str = "", who: str = "guest", last: str = "") -> None:
+    def __init__(
+        self, daemon: Daemon, query: str = "", who: str = "guest", last: str = "", path: str = "/v1/live"
+    ) -> None:
         self._connection = http.client.HTTPConnection(daemon.host, daemon.port, timeout=20)
         headers = {"Authorization": f"Bearer {SECRETS[who]}"} | ({"Last-Event-ID": last} if last else {})
-        self._connection.request("GET", f"/v1/live{query}", headers=headers)
+        self._connection.request("GET", f"{path}{query}", headers=headers)
         self.answer = self._connection.getresponse()
         self.last = last
 
@@ -89,8 +92,10 @@ class Page:
 
 
 @contextmanager
-def reading(daemon: Daemon, query: str = "", who: str = "guest", last: str = "") -> Iterator[Page]:
-    page = Page(daemon, query, who, last)
+def reading(
+    daemon: Daemon, query: str = "", who: str = "guest", last: str = "", path: str = "/v1/live"
+) -> Iterator[Page]:
+    page = Page(daemon, query, who, last, path)
     try:
         yield page
     finally:
@@ -250,6 +255,27 @@ def test_ratings_that_an_admin_sets_are_a_change_of_the_servers_they_play_on(dae
         page.until(lambda server: server["win_probability"] == 0.5)
         daemon.call("PUT", f"/v1/admin/players/{RED}", {"rating": 1800, "new": True})
         page.until(lambda server: server["win_probability"] > 0.55)
+
+
+def test_a_page_is_sent_only_what_has_changed_since_it_was_made(daemon: Daemon) -> None:
+    wall = {"accept": "text/html", "authorization": f"Bearer {SECRETS['guest']}"}
+
+    def since() -> str:
+        found = re.search(r'data-since="([\w-]+)"', daemon.request("GET", "/", **wall).raw.decode())
+        assert found
+        return f"?since={found[1]}"
+
+    daemon.post(batch(1, HELLO, ROSTER))
+    with reading(daemon, since(), path="/live") as page:  # until now nobody has looked at any server
+        assert {page.next().server["server"] for _ in range(2)} == {"arena-1", "ns2-1"}
+    with reading(daemon, since(), path="/live") as page:
+        assert page.for_a_while() == []
+        daemon.call("POST", "/v1/admin/servers/arena-1/off", {})
+        page.until(lambda server: not server["enabled"])
+    before = since()
+    daemon.call("POST", "/v1/admin/servers/arena-1/on", {})
+    with reading(daemon, before, path="/live") as page:
+        assert page.next().server["enabled"]
 
 
 def test_a_figure_that_creeps_is_a_change_once_it_has_gone_a_whole_step(daemon: Daemon) -> None:

@@ -134,6 +134,8 @@ class PageSite:
             return bearer(request) is not None or (entry is not None and entry[1] == visit.caller)
 
         watched = Request.of(request, visit.services, visit.caller, None, query_of(request, Watch))
+        # A browser says what it had last only when it comes again.
+        watched = replace(watched, last_event=watched.last_event or request.query.get("since", ""))
         return await (await watch(watched, allowed)).send(request)
 
     async def _export(self, request: web.Request) -> web.StreamResponse:

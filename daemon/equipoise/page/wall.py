@@ -89,6 +89,7 @@ class Panel:
 @pages.add("GET", "/", READERS, query=Some, public=True)
 async def show_wall(visit: Visit) -> Shown:
     """All game servers, or those that a page asks for again."""
+    since = visit.services.live.last_event()  # before all that is read: a change meanwhile comes behind it
     answer = await visit.ask(show_servers, visit.query)
     # One after the other: rounds get to the store in between.
     panels = [await _panel(visit, answer, each) for each in answer.servers]
@@ -96,18 +97,19 @@ async def show_wall(visit: Visit) -> Shown:
     if visit.query.servers is not None:
         return Shown("panels.html", "Wall", {"panels": panels})
     well = {"remarks": (), "store": None} if visit.public else {"remarks": answer.remarks, "store": answer.store}
-    return Shown("wall.html", "Servers" if visit.public else "Wall", {"panels": panels, **well})
+    return Shown("wall.html", "Servers" if visit.public else "Wall", {"panels": panels, "since": since, **well})
 
 
 @pages.add("GET", "/servers/{server}", READERS, public=True)
 async def show_server(visit: Visit) -> Shown:
     """One game server: its sides, its map's course, what was decided and why."""
-    server = visit.path["server"]
+    server, since = visit.path["server"], visit.services.live.last_event()
     roster = await visit.ask(show_roster)
     answer = await visit.ask(show_servers, Some(servers=server))
     (status,) = answer.servers
     values: dict[str, Any] = {
         "panel": await _panel(visit, answer, status, small=False),
+        "since": since,
         "status": status,
         "roster": roster,
         "decided": await visit.ask(show_decisions, Reasons(server=server, limit=LINES)),

@@ -140,6 +140,10 @@ class Live:
         yield Reading("equipoise_live_readers", "Readers of the live stream.", len(self._readers))
         yield Reading("equipoise_live_dropped_total", "Readers dropped: they did not read.", self._dropped)
 
+    def last_event(self) -> str:
+        """Return the id of the last change: who has seen all that is so now need only be sent what comes behind it."""
+        return f"{self._boot}-{self._number}"
+
     def last_of(self, event: str) -> int | None:
         """Return the number in an id of an event; None: it is of no event of this daemon since its start."""
         boot, _, number = event.partition("-")

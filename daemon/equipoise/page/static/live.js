@@ -19,7 +19,9 @@ if (stream) {
     return new Date(at + zone).toISOString().slice(11, 19);
   }
 
-  const address = `${home}live${stream === "all" ? "" : `?server=${encodeURIComponent(stream)}`}`;
+  const known = new URLSearchParams({ since: document.body.dataset.since }); // what the page came with is not sent again
+  if (stream !== "all") known.set("server", stream);
+  const address = `${home}live?${known}`;
   connect();
 
   // A browser tries again by itself only where nobody answered: behind a proxy somebody always does.
