@@ -325,7 +325,7 @@ async def ask_publicly(port: int) -> None:
 
 @dataclass
 class Phase:
-    """What one kind of phase has measured, in all its turns."""
+    """The measurements of one kind of phase, in all its turns."""
 
     name: str
     beats: list[float] = field(default_factory=list)
@@ -334,7 +334,7 @@ class Phase:
     memory: list[float] = field(default_factory=list)
 
     def line(self) -> str:
-        """Return the figures."""
+        """Return the percentiles of both kinds of answers, and the processor's part of a core."""
         cpu = f"{100 * median(self.cpu):.0f} % of a core"
         ends = f"round end {percentiles(self.ends)} ({len(self.ends)})"
         return f"{ends}   heartbeat {percentiles(self.beats)} ({len(self.beats)})   {cpu}"

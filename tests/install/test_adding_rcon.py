@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import pytest
 from tests.cli.house import House, ask, post, run, serving
 from tests.game.rcon_servers import PASSWORD, SourceServer, free_port, source_server
 from tests.install.game_server import game_server
+from tests.threads import served
 from tests.wire.samples import HELLO, RED, posted
 
 ROSTER = {"kind": "roster", "players": [{"id": str(int(RED) + n), "side": ("red", "blu")[n % 2]} for n in range(6)]}
@@ -56,25 +57,16 @@ class Console:
 @contextmanager
 def console() -> Iterator[Console]:
     """rcon-server, for as long as the context lasts."""
-    ready, loop = threading.Event(), asyncio.new_event_loop()
     found: list[Console] = []
-    over = asyncio.Event()
 
-    async def serve() -> None:
+    async def serve(ready: Callable[[Console], None], over: asyncio.Event) -> None:
         async with source_server(lambda command: found[0].answer(command)) as (server, port):
-            found.append(Console(server, port, loop))
-            ready.set()
+            found.append(Console(server, port, asyncio.get_running_loop()))
+            ready(found[0])
             await over.wait()
 
-    thread = threading.Thread(target=lambda: loop.run_until_complete(serve()))
-    thread.start()
-    try:
-        assert ready.wait(60)
-        yield found[0]
-    finally:
-        loop.call_soon_threadsafe(over.set)
-        thread.join(60)
-        loop.close()
+    with served(serve, "console") as game:
+        yield game
 
 
 def _added(house: House, address: str, console: Console, tmp_path: Path, password: str = PASSWORD) -> Any:

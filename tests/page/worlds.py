@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
 import time
 import urllib.request
-from collections.abc import Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any, TypeVar
 
 from equipoise.demo.daemon import Daemon
 from equipoise.demo.town import KINDS, POLL_SECONDS, Place, Server, Tempo, settle, townspeople
+from tests.threads import served
 
 T = TypeVar("T")
 SHORT_ROUNDS = Tempo(freeze=4.0, round=(12.0, 30.0))
@@ -63,51 +63,26 @@ def world(
     A lively one plays on, in short rounds; in any other only time goes by. With no players nobody has ever been
     there, and the first server's script has not called either. None: as many as are usual on each.
     """
-    loop, ready, stop = asyncio.new_event_loop(), threading.Event(), asyncio.Event()
-    built: World | None = None
-    failure: BaseException | None = None
 
-    async def live() -> None:
-        nonlocal built
+    async def live(ready: Callable[[World], None], stop: asyncio.Event) -> None:
         daemon = Daemon(folder, *(place.installation for place in places))
         try:
             async with AsyncExitStack() as stack:
                 await daemon.start()
-                built = World(daemon, await _servers(daemon, players, hours, places, stack), loop)
+                servers = await _servers(daemon, players, hours, places, stack)
                 async with asyncio.TaskGroup() as group:
                     # A script without players calls too; the first of an empty world never does.
-                    here = [*built.servers.values()][1 if players == 0 else 0 :]
+                    here = [*servers.values()][1 if players == 0 else 0 :]
                     playing = [group.create_task(server.live() if lively else _stay(server)) for server in here]
-                    ready.set()
+                    ready(World(daemon, servers, asyncio.get_running_loop()))
                     await stop.wait()
                     for task in playing:
                         task.cancel()
         finally:
             await daemon.stop()
 
-    def run() -> None:
-        nonlocal failure
-        try:
-            with asyncio.Runner(loop_factory=lambda: loop) as runner:
-                runner.run(live())
-        except BaseException as error:
-            failure = error
-        finally:
-            ready.set()
-
-    thread = threading.Thread(target=run, name="world")
-    thread.start()
-    ready.wait()
-    try:
-        if failure is None:
-            assert built is not None
-            yield built
-    finally:
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(stop.set)
-        thread.join()
-    if failure is not None:
-        raise failure
+    with served(live, "world") as built:
+        yield built
 
 
 async def _servers(

@@ -6,14 +6,14 @@ import asyncio
 import hashlib
 import http.client
 import json
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from equipoise import app, config
+from tests.threads import served
 
 SECRETS = {"arena-1": "arena secret", "ns2-1": "ns2 secret", "owner": "owner token", "guest": "guest token"}
 ALONE = 'balance = "synelo"'
@@ -115,36 +115,13 @@ def running(folder: Path, text: str = CONFIG) -> Iterator[Daemon]:
         (folder / name).write_text(hashlib.sha256(secret.encode()).hexdigest())
     path = folder / "config.toml"
     path.write_text(text.format(state=folder / "state"))
-    loop, ready = asyncio.new_event_loop(), threading.Event()
-    address, failure, stop = "", None, asyncio.Event()
 
-    async def serve() -> None:
-        nonlocal address
+    async def serve(ready: Callable[[Daemon], None], stop: asyncio.Event) -> None:
         async with AsyncExitStack() as stack:
             address = await app.start(config.load(path, {}), stack, environ={})
-            ready.set()
+            host, _, port = address.rpartition(":")
+            ready(Daemon(host, int(port), folder / "state"))
             await stop.wait()
 
-    def run() -> None:
-        nonlocal failure
-        try:
-            with asyncio.Runner(loop_factory=lambda: loop) as runner:
-                runner.run(serve())
-        except Exception as error:
-            failure = error
-        finally:
-            ready.set()
-
-    thread = threading.Thread(target=run, name="daemon")
-    thread.start()
-    ready.wait()
-    try:
-        if failure is None:
-            host, _, port = address.rpartition(":")
-            yield Daemon(host, int(port), folder / "state")
-    finally:
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(stop.set)
-        thread.join()
-    if failure is not None:
-        raise failure
+    with served(serve, "daemon") as daemon:
+        yield daemon

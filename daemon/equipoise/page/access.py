@@ -22,7 +22,7 @@ from equipoise.web.requests import host_of
 
 @dataclass(frozen=True, slots=True)
 class Browser:
-    """What a page needs to know of the browser that asks for it."""
+    """The browser that asks for a page, as far as its answer depends on it."""
 
     id: str
     """What its cookie holds: the id of a login that lasts, is over, or never was; empty: it has no cookie."""

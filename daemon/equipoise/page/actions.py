@@ -63,7 +63,7 @@ class Order(Ask, frozen=True):
 
 @pages.add("GET", PATH, ADMINS, query=Order)
 async def show_effect(visit: Visit) -> Shown:
-    """What an order would do now."""
+    """The page that shows the effect of an order, before it is given."""
     return await _shown(visit, visit.query.when)
 
 

@@ -109,7 +109,7 @@ async def log_in(visit: Visit) -> Elsewhere:
 
 @pages.add("POST", "/logout", frozenset())
 async def log_out(visit: Visit) -> Elsewhere:
-    """End the login."""
+    """End the login of this browser, and lead it to the form."""
     if visit.caller.name:
         await _logins(visit).end(visit.browser.id)
         log.info("logged out", extra={"caller": visit.caller.who, "peer": visit.browser.peer})

@@ -51,7 +51,7 @@ class AuditAsked(Paged, frozen=True):
 
 @pages.add("GET", "/audit", READERS, query=AuditAsked)
 async def show_changes(visit: Visit) -> Shown:
-    """Who changed what."""
+    """The audit: each change by an admin, with the values before and after, newest first."""
     asked = visit.query
     found = await show_audit(visit.request(Paged(limit=asked.limit, before=asked.before, since=asked.since)))
     kept = {"limit": None if asked.limit == LINES else asked.limit, "since": asked.since}

@@ -204,7 +204,7 @@ async def send_export(visit: Visit) -> Download:
 
 @pages.add("GET", "/players/{id}/{act:hide|unhide|forget}", ADMINS, query=InPool)
 async def show_act(visit: Visit) -> Shown:
-    """What it would mean for a person to be hidden, shown again or forgotten."""
+    """The page that says what hiding, showing or forgetting a person means, before it is done."""
     return await _person(visit, await _pool(visit, visit.query.pool))
 
 

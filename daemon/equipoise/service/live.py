@@ -46,7 +46,7 @@ log = logging.getLogger(__name__)
 
 
 class Shown(Protocol):
-    """What is shown of a server: the struct of its route."""
+    """The struct of a server's route, which the stream shows."""
 
     @property
     def server(self) -> ServerStatus:
@@ -91,7 +91,7 @@ class Reader:
 
 @dataclass(slots=True)
 class _Said:
-    """What was said last of a server."""
+    """The last message about a server."""
 
     number: int
     """That of the change."""

@@ -124,7 +124,7 @@ class Findings(Ok, frozen=True):
 
 
 class Look(Ask, frozen=True):
-    """What to try."""
+    """Options of the doctor: whether it tries webhooks, too."""
 
     notices: bool = False
     """Also send a test message by every webhook of a table [notice.NAME]."""

@@ -16,7 +16,7 @@ routes = Routes()
 
 
 class Watch(Ask, frozen=True):
-    """What is watched."""
+    """The servers that a reader follows."""
 
     server: str | None = None
     """Only this server."""

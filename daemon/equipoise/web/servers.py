@@ -180,7 +180,7 @@ class Seat(msgspec.Struct, frozen=True):
 
 
 class Proposed(msgspec.Struct, frozen=True):
-    """What a dry run of a scramble or of a balance would make of the sides."""
+    """The sides after a scramble or a balance, as a dry run has found them."""
 
     a: tuple[PlayerId, ...]
     """Players on side A: RED, Marines."""
