@@ -50,7 +50,8 @@ FONTS := /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf:fonts-dejavu-core \
 DEBIAN_PACKAGES := quakestat:qstat npm:npm curl:curl debootstrap:debootstrap systemd-nspawn:systemd-container \
 	mariadbd:mariadb-server sqlite3:sqlite3 systemd-analyze:systemd zsh:zsh fish:fish ip:iproute2 wg:wireguard-tools \
 	wireguard-go:wireguard-go ssh:openssh-client dropbear:dropbear-bin nginx:nginx caddy:caddy openssl:openssl \
-	chromium:chromium prometheus:prometheus $(FONTS)
+	chromium:chromium prometheus:prometheus \
+	pg_createcluster:postgresql pgbouncer:pgbouncer $(FONTS)
 NPM := axe-core@4.14.1 gamedig@5.3.3 rcon-client@4.2.5 openapi-typescript@7.13.0 typescript@5.9.3
 packages: $(STAMP)  ## programs of others that `make test` and `make walk` use, by apt and npm
 	@for each in $(DEBIAN_PACKAGES); do command -v $${each%:*} >/dev/null || test -f $${each%:*} || set -- $$@ $${each#*:}; done; \

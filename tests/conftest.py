@@ -36,6 +36,7 @@ ORDER = (
     "lab",
     "findings",
     "demo",
+    "shared",
     "chaos",
     "walk",
     "ns2mod",

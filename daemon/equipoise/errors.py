@@ -6,9 +6,15 @@ EquipoiseError
 ├── StoreError       the store cannot read or write now: rounds go to the ring
 │   ├── PoolMoved        new ratings do not take the pool's last rounds into account: they are rated, then tried again
 │   ├── StoreDamaged     what it holds cannot be trusted: it takes nothing until a backup is restored
-│   └── StoreRefused     it never will (newer than this program, not ours, read-only): start-up ends
-│       ├── StoreMissing     there is none, and none may be made
-│       └── StoreInUse       another process has it open
+│   ├── StoreRefused     it never will (newer than this program, not ours, read-only): start-up ends
+│   │   ├── StoreMissing     there is none, and none may be made
+│   │   ├── StoreInUse       another process has it open
+│   │   └── LogRefused       a shared pool's database never will: wrong password, another program's, another format
+│   └── LogError         a shared pool's database cannot be reached, or takes nothing now: its rounds go to the ring
+│       ├── LogConflict      another transaction came between: it is tried again at once
+│       ├── CommitUnknown    the answer to a commit was lost: it is looked up
+│       ├── LogMissing       it has no such pool, or no event so old: a daemon begins with its base
+│       └── LogDamaged       an event makes no sense: following stops there
 ├── SpillError       the ring's own file cannot be written: the script keeps the round
 ├── ConfigError      the operator's configuration is wrong: exit 2, naming the file and the key's path
 │   └── PortInUse        another program has the port
@@ -66,6 +72,30 @@ class StoreMissing(StoreRefused):
 
 class StoreInUse(StoreRefused):
     """Another process has the store open; it can be opened when that one ends."""
+
+
+class LogError(StoreError):
+    """The database of a shared pool cannot be reached, or does not take what it is given now."""
+
+
+class LogConflict(LogError):
+    """Another transaction came between, and the database took this one back: it is tried again."""
+
+
+class CommitUnknown(LogError):
+    """The answer to a commit did not come: it may be stored."""
+
+
+class LogMissing(LogError):
+    """The log has no such pool, or no longer events so old."""
+
+
+class LogDamaged(LogError):
+    """An event or a base makes no sense."""
+
+
+class LogRefused(StoreRefused):
+    """The database of a shared pool can never serve; the text says what the operator can do, and has no password."""
 
 
 class SpillError(EquipoiseError):

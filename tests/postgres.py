@@ -1,0 +1,209 @@
+"""Real PostgreSQL servers for tests: Debian's, as a user who is not root, with fsync, and PgBouncer in front of one.
+
+`postgres` is a server of the whole run: tests make databases of their own in it. Who stops or breaks one makes it by
+`cluster`, which copies what `initdb` has made once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+
+from tests.chaos.daemon import free_port
+from tests.programs import installed, missing
+
+USER = "postgres"
+"""Debian's, who may not read what root made: PostgreSQL refuses to run as root."""
+OWNER, PASSWORD = "equipoise", "correct horse"
+PATIENCE = 30.0
+_numbers = count(1)
+
+
+def program(name: str) -> str:
+    """A program of the newest PostgreSQL that is installed; Debian has them outside of PATH."""
+    paths = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"), key=lambda path: int(path.parts[-3]))
+    return str(paths[-1]) if paths else installed(name)
+
+
+def unprivileged(command: list[str]) -> list[str]:
+    if os.geteuid():
+        return command
+    return ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--init-groups", "--", *command]
+
+
+def _folder(prefix: str) -> Path:
+    folder = Path(tempfile.mkdtemp(prefix=prefix))
+    _give(folder)
+    return folder
+
+
+def _give(path: Path) -> None:
+    if os.geteuid() == 0:
+        shutil.chown(path, USER, USER)
+
+
+@dataclass
+class Postgres:
+    """A server, its superuser `postgres` and the role `equipoise`, who may make databases."""
+
+    folder: Path
+    port: int = field(default_factory=free_port)
+    settings: dict[str, str] = field(default_factory=dict)
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def data(self) -> Path:
+        return self.folder / "data"
+
+    def url(self, database: str, *, role: str = OWNER, port: int | None = None, host: str = "127.0.0.1") -> str:
+        return f"postgresql://{role}@{host}:{port or self.port}/{database}"
+
+    def start(self) -> None:
+        settings = {"port": str(self.port), "unix_socket_directories": str(self.folder), **self.settings}
+        options = [word for key, value in settings.items() for word in ("-c", f"{key}={value}")]
+        with open(self.folder / "log", "ab") as log:
+            self.process = subprocess.Popen(
+                unprivileged([program("postgres"), "-D", str(self.data), *options]),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,  # to kill all of its processes at once
+                cwd="/",
+            )
+        ends_at = time.monotonic() + PATIENCE
+        while not self.answers():
+            assert self.process.poll() is None, self.log()
+            assert time.monotonic() < ends_at, self.log()
+            time.sleep(0.02)
+
+    def answers(self) -> bool:
+        """Whether it takes connections; while it recovers from a crash it does not."""
+        command = [program("pg_isready"), "-q", "-h", str(self.folder), "-p", str(self.port)]
+        return subprocess.run(command, check=False).returncode == 0
+
+    def stop(self, how: signal.Signals = signal.SIGINT) -> None:
+        """End it: SIGINT tells all clients, SIGKILL is a power cut of the server."""
+        if self.process is None:
+            return
+        if how is signal.SIGKILL:
+            os.killpg(self.process.pid, how)
+        else:
+            self.process.send_signal(how)
+        self.process.wait(PATIENCE)
+        self.process = None
+
+    def restart(self, how: signal.Signals = signal.SIGINT) -> None:
+        self.stop(how)
+        self.start()
+
+    def log(self) -> str:
+        return (self.folder / "log").read_text(errors="replace")
+
+    def sql(self, statements: str, database: str = "postgres", role: str = USER) -> list[tuple[Any, ...]]:
+        """Run statements as the superuser, and return the rows of the last one."""
+
+        async def run() -> list[tuple[Any, ...]]:
+            connection = await asyncpg.connect(
+                host=str(self.folder), port=self.port, user=role, database=database, password=PASSWORD
+            )
+            try:
+                *before, last = [statement for statement in statements.split(";") if statement.strip()]
+                for statement in before:
+                    await connection.execute(statement)
+                return [tuple(row) for row in await connection.fetch(last)]
+            finally:
+                await connection.close()
+
+        return asyncio.run(run())
+
+    def database(self, *, options: str = "") -> str:
+        """A new empty database of the role; returns its name."""
+        name = f"test{next(_numbers)}"
+        self.sql(f"CREATE DATABASE {name} OWNER {OWNER} {options}")
+        return name
+
+
+@cache
+def _template() -> Path:
+    """What `initdb` makes, with passwords as in a real installation."""
+    folder = _folder("equipoise-initdb-")
+    password = folder / "password"
+    password.write_text(PASSWORD)
+    _give(password)
+    words = ("-U", USER, "-A", "scram-sha-256", "--auth-local=scram-sha-256", "-E", "UTF8", "--locale=C.UTF-8")
+    command = [program("initdb"), "-D", str(folder / "data"), *words, "--pwfile", str(password)]
+    subprocess.run(unprivileged(command), check=True, capture_output=True, cwd="/")
+    return folder / "data"
+
+
+@contextmanager
+def cluster(**settings: str) -> Iterator[Postgres]:
+    """A server of the test's own, running, with settings of `postgresql.conf`."""
+    if os.geteuid() == 0:
+        try:
+            pwd.getpwnam(USER)
+        except KeyError:
+            missing("postgres")
+    folder = _folder("equipoise-postgres-")
+    server = Postgres(folder, settings=settings)
+    try:
+        subprocess.run(["cp", "-a", str(_template()), str(server.data)], check=True)
+        server.start()
+        server.sql(f"CREATE ROLE {OWNER} LOGIN CREATEDB PASSWORD '{PASSWORD}'")
+        yield server
+    finally:
+        server.stop(signal.SIGQUIT)
+        shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """The server of the run, for tests that leave it running."""
+    with cluster() as server:
+        yield server
+    shutil.rmtree(_template().parent)
+    _template.cache_clear()
+
+
+@contextmanager
+def pgbouncer(server: Postgres, *, mode: str = "transaction") -> Iterator[int]:
+    """PgBouncer in front of a server; yields its port."""
+    folder, port = _folder("equipoise-pgbouncer-"), free_port()
+    (folder / "users.txt").write_text(f'"{OWNER}" "{PASSWORD}"\n')
+    (folder / "pgbouncer.ini").write_text(
+        f"[databases]\n* = host=127.0.0.1 port={server.port}\n[pgbouncer]\nlisten_addr = 127.0.0.1\n"
+        f"listen_port = {port}\nunix_socket_dir =\nauth_type = scram-sha-256\nauth_file = {folder}/users.txt\n"
+        f"pool_mode = {mode}\ndefault_pool_size = 3\n"
+    )
+    for file in folder.iterdir():
+        _give(file)
+    command = unprivileged([installed("pgbouncer"), str(folder / "pgbouncer.ini")])
+    with open(folder / "log", "wb") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, cwd="/")
+    try:
+        ends_at = time.monotonic() + PATIENCE
+        while "process up" not in (text := (folder / "log").read_text()):
+            assert process.poll() is None, text
+            assert time.monotonic() < ends_at, text
+            time.sleep(0.02)
+        yield port
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(PATIENCE)
+        shutil.rmtree(folder)

@@ -1,0 +1,198 @@
+"""The log of shared pools on a real PostgreSQL: order, following, waiting, bases, and behind PgBouncer."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import AsyncExitStack
+
+import pytest
+
+from equipoise.errors import LogMissing, LogRefused
+from equipoise.shared.log import Agreement, LogEvent, NewEvent, SharedLog
+from tests.postgres import PASSWORD, Postgres, pgbouncer
+from tests.postgres import postgres as postgres
+
+pytestmark = pytest.mark.world
+
+AGREEMENT = Agreement("synelo", {"k": 20.0}, 3)
+Scenario = Callable[..., Awaitable[None]]
+
+
+def round_event(number: int, server: str = "one", size: int = 10) -> NewEvent:
+    return NewEvent("round", server, f"r{number}", 1000.0 + number, (b'{"n": %d}' % number + b" " * size,))
+
+
+async def pieces(bodies: Iterable[bytes]) -> AsyncIterator[bytes]:
+    for body in bodies:
+        yield body
+
+
+async def append(log: SharedLog, *events: NewEvent) -> list[LogEvent]:
+    async with log.appending("main") as appending:
+        return list(await appending.add(events))
+
+
+async def everything(log: SharedLog, after: int = 0) -> list[LogEvent]:
+    """All events behind a number, page by page."""
+    events: list[LogEvent] = []
+    while page := await log.read("main", events[-1].number if events else after):
+        events += page
+    return events
+
+
+def with_logs(scenario: Scenario, *addresses: str, pool: bool = True) -> None:
+    """Run a scenario with a log for each address, opened, and the pool `main` shared."""
+
+    async def run() -> None:
+        async with AsyncExitStack() as stack:
+            logs = []
+            for number, address in enumerate(addresses, 1):
+                logs.append(SharedLog(address, PASSWORD, f"machine{number}"))
+                stack.push_async_callback(logs[-1].close)
+                await logs[-1].open()
+            if pool:
+                await logs[0].share("main", AGREEMENT, 0, pieces([b"{}"]))
+            await scenario(*logs)
+
+    asyncio.run(run())
+
+
+def test_who_begins_and_who_joins_see_the_same_pool_and_base(postgres: Postgres) -> None:
+    bodies = [b'{"players": [%d]}' % number * 1000 for number in range(5)]
+
+    async def scenario(one: SharedLog, two: SharedLog) -> None:
+        assert await two.state("main") is None
+        await one.share("main", AGREEMENT, 42, pieces(bodies))
+        state = await two.state("main")
+        assert state is not None
+        assert (state.last, state.base, state.agreement) == (42, 42, AGREEMENT)
+        base = await two.base("main")
+        assert (base.number, base.digest, base.count) == (42, state.digest, 5)
+        assert [piece async for piece in base.pieces] == bodies
+        with pytest.raises(LogRefused, match="already"):
+            await two.share("main", AGREEMENT, 0, pieces([]))
+        [event] = await append(two, round_event(1))
+        assert (event.number, event.follows(state.digest)) == (43, True)
+
+    url = postgres.url(postgres.database())
+    with_logs(scenario, url, url, pool=False)
+
+
+def test_daemons_that_append_at_once_get_numbers_without_gaps_and_all_read_the_same(postgres: Postgres) -> None:
+    rng = random.Random(1)
+
+    async def appender(log: SharedLog, server: str) -> list[LogEvent]:
+        own: list[LogEvent] = []
+        known = 0
+        for turn in range(30):
+            async with log.appending("main") as appending:
+                # What came before is read in the same transaction, and ends where the own events begin.
+                tail = await appending.read(known)
+                assert [event.number for event in tail] == list(range(known + 1, appending.last + 1))
+                count = rng.randint(1, 3)
+                own += await appending.add([round_event(turn * 10 + place, server) for place in range(count)])
+                known = appending.last
+        return own
+
+    async def scenario(*logs: SharedLog) -> None:
+        served = await asyncio.gather(*(appender(log, f"server{place}") for place, log in enumerate(logs)))
+        replicas = [await everything(log) for log in logs]
+        assert replicas[0] == replicas[1] == replicas[2]
+        assert sorted((event for own in served for event in own), key=lambda event: event.number) == replicas[0]
+        digest = (await logs[0].base("main")).digest
+        for number, event in enumerate(replicas[0], 1):
+            assert (event.number, event.follows(digest)) == (number, True)
+            digest = event.digest
+        assert await logs[1].digest("main", len(replicas[0])) == digest
+
+    url = postgres.url(postgres.database())
+    with_logs(scenario, url, url, url)
+
+
+def test_nothing_is_appended_when_rating_fails_and_the_next_append_has_the_number(postgres: Postgres) -> None:
+    async def scenario(log: SharedLog) -> None:
+        async def fail() -> None:
+            async with log.appending("main") as appending:
+                await appending.add([round_event(1)])
+                raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            await fail()
+        assert await log.read("main", 0) == []
+        assert [event.number for event in await append(log, round_event(2))] == [1]
+
+    with_logs(scenario, postgres.url(postgres.database()))
+
+
+def test_pages_hold_whole_events_and_one_that_is_larger_comes_alone(postgres: Postgres) -> None:
+    large = NewEvent("import", None, None, 1.0, tuple(random.Random(2).randbytes(300_000) for _ in range(5)))
+
+    async def scenario(log: SharedLog) -> None:
+        await append(log, *(round_event(number) for number in range(5)), large, large, round_event(9))
+        sizes = []
+        after = 0
+        while page := await log.read("main", after):
+            sizes.append(len(page))
+            after = page[-1].number
+        assert sizes == [5, 1, 1, 1]
+        assert (await log.read("main", 5))[0].pieces == large.pieces
+
+    with_logs(scenario, postgres.url(postgres.database()))
+
+
+@pytest.mark.parametrize("pooled", [False, True])
+def test_who_waits_knows_of_an_append_at_once_or_behind_pgbouncer_within_a_second(
+    postgres: Postgres, pooled: bool
+) -> None:
+    async def scenario(one: SharedLog, two: SharedLog) -> None:
+        assert await two.read("main", 0) == []
+        for turn in range(3):
+            waiting = asyncio.create_task(two.wait("main", 30))
+            await asyncio.sleep(0.1)
+            started = time.monotonic()
+            await append(one, round_event(turn))
+            await waiting
+            assert time.monotonic() - started < (1.5 if pooled else 0.5)
+            assert [event.round for event in await two.read("main", turn)] == [f"r{turn}"]
+        # What came while nobody waited is not lost.
+        await append(one, round_event(8))
+        await asyncio.sleep(0.2)
+        started = time.monotonic()
+        await two.wait("main", 30)
+        assert time.monotonic() - started < (1.5 if pooled else 0.2)
+
+    database = postgres.database()
+    if pooled:
+        with pgbouncer(postgres) as port:
+            url = postgres.url(database, port=port)
+            with_logs(scenario, url, url)
+    else:
+        with_logs(scenario, postgres.url(database), postgres.url(database))
+
+
+def test_eight_daemons_share_three_connections_of_pgbouncer(postgres: Postgres) -> None:
+    async def scenario(*logs: SharedLog) -> None:
+        async def play(log: SharedLog, server: str) -> None:
+            for turn in range(10):
+                await append(log, round_event(turn, server))
+                await log.read("main", 0)
+                await log.state("main")
+
+        await asyncio.gather(*(play(log, f"server{place}") for place, log in enumerate(logs)))
+        events = await everything(logs[0])
+        assert [event.number for event in events] == list(range(1, 81))
+
+    with pgbouncer(postgres) as port:
+        with_logs(scenario, *[postgres.url(postgres.database(), port=port)] * 8)
+
+
+def test_a_pool_that_is_not_there_is_said(postgres: Postgres) -> None:
+    async def scenario(log: SharedLog) -> None:
+        for call in (append(log, round_event(1)), log.base("main")):
+            with pytest.raises(LogMissing, match="pool main is not in this database"):
+                await call
+
+    with_logs(scenario, postgres.url(postgres.database()), pool=False)
