@@ -178,6 +178,15 @@ class Held:
         self._calibrated = False
         self.version += 1
 
+    def taken_in(self, players: Collection[PlayerId], *, parts: bool) -> None:
+        """Note that the store has new rows of these players, and perhaps new parts of the shared state."""
+        for player in players:
+            self._players.pop(player, None)
+            self._absent.discard(player)
+        if parts:
+            self._shared = 0
+        self.version += 1
+
     def stored(self, rated: Sequence[RatedRound]) -> None:
         """Note that these rounds were committed."""
         self.version += any(outcome.changes for outcome in rated)
@@ -392,8 +401,9 @@ class Reading:
 
     async def anew(self) -> None:
         """After the store changed many players: load those on servers, whose skills are read at any time."""
-        with suppress(StoreError):  # rounds that were rated again may be from a time when the clock was wrong
-            await redate(self._name, self._store, self._clock.epoch())
+        if self._name not in self._store.followed:  # one clock that is wrong is no reason to change it for all
+            with suppress(StoreError):  # rounds that were rated again may be from a time when the clock was wrong
+                await redate(self._name, self._store, self._clock.epoch())
         present = self.present()
         self._held.outdate(present)
         await self.players(present)

@@ -191,6 +191,8 @@ class HeldSequence(Held):
         super().__init__(system)
         self._current = False
         """Whether it has seen exactly what is stored."""
+        self._behind = False
+        """Whether the store has taken in events behind what was seen."""
         self._number = 0
         self._since = 0
         """Events since the last snapshot."""
@@ -200,6 +202,8 @@ class HeldSequence(Held):
         """Those of them that the system learnt from, in order."""
 
     async def read(self, store: Store, pool: str) -> None:
+        if self._behind and self._current and await self._go_on(store, pool):
+            return
         if self._current:
             return
         place = await begun(store, pool, "system", self.system, fingerprint_of(self.system))
@@ -207,9 +211,26 @@ class HeldSequence(Held):
         # Into the object that is there: the pool and its hosts hold it.
         self.system.go_back(place.replayed.system.checkpoint())
         self.calibration = place.replayed.calibration
-        self._number, self._since, self._current = place.number, place.since, True
+        self._number, self._since, self._current, self._behind = place.number, place.since, True, False
         self._settle()
         self.version += 1
+
+    async def _go_on(self, store: Store, pool: str) -> bool:
+        """Take the events that came from the log of a shared pool; False: they change what was seen before."""
+        place = Place(store, pool, Replayed(self.system, fingerprint_of(self.system)), self._number)
+        place.number, place.replayed.calibration = self._number, self.calibration
+        self._current = False  # until all are taken
+        await place.go_to_end()
+        if place.left or place.struck:
+            return False
+        self.calibration = place.replayed.calibration
+        self._number, self._since, self._current, self._behind = place.number, self._since + place.since, True, False
+        self.version += 1
+        return True
+
+    def taken_in(self, players: Collection[PlayerId], *, parts: bool) -> None:
+        super().taken_in(players, parts=parts)
+        self._behind = True
 
     @property
     def snapshot_due(self) -> bool:

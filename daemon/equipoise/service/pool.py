@@ -24,6 +24,7 @@ import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal, TypeVar
 
 from equipoise.balancing import summaries_on
@@ -75,7 +76,7 @@ class Edited:
 
 
 @dataclass(slots=True)
-class _Group:
+class Group:
     """Rounds that came while an earlier group was under way, in order."""
 
     rounds: list[UnstoredRound] = field(default_factory=list)
@@ -121,7 +122,7 @@ class Pool:
         self._replay_task: asyncio.Task[Revised] | None = None
         self._rounds_wait_for_replay = False
         """Rounds wait in the ring until a replay is written."""
-        self._group: _Group | None = None
+        self._group: Group | None = None
         """Takes the rounds that come now."""
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closed = False
@@ -186,7 +187,7 @@ class Pool:
         group = self._group
         # While a group is under way the next one is filled: its rounds share one sync of the disk.
         if group is None or len(group.rounds) == GROUP:
-            group = self._group = _Group()
+            group = self._group = Group()
             # The task begins only when this gives way to the event
             # loop, so that the round below is in the group by then.
             group.results = self._start(self._store_or_keep(group))
@@ -203,7 +204,7 @@ class Pool:
             raise outcome
         return outcome
 
-    async def _store_or_keep(self, group: _Group) -> list[Recorded | Exception]:
+    async def _store_or_keep(self, group: Group) -> list[Recorded | Exception]:
         """Store a group, and put into the ring what the store does not take; returns an outcome for each round."""
         async with self._lock:
             try:
@@ -244,8 +245,7 @@ class Pool:
         try:
             outcomes = await self.store.record(self.name, attempts, self.system.window)
         except BaseException:
-            for attempt in reversed(attempts):  # each puts back what it found
-                attempt.undo()
+            undo(attempts)
             self._held.undone()
             raise
         # A round that came again has its first answer: it has changed nothing.
@@ -307,11 +307,15 @@ class Pool:
                         log.error("pool %s: round %s of %s fails", self.name, *reversed(entry.key), exc_info=outcome)
                         return
                     await asyncio.to_thread(self.ring.pop)  # after a crash before this, the store knows it by its id
+                    self._concluded(entry, outcome)
                 entries = entries[len(outcomes) :]
         except StoreError:  # it says why itself; they are tried again with the next round, or by the job
             return
         except SpillError as error:
             log.warning("pool %s: %d rounds wait: %s", self.name, self.ring.depth, error)
+
+    def _concluded(self, entry: UnstoredRound, outcome: RatedRound | ScriptError) -> None:
+        """A round that waited is stored, or can never be."""
 
     async def keep_base(self, before: float) -> None:
         """Prepare for the deletion of rounds that were stored before a time."""
@@ -454,18 +458,14 @@ class Pool:
                 state = self.system.state(player)
                 return PlayerRow(player, 0, new.rating, new.rounds, new.visible, new.last_played, state, ()), entry
 
-            detail = {} if rating is None else {"rating": rating}
-            try:
-                row = await self.store.edit(self.name, player, self.system.window, change, detail)
-            except _Tried:
-                self._held.put_back(before)
-                self._held.stored(())
-                return Edited(old, new)
-            except BaseException:
+            def put_back() -> None:
                 self._held.put_back(before)
                 self._held.undone()
-                raise
-            self._held.edited(row)
+
+            detail = {} if rating is None else {"rating": rating}
+            write = partial(self.store.edit, self.name, player, self.system.window, change, detail)
+            with suppress(_Tried):
+                await self._written(write, put_back, self._held.edited)
             return Edited(old, new)
 
     async def undo(self, player: PlayerId, who: str, *, version: int | None = None, trial: bool = False) -> Revised:
@@ -522,7 +522,8 @@ class Pool:
     ) -> Revised:
         async with self._turn, self._held_back():
             await check()  # nothing changes the pool between this and the replay
-            return await self._wait_for_replay(self.store.strike(self.name, strike, entry, detail))
+            strike_now = partial(self.store.strike, self.name, strike, entry, detail)
+            return await self._written(lambda: self._wait_for_replay(strike_now()))
 
     async def _wait_for_replay(self, work: Coroutine[Any, Any, Revised]) -> Revised:
         """Wait for a replay, which ends with the pool: nothing of it is written then."""
@@ -550,7 +551,7 @@ class Pool:
         await asyncio.to_thread(self._refuse_unreadable, edit)
         async with self._settled():
             try:
-                return await self.store.adopt_edit(self.name, edit)
+                return await self._written(partial(self.store.adopt_edit, self.name, edit))
             finally:  # after an error, too: it may be stored all the same
                 await self._reading.anew()
 
@@ -570,7 +571,32 @@ class Pool:
 
     async def _refit(self, fitting: Fitting, entry: Audit) -> CaughtUp:
         async with self._turn, self._held_back():
-            return await fitting.adopt(entry)
+            return await self._written(partial(fitting.adopt, entry))
+
+    async def begin_season(self, season: str, entry: Audit) -> bool:
+        """Keep the leaderboard under a name; False: the name is taken."""
+        since = self.active_since()
+        return await self._uninterrupted(self._change(self.store.begin_season, season, entry.at, since, entry))
+
+    async def _change(self, write: Callable[..., Awaitable[T]], *values: object) -> T:
+        async with self._settled():
+            return await self._written(partial(write, self.name, *values))
+
+    async def _written(
+        self,
+        write: Callable[[], Awaitable[T]],
+        put_back: Callable[[], None] | None = None,
+        done: Callable[[T], None] = lambda _: None,
+    ) -> T:
+        """Have the store change the pool; `put_back` undoes what `write` did in memory, `done` notes that it is so."""
+        try:
+            outcome = await write()
+        except BaseException:
+            if put_back is not None:
+                put_back()
+            raise
+        done(outcome)
+        return outcome
 
     @asynccontextmanager
     async def _settled(self) -> AsyncIterator[None]:
@@ -632,6 +658,12 @@ class Pool:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+
+def undo(attempts: Sequence[RatingAttempt]) -> None:
+    """Make memory what it was before these attempts, in order."""
+    for attempt in reversed(attempts):  # each puts back what it found
+        attempt.undo()
 
 
 class _Tried(Exception):

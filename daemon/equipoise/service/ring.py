@@ -25,6 +25,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from threading import RLock
 from typing import NamedTuple, TypeAlias
 
 import msgspec
@@ -129,7 +130,7 @@ def _is_torn(tail: bytes) -> bool:
 
 
 class Ring:
-    """Call `open` first; one process at a time, and in it one thread at a time. Every method may wait for the disk."""
+    """Call `open` first; one process at a time. Every method may wait for the disk, and for another thread's call."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -144,6 +145,7 @@ class Ring:
         self._end = 0
         """Where the next frame is written."""
         self._damaged = False
+        self._turn = RLock()
 
     @property
     def depth(self) -> int:
@@ -172,8 +174,11 @@ class Ring:
 
     def push(self, entry: UnstoredRound) -> None:
         """Keep a round: it is synced when this returns. Once per round; after a SpillError it is nowhere."""
-        if entry.key in self:
-            return
+        with self._turn:
+            if entry.key not in self:
+                self._push(entry)
+
+    def _push(self, entry: UnstoredRound) -> None:
         # While older rounds wait in the file alone, a free slot is theirs.
         room = not self._waits_in_file and len(self._slots) < SLOTS
         frame = framed(entry)
@@ -195,20 +200,22 @@ class Ring:
 
         Empty while the disk is full: the store would write into the room that the reserve has left to this file.
         """
-        if self._keys and not self._set_reserve():
-            return []
-        if not self._slots and self._waits_in_file:
-            try:
-                self._refill()
-            except (OSError, ValueError) as error:  # ValueError: the file is shorter than it was
-                raise SpillError(f"{self.path}: cannot be read: {error}") from error
-        return list(self._slots)
+        with self._turn:
+            if self._keys and not self._set_reserve():
+                return []
+            if not self._slots and self._waits_in_file:
+                try:
+                    self._refill()
+                except (OSError, ValueError) as error:  # ValueError: the file is shorter than it was
+                    raise SpillError(f"{self.path}: cannot be read: {error}") from error
+            return list(self._slots)
 
     def pop(self) -> None:
         """The oldest round was applied; after the last one the file is emptied."""
-        del self._keys[self._slots.popleft().key]
-        if not self._keys:
-            self._clear()
+        with self._turn:
+            del self._keys[self._slots.popleft().key]
+            if not self._keys:
+                self._clear()
 
     @property
     def _waits_in_file(self) -> bool:

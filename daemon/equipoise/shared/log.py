@@ -41,6 +41,8 @@ LONGEST_PAUSE = 5.0
 """Between two attempts to connect."""
 PAGE_BYTES = 1 << 20
 """Of bodies as they lie in the log, compressed, that one `read` returns."""
+HOLD_SECONDS = 15.0
+"""After which an editor that has vanished no longer keeps others from appending."""
 CHANNEL = "equipoise"
 
 log = logging.getLogger(__name__)
@@ -101,6 +103,8 @@ class State:
     base: int
     """The number of the event that the newest base is as of."""
     agreement: Agreement
+    held_by: str | None = None
+    """The machine that keeps the others from appending, while it edits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,6 +312,8 @@ class SharedLog:
             row = await connection.fetchrow(f"SELECT {STATE} FROM equipoise.pools WHERE pool = $1 FOR UPDATE", pool)
             if (state := _state(row)) is None:
                 raise LogMissing(f"pool {pool} is not in this database")
+            if state.held_by not in (None, self.machine):
+                raise LogError(_held(pool, state.held_by))
             appending = Appending(connection, pool, self.machine, state)
             yield appending
             if appending.changed:
@@ -315,6 +321,43 @@ class SharedLog:
                 await connection.commit(told)
             else:
                 await connection.execute("ROLLBACK")
+
+    @asynccontextmanager
+    async def held(self, pool: str) -> AsyncIterator[None]:
+        """Keep the other machines from appending until the context ends, however long that takes.
+
+        LogError: another one does so now. Who vanishes lets go after `HOLD_SECONDS`.
+        """
+        await self._hold(pool)
+        renewing = asyncio.create_task(self._keep_holding(pool))
+        try:
+            yield
+        finally:
+            renewing.cancel()
+            with suppress(LogError):  # it ends by itself
+                async with self._reader.use() as connection:
+                    await connection.execute(
+                        "UPDATE equipoise.pools SET held_by = NULL WHERE pool = $1 AND held_by = $2", pool, self.machine
+                    )
+
+    async def _hold(self, pool: str) -> None:
+        async with self._reader.use() as connection:
+            holder = await connection.fetchrow(
+                "UPDATE equipoise.pools SET held_by = $2, held_until = now() + $3 * interval '1 second' "
+                "WHERE pool = $1 AND (held_by IS NULL OR held_by = $2 OR held_until < now()) RETURNING held_by",
+                pool,
+                self.machine,
+                HOLD_SECONDS,
+            )
+            if holder is None:
+                name = await connection.fetchval("SELECT held_by FROM equipoise.pools WHERE pool = $1", pool)
+                raise LogError(_held(pool, name)) if name else LogMissing(f"pool {pool} is not in this database")
+
+    async def _keep_holding(self, pool: str) -> None:
+        while True:
+            await asyncio.sleep(HOLD_SECONDS / 3)
+            with suppress(LogError):
+                await self._hold(pool)
 
     @asynccontextmanager
     async def _long(self) -> AsyncIterator[_Used]:
@@ -384,7 +427,10 @@ class Appending:
 
 
 _NO_HEAD = (None,) * 6
-STATE = "system, params, rating_version, format, last, digest, base"
+STATE = (
+    "system, params, rating_version, format, last, digest, base, "
+    "CASE WHEN held_until > now() THEN held_by END AS held_by"
+)
 
 
 def _head(event: LogEvent) -> tuple[object, ...]:
@@ -400,7 +446,11 @@ def _state(row: Mapping[str, Any] | None) -> State | None:
     if row is None:
         return None
     agreement = Agreement(row["system"], json.loads(row["params"]), row["rating_version"], row["format"])
-    return State(row["last"], row["digest"], row["base"], agreement)
+    return State(row["last"], row["digest"], row["base"], agreement, row["held_by"])
+
+
+def _held(pool: str, machine: str | None) -> str:
+    return f"machine {machine} is editing pool {pool}: rounds wait meanwhile, and other edits are tried again later"
 
 
 def _begin(seconds: float) -> str:

@@ -22,6 +22,8 @@ SCHEMA = (
         last bigint NOT NULL,
         digest bytea NOT NULL,
         base bigint NOT NULL,
+        held_by text,
+        held_until timestamptz,
         shared_at timestamptz NOT NULL DEFAULT now()
     )""",
     # A piece a row; the first one has the event's head. Bodies are zlib's: a page of them costs the database no time.

@@ -391,6 +391,20 @@ FORGETTING = "CREATE TABLE forgetting (player TEXT PRIMARY KEY, stand_in TEXT NO
 # A map that is seldom played, or a name that no map has, is found without reading all rounds.
 ROUNDS_BY_MAP = "CREATE INDEX rounds_by_map ON rounds (map, number)"
 
+# Shared pools: the last event of the log that is here, and the numbers of rounds and edits for those of the log.
+FOLLOWED = "CREATE TABLE followed (pool TEXT PRIMARY KEY, number INTEGER NOT NULL, digest BLOB NOT NULL)"
+
+LOGGED = """
+CREATE TABLE logged (
+    pool TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    local INTEGER NOT NULL,
+    PRIMARY KEY (pool, number)
+) WITHOUT ROWID
+"""
+
+LOGGED_BY_LOCAL = "CREATE UNIQUE INDEX logged_by_local ON logged (local)"
+
 MIGRATIONS = (
     Migration(
         "0001-first",
@@ -447,6 +461,7 @@ MIGRATIONS = (
     Migration("0014-chances", statements=(CHANCES, CHANCES_BY_SERVER, CHANCES_BY_TIME)),
     Migration("0015-people", statements=(HIDDEN, SEASONS, FORGETTING)),
     Migration("0016-rounds-by-map", statements=(ROUNDS_BY_MAP,)),
+    Migration("0017-shared", statements=(FOLLOWED, LOGGED, LOGGED_BY_LOCAL)),
 )
 """Every step, oldest first."""
 RECORDED = 13

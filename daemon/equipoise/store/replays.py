@@ -400,7 +400,7 @@ def apply_strike(
 
 Run = Callable[[Callable[[sqlite3.Connection], None]], Awaitable[None]]
 """Calls something on the store's thread."""
-Transaction = Callable[[sqlite3.Connection], AbstractContextManager[None]]
+Transaction = Callable[[sqlite3.Connection], AbstractContextManager[object]]
 
 
 class Fitting:

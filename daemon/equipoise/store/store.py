@@ -15,7 +15,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager, contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager, suppress
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
@@ -27,6 +27,7 @@ from sqlite_utils import Database
 from equipoise.core.model import PlayerId, RoundId, ServerId
 from equipoise.errors import StoreError
 from equipoise.store import (
+    changes,
     earlier,
     listings,
     measurements,
@@ -42,6 +43,7 @@ from equipoise.store import (
     transfer,
 )
 from equipoise.store.backups import Backup, BackupRequest, remove_unfinished
+from equipoise.store.changes import Change, Position, Taken, TakenBack
 from equipoise.store.connection import (
     Extent,
     Health,
@@ -123,6 +125,10 @@ class Store:
         self._notes = Noting(self._read, self._transaction, notes_after, retry_after)
         self._hidden: frozenset[PlayerId] | None = None
         """As far as it was read."""
+        self.followed: Mapping[str, Position] = {}
+        """How far the logs of shared pools are followed, by pool."""
+        self._caught: dict[str, list[Change]] = {}
+        """The changes of shared pools on their way to the log, while they are caught."""
         self._rewriting = 0
         """Pools of which so much is rewritten that other calls fail meanwhile, as when the store is locked."""
 
@@ -198,11 +204,14 @@ class Store:
 
         def apply(db: Connection) -> list[RatedRound | Exception]:
             outcomes: list[RatedRound | Exception] = []
-            with self._transaction(db):
+            with self._change(db, pool) as event_ends:
                 for submission in group:
                     outcomes.append(_tried(db, pool, submission, window))
                     if isinstance(outcomes[-1], Exception):
                         break
+                    event_ends()
+            if pool in self._caught:
+                return outcomes
             # Behind the commit: until then the memories of these rounds might still be rolled back.
             for submission, answer in zip(group, outcomes, strict=False):
                 if isinstance(answer, RatedRound) and not answer.again and submission.memory is not None:
@@ -219,7 +228,7 @@ class Store:
 
         `detail` is what was asked for: a replay asks for it again.
         """
-        return await self._write(lambda db: sequence.edit(db, pool, player, window, edit, detail))
+        return await self._write_pool(pool, lambda db: sequence.edit(db, pool, player, window, edit, detail))
 
     def note(self, notes: Iterable[Note]) -> None:
         """Write these within a second or two, many in one transaction, behind rounds; never fails.
@@ -326,7 +335,7 @@ class Store:
             revision = await self.replayed(StrikeRequest(str(self.path), pool, strike, str(file)))
 
             def take_over(db: Connection) -> None:
-                with replays.attached(db, file), self._transaction(db):
+                with replays.attached(db, file), self._change(db, pool):
                     replays.apply_strike(db, pool, strike, revision, entry(revision), detail)
 
             await self._taken_over(take_over, large=revision.rounds > LARGE)
@@ -341,11 +350,11 @@ class Store:
 
         PoolMoved: a round or edit came that they do not take into account.
         """
-        return await self._write(lambda db: sequence.adopt(db, pool, edit))
+        return await self._write_pool(pool, lambda db: sequence.adopt(db, pool, edit))
 
     def fitting(self, pool: str) -> AbstractAsyncContextManager[Fitting]:
         """Return a fit of a pool, whose process ends with the context."""
-        return replays.fitting(self.path, pool, self._taken_over, self._transaction)
+        return replays.fitting(self.path, pool, self._taken_over, partial(self._change, pool=pool))
 
     async def spread(self, pool: str, params: Mapping[str, object]) -> SpreadFound | None:
         """The spread of skill that a pool's rounds fit best by `joint` with these parameters, fitted in a process.
@@ -380,14 +389,14 @@ class Store:
         These are the numbers of rated rounds, participants and players. The shared state and the fingerprint are
         replaced too, and a line of the audit is added. After any error nothing was written.
         """
-        await self._write(lambda db: replays.recompute(db, pool, replay, entry))
+        await self._write_pool(pool, lambda db: replays.recompute(db, pool, replay, entry))
 
     async def fill(self, pool: str, lines: Iterable[AnyLine]) -> None:
         """Write a whole pool into an empty one, in one transaction; an error of `lines` ends it, and nothing is left.
 
         FileError: a line contradicts the others.
         """
-        await self._write(lambda db: transfer.write(db, pool, lines))
+        await self._write_pool(pool, lambda db: transfer.write(db, pool, lines))
 
     async def holds(self, pool: str) -> tuple[int, int, int]:
         """Return how many players, rounds and edits a pool has."""
@@ -714,7 +723,7 @@ class Store:
             return begun
 
         await self._read_noted(lambda _: None)  # names that wait belong to it
-        return await self._write(begin)
+        return await self._write_pool(pool, begin)
 
     async def seasons(self, pool: str) -> Sequence[Season]:
         """Return a pool's seasons, the newest first."""
@@ -723,6 +732,92 @@ class Store:
     async def season_board(self, pool: str, season: str, limit: int) -> Sequence[Standing]:
         """Return the first places of a season's leaderboard, without players who are hidden now."""
         return await self._read(lambda db: seasons.board(db, pool, season, limit))
+
+    # Shared pools: changed by the events of their log alone.
+
+    @contextmanager
+    def catching(self, pool: str) -> Iterator[list[Change]]:
+        """Take back what calls in here change of a shared pool, and return it in the list: one event or more."""
+        assert pool not in self._caught, "one change at a time"
+        self._caught[pool] = []
+        try:
+            yield self._caught[pool]
+        finally:
+            del self._caught[pool]
+
+    async def take_in(self, pool: str, events: Sequence[tuple[int, bytes, Sequence[bytes]]]) -> Sequence[Taken]:
+        """Write what events of the log have changed, in order: the number, digest and pieces of each.
+
+        Those before one that is damaged are kept; DamagedEvent: it is the first.
+        """
+
+        def write(db: Connection) -> list[Taken]:
+            taken: list[Taken] = []
+            with self._transaction(db):
+                for number, digest, pieces in events:
+                    try:
+                        with store_errors(), savepoint(db):
+                            taken.append(changes.take_in(db, pool, number, digest, pieces))
+                    except changes.DamagedEvent:
+                        if not taken:
+                            raise
+                        break
+            self.followed = changes.positions(db)
+            return taken
+
+        taken = await self._read(write)
+        if any(one.rewritten for one in taken):
+            self._hidden = None
+        return taken
+
+    async def number_all(self, pool: str) -> int:
+        """Give a pool's rounds and edits the first numbers of a log, which goes on behind them; how many they are."""
+        await self._read_noted(lambda _: None)  # names that wait belong to it
+        return await self._write(lambda db: changes.number_all(db, pool))
+
+    def whole(self, pool: str) -> AbstractContextManager[Iterator[bytes]]:
+        """Return all rows of a pool as pieces for a log, read beside the other calls; for one thread at a time."""
+        return changes.read_whole(self.path, pool)
+
+    async def begin(self, pool: str, piece: bytes) -> None:
+        """Write the next piece of the whole pool with which a log is followed; the first one replaces what is there."""
+        await self._write(lambda db: changes.begin(db, pool, piece))
+
+    async def follow(self, pool: str, position: Position | None) -> None:
+        """Follow a log from there on; None: no more, the pool is this store's own from now on."""
+
+        def write(db: Connection) -> None:
+            with self._transaction(db):
+                changes.move(db, pool, position)
+            self._note_followed(db)
+
+        await self._read(write)
+
+    def _note_followed(self, db: Connection) -> None:
+        self.followed = changes.positions(db)
+        if self.followed:
+            changes.watch(db)
+
+    @contextmanager
+    def _change(self, db: Connection, pool: str) -> Iterator[Callable[[], None]]:
+        """A transaction that changes a pool; of a shared pool it is caught, as one event or one at each call."""
+        caught = self._caught.get(pool)
+        if caught is None:
+            if pool in self.followed:
+                raise StoreError(f"store: pool {pool} is shared: its log alone changes it")
+            with self._transaction(db):
+                yield lambda: None
+            return
+        with suppress(TakenBack), self._transaction(db), changes.caught(db, pool, caught) as event_ends:
+            yield event_ends
+            raise TakenBack
+
+    async def _write_pool(self, pool: str, work: Callable[[Connection], T]) -> T:
+        def atomically(db: Connection) -> T:
+            with self._change(db, pool):
+                return work(db)
+
+        return await self._read(atomically)
 
     # The thread.
 
@@ -812,6 +907,7 @@ class Store:
         try:
             self._database = open_database(self.path, create=self._create)
             self._files = OpenFiles(self.path)
+            self._note_followed(self._database.conn)
         except BaseException:
             self._lock.drop()
             raise

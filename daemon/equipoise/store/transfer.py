@@ -48,7 +48,7 @@ SELECT min(number) FROM (
 )
 """
 # A line says what it is about in words: a pool by name, one of its players, a server whose rounds it has, or a round.
-_AUDIT = """
+AUDIT_OF_POOL = """
 FROM audit WHERE target = 'pool ' || :pool
 OR EXISTS (SELECT 1 FROM players WHERE pool = :pool AND id = audit.target)
 OR target IN (SELECT DISTINCT server FROM rounds WHERE pool = :pool)
@@ -158,7 +158,7 @@ def _read(db: sqlite3.Connection, pool: str) -> Iterator[pool_file.AnyLine]:
         yield pool_file.Season(season=season, at=at, players=board)
     yield from _sequence(db, pool, before)
     for at, who, action, target, before, after in db.execute(
-        f"SELECT at, who, action, target, before, after {_AUDIT} ORDER BY number", {"pool": pool}
+        f"SELECT at, who, action, target, before, after {AUDIT_OF_POOL} ORDER BY number", {"pool": pool}
     ):
         yield pool_file.Entry(at=at, who=who, action=action, target=target, before=before, after=after)
 
@@ -207,7 +207,7 @@ def _head(db: sqlite3.Connection, pool: str) -> pool_file.Head:
         params=_plain.decode(params),
         changed_at=changed_at,
         pruned_rounds=pruned_count,
-        audit=db.execute(f"SELECT count(*) {_AUDIT}", values).fetchone()[0],
+        audit=db.execute(f"SELECT count(*) {AUDIT_OF_POOL}", values).fetchone()[0],
         **counts,
     )
 

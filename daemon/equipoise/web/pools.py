@@ -233,7 +233,7 @@ async def begin_season(request: Request) -> SeasonsFound:
     if not await pool.top(1):
         raise refused("refused", f"nobody is on the leaderboard of pool {pool.name} yet: there is nothing to keep")
     entry = Audit(now, request.caller.who, "season", f"pool {pool.name}", "", name)
-    if not await pool.store.begin_season(pool.name, name, now, pool.active_since(), entry):
+    if not await pool.begin_season(name, entry):
         raise refused("refused", f"pool {pool.name} has a season {name!r} already: choose another name")
     return await show_seasons(request)
 

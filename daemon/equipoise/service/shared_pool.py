@@ -1,0 +1,414 @@
+"""A pool that daemons on several machines rate together: what changes it goes into a log, and comes back from it.
+
+A round waits in the ring first, which keeps it whatever happens to the network; a task appends what waits there. To
+append is to hold the log, to take in what others appended before, to try the rounds on top of that, and to add what
+they changed (`store.changes`). What is in the log is then written into the store, by everybody in the same way.
+
+Questions of game servers are answered from memory and the store as ever: no answer waits for the network, but the one
+about a round, for less than a second. Edits hold the log for as long as they take, and rounds wait in the rings of all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from equipoise.core.model import PlayerId
+from equipoise.errors import LogError, LogRefused, ScriptError, SpillError, StoreError
+from equipoise.ratings.system import System
+from equipoise.service import held
+from equipoise.service.clock import Clock
+from equipoise.service.fingerprint import fingerprint_of
+from equipoise.service.held import RatingAttempt
+from equipoise.service.log import Repeats
+from equipoise.service.pool import Group, Pool, Recorded, undo
+from equipoise.service.ring import Key, Ring, UnstoredRound
+from equipoise.shared.log import Agreement, Appending, LogEvent, NewEvent, SharedLog, State
+from equipoise.store.changes import FORMAT, Change, Position, Taken
+from equipoise.store.rounds import RatedRound
+from equipoise.store.store import Store
+
+RATING_VERSION = 1
+"""Raised when the same events give other numbers than before: then a pool's daemons change over together."""
+ANSWER_SECONDS = 0.5
+"""How long a script waits for a round's ratings: it gives up after a second, and has its answer later then."""
+WAIT_SECONDS = 1.0
+"""Between two looks at the log, where nobody tells of news, and between two attempts of rounds that wait."""
+AT_ONCE = 32
+"""Events that are written in one transaction of the store."""
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """A shared pool, as this daemon sees it."""
+
+    machine: str
+    """This daemon's name in the log."""
+    connected: bool
+    """Whether the log answered last."""
+    number: int
+    """Number of the last event of the log that is in this store."""
+    behind: int
+    """Events of the log that are not here yet, when it was asked last."""
+    trouble: str | None
+    """Why events are not followed, or rounds not appended; None: they are."""
+
+
+class SharedPool(Pool):
+    """As `Pool`, by a log: `open` follows it from where the store is."""
+
+    def __init__(
+        self,
+        name: str,
+        system: System[Any],
+        store: Store,
+        ring: Ring,
+        clock: Clock,
+        shared_log: SharedLog,
+        *,
+        balance: System[Any] | None = None,
+    ) -> None:
+        super().__init__(name, system, store, ring, clock, balance=balance)
+        self._log = shared_log
+        self._writing = asyncio.Lock()
+        """Held by who changes the pool, for as long as the network takes; `_lock` is for memory and store alone."""
+        self._due = asyncio.Event()
+        """Rounds wait to be appended."""
+        self._answers: dict[Key, asyncio.Future[RatedRound | Exception]] = {}
+        """For callers who wait for a round's ratings."""
+        self._connected = False
+        self._last = 0
+        self._trouble: str | None = None
+        self._running: list[asyncio.Task[None]] = []
+        self._repeats = Repeats(log, logging.WARNING)
+
+    @property
+    def sharing(self) -> Sharing:
+        """The state of the pool's log, as far as it is known here."""
+        number = self._position.number
+        return Sharing(self._log.machine, self._connected, number, max(0, self._last - number), self._trouble)
+
+    @property
+    def _position(self) -> Position:
+        return self.store.followed[self.name]
+
+    # From start to end.
+
+    async def open(self) -> None:
+        """Serve what the store has, and follow the log from there; it may be away.
+
+        ConfigError: another system made the ratings. LogRefused: the log can never be followed from here.
+        """
+        if self.name not in self.store.followed:
+            raise LogRefused(
+                f"pool {self.name}: its database is configured, but this store does not follow it: run `equipoise pool "
+                f"join {self.name}`, or on the machine that has its rounds `equipoise pool share {self.name}`"
+            )
+        await held.agree(self.name, self.store, self._held, self._clock.epoch())
+        await self._held.read(self.store, self.name)
+        await asyncio.to_thread(self.ring.open)
+        try:
+            await self._log.open()
+            await self._catch_up()
+            self._connected = True
+        except LogError as error:
+            self._fails(error)
+        self._running = [asyncio.create_task(self._follow()), asyncio.create_task(self._append_rounds())]
+        self._due.set()
+        if self.follower is not None:
+            await self.follower.start(fingerprint_of(self.system))
+
+    async def close(self) -> None:
+        """Stop following; what is not in the log waits in the ring."""
+        self._closed = True
+        async with self._writing:  # a transaction of the store that has begun is ended
+            for task in self._running:
+                task.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
+        await self._log.close()
+        self._repeats.close()
+        await super().close()
+
+    # Following: events of the log, written into the store one after the other.
+
+    async def _follow(self) -> None:
+        while True:
+            try:
+                async with self._writing:
+                    await self._catch_up()
+                self._trouble, self._connected = None, True
+            except (LogRefused, LogError) as error:
+                self._fails(error)
+            except StoreError as error:  # the store's own log says what is wrong with it
+                self._trouble = str(error)
+            await self._log.wait(self.name, WAIT_SECONDS)
+
+    def _fails(self, error: StoreError) -> None:
+        self._connected = False
+        self._trouble = str(error)
+        message = f"the log of a shared pool is away, rounds wait in the ring: {error}"
+        self._repeats.log(str(error), message, pool=self.name)
+
+    async def _catch_up(self) -> None:
+        """Take in all that is in the log. LogRefused: it is not the one that was followed, or of another format."""
+        state = await self._log.state(self.name)
+        if state is None:
+            raise LogRefused(
+                f"pool {self.name} is not in its database: was that database restored, or is it another one?"
+            )
+        self._check(state)
+        self._last = state.last
+        while self._position.number < self._last and (events := await self._log.read(self.name, self._position.number)):
+            self._last = max(self._last, events[-1].number)
+            await self._take_in(events)
+
+    def _check(self, state: State) -> None:
+        agreement, own = state.agreement, self._position
+        if agreement.format != FORMAT:
+            raise LogRefused(
+                f"pool {self.name}: events of its log have format {agreement.format}, this Equipoise knows {FORMAT}: "
+                "upgrade the older machines"
+            )
+        if state.last < own.number or (state.last == own.number and state.digest != own.digest):
+            raise LogRefused(
+                f"pool {self.name}: its log went back to event {state.last}, this store has seen event {own.number} of "
+                "it: a restored database? `equipoise pool join` follows it anew, without the rounds that it lost; "
+                "`equipoise pool leave` and `pool share` on one machine begin it anew with them"
+            )
+
+    async def _take_in(self, events: Sequence[LogEvent]) -> None:
+        """Write events into the store, and note in memory what they changed."""
+        for start in range(0, len(events), AT_ONCE):
+            group, previous = events[start : start + AT_ONCE], self._position.digest
+            for event in group:
+                if not event.follows(previous):
+                    raise LogRefused(
+                        f"pool {self.name}: event {event.number} of its log does not follow what this store has seen: "
+                        f"a restored database? `equipoise pool join {self.name}` follows it anew"
+                    )
+                previous = event.digest
+            async with self._lock:
+                rows = [(event.number, event.digest, event.pieces) for event in group]
+                await self._note(await self.store.take_in(self.name, rows))
+
+    async def _note(self, taken: Sequence[Taken]) -> None:
+        if any(one.rewritten for one in taken):
+            await self._reading.anew()
+            if self.follower is not None:
+                self.follower.rebuild()
+            return
+        players: set[PlayerId] = set().union(*(one.players for one in taken))
+        self._held.taken_in(players, parts=any(one.parts for one in taken))
+        await self._reading.players([player for player in self._reading.present() if player in players])
+        if self.follower is not None:
+            self.follower.wake()
+
+    # Appending: rounds from the ring, and edits.
+
+    async def _store_or_keep(self, group: Group) -> list[Recorded | Exception]:
+        """Keep a group's rounds in the ring, and wait a moment for their ratings."""
+        async with self._lock:
+            if self._group is group:
+                self._group = None
+            kept = await asyncio.to_thread(self._keep, group.rounds)
+        loop = asyncio.get_running_loop()
+        futures = [self._answers.setdefault(entry.key, loop.create_future()) for entry in group.rounds]
+        self._due.set()
+        if self._connected:
+            await asyncio.wait(futures, timeout=ANSWER_SECONDS)
+        outcomes: list[Recorded | Exception] = []
+        for entry, future, in_ring in zip(group.rounds, futures, kept, strict=True):
+            self._answers.pop(entry.key, None)
+            if isinstance(in_ring, SpillError) or not future.done():
+                outcomes.append(in_ring)
+            else:
+                answer = future.result()
+                outcomes.append(answer if isinstance(answer, Exception) else Recorded("stored", answer))
+        self._whereabouts.say(outcomes, self.applied, self._trouble or "")
+        return outcomes
+
+    async def _append_rounds(self) -> None:
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(WAIT_SECONDS if self.ring.depth else None):
+                    await self._due.wait()
+            self._due.clear()
+            depth = self.ring.depth + 1
+            while 0 < self.ring.depth < depth:
+                depth = self.ring.depth
+                async with self._writing:
+                    await self._apply_waiting()
+            async with self._lock:
+                self._reading.make_room()
+            if self._held.snapshot_due:
+                await self._keep_snapshot()
+
+    async def _drain(self) -> None:
+        self._due.set()
+
+    def _concluded(self, entry: UnstoredRound, outcome: RatedRound | ScriptError) -> None:
+        future = self._answers.get(entry.key)
+        if future is not None and not future.done():
+            future.set_result(outcome)
+
+    async def _rate_and_store(self, rounds: Sequence[UnstoredRound]) -> Sequence[RatedRound | Exception]:
+        """Append rounds, up to the first that fails; memory knows them when they come back from the log."""
+
+        async def attempt() -> tuple[Sequence[RatedRound | Exception], list[Change]]:
+            async with self._lock:
+                await self._held.read(self.store, self.name)
+                attempts = [RatingAttempt(game_round, self._held) for game_round in rounds]
+                with self.store.catching(self.name) as changes:
+                    try:
+                        outcomes = await self.store.record(self.name, attempts, self.system.window)
+                    finally:
+                        undo(attempts)
+                        self._held.stored(())
+            return outcomes, changes
+
+        try:
+            outcomes = await self._append(attempt, [game_round.at for game_round in rounds])
+        except (LogRefused, LogError) as error:
+            self._fails(error)
+            raise
+        self.applied += sum(isinstance(outcome, RatedRound) and not outcome.again for outcome in outcomes)
+        return outcomes
+
+    async def _append(
+        self, attempt: Callable[[], Awaitable[tuple[T, Sequence[Change]]]], at: Sequence[float] = ()
+    ) -> T:
+        """Try a change on top of all that is in the log, append what it did, and take it in like anybody's."""
+        events: Sequence[LogEvent] = ()
+        failure: Exception | None = None
+        async with self._log.appending(self.name) as appending:
+            self._check_agreement(appending.agreement)
+            while tail := await self._tail(appending):
+                await self._take_in(tail)
+            try:
+                outcome, changes = await attempt()
+            except Exception as error:  # of the store, or of who is asked for: the connection is well
+                failure = error
+            else:
+                if changes:
+                    now = self._clock.epoch()
+                    events = await appending.add([_event(change, now) for change in changes])
+        if failure is not None:
+            raise failure
+        self._last = max(self._last, events[-1].number if events else 0)
+        await self._take_in(events)
+        return outcome
+
+    async def _tail(self, appending: Appending) -> Sequence[LogEvent]:
+        own = self._position
+        if appending.last > own.number:
+            return await appending.read(own.number)
+        self._check(State(appending.last, appending.digest, 0, appending.agreement))
+        return ()
+
+    def _check_agreement(self, agreement: Agreement) -> None:
+        if agreement.rating_version != RATING_VERSION:
+            raise LogError(
+                f"pool {self.name}: its rating version is {agreement.rating_version}, that of this Equipoise "
+                f"{RATING_VERSION}: rounds wait until all machines have one; then run `equipoise pool upgrade "
+                f"{self.name}`"
+            )
+
+    @asynccontextmanager
+    async def _settled(self) -> AsyncIterator[None]:
+        if self._rounds_wait_for_replay:
+            raise StoreError(f"the ratings of pool {self.name} are being replayed: try again in a moment")
+        async with self._writing, self._log.held(self.name):
+            await self._catch_up()
+            await self._apply_waiting()
+            try:
+                yield
+            finally:
+                async with self._lock:
+                    with suppress(StoreError):
+                        await self._held.read(self.store, self.name)
+                if self.follower is not None:
+                    self.follower.wake()
+
+    @asynccontextmanager
+    async def _held_back(self) -> AsyncIterator[None]:
+        async with self._settled():
+            self._rounds_wait_for_replay = True
+            try:
+                yield
+            finally:
+                self._rounds_wait_for_replay = False
+        self._due.set()
+
+    async def _written(
+        self,
+        write: Callable[[], Awaitable[T]],
+        put_back: Callable[[], None] | None = None,
+        done: Callable[[T], None] = lambda _: None,
+    ) -> T:
+        # The log is held by `_settled`: nothing comes between, also where a replay takes minutes.
+        with self.store.catching(self.name) as changes:
+            if put_back is None:
+                outcome = await write()
+            else:
+                async with self._lock:
+                    try:
+                        outcome = await write()
+                    finally:
+                        put_back()
+
+        async def attempt() -> tuple[T, Sequence[Change]]:
+            return outcome, changes
+
+        return await self._append(attempt)
+
+
+def _event(change: Change, at: float) -> NewEvent:
+    server, round_id = change.key or (None, None)
+    return NewEvent(change.kind, server, round_id, at, change.pieces)
+
+
+# Into a log, and out of it.
+
+
+def agreement_of(system: System[Any]) -> Agreement:
+    """Return what all daemons of a pool with this system agree on."""
+    fingerprint = fingerprint_of(system)
+    return Agreement(fingerprint.system, fingerprint.params, RATING_VERSION, FORMAT)
+
+
+async def shared_by(pool: str, system: System[Any], store: Store, shared_log: SharedLog) -> None:
+    """Begin a log with all that a store has of a pool, which follows it from then on.
+
+    Nothing may change the pool meanwhile. LogRefused: the database has such a pool.
+    """
+    await store.adopt(pool, fingerprint_of(system), 0.0)
+    number = await store.number_all(pool)
+
+    async def pieces() -> AsyncIterator[bytes]:
+        with store.whole(pool) as whole:
+            while (piece := await asyncio.to_thread(next, whole, None)) is not None:
+                yield piece
+
+    await shared_log.share(pool, agreement_of(system), number, pieces())
+    digest = await shared_log.digest(pool, number)
+    assert digest is not None
+    await store.follow(pool, Position(number, digest))
+
+
+async def joined(pool: str, system: System[Any], store: Store, shared_log: SharedLog) -> AsyncIterator[float]:
+    """Replace what a store has of a pool by what a log begins with, and follow it; yields how much is done, 0 to 1."""
+    base = await shared_log.base(pool)
+    done = 0
+    async for piece in base.pieces:
+        await store.begin(pool, piece)
+        done += 1
+        yield done / base.count
+    await store.follow(pool, Position(base.number, base.digest))

@@ -1,0 +1,580 @@
+"""Changes of a shared pool as rows: what one store wrote in a transaction, for all stores to write.
+
+A shared pool is changed by the events of its log alone. Whatever changes it is first done in a transaction that is
+taken back: `caught` notes which rows it changed, by triggers, and reads them. These rows are the event. When the log
+has it, every daemon writes them into its own store (`take_in`), the one that made them too: nobody computes what
+somebody else did, and no table is forgotten.
+
+Rows point to rounds and edits by their number in the store's sequence, which counts all pools of a store. In an event
+they have the numbers of the log (`logged` has both), and `OWN` in place of the event's own.
+"""
+
+from __future__ import annotations
+
+import base64
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from equipoise.core.model import PlayerId
+from equipoise.errors import StoreError
+from equipoise.store import snapshots
+from equipoise.store.connection import reading, store_errors
+from equipoise.store.rounds import next_number
+from equipoise.store.transfer import AUDIT_OF_POOL
+
+FORMAT = 1
+"""Of events: daemons that write another one cannot share a pool."""
+OWN = -1
+"""In place of a number: that of the event itself."""
+PIECE = 1_000_000
+"""Bytes after which another piece begins."""
+
+
+class Table(NamedTuple):
+    """A table with rows of a pool."""
+
+    key: tuple[str, ...]
+    """The columns by which a row is known, beside the pool."""
+    numbers: tuple[str, ...] = ()
+    """Those of its columns that point into the sequence."""
+    of_pool: bool = True
+    """Its rows have the pool's name."""
+    local: tuple[str, ...] = ()
+    """Columns that each store goes on with by itself."""
+
+
+# In an order in which rows only refer to rows before them.
+TABLES: Mapping[str, Table] = {
+    "pools": Table((), local=("pruned_rounds",)),
+    "players": Table(("id",)),
+    "names": Table(("player",)),
+    "shared": Table(("key",)),
+    "crowds": Table(("visible",)),
+    "records": Table(("player",)),
+    "rounds": Table(("number",), ("number", "voided")),
+    "edits": Table(("number",), ("number",)),
+    "participants": Table(("player", "round"), ("round",)),
+    "edited": Table(("player", "edit"), ("edit",)),
+    "voids": Table(("round",), ("round", "edit"), of_pool=False),
+    "seasons": Table(("season", "place")),
+    "snapshots": Table(("purpose", "number"), ("number",)),
+    "hidden": Table(("player",), of_pool=False),
+    "sessions": Table(("server",), of_pool=False),
+    "audit": Table(("number",), of_pool=False, local=("number",)),
+}
+BYTES = ("memory", "data")
+"""Columns of bytes, which JSON has as base64."""
+OF_ROUNDS = ("rounds", "participants", "voids")
+"""Tables whose rows go when their round is pruned."""
+
+Value = str | int | float | None
+
+
+class Rows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Rows of one table."""
+
+    columns: tuple[str, ...]
+    rows: list[tuple[Value, ...]]
+
+
+class Piece(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A part of an event: rows as they are now, and keys of those that are gone, by table."""
+
+    rows: dict[str, Rows] = {}
+    deleted: dict[str, list[tuple[Value, ...]]] = {}
+    anew: bool = False
+    """All rows of the pool go before these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What one event did, on its way to the log."""
+
+    kind: str
+    """`round`, the action of an edit, or another word for people who read the log."""
+    key: tuple[str, str] | None
+    """Server and id of a round."""
+    pieces: tuple[bytes, ...]
+
+
+@dataclass(slots=True)
+class Taken:
+    """What an event from the log has changed here."""
+
+    players: set[PlayerId] = field(default_factory=set)
+    """Whose rows have changed."""
+    parts: bool = False
+    """Parts of the system's shared state have changed."""
+    rewritten: bool = False
+    """What was there has changed, beside players: rounds, edits, all."""
+
+
+class DamagedEvent(StoreError):
+    """An event of a log makes no sense here: following ends before it."""
+
+
+class Position(NamedTuple):
+    """How far a store has followed the log of a pool."""
+
+    number: int
+    digest: bytes
+    """Of the event with that number."""
+
+
+# Events that are made here.
+
+
+def watch(db: sqlite3.Connection) -> None:
+    """Have a connection note which rows change, while `caught` looks."""
+    db.execute("CREATE TEMP TABLE IF NOT EXISTS catching (yes)")
+    # Without a key: in a trigger the statement outside says what becomes of a conflict.
+    db.execute("CREATE TEMP TABLE IF NOT EXISTS changed (name, a, b)")
+    for name, table in TABLES.items():
+        for what, row in (("INSERT", "NEW"), ("UPDATE", "OLD"), ("UPDATE", "NEW"), ("DELETE", "OLD")):
+            keys = [f"{row}.{column}" for column in table.key] + ["''"] * (2 - len(table.key))
+            db.execute(
+                f"CREATE TEMP TRIGGER IF NOT EXISTS changed_{name}_{what}_{row} AFTER {what} ON main.{name} "
+                "WHEN (SELECT yes FROM catching) "
+                f"BEGIN INSERT INTO changed VALUES ('{name}', {', '.join(keys)}); END"
+            )
+
+
+class TakenBack(Exception):
+    """Ends a transaction whose changes were caught."""
+
+
+@contextmanager
+def caught(db: sqlite3.Connection, pool: str, changes: list[Change]) -> Iterator[Callable[[], None]]:
+    """Append to `changes` what happens inside, as one event, or one at each call of what this yields.
+
+    The caller ends it by `TakenBack`, and takes the transaction back.
+    """
+
+    def end_event() -> None:
+        if (change := _collected(db, pool)) is not None:
+            changes.append(change)
+
+    db.execute("INSERT INTO catching VALUES (1)")
+    try:
+        yield end_event
+    except TakenBack:
+        end_event()
+        raise
+
+
+def _collected(db: sqlite3.Connection, pool: str) -> Change | None:
+    keys = db.execute("SELECT DISTINCT name, a, b FROM changed").fetchall()
+    if not keys:
+        return None
+    db.execute("DELETE FROM changed")
+    sequenced = [a for name, a, _ in keys if name in ("rounds", "edits")]
+    known = _log_numbers(db, pool)
+    own = [number for number in sequenced if not known(number)]
+    assert len(own) <= 1, "one event has one place in the sequence"
+
+    def number(local: int) -> int:
+        if own and local == own[0]:
+            return OWN
+        if (of_log := known(local)) is None and local:
+            raise StoreError(f"store: event {local} is not in the log of pool {pool}")
+        return of_log or 0
+
+    writer = _Pieces()
+    for name, table in TABLES.items():
+        of_table = [key[1 : 1 + len(table.key)] for key in keys if key[0] == name]
+        if of_table:
+            _collect(db, pool, name, of_table, number, writer)
+    kind, key = _kind(db, own[0]) if own else (min(name for name, *_ in keys if name not in ("audit", "pools")), None)
+    return Change(kind, key, writer.end())
+
+
+def _kind(db: sqlite3.Connection, number: int) -> tuple[str, tuple[str, str] | None]:
+    row = db.execute("SELECT server, id FROM rounds WHERE number = ?", (number,)).fetchone()
+    if row is not None:
+        return "round", row
+    return db.execute("SELECT action FROM edits WHERE number = ?", (number,)).fetchone()[0], None
+
+
+def _collect(
+    db: sqlite3.Connection,
+    pool: str,
+    name: str,
+    keys: Sequence[tuple[Value, ...]],
+    number: Callable[[int], int],
+    writer: _Pieces,
+) -> None:
+    table, columns = TABLES[name], _columns(db, name)
+    where = " AND ".join([*(["pool = ?"] if table.of_pool else []), *(f"{column} = ?" for column in table.key)])
+    # A table that is written row by row has names of those who played, too: they are noted apart from rounds.
+    gone = []
+    query = f"SELECT {', '.join(columns)} FROM {name} WHERE {where or 'true'}"
+    outward = _outward(columns, table, number)
+    outward_key = _outward(table.key, table, number)
+    for key in keys:
+        row = db.execute(query, ((pool, *key) if table.of_pool else key)).fetchone()
+        if row is None:
+            gone.append(outward_key(key))
+        else:
+            writer.add(name, columns, outward(row))
+            if name == "participants":
+                _add_name(db, pool, str(key[0]), writer)
+    writer.delete(name, gone)
+
+
+def _add_name(db: sqlite3.Connection, pool: str, player: str, writer: _Pieces) -> None:
+    # Names are written behind rounds, apart from them: each goes along with the next round.
+    if row := db.execute("SELECT player, name FROM names WHERE pool = ? AND player = ?", (pool, player)).fetchone():
+        writer.add("names", ("player", "name"), row)
+
+
+def _columns(db: sqlite3.Connection, name: str, *, all_of_them: bool = False) -> tuple[str, ...]:
+    left_out = {"pool", *([] if all_of_them else TABLES[name].local)}
+    names = (row[1] for row in db.execute(f"PRAGMA table_info({name})"))
+    return tuple(column for column in names if column not in left_out)
+
+
+def _outward(
+    columns: Sequence[str], table: Table, number: Callable[[int], int]
+) -> Callable[[Sequence[Value | bytes]], tuple[Value, ...]]:
+    """Return what makes a row of a store one of an event."""
+    numbers = {place for place, column in enumerate(columns) if column in table.numbers}
+    blobs = {place for place, column in enumerate(columns) if column in BYTES}
+    details = {place for place, column in enumerate(columns) if column == "detail"}
+
+    def outward(row: Sequence[Value | bytes]) -> tuple[Value, ...]:
+        values = list(row)
+        for place in numbers:
+            if values[place] is not None:
+                values[place] = number(values[place])  # type: ignore[arg-type]
+        for place in blobs:
+            values[place] = base64.b64encode(values[place]).decode()  # type: ignore[arg-type]
+        for place in details:
+            values[place] = _detail(values[place], number)  # type: ignore[arg-type]
+        return tuple(values)  # type: ignore[arg-type]
+
+    return outward
+
+
+def _detail(text: str, number: Callable[[int], int | None]) -> str:
+    """The detail of an edit, which may name another one by its number."""
+    detail = msgspec.json.decode(text, type=dict[str, object])
+    if isinstance(edit := detail.get("edit"), int):
+        detail["edit"] = number(edit)
+        return msgspec.json.encode(detail).decode()
+    return text
+
+
+def _log_numbers(db: sqlite3.Connection, pool: str) -> Callable[[int], int | None]:
+    known: dict[int, int | None] = {}
+
+    def of_log(local: int) -> int | None:
+        if local not in known:
+            query = "SELECT number FROM logged WHERE local = ? AND pool = ?"
+            row = db.execute(query, (local, pool)).fetchone()
+            known[local] = row and row[0]
+        return known[local]
+
+    return of_log
+
+
+class _Pieces:
+    """Pieces that are being filled."""
+
+    def __init__(self, *, anew: bool = False) -> None:
+        self._full: list[bytes] = []
+        self._anew = anew
+        self._rows: dict[str, tuple[tuple[str, ...], list[tuple[Value, ...]]]] = {}
+        self._deleted: dict[str, list[tuple[Value, ...]]] = {}
+        self._size = 0
+
+    def add(self, name: str, columns: tuple[str, ...], row: tuple[Value, ...]) -> None:
+        self._rows.setdefault(name, (columns, []))[1].append(row)
+        self._size += sum(len(value) if isinstance(value, str) else 12 for value in row)
+        if self._size > PIECE:
+            self._full.append(self._encoded())
+
+    def delete(self, name: str, keys: list[tuple[Value, ...]]) -> None:
+        if keys:
+            self._deleted[name] = keys
+
+    def full(self) -> list[bytes]:
+        """Return pieces that are full, once."""
+        pieces, self._full = self._full, []
+        return pieces
+
+    def end(self) -> tuple[bytes, ...]:
+        return (*self.full(), self._encoded())
+
+    def _encoded(self) -> bytes:
+        rows = {name: Rows(columns, list(rows)) for name, (columns, rows) in self._rows.items()}
+        piece = msgspec.json.encode(Piece(rows, self._deleted, self._anew))
+        self._rows, self._deleted, self._anew, self._size = {}, {}, False, 0
+        return piece
+
+
+# Events that come from the log.
+
+_piece = msgspec.json.Decoder(Piece)
+_AFFINITY: Mapping[str, tuple[type, ...]] = {
+    "TEXT": (str, type(None)),
+    "REAL": (float, int, type(None)),
+    "INTEGER": (int, type(None)),
+    "BLOB": (str,),
+}
+_WHOLE_ROUND = "SELECT 1 FROM rounds WHERE number = ? AND NOT pruned"
+
+
+class _Numbers:
+    """Numbers of the store for those of an event."""
+
+    of_all = False
+    """The rows are those of a whole pool."""
+
+    def __init__(self, db: sqlite3.Connection, pool: str) -> None:
+        self._db, self._pool = db, pool
+        self.own: int | None = None
+        self._known: dict[int, int | None] = {}
+        self.oldest: int | None = None
+        """The first event before this one that it changes."""
+
+    def local(self, number: int) -> int | None:
+        """Return the store's number; None: it is not here."""
+        if number == OWN:
+            if self.own is None:
+                self.own = next_number(self._db)
+            return self.own
+        if number == 0:
+            return 0
+        if number not in self._known:
+            query = "SELECT local FROM logged WHERE pool = ? AND number = ?"
+            row = self._db.execute(query, (self._pool, number)).fetchone()
+            self._known[number] = row and row[0]
+        return self._known[number]
+
+    def takes(self, name: str, local: Value | bytes) -> bool:
+        """Return whether a row about this round, edit or snapshot is written; notes which event it changes."""
+        if not isinstance(local, int):  # it is not known here
+            return False
+        if local == self.own or name == "snapshots":
+            return True
+        if name in OF_ROUNDS and self._db.execute(_WHOLE_ROUND, (local,)).fetchone() is None:
+            return False
+        self.oldest = min(self.oldest or local, local)
+        return True
+
+
+def take_in(db: sqlite3.Connection, pool: str, number: int, digest: bytes, pieces: Sequence[bytes]) -> Taken:
+    """Write what event `number` of the log has changed; within a transaction. DamagedEvent: it makes no sense."""
+    numbers, taken = _Numbers(db, pool), Taken()
+    # Rows of one table may come in another piece than those that they refer to.
+    db.execute("PRAGMA defer_foreign_keys = ON")
+    try:
+        for piece in pieces:
+            _take_piece(db, pool, _piece.decode(piece), numbers, taken)
+    except (msgspec.DecodeError, sqlite3.IntegrityError, sqlite3.DataError, ValueError, OverflowError) as error:
+        raise DamagedEvent(f"event {number} of pool {pool} in the log is damaged: {error}") from error
+    if numbers.oldest is not None:
+        taken.rewritten = True
+        snapshots.outdate(db, pool, numbers.oldest)
+    if numbers.own is not None:
+        db.execute("INSERT INTO logged (pool, number, local) VALUES (?, ?, ?)", (pool, number, numbers.own))
+    move(db, pool, Position(number, digest))
+    return taken
+
+
+def _take_piece(db: sqlite3.Connection, pool: str, piece: Piece, numbers: _Numbers, taken: Taken) -> None:
+    if unknown := {*piece.rows, *piece.deleted} - {*TABLES}:
+        raise ValueError(f"no table {min(unknown)} is known")
+    if piece.anew:
+        _delete_all(db, pool)
+    elif piece.rows.get("snapshots") and not numbers.of_all:  # it leads on: those of before are of another past
+        db.execute("DELETE FROM snapshots WHERE pool = ?", (pool,))
+    taken.rewritten |= piece.anew
+    for name in reversed([*TABLES]):
+        if keys := piece.deleted.get(name):
+            _delete(db, pool, name, keys, numbers, taken)
+    for name in TABLES:
+        if rows := piece.rows.get(name):
+            _write(db, pool, name, rows, numbers, taken)
+
+
+def _delete(
+    db: sqlite3.Connection, pool: str, name: str, keys: list[tuple[Value, ...]], numbers: _Numbers, taken: Taken
+) -> None:
+    table = TABLES[name]
+    where = " AND ".join([*(["pool = ?"] if table.of_pool else []), *(f"{column} = ?" for column in table.key)])
+    inward = _inward(db, name, table.key, numbers)
+    rows = [row for key in keys if (row := inward(key)) is not None]
+    _note(name, table.key, rows, taken)
+    db.executemany(f"DELETE FROM {name} WHERE {where}", [(pool, *row) if table.of_pool else row for row in rows])
+
+
+def _write(db: sqlite3.Connection, pool: str, name: str, rows: Rows, numbers: _Numbers, taken: Taken) -> None:
+    table = TABLES[name]
+    if unknown := {*rows.columns} - {*_columns(db, name, all_of_them=True)}:
+        raise ValueError(f"table {name} has no column {min(unknown)}")
+    inward = _inward(db, name, rows.columns, numbers)
+    written = [row for values in rows.rows if (row := inward(values)) is not None]
+    _note(name, rows.columns, written, taken)
+    columns = [*(["pool"] if table.of_pool else []), *rows.columns]
+    statement = f"INSERT INTO {name} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
+    if name != "audit":
+        keys = [*(["pool"] if table.of_pool and table.key != ("number",) else []), *table.key]
+        sets = ", ".join(f"{column} = excluded.{column}" for column in rows.columns if column not in table.key)
+        later = " WHERE excluded.at >= at" if name == "sessions" else ""
+        statement += f" ON CONFLICT ({', '.join(keys)}) DO " + (f"UPDATE SET {sets}{later}" if sets else "NOTHING")
+    db.executemany(statement, [(pool, *row) if table.of_pool else row for row in written])
+
+
+def _inward(
+    db: sqlite3.Connection, name: str, columns: Sequence[str], numbers: _Numbers
+) -> Callable[[Sequence[Value]], tuple[Value | bytes, ...] | None]:
+    """Return what makes a row of an event one of the store; None: it is about a round that was pruned here."""
+    kinds = {row[1]: _AFFINITY[row[2]] for row in db.execute(f"PRAGMA table_info({name})")}
+    types = [kinds[column] for column in columns]
+    places = [place for place, column in enumerate(columns) if column in TABLES[name].numbers]
+    blobs = [place for place, column in enumerate(columns) if column in BYTES]
+    details = [place for place, column in enumerate(columns) if column == "detail"]
+
+    def inward(row: Sequence[Value]) -> tuple[Value | bytes, ...] | None:
+        values: list[Value | bytes] = list(row)
+        for value, kind in zip(row, types, strict=True):
+            if type(value) not in kind:
+                raise ValueError(f"{value!r:.60} in a row of {name}")
+        for place in places:
+            if (number := row[place]) is not None:
+                values[place] = numbers.local(int(number))
+        if places and not numbers.takes(name, values[places[0]]):
+            return None
+        for place in blobs:
+            values[place] = base64.b64decode(str(row[place]))
+        for place in details:
+            values[place] = _detail(str(row[place]), numbers.local)
+        return tuple(values)
+
+    return inward
+
+
+def _note(name: str, columns: Sequence[str], rows: Sequence[Sequence[Value | bytes]], taken: Taken) -> None:
+    if name == "players":
+        place = columns.index("id")
+        taken.players.update(PlayerId(str(row[place])) for row in rows)
+    taken.parts |= name == "shared" and bool(rows)
+    taken.rewritten |= name in ("snapshots", "hidden")
+
+
+def _delete_all(db: sqlite3.Connection, pool: str) -> None:
+    of_pool = "IN (SELECT number FROM rounds WHERE pool = ?)"
+    db.execute(f"DELETE FROM voids WHERE round {of_pool}", (pool,))
+    for name in reversed([*TABLES]):
+        if TABLES[name].of_pool:
+            db.execute(f"DELETE FROM {name} WHERE pool = ?", (pool,))
+
+
+# A pool as a whole: the rows with which its log begins, and with which a daemon begins that joins it.
+
+_ALSO = {
+    "voids": "round IN (SELECT number FROM rounds WHERE pool = :pool)",
+    "sessions": "server IN (SELECT server FROM rounds WHERE pool = :pool)",
+    "audit": f"number IN (SELECT number {AUDIT_OF_POOL})",
+}
+
+
+def number_all(db: sqlite3.Connection, pool: str) -> int:
+    """Give the rounds and edits of a pool numbers for a log that begins behind them; returns how many they are."""
+    db.execute("DELETE FROM logged WHERE pool = ?", (pool,))
+    db.execute(
+        "INSERT INTO logged (pool, number, local) SELECT :pool, row_number() OVER (ORDER BY number), number FROM "
+        "(SELECT number FROM rounds WHERE pool = :pool UNION ALL SELECT number FROM edits WHERE pool = :pool)",
+        {"pool": pool},
+    )
+    return int(db.execute("SELECT count(*) FROM logged WHERE pool = ?", (pool,)).fetchone()[0])
+
+
+def whole(db: sqlite3.Connection, pool: str) -> Iterator[bytes]:
+    """Yield all rows of a pool whose events have numbers, as pieces; they go in the place of all that is there."""
+    known, writer = _log_numbers(db, pool), _Pieces(anew=True)
+
+    def number(local: int) -> int:
+        return known(local) or 0
+
+    for name, table in TABLES.items():
+        columns = _columns(db, name, all_of_them=name != "audit")
+        outward = _outward(columns, table, number)
+        where = "pool = :pool" if table.of_pool else _ALSO.get(name, "true")
+        order = f" ORDER BY {', '.join(table.key)}" if table.key else ""
+        for row in db.execute(f"SELECT {', '.join(columns)} FROM {name} WHERE {where}{order}", {"pool": pool}):
+            writer.add(name, columns, outward(row))
+            yield from writer.full()
+    yield from writer.end()
+
+
+class _NumbersOfAll(_Numbers):
+    """Numbers for a store that has none yet for this log."""
+
+    of_all = True
+
+    def __init__(self, db: sqlite3.Connection, pool: str) -> None:
+        super().__init__(db, pool)
+        row = db.execute("SELECT local - number FROM logged WHERE pool = ? LIMIT 1", (pool,)).fetchone()
+        self._before: int = next_number(db) - 1 if row is None else row[0]
+
+    def local(self, number: int) -> int | None:
+        if number <= 0:
+            return number
+        local = self._before + number
+        self._db.execute(
+            "INSERT OR IGNORE INTO logged (pool, number, local) VALUES (?, ?, ?)", (self._pool, number, local)
+        )
+        return local
+
+    def takes(self, name: str, local: Value | bytes) -> bool:
+        return True
+
+
+def begin(db: sqlite3.Connection, pool: str, piece: bytes) -> None:
+    """Write the next piece of a whole pool, into a store that follows its log from there on."""
+    try:
+        decoded = _piece.decode(piece)
+        if decoded.anew:
+            db.execute("DELETE FROM logged WHERE pool = ?", (pool,))
+        db.execute("PRAGMA defer_foreign_keys = ON")
+        _take_piece(db, pool, decoded, _NumbersOfAll(db, pool), Taken())
+    except (msgspec.DecodeError, sqlite3.IntegrityError, sqlite3.DataError, ValueError, OverflowError) as error:
+        raise DamagedEvent(f"the beginning of pool {pool} in the log is damaged: {error}") from error
+
+
+@contextmanager
+def read_whole(path: Path, pool: str) -> Iterator[Iterator[bytes]]:
+    """All rows of a pool as pieces (`whole`), beside the connection that writes; for one thread at a time."""
+    with store_errors(), closing(reading(path, any_thread=True)) as db:
+        db.execute("BEGIN")
+        yield whole(db, pool)
+
+
+# How far a store has come.
+
+
+def move(db: sqlite3.Connection, pool: str, position: Position | None) -> None:
+    """Note how far the store has followed a log; None: it follows none any more."""
+    if position is None:
+        db.execute("DELETE FROM followed WHERE pool = ?", (pool,))
+        db.execute("DELETE FROM logged WHERE pool = ?", (pool,))
+        return
+    db.execute(
+        "INSERT INTO followed (pool, number, digest) VALUES (?, ?, ?) "
+        "ON CONFLICT (pool) DO UPDATE SET number = excluded.number, digest = excluded.digest",
+        (pool, *position),
+    )
+
+
+def positions(db: sqlite3.Connection) -> dict[str, Position]:
+    """Return how far the store has followed, by pool: those that are shared."""
+    rows = db.execute("SELECT pool, number, digest FROM followed").fetchall()
+    return {pool: Position(number, bytes(digest)) for pool, number, digest in rows}
