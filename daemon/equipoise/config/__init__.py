@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from equipoise import ratings
+from equipoise.config.databases import Database, read_database
 from equipoise.config.rule_keys import OldKey, defaults, effective, merged, read_rules, renewed
 from equipoise.config.sections import (
     Backup,
@@ -32,6 +33,7 @@ from equipoise.config.sections import (
     Retention,
     Role,
     ServerKeys,
+    Shared,
     Splits,
     Store,
     TokenKeys,
@@ -67,6 +69,8 @@ class Pool:
     balance_params: Mapping[str, object] = field(default_factory=dict)
     balance_left_open: bool = False
     """The file does not say: `balance` is the default of new pools, and one that has played without goes on so."""
+    database: Database | None = None
+    """Its log, where several machines share it; None: it is this daemon's own."""
 
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -137,6 +141,7 @@ class Config:
     backup: Backup
     splits: Splits
     log: Log
+    shared: Shared
     proxies: tuple[Network, ...]
     """Those of `web.proxies`."""
     directory: Path
@@ -172,7 +177,7 @@ def load(
         _check_retention(file.retention)
         _check_time(file.backup.at, "$.backup.at")
         _check_time(file.public.at, "$.public.at")
-        pools = {name: _pool(name, keys) for name, keys in file.pool.items()}
+        pools = {name: _pool(name, keys, secrets) for name, keys in file.pool.items()}
         tokens = {name: _token(name, keys, secrets) for name, keys in file.token.items()}
         webhooks = [_webhook(name, keys, file.server, secrets) for name, keys in file.notice.items()]
     servers: dict[ServerId, Server] = {}
@@ -190,6 +195,7 @@ def load(
         backup=file.backup,
         splits=file.splits,
         log=file.log,
+        shared=file.shared,
         proxies=proxies,
         directory=state_directory(file.store, environ, path),
         pools=pools,
@@ -274,9 +280,10 @@ def _named(table: str, name: str) -> str:
     return f"$.{table}.{name}"
 
 
-def _pool(name: str, keys: Raw) -> Pool:
+def _pool(name: str, keys: Raw, secrets: Secrets) -> Pool:
     path = _named("pool", name)
     params = dict(keys)
+    database = read_database(params, path, secrets)
     # What is left in `params` are the system's own: each system says itself which it knows.
     system, balance = params.pop("system", "synelo"), params.pop("balance", None)
     balance_params = params.pop("balance_params", None)
@@ -285,15 +292,15 @@ def _pool(name: str, keys: Raw) -> Pool:
         if balance_params is not None:
             raise ConfigError("its system is missing: give `balance` too", path=f"{path}.balance_params")
         default = ratings.BALANCED_BY.get(rater.name)
-        return Pool(name, system, params, default, balance_left_open=default is not None)
+        return Pool(name, system, params, default, balance_left_open=default is not None, database=database)
     inner = f"{path}.balance_params"
     if not isinstance(balance_params, dict | None):
         raise ConfigError(f"expected a table, not {balance_params!r}", path=inner)
     balancer = _rating_system(balance, balance_params or {}, f"{path}.balance", inner)
     # The same system twice would only cost memory: the pool's own makes the teams then.
     if balancer.name == rater.name and (balance_params is None or balancer.params == rater.params):
-        return Pool(name, system, params)
-    return Pool(name, system, params, balance, balance_params or {})
+        return Pool(name, system, params, database=database)
+    return Pool(name, system, params, balance, balance_params or {}, database=database)
 
 
 def _rating_system(name: object, params: Mapping[str, object], path: str, params_path: str) -> System[Any]:

@@ -27,6 +27,7 @@ def printed(config: Config) -> Iterator[str]:
     yield from _toml_lines("backup", msgspec.structs.asdict(config.backup))
     yield from _toml_lines("splits", msgspec.structs.asdict(config.splits))
     yield from _toml_lines("log", msgspec.structs.asdict(config.log))
+    yield from _toml_lines("shared", msgspec.structs.asdict(config.shared))
     for pool in config.pools.values():
         yield from _toml_lines(f"pool.{pool.name}", pool_keys(pool))
     for server in config.servers.values():
@@ -46,11 +47,18 @@ def printed(config: Config) -> Iterator[str]:
 
 def pool_keys(pool: Pool) -> dict[str, object]:
     """All keys of a pool's table, defaults included."""
-    keys = {"system": pool.system, **dataclasses.asdict(ratings.create(pool.system, **pool.params).params)}
+    params = dataclasses.asdict(ratings.create(pool.system, **pool.params).params)
+    keys: dict[str, object] = {"system": pool.system, **_database(pool), **params}
     if pool.balance is None:
         return {**keys, "balance": pool.system} if pool.system in ratings.BALANCED_BY else keys
     params = dataclasses.asdict(ratings.create(pool.balance, **pool.balance_params).params)
     return {**keys, "balance": pool.balance, "balance_params": params}
+
+
+def _database(pool: Pool) -> dict[str, object]:
+    if pool.database is None:
+        return {}
+    return {"database": pool.database.url, "database_password_file": pool.database.password_file or None}
 
 
 def _peer(server: Server) -> dict[str, object]:
@@ -67,7 +75,7 @@ def pool_table(pool: Pool) -> Iterator[str]:
     if balance is None and pool.system in ratings.BALANCED_BY:
         balance = pool.system
     yield f"[{table}]"
-    keys = {"system": pool.system, **pool.params, "balance": balance}
+    keys = {"system": pool.system, **_database(pool), **pool.params, "balance": balance}
     yield from (line.removeprefix(".") for line in _toml_lines("", keys))
     if balance and pool.balance_params:
         yield f"\n[{table}.balance_params]"
@@ -87,7 +95,9 @@ def _toml_lines(table: str, keys: Mapping[str, object]) -> Iterator[str]:
             yield f"{path} = {json.dumps(value, ensure_ascii=False)}"
 
 
-FIXED = frozenset({"web.host", "web.port", "web.allow_remote", "web.page", "public.host", "public.port"})
+FIXED = frozenset(
+    {"web.host", "web.port", "web.allow_remote", "web.page", "public.host", "public.port", "shared.machine"}
+)
 """Keys that need a restart. So do the store's directory and what a pool is rated and balanced by."""
 
 _Table = Mapping[str, object]
@@ -132,10 +142,14 @@ def compare(old: Config, new: Config) -> Changes:
 
 def without_restart(old: Config, new: Config) -> Config:
     """The new configuration with everything as it was that needs a restart."""
-    web, public = (_kept(table, getattr(old, table), getattr(new, table)) for table in ("web", "public"))
+    web, public, shared = (
+        _kept(table, getattr(old, table), getattr(new, table)) for table in ("web", "public", "shared")
+    )
     # A pool that is new has nothing to keep: it is opened with what the file says.
     pools = {name: old.pools.get(name, pool) for name, pool in new.pools.items()}
-    return dataclasses.replace(new, web=web, public=public, store=old.store, directory=old.directory, pools=pools)
+    return dataclasses.replace(
+        new, web=web, public=public, shared=shared, store=old.store, directory=old.directory, pools=pools
+    )
 
 
 def _kept(name: str, old: Any, new: Any) -> Any:
@@ -163,7 +177,9 @@ def _pool(pool: Pool, other: Pool) -> _Table:
     if pool.balance != other.balance:
         inner = pool.balance_params
     if pool.system != other.system:
-        keys = {"system": pool.system, **pool.params, "balance": pool.balance}
+        keys = {"system": pool.system, **_database(pool), **pool.params, "balance": pool.balance}
+    if pool.database and pool.database.password:
+        keys["database_password"] = _Secret(pool.database.password)
     flat = {**keys, **{f"balance_params.{key}": value for key, value in inner.items()}}
     return {f"pool.{pool.name}.{key}": value for key, value in flat.items()}
 

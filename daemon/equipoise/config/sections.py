@@ -101,6 +101,13 @@ class Log(Section, frozen=True):
     format: Literal["text", "json"] = "text"
 
 
+class Shared(Section, frozen=True):
+    """The `[shared]` table: this machine among those that share a pool."""
+
+    machine: Annotated[str, Meta(max_length=63, pattern=r"^[A-Za-z0-9._-]*$")] = ""
+    """The name that the others see; empty: its host name."""
+
+
 class SecretKeys(Section, frozen=True, kw_only=True):
     """How a caller's secret is given: one of the two, the other one empty."""
 
@@ -158,6 +165,7 @@ class File(Section, frozen=True):
     backup: Backup = Backup()
     splits: Splits = Splits()
     log: Log = Log()
+    shared: Shared = Shared()
     pool: dict[str, Raw] = {}
     server: dict[str, Raw] = {}
     token: dict[str, Raw] = {}
@@ -198,7 +206,13 @@ def _places() -> Iterator[tuple[str, str]]:
         else:
             yield name, "the top of the file, above the first table"
     yield from (
-        (key, "[pool.NAME]") for key in ("system", *(key for key, _ in vars_of(ratings.create("synelo").params)))
+        (key, "[pool.NAME]")
+        for key in (
+            "system",
+            "database",
+            "database_password_file",
+            *(key for key, _ in vars_of(ratings.create("synelo").params)),
+        )
     )
     yield from ((key, "[server.NAME]") for key in ServerKeys.__struct_fields__)
     yield from ((key, "[token.NAME]") for key in TokenKeys.__struct_fields__)
