@@ -6,12 +6,13 @@ import asyncio
 import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, nullcontext
+from dataclasses import replace
 
 import pytest
 
 from equipoise.errors import LogMissing, LogRefused
-from equipoise.shared.log import Agreement, LogEvent, NewEvent, SharedLog
+from equipoise.shared.log import Agreement, LogEvent, NewEvent, Server, SharedLog
 from tests.postgres import PASSWORD, Postgres, pgbouncer
 from tests.postgres import postgres as postgres
 
@@ -22,7 +23,7 @@ Scenario = Callable[..., Awaitable[None]]
 
 
 def round_event(number: int, server: str = "one", size: int = 10) -> NewEvent:
-    return NewEvent("round", server, f"r{number}", 1000.0 + number, (b'{"n": %d}' % number + b" " * size,))
+    return NewEvent("round", server, f"r{number}", 1000.0 + number, (b'{"rows": {}, "n": %d}' % number + b" " * size,))
 
 
 async def pieces(bodies: Iterable[bytes]) -> AsyncIterator[bytes]:
@@ -61,7 +62,7 @@ def with_logs(scenario: Scenario, *addresses: str, pool: bool = True) -> None:
 
 
 def test_who_begins_and_who_joins_see_the_same_pool_and_base(postgres: Postgres) -> None:
-    bodies = [b'{"players": [%d]}' % number * 1000 for number in range(5)]
+    bodies = [b'{"rows": {}, "text": "%b"}' % (str(number).encode() * 1000) for number in range(5)]
 
     async def scenario(one: SharedLog, two: SharedLog) -> None:
         assert await two.state("main") is None
@@ -128,7 +129,8 @@ def test_nothing_is_appended_when_rating_fails_and_the_next_append_has_the_numbe
 
 
 def test_pages_hold_whole_events_and_one_that_is_larger_comes_alone(postgres: Postgres) -> None:
-    large = NewEvent("import", None, None, 1.0, tuple(random.Random(2).randbytes(300_000) for _ in range(5)))
+    noise = (random.Random(place).randbytes(300_000).hex() for place in range(9))
+    large = NewEvent("import", None, None, 1.0, tuple(b'{"text": "%b"}' % text.encode() for text in noise))
 
     async def scenario(log: SharedLog) -> None:
         await append(log, *(round_event(number) for number in range(5)), large, large, round_event(9))
@@ -196,3 +198,104 @@ def test_a_pool_that_is_not_there_is_said(postgres: Postgres) -> None:
                 await call
 
     with_logs(scenario, postgres.url(postgres.database()), pool=False)
+
+
+def test_a_newer_base_lets_old_events_go_and_who_is_behind_begins_with_it(postgres: Postgres) -> None:
+    async def scenario(one: SharedLog, two: SharedLog) -> None:
+        events = await append(one, *(round_event(number) for number in range(1, 11)))
+        assert await one.trim("main", 10) == 0, "the base is of before all events"
+        await one.rebase("main", 7, pieces([b'{"base": 7}']))
+        state = await two.state("main")
+        assert state is not None
+        assert (state.last, state.base) == (10, 7)
+        assert await one.trim("main", 10) == 7
+        with pytest.raises(LogMissing, match="begins with event 8"):
+            await two.read("main", 3)
+        base = await two.base("main")
+        assert (base.number, base.digest) == (7, events[6].digest)
+        assert [piece async for piece in base.pieces] == [b'{"base": 7}']
+        assert await two.digest("main", 7) == events[6].digest
+        assert list(await two.read("main", 7)) == events[7:]
+        with pytest.raises(LogMissing, match="no event 11"):
+            await one.rebase("main", 11, pieces([]))
+
+    url = postgres.url(postgres.database())
+    with_logs(scenario, url, url)
+
+
+def test_somebody_is_forgotten_in_older_events_and_in_the_base_and_the_digests_stay(postgres: Postgres) -> None:
+    def change(piece: bytes) -> bytes | None:
+        return piece.replace(b"ann", b"stand-in") if b"ann" in piece else None
+
+    names = [b"ann", b"bob"] * 60
+
+    async def scenario(log: SharedLog) -> None:
+        await log.share("main", AGREEMENT, 0, pieces([b'{"name": "ann"}', b'{"name": "bob"}']))
+        about = [NewEvent("round", "one", str(n), 1.0, (b"{}", b'{"a": "%b"}' % who)) for n, who in enumerate(names)]
+        before = await append(log, *about)
+        assert await log.rewrite("main", change) == 61
+        after = await everything(log)
+        assert [event.digest for event in after] == [event.digest for event in before]
+        assert {event.pieces[1] for event in after} == {b'{"a": "stand-in"}', b'{"a": "bob"}'}
+        base = [piece async for piece in (await log.base("main")).pieces]
+        assert base[0] == b'{"name": "stand-in"}'
+
+    with_logs(scenario, postgres.url(postgres.database()), pool=False)
+
+
+def test_all_see_the_servers_of_all_and_a_machine_that_ended_is_gone(postgres: Postgres) -> None:
+    async def scenario(one: SharedLog, two: SharedLog) -> None:
+        arena, koth = Server("main", "arena", "machine1", {"players": 3}), Server("main", "koth", "machine1", {})
+        await one.publish({"version": "1"}, [koth, arena])
+        await two.publish({}, [Server("main", "arena", "machine2", {"players": 0})])
+        assert await two.servers() == [arena, Server("main", "arena", "machine2", {"players": 0}), koth]
+        await one.publish({"version": "1"}, [replace(arena, status={"players": 4})])
+        assert await two.servers() == [
+            replace(arena, status={"players": 4}),
+            Server("main", "arena", "machine2", {"players": 0}),
+        ]
+        machines = await two.machines()
+        assert [(machine.machine, machine.status) for machine in machines] == [
+            ("machine1", {"version": "1"}),
+            ("machine2", {}),
+        ]
+        assert max(machine.seconds for machine in machines) < 10
+        assert max(abs(machine.clock_seconds) for machine in machines) < 1
+        await two.close()
+        assert {server.machine for server in await one.servers()} == {"machine1"}
+        await one.publish({}, [])
+        assert await one.servers() == []
+
+    url = postgres.url(postgres.database())
+    with_logs(scenario, url, url)
+
+
+def test_a_machines_name_that_another_daemon_has_is_refused_while_that_is_there(postgres: Postgres) -> None:
+    async def scenario(one: SharedLog) -> None:
+        other = SharedLog(url, PASSWORD, "machine1")
+        await one.publish({}, [])
+        with pytest.raises(LogRefused, match=r"calls itself machine1 too: .* machine in the table \[shared\]"):
+            await other.publish({}, [])
+        await one.close()
+        await other.publish({}, [])
+        await other.close()
+
+    url = postgres.url(postgres.database())
+    with_logs(scenario, url)
+
+
+@pytest.mark.parametrize("pooled", [False, True])
+def test_a_survey_says_what_the_database_is(postgres: Postgres, pooled: bool) -> None:
+    async def scenario(log: SharedLog) -> None:
+        await log.publish({}, [])
+        survey = await log.survey()
+        assert survey.version.partition(".")[0].isdecimal()
+        assert (survey.durable, survey.read_only, survey.standbys) == (True, False, False)
+        assert (survey.pooled, survey.notifies, survey.encrypted) == (pooled, True, False)
+        assert 0 < survey.round_trip_seconds < 1
+        assert abs(survey.clock_seconds) < 0.5
+        assert [machine.machine for machine in survey.machines] == ["machine1"]
+
+    database = postgres.database()
+    with pgbouncer(postgres) if pooled else nullcontext(postgres.port) as port:
+        with_logs(scenario, postgres.url(database, port=port))

@@ -19,13 +19,15 @@ import os
 import socket
 import ssl
 import struct
+import time
 import zlib
-from collections.abc import AsyncIterable, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from equipoise.errors import CommitUnknown, LogConflict, LogDamaged, LogError, LogMissing, LogRefused
+from equipoise.shared.public import Changes, Statement
 from equipoise.shared.schema import BODIES, FORMAT, SCHEMA, TABLES
 
 if TYPE_CHECKING:
@@ -43,6 +45,8 @@ PAGE_BYTES = 1 << 20
 """Of bodies as they lie in the log, compressed, that one `read` returns."""
 HOLD_SECONDS = 15.0
 """After which an editor that has vanished no longer keeps others from appending."""
+SILENT_SECONDS = 15.0
+"""After which a machine that does not publish is taken for one that is down."""
 CHANNEL = "equipoise"
 
 log = logging.getLogger(__name__)
@@ -118,6 +122,49 @@ class Base:
     pieces: AsyncIterator[bytes] = field(repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A game server, as its machine published it."""
+
+    pool: str
+    server: str
+    machine: str
+    status: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A daemon that publishes, this one too."""
+
+    machine: str
+    seconds: float
+    """Since it was heard last, by the database's clock."""
+    clock_seconds: float
+    """How far its clock was ahead of the database's then."""
+    status: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What the database is and has, for operators."""
+
+    version: str
+    durable: bool
+    """A commit that it has confirmed survives a crash: `fsync` and `full_page_writes` are on."""
+    read_only: bool
+    """It is a standby, or takes no writes."""
+    standbys: bool
+    """A commit waits for standbys too."""
+    encrypted: bool
+    pooled: bool
+    """A pooler such as PgBouncer is between: others are asked every second."""
+    notifies: bool
+    round_trip_seconds: float
+    clock_seconds: float
+    """How far our clock is ahead of the database's."""
+    machines: Sequence[Machine]
+
+
 def chained(previous: bytes, number: int, event: NewEvent | LogEvent, machine: str) -> bytes:
     """Return the digest of an event: of its place and its key, not of its body, which forgetting a person changes."""
     key = json.dumps([event.kind, event.server, event.round, machine]).encode()
@@ -134,6 +181,8 @@ class SharedLog:
         self._seconds = seconds
         self._pooled = True  # until a connection shows that there is none between
         self._notifies = False
+        self._instance = os.urandom(8).hex()
+        self._published = False
         self._news: dict[str, asyncio.Event] = {}
         self._appender = _Link(self._connect, seconds)
         self._reader = _Link(self._connect_listener, seconds)
@@ -144,7 +193,17 @@ class SharedLog:
             await connection.run(_prepare(connection.raw))
 
     async def close(self) -> None:
-        """End both connections."""
+        """End both connections; others see at once that this machine is gone."""
+        if self._published and self._reader.connected:
+            with suppress(LogError, LogRefused):
+                async with self._reader.use(1.0) as connection:
+                    await connection.execute(
+                        "UPDATE equipoise.machines SET at = at - $3 * interval '1 second' "
+                        "WHERE machine = $1 AND instance = $2",
+                        self.machine,
+                        self._instance,
+                        SILENT_SECONDS,
+                    )
         await self._appender.close()
         await self._reader.close()
 
@@ -225,7 +284,7 @@ class SharedLog:
                 raise LogRefused(f"pool {pool} is in this database already: join it, or name another database")
             digest = os.urandom(32)  # another log of this name is another log from its first event on
             await connection.execute("BEGIN")
-            await self._write_base(connection, pool, number, digest, pieces)
+            await self._write_base(connection, pool, number, digest, pieces, Changes())
             await connection.execute(
                 "INSERT INTO equipoise.pools (pool, system, params, rating_version, format, last, digest, base) "
                 "VALUES ($1, $2, $3, $4, $5, $6, $7, $6)",
@@ -237,10 +296,19 @@ class SharedLog:
             await connection.execute("COMMIT")
 
     async def _write_base(
-        self, connection: _Used, pool: str, number: int, digest: bytes, pieces: AsyncIterable[bytes]
+        self,
+        connection: _Used,
+        pool: str,
+        number: int,
+        digest: bytes,
+        pieces: AsyncIterable[bytes],
+        changes: Changes | None,
     ) -> None:
         count = 0
         async for piece in pieces:
+            if changes:
+                changes.add(number, piece)
+                await connection.execute_all(changes.statements(pool))
             await connection.execute(
                 "INSERT INTO equipoise.base_pieces (pool, number, piece, body) VALUES ($1, $2, $3, $4)",
                 pool,
@@ -279,6 +347,67 @@ class SharedLog:
             if body is None:
                 raise LogError(f"the base of pool {pool} was replaced by a newer one: begin with that")
             yield _plain(body, f"piece {piece} of the base of pool {pool}")
+
+    async def rebase(self, pool: str, number: int, pieces: AsyncIterable[bytes]) -> None:
+        """Write a newer base, all rows as of event `number`, in the place of the older ones."""
+        digest = await self.digest(pool, number)
+        if digest is None:
+            raise LogMissing(f"pool {pool} has no event {number} in the log")
+        async with self._long() as connection:
+            await connection.execute("BEGIN")
+            await self._write_base(connection, pool, number, digest, pieces, None)
+            for table in ("bases", "base_pieces"):
+                await connection.execute(f"DELETE FROM equipoise.{table} WHERE pool = $1 AND number < $2", pool, number)
+            await connection.execute("UPDATE equipoise.pools SET base = $2 WHERE pool = $1", pool, number)
+            await connection.execute("COMMIT")
+
+    async def trim(self, pool: str, number: int) -> int:
+        """Delete the events up to `number`, or up to the base before that; returns how many rows they were.
+
+        Who is behind them begins with the base.
+        """
+        deleted = 0
+        async with self._long() as connection:
+            while True:
+                # In pieces: one statement for all would take longer than a statement may.
+                count = await connection.fetchval(
+                    "WITH gone AS (DELETE FROM equipoise.events WHERE pool = $1 AND number IN (SELECT number FROM "
+                    "equipoise.events WHERE pool = $1 AND number <= $2 AND number <= (SELECT base FROM equipoise.pools "
+                    "WHERE pool = $1) ORDER BY number LIMIT 1000) RETURNING 1) SELECT count(*) FROM gone",
+                    pool,
+                    number,
+                )
+                if not count:
+                    return deleted
+                deleted += count
+
+    async def rewrite(self, pool: str, change: Callable[[bytes], bytes | None]) -> int:
+        """Put what `change` returns in the place of a piece of an event or a base; None: it stays as it is.
+
+        For forgetting a person. Returns how many pieces were changed. Digests stay: they are not of bodies.
+        """
+        count = 0
+        async with self._long() as connection:
+            for table in ("events", "base_pieces"):
+                place = (-1, -1)
+                while rows := await connection.fetch(
+                    f"SELECT number, piece, body FROM equipoise.{table} WHERE pool = $1 AND (number, piece) > ($2, $3) "
+                    "ORDER BY number, piece LIMIT 50",
+                    pool,
+                    *place,
+                ):
+                    for number, piece, body in rows:
+                        place = number, piece
+                        if (changed := change(_plain(body, f"event {number} of pool {pool}"))) is not None:
+                            await connection.execute(
+                                f"UPDATE equipoise.{table} SET body = $4 "
+                                "WHERE pool = $1 AND number = $2 AND piece = $3",
+                                pool,
+                                *place,
+                                zlib.compress(changed, 1),
+                            )
+                            count += 1
+        return count
 
     # Events.
 
@@ -359,6 +488,99 @@ class SharedLog:
             with suppress(LogError):
                 await self._hold(pool)
 
+    # Machines and game servers.
+
+    async def publish(self, status: Mapping[str, Any], servers: Sequence[Server]) -> None:
+        """Show the others that this machine is there, and its game servers; every few seconds.
+
+        LogRefused: another machine that is there has this one's name.
+        """
+        async with self._reader.use() as connection:
+            # Who loses it publishes again: no commit that waits for a disk.
+            await connection.execute("BEGIN; SET LOCAL synchronous_commit = off")
+            row = await connection.fetchval(
+                "INSERT INTO equipoise.machines AS m (machine, instance, at, clock, status) "
+                "VALUES ($1, $2, clock_timestamp(), $3, $4) ON CONFLICT (machine) DO UPDATE SET "
+                "instance = excluded.instance, at = excluded.at, clock = excluded.clock, status = excluded.status "
+                "WHERE m.instance = excluded.instance OR m.at < excluded.at - $5 * interval '1 second' "
+                "RETURNING machine",
+                self.machine,
+                self._instance,
+                time.time(),
+                json.dumps(dict(status)),
+                SILENT_SECONDS,
+            )
+            if row is None:
+                raise LogRefused(
+                    f"another daemon of this database calls itself {self.machine} too: give one of them another name, "
+                    "machine in the table [shared], and restart it"
+                )
+            keys = [server.pool for server in servers], [server.server for server in servers]
+            # Only what has changed: ten thousand servers would be as many dead rows every few seconds.
+            await connection.execute(
+                "INSERT INTO equipoise.servers AS s (pool, server, machine, status) SELECT pool, server, $1, status "
+                "FROM unnest($2::text[], $3::text[], $4::text[]) AS new (pool, server, status) "
+                "ON CONFLICT (pool, server, machine) DO UPDATE SET status = excluded.status "
+                "WHERE s.status <> excluded.status",
+                self.machine,
+                *keys,
+                [json.dumps(dict(server.status)) for server in servers],
+            )
+            await connection.execute(
+                "DELETE FROM equipoise.servers WHERE machine = $1 AND (pool, server) NOT IN "
+                "(SELECT * FROM unnest($2::text[], $3::text[]))",
+                self.machine,
+                *keys,
+            )
+            await connection.execute("COMMIT")
+            self._published = True
+
+    async def servers(self) -> Sequence[Server]:
+        """Return the game servers of all machines that are there. Two machines may have one of the same name."""
+        async with self._reader.use() as connection:
+            rows = await connection.fetch(
+                "SELECT pool, server, machine, s.status FROM equipoise.servers AS s JOIN equipoise.machines AS m "
+                "USING (machine) WHERE m.at > clock_timestamp() - $1 * interval '1 second' ORDER BY 1, 2, 3",
+                SILENT_SECONDS,
+            )
+        return [Server(pool, server, machine, json.loads(status)) for pool, server, machine, status in rows]
+
+    async def machines(self) -> Sequence[Machine]:
+        """Return the machines that have published, those that are silent too."""
+        async with self._reader.use() as connection:
+            return await _machines(connection)
+
+    async def survey(self) -> Survey:
+        """Return what operators should know of the database."""
+        async with self._reader.use() as connection:
+            started, clock = time.monotonic(), time.time()
+            at = await connection.fetchval("SELECT extract(epoch FROM clock_timestamp())::double precision")
+            seconds = time.monotonic() - started
+            names = (
+                "server_version",
+                "fsync",
+                "full_page_writes",
+                "transaction_read_only",
+                "synchronous_standby_names",
+            )
+            settings = await connection.fetchrow(
+                f"SELECT {', '.join(f'current_setting({_quoted(name)}, true)' for name in names)}"
+            )
+            version, fsync, full_pages, read_only, standbys = settings
+            encrypted = await connection.fetchval("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()")
+            return Survey(
+                version=version,
+                durable="off" not in (fsync, full_pages),
+                read_only=read_only == "on",
+                standbys=standbys is not None and standbys != "",
+                encrypted=bool(encrypted),
+                pooled=self._pooled,
+                notifies=self._notifies,
+                round_trip_seconds=seconds,
+                clock_seconds=clock + seconds / 2 - at,
+                machines=await _machines(connection),
+            )
+
     @asynccontextmanager
     async def _long(self) -> AsyncIterator[_Used]:
         """A connection of its own for what takes its time."""
@@ -394,11 +616,26 @@ class Appending:
             self.digest = chained(self.digest, self.last, event, self._machine)
             head = (self.last, event.kind, event.server, event.round, event.at, self._machine, self.digest)
             numbered.append(LogEvent(*head, event.pieces))
-        rows = [
-            (event.number, place, *(_head(event) if place == 0 else _NO_HEAD), zlib.compress(piece, 1))
-            for event in numbered
-            for place, piece in enumerate(event.pieces)
-        ]
+        changes, batch, size = Changes(), list[tuple[object, ...]](), 0
+        for one in numbered:
+            for place, piece in enumerate(one.pieces):
+                changes.add(one.number, piece)
+                body = zlib.compress(piece, 1)
+                batch.append((one.number, place, *(_head(one) if place == 0 else _NO_HEAD), body))
+                if (size := size + len(body)) > PAGE_BYTES:
+                    await self._insert(batch)
+                    await self._connection.execute_all(changes.statements(self._pool))
+                    batch, size = [], 0
+        if batch:
+            await self._insert(batch)
+        await self._connection.execute_all(changes.statements(self._pool))
+        await self._connection.execute(
+            "UPDATE equipoise.pools SET last = $2, digest = $3 WHERE pool = $1", self._pool, self.last, self.digest
+        )
+        self.changed = True
+        return numbered
+
+    async def _insert(self, rows: Sequence[tuple[object, ...]]) -> None:
         await self._connection.execute(
             "INSERT INTO equipoise.events (pool, number, piece, kind, server, round, at, machine, digest, body) "
             "SELECT $1, * FROM unnest($2::bigint[], $3::integer[], $4::text[], $5::text[], $6::text[], "
@@ -406,14 +643,6 @@ class Appending:
             self._pool,
             *(list(column) for column in zip(*rows, strict=True)),
         )
-        await self._connection.execute(
-            "UPDATE equipoise.pools SET last = $2, digest = $3 WHERE pool = $1",
-            self._pool,
-            self.last,
-            self.digest,
-        )
-        self.changed = True
-        return numbered
 
     async def agree(self, agreement: Agreement) -> None:
         """Change what all daemons of the pool agree on, with the commit."""
@@ -460,18 +689,27 @@ def _begin(seconds: float) -> str:
     return f"BEGIN ISOLATION LEVEL READ COMMITTED{settings}; SET LOCAL synchronous_commit = on"
 
 
+async def _machines(connection: _Used) -> Sequence[Machine]:
+    rows = await connection.fetch(
+        "SELECT machine, extract(epoch FROM clock_timestamp() - at)::double precision, "
+        "clock - extract(epoch FROM at)::double precision, status FROM equipoise.machines ORDER BY machine"
+    )
+    return [Machine(name, seconds, clock, json.loads(status)) for name, seconds, clock, status in rows]
+
+
 async def _read(connection: _Used, pool: str, after: int, most_bytes: int) -> Sequence[LogEvent]:
     rows = await connection.fetch(
-        """SELECT number, kind, server, round, at, machine, digest, body FROM equipoise.events
-        WHERE pool = $1 AND number > $2 AND number <= (
-            SELECT max(number) FROM (
-                SELECT number, row_number() OVER (ORDER BY number) AS place, sum(bytes) OVER (ORDER BY number) AS total
-                FROM (
-                    SELECT number, sum(octet_length(body)) AS bytes FROM equipoise.events
-                    WHERE pool = $1 AND number > $2 GROUP BY number ORDER BY number LIMIT 1000
-                ) AS sizes
-            ) AS totals WHERE total <= $3 OR place = 1
-        ) ORDER BY number, piece""",
+        """SELECT number, kind, server, round, at, machine, digest, pieces, CASE WHEN bytes <= $3 THEN body END AS body
+        FROM equipoise.events AS e JOIN (
+            SELECT number, pieces, bytes, row_number() OVER (ORDER BY number) AS place,
+                sum(bytes) OVER (ORDER BY number) AS total
+            FROM (
+                SELECT number, count(*) AS pieces, sum(octet_length(body)) AS bytes FROM equipoise.events
+                WHERE pool = $1 AND number > $2 GROUP BY number ORDER BY number LIMIT 1000
+            ) AS sizes
+        ) AS totals USING (number)
+        WHERE pool = $1 AND number > $2 AND (total <= $3 OR place = 1) AND (bytes <= $3 OR piece = 0)
+        ORDER BY number, piece""",
         pool,
         after,
         most_bytes,
@@ -479,17 +717,29 @@ async def _read(connection: _Used, pool: str, after: int, most_bytes: int) -> Se
     if rows and rows[0]["number"] != after + 1:
         raise LogMissing(f"pool {pool}: the log begins with event {rows[0]['number']}: begin with the base")
     events: list[LogEvent] = []
-    for number, kind, server, round_, at, machine, digest, body in rows:
-        piece = _plain(body, f"event {number} of pool {pool}")
+    for number, kind, server, round_, at, machine, digest, count, body in rows:
         if kind is not None:
-            if events and number != events[-1].number + 1:
-                raise LogDamaged(f"event {number} of pool {pool} comes behind {events[-1].number}")
-            events.append(LogEvent(number, kind, server, round_, at, machine, digest, (piece,)))
+            if number != after + 1 + len(events):
+                raise LogDamaged(f"event {after + 1 + len(events)} of pool {pool} is missing in the log")
+            events.append(LogEvent(number, kind, server, round_, at, machine, digest, ()))
+        if body is None:
+            pieces = [piece async for piece in _pieces(connection, pool, number, count)]
         elif not events or events[-1].number != number:
             raise LogDamaged(f"event {number} of pool {pool} has no first piece")
         else:
-            events[-1] = replace(events[-1], pieces=(*events[-1].pieces, piece))
+            pieces = [_plain(body, f"event {number} of pool {pool}")]
+        events[-1] = replace(events[-1], pieces=(*events[-1].pieces, *pieces))
     return events
+
+
+async def _pieces(connection: _Used, pool: str, number: int, count: int) -> AsyncIterator[bytes]:
+    """Yield the pieces of an event that is too large to be read at once."""
+    for place in range(count):
+        body = await connection.fetchval(
+            "SELECT body FROM equipoise.events WHERE pool = $1 AND number = $2 AND piece = $3", pool, number, place
+        )
+        connection.extend()
+        yield _plain(body, f"event {number} of pool {pool}")
 
 
 def _plain(body: bytes, what: str) -> bytes:
@@ -519,6 +769,16 @@ class _Used:
     async def execute(self, statement: str, *values: object) -> None:
         """Run a statement; without values it may be several, in one round trip."""
         await self.run(self.raw.execute(statement, *values))
+
+    async def execute_all(self, statements: Iterable[Statement]) -> None:
+        """Run statements with values; however many, each of them has the time of a call."""
+        for statement, values in statements:
+            self.extend()
+            await self.execute(statement, *values)
+
+    def extend(self) -> None:
+        """Begin to count anew: what is under way is large, and goes on."""
+        self._deadline = max(self._deadline, asyncio.get_running_loop().time() + self._seconds)
 
     async def fetch(self, query: str, *values: object) -> Any:
         return await self.run(self.raw.fetch(query, *values))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from equipoise.shared.public import PUBLIC
+
 FORMAT = 1
 """Of the tables."""
 BODIES = 1
@@ -56,6 +58,22 @@ SCHEMA = (
         body bytea NOT NULL,
         PRIMARY KEY (pool, number, piece)
     )""",
+    # When a machine was heard last by the database's clock, and what its own one said then.
+    """CREATE TABLE equipoise.machines (
+        machine text PRIMARY KEY,
+        instance text NOT NULL,
+        at timestamptz NOT NULL,
+        clock double precision NOT NULL,
+        status text NOT NULL
+    )""",
+    """CREATE TABLE equipoise.servers (
+        pool text NOT NULL,
+        server text NOT NULL,
+        machine text NOT NULL,
+        status text NOT NULL,
+        PRIMARY KEY (pool, server, machine)
+    )""",
+    *PUBLIC,
 )
 
 TABLES = frozenset(re.findall(r"CREATE TABLE equipoise\.(\w+)", "\n".join(SCHEMA)))
