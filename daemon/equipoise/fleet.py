@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
 from functools import partial
@@ -12,6 +13,7 @@ import equipoise
 from equipoise import config as configuration
 from equipoise import ratings
 from equipoise.config import Config, Server
+from equipoise.config.databases import Database
 from equipoise.config.sources import located
 from equipoise.core.model import ServerId
 from equipoise.ratings.system import System
@@ -20,6 +22,8 @@ from equipoise.service.fingerprint import check
 from equipoise.service.host import Host
 from equipoise.service.pool import Pool
 from equipoise.service.ring import Ring
+from equipoise.service.shared_pool import SharedPool
+from equipoise.shared.log import SharedLog
 from equipoise.store.store import Store
 
 log = logging.getLogger(__name__)
@@ -32,6 +36,7 @@ class Fleet:
         self.pools: dict[str, Pool] = {}
         self.hosts: dict[ServerId, Host] = {}
         self._servers: Mapping[ServerId, Server] = {}
+        self._logs: dict[Database, SharedLog] = {}
         self._store, self._clock, self._nudge = store, clock, nudge
 
     async def check(self, config: Config) -> None:
@@ -75,15 +80,27 @@ class Fleet:
     async def close(self) -> None:
         """Write down what is not written yet, and let go of the rings."""
         await _close(self.hosts.values(), self.pools.values())
+        for shared_log in self._logs.values():
+            await shared_log.close()
 
     async def _opened(self, config: Config, name: str, undo: AsyncExitStack) -> Pool:
-        ring = Ring(config.directory / f"{name}.ring")
-        balance = await self._balance(config.pools[name])
-        pool = Pool(name, _system(config, name), self._store, ring, self._clock, balance=balance)
+        ring, system = Ring(config.directory / f"{name}.ring"), _system(config, name)
+        balance, database = await self._balance(config.pools[name]), config.pools[name].database
+        if database is None:
+            pool = Pool(name, system, self._store, ring, self._clock, balance=balance)
+        else:
+            shared_log = self._log(database, config.shared.machine)
+            pool = SharedPool(name, system, self._store, ring, self._clock, shared_log, balance=balance)
         undo.push_async_callback(pool.close)
         with located(config.path):
             await pool.open()
         return pool
+
+    def _log(self, database: Database, machine: str) -> SharedLog:
+        """The log in a database; pools of one database share its connections."""
+        if database not in self._logs:
+            self._logs[database] = SharedLog(database.url, database.password, machine or socket.gethostname())
+        return self._logs[database]
 
     async def _balance(self, pool: configuration.Pool) -> System[Any] | None:
         """The system that makes the teams; None: the pool's own.

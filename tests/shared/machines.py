@@ -13,13 +13,15 @@ from typing import Any
 from equipoise import ratings
 from equipoise.app import SystemClock
 from equipoise.service.ring import Ring
-from equipoise.service.shared_pool import SharedPool, joined, shared_by
+from equipoise.service.shared_pool import SharedPool
 from equipoise.shared.log import SharedLog
 from equipoise.store.changes import TABLES
 from equipoise.store.store import Store
 from tests.postgres import PASSWORD
+from tests.store.samples import until
 
 POOL = "main"
+SharedPool.answer_seconds = 20.0  # as in `tests/conftest.py`
 ANEW: dict[str, Any] = {"system": "synelo", "params": {}, "balance": None}
 
 
@@ -35,16 +37,10 @@ async def machine(folder: Path, name: str, url: str, **how: Any) -> AsyncIterato
         stack.push_async_callback(store.close)
         await store.open()
         stack.push_async_callback(log.close)
-        if POOL not in store.followed:
-            await log.open()
-            if await log.state(POOL) is None:
-                await shared_by(POOL, system, store, log)
-            else:
-                async for _ in joined(POOL, system, store, log):
-                    pass
         pool = SharedPool(POOL, system, store, Ring(folder / "main.ring"), SystemClock(), log, balance=balance)
         stack.push_async_callback(pool.close)
         await pool.open()
+        await until(lambda: POOL in store.followed)
         yield pool
 
 

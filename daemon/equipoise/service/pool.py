@@ -134,6 +134,11 @@ class Pool:
 
         ConfigError: the stored ratings were made by another system. SpillError: the file cannot be used.
         """
+        if self.name in self.store.followed:
+            log.warning(
+                "the pool is shared no more: it goes on by itself, the log without it", extra={"pool": self.name}
+            )
+            await self.store.follow(self.name, None)
         await held.agree(self.name, self.store, self._held, self._clock.epoch())
         with suppress(StoreError):  # the store says what is wrong: a daemon that serves keeps rounds
             await held.redate(self.name, self.store, self._clock.epoch())

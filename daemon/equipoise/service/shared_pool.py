@@ -22,20 +22,19 @@ from equipoise.errors import LogError, LogRefused, ScriptError, SpillError, Stor
 from equipoise.ratings.system import System
 from equipoise.service import held
 from equipoise.service.clock import Clock
-from equipoise.service.fingerprint import fingerprint_of
+from equipoise.service.fingerprint import check, fingerprint_of
 from equipoise.service.held import RatingAttempt
 from equipoise.service.log import Repeats
 from equipoise.service.pool import Group, Pool, Recorded, undo
 from equipoise.service.ring import Key, Ring, UnstoredRound
 from equipoise.shared.log import Agreement, Appending, LogEvent, NewEvent, SharedLog, State
 from equipoise.store.changes import FORMAT, Change, Position, Taken
+from equipoise.store.players import Fingerprint
 from equipoise.store.rounds import RatedRound
 from equipoise.store.store import Store
 
 RATING_VERSION = 1
 """Raised when the same events give other numbers than before: then a pool's daemons change over together."""
-ANSWER_SECONDS = 0.5
-"""How long a script waits for a round's ratings: it gives up after a second, and has its answer later then."""
 WAIT_SECONDS = 1.0
 """Between two looks at the log, where nobody tells of news, and between two attempts of rounds that wait."""
 AT_ONCE = 32
@@ -65,6 +64,9 @@ class Sharing:
 class SharedPool(Pool):
     """As `Pool`, by a log: `open` follows it from where the store is."""
 
+    answer_seconds = 0.5
+    """How long a script waits for a round's ratings: it gives up after a second, and has its answer later then."""
+
     def __init__(
         self,
         name: str,
@@ -93,7 +95,7 @@ class SharedPool(Pool):
     @property
     def sharing(self) -> Sharing:
         """The state of the pool's log, as far as it is known here."""
-        number = self._position.number
+        number = self._position.number if self._follows else 0
         return Sharing(self._log.machine, self._connected, number, max(0, self._last - number), self._trouble)
 
     @property
@@ -105,19 +107,17 @@ class SharedPool(Pool):
     async def open(self) -> None:
         """Serve what the store has, and follow the log from there; it may be away.
 
+        The first machine begins the log with all that its store has, the next ones join it with an empty pool.
         ConfigError: another system made the ratings. LogRefused: the log can never be followed from here.
         """
-        if self.name not in self.store.followed:
-            raise LogRefused(
-                f"pool {self.name}: its database is configured, but this store does not follow it: run `equipoise pool "
-                f"join {self.name}`, or on the machine that has its rounds `equipoise pool share {self.name}`"
-            )
         await held.agree(self.name, self.store, self._held, self._clock.epoch())
         await self._held.read(self.store, self.name)
         await asyncio.to_thread(self.ring.open)
         try:
             await self._log.open()
-            await self._catch_up()
+            await self._check_way_in()
+            if self._follows:
+                await self._catch_up()
             self._connected = True
         except LogError as error:
             self._fails(error)
@@ -129,13 +129,77 @@ class SharedPool(Pool):
     async def close(self) -> None:
         """Stop following; what is not in the log waits in the ring."""
         self._closed = True
-        async with self._writing:  # a transaction of the store that has begun is ended
+        async with self._lock:  # a transaction of the store that has begun is ended
             for task in self._running:
                 task.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)
-        await self._log.close()
         self._repeats.close()
         await super().close()
+
+    @property
+    def _follows(self) -> bool:
+        return self.name in self.store.followed
+
+    async def _check_way_in(self) -> State | None:
+        """Return the pool in the log, None where this machine is to begin it. LogRefused: it cannot be followed."""
+        state = await self._log.state(self.name)
+        if state is None:
+            if self._follows:
+                raise LogRefused(
+                    f"pool {self.name} is not in its database: was that restored, or is it another one? `equipoise "
+                    f"pool leave {self.name}` goes on without it"
+                )
+            return None
+        agreement = state.agreement
+        if agreement.format != FORMAT:
+            raise LogRefused(
+                f"pool {self.name}: events of its log have format {agreement.format}, this Equipoise knows {FORMAT}: "
+                "upgrade the older machines"
+            )
+        check(self.name, Fingerprint(agreement.system, agreement.params), self.system)
+        if not self._follows and any(await self.store.holds(self.name)):
+            raise LogRefused(
+                f"pool {self.name} is shared already, and this store has rounds of its own that its log has not: "
+                f"`equipoise pool join {self.name} --replace` keeps them in a backup, and follows the log"
+            )
+        return state
+
+    async def _enter(self) -> None:
+        """Begin the log, or take what it begins with; game servers are served meanwhile."""
+        state = await self._check_way_in()
+        self._trouble = "the log is begun with all that is here" if state is None else "the pool is being read"
+        if state is None:
+            async with self._lock:
+                await self._begin()
+        else:
+            await self._join()
+        log.info("the log of a shared pool is followed", extra={"pool": self.name, "number": self._position.number})
+
+    async def _begin(self) -> None:
+        number = await self.store.number_all(self.name)
+
+        async def pieces() -> AsyncIterator[bytes]:
+            with self.store.whole(self.name) as whole:
+                while (piece := await asyncio.to_thread(next, whole, None)) is not None:
+                    yield piece
+
+        await self._log.share(self.name, agreement_of(self.system), number, pieces())
+        digest = await self._log.digest(self.name, number)
+        assert digest is not None
+        await self.store.follow(self.name, Position(number, digest))
+
+    async def _join(self) -> None:
+        base = await self._log.base(self.name)
+        done = 0
+        async for piece in base.pieces:
+            await self.store.begin(self.name, piece)
+            done += 1
+            self._trouble = f"the pool is being read: {done / base.count:.0%}"
+        async with self._lock:
+            await self.store.follow(self.name, Position(base.number, base.digest))
+            await self._reading.anew()
+        if self.follower is not None:
+            self.follower.rebuild()
 
     # Following: events of the log, written into the store one after the other.
 
@@ -143,6 +207,8 @@ class SharedPool(Pool):
         while True:
             try:
                 async with self._writing:
+                    if not self._follows:
+                        await self._enter()
                     await self._catch_up()
                 self._trouble, self._connected = None, True
             except (LogRefused, LogError) as error:
@@ -158,30 +224,22 @@ class SharedPool(Pool):
         self._repeats.log(str(error), message, pool=self.name)
 
     async def _catch_up(self) -> None:
-        """Take in all that is in the log. LogRefused: it is not the one that was followed, or of another format."""
-        state = await self._log.state(self.name)
-        if state is None:
-            raise LogRefused(
-                f"pool {self.name} is not in its database: was that database restored, or is it another one?"
-            )
-        self._check(state)
+        """Take in all that is in the log. LogRefused: it is not the one that was followed."""
+        if (state := await self._log.state(self.name)) is None:
+            raise LogRefused(f"pool {self.name} is no longer in its database")
+        self._check_digest(state.last, state.digest)
         self._last = state.last
         while self._position.number < self._last and (events := await self._log.read(self.name, self._position.number)):
             self._last = max(self._last, events[-1].number)
             await self._take_in(events)
 
-    def _check(self, state: State) -> None:
-        agreement, own = state.agreement, self._position
-        if agreement.format != FORMAT:
+    def _check_digest(self, last: int, digest: bytes) -> None:
+        own = self._position
+        if last < own.number or (last == own.number and digest != own.digest):
             raise LogRefused(
-                f"pool {self.name}: events of its log have format {agreement.format}, this Equipoise knows {FORMAT}: "
-                "upgrade the older machines"
-            )
-        if state.last < own.number or (state.last == own.number and state.digest != own.digest):
-            raise LogRefused(
-                f"pool {self.name}: its log went back to event {state.last}, this store has seen event {own.number} of "
-                "it: a restored database? `equipoise pool join` follows it anew, without the rounds that it lost; "
-                "`equipoise pool leave` and `pool share` on one machine begin it anew with them"
+                f"pool {self.name}: its log went back to event {last}, this store has seen event {own.number} of it: a "
+                f"restored database? `equipoise pool join {self.name} --replace` follows it anew, without the rounds "
+                "that it lost; to keep them run `equipoise pool leave` here, and share the pool under another name"
             )
 
     async def _take_in(self, events: Sequence[LogEvent]) -> None:
@@ -223,7 +281,7 @@ class SharedPool(Pool):
         futures = [self._answers.setdefault(entry.key, loop.create_future()) for entry in group.rounds]
         self._due.set()
         if self._connected:
-            await asyncio.wait(futures, timeout=ANSWER_SECONDS)
+            await asyncio.wait(futures, timeout=self.answer_seconds)
         outcomes: list[Recorded | Exception] = []
         for entry, future, in_ring in zip(group.rounds, futures, kept, strict=True):
             self._answers.pop(entry.key, None)
@@ -242,7 +300,7 @@ class SharedPool(Pool):
                     await self._due.wait()
             self._due.clear()
             depth = self.ring.depth + 1
-            while 0 < self.ring.depth < depth:
+            while self._follows and 0 < self.ring.depth < depth:
                 depth = self.ring.depth
                 async with self._writing:
                     await self._apply_waiting()
@@ -310,7 +368,7 @@ class SharedPool(Pool):
         own = self._position
         if appending.last > own.number:
             return await appending.read(own.number)
-        self._check(State(appending.last, appending.digest, 0, appending.agreement))
+        self._check_digest(appending.last, appending.digest)
         return ()
 
     def _check_agreement(self, agreement: Agreement) -> None:
@@ -325,6 +383,8 @@ class SharedPool(Pool):
     async def _settled(self) -> AsyncIterator[None]:
         if self._rounds_wait_for_replay:
             raise StoreError(f"the ratings of pool {self.name} are being replayed: try again in a moment")
+        if not self._follows:
+            raise StoreError(f"pool {self.name} is not followed yet: {self._trouble}")
         async with self._writing, self._log.held(self.name):
             await self._catch_up()
             await self._apply_waiting()
@@ -382,33 +442,3 @@ def agreement_of(system: System[Any]) -> Agreement:
     """Return what all daemons of a pool with this system agree on."""
     fingerprint = fingerprint_of(system)
     return Agreement(fingerprint.system, fingerprint.params, RATING_VERSION, FORMAT)
-
-
-async def shared_by(pool: str, system: System[Any], store: Store, shared_log: SharedLog) -> None:
-    """Begin a log with all that a store has of a pool, which follows it from then on.
-
-    Nothing may change the pool meanwhile. LogRefused: the database has such a pool.
-    """
-    await store.adopt(pool, fingerprint_of(system), 0.0)
-    number = await store.number_all(pool)
-
-    async def pieces() -> AsyncIterator[bytes]:
-        with store.whole(pool) as whole:
-            while (piece := await asyncio.to_thread(next, whole, None)) is not None:
-                yield piece
-
-    await shared_log.share(pool, agreement_of(system), number, pieces())
-    digest = await shared_log.digest(pool, number)
-    assert digest is not None
-    await store.follow(pool, Position(number, digest))
-
-
-async def joined(pool: str, system: System[Any], store: Store, shared_log: SharedLog) -> AsyncIterator[float]:
-    """Replace what a store has of a pool by what a log begins with, and follow it; yields how much is done, 0 to 1."""
-    base = await shared_log.base(pool)
-    done = 0
-    async for piece in base.pieces:
-        await store.begin(pool, piece)
-        done += 1
-        yield done / base.count
-    await store.follow(pool, Position(base.number, base.digest))
