@@ -73,7 +73,7 @@ def test_who_begins_and_who_joins_see_the_same_pool_and_base(postgres: Postgres)
         base = await two.base("main")
         assert (base.number, base.digest, base.count) == (42, state.digest, 5)
         assert [piece async for piece in base.pieces] == bodies
-        with pytest.raises(LogRefused, match="already"):
+        with pytest.raises(LogRefused, match="there already"):
             await two.share("main", AGREEMENT, 0, pieces([]))
         [event] = await append(two, round_event(1))
         assert (event.number, event.follows(state.digest)) == (43, True)
@@ -194,7 +194,7 @@ def test_eight_daemons_share_three_connections_of_pgbouncer(postgres: Postgres) 
 def test_a_pool_that_is_not_there_is_said(postgres: Postgres) -> None:
     async def scenario(log: SharedLog) -> None:
         for call in (append(log, round_event(1)), log.base("main")):
-            with pytest.raises(LogMissing, match="pool main is not in this database"):
+            with pytest.raises(LogMissing, match="there is no pool main"):
                 await call
 
     with_logs(scenario, postgres.url(postgres.database()), pool=False)

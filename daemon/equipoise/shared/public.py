@@ -1,6 +1,6 @@
 """What people's own web pages read by SQL: rows of players and rounds, kept beside the log, and views of them.
 
-Whoever appends writes them in the same transaction, from the rows in the events' bodies. The daemons read none of them.
+Each append writes them in its transaction, from the rows in the events' bodies. The daemons read none of them.
 The views leave out who is hidden, and show no rating that players do not see themselves: docs/shared.md has them.
 """
 

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
+from equipoise.errors import LogRefused
 from equipoise.shared.public import PUBLIC
+
+if TYPE_CHECKING:
+    import asyncpg
 
 FORMAT = 1
 """Of the tables."""
@@ -77,3 +83,33 @@ SCHEMA = (
 )
 
 TABLES = frozenset(re.findall(r"CREATE TABLE equipoise\.(\w+)", "\n".join(SCHEMA)))
+
+
+async def prepare(raw: asyncpg.Connection[Any], place: str) -> None:
+    """Make the tables where there are none; LogRefused if they are another program's, or of another format."""
+    import asyncpg
+
+    if await raw.fetchval("SHOW server_encoding") not in ("UTF8", "UTF-8"):
+        raise LogRefused(f"{place}: it is not in UTF-8: make one with ENCODING 'UTF8' TEMPLATE template0")
+    if not await _tables(raw):
+        # Another daemon may do the same at this moment.
+        with suppress(asyncpg.DuplicateSchemaError, asyncpg.DuplicateTableError, asyncpg.UniqueViolationError):
+            async with raw.transaction():
+                for statement in SCHEMA:
+                    await raw.execute(statement)
+    tables = await _tables(raw)
+    if "format" not in tables:
+        advice = "give Equipoise a database of its own, as by CREATE DATABASE equipoise"
+        raise LogRefused(f"{place}: its schema equipoise is another program's: {advice}")
+    number = await raw.fetchval("SELECT format FROM equipoise.format")
+    if number != FORMAT:
+        newer = number is not None and number > FORMAT
+        advice = "upgrade Equipoise on this machine" if newer else "share the pool into an empty database"
+        raise LogRefused(f"{place}: its tables have format {number}, this Equipoise knows {FORMAT}: {advice}")
+    if missing := TABLES - tables:
+        raise LogRefused(f"{place}: its table equipoise.{min(missing)} is missing: restore the database from a backup")
+
+
+async def _tables(raw: asyncpg.Connection[Any]) -> set[str]:
+    rows = await raw.fetch("SELECT tablename FROM pg_catalog.pg_tables WHERE schemaname = 'equipoise'")
+    return {row["tablename"] for row in rows}

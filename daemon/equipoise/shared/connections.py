@@ -1,0 +1,217 @@
+"""Connections to a database: made when they are needed, used by one at a time, and dropped when they fail.
+
+Every use is bounded. After a failure the next attempt waits, longer each time; meanwhile calls fail at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from equipoise.errors import CommitUnknown, LogConflict, LogError, LogRefused
+
+if TYPE_CHECKING:
+    import asyncpg
+
+LONGEST_PAUSE = 5.0
+"""Between two attempts to connect."""
+
+_ADVICE = {
+    "28": "correct the role in the URL or its password",
+    "3D000": "create the database, or correct its name in the URL",
+    "42501": "give the role what it needs: make it the owner of the database, as by ALTER DATABASE … OWNER TO …",
+    "3F000": "restore the database from a backup",
+    "42P01": "restore the database from a backup",
+}
+"""By the beginning of the SQLSTATE: errors that stay until somebody does this."""
+
+
+class Connection:
+    """A connection for the length of one use: every statement has the time that is left of it."""
+
+    def __init__(self, raw: asyncpg.Connection[Any], seconds: float, deadline: float) -> None:
+        self._raw = raw
+        self._seconds = seconds
+        self._deadline = deadline
+
+    async def _bounded(self, statement: Awaitable[Any]) -> Any:
+        now = asyncio.get_running_loop().time()
+        async with asyncio.timeout_at(min(self._deadline, now + self._seconds)):
+            return await statement
+
+    async def execute(self, statement: str, *values: object) -> None:
+        """Run a statement; without values it may be several, in one round trip."""
+        await self._bounded(self._raw.execute(statement, *values))
+
+    async def execute_all(self, statements: Iterable[tuple[str, tuple[object, ...]]]) -> None:
+        """Run statements with values, however many: each of them has the time of a use."""
+        for statement, values in statements:
+            self.extend()
+            await self.execute(statement, *values)
+
+    async def fetch(self, query: str, *values: object) -> Any:
+        """Return all rows."""
+        return await self._bounded(self._raw.fetch(query, *values))
+
+    async def fetchrow(self, query: str, *values: object) -> Any:
+        """Return the first row, or None."""
+        return await self._bounded(self._raw.fetchrow(query, *values))
+
+    async def fetchval(self, query: str, *values: object) -> Any:
+        """Return the first value of the first row, or None."""
+        return await self._bounded(self._raw.fetchval(query, *values))
+
+    async def through(self, work: Callable[[asyncpg.Connection[Any]], Awaitable[None]]) -> None:
+        """Do work of many statements on asyncpg's own connection."""
+        await self._bounded(work(self._raw))
+
+    def extend(self) -> None:
+        """Count the time of the use from now on: what is under way is large, and goes on."""
+        self._deadline = max(self._deadline, asyncio.get_running_loop().time() + self._seconds)
+
+    async def commit(self, further: str = "") -> None:
+        """Commit, and run further statements behind that in the same round trip; CommitUnknown if no answer comes."""
+        import asyncpg
+
+        try:
+            await self.execute(f"COMMIT{further}")
+        except (asyncpg.SerializationError, asyncpg.DeadlockDetectedError):
+            raise
+        except Exception as error:
+            raise CommitUnknown(f"whether it is stored is not known: {described(error)}") from error
+
+
+class Link:
+    """The way to a database, with at most one connection."""
+
+    def __init__(self, connect: Callable[[], Awaitable[asyncpg.Connection[Any]]], seconds: float, place: str) -> None:
+        self._connect = connect
+        self._seconds = seconds
+        self._place = place
+        self._connection: asyncpg.Connection[Any] | None = None
+        self._turn = asyncio.Lock()
+        self._failures = 0
+        self._not_before = 0.0
+        self._failure: LogError | LogRefused | None = None
+
+    @property
+    def connected(self) -> bool:
+        """Whether there is a connection, as far as this end of it knows."""
+        return self._connection is not None and not self._connection.is_closed()
+
+    @asynccontextmanager
+    async def use(self, seconds: float | None = None) -> AsyncIterator[Connection]:
+        """Lend the connection. What fails on it becomes a LogError or LogRefused; a transaction is taken back."""
+        now = asyncio.get_running_loop().time()
+        try:
+            async with asyncio.timeout_at(now + self._seconds):
+                await self._turn.acquire()
+        except TimeoutError:
+            raise LogError(f"{self._place}: another call takes long") from None
+        try:
+            raw = await self._connected(now + self._seconds)
+            try:
+                yield Connection(raw, self._seconds, now + (seconds or self._seconds))
+            except BaseException as error:
+                if not await self._usable(raw, error):
+                    self._drop()
+                if (known := translated(error, self._place)) is None:
+                    raise
+                raise known from error
+        finally:
+            self._turn.release()
+
+    async def _connected(self, deadline: float) -> asyncpg.Connection[Any]:
+        loop = asyncio.get_running_loop()
+        if self._connection is not None and self.connected:
+            return self._connection
+        self._drop()
+        if self._failure is not None and loop.time() < self._not_before:
+            raise type(self._failure)(str(self._failure))
+        try:
+            async with asyncio.timeout_at(deadline):
+                self._connection = await self._connect()
+        except Exception as error:
+            self._failure = translated(error, self._place) or LogError(f"{self._place}: {described(error)}")
+            self._not_before = loop.time() + min(LONGEST_PAUSE, 0.125 * 2**self._failures)
+            self._failures = min(self._failures + 1, 10)
+            raise self._failure from error
+        self._failure, self._failures = None, 0
+        return self._connection
+
+    async def _usable(self, raw: asyncpg.Connection[Any], error: BaseException) -> bool:
+        """Return whether the connection can be used again after an error, with its transaction taken back."""
+        import asyncpg
+
+        if raw.is_closed() or not isinstance(error, Exception):
+            return False
+        if isinstance(error, asyncpg.PostgresError):
+            # Of a server that goes down; and read-only: after a failover another one has the name.
+            if (error.sqlstate or "08")[:2] in ("08", "57") or isinstance(error, asyncpg.ReadOnlySQLTransactionError):
+                return False
+        elif isinstance(error, CommitUnknown) or translated(error, "") not in (None, error):
+            return False
+        if raw.is_in_transaction():
+            with suppress(Exception):
+                async with asyncio.timeout(1.0):
+                    await raw.execute("ROLLBACK")
+        return not raw.is_in_transaction()
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            self._connection.terminate()
+            self._connection = None
+
+    async def close(self) -> None:
+        """End the connection; what is under way on it fails."""
+        if self._connection is not None:
+            with suppress(Exception):
+                await self._connection.close(timeout=1.0)
+            self._drop()
+
+
+async def tried(raw: asyncpg.Connection[Any], statement: str) -> bool:
+    """Run what not every database has, and return whether this one does."""
+    import asyncpg
+
+    try:
+        await raw.execute(statement)
+    except asyncpg.PostgresError:
+        return False
+    return True
+
+
+def described(error: BaseException) -> str:
+    """Return what to say of an error, in one line."""
+    if isinstance(error, TimeoutError):
+        return "it did not answer in time"
+    return str(error).partition("\n")[0] or type(error).__name__
+
+
+def translated(error: BaseException, place: str) -> LogError | LogRefused | None:
+    """Return what an error means for a log at this place; itself if it says so already, None: it is of something else.
+
+    A password is in none of them: PostgreSQL names roles, and asyncpg addresses.
+    """
+    import asyncpg
+
+    if isinstance(error, LogError | LogRefused):
+        return error
+    text = f"{place}: {described(error)}"
+    if isinstance(error, asyncpg.PostgresError):
+        state = error.sqlstate or ""
+        if state in ("40001", "40P01"):
+            return LogConflict(text)
+        advice = next((advice for prefix, advice in _ADVICE.items() if state.startswith(prefix)), None)
+        return LogError(text) if advice is None else LogRefused(f"{text}: {advice}")
+    if isinstance(error, ssl.SSLError) or "SSL upgrade" in text:
+        return LogRefused(f"{text}: set sslmode and sslrootcert in the URL to what the server has")
+    if isinstance(error, socket.gaierror) and error.errno != socket.EAI_AGAIN:
+        return LogRefused(f"{text}: correct the host in the URL")
+    if isinstance(error, asyncpg.InterfaceError | asyncpg.InternalClientError | OSError | TimeoutError):
+        return LogError(text)
+    return None
