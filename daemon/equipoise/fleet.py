@@ -17,6 +17,7 @@ from equipoise.config.databases import Database
 from equipoise.config.sources import located
 from equipoise.core.model import ServerId
 from equipoise.ratings.system import System
+from equipoise.service import people
 from equipoise.service.clock import Clock
 from equipoise.service.fingerprint import check
 from equipoise.service.host import Host
@@ -91,6 +92,7 @@ class Fleet:
         else:
             shared_log = self._log(database, config.shared.machine)
             pool = SharedPool(name, system, self._store, ring, self._clock, shared_log, balance=balance)
+            pool.forgetting = lambda forgotten: people.forget_here(forgotten, self._store, self.hosts.values())
         undo.push_async_callback(pool.close)
         with located(config.path):
             await pool.open()

@@ -21,6 +21,8 @@ from tests.postgres import PASSWORD
 from tests.store.samples import until
 
 POOL = "main"
+BY_BALANCE = ("balance_prediction", "said", "unevenness")
+"""Written behind rounds by each machine's own balance system."""
 SharedPool.answer_seconds = 20.0  # as in `tests/conftest.py`
 ANEW: dict[str, Any] = {"system": "synelo", "params": {}, "balance": None}
 
@@ -69,7 +71,7 @@ def rows_of(store: Path) -> dict[str, list[tuple[Any, ...]]]:
                 tuple(
                     numbers.get(value, value) if column in table.numbers else value
                     for column, value in zip(columns, row, strict=True)
-                    if column not in table.local
+                    if column not in (*table.local, *BY_BALANCE)
                 )
                 for row in db.execute(f"SELECT * FROM {name}")
             ]

@@ -79,6 +79,12 @@ class Follower:
         return self._place.replayed.system
 
     @property
+    def number(self) -> int:
+        """The last event that `system` has seen."""
+        assert self._place is not None
+        return self._place.number
+
+    @property
     def calibration(self) -> Calibration:
         """The calibration of what `system` says."""
         assert self._place is not None

@@ -153,7 +153,7 @@ class Lookups:
         if hide is not (player in await self._store.hidden()):
             action = "hide" if hide else "unhide"
             entry = Audit(self._clock.epoch(), claimant(command, who), action, player, "", "")
-            await self._store.hide(player, entry, hide=hide)
+            await self._pool.hide(player, entry, hide=hide)
         return (Text(Phrase.HIDDEN if hide else Phrase.SHOWN),)
 
     async def _teams(self, session: Session, *, admin: bool) -> Lines:

@@ -15,7 +15,7 @@ import logging
 import secrets
 from collections.abc import Collection, Iterable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from equipoise import ratings
@@ -59,14 +59,32 @@ async def forget(
         refuse_present(player, hosts)
         someone = InForgetting(player, PlayerId(str(LEAST + secrets.randbelow(STEAM_ID_BASE - LEAST))))
         entry = Audit(clock.epoch(), who, "forget", player, "", "")
-        stand_in = await store.begin_forgetting(someone, entry)
+        if shared := [pool for pool in pools if pool.sharing]:
+            # The log first, which has every machine put the stand-in into its rows: this one, too.
+            for pool in shared:
+                await pool.tell_forgotten(*someone)
+            await store.audit(replace(entry, target=someone.stand_in))
+        else:
+            someone = InForgetting(player, await store.begin_forgetting(someone, entry))
         try:
-            for host in hosts:
-                await host.rename(player, stand_in)
-            await store.forget(_renamed)
+            await forget_here([someone], store, hosts)
         except StoreError as error:
             raise StoreError(f"not finished, the daemon's next start goes on: {error}") from error
-        return stand_in
+        return someone.stand_in
+
+
+async def forget_here(forgotten: Collection[InForgetting], store: Store, hosts: Collection[Host]) -> None:
+    """Forget people who are in the journal, in the memory of sessions and all of the store."""
+    for someone in forgotten:
+        for host in hosts:
+            await host.rename(*someone)
+    await store.forget(renamed)
+
+
+async def hide(player: PlayerId, pools: Collection[Pool], entry: Audit, *, hide: bool) -> None:
+    """Show a player nowhere from now on, or everywhere again, on all machines that share one of the pools."""
+    for pool in [pool for pool in pools if pool.sharing] or list(pools)[:1]:
+        await pool.hide(player, entry, hide=hide)
 
 
 def refuse_present(player: PlayerId, hosts: Iterable[Host]) -> None:
@@ -84,12 +102,13 @@ async def finish(store: Store) -> None:
         for ring in store.path.parent.glob("*.ring"):
             for someone in journal:
                 await asyncio.to_thread(rename, ring, *someone)
-        await store.forget(_renamed)
+        await store.forget(renamed)
     except (OSError, StoreError) as error:  # a full disk must not keep the servers without a daemon
         log.error("somebody is not forgotten yet, the next start goes on: %s", error)
 
 
-def _renamed(system: str, data: bytes, player: str, stand_in: str) -> bytes:
+def renamed(system: str, data: bytes, player: str, stand_in: str) -> bytes:
+    """Return a system's snapshot with another id in a player's place. RatingError: it is unreadable."""
     return ratings.create(system).renamed_snapshot(data, player, stand_in)
 
 

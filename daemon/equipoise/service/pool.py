@@ -75,6 +75,22 @@ class Edited:
     after: PlayerSummary
 
 
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """A shared pool, as this daemon sees it."""
+
+    machine: str
+    """This daemon's name in the log."""
+    connected: bool
+    """Whether the log answered last."""
+    number: int
+    """Number of the last event of the log that is in this store."""
+    behind: int
+    """Events of the log that are not here yet, when it was asked last."""
+    trouble: str | None
+    """Why events are not followed, or rounds not appended; None: they are."""
+
+
 @dataclass(slots=True)
 class Group:
     """Rounds that came while an earlier group was under way, in order."""
@@ -179,6 +195,11 @@ class Pool:
     def ring_depth(self) -> int:
         """Rounds that wait for the store."""
         return self.ring.depth
+
+    @property
+    def sharing(self) -> Sharing | None:
+        """The pool's log, where several machines share it."""
+        return None
 
     # Rounds, in the order of their way: a group, its transaction, the ring.
 
@@ -582,6 +603,13 @@ class Pool:
         """Keep the leaderboard under a name; False: the name is taken."""
         since = self.active_since()
         return await self._uninterrupted(self._change(self.store.begin_season, season, entry.at, since, entry))
+
+    async def hide(self, player: PlayerId, entry: Audit, *, hide: bool) -> None:
+        """Show a player nowhere from now on, or everywhere again."""
+        await self._uninterrupted(self._change(partial(self.store.hide, hide=hide), player, entry))
+
+    async def tell_forgotten(self, player: PlayerId, stand_in: PlayerId) -> None:
+        """Have the other machines of a shared pool put a stand-in in a player's place."""
 
     async def _change(self, write: Callable[..., Awaitable[T]], *values: object) -> T:
         async with self._settled():

@@ -14,6 +14,9 @@ from equipoise.service.pool import Pool
 from equipoise.store.notes import Audit
 from equipoise.store.replays import CaughtUp, Fitted
 
+ANOTHER_SECONDS = 12 * 3600.0
+"""A refit that another machine made so long ago is that of this night."""
+
 log = logging.getLogger(__name__)
 
 
@@ -93,6 +96,10 @@ class Refits:
             return False
         if await pool.store.last_number(pool.name) == self._seen.get(pool.name):
             return False
+        if pool.sharing is not None:  # once for all machines
+            at = await pool.store.refitted_at(pool.name)
+            if at is not None and self._clock.epoch() - at < ANOTHER_SECONDS:
+                return False
         return bool(await pool.store.predictions(pool.name, 1))
 
     async def _refit(self, pool: Pool, who: str, *, dry_run: bool) -> None:

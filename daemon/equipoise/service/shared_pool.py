@@ -12,23 +12,26 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from equipoise.core.model import PlayerId
 from equipoise.errors import LogError, LogRefused, ScriptError, SpillError, StoreError
 from equipoise.ratings.system import System
-from equipoise.service import held
+from equipoise.service import held, people
 from equipoise.service.clock import Clock
 from equipoise.service.fingerprint import check, fingerprint_of
 from equipoise.service.held import RatingAttempt
 from equipoise.service.log import Repeats
-from equipoise.service.pool import Group, Pool, Recorded, undo
+from equipoise.service.place import begun
+from equipoise.service.pool import Group, Pool, Recorded, Sharing, undo
 from equipoise.service.ring import Key, Ring, UnstoredRound
 from equipoise.shared.log import Agreement, Appending, LogEvent, NewEvent, SharedLog, State
+from equipoise.store import changes
 from equipoise.store.changes import FORMAT, Change, Position, Taken
+from equipoise.store.people import InForgetting
 from equipoise.store.players import Fingerprint
 from equipoise.store.rounds import RatedRound
 from equipoise.store.store import Store
@@ -37,28 +40,16 @@ RATING_VERSION = 1
 """Raised when the same events give other numbers than before: then a pool's daemons change over together."""
 WAIT_SECONDS = 1.0
 """Between two looks at the log, where nobody tells of news, and between two attempts of rounds that wait."""
+SAME = 1e-9
+"""Points by which skills on two machines may differ: their processors differ in last digits."""
+REFERENCE_EVERY = 1_000
+"""Events after which the appender writes the state of sequential systems into the log."""
 AT_ONCE = 32
 """Events that are written in one transaction of the store."""
 
 T = TypeVar("T")
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Sharing:
-    """A shared pool, as this daemon sees it."""
-
-    machine: str
-    """This daemon's name in the log."""
-    connected: bool
-    """Whether the log answered last."""
-    number: int
-    """Number of the last event of the log that is in this store."""
-    behind: int
-    """Events of the log that are not here yet, when it was asked last."""
-    trouble: str | None
-    """Why events are not followed, or rounds not appended; None: they are."""
 
 
 class SharedPool(Pool):
@@ -90,6 +81,8 @@ class SharedPool(Pool):
         self._last = 0
         self._trouble: str | None = None
         self._running: list[asyncio.Task[None]] = []
+        self.forgetting: Callable[[Sequence[InForgetting]], Coroutine[Any, Any, None]] | None = None
+        """Ends the forgetting of people whom another machine was told to forget: outside of the store's rows."""
         self._repeats = Repeats(log, logging.WARNING)
 
     @property
@@ -173,7 +166,9 @@ class SharedPool(Pool):
                 await self._begin()
         else:
             await self._join()
-        log.info("the log of a shared pool is followed", extra={"pool": self.name, "number": self._position.number})
+        log.info(
+            "the log of a shared pool is followed", extra={"pool": self.name, "event_number": self._position.number}
+        )
 
     async def _begin(self) -> None:
         number = await self.store.number_all(self.name)
@@ -254,11 +249,16 @@ class SharedPool(Pool):
                     )
                 previous = event.digest
             async with self._lock:
-                rows = [(event.number, event.digest, event.pieces) for event in group]
-                await self._note(await self.store.take_in(self.name, rows))
+                rows = [(Position(event.number, event.digest), event.pieces) for event in group]
+                taken = await self.store.take_in(self.name, rows, people.renamed)
+                await self._note(taken)
+            if any(one.reference for one in taken) and group[-1].machine != self._log.machine:
+                await self._compare()
+            if (forgotten := [someone for one in taken for someone in one.forgotten]) and self.forgetting is not None:
+                self._start(self.forgetting(forgotten))
 
     async def _note(self, taken: Sequence[Taken]) -> None:
-        if any(one.rewritten for one in taken):
+        if any(one.rewritten or one.forgotten for one in taken):
             await self._reading.anew()
             if self.follower is not None:
                 self.follower.rebuild()
@@ -268,6 +268,30 @@ class SharedPool(Pool):
         await self._reading.players([player for player in self._reading.present() if player in players])
         if self.follower is not None:
             self.follower.wake()
+
+    async def _compare(self) -> None:
+        """Go on from a reference that another machine made, where what is known here has moved away from it."""
+        present = self._reading.present()
+        if self.system.sequential:
+            async with self._lock:
+                before = [self.system.skill(player) for player in present]
+                self._held.outdate(())
+                await self._held.read(self.store, self.name)
+                self._say_if_apart(before, [self.system.skill(player) for player in present])
+        follower = self.follower
+        if follower is not None and follower.ready and follower.like.sequential:
+            number, like = follower.number, follower.like
+            place = await begun(self.store, self.name, "balance", like, fingerprint_of(self.system), number)
+            await place.go_to_end(number)
+            after = [place.replayed.system.skill(player) for player in present]
+            if follower.number == number and self._say_if_apart(map(follower.system.skill, present), after):
+                follower.rebuild()
+
+    def _say_if_apart(self, before: Iterable[float], after: Sequence[float]) -> bool:
+        apart = max((abs(old - new) for old, new in zip(before, after, strict=True)), default=0.0)
+        if apart > SAME:
+            log.warning("skills were %.3g points from the log's reference: it counts", apart, extra={"pool": self.name})
+        return apart > SAME
 
     # Appending: rounds from the ring, and edits.
 
@@ -324,25 +348,23 @@ class SharedPool(Pool):
             async with self._lock:
                 await self._held.read(self.store, self.name)
                 attempts = [RatingAttempt(game_round, self._held) for game_round in rounds]
-                with self.store.catching(self.name) as changes:
+                with self.store.catching(self.name) as caught:
                     try:
                         outcomes = await self.store.record(self.name, attempts, self.system.window)
                     finally:
                         undo(attempts)
                         self._held.stored(())
-            return outcomes, changes
+            return outcomes, caught
 
         try:
-            outcomes = await self._append(attempt, [game_round.at for game_round in rounds])
+            outcomes = await self._append(attempt)
         except (LogRefused, LogError) as error:
             self._fails(error)
             raise
         self.applied += sum(isinstance(outcome, RatedRound) and not outcome.again for outcome in outcomes)
         return outcomes
 
-    async def _append(
-        self, attempt: Callable[[], Awaitable[tuple[T, Sequence[Change]]]], at: Sequence[float] = ()
-    ) -> T:
+    async def _append(self, attempt: Callable[[], Awaitable[tuple[T, Sequence[Change]]]]) -> T:
         """Try a change on top of all that is in the log, append what it did, and take it in like anybody's."""
         events: Sequence[LogEvent] = ()
         failure: Exception | None = None
@@ -351,18 +373,51 @@ class SharedPool(Pool):
             while tail := await self._tail(appending):
                 await self._take_in(tail)
             try:
-                outcome, changes = await attempt()
+                outcome, done = await attempt()
             except Exception as error:  # of the store, or of who is asked for: the connection is well
                 failure = error
             else:
-                if changes:
+                if done:
                     now = self._clock.epoch()
-                    events = await appending.add([_event(change, now) for change in changes])
+                    events = await appending.add([_event(change, now) for change in done])
         if failure is not None:
             raise failure
-        self._last = max(self._last, events[-1].number if events else 0)
-        await self._take_in(events)
+        if events:
+            self._last = max(self._last, events[-1].number)
+            await self._take_in(events)
+            if events[-1].number % REFERENCE_EVERY < len(events) and events[0].kind == "round":
+                self._start(self._append_reference())
         return outcome
+
+    async def _append_reference(self) -> None:
+        async def attempt() -> tuple[None, Sequence[Change]]:
+            change = await self.store.reference(self.name)
+            return None, [] if change is None else [change]
+
+        with suppress(StoreError):  # the next one comes
+            async with self._writing:
+                await self._append(attempt)
+
+    async def tell_forgotten(self, player: PlayerId, stand_in: PlayerId) -> None:
+        """Have all machines put a stand-in in a player's place, and the log too; within `at_rest`."""
+        forgetting, self.forgetting = self.forgetting, None  # here the caller does the rest
+
+        async def attempt() -> tuple[None, Sequence[Change]]:
+            return None, [changes.forgetting(player, stand_in)]
+
+        try:
+            await self._append(attempt)
+        finally:
+            self.forgetting = forgetting
+        await self._log.rewrite(self.name, lambda piece: changes.without(piece, player, stand_in, people.renamed))
+        await self._log.forget(self.name, player)
+
+    async def upgrade(self) -> int:
+        """Raise the pool's rating version to that of this program: machines with an older one append no more."""
+        async with self._writing, self._log.appending(self.name) as appending:
+            await appending.agree(replace(appending.agreement, rating_version=RATING_VERSION))
+        self._due.set()
+        return RATING_VERSION
 
     async def _tail(self, appending: Appending) -> Sequence[LogEvent]:
         own = self._position
@@ -414,7 +469,7 @@ class SharedPool(Pool):
         done: Callable[[T], None] = lambda _: None,
     ) -> T:
         # The log is held by `_settled`: nothing comes between, also where a replay takes minutes.
-        with self.store.catching(self.name) as changes:
+        with self.store.catching(self.name) as caught:
             if put_back is None:
                 outcome = await write()
             else:
@@ -425,7 +480,7 @@ class SharedPool(Pool):
                         put_back()
 
         async def attempt() -> tuple[T, Sequence[Change]]:
-            return outcome, changes
+            return outcome, caught
 
         return await self._append(attempt)
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from equipoise.errors import LogDamaged, LogError, LogMissing, LogRefused
 from equipoise.shared.connections import Connection, Link, tried
-from equipoise.shared.public import Changes
+from equipoise.shared.public import KEPT, Changes
 from equipoise.shared.schema import BODIES, prepare
 
 if TYPE_CHECKING:
@@ -391,6 +391,15 @@ class SharedLog:
                             await connection.execute(update, pool, *place, zlib.compress(changed, 1))
                             count += 1
         return count
+
+    async def forget(self, pool: str, player: str) -> None:
+        """Delete a player from what people's own pages read; the stand-in in the events has no row there."""
+        async with self._reader.use() as connection:
+            for table, kept in KEPT.items():
+                for column in {"id", "player"} & kept.columns.keys() if table != "rounds" else ():
+                    await connection.execute(
+                        f"DELETE FROM equipoise.{table} WHERE pool = $1 AND {column} = $2", pool, player
+                    )
 
     # Events.
 

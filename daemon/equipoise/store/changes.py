@@ -16,6 +16,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,8 +24,9 @@ import msgspec
 
 from equipoise.core.model import PlayerId
 from equipoise.errors import StoreError
-from equipoise.store import snapshots
+from equipoise.store import people, snapshots
 from equipoise.store.connection import reading, store_errors
+from equipoise.store.people import InForgetting, RenamedSnapshot
 from equipoise.store.rounds import next_number
 from equipoise.store.transfer import AUDIT_OF_POOL
 
@@ -90,6 +92,8 @@ class Piece(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     deleted: dict[str, list[tuple[Value, ...]]] = {}
     anew: bool = False
     """All rows of the pool go before these."""
+    forgotten: tuple[tuple[str, PlayerId], ...] = ()
+    """A mark of an id (`mark_of`), and the stand-in that takes the place of who has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +117,10 @@ class Taken:
     """Parts of the system's shared state have changed."""
     rewritten: bool = False
     """What was there has changed, beside players: rounds, edits, all."""
+    forgotten: list[InForgetting] = field(default_factory=list)
+    """People of this store who have a stand-in now; the files are still to be cleaned."""
+    reference: bool = False
+    """The state of a sequential system came with it."""
 
 
 class DamagedEvent(StoreError):
@@ -190,7 +198,8 @@ def _collected(db: sqlite3.Connection, pool: str) -> Change | None:
         of_table = [key[1 : 1 + len(table.key)] for key in keys if key[0] == name]
         if of_table:
             _collect(db, pool, name, of_table, number, writer)
-    kind, key = _kind(db, own[0]) if own else (min(name for name, *_ in keys if name not in ("audit", "pools")), None)
+    others = sorted({name for name, *_ in keys} - {"audit", "pools"})
+    kind, key = _kind(db, own[0]) if own else (others[0] if others else "audit", None)
     return Change(kind, key, writer.end())
 
 
@@ -369,22 +378,31 @@ class _Numbers:
         return True
 
 
-def take_in(db: sqlite3.Connection, pool: str, number: int, digest: bytes, pieces: Sequence[bytes]) -> Taken:
-    """Write what event `number` of the log has changed; within a transaction. DamagedEvent: it makes no sense."""
+def take_in(
+    db: sqlite3.Connection,
+    pool: str,
+    position: Position,
+    pieces: Sequence[bytes],
+    renamed: RenamedSnapshot,
+) -> Taken:
+    """Write what the next event of the log has changed; within a transaction. DamagedEvent: it makes no sense."""
     numbers, taken = _Numbers(db, pool), Taken()
     # Rows of one table may come in another piece than those that they refer to.
     db.execute("PRAGMA defer_foreign_keys = ON")
     try:
         for piece in pieces:
-            _take_piece(db, pool, _piece.decode(piece), numbers, taken)
+            decoded = _piece.decode(piece)
+            _take_piece(db, pool, decoded, numbers, taken)
+            for mark, stand_in in decoded.forgotten:
+                taken.forgotten += _forget(db, mark, stand_in, renamed)
     except (msgspec.DecodeError, sqlite3.IntegrityError, sqlite3.DataError, ValueError, OverflowError) as error:
-        raise DamagedEvent(f"event {number} of pool {pool} in the log is damaged: {error}") from error
+        raise DamagedEvent(f"event {position.number} of pool {pool} in the log is damaged: {error}") from error
     if numbers.oldest is not None:
         taken.rewritten = True
         snapshots.outdate(db, pool, numbers.oldest)
     if numbers.own is not None:
-        db.execute("INSERT INTO logged (pool, number, local) VALUES (?, ?, ?)", (pool, number, numbers.own))
-    move(db, pool, Position(number, digest))
+        db.execute("INSERT INTO logged (pool, number, local) VALUES (?, ?, ?)", (pool, position.number, numbers.own))
+    move(db, pool, position)
     return taken
 
 
@@ -393,8 +411,10 @@ def _take_piece(db: sqlite3.Connection, pool: str, piece: Piece, numbers: _Numbe
         raise ValueError(f"no table {min(unknown)} is known")
     if piece.anew:
         _delete_all(db, pool)
-    elif piece.rows.get("snapshots") and not numbers.of_all:  # it leads on: those of before are of another past
-        db.execute("DELETE FROM snapshots WHERE pool = ?", (pool,))
+    elif (rows := piece.rows.get("snapshots")) and not numbers.of_all:  # it leads on in the place of those from before
+        place = rows.columns.index("purpose")
+        for purpose in {row[place] for row in rows.rows}:
+            db.execute("DELETE FROM snapshots WHERE pool = ? AND purpose = ?", (pool, purpose))
     taken.rewritten |= piece.anew
     for name in reversed([*TABLES]):
         if keys := piece.deleted.get(name):
@@ -466,7 +486,8 @@ def _note(name: str, columns: Sequence[str], rows: Sequence[Sequence[Value | byt
         place = columns.index("id")
         taken.players.update(PlayerId(str(row[place])) for row in rows)
     taken.parts |= name == "shared" and bool(rows)
-    taken.rewritten |= name in ("snapshots", "hidden")
+    taken.rewritten |= name == "hidden"
+    taken.reference |= name == "snapshots" and bool(rows)
 
 
 def _delete_all(db: sqlite3.Connection, pool: str) -> None:
@@ -475,6 +496,63 @@ def _delete_all(db: sqlite3.Connection, pool: str) -> None:
     for name in reversed([*TABLES]):
         if TABLES[name].of_pool:
             db.execute(f"DELETE FROM {name} WHERE pool = ?", (pool,))
+
+
+# People who are forgotten, and states of systems for all.
+
+
+def mark_of(player: PlayerId, stand_in: PlayerId) -> str:
+    """Return what tells a store that has a player, and nobody else, who has the stand-in now."""
+    return sha256(f"{stand_in} {player}".encode()).hexdigest()
+
+
+def forgetting(player: PlayerId, stand_in: PlayerId) -> Change:
+    """Return the event by which all stores put a stand-in in a player's place."""
+    piece = Piece(forgotten=((mark_of(player, stand_in), stand_in),))
+    return Change("forget", None, (msgspec.json.encode(piece),))
+
+
+def _forget(db: sqlite3.Connection, mark: str, stand_in: PlayerId, renamed: RenamedSnapshot) -> Iterator[InForgetting]:
+    rows = db.execute("SELECT id FROM players UNION SELECT player FROM names").fetchall()
+    for player in (PlayerId(row[0]) for row in rows if mark_of(row[0], stand_in) == mark):
+        db.execute("INSERT OR IGNORE INTO forgetting (player, stand_in) VALUES (?, ?)", (player, stand_in))
+        people.rename(db, player, stand_in, renamed)
+        yield InForgetting(player, stand_in)
+
+
+def without(piece: bytes, player: PlayerId, stand_in: PlayerId, renamed: RenamedSnapshot) -> bytes | None:
+    """Return a piece with a stand-in in a player's place, and without their name; None: it does not name them."""
+    decoded, old, new = _piece.decode(piece), player.encode(), stand_in.encode()
+    for rows in decoded.rows.values():
+        blobs = [place for place, column in enumerate(rows.columns) if column in BYTES]
+        name = rows.columns.index("name") if "name" in rows.columns else None
+        for at, row in enumerate(rows.rows):
+            values = list(row)
+            for place in blobs:
+                if old in (data := base64.b64decode(str(row[place]))):
+                    is_snapshot = "system" in rows.columns
+                    system = str(row[rows.columns.index("system")]) if is_snapshot else ""
+                    data = renamed(system, data, player, stand_in) if is_snapshot else data.replace(old, new)
+                    values[place] = base64.b64encode(data).decode()
+                    if is_snapshot:
+                        values[rows.columns.index("sha256")] = sha256(data).hexdigest()
+            if name is not None and player in row:
+                values[name] = people.FORGOTTEN
+            rows.rows[at] = tuple(values)
+    changed = msgspec.json.encode(decoded).replace(old, new)
+    return None if changed == piece else changed
+
+
+def reference(db: sqlite3.Connection, pool: str) -> Change | None:
+    """Return the newest snapshots of a pool as an event, by which all machines go on; None: it has none."""
+    writer, columns = _Pieces(), _columns(db, "snapshots")
+    known = _log_numbers(db, pool)
+    outward = _outward(columns, TABLES["snapshots"], lambda local: known(local) or 0)
+    query = f"SELECT {', '.join(columns)}, max(number) FROM snapshots WHERE pool = ? AND number > 0 GROUP BY purpose"
+    rows = db.execute(query, (pool,)).fetchall()
+    for row in rows:
+        writer.add("snapshots", columns, outward(row[:-1]))
+    return Change("reference", None, writer.end()) if rows else None
 
 
 # A pool as a whole: the rows with which its log begins, and with which a daemon begins that joins it.

@@ -653,14 +653,14 @@ class Store:
             self._hidden = await self._read(people.hidden)
         return self._hidden
 
-    async def hide(self, player: PlayerId, entry: Audit, *, hide: bool) -> None:
-        """Show a player nowhere from now on, or everywhere again, with the line of the audit."""
+    async def hide(self, pool: str, player: PlayerId, entry: Audit, *, hide: bool) -> None:
+        """Show a player nowhere from now on, or everywhere again, with the line of the audit; in all pools."""
 
         def change(db: Connection) -> None:
             people.hide(db, player, hide=hide)
             notes.audit(db, entry)
 
-        await self._write(change)
+        await self._write_pool(pool, change)
         self._hidden = None
 
     async def exports_since(self, player: PlayerId) -> Sequence[Audit]:
@@ -745,8 +745,10 @@ class Store:
         finally:
             del self._caught[pool]
 
-    async def take_in(self, pool: str, events: Sequence[tuple[int, bytes, Sequence[bytes]]]) -> Sequence[Taken]:
-        """Write what events of the log have changed, in order: the number, digest and pieces of each.
+    async def take_in(
+        self, pool: str, events: Sequence[tuple[Position, Sequence[bytes]]], renamed: RenamedSnapshot
+    ) -> Sequence[Taken]:
+        """Write what events of the log have changed, in order: the position and pieces of each.
 
         Those before one that is damaged are kept; DamagedEvent: it is the first.
         """
@@ -754,10 +756,10 @@ class Store:
         def write(db: Connection) -> list[Taken]:
             taken: list[Taken] = []
             with self._transaction(db):
-                for number, digest, pieces in events:
+                for position, pieces in events:
                     try:
                         with store_errors(), savepoint(db):
-                            taken.append(changes.take_in(db, pool, number, digest, pieces))
+                            taken.append(changes.take_in(db, pool, position, pieces, renamed))
                     except changes.DamagedEvent:
                         if not taken:
                             raise
@@ -766,9 +768,13 @@ class Store:
             return taken
 
         taken = await self._read(write)
-        if any(one.rewritten for one in taken):
+        if any(one.rewritten or one.forgotten for one in taken):
             self._hidden = None
         return taken
+
+    async def reference(self, pool: str) -> Change | None:
+        """The newest states of a pool's sequential systems, as an event for its log; None: there are none."""
+        return await self._read(lambda db: changes.reference(db, pool))
 
     async def number_all(self, pool: str) -> int:
         """Give a pool's rounds and edits the first numbers of a log, which goes on behind them; how many they are."""

@@ -41,7 +41,7 @@ async def hide_player(request: Request) -> PlayerFound:
     services, hide = request.services, request.body.hidden
     player = await known_player(services.pool(request.query.pool), request.path["id"])
     entry = Audit(services.clock.epoch(), request.caller.who, "hide" if hide else "unhide", player, "", "")
-    await services.store.hide(player, entry, hide=hide)
+    await people.hide(player, services.pools.values(), entry, hide=hide)
     return await show_player(request)
 
 
