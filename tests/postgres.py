@@ -207,3 +207,78 @@ def pgbouncer(server: Postgres, *, mode: str = "transaction") -> Iterator[int]:
         process.send_signal(signal.SIGINT)
         process.wait(PATIENCE)
         shutil.rmtree(folder)
+
+
+_Chunks = asyncio.Queue[tuple[float, bytes]]
+"""What is under way in one direction, and when it arrives; an empty chunk is the end."""
+
+
+class Between:
+    """A network between a client and a server that can be slow, lose answers, and be cut in one direction or both."""
+
+    def __init__(self, port: int) -> None:
+        self._target = port
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.seconds = 0.0
+        """One way."""
+        self.to_server = self.to_client = True
+        """Whether bytes arrive; those that do not are lost for good, as their connection is."""
+        self.lose_answer_to: bytes | None = None
+        """The next request with these bytes arrives, and its answer does not: the connection ends."""
+
+    async def __aenter__(self) -> Between:
+        self._listener = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self.port = int(self._listener.sockets[0].getsockname()[1])
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._listener.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def heal(self) -> None:
+        """Let bytes through again; of connections that lost some nothing is heard any more."""
+        self.to_server = self.to_client = True
+        for task in self._tasks:
+            task.cancel()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        server_writer = None
+        try:
+            server_reader, server_writer = await asyncio.open_connection("127.0.0.1", self._target)
+            lost = asyncio.Event()
+            async with asyncio.TaskGroup() as group:
+                for source, sink, outward in ((reader, server_writer, True), (server_reader, writer, False)):
+                    chunks: _Chunks = asyncio.Queue()
+                    group.create_task(self._receive(source, chunks, outward, lost))
+                    group.create_task(self._deliver(chunks, sink, outward, lost))
+        except (OSError, asyncio.CancelledError, ExceptionGroup):
+            pass
+        finally:
+            self._tasks.discard(task)
+            for each in (writer, server_writer):
+                if each is not None:
+                    each.transport.abort()
+
+    async def _receive(self, source: asyncio.StreamReader, chunks: _Chunks, outward: bool, lost: asyncio.Event) -> None:
+        while chunk := await source.read(65536):
+            if outward and self.lose_answer_to and self.lose_answer_to in chunk:
+                self.lose_answer_to = None
+                lost.set()
+            chunks.put_nowait((asyncio.get_running_loop().time() + self.seconds, chunk))
+        chunks.put_nowait((0, b""))
+
+    async def _deliver(self, chunks: _Chunks, sink: asyncio.StreamWriter, outward: bool, lost: asyncio.Event) -> None:
+        while True:
+            at, chunk = await chunks.get()
+            await asyncio.sleep(at - asyncio.get_running_loop().time())
+            if not chunk or (not outward and lost.is_set()):
+                raise ConnectionResetError  # ends the other tasks of this connection too
+            if self.to_server if outward else self.to_client:
+                sink.write(chunk)
+                await sink.drain()

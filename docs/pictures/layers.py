@@ -22,7 +22,6 @@ PLACES: dict[str, tuple[float, float, str, tuple[str, ...]]] = {
     "web": (620, 175, SHELL, ("aiohttp",)),
     "service": (560, 255, SHELL, ("hosts, pools, ring",)),
     "moving": (560, 345, PURE, ("exports, dumps",)),
-    "shared": (740, 345, SHELL, ("PostgreSQL's log",)),
     "balancing": (300, 590, PURE, ("question to answer",)),
     "wire": (480, 430, PURE, ("bytes to values",)),
     "store": (640, 430, SHELL, ("SQLite",)),

@@ -15,7 +15,7 @@ import logging
 import secrets
 from collections.abc import Collection, Iterable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from equipoise import ratings
@@ -62,8 +62,7 @@ async def forget(
         if shared := [pool for pool in pools if pool.sharing]:
             # The log first, which has every machine put the stand-in into its rows: this one, too.
             for pool in shared:
-                await pool.tell_forgotten(*someone)
-            await store.audit(replace(entry, target=someone.stand_in))
+                await pool.tell_forgotten(someone, entry)
         else:
             someone = InForgetting(player, await store.begin_forgetting(someone, entry))
         try:

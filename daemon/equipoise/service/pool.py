@@ -43,6 +43,7 @@ from equipoise.service.place import HeldSequence, NewRound
 from equipoise.service.ring import Ring, UnstoredRound
 from equipoise.store.notes import Audit
 from equipoise.store.past import Strike, UndoStrike, VoidStrike
+from equipoise.store.people import InForgetting
 from equipoise.store.players import PlayerRow
 from equipoise.store.replays import CaughtUp, Fitting, Revised, Shift
 from equipoise.store.rounds import RatedRound
@@ -608,7 +609,7 @@ class Pool:
         """Show a player nowhere from now on, or everywhere again."""
         await self._uninterrupted(self._change(partial(self.store.hide, hide=hide), player, entry))
 
-    async def tell_forgotten(self, player: PlayerId, stand_in: PlayerId) -> None:
+    async def tell_forgotten(self, someone: InForgetting, entry: Audit) -> None:
         """Have the other machines of a shared pool put a stand-in in a player's place."""
 
     async def _change(self, write: Callable[..., Awaitable[T]], *values: object) -> T:

@@ -31,6 +31,7 @@ from equipoise.service.ring import Key, Ring, UnstoredRound
 from equipoise.shared.log import Agreement, Appending, LogEvent, NewEvent, SharedLog, State
 from equipoise.store import changes
 from equipoise.store.changes import FORMAT, Change, Position, Taken
+from equipoise.store.notes import Audit
 from equipoise.store.people import InForgetting
 from equipoise.store.players import Fingerprint
 from equipoise.store.rounds import RatedRound
@@ -398,19 +399,19 @@ class SharedPool(Pool):
             async with self._writing:
                 await self._append(attempt)
 
-    async def tell_forgotten(self, player: PlayerId, stand_in: PlayerId) -> None:
+    async def tell_forgotten(self, someone: InForgetting, entry: Audit) -> None:
         """Have all machines put a stand-in in a player's place, and the log too; within `at_rest`."""
         forgetting, self.forgetting = self.forgetting, None  # here the caller does the rest
 
         async def attempt() -> tuple[None, Sequence[Change]]:
-            return None, [changes.forgetting(player, stand_in)]
+            return None, [changes.forgetting(*someone, entry)]
 
         try:
             await self._append(attempt)
         finally:
             self.forgetting = forgetting
-        await self._log.rewrite(self.name, lambda piece: changes.without(piece, player, stand_in, people.renamed))
-        await self._log.forget(self.name, player)
+        await self._log.rewrite(self.name, lambda piece: changes.without(piece, *someone, people.renamed))
+        await self._log.forget(self.name, someone.player)
 
     async def upgrade(self) -> int:
         """Raise the pool's rating version to that of this program: machines with an older one append no more."""

@@ -174,6 +174,18 @@ class Link:
             self._drop()
 
 
+async def is_direct(raw: asyncpg.Connection[Any]) -> bool:
+    """Return whether the server itself is at the other end: a pooler hands out keys of its own."""
+    answer = bytearray()
+
+    async def take(data: bytes) -> None:
+        answer.extend(data)
+
+    # Nothing is prepared by it, unlike by a query: it would stay at the server, for whom the pooler serves next.
+    await raw.copy_from_query("SELECT pg_backend_pid()", output=take)
+    return bool(int(answer) == raw.get_server_pid())
+
+
 async def tried(raw: asyncpg.Connection[Any], statement: str) -> bool:
     """Run what not every database has, and return whether this one does."""
     import asyncpg
@@ -206,6 +218,8 @@ def translated(error: BaseException, place: str) -> LogError | LogRefused | None
         state = error.sqlstate or ""
         if state in ("40001", "40P01"):
             return LogConflict(text)
+        if state == "53100":
+            return LogError(f"{text}: the disk of the database is full: make room there")
         advice = next((advice for prefix, advice in _ADVICE.items() if state.startswith(prefix)), None)
         return LogError(text) if advice is None else LogRefused(f"{text}: {advice}")
     if isinstance(error, ssl.SSLError) or "SSL upgrade" in text:

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from equipoise.errors import LogDamaged, LogError, LogMissing, LogRefused
-from equipoise.shared.connections import Connection, Link, tried
+from equipoise.shared.connections import Connection, Link, is_direct, tried
 from equipoise.shared.public import KEPT, Changes
 from equipoise.shared.schema import BODIES, prepare
 
@@ -225,7 +225,7 @@ class SharedLog:
         self._password = password
         self._seconds = seconds
         self._place = f"database {url.partition('?')[0]}"
-        self._pooled = True  # until a connection shows that there is none between
+        self._pooled = False  # until a connection shows that something is between
         self._notifies = False
         self._instance = os.urandom(8).hex()
         self._published = False
@@ -259,11 +259,10 @@ class SharedLog:
                 server_settings={"application_name": f"equipoise {self.machine}"[:63]},
             )
             try:
-                # A pooler hands out keys of its own, and the process behind it may be another one each time.
-                direct = await raw.fetchval("SELECT pg_backend_pid()") == raw.get_server_pid()
+                direct = await is_direct(raw)
+                if direct:  # for a holder of the lock that vanishes while it is being answered
+                    await tried(raw, f"SET tcp_user_timeout = {round(self._seconds * 1000)}")
                 if direct is not self._pooled:
-                    if direct:  # for a holder of the lock that vanishes while it is being answered
-                        await tried(raw, f"SET tcp_user_timeout = {round(self._seconds * 1000)}")
                     return raw
             except BaseException:
                 raw.terminate()

@@ -69,7 +69,6 @@ PUBLIC = (
     *_TABLES,
     "CREATE INDEX participants_by_round ON equipoise.participants (pool, round)",
     "CREATE INDEX rounds_by_server ON equipoise.rounds (pool, server, number)",
-    "CREATE SCHEMA IF NOT EXISTS equipoise_public",
     f"""CREATE VIEW equipoise_public.players AS
     SELECT p.pool, p.id AS player, n.name, p.rating, p.rounds, r.wins, r.draws, r.losses, r.leaves,
         to_timestamp(p.last_played) AS last_played

@@ -17,8 +17,8 @@ FORMAT = 1
 BODIES = 1
 """Of the bodies of events and bases."""
 
+SCHEMAS = ("equipoise", "equipoise_public")
 SCHEMA = (
-    "CREATE SCHEMA IF NOT EXISTS equipoise",
     "CREATE TABLE equipoise.format (format integer PRIMARY KEY)",
     f"INSERT INTO equipoise.format VALUES ({FORMAT})",
     """CREATE TABLE equipoise.pools (
@@ -89,16 +89,17 @@ async def prepare(raw: asyncpg.Connection[Any], place: str) -> None:
     """Make the tables where there are none; LogRefused if they are another program's, or of another format."""
     import asyncpg
 
-    if await raw.fetchval("SHOW server_encoding") not in ("UTF8", "UTF-8"):
+    encoding, schemas, tables = await raw.fetchrow(_THERE)
+    if encoding not in ("UTF8", "UTF-8"):
         raise LogRefused(f"{place}: it is not in UTF-8: make one with ENCODING 'UTF8' TEMPLATE template0")
-    if not await _tables(raw):
+    if not tables:
+        # Who may make no schemas has them made by somebody else. One script is one transaction and one round trip.
+        script = [f"CREATE SCHEMA {name}" for name in SCHEMAS if name not in (schemas or ())]
         # Another daemon may do the same at this moment.
         with suppress(asyncpg.DuplicateSchemaError, asyncpg.DuplicateTableError, asyncpg.UniqueViolationError):
-            async with raw.transaction():
-                for statement in SCHEMA:
-                    await raw.execute(statement)
-    tables = await _tables(raw)
-    if "format" not in tables:
+            await raw.execute(";\n".join([*script, *SCHEMA]))
+        _, _, tables = await raw.fetchrow(_THERE)
+    if "format" not in (tables or ()):
         advice = "give Equipoise a database of its own, as by CREATE DATABASE equipoise"
         raise LogRefused(f"{place}: its schema equipoise is another program's: {advice}")
     number = await raw.fetchval("SELECT format FROM equipoise.format")
@@ -106,10 +107,10 @@ async def prepare(raw: asyncpg.Connection[Any], place: str) -> None:
         newer = number is not None and number > FORMAT
         advice = "upgrade Equipoise on this machine" if newer else "share the pool into an empty database"
         raise LogRefused(f"{place}: its tables have format {number}, this Equipoise knows {FORMAT}: {advice}")
-    if missing := TABLES - tables:
+    if missing := TABLES - {*tables}:
         raise LogRefused(f"{place}: its table equipoise.{min(missing)} is missing: restore the database from a backup")
 
 
-async def _tables(raw: asyncpg.Connection[Any]) -> set[str]:
-    rows = await raw.fetch("SELECT tablename FROM pg_catalog.pg_tables WHERE schemaname = 'equipoise'")
-    return {row["tablename"] for row in rows}
+_THERE = """SELECT current_setting('server_encoding'),
+    (SELECT array_agg(nspname::text) FROM pg_catalog.pg_namespace),
+    (SELECT array_agg(tablename::text) FROM pg_catalog.pg_tables WHERE schemaname = 'equipoise')"""

@@ -26,6 +26,7 @@ from equipoise.core.model import PlayerId
 from equipoise.errors import StoreError
 from equipoise.store import people, snapshots
 from equipoise.store.connection import reading, store_errors
+from equipoise.store.notes import Audit
 from equipoise.store.people import InForgetting, RenamedSnapshot
 from equipoise.store.rounds import next_number
 from equipoise.store.transfer import AUDIT_OF_POOL
@@ -506,9 +507,11 @@ def mark_of(player: PlayerId, stand_in: PlayerId) -> str:
     return sha256(f"{stand_in} {player}".encode()).hexdigest()
 
 
-def forgetting(player: PlayerId, stand_in: PlayerId) -> Change:
-    """Return the event by which all stores put a stand-in in a player's place."""
-    piece = Piece(forgotten=((mark_of(player, stand_in), stand_in),))
+def forgetting(player: PlayerId, stand_in: PlayerId, entry: Audit) -> Change:
+    """Return the event by which all stores put a stand-in in a player's place, with the line of the audit."""
+    line = (entry.at, entry.who, entry.action, stand_in, entry.before, entry.after)
+    rows = Rows(("at", "who", "action", "target", "before", "after"), [line])
+    piece = Piece({"audit": rows}, forgotten=((mark_of(player, stand_in), stand_in),))
     return Change("forget", None, (msgspec.json.encode(piece),))
 
 

@@ -1,0 +1,501 @@
+"""The log in trouble: what is refused, and what fails now and goes on later, on real servers and a real bad network."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from equipoise.errors import CommitUnknown, LogConflict, LogError, LogRefused, StoreError
+from equipoise.shared.log import LogEvent, SharedLog
+from tests.postgres import OWNER, PASSWORD, USER, Between, Postgres, cluster
+from tests.postgres import postgres as postgres
+from tests.programs import installed
+from tests.shared.test_log import AGREEMENT, append, everything, pieces, round_event
+
+pytestmark = pytest.mark.world
+
+WRONG = "hunter2"
+
+
+@asynccontextmanager
+async def opened(
+    url: str, machine: str = "one", *, seconds: float = 5.0, share: bool = False
+) -> AsyncIterator[SharedLog]:
+    log = SharedLog(url, PASSWORD, machine, seconds=seconds)
+    try:
+        await log.open()
+        if share:
+            await log.share("main", AGREEMENT, 0, pieces([b"{}"]))
+        yield log
+    finally:
+        await log.close()
+
+
+def refused(url: str, password: str = PASSWORD) -> str:
+    """What is said of a database that will never serve."""
+
+    async def run() -> str:
+        log = SharedLog(url, password, "one")
+        try:
+            with pytest.raises(LogRefused) as caught:
+                await log.open()
+        finally:
+            await log.close()
+        return str(caught.value)
+
+    said = asyncio.run(run())
+    assert password not in said
+    assert "\n" not in said
+    return said
+
+
+# What is refused.
+
+
+def test_a_wrong_password_role_host_or_database_is_refused_with_what_to_correct(postgres: Postgres) -> None:
+    database = postgres.database()
+    url = postgres.url(database)
+    assert refused(url, WRONG) == (
+        f'database {url}: password authentication failed for user "equipoise": '
+        "correct the role in the URL or its password"
+    )
+    assert "password authentication failed" in refused(postgres.url(database, role="nobody"))
+    assert "create the database, or correct its name" in refused(postgres.url("nowhere"))
+    assert "correct the host in the URL" in refused(postgres.url(database, host="db.invalid"))
+
+
+def test_a_database_of_another_program_format_or_encoding_is_refused_and_stays_as_it_is(postgres: Postgres) -> None:
+    def fresh(*statements: str, options: str = "") -> str:
+        database = postgres.database(options=options)
+        for statement in statements:
+            postgres.sql(f"SET ROLE {OWNER}; {statement}; SELECT 1", database)
+        return postgres.url(database)
+
+    assert "schema equipoise is another program's: give Equipoise a database of its own" in refused(
+        fresh("CREATE SCHEMA equipoise; CREATE TABLE equipoise.horses (name text)")
+    )
+    newer = fresh("CREATE SCHEMA equipoise; CREATE TABLE equipoise.format AS SELECT 99 AS format")
+    assert "format 99, this Equipoise knows 1: upgrade Equipoise on this machine" in refused(newer)
+    assert "not in UTF-8" in refused(fresh(options="ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0"))
+    lacking = fresh()
+
+    async def make() -> None:
+        async with opened(lacking, share=True):
+            pass
+
+    asyncio.run(make())
+    postgres.sql("DROP TABLE equipoise.events CASCADE; SELECT 1", lacking.rpartition("/")[2])
+    assert "its table equipoise.events is missing: restore the database from a backup" in refused(lacking)
+
+
+def test_a_role_that_may_make_no_tables_is_refused_and_an_empty_schema_that_was_made_for_it_is_taken(
+    postgres: Postgres,
+) -> None:
+    database = postgres.database()
+    postgres.sql(f"ALTER DATABASE {database} OWNER TO {USER}; SELECT 1")
+    assert "make it the owner of the database" in refused(postgres.url(database))
+    statements = [f"CREATE SCHEMA {name} AUTHORIZATION {OWNER}" for name in ("equipoise", "equipoise_public")]
+    postgres.sql(f"{'; '.join(statements)}; SELECT 1", database)
+
+    async def make() -> None:
+        async with opened(postgres.url(database), share=True) as log:
+            assert await log.state("main") is not None
+
+    asyncio.run(make())
+
+
+@contextmanager
+def with_tls() -> Iterator[tuple[Postgres, Path]]:
+    """A server with a certificate for localhost, and the file of who signed it: itself."""
+    with cluster() as server:
+        certificate, key = server.data / "server.crt", server.data / "server.key"
+        words = ("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2")
+        files = ("-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost")
+        command = [installed("openssl"), *words, *files, "-keyout", str(key), "-out", str(certificate)]
+        subprocess.run(command, check=True, capture_output=True)
+        if os.geteuid() == 0:
+            for file in (certificate, key):
+                subprocess.run(["chown", USER, str(file)], check=True)
+        server.settings["ssl"] = "on"
+        server.restart()
+        yield server, certificate
+
+
+def test_tls_is_as_the_url_says_and_what_cannot_be_so_is_refused(postgres: Postgres) -> None:
+    plain = postgres.url(postgres.database(), host="localhost")
+    assert "rejected SSL upgrade: set sslmode and sslrootcert in the URL" in refused(f"{plain}?sslmode=require")
+
+    async def encrypted(url: str) -> bool:
+        async with opened(url) as log:
+            return (await log.survey()).encrypted
+
+    with with_tls() as (server, certificate):
+        database = server.database()
+        verified = f"?sslmode=verify-full&sslrootcert={certificate}"
+        url = server.url(database, host="localhost")
+        assert asyncio.run(encrypted(f"{url}?sslmode=require"))
+        assert asyncio.run(encrypted(url + verified))
+        assert not asyncio.run(encrypted(f"{url}?sslmode=disable"))
+        assert "certificate verify failed" in refused(f"{server.url(database)}{verified}"), "127.0.0.1 is not its name"
+        other = Path("/etc/ssl/certs/ca-certificates.crt")
+        assert "certificate verify failed" in refused(f"{url}?sslmode=verify-full&sslrootcert={other}")
+
+
+# What fails now and goes on later.
+
+
+async def play(log: SharedLog, server: str, count: int) -> None:
+    """Append rounds as a daemon does: one after the other, again after each failure, looked up after an unknown end."""
+    position, number = 0, 1
+    while number <= count:
+        with suppress(LogError):
+            while page := await log.read("main", position):
+                position = page[-1].number
+                number += sum(event.server == server for event in page)
+            if number <= count:
+                await append(log, round_event(number, server))
+        await asyncio.sleep(0.005)
+
+
+async def check_whole(log: SharedLog, servers: list[str], count: int) -> list[LogEvent]:
+    """Every round is there once, in the order of its server, and the numbers have no gaps."""
+    events = await everything(log)
+    assert [event.number for event in events] == list(range(1, len(events) + 1))
+    for server in servers:
+        assert [event.round for event in events if event.server == server] == [f"r{n}" for n in range(1, count + 1)]
+    return events
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_a_server_that_is_restarted_or_killed_again_and_again_loses_and_doubles_no_round(how: signal.Signals) -> None:
+    async def scenario(server: Postgres, url: str) -> None:
+        rng = random.Random(how)
+        names = ["a", "b", "c"]
+        async with opened(url, share=True) as one, opened(url, "two") as two, opened(url, "three") as three:
+            playing = asyncio.gather(*(play(log, name, 60) for log, name in zip((one, two, three), names, strict=True)))
+            for _ in range(4):
+                await asyncio.sleep(rng.uniform(0.2, 0.6))
+                await asyncio.to_thread(server.restart, how)
+            await playing
+            await check_whole(one, names, 60)
+
+    with cluster() as server:
+        asyncio.run(scenario(server, server.url(server.database())))
+
+
+def test_sessions_that_are_ended_at_any_moment_lose_and_double_no_round(postgres: Postgres) -> None:
+    database = postgres.database()
+
+    async def scenario(url: str) -> None:
+        async with opened(url, share=True) as one, opened(url, "two") as two:
+            playing = asyncio.gather(play(one, "a", 40), play(two, "b", 40))
+            while not playing.done():
+                end = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database}'"
+                await asyncio.to_thread(postgres.sql, end)
+                await asyncio.sleep(0.3)
+            await playing
+            await check_whole(one, ["a", "b"], 40)
+
+    asyncio.run(scenario(postgres.url(database)))
+
+
+def test_an_answer_that_is_lost_behind_the_commit_is_said_to_be_unknown_and_found_by_reading(
+    postgres: Postgres,
+) -> None:
+    async def scenario(database: str) -> None:
+        async with (
+            Between(postgres.port) as network,
+            opened(postgres.url(database, port=network.port), share=True) as log,
+        ):
+            for number in range(1, 4):
+                network.lose_answer_to = b"COMMIT;"
+                with pytest.raises(CommitUnknown, match="whether it is stored is not known"):
+                    await append(log, round_event(number))
+                assert [event.round for event in await log.read("main", number - 1)] == [f"r{number}"]
+            network.lose_answer_to = b"INSERT INTO equipoise.events"
+            with pytest.raises(LogError) as caught:
+                await append(log, round_event(4))
+            assert not isinstance(caught.value, CommitUnknown)
+            assert await log.read("main", 3) == []
+            await check_whole(log, ["one"], 3)
+
+    asyncio.run(scenario(postgres.database()))
+
+
+def test_a_round_that_is_there_already_is_not_stored_twice_whatever_a_daemon_believes(postgres: Postgres) -> None:
+    async def scenario(url: str) -> None:
+        async with opened(url, share=True) as one, opened(url, "two") as two:
+            await append(one, round_event(1))
+            with pytest.raises(LogError, match="events_by_round"):
+                await append(two, round_event(1))
+            assert len(await everything(one)) == 1
+
+    asyncio.run(scenario(postgres.url(postgres.database())))
+
+
+def test_a_server_that_takes_no_writes_is_read_and_takes_them_later(postgres: Postgres) -> None:
+    database = postgres.database()
+
+    async def scenario(url: str) -> None:
+        async with opened(url, share=True) as log:
+            await append(log, round_event(1))
+            alter = f"ALTER DATABASE {database} SET default_transaction_read_only"
+            await asyncio.to_thread(postgres.sql, f"{alter} = on; SELECT 1")
+            async with opened(url, "two") as other:
+                with pytest.raises(LogError, match="read-only"):
+                    await append(other, round_event(2))
+                assert len(await other.read("main", 0)) == 1
+                assert (await other.survey()).read_only
+                await asyncio.to_thread(postgres.sql, f"{alter} = off; SELECT 1")
+                # The connection that was refused is dropped: after a failover another server has the name.
+                assert [event.number for event in await append(other, round_event(2))] == [2]
+
+    asyncio.run(scenario(postgres.url(database)))
+
+
+def test_a_full_disk_takes_no_round_and_with_room_takes_them_again(postgres: Postgres, tmp_path: Path) -> None:
+    if os.geteuid():
+        pytest.skip("only root can mount a small disk")
+    folder = postgres.folder / "small"
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)], check=True)
+    try:
+        place = folder / "space"
+        place.mkdir()
+        ballast = folder / "ballast"
+        subprocess.run(["chown", USER, str(place)], check=True)
+        postgres.sql(f"CREATE TABLESPACE small LOCATION '{place}'; SELECT 1")
+        database = postgres.database()
+
+        async def scenario(url: str) -> None:
+            async with opened(url, share=True) as log:
+                await append(log, round_event(1))
+                move = "ALTER TABLE equipoise.events SET TABLESPACE small; SELECT 1"
+                await asyncio.to_thread(postgres.sql, move, database)
+                free = os.statvfs(folder).f_bavail * os.statvfs(folder).f_frsize
+                await asyncio.to_thread(ballast.write_bytes, b"x" * (free - 40_000))
+                noise = random.Random(1)
+                number = 1
+                said = ""
+                while not said:
+                    try:
+                        await append(log, round_event(number + 1, text=noise.randbytes(4000).hex()))
+                        number += 1
+                    except LogError as error:
+                        said = str(error)
+                assert said.endswith("the disk of the database is full: make room there")
+                assert len(await everything(log)) == number
+                ballast.unlink()
+                await append(log, round_event(number + 1))
+                await check_whole(log, ["one"], number + 1)
+
+        asyncio.run(scenario(postgres.url(database)))
+        postgres.sql(f"DROP DATABASE {database}; DROP TABLESPACE small; SELECT 1")
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def test_a_slow_network_takes_longer_and_nothing_else(postgres: Postgres) -> None:
+    async def scenario(database: str) -> None:
+        async with Between(postgres.port) as network:
+            network.seconds = 0.1
+            far = postgres.url(database, port=network.port)
+            async with opened(far, share=True) as one, opened(postgres.url(database), "two") as two:
+                await append(one, round_event(0, "first"))
+                started = time.monotonic()
+                await append(one, round_event(1, "far"))
+                taken = time.monotonic() - started
+                assert 0.8 <= taken < 2.5, "begin, lock, insert, last and commit: five round trips"
+                await asyncio.gather(play(one, "a", 2), play(two, "b", 10))
+                await check_whole(two, ["a"], 2)
+                await check_whole(two, ["b"], 10)
+
+    asyncio.run(scenario(postgres.database()))
+
+
+@pytest.mark.parametrize("direction", ["to_server", "to_client", "both"])
+def test_a_network_that_is_cut_stops_no_call_for_longer_than_its_time_and_no_other_machine_at_all(
+    postgres: Postgres, direction: str
+) -> None:
+    async def bounded(call: Callable[[], object], limit: float) -> None:
+        started = time.monotonic()
+        with pytest.raises(StoreError):
+            await call()  # type: ignore[misc]
+        assert time.monotonic() - started < limit
+
+    async def scenario(database: str) -> None:
+        async with (
+            Between(postgres.port) as network,
+            opened(postgres.url(database), "two", share=True) as two,
+            opened(postgres.url(database, port=network.port), seconds=2.0) as one,
+        ):
+            await append(one, round_event(1))
+            await one.read("main", 0)
+            network.to_server = direction == "to_client"
+            network.to_client = direction == "to_server"
+            await bounded(lambda: append(one, round_event(2)), 3.5)
+            await bounded(lambda: one.read("main", 1), 3.5)
+            await bounded(lambda: one.state("main"), 3.5)
+            started = time.monotonic()
+            await append(two, round_event(1, "two"))
+            assert time.monotonic() - started < 5.5
+            started = time.monotonic()
+            await one.wait("main", 30)
+            assert time.monotonic() - started < 1.5, "who hears nobody looks every second"
+            network.heal()
+            await play(one, "one", 3)
+            await check_whole(one, ["one"], 3)
+
+    asyncio.run(scenario(postgres.database()))
+
+
+@pytest.mark.parametrize("moment", ["rating", "written"])
+def test_who_vanishes_while_it_holds_the_pool_stops_the_others_for_five_seconds(
+    postgres: Postgres, moment: str
+) -> None:
+    async def vanish(log: SharedLog, network: Between) -> None:
+        async with log.appending("main") as appending:
+            if moment == "written":
+                await appending.add([round_event(1)])
+            network.to_server = network.to_client = False
+            await asyncio.sleep(60)
+
+    async def scenario(database: str) -> None:
+        async with (
+            Between(postgres.port) as network,
+            opened(postgres.url(database), "two", share=True) as two,
+            opened(postgres.url(database, port=network.port)) as one,
+        ):
+            vanishing = asyncio.create_task(vanish(one, network))
+            await asyncio.sleep(0.5)
+            started = time.monotonic()
+            await play(two, "two", 1)
+            assert 3 < time.monotonic() - started < 6
+            assert [event.server for event in await everything(two)] == ["two"]
+            vanishing.cancel()
+            with suppress(asyncio.CancelledError):
+                await vanishing
+
+    asyncio.run(scenario(postgres.database()))
+
+
+def test_a_connection_that_nobody_answers_any_more_is_noticed_by_reading_and_replaced(postgres: Postgres) -> None:
+    async def scenario(database: str) -> None:
+        async with (
+            Between(postgres.port) as network,
+            opened(postgres.url(database), "two", share=True) as two,
+            opened(postgres.url(database, port=network.port), seconds=2.0) as one,
+        ):
+            await one.read("main", 0)
+            network.to_server = network.to_client = False  # as when a firewall forgets it
+            await append(two, round_event(1, "two"))
+            await one.wait("main", 1)
+            with pytest.raises(LogError, match="did not answer in time"):
+                await one.read("main", 0)
+            network.heal()
+            await asyncio.sleep(0.3)
+            assert len(await one.read("main", 0)) == 1
+            waiting = asyncio.create_task(one.wait("main", 30))
+            await asyncio.sleep(0.1)
+            await append(two, round_event(2, "two"))
+            await asyncio.wait_for(waiting, 1)
+
+    asyncio.run(scenario(postgres.database()))
+
+
+def test_too_many_connections_are_a_failure_of_now(postgres: Postgres) -> None:
+    database = postgres.database()
+    postgres.sql(f"ALTER DATABASE {database} CONNECTION LIMIT 1; SELECT 1")
+
+    async def scenario(url: str) -> None:
+        async with opened(url) as one:
+            other = SharedLog(url, PASSWORD, "two")
+            with pytest.raises(LogError, match="too many connections"):
+                await other.open()
+            await one.close()
+            await asyncio.sleep(0.3)
+            await other.open()
+            await other.close()
+
+    asyncio.run(scenario(postgres.url(database)))
+
+
+CLOCK = Path(__file__).parents[1] / "chaos" / "clock"
+PUBLISH = """
+import asyncio, sys
+from equipoise.shared.log import SharedLog
+async def run():
+    log = SharedLog(sys.argv[1], sys.argv[2], "late")
+    await log.open()
+    await log.publish({}, [])
+    print((await log.survey()).clock_seconds)
+    log._published = False
+    await log.close()
+asyncio.run(run())
+"""
+
+
+def test_a_clock_that_is_an_hour_off_is_said_and_the_order_is_the_logs(postgres: Postgres, tmp_path: Path) -> None:
+    url = postgres.url(postgres.database())
+    (tmp_path / "ahead").write_text("-3600")
+    environ = {**os.environ, "PYTHONPATH": str(CLOCK), "CHAOS_CLOCK": str(tmp_path / "ahead")}
+    command = [sys.executable, "-c", PUBLISH, url, PASSWORD]
+    said = subprocess.run(command, env=environ, check=True, capture_output=True, text=True).stdout
+    assert float(said) == pytest.approx(-3600, abs=1)
+
+    async def scenario() -> None:
+        async with opened(url, share=True) as log:
+            [late] = (await log.survey()).machines
+            assert late.machine == "late"
+            assert late.clock_seconds == pytest.approx(-3600, abs=1)
+            assert late.seconds < 60
+            await append(log, round_event(5))
+            await append(log, round_event(1))
+            assert [event.at for event in await everything(log)] == [1005, 1001]
+
+    asyncio.run(scenario())
+
+
+def test_a_log_that_went_back_has_other_digests_from_there_on(postgres: Postgres) -> None:
+    database = postgres.database()
+
+    async def first(url: str) -> bytes:
+        async with opened(url, share=True) as log:
+            await append(log, round_event(1))
+            return (await append(log, round_event(2)))[0].digest
+
+    async def after(url: str, *events: int) -> list[bytes | None]:
+        async with opened(url, "other") as log:
+            for number in events:
+                await append(log, round_event(number, "two"))
+            return [await log.digest("main", number) for number in (0, 1, 2)]
+
+    first_digest = asyncio.run(first(postgres.url(database)))
+    postgres.sql(f"CREATE DATABASE restored TEMPLATE {database} OWNER {OWNER}; SELECT 1")
+    postgres.sql("DELETE FROM equipoise.events WHERE number = 2; SELECT 1", "restored")
+    postgres.sql(
+        "UPDATE equipoise.pools SET last = 1, digest = (SELECT digest FROM equipoise.events); SELECT 1", "restored"
+    )
+    original, restored = asyncio.run(after(postgres.url(database))), asyncio.run(after(postgres.url("restored"), 3))
+    assert original[2] == first_digest
+    assert (original[0], original[1]) == (restored[0], restored[1])
+    assert original[2] != restored[2]
+
+
+def test_transactions_that_the_database_takes_back_are_to_be_tried_again() -> None:
+    import asyncpg
+
+    from equipoise.shared.connections import translated
+
+    for error in (asyncpg.SerializationError("no"), asyncpg.DeadlockDetectedError("no")):
+        assert isinstance(translated(error, "here"), LogConflict)
