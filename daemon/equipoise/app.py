@@ -52,6 +52,8 @@ START_SECONDS = 900
 """As long as systemd waits for READY=1, whatever the unit says: a large store may have to be migrated first."""
 PUBLIC_CONNECTIONS = 128
 """Of the public pages, beside `web.max_connections`."""
+PUBLISH_SECONDS = 3.0
+"""Between two signs of life to the machines that share a pool with this one."""
 STOP_SECONDS = 3.0
 """For requests under way, of the 5 that systemd waits for all."""
 
@@ -166,6 +168,8 @@ async def _serving(
     calibrations = Calibrations(fleet.pools, clock)
     await jobs.add_jobs(scheduler, fleet.pools, retention, refits, spreads, calibrations, clock)
     scheduler.add("game server query", Every(QUERY_SECONDS), peers.ask_all)
+    if any(pool.database for pool in config.pools.values()):
+        scheduler.add("machines", Every(PUBLISH_SECONDS), fleet.publish)
     notices = Notices(fleet.hosts, fleet.pools, store, scheduler, peers, clock)
     webhooks = Webhooks(notices, config.directory, clock)
     stack.push_async_callback(webhooks.close)
@@ -191,6 +195,8 @@ async def _serving(
         logins=Logins(config.directory) if config.web.page else None,
         live=live,
         webhooks=webhooks,
+        elsewhere=lambda: fleet.elsewhere,
+        surveys=fleet.surveys,
     )
     configuration = Configured(config, environ, fleet, services, listeners[0].getsockname()[1])
     _follow(configuration, retention, worker, peers, scheduler, backups, webhooks)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import socket
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from typing import Any
+
+from msgspec import to_builtins
 
 import equipoise
 from equipoise import config as configuration
@@ -24,7 +26,8 @@ from equipoise.service.host import Host
 from equipoise.service.pool import Pool
 from equipoise.service.ring import Ring
 from equipoise.service.shared_pool import SharedPool
-from equipoise.shared.log import SharedLog
+from equipoise.shared.log import Server as PublishedServer
+from equipoise.shared.log import SharedLog, Survey
 from equipoise.store.store import Store
 
 log = logging.getLogger(__name__)
@@ -37,7 +40,11 @@ class Fleet:
         self.pools: dict[str, Pool] = {}
         self.hosts: dict[ServerId, Host] = {}
         self._servers: Mapping[ServerId, Server] = {}
+        self.elsewhere: Sequence[PublishedServer] = ()
+        """Game servers that feed the shared pools on other machines, when they were looked at last."""
         self._logs: dict[Database, SharedLog] = {}
+        self._databases: dict[str, Database] = {}
+        """Those of shared pools, by pool."""
         self._store, self._clock, self._nudge = store, clock, nudge
 
     async def check(self, config: Config) -> None:
@@ -90,13 +97,32 @@ class Fleet:
         if database is None:
             pool = Pool(name, system, self._store, ring, self._clock, balance=balance)
         else:
-            shared_log = self._log(database, config.shared.machine)
+            shared_log, self._databases[name] = self._log(database, config.shared.machine), database
             pool = SharedPool(name, system, self._store, ring, self._clock, shared_log, balance=balance)
             pool.forgetting = lambda forgotten: people.forget_here(forgotten, self._store, self.hosts.values())
         undo.push_async_callback(pool.close)
         with located(config.path):
             await pool.open()
         return pool
+
+    async def publish(self) -> None:
+        """Show the other machines of shared pools the game servers of this one, and look at theirs."""
+        elsewhere: list[PublishedServer] = []
+        for database, shared_log in self._logs.items():
+            pools = {name: pool for name, pool in self.pools.items() if self._databases.get(name) == database}
+            servers = [
+                PublishedServer(host.pool.name, host.server, shared_log.machine, to_builtins(host.status()))
+                for host in self.hosts.values()
+                if host.pool.name in pools
+            ]
+            waiting = sum(pool.ring_depth for pool in pools.values())
+            await shared_log.publish({"version": equipoise.__version__, "waiting_rounds": waiting}, servers)
+            elsewhere += [server for server in await shared_log.servers() if server.machine != shared_log.machine]
+        self.elsewhere = elsewhere
+
+    async def surveys(self) -> dict[str, Survey]:
+        """What the databases of shared pools say of themselves, by pool. StoreError: one is away."""
+        return {name: await self._logs[database].survey() for name, database in self._databases.items()}
 
     def _log(self, database: Database, machine: str) -> SharedLog:
         """The log in a database; pools of one database share its connections."""

@@ -19,6 +19,8 @@ from equipoise.service.notices import WebhookStatus
 from equipoise.service.pool import Pool
 from equipoise.service.spreads import SpreadStatus
 from equipoise.service.status import ServerStatus
+from equipoise.shared.log import Server as PublishedServer
+from equipoise.shared.log import Survey
 from equipoise.store.connection import StoreHealth
 from equipoise.store.measurements import Gained, TeamSize
 from equipoise.versions import order
@@ -28,6 +30,8 @@ DAEMON = "daemon"
 BEST = 10
 """Players at the top of a pool."""
 LEAST_FREE_BYTES = 100 << 20
+CLOCKS_APART = 2.0
+"""Seconds between a machine's clock and the database's that are worth a word."""
 FIRST_SECOND = 1735689600
 """Of 2025: a clock that shows an earlier time was not set since the machine was started."""
 SKEW_SECONDS = 60.0
@@ -82,6 +86,7 @@ def of_daemon(health: StoreHealth, pools: Iterable[Pool], jobs: Iterable[JobStat
             what = f"{pool.ring_depth} rounds of pool {pool.name} wait for the store"
             yield Finding(True, DAEMON, what, "the log says why the store did not take them; they are tried again")
     for pool in pools:
+        yield from of_sharing(pool)
         yield from of_balance(pool)
         yield from of_default(pool)
         yield from of_weights(pool)
@@ -126,6 +131,37 @@ def of_balance(pool: Pool) -> Iterator[Finding]:
     else:
         what = f"balance = {follower.name} of pool {pool.name} is being built, {pool.system.name} makes the teams"
         yield Finding(False, DAEMON, what, "it takes a second for a thousand rounds")
+
+
+def of_sharing(pool: Pool) -> Iterator[Finding]:
+    """Whether a shared pool follows its log."""
+    if (sharing := pool.sharing) is None or sharing.trouble is None:
+        return
+    waits = f"{pool.ring_depth} rounds wait" if pool.ring_depth else "no round waits"
+    what = f"the log of the shared pool {pool.name} is not followed, {waits}: {sharing.trouble}"
+    yield Finding(not sharing.connected, DAEMON, what, "games go on; rounds are kept here until it is")
+
+
+def of_survey(pool: str, survey: Survey, elsewhere: Iterable[PublishedServer], own: Iterable[str]) -> Iterator[Finding]:
+    """The database of a shared pool, the machines that feed it, and game servers that have one name."""
+    about = f"database of pool {pool}"
+    if not survey.durable:
+        advice = "set fsync = on and full_page_writes = on in postgresql.conf, and restart it"
+        yield Finding(True, about, "a crash may lose rounds that it has confirmed", advice)
+    if survey.read_only:
+        advice = "name the primary in its URL, or target_session_attrs=read-write"
+        yield Finding(True, about, "it is a standby, or only read", advice)
+    for machine in survey.machines:
+        if abs(machine.clock_seconds) > CLOCKS_APART:
+            what = f"the clock of machine {machine.machine} is {machine.clock_seconds:+.0f} s from the database's"
+            yield Finding(False, about, what, "set it by NTP: rounds are in the log's order, but dated by it")
+    names = {*own}
+    for server in elsewhere:
+        if server.pool == pool and server.server in names:
+            what = f"game server {server.server} is configured on machine {server.machine} too"
+            yield Finding(True, about, what, "give one of them another name: their rounds would be one server's")
+    heard = ", ".join(f"{one.machine} {one.seconds:.0f} s ago" for one in survey.machines)
+    yield Finding(False, about, f"PostgreSQL {survey.version}; machines heard: {heard or 'none'}", "nothing to do")
 
 
 def of_default(pool: Pool) -> Iterator[Finding]:

@@ -47,6 +47,15 @@ class StoreSeen(msgspec.Struct, frozen=True):
     """Advice for the operator."""
 
 
+class LogSeen(msgspec.Struct, frozen=True):
+    """Whether the logs of shared pools are followed."""
+
+    connected: bool
+    """All of them answer."""
+    behind: int
+    """Events of theirs that are not here yet."""
+
+
 class Health(Ok, frozen=True):
     """The daemon works."""
 
@@ -56,6 +65,8 @@ class Health(Ok, frozen=True):
     """Finished rounds that the store has not taken yet."""
     store: StoreSeen
     """Whether the store is well."""
+    shared: LogSeen | None = None
+    """Where a pool is shared with other machines; null: none is."""
 
 
 class Unhealthy(Refusal, frozen=True, kw_only=True):
@@ -77,6 +88,7 @@ class Unhealthy(Refusal, frozen=True, kw_only=True):
         "version": "0.2.0",
         "waiting_rounds": 0,
         "store": {"state": "ok", "since": None, "advice": ""},
+        "shared": None,
     },
 )
 async def show_health(request: Request) -> Health | Answer:
@@ -88,7 +100,9 @@ async def show_health(request: Request) -> Health | Answer:
     store = store_seen(health)
     recent = health.began is None or time.monotonic() - health.began < LASTING_SECONDS
     if health.state != "damaged" and recent:
-        return Health(version=equipoise.__version__, waiting_rounds=count, store=store)
+        pools = [pool.sharing for pool in request.services.pools.values() if pool.sharing is not None]
+        shared = LogSeen(all(pool.connected for pool in pools), sum(pool.behind for pool in pools)) if pools else None
+        return Health(version=equipoise.__version__, waiting_rounds=count, store=store, shared=shared)
     fault = Fault("store", f"the store is {health.state}: {health.advice}")
     refusal = Unhealthy(fault, version=equipoise.__version__, waiting_rounds=count, store=store)
     return Answer(msgspec.json.encode(refusal), 503)
@@ -138,6 +152,7 @@ async def show_findings(request: Request) -> Findings:
     findings = [
         *diagnosis.of_daemon(health, services.pools.values(), jobs, epoch),
         *await _of_parameters(services),
+        *await _of_databases(services),
         *diagnosis.of_tries(services.tried(), {name: host.silent_seconds() for name, host in services.hosts.items()}),
     ]
     inspections = [
@@ -156,6 +171,15 @@ async def _of_parameters(services: Services) -> list[Finding]:
             findings += diagnosis.of_spread(pool.name, await services.spreads.status(pool))
             gains = await services.store.gained(pool.name, diagnosis.BEST, MATCH_HUMANS)
             findings += diagnosis.of_gained(pool.name, gains)
+    return findings
+
+
+async def _of_databases(services: Services) -> list[Finding]:
+    findings = list[Finding]()
+    with suppress(StoreError):  # said of the pool
+        for pool, survey in (await services.surveys()).items():
+            own = [host.server for host in services.hosts.values() if host.pool.name == pool]
+            findings += diagnosis.of_survey(pool, survey, services.elsewhere(), own)
     return findings
 
 

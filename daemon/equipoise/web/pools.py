@@ -16,7 +16,7 @@ from equipoise.balancing.chances import match_to_come
 from equipoise.core.model import MOST_PLAYERS, Context, Mode, PlayerId
 from equipoise.errors import RatingError, ScriptError
 from equipoise.service.lookups import outlook_of
-from equipoise.service.pool import Pool
+from equipoise.service.pool import Pool, Sharing
 from equipoise.service.refits import RefitStatus
 from equipoise.store.notes import Audit
 from equipoise.store.seasons import Season, Standing
@@ -33,6 +33,8 @@ class PoolSeen(msgspec.Struct, frozen=True):
     pool: str
     system: str
     """Its rating system."""
+    sharing: Sharing | None
+    """Its log, where several machines share it; null: it is this daemon's own."""
 
 
 class PoolsFound(Ok, frozen=True):
@@ -46,7 +48,9 @@ class PoolsFound(Ok, frozen=True):
 async def show_pools(request: Request) -> PoolsFound:
     """The configured pools."""
     pools = request.services.pools
-    return PoolsFound(pools=tuple(PoolSeen(name, pools[name].system.name) for name in sorted(pools)))
+    return PoolsFound(
+        pools=tuple(PoolSeen(name, pools[name].system.name, pools[name].sharing) for name in sorted(pools))
+    )
 
 
 Named = Annotated[str, Meta(min_length=1, max_length=128)]

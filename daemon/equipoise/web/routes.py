@@ -38,6 +38,8 @@ from equipoise.service.pool import Pool
 from equipoise.service.refits import Refits
 from equipoise.service.reloads import Reloads
 from equipoise.service.spreads import Spreads
+from equipoise.shared.log import Server as PublishedServer
+from equipoise.shared.log import Survey
 from equipoise.store.store import Store
 from equipoise.web.logins import Login, Logins
 from equipoise.web.proxies import Network
@@ -154,6 +156,10 @@ class Services:
     """Of browsers; None: the page is off."""
     live: Live
     webhooks: Webhooks
+    elsewhere: Callable[[], Sequence[PublishedServer]]
+    """Returns the game servers that feed shared pools on other machines."""
+    surveys: Callable[[], Awaitable[Mapping[str, Survey]]]
+    """Asks the databases of shared pools what they are, by pool."""
     hosts: Mapping[ServerId, Host] = field(default_factory=dict)
     games: Mapping[ServerId, Game] = field(default_factory=dict)
     pools: Mapping[str, Pool] = field(default_factory=dict)
@@ -168,6 +174,10 @@ class Services:
         try:
             return self.hosts[ServerId(server)]
         except KeyError:
+            for other in self.elsewhere():
+                if other.server == server:
+                    message = f"server {server!r} is on machine {other.machine}: ask the daemon there"
+                    raise ScriptError("elsewhere", message, status=404) from None
             raise ScriptError("not_found", f"no server {server!r} is configured", status=404) from None
 
     def sides(self, server: ServerId) -> tuple[str, str] | None:

@@ -20,12 +20,13 @@ from equipoise.core.phrases import Text
 from equipoise.errors import PeerError, ScriptError
 from equipoise.game.port import PeerStatus
 from equipoise.service.console import LONGEST_COMMAND, check_command, defused
-from equipoise.service.diagnosis import SCRIPTS, of_balance, of_refused, of_webhooks, remarks
+from equipoise.service.diagnosis import SCRIPTS, of_balance, of_refused, of_sharing, of_webhooks, remarks
 from equipoise.service.host import CHANGED, Host
 from equipoise.service.jobs import JobStatus
 from equipoise.service.live import LAST
 from equipoise.service.reloads import ConfigurationStatus
 from equipoise.service.status import CommandAnswer, Proposal, ServerStatus
+from equipoise.shared.log import Server as PublishedServer
 from equipoise.store.notes import Audit, Decision
 from equipoise.web.administration import StoreSeen, store_seen, waiting_rounds
 from equipoise.web.players import concealed_from, concealing, names_of
@@ -33,6 +34,23 @@ from equipoise.web.routes import ADMINS, READERS, Ask, Ok, Request, Routes, Serv
 from equipoise.wire import Game
 
 routes = Routes()
+
+
+class Elsewhere(msgspec.Struct, frozen=True):
+    """A game server that feeds a shared pool on another machine."""
+
+    server: str
+    """Its name there."""
+    machine: str
+    """Where its daemon runs; orders to it go there."""
+    pool: str
+    """The shared pool."""
+    map: str
+    """The map that is played; empty before its script came."""
+    players: int
+    """How many play, on both sides, or wait for one."""
+    lost: bool
+    """Its script has been silent."""
 
 
 class Servers(Ok, frozen=True):
@@ -52,6 +70,8 @@ class Servers(Ok, frozen=True):
     """Whether the files of the configuration are in force."""
     game_servers: tuple[PeerStatus, ...]
     """The last answers to RCON and A2S, of the servers that have an address in the configuration."""
+    elsewhere: tuple[Elsewhere, ...]
+    """Game servers of other machines that share a pool with this one."""
     remarks: tuple[str, ...]
     """Sentences that say where that does not fit what a server's script says, what the daemon does not take from a
     script, why `balance` does not make the teams, and which webhook takes no notices."""
@@ -84,7 +104,7 @@ async def show_servers(request: Request) -> Servers:
         for finding in of_refused(server, script, equipoise.__version__, services.clock.epoch()):
             sentences.append(f"{finding.about}: {finding.what}; {finding.advice}.")
     for pool in services.pools.values():
-        sentences += (f"{finding.what}; {finding.advice}." for finding in of_balance(pool))
+        sentences += (f"{finding.what}; {finding.advice}." for finding in (*of_sharing(pool), *of_balance(pool)))
     sentences += (f"{finding.what}; {finding.advice}." for finding in of_webhooks(services.webhooks.statuses()))
     return Servers(
         version=equipoise.__version__,
@@ -94,8 +114,15 @@ async def show_servers(request: Request) -> Servers:
         jobs=services.scheduler.status(),
         configuration=services.reloads.status(),
         game_servers=tuple(game_servers.values()),
+        elsewhere=tuple(map(_elsewhere, services.elsewhere())) if query.servers is None else (),
         remarks=tuple(sentences),
     )
+
+
+def _elsewhere(other: PublishedServer) -> Elsewhere:
+    status = other.status
+    players = sum(status[key] for key in ("players_a", "players_b", "waiting"))
+    return Elsewhere(other.server, other.machine, other.pool, status["map"], players, status["lost"])
 
 
 class OneServer(Ok, frozen=True):
