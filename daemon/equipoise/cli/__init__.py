@@ -45,7 +45,7 @@ _BLOCKS: Mapping[str, Table] = {
         "pool": (
             "pool_commands",
             "Rating populations: quality, evenness, calibrate, fit-theta, estimate, refit, recompute, export, import, "
-            "season start.",
+            "season start, share, join, leave, upgrade.",
         ),
         "audit": ("decisions", "Show what admins changed."),
         "doctor": ("doctor", "Look for what is wrong, and say what to do."),

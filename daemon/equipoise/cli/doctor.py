@@ -34,6 +34,7 @@ from equipoise.cli.options import FAILED, config_option, examples
 from equipoise.cli.output import counted, print_note
 from equipoise.config import MACHINE_CONFIG, STORE, Config, load
 from equipoise.errors import ConfigError
+from equipoise.install import unit
 from equipoise.service.diagnosis import DAEMON, Finding, of_disk
 
 TIMEOUT_SECONDS = 15
@@ -110,6 +111,9 @@ def _findings(path: Path, url: str | None, token: str | None, notices: bool) -> 
 def _of_machine(config: Config, uid: int | None) -> Iterator[Finding]:
     """`uid`: the daemon's user; None while none answers."""
     yield from of_files(config, uid)
+    if unit.is_ours() and unit.needs(config).outward and not unit.is_open():
+        what = "its unit lets the daemon reach this machine alone, and a webhook or a database may be on another"
+        yield Finding(True, DAEMON, what, "equipoise init --systemd writes it anew, and restarts the daemon")
     yield from of_owner(config.directory)
     yield from of_store(config.directory / STORE)
     if uid is None:

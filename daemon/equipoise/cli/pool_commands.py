@@ -44,6 +44,7 @@ from equipoise.cli.output import (
     print_table,
     progress,
 )
+from equipoise.cli.sharing import join, leave, share, upgrade
 from equipoise.core.model import Mode
 from equipoise.core.wording import interval, percent
 from equipoise.errors import ConfigError, FileError, RatingError, ScriptError, SpillError, StoreError, StoreRefused
@@ -58,6 +59,10 @@ if TYPE_CHECKING:
 @click.group(cls=Group)
 def pool() -> None:
     """Rating populations."""
+
+
+for command in (share, join, leave, upgrade):
+    pool.add_command(command)
 
 
 @pool.command("fit-theta", epilog=examples("equipoise pool fit-theta --pool main"))

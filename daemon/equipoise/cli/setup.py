@@ -131,7 +131,7 @@ def start_unit(config: Path, command: str) -> None:
     # Before the start: the daemon would take the default of new pools for a pool that has played without it.
     for line in keep_as_before(read):
         click.echo(line)
-    unit.write(command, read.web.port, read.web.max_connections)
+    unit.write(command, unit.needs(read))
     click.echo(f"Wrote {unit.UNIT}. Starting the daemon …")
     if read.web.allow_remote:
         click.echo(f"The unit lets in this machine alone: {assets.folder() / 'systemd' / 'remote.conf'} opens it.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -89,6 +90,27 @@ def with_balance(text: str, pool: str, system: str) -> str | None:
     line = f'# {_AS_BEFORE}\nbalance = "{system}"\n'
     result, count = re.subn(rf"(?m)^\[ *pool *\. *{re.escape(pool)} *\][^\n]*\n", lambda found: found[0] + line, text)
     return result if count == 1 else None
+
+
+def with_database(text: str, pool: str, url: str | None, password_file: str = "") -> str | None:
+    """Return a configuration's text with the database of a pool, None for none; None where the pool has no table.
+
+    >>> print(with_database("[pool.main]\nk_max = 9\n", "main", "postgresql://equipoise@db/equipoise"))
+    [pool.main]
+    database = "postgresql://equipoise@db/equipoise"
+    k_max = 9
+    <BLANKLINE>
+    """
+    header = re.compile(rf"(?m)^\[ *pool *\. *{re.escape(pool)} *\][^\n]*\n")
+    if len(found := list(header.finditer(text))) != 1:
+        return None
+    start = found[0].end()
+    table = re.compile(r"(?m)^\[").search(text, start)
+    end = len(text) if table is None else table.start()
+    keys = re.sub(r"(?m)^database(_password_file)? *=[^\n]*\n", "", text[start:end])
+    lines = "" if url is None else f"database = {json.dumps(url)}\n"
+    lines += f"database_password_file = {json.dumps(password_file)}\n" if url and password_file else ""
+    return text[:start] + lines + keys + text[end:]
 
 
 def _text(rules: Ruleset, digest: str, *, ns2: bool) -> str:

@@ -11,8 +11,10 @@ import re
 import subprocess
 import sys
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
+from equipoise.config import Config
 from equipoise.errors import ConfigError
 from equipoise.install import assets
 from equipoise.install.changes import Changes
@@ -53,9 +55,33 @@ def is_ours() -> bool:
         return False
 
 
-def differs(port: int, connections: int) -> bool:
-    """Return whether the unit is not what this version would write; arguments as `files` has them."""
-    texts = {DROP_IN: ""} | files(command(), port, connections)
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a configuration needs of the unit beside what all have."""
+
+    port: int
+    """The key `web.port`."""
+    connections: int
+    """The key `web.max_connections`."""
+    outward: bool
+    """A webhook or a database is on another machine, perhaps: the unit lets the daemon reach this one alone."""
+
+
+def needs(config: Config) -> Needs:
+    """Return what a configuration needs."""
+    outward = bool(config.webhooks) or any(pool.database for pool in config.pools.values())
+    return Needs(config.web.port, config.web.max_connections, outward)
+
+
+def is_open() -> bool:
+    """Return whether a drop-in of ours or of the operator lets the daemon reach other machines."""
+    texts = [path.read_text("utf-8", "replace") for path in DROP_IN.parent.glob("*.conf")]
+    return any(line.strip() == "IPAddressAllow=any" for text in texts for line in text.splitlines())
+
+
+def differs(needs: Needs) -> bool:
+    """Return whether the unit is not what this version would write."""
+    texts = {DROP_IN: ""} | files(command(), needs)
     return any((path.read_text("utf-8") if path.exists() else "") != text for path, text in texts.items())
 
 
@@ -95,14 +121,15 @@ def check_seen(*paths: Path) -> None:
                 )
 
 
-def files(command: str, port: int, connections: int) -> dict[Path, str]:
-    """Return the unit for a command and the keys `web.port` and `web.max_connections`, with the drop-in they need."""
+def files(command: str, needs: Needs) -> dict[Path, str]:
+    """Return the unit for a command, with the drop-in that a configuration needs."""
     unit = (assets.folder() / "systemd" / UNIT.name).read_text("utf-8")
     assert f"ExecStart={_COMMAND}" in unit
     # The first line marks the unit as ours: only such a one is ever replaced or removed.
     texts = {UNIT: _WRITTEN + unit.replace(_COMMAND, f"{command} ")}
-    lines = [f"SocketBindAllow=tcp:{port}"] if port != _PORT else []
-    lines += [f"LimitNOFILE={connections + 64}"] if connections > _CONNECTIONS else []
+    lines = [f"SocketBindAllow=tcp:{needs.port}"] if needs.port != _PORT else []
+    lines += [f"LimitNOFILE={needs.connections + 64}"] if needs.connections > _CONNECTIONS else []
+    lines += ["IPAddressAllow=any"] if needs.outward else []
     if lines:
         texts[DROP_IN] = "\n".join(
             ["# Written by `equipoise init --systemd` from config.toml.", "[Service]", *lines, ""]
@@ -110,12 +137,12 @@ def files(command: str, port: int, connections: int) -> dict[Path, str]:
     return texts
 
 
-def write(command: str, port: int, connections: int) -> None:
-    """Write the unit in place of an older one; arguments as `files` has them."""
+def write(command: str, needs: Needs) -> None:
+    """Write the unit in place of an older one."""
     changes = Changes(UNITS)
     # Planned first: where one is needed still, the line below plans it again.
     changes.remove(DROP_IN)
-    for path, text in files(command, port, connections).items():
+    for path, text in files(command, needs).items():
         changes.write(path, text.encode())
     with changes.applied():
         pass

@@ -609,6 +609,10 @@ class Pool:
         """Show a player nowhere from now on, or everywhere again."""
         await self._uninterrupted(self._change(partial(self.store.hide, hide=hide), player, entry))
 
+    async def upgrade(self) -> int:
+        """Raise the rating version of a shared pool, and return it. ScriptError: it is not shared."""
+        raise ScriptError("refused", f"pool {self.name} is not shared", status=409)
+
     async def tell_forgotten(self, someone: InForgetting, entry: Audit) -> None:
         """Have the other machines of a shared pool put a stand-in in a player's place."""
 

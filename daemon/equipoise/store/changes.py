@@ -411,7 +411,7 @@ def _take_piece(db: sqlite3.Connection, pool: str, piece: Piece, numbers: _Numbe
     if unknown := {*piece.rows, *piece.deleted} - {*TABLES}:
         raise ValueError(f"no table {min(unknown)} is known")
     if piece.anew:
-        _delete_all(db, pool)
+        drop(db, pool)
     elif (rows := piece.rows.get("snapshots")) and not numbers.of_all:  # it leads on in the place of those from before
         place = rows.columns.index("purpose")
         for purpose in {row[place] for row in rows.rows}:
@@ -491,7 +491,9 @@ def _note(name: str, columns: Sequence[str], rows: Sequence[Sequence[Value | byt
     taken.reference |= name == "snapshots" and bool(rows)
 
 
-def _delete_all(db: sqlite3.Connection, pool: str) -> None:
+def drop(db: sqlite3.Connection, pool: str) -> None:
+    """Delete all rows of a pool."""
+    db.execute("PRAGMA defer_foreign_keys = ON")
     of_pool = "IN (SELECT number FROM rounds WHERE pool = ?)"
     db.execute(f"DELETE FROM voids WHERE round {of_pool}", (pool,))
     for name in reversed([*TABLES]):

@@ -789,6 +789,15 @@ class Store:
         """Write the next piece of the whole pool with which a log is followed; the first one replaces what is there."""
         await self._write(lambda db: changes.begin(db, pool, piece))
 
+    async def drop(self, pool: str) -> None:
+        """Delete all of a pool, and follow no log of it."""
+
+        def write(db: Connection) -> None:
+            changes.drop(db, pool)
+            changes.move(db, pool, None)
+
+        await self._write(write)
+
     async def follow(self, pool: str, position: Position | None) -> None:
         """Follow a log from there on; None: no more, the pool is this store's own from now on."""
 

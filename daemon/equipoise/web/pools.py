@@ -1,6 +1,6 @@
 """Pools: the configured ones, how even two sides of their players are, their refits, and all that they hold.
 
-GET /v1/admin/pools, POST /v1/admin/pools/{pool}/match, POST and GET …/refit, GET …/export, GET and
+GET /v1/admin/pools, POST /v1/admin/pools/{pool}/upgrade, POST …/match, POST and GET …/refit, GET …/export, GET and
 POST …/seasons, GET …/seasons/{name}.
 """
 
@@ -51,6 +51,23 @@ async def show_pools(request: Request) -> PoolsFound:
     return PoolsFound(
         pools=tuple(PoolSeen(name, pools[name].system.name, pools[name].sharing) for name in sorted(pools))
     )
+
+
+class VersionRaised(Ok, frozen=True):
+    """The rating version of a shared pool: what the same events give."""
+
+    pool: str
+    version: int
+    """Machines with an older one follow, and append no more."""
+
+
+@routes.add(
+    "POST", "/v1/admin/pools/{pool}/upgrade", "Raise a shared pool's rating version", ADMINS, reply=VersionRaised
+)
+async def upgrade_pool(request: Request) -> VersionRaised:
+    """Raise the rating version of a shared pool to this daemon's, when all of its machines have that."""
+    pool = request.services.pool(request.path["pool"])
+    return VersionRaised(pool=pool.name, version=await pool.upgrade())
 
 
 Named = Annotated[str, Meta(min_length=1, max_length=128)]
