@@ -1,0 +1,125 @@
+"""A shared pool while its database is away, killed or slow: no round is lost, doubled or overtaken."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import signal
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from equipoise.core.model import ServerId
+from equipoise.errors import StoreError
+from equipoise.service.shared_pool import SharedPool
+from tests.postgres import Postgres, cluster
+from tests.postgres import postgres as postgres
+from tests.shared.machines import POOL, machine, play, until_equal
+from tests.shared.test_shared_pool import some_round
+from tests.store.samples import player, until
+
+pytestmark = pytest.mark.world
+
+
+def stored(pool: SharedPool) -> list[tuple[str, str]]:
+    """Server and id of each round in a machine's store, in the order of its numbers."""
+    with closing(sqlite3.connect(pool.store.path)) as db:
+        return db.execute("SELECT server, id FROM rounds ORDER BY number").fetchall()
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL], ids=["stopped", "killed"])
+def test_rounds_wait_while_the_database_is_away_and_are_stored_once_in_order(how: signal.Signals) -> None:
+    with cluster() as server:
+
+        async def scenario(one: SharedPool, two: SharedPool) -> None:
+            of = random.Random(1)
+            sent: dict[str, list[str]] = {"server-one": [], "server-two": []}
+
+            async def send(pool: SharedPool, number: int) -> str:
+                record = some_round(number, f"server-{pool.sharing.machine}", of)
+                sent[record.round.server].append(record.round.id)
+                return (await pool.record(record, b"{}")).status
+
+            assert [await send(pool, number) for number in range(1, 5) for pool in (one, two)] == ["stored"] * 8
+            await asyncio.to_thread(server.stop, how)
+            assert [await send(pool, number) for number in range(5, 17) for pool in (one, two)] == ["kept"] * 24
+            for pool in (one, two):
+                await until(lambda pool=pool: not pool.sharing.connected)
+                assert pool.ring_depth == 12
+                assert (await pool.summaries([player(1)]))[0].rating
+                with pytest.raises(StoreError):
+                    await pool.edit(player(1), 1500, "admin")
+            await asyncio.to_thread(server.start)
+            await until(lambda: one.sharing.connected and two.sharing.connected)
+            assert [await send(pool, number) for number in range(17, 19) for pool in (one, two)]
+            await until_equal(one, two)
+            for name, ids in sent.items():
+                for pool in (one, two):
+                    assert [round_id for server_id, round_id in stored(pool) if server_id == name] == ids
+
+        play(scenario, server.url(server.database()), "one", "two")
+
+
+def test_a_round_that_two_machines_are_sent_is_one(postgres: Postgres) -> None:
+    async def scenario(one: SharedPool, two: SharedPool) -> None:
+        record = some_round(1, "moved", random.Random(2))
+        first, second = await asyncio.gather(one.record(record, b"1"), two.record(record, b"1"))
+        again = await two.record(record, b"1")
+        answers = [answer.rated for answer in (first, second, again)]
+        assert all(answer is not None and answer.changes == answers[0].changes for answer in answers)
+        await until_equal(one, two)
+        assert stored(one) == stored(two) == [("moved", "1763622000123-1")]
+        assert await two.store.memory(ServerId("moved")) == b"1"
+
+    play(scenario, postgres.url(postgres.database()), "one", "two")
+
+
+def test_a_machine_that_was_away_goes_on_and_what_waits_in_its_ring_is_stored(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    url, of = postgres.url(postgres.database()), random.Random(4)
+
+    async def run() -> None:
+        async with machine(tmp_path / "one", "one", url) as one:
+            await one.record(some_round(1, "a", of), None)
+            async with machine(tmp_path / "two", "two", url) as two:
+                await two.record(some_round(1, "b", of), None)
+                await until_equal(one, two)
+                # As when the daemon is killed behind the round's way into the ring.
+                async with two._writing:
+                    two._connected = False
+                    waiting = some_round(2, "b", of)
+                    assert (await two.record(waiting, None)).status == "kept"
+                    for task in two._running:
+                        task.cancel()
+            for number in range(2, 9):
+                await one.record(some_round(number, "a", of), None)
+            async with machine(tmp_path / "two", "two", url) as two:
+                await until_equal(one, two)
+                assert stored(one) == stored(two)
+                assert stored(one)[-1] == ("b", waiting.round.id)
+
+    asyncio.run(run())
+
+
+def test_a_log_that_went_back_is_noticed_and_nothing_is_done(postgres: Postgres, tmp_path: Path) -> None:
+    database, of = postgres.database(), random.Random(5)
+
+    async def run() -> None:
+        async with machine(tmp_path / "one", "one", postgres.url(database)) as one:
+            for number in range(1, 4):
+                await one.record(some_round(number, "a", of), None)
+            await asyncio.to_thread(
+                postgres.sql,
+                "DELETE FROM equipoise.events WHERE number = 3; UPDATE equipoise.pools SET last = 2, digest = "
+                "(SELECT digest FROM equipoise.events WHERE number = 2); SELECT 1",
+                database,
+            )
+            assert (await one.record(some_round(4, "a", of), None)).status == "kept"
+            await until(lambda: not one.sharing.connected)
+            assert "went back to event 2" in (one.sharing.trouble or "")
+            assert one.store.followed[POOL].number == 3
+
+    asyncio.run(run())
