@@ -31,6 +31,7 @@ BENCHES = (
     "startup",
     "balance",
     "page",
+    "machines",
     "plugin",
     "ns2mod",
 )

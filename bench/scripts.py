@@ -52,7 +52,11 @@ class Script:
         }
         body = json.dumps(batch)
         began = time.perf_counter()
-        self._connection.request("POST", "/v1/events", body, self._headers)
+        try:
+            self._connection.request("POST", "/v1/events", body, self._headers)
+        except OSError:  # closed after a long silence: the next request makes another one
+            self._connection.close()
+            raise
         answer = self._connection.getresponse().read()
         took = (time.perf_counter() - began) * 1e3
         reply = json.loads(answer)
