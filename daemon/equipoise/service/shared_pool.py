@@ -162,9 +162,8 @@ class SharedPool(Pool):
         """Begin the log, or take what it begins with; game servers are served meanwhile."""
         state = await self._check_way_in()
         self._trouble = "the log is begun with all that is here" if state is None else "the pool is being read"
-        if state is None:
-            async with self._lock:
-                await self._begin()
+        if state is None:  # nothing changes the pool meanwhile: rounds wait in the ring, and edits are refused
+            await self._begin()
         else:
             await self._join()
         log.info(

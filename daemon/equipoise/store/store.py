@@ -819,7 +819,10 @@ class Store:
         caught = self._caught.get(pool)
         if caught is None:
             if pool in self.followed:
-                raise StoreError(f"store: pool {pool} is shared: its log alone changes it")
+                raise StoreError(
+                    f"store: pool {pool} is shared, its log alone changes it: to rate or fill it anew have all machines "
+                    f"leave (`equipoise pool leave {pool}`), do it on one, and share that"
+                )
             with self._transaction(db):
                 yield lambda: None
             return
