@@ -820,8 +820,8 @@ class Store:
         if caught is None:
             if pool in self.followed:
                 raise StoreError(
-                    f"store: pool {pool} is shared, its log alone changes it: to rate or fill it anew have all machines "
-                    f"leave (`equipoise pool leave {pool}`), do it on one, and share that"
+                    f"store: pool {pool} is shared, its log alone changes it: to rate or fill it anew, all machines "
+                    f"leave it (`equipoise pool leave {pool}`), and one does it and shares it again"
                 )
             with self._transaction(db):
                 yield lambda: None
