@@ -6,6 +6,7 @@ Every use is bounded. After a failure the next attempt waits, longer each time; 
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 
 LONGEST_PAUSE = 5.0
 """Between two attempts to connect."""
+
+Statement = tuple[str, tuple[object, ...]]
+"""A statement and its values."""
+_PARAMETER = re.compile(r"\$([2-9]\b|\d\d+)")
 
 _ADVICE = {
     "28": "correct the role in the URL or its password",
@@ -47,11 +52,18 @@ class Connection:
         """Run a statement; without values it may be several, in one round trip."""
         await self._bounded(self._raw.execute(statement, *values))
 
-    async def execute_all(self, statements: Iterable[tuple[str, tuple[object, ...]]]) -> None:
-        """Run statements with values, however many: each of them has the time of a use."""
-        for statement, values in statements:
+    async def execute_together(self, statements: Iterable[Statement]) -> None:
+        """Run statements that write other rows each in one round trip; `$1` is the same value in all of them."""
+        parts, values = list[str](), list[object]()
+        for statement, (first, *others) in statements:
+            offset = len(values or [first]) - 1
+            parts.append(_PARAMETER.sub(lambda match, by=offset: f"${int(match[1]) + by}", statement))  # type: ignore[misc]
+            values = [*(values or [first]), *others]
+        if parts:
             self.extend()
-            await self.execute(statement, *values)
+            *before, last = parts
+            head = ", ".join(f"part{place} AS ({part} RETURNING 1)" for place, part in enumerate(before))
+            await self.execute(f"WITH {head} {last}" if head else last, *values)
 
     async def fetch(self, query: str, *values: object) -> Any:
         """Return all rows."""

@@ -20,10 +20,11 @@ import zlib
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from equipoise.errors import LogDamaged, LogError, LogMissing, LogRefused
-from equipoise.shared.connections import Connection, Link, is_direct, tried
+from equipoise.shared.connections import Connection, Link, Statement, is_direct, tried
 from equipoise.shared.public import KEPT, Changes
 from equipoise.shared.schema import BODIES, prepare
 
@@ -235,6 +236,8 @@ class SharedLog:
 
     async def open(self) -> None:
         """Connect, and make or check the tables."""
+        if find_spec("asyncpg") is None:
+            raise LogRefused(f"{self._place}: the package asyncpg is missing: pipx inject equipoise asyncpg")
         async with self._reader.use() as connection:
             await connection.through(lambda raw: prepare(raw, self._place))
 
@@ -552,15 +555,17 @@ class Appending:
                 if (size := size + len(body)) > PAGE_BYTES:
                     await self._write(rows, changes)
                     rows, size = [], 0
-        await self._write(rows, changes)
         update = "UPDATE equipoise.pools SET last = $2, digest = $3 WHERE pool = $1"
-        await self._connection.execute(update, self._pool, self.last, self.digest)
+        await self._write(rows, changes, (update, (self._pool, self.last, self.digest)))
         self.changed = True
         return numbered
 
-    async def _write(self, rows: Sequence[tuple[object, ...]], changes: Changes) -> None:
-        statements = [(_APPEND, (self._pool, *map(list, zip(*rows, strict=True))))] if rows else []
-        await self._connection.execute_all([*statements, *changes.statements(self._pool)])
+    async def _write(self, rows: Sequence[tuple[object, ...]], changes: Changes, *further: Statement) -> None:
+        for statement in changes.clearing(self._pool):
+            await self._connection.execute_together([statement])
+        if rows:
+            further = ((_APPEND, (self._pool, *map(list, zip(*rows, strict=True)))), *further)
+        await self._connection.execute_together([*changes.statements(self._pool), *further])
 
     async def agree(self, agreement: Agreement) -> None:
         """Change what all daemons of the pool agree on, with the commit."""
@@ -618,7 +623,9 @@ async def _write_base(
         count += 1
         if changes:
             changes.add(number, piece)
-            await connection.execute_all(changes.statements(pool))
+            for statement in changes.clearing(pool):
+                await connection.execute_together([statement])
+            await connection.execute_together(changes.statements(pool))
     insert = "INSERT INTO equipoise.bases (pool, number, digest, pieces) VALUES ($1, $2, $3, $4)"
     await connection.execute(insert, pool, number, digest, count)
 

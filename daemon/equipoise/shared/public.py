@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from equipoise.shared.connections import Statement
+
 OWN = -1
 """In the place of a number in an event: that of the event."""
 
@@ -108,7 +110,6 @@ class _Piece(msgspec.Struct):
 
 
 _piece = msgspec.json.Decoder(_Piece)
-Statement = tuple[str, tuple[object, ...]]
 
 
 class Changes:
@@ -136,10 +137,13 @@ class Changes:
                         values[place] = number if values[place] == OWN else values[place]
                     rows[tuple(values[: table.keys])] = tuple(values)
 
+    def clearing(self, pool: str) -> list[Statement]:
+        """Return what runs before `statements`: all rows of a pool go when it is written anew."""
+        anew, self._anew = self._anew, False
+        return [(f"DELETE FROM equipoise.{name} WHERE pool = $1", (pool,)) for name in KEPT] if anew else []
+
     def statements(self, pool: str) -> Iterator[Statement]:
-        """Yield what writes them, and forget them."""
-        if self._anew:
-            yield from ((f"DELETE FROM equipoise.{name} WHERE pool = $1", (pool,)) for name in KEPT)
+        """Yield what writes them, each other rows, and forget them."""
         for name, rows in self._rows.items():
             table, kinds = KEPT[name], list(KEPT[name].columns.values())
             keys = list(table.columns)[: table.keys]
@@ -157,7 +161,7 @@ class Changes:
                     + (f"UPDATE SET {sets}" if sets else "NOTHING"),
                     (pool, *_by_column(new)),
                 )
-        self._anew, self._rows = False, {}
+        self._rows = {}
 
 
 def _arrays(kinds: Sequence[str]) -> str:
