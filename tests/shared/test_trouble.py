@@ -499,3 +499,24 @@ def test_transactions_that_the_database_takes_back_are_to_be_tried_again() -> No
 
     for error in (asyncpg.SerializationError("no"), asyncpg.DeadlockDetectedError("no")):
         assert isinstance(translated(error, "here"), LogConflict)
+
+
+def test_a_commit_that_waits_for_a_standby_is_unknown_and_there_once_when_the_standby_is_given_up() -> None:
+    async def scenario(server: Postgres, url: str) -> None:
+        async with opened(url, share=True) as one, opened(url, "two", seconds=1.5) as two:
+            await append(one, round_event(1))
+            setting = "ALTER SYSTEM SET synchronous_standby_names = '{}'; SELECT pg_reload_conf()"
+            await asyncio.to_thread(server.sql, setting.format("nobody"))
+            await asyncio.sleep(0.5)
+            assert (await one.survey()).standbys
+            with pytest.raises(CommitUnknown):
+                await append(two, round_event(2))
+            with pytest.raises(LogError):
+                await append(two, round_event(3))
+            assert len(await one.read("main", 0)) == 1, "nobody sees what is not confirmed"
+            await asyncio.to_thread(server.sql, setting.format(""))
+            await play(two, "one", 3)
+            await check_whole(one, ["one"], 3)
+
+    with cluster() as server:
+        asyncio.run(scenario(server, server.url(server.database())))

@@ -40,6 +40,8 @@ KEPT = {
             "seconds": "float8",
             "winner": "text",
             "prediction": "float8",
+            "unrated": "text",
+            "voided": "int8",
         }
     ),
     "participants": Kept(
@@ -80,7 +82,7 @@ PUBLIC = (
     WHERE p.visible = 1 AND {_SHOWN.format("p", "id")}""",
     """CREATE VIEW equipoise_public.rounds AS
     SELECT pool, number, server, id AS round, map, mode, to_timestamp(started_at) AS started_at, seconds, winner,
-        prediction AS chance_a
+        prediction AS chance_a, unrated, voided IS NOT NULL AS voided
     FROM equipoise.rounds""",
     f"""CREATE VIEW equipoise_public.participants AS
     SELECT p.pool, p.round AS number, p.player, n.name, p.side, p.seconds_a, p.seconds_b, p.quit = 1 AS quit,
