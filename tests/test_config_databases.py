@@ -45,7 +45,7 @@ def test_a_pool_is_local_unless_its_table_names_a_database(tmp_path: Path) -> No
     [
         "postgres://equipoise@[::1]:5433/equipoise",
         "postgresql://equipoise@a.example,b.example:5433/equipoise?target_session_attrs=read-write",
-        "postgresql://equipoise@10.0.0.5/equipoise?sslmode=verify-full&sslrootcert=/etc/ssl/db.pem",
+        "postgresql://equipoise@10.0.0.5/equipoise?sslmode=verify-full&sslrootcert=/etc/hostname",
         "postgresql://equipoise@%2Frun%2Fpostgresql/equipoise",
     ],
 )
@@ -85,6 +85,14 @@ EXPECTED = "expected the URL of a PostgreSQL database, as postgresql://equipoise
         (
             "postgresql://db.example.org:port/equipoise",
             "expected a host and perhaps a port, as db.example.org:5432, not 'db.example.org:port'",
+        ),
+        (
+            "postgresql://db.example.org:99999/equipoise",
+            "expected a host and perhaps a port, as db.example.org:5432, not 'db.example.org:99999'",
+        ),
+        (
+            f"{URL}?sslrootcert=/nowhere/db.pem",
+            "sslrootcert: the daemon's user cannot read /nowhere/db.pem, or it is not there",
         ),
         (
             f"{URL}?sslmode=on",

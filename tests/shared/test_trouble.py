@@ -17,7 +17,7 @@ import pytest
 
 from equipoise.errors import CommitUnknown, LogConflict, LogError, LogRefused, StoreError
 from equipoise.shared.log import LogEvent, SharedLog
-from tests.postgres import OWNER, PASSWORD, USER, Between, Postgres, cluster
+from tests.postgres import OWNER, PASSWORD, USER, Between, Postgres, cluster, pgbouncer
 from tests.postgres import postgres as postgres
 from tests.programs import installed
 from tests.shared.test_log import AGREEMENT, append, everything, pieces, round_event
@@ -72,6 +72,13 @@ def test_a_wrong_password_role_host_or_database_is_refused_with_what_to_correct(
     assert "password authentication failed" in refused(postgres.url(database, role="nobody"))
     assert "create the database, or correct its name" in refused(postgres.url("nowhere"))
     assert "correct the host in the URL" in refused(postgres.url(database, host="db.invalid"))
+
+
+def test_what_pgbouncer_refuses_is_refused_with_what_to_correct(postgres: Postgres) -> None:
+    database = postgres.database()
+    with pgbouncer(postgres) as port:
+        assert "correct the role in the URL or its password" in refused(postgres.url(database, port=port), WRONG)
+        assert "create the database, or correct its name" in refused(postgres.url("nowhere", port=port))
 
 
 def test_a_database_of_another_program_format_or_encoding_is_refused_and_stays_as_it_is(postgres: Postgres) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "target_session_attrs": ("any", "read-write", "primary", "read-only", "standby", "prefer-standby"),
 }
 """Parameters of a URL, and the values of those that have a choice. Others would be sent to the server as settings."""
+FILES = ("sslrootcert", "sslcert", "sslkey", "sslcrl")
 EXAMPLE = "postgresql://equipoise@db.example.org/equipoise"
 
 
@@ -73,10 +75,17 @@ def check_url(text: str, path: str | None = None) -> None:
     if not hosts and not parameters.get("host"):
         raise ConfigError(f"the host is missing: as {EXAMPLE}, or of a socket ?host=/run/postgresql", path=path)
     for host in hosts.split(",") if hosts else ():
-        if not re.fullmatch(r"(\[[\da-fA-F:.]+\]|[\w.%-]+)(:\d{1,5})?", host):
+        match = re.fullmatch(r"(\[[\da-fA-F:.]+\]|[\w.%-]+)(:(\d{1,5}))?", host)
+        if match is None or not 0 < int(match[3] or 5432) < 65536:
             raise ConfigError(f"expected a host and perhaps a port, as db.example.org:5432, not {host!r}", path=path)
+    _check_parameters(parameters, path)
+
+
+def _check_parameters(parameters: Mapping[str, str], path: str | None) -> None:
     for name, value in parameters.items():
         if name not in PARAMETERS:
             raise ConfigError(f"there is no parameter {name}, but {', '.join(PARAMETERS)}", path=path)
         if PARAMETERS[name] and value not in PARAMETERS[name]:
             raise ConfigError(f"{name} is {', '.join(PARAMETERS[name])}, not {value}", path=path)
+        if name in FILES and value != "system" and not os.access(value, os.R_OK):
+            raise ConfigError(f"{name}: the daemon's user cannot read {value}, or it is not there", path=path)

@@ -232,6 +232,8 @@ def translated(error: BaseException, place: str) -> LogError | LogRefused | None
             return LogConflict(text)
         if state == "53100":
             return LogError(f"{text}: the disk of the database is full: make room there")
+        if state == "08P01":  # PgBouncer's, of whatever it refuses
+            state = "28" if "authentication failed" in text else "3D000" if text.endswith("does not exist") else state
         advice = next((advice for prefix, advice in _ADVICE.items() if state.startswith(prefix)), None)
         return LogError(text) if advice is None else LogRefused(f"{text}: {advice}")
     if isinstance(error, ssl.SSLError) or "SSL upgrade" in text:
