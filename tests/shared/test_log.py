@@ -201,6 +201,29 @@ def test_a_pool_that_is_not_there_is_said(postgres: Postgres) -> None:
     with_logs(scenario, postgres.url(postgres.database()), pool=False)
 
 
+def test_a_page_of_a_long_log_that_the_database_has_never_analyzed_costs_no_more_than_a_page(
+    postgres: Postgres,
+) -> None:
+    database = postgres.database()
+    many = (
+        "INSERT INTO equipoise.events (pool, number, piece, kind, at, machine, digest, body) SELECT 'main', n, 0, "
+        "'round', n, 'x', '', decode('789c030000000001', 'hex') FROM generate_series(1, 100000) AS n; "
+        "UPDATE equipoise.pools SET last = 100000; SELECT 1"
+    )
+
+    async def scenario(log: SharedLog) -> None:
+        await asyncio.to_thread(postgres.sql, many, database)
+        after = "SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = 'events'"
+        assert len(await log.read("main", 20_000)) == 1000
+        assert await log.read("main", 100_000) == []
+        await log.close()  # it tells its counts then
+        await asyncio.sleep(0.5)
+        [(entries,)] = await asyncio.to_thread(postgres.sql, after, database)
+        assert entries < 10_000, "not those of the whole log"
+
+    with_logs(scenario, postgres.url(database))
+
+
 def test_a_newer_base_lets_old_events_go_and_who_is_behind_begins_with_it(postgres: Postgres) -> None:
     async def scenario(one: SharedLog, two: SharedLog) -> None:
         events = await append(one, *(round_event(number) for number in range(1, 11)))

@@ -43,6 +43,7 @@ HOLD_SECONDS = 15.0
 """After which an editor that has vanished no longer keeps others from appending."""
 SILENT_SECONDS = 15.0
 """After which a machine that does not publish is taken for one that is down."""
+LARGEST = 2**31 - 1
 CHANNEL = "equipoise"
 
 
@@ -165,6 +166,7 @@ def chained(previous: bytes, number: int, event: NewEvent | LogEvent, machine: s
     return hashlib.sha256(previous + struct.pack(">qd", number, event.at) + key).digest()
 
 
+_BEGIN_LONG = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = 60000"
 _STATE = """SELECT system, params, rating_version, format, last, digest, base,
     CASE WHEN held_until > now() THEN held_by END AS held_by
 FROM equipoise.pools WHERE pool = $1"""
@@ -175,27 +177,35 @@ _HOLD = """UPDATE equipoise.pools SET held_by = $2, held_until = now() + $3 * in
 WHERE pool = $1 AND (held_by IS NULL OR held_by = $2 OR held_until < now()) RETURNING held_by"""
 _DIGEST = """SELECT digest FROM equipoise.events WHERE pool = $1 AND number = $2 AND piece = 0
 UNION ALL SELECT digest FROM equipoise.bases WHERE pool = $1 AND number = $2 LIMIT 1"""
-# Events up to a number of bytes, or one that is larger: of that only the head.
-_READ = """SELECT number, kind, server, round, at, machine, digest, pieces, CASE WHEN bytes <= $3 THEN body END AS body
-FROM equipoise.events JOIN (
-    SELECT number, pieces, bytes,
-        row_number() OVER (ORDER BY number) AS place, sum(bytes) OVER (ORDER BY number) AS total
+# Events up to a number of bytes; of one that is larger, which can only be the first, the head. A thousand at most, by
+# their numbers: to reach a LIMIT, a database that has not looked at the table yet sorts all of it.
+_READ = """WITH page AS (
+    SELECT max(number) FILTER (WHERE total <= $3 OR place = 1) AS last,
+        max(bytes) FILTER (WHERE place = 1) > $3 AS large, max(pieces) FILTER (WHERE place = 1) AS pieces
     FROM (
-        SELECT number, count(*) AS pieces, sum(octet_length(body)) AS bytes FROM equipoise.events
-        WHERE pool = $1 AND number > $2 GROUP BY number ORDER BY number LIMIT 1000
-    ) AS sizes
-) AS totals USING (number)
-WHERE pool = $1 AND number > $2 AND (total <= $3 OR place = 1) AND (bytes <= $3 OR piece = 0) ORDER BY number, piece"""
+        SELECT number, pieces, bytes,
+            row_number() OVER (ORDER BY number) AS place, sum(bytes) OVER (ORDER BY number) AS total
+        FROM (
+            SELECT number, count(*) AS pieces, sum(octet_length(body)) AS bytes FROM equipoise.events
+            WHERE pool = $1 AND number > $2 AND number <= $2 + 1000 GROUP BY number
+        ) AS sizes
+    ) AS totals
+)
+SELECT number, kind, server, round, at, machine, digest, (SELECT pieces FROM page) AS pieces,
+    CASE WHEN NOT (SELECT large FROM page) THEN body END AS body
+FROM equipoise.events
+WHERE pool = $1 AND number > $2 AND number <= (SELECT last FROM page) AND (piece = 0 OR NOT (SELECT large FROM page))
+ORDER BY number, piece"""
 _PIECE = "SELECT body FROM equipoise.{} WHERE pool = $1 AND number = $2 AND piece = $3"
+_SPAN = """SELECT number, piece, body FROM equipoise.{}
+WHERE pool = $1 AND number >= $2 AND number <= $3 AND piece >= $4 AND piece <= $5"""
+_REWRITE = "UPDATE equipoise.{} SET body = $4 WHERE pool = $1 AND number = $2 AND piece = $3"
 _APPEND = """INSERT INTO equipoise.events (pool, number, piece, kind, server, round, at, machine, digest, body)
 SELECT $1, * FROM unnest($2::bigint[], $3::integer[], $4::text[], $5::text[], $6::text[], $7::double precision[],
     $8::text[], $9::bytea[], $10::bytea[])"""
-# A thousand at a time: one statement for all would take longer than a statement may.
 _TRIM = """WITH gone AS (
-    DELETE FROM equipoise.events WHERE pool = $1 AND number IN (
-        SELECT number FROM equipoise.events WHERE pool = $1 AND number <= $2
-        AND number <= (SELECT base FROM equipoise.pools WHERE pool = $1) ORDER BY number LIMIT 1000
-    ) RETURNING 1
+    DELETE FROM equipoise.events WHERE pool = $1 AND number <= $2 AND number <= $3
+    AND number <= (SELECT base FROM equipoise.pools WHERE pool = $1) RETURNING 1
 ) SELECT count(*) FROM gone"""
 _PUBLISH = """INSERT INTO equipoise.machines AS m (machine, instance, at, clock, status)
 VALUES ($1, $2, clock_timestamp(), $3, $4) ON CONFLICT (machine) DO UPDATE
@@ -329,7 +339,7 @@ class SharedLog:
             if await connection.fetchrow(_STATE, pool):
                 raise LogRefused(f"{self._place}: pool {pool} is there already: join it, or name another database")
             digest = os.urandom(32)  # another log of this name is another log from its first event on
-            await connection.execute("BEGIN")
+            await connection.execute(_BEGIN_LONG)
             await connection.execute(_SHARE, pool, *_columns(agreement), number, digest)
             await _write_base(connection, pool, number, digest, pieces, changes=Changes())
             await connection.commit()
@@ -357,7 +367,7 @@ class SharedLog:
         if (digest := await self.digest(pool, number)) is None:
             raise LogMissing(f"{self._place}: pool {pool} has no event {number}")
         async with self._long() as connection:
-            await connection.execute("BEGIN")
+            await connection.execute(_BEGIN_LONG)
             await _write_base(connection, pool, number, digest, pieces)
             for table in ("bases", "base_pieces"):
                 await connection.execute(f"DELETE FROM equipoise.{table} WHERE pool = $1 AND number < $2", pool, number)
@@ -368,8 +378,9 @@ class SharedLog:
         """Delete the events up to `number`, or to the base before it; returns how many. Who lacks them begins anew."""
         deleted = 0
         async with self._long() as connection:
-            while count := await connection.fetchval(_TRIM, pool, number):
-                deleted += count
+            # A thousand at a time: one statement for all would take longer than a statement may.
+            for _, last in await _spans(connection, pool, 1000):
+                deleted += await connection.fetchval(_TRIM, pool, last, number)
         return deleted
 
     async def rewrite(self, pool: str, change: Callable[[bytes], bytes | None]) -> int:
@@ -379,19 +390,15 @@ class SharedLog:
         """
         count = 0
         async with self._long() as connection:
-            for table in ("events", "base_pieces"):
-                page = (
-                    f"SELECT number, piece, body FROM equipoise.{table} WHERE pool = $1 AND (number, piece) > ($2, $3) "
-                    "ORDER BY number, piece LIMIT 50"
-                )
-                update = f"UPDATE equipoise.{table} SET body = $4 WHERE pool = $1 AND number = $2 AND piece = $3"
-                place = (-1, -1)
-                while rows := await connection.fetch(page, pool, *place):
-                    for *place, body in rows:
-                        changed = change(_plain(body, f"piece {place} of pool {pool}"))
-                        if changed is not None:
-                            await connection.execute(update, pool, *place, zlib.compress(changed, 1))
-                            count += 1
+            bases = await connection.fetch("SELECT number, pieces FROM equipoise.bases WHERE pool = $1", pool)
+            spans = [("events", *span, 0, LARGEST) for span in await _spans(connection, pool, 50)]
+            spans += [("base_pieces", base, base, piece, piece) for base, pieces in bases for piece in range(pieces)]
+            for table, *span in spans:
+                for number, piece, body in await connection.fetch(_SPAN.format(table), pool, *span):
+                    changed = change(_plain(body, f"event {number} of pool {pool}"))
+                    if changed is not None:
+                        await connection.execute(_REWRITE.format(table), pool, number, piece, zlib.compress(changed, 1))
+                        count += 1
         return count
 
     async def forget(self, pool: str, player: str) -> None:
@@ -601,6 +608,13 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+async def _spans(connection: Connection, pool: str, size: int) -> list[tuple[int, int]]:
+    """Return the first and last numbers of so many events each, of all that are there."""
+    query = "SELECT min(number), max(number) FROM equipoise.events WHERE pool = $1"
+    first, last = await connection.fetchrow(query, pool)
+    return [] if first is None else [(number, number + size - 1) for number in range(first, last + 1, size)]
+
+
 async def _machines(connection: Connection) -> Sequence[Machine]:
     rows = await connection.fetch(_MACHINES)
     return [Machine(name, seconds, clock, json.loads(status)) for name, seconds, clock, status in rows]
@@ -633,6 +647,8 @@ async def _write_base(
 async def _read(connection: Connection, pool: str, after: int, most_bytes: int) -> Sequence[LogEvent]:
     events: list[LogEvent] = []
     rows = await connection.fetch(_READ, pool, after, most_bytes)
+    if not rows and await connection.fetchval("SELECT base > $2 FROM equipoise.pools WHERE pool = $1", pool, after):
+        raise LogMissing(f"pool {pool}: the log begins later: begin with the base")
     for number, kind, server, round_, at, machine, digest, count, body in rows:
         what = f"event {number} of pool {pool}"
         if kind is not None:
