@@ -172,6 +172,23 @@ def cluster(**settings: str) -> Iterator[Postgres]:
         shutil.rmtree(folder)
 
 
+@contextmanager
+def standby(primary: Postgres) -> Iterator[Postgres]:
+    """A standby that follows a server by streaming, and takes over by `SELECT pg_promote()`."""
+    folder = _folder("equipoise-standby-")
+    server = Postgres(folder)
+    try:
+        source = ("-h", str(primary.folder), "-p", str(primary.port), "-U", USER)
+        command = [program("pg_basebackup"), *source, "-D", str(server.data), "-R", "-X", "stream", "-c", "fast"]
+        environ = {**os.environ, "PGPASSWORD": PASSWORD}
+        subprocess.run(unprivileged(command), env=environ, check=True, capture_output=True, cwd="/")
+        server.start()
+        yield server
+    finally:
+        server.stop(signal.SIGQUIT)
+        shutil.rmtree(folder)
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
     """The server of the run, for tests that leave it running."""

@@ -278,7 +278,7 @@ def test_all_see_the_servers_of_all_and_a_machine_that_ended_is_gone(postgres: P
             replace(arena, status={"players": 4}),
             Server("main", "arena", "machine2", {"players": 0}),
         ]
-        machines = await two.machines()
+        machines = (await two.survey()).machines
         assert [(machine.machine, machine.status) for machine in machines] == [
             ("machine1", {"version": "1"}),
             ("machine2", {}),

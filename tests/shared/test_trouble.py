@@ -17,7 +17,7 @@ import pytest
 
 from equipoise.errors import CommitUnknown, LogConflict, LogError, LogRefused, StoreError
 from equipoise.shared.log import LogEvent, SharedLog
-from tests.postgres import OWNER, PASSWORD, USER, Between, Postgres, cluster, pgbouncer
+from tests.postgres import OWNER, PASSWORD, USER, Between, Postgres, cluster, pgbouncer, standby
 from tests.postgres import postgres as postgres
 from tests.programs import installed
 from tests.shared.test_log import AGREEMENT, append, everything, pieces, round_event
@@ -198,6 +198,27 @@ def test_a_server_that_is_restarted_or_killed_again_and_again_loses_and_doubles_
 
     with cluster() as server:
         asyncio.run(scenario(server, server.url(server.database())))
+
+
+def test_after_a_failover_to_a_synchronous_standby_every_round_is_there_once() -> None:
+    async def scenario(primary: Postgres, second: Postgres, database: str) -> None:
+        hosts = f"127.0.0.1:{primary.port},127.0.0.1:{second.port}"
+        url = f"postgresql://{OWNER}@{hosts}/{database}?target_session_attrs=read-write"
+        async with opened(url, share=True) as one, opened(url, "two") as two:
+            playing = asyncio.gather(play(one, "a", 60), play(two, "b", 60))
+            await asyncio.sleep(0.7)
+            before = len(await one.read("main", 0))
+            await asyncio.to_thread(primary.stop, signal.SIGKILL)
+            await asyncio.sleep(0.5)
+            assert not playing.done()
+            await asyncio.to_thread(second.sql, "SELECT pg_promote()")
+            await playing
+            assert 0 < before < len(await check_whole(one, ["a", "b"], 60))
+
+    with cluster() as primary, standby(primary) as second:
+        database = primary.database()
+        primary.sql("ALTER SYSTEM SET synchronous_standby_names = '*'; SELECT pg_reload_conf()")
+        asyncio.run(scenario(primary, second, database))
 
 
 def test_sessions_that_are_ended_at_any_moment_lose_and_double_no_round(postgres: Postgres) -> None:

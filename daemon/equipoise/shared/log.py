@@ -158,6 +158,7 @@ class Survey:
     clock_seconds: float
     """How far our clock is ahead of the database's."""
     machines: Sequence[Machine]
+    """Those that are silent too."""
 
 
 def chained(previous: bytes, number: int, event: NewEvent | LogEvent, machine: str) -> bytes:
@@ -502,11 +503,6 @@ class SharedLog:
             rows = await connection.fetch(_SERVERS, SILENT_SECONDS)
         return [Server(pool, server, machine, json.loads(status)) for pool, server, machine, status in rows]
 
-    async def machines(self) -> Sequence[Machine]:
-        """Return the machines that have published, those that are silent too."""
-        async with self._reader.use() as connection:
-            return await _machines(connection)
-
     async def survey(self) -> Survey:
         """Return what operators should know of the database."""
         settings = ", ".join(f"current_setting({_quoted(name)}, true)" for name in _SETTINGS)
@@ -526,7 +522,10 @@ class SharedLog:
                 notifies=self._notifies,
                 round_trip_seconds=seconds,
                 clock_seconds=clock + seconds / 2 - at,
-                machines=await _machines(connection),
+                machines=[
+                    Machine(name, silent, ahead, json.loads(status))
+                    for name, silent, ahead, status in await connection.fetch(_MACHINES)
+                ],
             )
 
 
@@ -613,11 +612,6 @@ async def _spans(connection: Connection, pool: str, size: int) -> list[tuple[int
     query = "SELECT min(number), max(number) FROM equipoise.events WHERE pool = $1"
     first, last = await connection.fetchrow(query, pool)
     return [] if first is None else [(number, number + size - 1) for number in range(first, last + 1, size)]
-
-
-async def _machines(connection: Connection) -> Sequence[Machine]:
-    rows = await connection.fetch(_MACHINES)
-    return [Machine(name, seconds, clock, json.loads(status)) for name, seconds, clock, status in rows]
 
 
 async def _write_base(
