@@ -75,7 +75,7 @@ def test_what_rewrites_the_past_is_done_once_and_everywhere(postgres: Postgres, 
         await one.void(VoidStrike(ServerId("server"), RoundId("1763622000123-4")), "owner", "a cheater")
         await evening((one, two), range(19, 22), of)
         await two.undo(player(5), "owner")
-        await two.void(VoidStrike(ServerId("server"), RoundId("1763622000123-4"), back=True), "owner", "he was none")
+        await two.void(VoidStrike(ServerId("server"), RoundId("1763622000123-4"), back=True), "owner", "there was none")
         await one.undo(player(5), "owner")
         assert await one.begin_season("winter", Audit(5.0, "owner", "season", "pool main", "", "winter"))
         await two.hide(player(6), Audit(6.0, "owner", "hide", player(6), "", ""), hide=True)

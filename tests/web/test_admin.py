@@ -241,7 +241,9 @@ def test_the_quality_of_a_pool_is_that_of_its_rounds(daemon: Daemon) -> None:
     assert (found["players"]["count"], found["players"]["shadow"], found["players"]["mean"]) == (2, 2, 1000.0)
     sizes = {"rounds": 1, "usual": 2, "k_max": 12, "suggested_k_max": None}
     assert (found["team_sizes"], found["groups"], found["balance"]) == (sizes, [], None)
-    assert daemon.call("GET", "/v1/admin/pools").body["pools"] == [{"pool": "main", "system": "synelo"}]
+    assert daemon.call("GET", "/v1/admin/pools").body["pools"] == [
+        {"pool": "main", "system": "synelo", "sharing": None}
+    ]
 
 
 def test_the_quality_of_the_system_that_makes_the_teams_stands_beside_that_of_the_one_that_is_shown(

@@ -92,6 +92,11 @@ ALLOWED: dict[str, tuple[str, Any, dict[str, str]]] = {
         {},
         ADMINS | {ADMIN: "refused"},  # SynElo has no such fit
     ),
+    "POST /v1/admin/pools/{pool}/upgrade": (
+        "/v1/admin/pools/main/upgrade",
+        None,
+        ADMINS | {ADMIN: "refused"},  # it is not shared
+    ),
     "GET /v1/admin/pools/{pool}/refit": ("/v1/admin/pools/main/refit", None, READERS),
     "GET /v1/admin/pools/{pool}/top": ("/v1/admin/pools/main/top", None, READERS),
     "GET /v1/admin/pools/{pool}/players": ("/v1/admin/pools/main/players?text=7", None, READERS),

@@ -32,6 +32,7 @@ from equipoise.cli.client import (
 )
 from equipoise.cli.options import FAILED, config_option, examples
 from equipoise.cli.output import counted, print_note
+from equipoise.cli.setup import needs
 from equipoise.config import MACHINE_CONFIG, STORE, Config, load
 from equipoise.errors import ConfigError
 from equipoise.install import unit
@@ -111,7 +112,7 @@ def _findings(path: Path, url: str | None, token: str | None, notices: bool) -> 
 def _of_machine(config: Config, uid: int | None) -> Iterator[Finding]:
     """`uid`: the daemon's user; None while none answers."""
     yield from of_files(config, uid)
-    if unit.is_ours() and unit.needs(config).outward and not unit.is_open():
+    if unit.is_ours() and needs(config).outward and not unit.is_open():
         what = "its unit lets the daemon reach this machine alone, and a webhook or a database may be on another"
         yield Finding(True, DAEMON, what, "equipoise init --systemd writes it anew, and restarts the daemon")
     yield from of_owner(config.directory)

@@ -17,6 +17,7 @@ from equipoise.install.servers import NewServer
 
 if TYPE_CHECKING:
     from equipoise.config import Config
+    from equipoise.install.unit import Needs
 
 EPILOG = examples(
     "equipoise init",
@@ -131,7 +132,7 @@ def start_unit(config: Path, command: str) -> None:
     # Before the start: the daemon would take the default of new pools for a pool that has played without it.
     for line in keep_as_before(read):
         click.echo(line)
-    unit.write(command, unit.needs(read))
+    unit.write(command, needs(read))
     click.echo(f"Wrote {unit.UNIT}. Starting the daemon …")
     if read.web.allow_remote:
         click.echo(f"The unit lets in this machine alone: {assets.folder() / 'systemd' / 'remote.conf'} opens it.")
@@ -143,6 +144,14 @@ def start_unit(config: Path, command: str) -> None:
         "The daemon runs, and is ready. `equipoise status` shows the game servers, `equipoise page` how to "
         "open their page in a browser."
     )
+
+
+def needs(config: Config) -> Needs:
+    """Return what a configuration needs of the unit."""
+    from equipoise.install.unit import Needs
+
+    outward = bool(config.webhooks) or any(pool.database for pool in config.pools.values())
+    return Needs(config.web.port, config.web.max_connections, outward)
 
 
 def keep_as_before(config: Config) -> Iterator[str]:

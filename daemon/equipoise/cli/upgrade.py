@@ -358,7 +358,9 @@ class _OnSteps(_Steps):
         return behind or (machine.has_unit and self._unit_differs())
 
     def _unit_differs(self) -> bool:
-        return unit.differs(unit.needs(self.machine.config))
+        from equipoise.cli.setup import needs
+
+        return unit.differs(needs(self.machine.config))
 
     def plan(self) -> Iterator[str]:
         """Return a line for each step of an upgrade that is left."""

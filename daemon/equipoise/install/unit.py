@@ -14,7 +14,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from equipoise.config import Config
 from equipoise.errors import ConfigError
 from equipoise.install import assets
 from equipoise.install.changes import Changes
@@ -65,12 +64,6 @@ class Needs:
     """The key `web.max_connections`."""
     outward: bool
     """A webhook or a database is on another machine, perhaps: the unit lets the daemon reach this one alone."""
-
-
-def needs(config: Config) -> Needs:
-    """Return what a configuration needs."""
-    outward = bool(config.webhooks) or any(pool.database for pool in config.pools.values())
-    return Needs(config.web.port, config.web.max_connections, outward)
 
 
 def is_open() -> bool:

@@ -46,7 +46,7 @@ REFUSED: dict[int, tuple[str, tuple[str, ...]]] = {
     400: ("No HTTP request, no JSON, or a form that cannot be read", ("json", "payload", "form", "charset", "http")),
     401: ("No secret, or an unknown one", ("credentials",)),
     403: ("Not for this caller, or called by a page of another site", ("role", "server", "pool", "origin")),
-    404: ("No such path, server or pool", ("not_found",)),
+    404: ("No such path, server or pool", ("not_found", "elsewhere")),
     408: ("The body did not arrive in time", ("timeout",)),
     409: (
         "Not possible now; or an older batch",
