@@ -153,7 +153,7 @@ class LawfulServer:
             case Cancel():
                 assert effect.order in self.given
             case Unlock():
-                assert not set(effect.players) & self.session.memory.locks.keys()
+                assert not set(effect.ids) & self.session.memory.locks.keys()
 
     def obey(self, place: Place) -> None:
         """The player joins the side at once; the script reports it with the next roster."""

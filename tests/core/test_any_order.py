@@ -224,7 +224,8 @@ class AnyServer(LawfulServer, RuleBasedStateMachine):
     def vote_ends(self, yes: int, no: int, failed: bool) -> None:
         order = self.votes.pop().order
         runs = self.session.state.voices.order == order
-        event = e.OrderFailed(self.now, order, "vote_running") if failed else e.VoteEnded(self.now, order, yes, no)
+        ended = e.VoteEnded(self.now, order=order, yes=yes, no=no)
+        event = e.OrderFailed(self.now, order, "vote_running") if failed else ended
         assert runs is not any(isinstance(effect, Ignored) for effect in self.happens(event))
 
     @rule(words=st.sampled_from(COMMANDS + (("on",),) * 3), admin=st.sampled_from([True, True, False]))

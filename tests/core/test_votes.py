@@ -68,7 +68,7 @@ def open_vote(session: Session, now: float = 1.0, voters: str = "abc") -> OpenVo
 
 def voted(session: Session, order: OpenVote, yes: int, no: int, now: float = 21.0) -> list[Effect]:
     """The script reports the votes cast."""
-    return play(session, [(now, e.VoteEnded(now, order.order, yes, no))])
+    return play(session, [(now, e.VoteEnded(now, order=order.order, yes=yes, no=no))])
 
 
 def voice(by: str, have: int, need: int) -> Text:
@@ -406,7 +406,7 @@ def test_a_new_map_ends_the_cooldown() -> None:
 @pytest.mark.parametrize("order", ["o1", "of nobody"])
 def test_the_result_of_an_unknown_vote_is_ignored(order: str) -> None:
     session = begun(Mode.KOTH, TEN)
-    event = e.VoteEnded(5.0, OrderId(order), 9, 0)
+    event = e.VoteEnded(5.0, order=OrderId(order), yes=9, no=0)
     assert play(session, [(5.0, event)]) == [Ignored(event, e.Phase.RUNNING)]
 
 

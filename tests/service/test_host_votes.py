@@ -32,7 +32,7 @@ async def test_uneven_teams_are_voted_on_and_scrambled_at_the_next_round_start(r
     opened = await rig.post(wish(2), wish(5))
     assert [type(order) for order in opened.orders] == [Say, Say, OpenVote]
     rig.clock.now += 31.0  # early in a round they would be scrambled at once
-    ended = await rig.post(e.VoteEnded(0.0, OrderId("o1"), 4, 2))
+    ended = await rig.post(e.VoteEnded(0.0, order=OrderId("o1"), yes=4, no=2))
     assert (ended.pending, ended.reason) == (True, Text(Phrase.REASON_VOTE))
     decisions = (await rig.host.command(("why",), "token:owner")).lines
     assert decisions[0].args == ("pending", "the players voted for it")
@@ -46,7 +46,7 @@ async def test_the_status_shows_who_asks_for_a_vote_and_the_vote_that_runs(rig: 
     assert (rig.host.status().voices, rig.host.status().vote_running) == (1, False)
     await rig.post(wish(5))
     assert (rig.host.status().voices, rig.host.status().vote_running) == (2, True)
-    await rig.post(e.VoteEnded(0.0, OrderId("o1"), 1, 5))
+    await rig.post(e.VoteEnded(0.0, order=OrderId("o1"), yes=1, no=5))
     assert (rig.host.status().voices, rig.host.status().vote_running) == (0, False)
 
 

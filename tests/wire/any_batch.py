@@ -113,7 +113,7 @@ happenings = st.one_of(
     st.builds(events.ScrambledAlone, seconds, splits),
     st.builds(events.OrderDone, seconds, orders, stayed),
     st.builds(events.OrderFailed, seconds, orders, words, stayed),
-    st.builds(events.VoteEnded, seconds, orders, counts, counts),
+    st.builds(events.VoteEnded, seconds, order=orders, yes=counts, no=counts),
     st.builds(
         events.Commanded,
         seconds,

@@ -111,8 +111,8 @@ def _small(event: events.ScriptEvent) -> dict[str, Any]:
             return {"kind": "order_done", "order": order, "stayed": _stayed(stayed)}
         case events.OrderFailed(_, order, reason, stayed):
             return {"kind": "order_failed", "order": order, "reason": reason, "stayed": _stayed(stayed)}
-        case events.VoteEnded(_, order, yes, no):
-            return {"kind": "vote_ended", "order": order, "yes": yes, "no": no}
+        case events.VoteEnded():
+            return {"kind": "vote_ended", "order": event.order, "yes": event.yes, "no": event.no}
         case events.Commanded(_, words, by, admin):
             return {"kind": "command", "words": words, "by": by or "", "admin": admin}
         case _:

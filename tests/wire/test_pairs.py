@@ -28,19 +28,17 @@ EVENTS: dict[type, tuple[type, dict[str, str]]] = {
     wire.ScrambledAlone: (events.ScrambledAlone, {"red": "split", "blu": "split", "bench": "split"}),
     wire.OrderDone: (events.OrderDone, {}),
     wire.OrderFailed: (events.OrderFailed, {}),
-    wire.VoteEnded: (events.VoteEnded, {}),
     wire.Commanded: (events.Commanded, {}),
 }
-SHARED = {events.SidesSwitched, events.WaitingEnded, events.RoundAborted, events.Heartbeat}
+SHARED = {events.SidesSwitched, events.WaitingEnded, events.RoundAborted, events.VoteEnded, events.Heartbeat}
+SHARED_ORDERS = {effects.Cancel, effects.Unlock}
 """Structs that the core has itself."""
 
 ORDERS: dict[type, tuple[type, dict[str, str]]] = {
     orders.Assign: (effects.Assign, {"red": "split", "blu": "split", "bench": "split"}),
     orders.Move: (effects.Move, {"id": "player"}),
-    orders.Cancel: (effects.Cancel, {}),
     orders.Place: (effects.Place, {"id": "player"}),
     orders.Lock: (effects.Lock, {"id": "player"}),
-    orders.Unlock: (effects.Unlock, {"ids": "players"}),
     orders.Vote: (effects.OpenVote, {}),
     orders.Say: (effects.Say, {}),
     orders.Tell: (effects.Tell, {"id": "player"}),
@@ -100,10 +98,10 @@ def test_a_finished_round_and_its_struct_have_the_same_fields() -> None:
 def test_every_event_of_a_script_and_every_order_has_its_struct() -> None:
     assert {pair[0] for pair in EVENTS.values()} | {events.RoundEnded} | SHARED == set(get_args(events.ScriptEvent))
     assert EVENTS.keys() | {RoundEnded} | SHARED == set(get_args(wire.AnyEvent))
-    assert {pair[0] for pair in ORDERS.values()} == set(get_args(effects.Order))
-    assert ORDERS.keys() == set(get_args(orders.AnyOrder))
+    assert {pair[0] for pair in ORDERS.values()} | SHARED_ORDERS == set(get_args(effects.Order))
+    assert ORDERS.keys() | SHARED_ORDERS == set(get_args(orders.AnyOrder))
 
 
 def test_every_struct_is_frozen() -> None:
-    structs = [*EVENTS, *SHARED, *ORDERS, *PARTS, RoundEnded]
+    structs = [*EVENTS, *SHARED, *ORDERS, *SHARED_ORDERS, *PARTS, RoundEnded]
     assert all(issubclass(struct, msgspec.Struct) and struct.__struct_config__.frozen for struct in structs)

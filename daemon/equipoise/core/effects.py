@@ -11,12 +11,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
+
 from equipoise.core.asks import Ask, Moment, Purpose
 from equipoise.core.events import Commanded, Event, Phase
 from equipoise.core.model import OrderId, Outlook, Participant, PlayerId, Round, Side, Split
 from equipoise.core.phrases import Text
 
 # Orders to the script.
+
+
+class ScriptOrder(msgspec.Struct, frozen=True, tag_field="kind"):
+    """Base of the orders that are the same in every game and in the protocol; `wire` writes them as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +51,7 @@ class Move:
     before the daemon does."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cancel:
+class Cancel(ScriptOrder, frozen=True, tag="cancel"):
     """Drop a move that was not carried out yet, or end a vote without a result."""
 
     order: OrderId
@@ -71,11 +76,11 @@ class Lock:
     """None: until the next scramble."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unlock:
+class Unlock(ScriptOrder, frozen=True, tag="unlock"):
     """Lift the locks of these players."""
 
-    players: tuple[PlayerId, ...]
+    ids: tuple[PlayerId, ...]
+    """The players."""
 
 
 @dataclass(frozen=True, slots=True)

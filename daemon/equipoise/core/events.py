@@ -16,7 +16,18 @@ import msgspec
 from msgspec import Meta
 
 from equipoise.core.asks import Ask, AskChance, AskMoves, AskSide, AskSplit, AskSwitch, CacheSplits
-from equipoise.core.model import Mode, OrderId, Outlook, PlayerId, PlayerSummary, Roster, Round, RoundId, Side, Split
+from equipoise.core.model import (
+    Mode,
+    OrderId,
+    Outlook,
+    PlayerId,
+    PlayerSummary,
+    Roster,
+    Round,
+    RoundId,
+    Side,
+    Split,
+)
 
 Stayed = Mapping[PlayerId, str]
 """Players whom an order names and who could not be moved, and why: a word as `Entry.held`."""
@@ -37,6 +48,8 @@ class Phase(Enum):
 # From the script.
 
 Seconds = Annotated[float, Meta(ge=0, le=1e12)]
+Count = Annotated[int, Meta(ge=0, le=2**53)]
+"""A whole number as JSON holds it: a double, which is all that Lua has, counts exactly up to its end."""
 
 
 class TimedEvent(msgspec.Struct, frozen=True, tag_field="kind"):
@@ -184,14 +197,14 @@ class OrderFailed:
     """Because of whom: nobody was moved."""
 
 
-@dataclass(frozen=True, slots=True)
-class VoteEnded:
+class VoteEnded(TimedEvent, frozen=True, tag="vote_ended", kw_only=True):
     """The time of a vote is over, or all have voted."""
 
-    at: float
-    order: OrderId
-    yes: int
-    no: int
+    order: Annotated[OrderId, Meta(min_length=1, max_length=64)]
+    yes: Count
+    """Votes for it."""
+    no: Count
+    """Votes against it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -188,14 +188,12 @@ def decoded(order: wire.AnyOrder) -> effects.Order:
         case wire.Move():
             side = SIDES[order.side]
             return effects.Move(OrderId(order.order), phrase(order.reason), PlayerId(order.id), side, order.deadline)
-        case wire.Cancel():
-            return effects.Cancel(OrderId(order.order))
+        case effects.Cancel() | effects.Unlock():
+            return order
         case wire.Place():
             return effects.Place(PlayerId(order.id), SIDES.get(order.side), phrase(order.reason))
         case wire.Lock():
             return effects.Lock(PlayerId(order.id), SIDES[order.side], order.seconds or None)
-        case wire.Unlock():
-            return effects.Unlock(tuple(map(PlayerId, order.ids)))
         case wire.Vote():
             return effects.OpenVote(OrderId(order.order), order.seconds, order.fraction, phrase(order.text))
         case wire.Say():

@@ -11,8 +11,9 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from equipoise.core.events import Count
 from equipoise.core.model import LineupPlayer, Mode, Role, Side
-from equipoise.store.rounds import Count, Duration, ParticipantRow, Probability, SteamId
+from equipoise.store.rounds import Duration, ParticipantRow, Probability, SteamId
 from equipoise.store.sequence import EditAction
 from equipoise.store.snapshots import Purpose
 

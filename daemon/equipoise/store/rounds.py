@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Meta
 
 from equipoise.core.effects import RecordRound
+from equipoise.core.events import Count
 from equipoise.core.model import Counts, Participant, PlayerId, Round, RoundId, ServerId, Side, Span
 from equipoise.store import players
 from equipoise.store.players import Change, PlayerRow, SharedParts, encoded
@@ -90,7 +91,6 @@ class Record:
     """Those of these rounds that they left before the end."""
 
 
-Count = Annotated[int, Meta(ge=0, le=2**53)]
 Probability = Annotated[float, Meta(ge=0.0, le=1.0)]
 Duration = Annotated[float, Meta(ge=0.0)]
 SteamId = Annotated[str, Meta(pattern=r"^76561(19|20)\d{10}$")]

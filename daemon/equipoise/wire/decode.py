@@ -68,11 +68,11 @@ def batch_of(posted: events.Batch) -> Batch:
     server = ServerId(str(posted.server))
     return Batch(
         server=server,
-        boot=int(posted.boot),
-        seq=int(posted.seq),
+        boot=posted.boot,
+        seq=posted.seq,
         at=posted.at,
         events=tuple(_fact(event, Here(server, f"$.events[{n}]", posted.at)) for n, event in enumerate(posted.events)),
-        dropped=int(posted.dropped),
+        dropped=posted.dropped,
         names=dict(_names(posted)),
         # One script, one version: each hello of a batch says the same.
         plugin=next((str(event.plugin) for event in posted.events if isinstance(event, events.Hello)), None),
@@ -112,32 +112,44 @@ def decode_as(body: bytes, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(body, type=kind, dec_hook=scalars.read)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise _refusal(body, kind, error) from None
+        return _read_again(body, kind, error)
 
 
-def _refusal(body: bytes, kind: type[T], error: Exception) -> ScriptError:
-    """Why a body was not decoded: it is not JSON, or something in it does not fit.
+def _read_again(body: bytes, kind: type[T], error: Exception) -> T:
+    """A message with whole numbers as Lua may write them, 17.0; a ScriptError says what in another does not fit.
 
-    The second reading, by the standard library, accepts NaN and Infinity: scripts write them by accident, and their
-    authors are helped by the path more than by "not JSON".
+    The standard library accepts NaN and Infinity: scripts write them by accident, and their authors are helped by the
+    path more than by "not JSON".
     """
     refusal = ScriptError("json", f"this is no JSON as we read it: {error}", status=400)
     try:
-        msgspec.convert(json.loads(body, parse_int=_bounded), type=kind, dec_hook=scalars.read)
+        plain = json.loads(body, parse_int=_bounded, parse_float=_number)
+        message = msgspec.convert(plain, type=kind, dec_hook=scalars.read)
+        # What is no JSON is refused, also where this version reads no field.
+        msgspec.json.decode(body)
+        return message
     except msgspec.ValidationError as invalid:
         match = _PATH.fullmatch(str(invalid))
         refusal = ScriptError("schema", match[1] if match else str(invalid), path=match[2] if match else "$")
+    except (msgspec.DecodeError, UnicodeError):
+        pass
     except (ValueError, RecursionError) as malformed:
         refusal = ScriptError("json", f"this is no JSON: {malformed}", status=400)
     if kind is events.Batch:
         # Only an event has a `kind`; a body that is no JSON shows its own as well as any other.
         refusal.kinds = at_fault([match.decode() for match in _KIND.findall(body)], refusal.path)
-    return refusal
+    raise refusal from None
 
 
 def _bounded(digits: str) -> int | float:
     """An integer; infinity for one with too many digits, which is then refused like any number out of its range."""
     return int(digits) if len(digits) < MOST_DIGITS else float(digits)
+
+
+def _number(digits: str) -> int | float:
+    """A number with a point or an exponent; an integer where it is whole and a double counts so far."""
+    number = float(digits)
+    return int(number) if number.is_integer() and abs(number) <= 2**53 else number
 
 
 def split_form(body: bytes, charset: str = "utf-8") -> tuple[str, bytes]:

@@ -123,14 +123,12 @@ def order(each: effects.Order, game: Game) -> orders.AnyOrder:
             return orders.Assign(order_id, text(reason), split.a, split.b, split.bench, moment.value, purpose.value)
         case effects.Move(order_id, reason, player, side, deadline, quiet):
             return orders.Move(order_id, text(reason), player, game.word(side), float(deadline), float(quiet))
-        case effects.Cancel(order_id):
-            return orders.Cancel(order_id)
+        case effects.Cancel() | effects.Unlock():
+            return each
         case effects.Place(player, side, reason):
             return orders.Place(player, game.word(side), text(reason))
         case effects.Lock(player, side, seconds):
             return orders.Lock(player, game.word(side), 0.0 if seconds is None else float(seconds))
-        case effects.Unlock(players):
-            return orders.Unlock(players)
         case effects.OpenVote(order_id, seconds, fraction, question):
             return orders.Vote(order_id, float(seconds), float(fraction), text(question))
         case effects.Say(said):

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Meta, field
 
 from equipoise.core import events as core
-from equipoise.core.events import Seconds
+from equipoise.core.events import Count, Seconds
 from equipoise.core.model import (
     MOST_PLAYERS,
     Counts,
@@ -41,12 +41,10 @@ from equipoise.errors import ScriptError
 from equipoise.wire.scalars import (
     SIDES,
     Caller,
-    Count,
     Fraction,
     GameName,
     Line,
     MapName,
-    Ordinal,
     Player,
     SideWord,
     Version,
@@ -60,7 +58,7 @@ ModeName = Literal["arena", "attack_defend", "payload", "koth", "symmetric_cp", 
 class Facts(msgspec.Struct, frozen=True):
     """Rules of a map as the script knows them: TF2's own description, or the mode itself."""
 
-    game_type: Count = field(default_factory=Count)
+    game_type: Count = 0
     """`m_nGameType`."""
     koth: bool = False
     """TF2: `m_bPlayingKoth`."""
@@ -213,9 +211,9 @@ class SecondsOn(msgspec.Struct, frozen=True):
 class Captures(msgspec.Struct, frozen=True):
     """Captures by each side, summed over the round's stages."""
 
-    red: Count = field(default_factory=Count)
+    red: Count = 0
     """Captures of side A: RED, Marines."""
-    blu: Count = field(default_factory=Count)
+    blu: Count = 0
     """Captures of side B: BLU, Aliens."""
 
 
@@ -265,22 +263,21 @@ class ClassSeconds(msgspec.Struct, frozen=True):
 class CountsLine(msgspec.Struct, frozen=True):
     """A player's scores in this round alone, as the game counted them."""
 
-    kills: Count = field(default_factory=Count)
+    kills: Count = 0
     """Kills of other players."""
-    deaths: Count = field(default_factory=Count)
+    deaths: Count = 0
     """Deaths by others, or by the world."""
-    assists: Count = field(default_factory=Count)
+    assists: Count = 0
     """Assists in kills of others."""
-    points: Count = field(default_factory=Count)
+    points: Count = 0
     """The scoreboard's points."""
     classes: ClassSeconds = field(default_factory=ClassSeconds)
     """How long they played each class, dead or alive."""
-    suicides: Count = field(default_factory=Count)
+    suicides: Count = 0
     """Deaths by their own hand."""
 
     def counts(self) -> Counts:
-        done = int(self.kills), int(self.deaths), int(self.assists), int(self.points)
-        return Counts(*done, self.classes.played(), int(self.suicides))
+        return Counts(self.kills, self.deaths, self.assists, self.points, self.classes.played(), self.suicides)
 
     def fault(self, seconds: float) -> str | None:
         """Name a count that is impossible for a player who was on a side for so long; None: there is none."""
@@ -468,8 +465,8 @@ class RoundEnded(ScriptEvent, frozen=True, tag="round_ended", kw_only=True):
             winner=SIDES.get(self.winner),
             lineup=tuple(seat.seat() for seat in self.lineup),
             presences=tuple(line.presence() for line in self.players),
-            captures_a=int(self.captures.red),
-            captures_b=int(self.captures.blu),
+            captures_a=self.captures.red,
+            captures_b=self.captures.blu,
             partial=self.partial,
             waiting=self.waiting,
             cheats=self.cheats,
@@ -569,7 +566,7 @@ class Hello(ScriptEvent, frozen=True, tag="hello", kw_only=True):
     """Names one map on one server."""
     phase: core.Phase
     """The phase of the round."""
-    slots: Count = field(default_factory=Count)
+    slots: Count = 0
     """Places for players on the server."""
     waiting: bool = False
     """Waiting For Players is on."""
@@ -731,19 +728,6 @@ class OrderFailed(ScriptEvent, frozen=True, tag="order_failed", kw_only=True):
         return core.OrderFailed(self.time(here), order, str(self.reason), stayed(self.stayed, here))
 
 
-class VoteEnded(ScriptEvent, frozen=True, tag="vote_ended", kw_only=True):
-    """A vote is over, with the votes cast."""
-
-    order: Word
-    yes: Count
-    """Votes for it."""
-    no: Count
-    """Votes against it."""
-
-    def fact(self, here: Here) -> core.VoteEnded:
-        return core.VoteEnded(self.time(here), OrderId(str(self.order)), int(self.yes), int(self.no))
-
-
 class Commanded(ScriptEvent, frozen=True, tag="command", kw_only=True):
     """A player, or the server's console if `by` is empty, typed a command."""
 
@@ -775,7 +759,7 @@ AnyEvent = (
     | ScrambledAlone
     | OrderDone
     | OrderFailed
-    | VoteEnded
+    | core.VoteEnded
     | Commanded
     | core.Heartbeat
 )
@@ -789,11 +773,11 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     server: Word
     boot: Count
     """Names one start of the script: a number that no other start ever had."""
-    seq: Ordinal
+    seq: Annotated[int, Meta(ge=1, le=2**53)]
     """Number of the batch within the boot."""
     at: Seconds
     """When it was made, in seconds of the script's monotonic clock."""
-    dropped: Count = field(default_factory=Count)
+    dropped: Count = 0
     """Finished rounds that fell out of the script's full ring since the last answered batch."""
     events: Annotated[tuple[AnyEvent, ...], Meta(max_length=MOST_EVENTS)]
     """The events, in order."""

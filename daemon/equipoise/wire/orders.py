@@ -1,6 +1,6 @@
 """The answer as a game script reads it: one struct per kind of order, and the reply around them.
 
-What an order means is said once, in `core.effects`.
+What an order means is said once, in `core.effects`; orders without sides and texts are the core's own.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from equipoise.core.effects import Cancel, ScriptOrder, Unlock
 from equipoise.core.rules import Level
 
 RoundStatus = Literal["stored", "kept"]
@@ -29,11 +30,7 @@ class Text(msgspec.Struct, frozen=True):
     """Arguments of the phrase, in order; `@<id>` is shown as that player's name."""
 
 
-class Order(msgspec.Struct, frozen=True, tag_field="kind"):
-    """An order; `kind` names it."""
-
-
-class Assign(Order, frozen=True, tag="assign"):
+class Assign(ScriptOrder, frozen=True, tag="assign"):
     """A whole split, as ids per side; the fields have TF2's side words in both games."""
 
     order: str
@@ -51,7 +48,7 @@ class Assign(Order, frozen=True, tag="assign"):
     """Of a scramble or shuffle all players read the reason when it is done; of the others, only those who are moved."""
 
 
-class Move(Order, frozen=True, tag="move"):
+class Move(ScriptOrder, frozen=True, tag="move"):
     """Move a player when they are next dead; after `deadline` seconds from the reply even alive."""
 
     order: str
@@ -66,13 +63,7 @@ class Move(Order, frozen=True, tag="move"):
     """Not in the last so many seconds of a round whose end is known."""
 
 
-class Cancel(Order, frozen=True, tag="cancel"):
-    """Drop the move of this id if it was not carried out yet, or end its vote without a result."""
-
-    order: str
-
-
-class Place(Order, frozen=True, tag="place"):
+class Place(ScriptOrder, frozen=True, tag="place"):
     """The answer to `side_wanted`; side "none": the player waits."""
 
     id: str
@@ -82,7 +73,7 @@ class Place(Order, frozen=True, tag="place"):
     """Why, as a text for players."""
 
 
-class Lock(Order, frozen=True, tag="lock"):
+class Lock(ScriptOrder, frozen=True, tag="lock"):
     """Keep a player on a side for `seconds`; 0: until the next scramble."""
 
     id: str
@@ -92,14 +83,7 @@ class Lock(Order, frozen=True, tag="lock"):
     """How long; 0: until the next scramble."""
 
 
-class Unlock(Order, frozen=True, tag="unlock"):
-    """End the locks of these players."""
-
-    ids: tuple[str, ...]
-    """The players."""
-
-
-class Vote(Order, frozen=True, tag="vote"):
+class Vote(ScriptOrder, frozen=True, tag="vote"):
     """Have the players vote on a scramble for `seconds`."""
 
     order: str
@@ -111,14 +95,14 @@ class Vote(Order, frozen=True, tag="vote"):
     """What they are asked."""
 
 
-class Say(Order, frozen=True, tag="say"):
+class Say(ScriptOrder, frozen=True, tag="say"):
     """A line for every player."""
 
     text: Text
     """The text."""
 
 
-class Tell(Order, frozen=True, tag="tell"):
+class Tell(ScriptOrder, frozen=True, tag="tell"):
     """Lines for one player; an empty id: for the console."""
 
     id: str

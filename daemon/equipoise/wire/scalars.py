@@ -1,6 +1,6 @@
-"""Numbers, strings and side words of the wire, each checked as it is read, so that a refusal carries its JSON path.
+"""Strings and side words of the wire, each checked as it is read, so that a refusal carries its JSON path.
 
-Two irregularities end here: Lua writes 17.0 for 17, and NS2 knows players by 32-bit account id.
+An irregularity ends here: NS2 knows players by 32-bit account id. Another, Lua's 17.0 for 17, ends in `decode`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ from msgspec import Meta
 
 from equipoise.core.model import NS2_SIDES, STEAM_ID_BASE, TF2_SIDES, Side
 
-MOST = 2**53
-"""A double, which is all that Lua has, counts exactly up to here."""
 ACCOUNTS = 2**32
 """Account ids that exist: a SteamID64 is one of them added to `STEAM_ID_BASE`."""
 
@@ -66,38 +64,13 @@ class Scalar:
         raise NotImplementedError
 
 
-class Count(Scalar, int):
-    """A whole number from 0; 17.0 is one."""
-
-    __slots__ = ()
-    least: ClassVar[int] = 0
-    schema: ClassVar[dict[str, Any]] = {"type": "integer", "minimum": 0, "maximum": MOST}
-
-    @classmethod
-    def read(cls, value: object) -> Self:
-        number = _integer(value)
-        if number is None:
-            raise ValueError(f"Expected a whole number, got {value!r:.40}")
-        if not cls.least <= number <= MOST:
-            raise ValueError(f"Expected a whole number from {cls.least} to 2^53, got {value!r:.40}")
-        return cls(number)
-
-
-class Ordinal(Count):
-    """A whole number from 1."""
-
-    __slots__ = ()
-    least: ClassVar[int] = 1
-    schema: ClassVar[dict[str, Any]] = {"type": "integer", "minimum": 1, "maximum": MOST}
-
-
 PROTOCOL = 1
 """The version that scripts of this release speak: one more with the next change that an older script cannot follow."""
 OLDEST = max(1, PROTOCOL - 1)
 """A daemon serves the version before, too: it is upgraded first, and its game servers at their next start."""
 
 
-class Version(Ordinal):
+class Version(Scalar, int):
     """The protocol's version; one that this daemon does not serve is refused with the side to upgrade."""
 
     __slots__ = ()
@@ -105,14 +78,16 @@ class Version(Ordinal):
 
     @classmethod
     def read(cls, value: object) -> Self:
-        version = super().read(value)
+        version = _integer(value)
+        if version is None or version < 1:
+            raise ValueError(f"Expected a whole number from 1, got {value!r:.40}")
         if not OLDEST <= version <= PROTOCOL:
             versions = " and ".join(map(str, range(OLDEST, PROTOCOL + 1)))
             side = "daemon" if version > PROTOCOL else "script"
             raise ValueError(
                 f"The script speaks protocol {version}, this daemon {versions}: upgrade the {side} (equipoise upgrade)"
             )
-        return version
+        return cls(version)
 
 
 class Word(Scalar, str):

@@ -448,7 +448,7 @@ class GameServer:
                 until = UNTIL_SCRAMBLE if order.seconds is None else self.clock + order.seconds
                 self.locks[order.player] = order.side, until
             case Unlock():
-                self.locks = {player: lock for player, lock in self.locks.items() if player not in order.players}
+                self.locks = {player: lock for player, lock in self.locks.items() if player not in order.ids}
             case OpenVote() | Say() | Tell():
                 pass  # Simulated players neither vote nor read.
             case _:
