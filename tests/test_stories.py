@@ -23,18 +23,18 @@ SKILLS = {
     *("ratings/synelo/formulas.py", "ratings/synelo/system.py"),
     *("solver/bitsets.py", "solver/problem.py", "solver/splits.py"),
     *("store/connection.py", "store/notes.py", "store/store.py", "wire/events.py"),
-    *("core/bench.py", "core/fallback.py"),
 }
 """One rating system, the solver, and what is written behind a reply: for a split and for the cached splits alike."""
 FILES = {
     "heartbeat": EVERY | {"core/triggers.py"},
     "round end": EVERY
     | SKILLS
-    | {"core/participation.py", "core/triggers.py", "service/held.py", "service/ring.py", "solver/halves.py"}
-    | {"store/players.py", "store/rounds.py"},
+    | {"core/fallback.py", "core/participation.py", "core/triggers.py", "service/held.py", "service/ring.py"}
+    | {"solver/halves.py", "store/players.py", "store/rounds.py"},
     "split": EVERY
     | SKILLS
-    | {"balancing/means.py", "core/events.py", "core/friends.py", "core/phrases.py", "solver/constraints.py"},
+    | {"balancing/means.py", "core/bench.py", "core/events.py", "core/friends.py", "core/phrases.py"}
+    | {"solver/constraints.py"},
 }
 DEEPEST = 13
 """Functions of ours within one another at the end of a round."""

@@ -24,16 +24,8 @@ def ask(state: State) -> Effects:
     # A scramble may need fewer players than these, and counts who went to watch a moment ago.
     if len(entries) < max(FEWEST, state.rules.scramble.min_players):
         return ()
-    state.asked_cache = CacheSplits(state.memory.context, entries, bench=state.arena, must_play=always_play(state))
+    state.asked_cache = CacheSplits(state.memory.context, entries, bench=state.arena, must_play=state.always_play())
     return (state.asked_cache,)
-
-
-def always_play(state: State) -> frozenset[PlayerId]:
-    """Who is never benched by a split of any size: the highest rated player, by SynElo's original rules."""
-    if not state.rules.scramble.top_player_always_plays:
-        return frozenset()
-    summaries = [summary for entry in state.balanced_roster().eligible() if (summary := state.summaries.get(entry.id))]
-    return frozenset(summary.id for summary in sorted(summaries, key=lambda summary: -summary.balance)[:1])
 
 
 def ask_first(state: State) -> Effects:

@@ -306,7 +306,7 @@ def _must_play(state: State, purpose: Purpose, places: int) -> frozenset[PlayerI
         players = waiting_players(state.balanced_roster())
         # When most players waited, not all of them can play: then the bench costs alone decide.
         return players if len(players) <= places else frozenset()
-    return fallback.always_play(state) if purpose is Purpose.SCRAMBLE and places else frozenset()
+    return state.always_play() if purpose is Purpose.SCRAMBLE and places else frozenset()
 
 
 def solved(state: State, event: SplitSolved) -> Effects:

@@ -424,6 +424,14 @@ class State:
         pairs = zip(roster.entries, keep, strict=True)
         return Roster(tuple(replace(entry, held=IMMUNE) if stays else entry for entry, stays in pairs))
 
+    def always_play(self) -> frozenset[PlayerId]:
+        """Who is never benched by a split of any size: the highest rated player, by SynElo's original rules."""
+        if not self.rules.scramble.top_player_always_plays:
+            return frozenset()
+        entries = self.balanced_roster().eligible()
+        summaries = [summary for entry in entries if (summary := self.summaries.get(entry.id))]
+        return frozenset(summary.id for summary in sorted(summaries, key=lambda summary: -summary.balance)[:1])
+
     def scrambled_roster(self) -> Roster:
         """The part of the roster that scrambles are about: also who left their side a moment ago to watch."""
         since = (self.heard_at or 0.0) - self.rules.scramble.spectator_seconds
