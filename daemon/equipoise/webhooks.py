@@ -206,7 +206,7 @@ class _Sender:
         self._waiting.append(notice)
         if len(self._waiting) > MOST:
             # Faults stay: they are told only once.
-            self._waiting.pop(next((i for i, one in enumerate(self._waiting) if one.state == "news"), MOST))
+            self._waiting.pop(next((i for i, older in enumerate(self._waiting) if older.state == "news"), MOST))
             self._more += 1
         self._wake.set()
 
@@ -228,9 +228,9 @@ class _Sender:
             await self._wake.wait()
             self._wake.clear()
             if self._waiting:
-                waiting, more = self._waiting, self._more
+                notices, more = self._waiting, self._more
                 self._waiting, self._more = [], 0
-                await self._deliver(self._delivery(waiting, more))
+                await self._deliver(self._delivery(notices, more))
             if self._shown is not None:
                 shown, self._shown = self._shown, None
                 await self._edit(shown)
@@ -240,8 +240,8 @@ class _Sender:
         notices = sorted(notices, key=lambda notice: notice.state == "news")
         if self.webhook.kind == "discord":
             return Delivery("POST", self.webhook.url, _discord([_line(notice) for notice in notices], more))
-        told = [{**asdict(notice), "text": _plain(notice.text)} for notice in notices]
-        return Delivery("POST", self.webhook.url, json.dumps({"notices": told, "more": more}).encode())
+        lines = [{**asdict(notice), "text": _plain(notice.text)} for notice in notices]
+        return Delivery("POST", self.webhook.url, json.dumps({"notices": lines, "more": more}).encode())
 
     async def _edit(self, body: bytes) -> None:
         """Have the status message say this: the one that was sent before, or a new one."""
@@ -276,8 +276,8 @@ class _Sender:
             seconds = min(2 * seconds, LONGEST_SECONDS)
 
     def _wait_seconds(self) -> float:
-        shared = self._owner.paused_until if self.webhook.kind == "discord" else 0.0
-        return max(self.paused_until, shared) - self._owner.clock.monotonic()
+        pause = self._owner.paused_until if self.webhook.kind == "discord" else 0.0
+        return max(self.paused_until, pause) - self._owner.clock.monotonic()
 
     async def _attempt(self, delivery: Delivery) -> _Answer:
         """Try once."""
@@ -290,14 +290,14 @@ class _Sender:
                 delivery.method, delivery.url, data=delivery.body, headers=headers, allow_redirects=False
             ) as response:
                 body = _parsed(await _received(response.content))
-                status, said = response.status, response.headers
+                status, head = response.status, response.headers
         except TimeoutError:
             return _Answer("later", f"no answer within {owner.seconds:g} s")
         except (aiohttp.ClientError, OSError, ValueError) as error:
             return _Answer("later", _reason(error))
-        if seconds := _pause_seconds(status, said, body):
-            limited = owner if webhook.kind == "discord" and body.get("global") is True else self
-            limited.paused_until = owner.clock.monotonic() + seconds
+        if seconds := _pause_seconds(status, head, body):
+            limits = owner if webhook.kind == "discord" and body.get("global") is True else self
+            limits.paused_until = owner.clock.monotonic() + seconds
         verdict = _verdict(status, body.get("code"), editing=delivery.method == "PATCH")
         # Words of others than Discord may be the address, which is a secret; so may the target of a redirect.
         words = body.get("message") if webhook.kind == "discord" else None
@@ -456,7 +456,7 @@ class _Resolver(AbstractResolver):
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
         """Return the addresses of a name; OSError: it has none."""
-        loop, ended = asyncio.get_running_loop(), asyncio.Event()
+        loop, done = asyncio.get_running_loop(), asyncio.Event()
         addresses: list[ResolveResult] = []
 
         def look_up() -> None:
@@ -467,10 +467,10 @@ class _Resolver(AbstractResolver):
                     )
                     addresses.append(result)
             with suppress(RuntimeError):  # the loop has ended
-                loop.call_soon_threadsafe(ended.set)
+                loop.call_soon_threadsafe(done.set)
 
         threading.Thread(target=look_up, name="webhook name", daemon=True).start()
-        await ended.wait()
+        await done.wait()
         if not addresses:
             raise OSError("the name is not found")
         return addresses

@@ -104,16 +104,16 @@ def backtest(
     from equipoise.lab.backtest import divided
 
     models = [model_of(name, pairs), *([parsed(against)] if against else [])]
-    done = _backtests(models, history, burn_in, correct)
-    groups = divided(done[0], history)
-    sections = _backtest_tables(done, groups)
-    drawn = _backtest_charts(done, groups, history) if plot or html else []
+    results = _backtests(models, history, burn_in, correct)
+    groups = divided(results[0], history)
+    sections = _backtest_tables(results, groups)
+    drawn = _backtest_charts(results, groups, history) if plot or html else []
     if plot is not None:
         draw(plot, drawn)
     if html is not None:
         report(html, f"Backtest of {name}", _introduction(history, correct), sections, drawn)
     if as_json:
-        first, *others = json_output.compared(done) if against else [json_output.backtest(done[0])]
+        first, *others = json_output.compared(results) if against else [json_output.backtest(results[0])]
         first["groups"] = json_output.divisions(groups)
         click.echo(json_text([first, *others] if against else first))
     else:
@@ -145,22 +145,22 @@ def compare(
     from equipoise.lab.models import labels
 
     refusals: list[str] = []
-    done = _backtests([parsed(text) for text in systems], history, burn_in, correct, refusals)
-    if not done:
+    results = _backtests([parsed(text) for text in systems], history, burn_in, correct, refusals)
+    if not results:
         stop("; ".join(refusals))
-    done.sort(key=lambda one: one.quality.log_loss.value)
-    models = [one.model for one in done]
-    drawn = [charts.losses(done), *_quality_charts(done)]
-    shown = [tables.comparison(done), tables.settings(models)]
+    results.sort(key=lambda result: result.quality.log_loss.value)
+    models = [result.model for result in results]
+    drawn = [charts.losses(results), *_quality_charts(results)]
+    shown = [tables.comparison(results), tables.settings(models)]
     if plot is not None:
         draw(plot, drawn)
     if html is not None:
-        best, label, correction = done[0], labels(models)[0], done[0].correction
+        best, label, correction = results[0], labels(models)[0], results[0].correction
         shown += [tables.bins(best.quality, label), *([tables.corrected(correction, label)] if correction else [])]
         drawn.append(charts.ratings(best, history, label))
         report(html, "Rating systems compared", _introduction(history, correct), shown, drawn)
     if as_json:
-        click.echo(json_text(json_output.compared(done)))
+        click.echo(json_text(json_output.compared(results)))
     else:
         show(shown[:2])
     if refusals:
@@ -223,8 +223,8 @@ def tune(
     _end(result)
 
 
-def _end(found: Tuned) -> None:
-    if found.interrupted:
+def _end(result: Tuned) -> None:
+    if result.interrupted:
         stop("interrupted: these are the best settings so far", INTERRUPTED)
 
 
@@ -285,48 +285,48 @@ def _backtests(
     """Backtest each model. With `refused`, errors are collected there and the other systems go on."""
     from equipoise.lab.backtest import backtest as run
 
-    done = []
+    results = []
     with progress() as bar:
         task = bar.add_task("", total=len(models))
         for model in models:
             bar.update(task, description=model.name)
             try:
-                done.append(run(model, history, burn_in=burn_in, correct=correct))
+                results.append(run(model, history, burn_in=burn_in, correct=correct))
             except RatingError as error:
                 if refused is None:
                     raise
                 refused.append(f"{model.name}: {located(error)}")
             bar.advance(task)
-    return done
+    return results
 
 
-def _backtest_charts(done: Sequence[Backtest], groups: Sequence[Players], history: History) -> list[Chart]:
+def _backtest_charts(results: Sequence[Backtest], groups: Sequence[Players], history: History) -> list[Chart]:
     from equipoise.lab import charts
     from equipoise.lab.models import labels
 
-    label, *_ = labels([entry.model for entry in done])
+    label, *_ = labels([entry.model for entry in results])
     of_groups = [charts.divisions(groups, label)] if groups else []
-    first = charts.predictions(done[0].quality, label), charts.ratings(done[0], history, label)
-    return [*_quality_charts(done), *of_groups, *first]
+    first = charts.predictions(results[0].quality, label), charts.ratings(results[0], history, label)
+    return [*_quality_charts(results), *of_groups, *first]
 
 
-def _backtest_tables(done: Sequence[Backtest], groups: Sequence[Players]) -> list[Table]:
+def _backtest_tables(results: Sequence[Backtest], groups: Sequence[Players]) -> list[Table]:
     from equipoise.lab import tables
     from equipoise.lab.models import labels
 
-    (label, *_), correction = labels([entry.model for entry in done]), done[0].correction
-    sections = [tables.comparison(done), tables.bins(done[0].quality, label)]
+    (label, *_), correction = labels([entry.model for entry in results]), results[0].correction
+    sections = [tables.comparison(results), tables.bins(results[0].quality, label)]
     sections += [tables.divisions(groups, label)] if groups else []
     return sections + ([tables.corrected(correction, label)] if correction else [])
 
 
-def _quality_charts(done: Sequence[Backtest]) -> list[Chart]:
+def _quality_charts(results: Sequence[Backtest]) -> list[Chart]:
     from equipoise.lab import charts
     from equipoise.lab.models import labels
 
-    names = labels([entry.model for entry in done])
-    qualities = [(label, entry.quality) for label, entry in zip(names, done, strict=True)]
-    return [charts.calibration(qualities), charts.progress(done)]
+    names = labels([entry.model for entry in results])
+    qualities = [(label, entry.quality) for label, entry in zip(names, results, strict=True)]
+    return [charts.calibration(qualities), charts.progress(results)]
 
 
 def _command(model: Model, burn_in: float) -> str:
@@ -461,18 +461,18 @@ def simulate(
             for model in models
         ]
     rows = list(zip(labels(models), results, strict=True))
-    found_tables = [tables.simulated(rows, balancer), tables.fairness(rows), tables.groups(rows)]
+    summary = [tables.simulated(rows, balancer), tables.fairness(rows), tables.groups(rows)]
     if plot is not None:
         draw(plot, charts.simulation(rows))
     if html is not None:
-        shown = [*found_tables, tables.settings(models), tables.scenario(scenario)]
+        shown = [*summary, tables.settings(models), tables.scenario(scenario)]
         report(html, "A simulated pool", INTRODUCTION, shown, charts.simulation(rows))
     if as_json:
         click.echo(json_text(json_output.simulated(scenario, list(zip(models, results, strict=True)), balancer)))
     else:
-        show(found_tables)
+        show(summary)
 
 
 def _advance(bar: Progress, name: str, rounds: int) -> Callable[[int], None]:
     task = bar.add_task(name, total=rounds)
-    return lambda done: bar.update(task, completed=done)
+    return lambda count: bar.update(task, completed=count)

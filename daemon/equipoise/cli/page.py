@@ -35,9 +35,9 @@ def page(client: Client, folder: Path | None, pool: str | None, *, as_json: bool
     With --export it writes the pages that anybody may read into a folder instead, as files of a website.
     """
     if folder is not None:
-        written, removed = _write(client, folder, pool)
-        if not print_json({"folder": str(folder), "written": written, "removed": removed}, as_json):
-            gone = f" {removed} that are no more {'was' if removed == 1 else 'were'} removed." if removed else ""
+        written, stale = _write(client, folder, pool)
+        if not print_json({"folder": str(folder), "written": written, "removed": stale}, as_json):
+            gone = f" {stale} that are no more {'was' if stale == 1 else 'were'} removed." if stale else ""
             click.echo(f"{folder}: {written} files written.{gone}\nOpen {folder / 'index.html'}.")
         return
     if pool is not None:

@@ -89,8 +89,8 @@ def player_history(client: Client, player_id: str, as_json: bool, as_csv: bool, 
     if print_json(answer, as_json):
         return
     who = answer["name"] or answer["player"]
-    rounds = [each["round"] | each["played"] | {"mine": _mine(each)} for each in answer["rounds"]]
-    items = sorted([*rounds, *map(_as_round, answer["edits"])], key=lambda each: each["at"], reverse=True)
+    rounds = [item["round"] | item["played"] | {"mine": _mine(item)} for item in answer["rounds"]]
+    items = sorted([*rounds, *map(_as_round, answer["edits"])], key=lambda item: item["at"], reverse=True)
     since = f" since {local_time(asked['since'])}" if asked["since"] else ""
     empty = f"No rated round of {who}{since}."
     print_items(items, without_server(HISTORY, asked["server"], as_csv=as_csv), as_csv=as_csv, empty=empty)
@@ -385,9 +385,9 @@ def unhide_player(client: Client, player_id: str, pool: str | None, *, as_json: 
 def _hide(client: Client, player_id: str, pool: str | None, *, hide: bool, as_json: bool) -> None:
     answer = client.send("POST", "players", player_id, "hide", body={"hidden": hide}, pool=pool)
     if not print_json(answer, as_json):
-        each = answer["player"]
+        person = answer["player"]
         what = "is shown to admins alone" if hide else "is shown again"
-        click.echo(one_line(f"{each['id']} {each['name'] or '-'} {what}."))
+        click.echo(one_line(f"{person['id']} {person['name'] or '-'} {what}."))
 
 
 @player.command("export", epilog=examples("equipoise player export 76561197960287930 > gaben.json"))
@@ -441,7 +441,8 @@ def forget_player(client: Client, player_id: str, pool: str | None, *, dry_run: 
 def _show_copies(answer: dict[str, Any]) -> None:
     """Print what a forgetting does not reach."""
     files = [(local_time(copy["at"]), one_line(copy["file"])) for copy in answer["copies"]]
-    files += [(local_time(made["at"]), one_line(f"{made['target']}, by {made['who']}")) for made in answer["exports"]]
+    exports = answer["exports"]
+    files += [(local_time(copy["at"]), one_line(f"{copy['target']}, by {copy['who']}")) for copy in exports]
     if files:
         click.echo("They are still in these, which are yours to delete:")
         print_table(("MADE", "WHAT"), files)

@@ -348,7 +348,7 @@ def start_season(client: Client, name: str, pool: str | None, as_json: bool) -> 
     """Begin the season NAME: keep the leaderboard of this moment under it. Nobody's rating changes."""
     answer = client.send("POST", "pools", one_pool(client, pool), "seasons", body={"name": name})
     if not print_json(answer, as_json):
-        kept = next(each for each in answer["seasons"] if each["name"] == name)
+        kept = next(row for row in answer["seasons"] if row["name"] == name)
         click.echo(f"{printable(name)} has begun; {counted(kept['players'], 'player')} of the leaderboard are kept.")
 
 

@@ -117,14 +117,14 @@ def _expected(shown: dict[str, Any]) -> str:
 
 def _people(answer: dict[str, Any]) -> list[dict[str, Any]]:
     """Who was rated, then who only stood on a side when it went live."""
-    participants = {one["id"] for one in answer["players"]}
+    participants = {row["id"] for row in answer["players"]}
     others = [
         {"id": player, "side": side, "before": None}
         for side, players in zip("ab", answer["lineup"], strict=True)
         for player in players
         if player not in participants
     ]
-    return sorted([*answer["players"], *others], key=lambda one: (one["side"], one["before"] is None))
+    return sorted([*answer["players"], *others], key=lambda row: (row["side"], row["before"] is None))
 
 
 def minutes(seconds: float) -> str:

@@ -374,8 +374,8 @@ def _webhook(name: str, keys: Raw, servers: Iterable[str], secrets: Secrets) -> 
     if url is None or secret is None:
         return None
     _check_webhook(url, notice.kind, key)
-    signing = _signing_key(secret, f"{path}.secret_file") if generic else b""
-    return Webhook(name, notice.kind, url, signing, notice.events, notice.servers, notice.status)
+    signing_key = _signing_key(secret, f"{path}.secret_file") if generic else b""
+    return Webhook(name, notice.kind, url, signing_key, notice.events, notice.servers, notice.status)
 
 
 def _check_webhook(text: str, kind: str, path: str) -> None:

@@ -190,8 +190,8 @@ def _under_way(state: State) -> dict[OrderId, Move]:
 
 def _runs(state: State) -> bool:
     """Gaps are closed in running rounds, unless a split that places all players is under way."""
-    running = state.phase is Phase.RUNNING and not state.waiting and not state.assigned
-    return running and state.acts and not state.arena and (state.rules.autobalance.enabled or state.forced)
+    is_running = state.phase is Phase.RUNNING and not state.waiting and not state.assigned
+    return is_running and state.acts and not state.arena and (state.rules.autobalance.enabled or state.forced)
 
 
 def _quiet(state: State, now: float) -> bool:

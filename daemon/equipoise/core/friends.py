@@ -100,10 +100,18 @@ def _usage(state: State) -> Text:
 
 
 def named(words: tuple[str, ...]) -> PlayerId | None:
-    """The player whose SteamID64 or account number was given; None for anything else."""
-    word = words[0]
-    if len(words) > 1 or not (word.isascii() and word.isdecimal() and len(word) <= 17):
-        return PlayerId(word) if len(words) == 1 else None
+    """The player whose SteamID64 or account number the word is; another word is taken as an id, such as a bot's.
+
+    None for more than one word: a name that the script did not find on the server.
+
+    >>> named(("22202",)), named(("bot:7",)), named(("the", "cat"))
+    ('76561197960287930', 'bot:7', None)
+    """
+    if len(words) > 1:
+        return None
+    (word,) = words
+    if not (word.isascii() and word.isdecimal() and len(word) <= 17):
+        return PlayerId(word)
     number = int(word)
     return PlayerId(str(number if number > STEAM_ID_BASE else number + STEAM_ID_BASE))
 

@@ -34,8 +34,8 @@ def groups(friendships: Iterable[Friendship]) -> Mapping[PlayerId, frozenset[Pla
     ['ann', 'bob', 'cid']
     """
     group_of: dict[PlayerId, frozenset[PlayerId]] = {}
-    for first, two in friendships:
-        both = group_of.get(first, frozenset((first,))) | group_of.get(two, frozenset((two,)))
+    for one, two in friendships:
+        both = group_of.get(one, frozenset((one,))) | group_of.get(two, frozenset((two,)))
         group_of |= dict.fromkeys(both, both)
     return group_of
 
@@ -50,11 +50,11 @@ def lawful(friendships: Iterable[Friendship]) -> tuple[Friendship, ...]:
     """
     lawful_pairs: list[Friendship] = []
     group_of: dict[PlayerId, frozenset[PlayerId]] = {}
-    for first, two in friendships:
-        both = group_of.get(first, frozenset((first,))) | group_of.get(two, frozenset((two,)))
+    for one, two in friendships:
+        both = group_of.get(one, frozenset((one,))) | group_of.get(two, frozenset((two,)))
         if 2 <= len(both) <= LARGEST_GROUP:
             group_of |= dict.fromkeys(both, both)
-            lawful_pairs.append((first, two))
+            lawful_pairs.append((one, two))
     return tuple(lawful_pairs)
 
 

@@ -112,8 +112,8 @@ class Session:
     def _settle(self) -> Effects:
         """Choices, votes, swaps and what is due end as soon as they are pointless; a choice that closes ends a vote."""
         state = self._state
-        new_teams = swap_offers.drop(state) if state.assigned else ()
-        return (*new_teams, *votes.settle_choice(state), *scrambles.end_with_map(state), *votes.settle(state))
+        cancels = swap_offers.drop(state) if state.assigned else ()  # the sides that they name are of the old teams
+        return (*cancels, *votes.settle_choice(state), *scrambles.end_with_map(state), *votes.settle(state))
 
 
 def _ignore(state: State, event: e.Event) -> Effects:

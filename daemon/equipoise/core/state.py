@@ -521,8 +521,11 @@ class State:
         Commanders add nothing where the rating system knows a skill for the chair, as in splits.
         """
         chairs = self.roster.commanders()
-        on_field = (each for each in self.summaries.values() if each.skills is None or each.id not in chairs)
-        return {summary.id: summary.on(side) for summary in on_field}
+        return {
+            player: summary.on(side)
+            for player, summary in self.summaries.items()
+            if summary.skills is None or player not in chairs
+        }
 
     def without_summary(self, *others: PlayerId) -> tuple[PlayerId, ...]:
         """Players on the roster, and these others, whose summary is not loaded."""

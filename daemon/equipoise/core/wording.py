@@ -102,10 +102,10 @@ def due_sentence(pending: str | None, outcomes: Iterable[DueIf], sides: Sequence
     """
     if pending is not None:
         return f"A {what} is due: {pending}."
-    found = list(outcomes)
-    if {outcome.winner for outcome in found if not outcome.shutout} >= {*Side}:
+    due_if = list(outcomes)
+    if {outcome.winner for outcome in due_if if not outcome.shutout} >= {*Side}:
         return f"A {what} is due after this round."
-    parts = [_outcome(outcome, sides) for outcome in found]
+    parts = [_outcome(outcome, sides) for outcome in due_if]
     return f"A {what} is due {', or '.join(parts)}." if parts else ""
 
 

@@ -50,7 +50,7 @@ class Daemon:
 
     def __init__(self, home: Path, *installations: Installation) -> None:
         self.installations = installations
-        self.secrets = {each.server: secrets.token_urlsafe() for each in installations}
+        self.secrets = {site.server: secrets.token_urlsafe() for site in installations}
         self.token = secrets.token_urlsafe()
         self._home = home
         # Kept for the whole evening: after a restart the script finds the daemon where it was.
@@ -86,15 +86,15 @@ class Daemon:
         self.config.write_text(self._settings(), "utf-8")
 
     def _settings(self) -> str:
-        pools = {each.pool_name: each for each in self.installations}
-        rules = dict.fromkeys(each.rules for each in self.installations)
+        pools = {site.pool_name: site for site in self.installations}
+        rules = dict.fromkeys(site.rules for site in self.installations)
         state = json.dumps(str(self._home.absolute() / "state"))
         parts = (
             _HEAD.format(port=self._port, state=state),
-            *(_POOL.format(name=name, pool=each.pool) for name, each in pools.items()),
+            *(_POOL.format(name=name, pool=site.pool) for name, site in pools.items()),
             *(
-                _SERVER.format(server=each.server, pool=each.pool_name, game=each.game.name, settings=each.settings)
-                for each in self.installations
+                _SERVER.format(server=site.server, pool=site.pool_name, game=site.game.name, settings=site.settings)
+                for site in self.installations
             ),
             *rules,
             _TOKEN,

@@ -107,7 +107,7 @@ async def _watch(servers: Sequence[Server], client: Client, console: Console) ->
     live = Live(console=console, auto_refresh=False) if console.is_terminal else None
     with live or nullcontext():
         while True:
-            status = {each["server"]: each for each in (await client.ask("/v1/admin/servers"))["servers"]}
+            status = {row["server"]: row for row in (await client.ask("/v1/admin/servers"))["servers"]}
             if live:
                 live.update(table(servers, status), refresh=True)
             else:
@@ -126,14 +126,14 @@ def table(servers: Sequence[Server], status: Mapping[str, Mapping[str, Any]]) ->
         grid.add_column(head, no_wrap=True, justify="right" if head in ("round", "players", "chance") else "left")
     grid.add_column("what the daemon says there", no_wrap=True, overflow="ellipsis", ratio=1)
     for server in servers:
-        said, (a, _) = status[server.place.name], server.game.map.mode.side_names
-        waiting = f" + {said['waiting']}" if said["waiting"] else ""
-        chance = said["win_probability"]
+        row, (a, _) = status[server.place.name], server.game.map.mode.side_names
+        queue = f" + {row['waiting']}" if row["waiting"] else ""
+        chance = row["win_probability"]
         grid.add_row(
             Text(server.place.name, "bold"),
             server.game.map.name,
             f"{server.rounds + 1}",
-            f"{said['players_a']} v {said['players_b']}{waiting}",
+            f"{row['players_a']} v {row['players_b']}{queue}",
             "" if chance is None else Text(f"{a} {percent(chance)}", "bold" if 0.4 < chance < 0.6 else "yellow"),
             Text(server.chat, "dim"),
         )

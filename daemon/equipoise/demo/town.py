@@ -305,7 +305,7 @@ class Server:
         for side in Side:
             team = game.on(side)
             if team and game.commander(side) is None:
-                game.take_chair(next((each for each in team if self._town.people[each].commands), team[0]))
+                game.take_chair(next((player for player in team if self._town.people[player].commands), team[0]))
 
     async def play(self, seconds: float) -> None:
         """The round goes on; people come, die, ask for a side, and leave."""
@@ -341,8 +341,8 @@ class Server:
         captures = {} if winner is None else {winner: 3, winner.other: self._rng.randint(0, 2)}
         ns2 = isinstance(self.game, NS2Server)
         seconds = {} if ns2 else self.game.seconds_played()
-        ended = self.game.end_round(winner, captures, self._counts.drawn(self.rounds, seconds, self._skills))
-        self.script.keep(ended)
+        result = self.game.end_round(winner, captures, self._counts.drawn(self.rounds, seconds, self._skills))
+        self.script.keep(result)
         self.rounds += 1
         names = self.game.map.mode.side_names
         self.result = "a draw" if winner is None else f"{names[list(Side).index(winner)]} won"
@@ -362,11 +362,11 @@ class Server:
     def _come_and_go(self) -> None:
         """Some leave, and others come until the server is as full as it is on an evening."""
         leaves = LEAVES * min(1.0, USUAL / max(1, len(self.game.clients)))
-        for player in [each for each in self.game.clients if self._rng.random() < leaves]:
+        for player in [client for client in self.game.clients if self._rng.random() < leaves]:
             self.game.disconnect(player)
             self._town.at_home.add(player)
-        missing = min(self.crowd - len(self.game.clients), len(self._town.at_home))
-        for player in self._rng.sample(sorted(self._town.at_home), max(0, missing)):
+        newcomers = min(self.crowd - len(self.game.clients), len(self._town.at_home))
+        for player in self._rng.sample(sorted(self._town.at_home), max(0, newcomers)):
             self._town.at_home.remove(player)
             self.game.connect(player)
             if self.game.phase is Phase.RUNNING and not self.game.arena:

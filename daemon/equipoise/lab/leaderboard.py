@@ -57,9 +57,9 @@ def leaderboard(system: System[Any], history: History, *, hidden: bool = False) 
             raise RatingError(
                 f"{system.name} rates {summary.id} {summary.rating:g} ± {uncertainty:g}: its parameters go too far"
             )
-    entries = [one for one in estimates if one[0].visible or hidden]
-    entries.sort(key=lambda one: (-one[0].rating, one[0].id))
-    places = (RankedPlayer(place, *one, _interval(system, one[0].id)) for place, one in enumerate(entries, 1))
+    entries = [entry for entry in estimates if entry[0].visible or hidden]
+    entries.sort(key=lambda entry: (-entry[0].rating, entry[0].id))
+    places = (RankedPlayer(place, *entry, _interval(system, entry[0].id)) for place, entry in enumerate(entries, 1))
     # The minimum, because some systems do not count every round towards the shadow period.
     lasts = min((summary.rounds + summary.missing for summary, _ in estimates if not summary.visible), default=0)
     return Leaderboard(tuple(places), len(estimates) - len(entries), lasts)

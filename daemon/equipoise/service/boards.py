@@ -87,11 +87,11 @@ class Boards:
         at = (self._clock.epoch() - days * DAY) // HOUR * HOUR
         kept = self._kept.get(days)
         if kept is None or kept.at != at:
-            making = self._making.get(days)
-            if making is None:
-                making = self._making[days] = asyncio.create_task(self._make(days, at))
+            task = self._making.get(days)
+            if task is None:
+                task = self._making[days] = asyncio.create_task(self._make(days, at))
             if kept is None:
-                await asyncio.wait([making], timeout=WAIT)
+                await asyncio.wait([task], timeout=WAIT)
         return self._kept.get(days)
 
     async def _make(self, days: int, at: float) -> None:

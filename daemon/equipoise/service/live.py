@@ -90,8 +90,8 @@ class Reader:
 
 
 @dataclass(slots=True)
-class _Said:
-    """The last message about a server."""
+class _Change:
+    """The last change of a server, as a message about it."""
 
     number: int
     """That of the change."""
@@ -104,7 +104,7 @@ class _Said:
 
 
 @dataclass(slots=True)
-class _Looked:
+class _Look:
     """The last look at a server."""
 
     signs: tuple[object, ...] | None
@@ -122,9 +122,9 @@ class Live:
         self._boot = secrets.token_hex(4)
         self._number = 0
         """That of the last change."""
-        self._said: dict[ServerId, _Said] = {}
+        self._changes: dict[ServerId, _Change] = {}
         """In the order of their numbers. A server that is gone stays, for readers who come again."""
-        self._looked: dict[ServerId, _Looked] = {}
+        self._looks: dict[ServerId, _Look] = {}
         """Empty while nobody reads."""
         self._current = False
         """All messages are those of now, but for changes of the last half second."""
@@ -147,8 +147,8 @@ class Live:
     def last_of(self, event: str) -> int | None:
         """Return the number in an id of an event; None: it is of no event of this daemon since its start."""
         boot, _, number = event.partition("-")
-        known = boot == self._boot and number.isascii() and number.isdigit() and len(number) < 16
-        return min(int(number), self._number) if known else None
+        is_ours = boot == self._boot and number.isascii() and number.isdigit() and len(number) < 16
+        return min(int(number), self._number) if is_ours else None
 
     async def read(self, reader: Reader) -> AsyncGenerator[bytes, None]:
         """Yield all that the reader is sent, until one of the two ends it. ScriptError 503: too many read."""
@@ -172,8 +172,8 @@ class Live:
         """Go by a new configuration: readers whose caller is none of these are known no longer."""
         for reader in [reader for reader in self._readers if reader.who not in callers]:
             reader.end()
-        for looked in self._looked.values():
-            looked.signs = None
+        for look in self._looks.values():
+            look.signs = None
 
     async def close(self) -> None:
         """End all streams, and begin no more."""
@@ -217,15 +217,15 @@ class Live:
         if not self._current:
             return []
         last, reader.last = reader.last, self._number
-        news: Iterable[_Said]
+        news: Iterable[_Change]
         if last is None:
-            news = [said for said in reversed(self._said.values()) if said.digest]
+            news = [change for change in reversed(self._changes.values()) if change.digest]
         else:
-            news = takewhile(lambda said: said.number > last, reversed(self._said.values()))
+            news = takewhile(lambda change: change.number > last, reversed(self._changes.values()))
         if reader.server is not None:
-            only = self._said.get(reader.server)
-            news = [said for said in news if said is only]
-        return [said.message for said in news][::-1]
+            only = self._changes.get(reader.server)
+            news = [change for change in news if change is only]
+        return [change.message for change in news][::-1]
 
     def _give_signs(self) -> None:
         """Give every reader a sign of life, and end the streams of those who do not read or may not."""
@@ -262,48 +262,50 @@ class Live:
             self._looking, self._current = None, False
             for reader in tuple(self._readers):  # after a fault: signs of life alone would pass for a quiet evening
                 reader.end()
-            self._looked.clear()
-            for said in self._said.values():
-                said.message = b""
+            self._looks.clear()
+            for change in self._changes.values():
+                change.message = b""
 
     async def _look_at_all(self) -> None:
-        for server in [server for server, said in self._said.items() if said.digest and server not in self._hosts]:
-            self._looked.pop(server, None)
+        for server in [
+            server for server, change in self._changes.items() if change.digest and server not in self._hosts
+        ]:
+            self._looks.pop(server, None)
             self._say(server, b"", (), b"gone", msgspec.json.encode({"server": server}))
         for server, host in tuple(self._hosts.items()):
-            signs, looked = host.signs(), self._looked.get(server)
-            if looked is None or looked.signs != signs:
-                await self._look_at(server, host, signs, looked)
+            signs, look = host.signs(), self._looks.get(server)
+            if look is None or look.signs != signs:
+                await self._look_at(server, host, signs, look)
 
-    async def _look_at(self, server: ServerId, host: Host, signs: tuple[object, ...], looked: _Looked | None) -> None:
-        decided = host, host.decided.total() + host.renamed
-        if looked is None or looked.decided != decided:
+    async def _look_at(self, server: ServerId, host: Host, signs: tuple[object, ...], look: _Look | None) -> None:
+        version = host, host.decided.total() + host.renamed
+        if look is None or look.decided != version:
             host.write_down()
             try:
                 decisions = await self._store.decisions(server, LAST)
             except StoreError:  # it says so itself, and the status is worth as much as ever
-                looked = _Looked(None, (host, -1), looked.decisions if looked else ())
+                look = _Look(None, (host, -1), look.decisions if look else ())
             else:
-                looked = _Looked(signs, decided, decisions)
+                look = _Look(signs, version, decisions)
         else:
             await asyncio.sleep(0)  # scripts are answered in between
-            looked = replace(looked, signs=signs)
+            look = replace(look, signs=signs)
         if self._hosts.get(server) is not host:  # replaced by a reload meanwhile: the next look is at the new one
             return
-        self._looked[server] = looked
-        shown = self._show(server, looked.decisions)
+        self._looks[server] = look
+        shown = self._show(server, look.decisions)
         digest, figures = _digest(shown), _figures(shown.server)
         message = msgspec.json.encode(shown)
-        said = self._said.get(server)
-        if said is None or said.digest != digest or _moved(said.figures, figures):
+        change = self._changes.get(server)
+        if change is None or change.digest != digest or _moved(change.figures, figures):
             self._say(server, digest, figures, b"server", message)
-        elif not said.message:
-            said.message = _message(b"server", self._boot, said.number, message)
+        elif not change.message:
+            change.message = _message(b"server", self._boot, change.number, message)
 
     def _say(self, server: ServerId, digest: bytes, figures: tuple[float, ...], event: bytes, data: bytes) -> None:
         self._number += 1
-        self._said.pop(server, None)  # out and in again: the last of the dict has the highest number
-        self._said[server] = _Said(self._number, digest, figures, _message(event, self._boot, self._number, data))
+        self._changes.pop(server, None)  # out and in again: the last of the dict has the highest number
+        self._changes[server] = _Change(self._number, digest, figures, _message(event, self._boot, self._number, data))
 
 
 def _message(event: bytes, boot: str, number: int, data: bytes) -> bytes:

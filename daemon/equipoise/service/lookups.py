@@ -120,8 +120,8 @@ class Lookups:
 
     async def _rating(self, command: Commanded) -> Lines:
         player = _player(command, 1) or command.by
-        told = command.admin or player == command.by
-        if player is None or not (told or player not in await self._store.hidden()):
+        may_see = command.admin or player == command.by
+        if player is None or not (may_see or player not in await self._store.hidden()):
             return (_unknown(command),)
         return (_rating_line(await self._pool.looked_up(player), admin=command.admin),)
 

@@ -169,9 +169,9 @@ class Notices:
         for name, host in self._hosts.items():
             age = host.silent_seconds() or 0.0
             yield _Subject("lost", name, name, _silence(host), f"{name}: its script is back", age=age)
-            refused = host.refused.current(epoch)
+            refusals = host.refused.current(epoch)
             # Neither where it was wrong nor how: that may be a player's id or name.
-            what = f"{name}: batches of its script are refused ({refused[-1].code})" if refused else ""
+            what = f"{name}: batches of its script are refused ({refusals[-1].code})" if refusals else ""
             advice = f"{what}; `equipoise doctor` says what to do" if what else ""
             yield _Subject("refused", name, name, advice, f"{name}: batches of its script are not refused any more")
         for peer in self._game_servers.statuses():

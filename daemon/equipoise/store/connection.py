@@ -148,8 +148,7 @@ def open_database(path: Path, *, create: bool = True) -> Database:
         refuse_missing(path)
     try:
         _make_private(path)
-        # `isolation_level=None`: transactions begin where we say.
-        # Python's module would begin them late, and without the lock.
+        # `isolation_level=None`: transactions begin where we say, not late and without the lock as the module has it.
         connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
     except sqlite3.Error as error:
         raise _translated(error, path) from error
@@ -247,7 +246,7 @@ def migrate(database: Database, steps: tuple[Migration, ...] = MIGRATIONS) -> No
     history = Migrations("equipoise")
     for number, step in enumerate(steps, start=1):
         history(name=step.name)(_taking(step, number, announced=taken > 0))
-    names = {step_taken.name for step_taken in history.applied(database)}
+    names = {record.name for record in history.applied(database)}
     # Their records are written again, or sqlite-utils would take these steps a second time.
     lost = [{"migration_set": history.name, "name": step.name} for step in steps[:taken] if step.name not in names]
     with transaction(database.conn):
@@ -330,8 +329,8 @@ def store_errors() -> Iterator[None]:
         yield
     except msgspec.DecodeError as error:
         raise StoreDamaged(f"store: a row is damaged ({error}): restore a backup") from error
-    # Before `sqlite3.Error`, their base. The other two are
-    # Python's: an integer above 2^63, a text with half a character.
+    # Before `sqlite3.Error`, their base. The other two are Python's: an integer above 2^63, a text with half a
+    # character.
     except (sqlite3.IntegrityError, sqlite3.DataError, OverflowError, UnicodeEncodeError) as error:
         raise ScriptError("unstorable", f"cannot be stored: {error}") from error
     except sqlite3.Error as error:

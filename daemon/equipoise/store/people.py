@@ -80,8 +80,8 @@ def rows_about(path: Path, player: PlayerId) -> dict[str, list[dict[str, Any]]]:
             where = " OR ".join(f"instr(CAST([{column}] AS TEXT), :player)" for column in columns)
             rows = db.execute(f"SELECT * FROM [{table}] WHERE {where}", {"player": player})
             names = [name for name, *_ in rows.description]
-            if found := [dict(zip(names, map(_told(player), row), strict=True)) for row in rows]:
-                tables[table] = found
+            if lines := [dict(zip(names, map(_told(player), row), strict=True)) for row in rows]:
+                tables[table] = lines
         return tables
 
 
@@ -117,8 +117,8 @@ def rename(db: sqlite3.Connection, player: PlayerId, stand_in: PlayerId, renamed
     hide(db, player, hide=True)
     for table, columns in _texts(db):
         # Only what people write has other forms than the first: to look for all would take four times as long.
-        asked = forms if table in WORDS else forms[:1]
-        where = " OR ".join(f"instr(CAST([{column}] AS TEXT), '{form}')" for column in columns for form in asked)
+        spellings = forms if table in WORDS else forms[:1]
+        where = " OR ".join(f"instr(CAST([{column}] AS TEXT), '{form}')" for column in columns for form in spellings)
         sets = ", ".join(
             "memory = CAST(renamed(CAST(memory AS TEXT)) AS BLOB)"
             if column == "memory"
@@ -193,7 +193,7 @@ def names_in(file: Path, player: PlayerId) -> bool:
     """Return whether a file names a player: a store by its rows, any other by its bytes."""
     if not file.stat().st_size:
         return False
-    with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:
+    with file.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
         if content[:15] == b"SQLite format 3":
             uri = f"file:{quote(str(file))}?mode=ro&immutable=1"
             with suppress(sqlite3.Error), closing(sqlite3.connect(uri, uri=True)) as db:

@@ -262,10 +262,10 @@ def _literally(text: str) -> str:
     return "".join(f"!{letter}" if letter in "!%_" else letter for letter in text)
 
 
-_Found = tuple[str, int, float, int, int, float | None, str, str | None]
+_Columns = tuple[str, int, float, int, int, float | None, str, str | None]
 
 
-def _row(columns: _Found, history: History = ()) -> PlayerRow:
+def _row(columns: _Columns, history: History = ()) -> PlayerRow:
     player, version, points, rounds, visible, last_played, state, name = columns
     return PlayerRow(
         id=PlayerId(player),

@@ -680,7 +680,7 @@ class Store:
         def begin(db: Connection) -> PlayerId:
             db.execute("INSERT OR IGNORE INTO forgetting (player, stand_in) VALUES (?, ?)", someone)
             notes.audit(db, entry)
-            return next(other.stand_in for other in people.forgetting(db) if other.player == someone.player)
+            return next(row.stand_in for row in people.forgetting(db) if row.player == someone.player)
 
         return await self._write(begin)
 

@@ -154,7 +154,7 @@ def _read(db: sqlite3.Connection, pool: str) -> Iterator[pool_file.AnyLine]:
     for player, name in db.execute(_NAMES, (pool,)):
         yield pool_file.Name(player=player, name=name, hidden=player in hidden)
     for (season, at), rows in groupby(db.execute(_SEASONS, (pool,)), key=itemgetter(0, 1)):
-        board = tuple(pool_file.Standing(**asdict(Standing(*standing))) for _, _, *standing in rows)
+        board = tuple(pool_file.Standing(**asdict(Standing(*columns))) for _, _, *columns in rows)
         yield pool_file.Season(season=season, at=at, players=board)
     yield from _sequence(db, pool, before)
     for at, who, action, target, before, after in db.execute(

@@ -100,8 +100,8 @@ async def show_evenness(request: Request) -> Fairness:
     since = services.clock.epoch() - request.query.days * DAY
     rounds = await services.store.rounds_on_maps(pool.name, since, MOST_ROUNDS)
     changes = await services.store.changes_of_sides(since)
-    here = {host.server for host in services.hosts.values() if host.pool is pool} | {row.server for row in rounds}
-    moved = sum(change.moved for change in changes if change.server in here)
+    servers = {host.server for host in services.hosts.values() if host.pool is pool} | {row.server for row in rounds}
+    moved = sum(change.moved for change in changes if change.server in servers)
     crowd = await services.store.crowd(pool.name, since=pool.active_since())
     return Fairness(
         pool=pool.name,
@@ -118,8 +118,8 @@ async def show_evenness(request: Request) -> Fairness:
 
 def _sides(request: Request, pool: Pool, rounds: Sequence[MapResult]) -> tuple[str, str]:
     servers = [rounds[0].server] if rounds else [h.server for h in request.services.hosts.values() if h.pool is pool]
-    known = (sides for server in servers if (sides := request.services.sides(server)) is not None)
-    return next(known, rounds[0].mode.sides if rounds else ("a", "b"))
+    names = (sides for server in servers if (sides := request.services.sides(server)) is not None)
+    return next(names, rounds[0].mode.sides if rounds else ("a", "b"))
 
 
 def figures(rounds: Sequence[MapResult], moved: int) -> FairFigures:
@@ -147,9 +147,9 @@ def lopsided(rounds: Sequence[MapResult]) -> int:
     count = 0
     runs: dict[tuple[str, str], tuple[Side | None, int]] = {}
     for row in reversed(rounds):
-        favoured = Side.A if row.prediction > EVEN[1] else Side.B if row.prediction < EVEN[0] else None
+        favourite = Side.A if row.prediction > EVEN[1] else Side.B if row.prediction < EVEN[0] else None
         side, length = runs.get((row.server, row.session), (None, 0))
-        length = length + 1 if favoured is not None and favoured is side else 1
-        runs[row.server, row.session] = favoured, length
-        count += favoured is not None and length > MOST_IN_A_ROW
+        length = length + 1 if favourite is not None and favourite is side else 1
+        runs[row.server, row.session] = favourite, length
+        count += favourite is not None and length > MOST_IN_A_ROW
     return count

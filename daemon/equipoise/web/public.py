@@ -155,16 +155,16 @@ class Decision(msgspec.Struct, frozen=True):
 
 def _detail(detail: Mapping[str, Any]) -> dict[str, Any]:
     """Return who goes where by a decision, without hidden players, and the chance where it is said."""
-    known = {name: detail[name] for name in ("side", "cause") if name in detail}
+    public = {name: detail[name] for name in ("side", "cause") if name in detail}
     if "players" in detail:
-        known["players"] = [player for player in detail["players"] if player != "hidden"]
+        public["players"] = [player for player in detail["players"] if player != "hidden"]
     if "split" in detail:
         split = detail["split"]
-        known["split"] = {place: [player for player in ids if player != "hidden"] for place, ids in split.items()}
+        public["split"] = {place: [player for player in ids if player != "hidden"] for place, ids in split.items()}
         if min(len(split["a"]), len(split["b"])) >= FEWEST and detail.get("after") is not None:
-            known["before"] = None if detail["before"] is None else round(detail["before"], 2)
-            known["after"] = round(detail["after"], 2)
-    return known
+            public["before"] = None if detail["before"] is None else round(detail["before"], 2)
+            public["after"] = round(detail["after"], 2)
+    return public
 
 
 class Decisions(Ok, frozen=True):
@@ -418,9 +418,9 @@ class FairFigures(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         _round(self, "even", "favourite_won", "favourite_expected", "brier", digits=2)
-        bins = (each for each in self.calibration if each.rounds >= FEWEST_ROUNDS)
-        rounded = tuple(dataclasses.replace(each, predicted=round(each.predicted, 2)) for each in bins)
-        force_setattr(self, "calibration", rounded)
+        bins = (bar for bar in self.calibration if bar.rounds >= FEWEST_ROUNDS)
+        shown_bins = tuple(dataclasses.replace(bar, predicted=round(bar.predicted, 2)) for bar in bins)
+        force_setattr(self, "calibration", shown_bins)
 
 
 class Fairness(Ok, frozen=True, kw_only=True):
@@ -465,16 +465,16 @@ def published(answer: T, services: Services) -> T:
     match public:
         case Roster():
             shadow = _shadow(services, services.host(public.server).pool.name)
-            here = (replace(each, change=None) if each.rounds <= shadow else each for each in public.players)
+            lines = (replace(line, change=None) if line.rounds <= shadow else line for line in public.players)
             # By rating, where that is shown: the order of the others would say theirs.
-            order = sorted(here, key=lambda each: (each.rating is None, -(each.rating or 0.0), each.id))
+            order = sorted(lines, key=lambda line: (line.rating is None, -(line.rating or 0.0), line.id))
             public = replace(public, players=tuple(order))
         case Report():
             shadow = _shadow(services, public.round.pool)
-            public = replace(public, players=tuple(each.since(shadow) for each in public.players))
+            public = replace(public, players=tuple(line.since(shadow) for line in public.players))
         case History():
             shadow = _shadow(services, public.pool)
-            shown = (replace(each, played=each.played.since(shadow)) for each in public.rounds)
+            shown = (replace(line, played=line.played.since(shadow)) for line in public.rounds)
             public = replace(public, rounds=tuple(shown))
     return public  # type: ignore[no-any-return]
 

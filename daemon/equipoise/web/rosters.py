@@ -134,7 +134,7 @@ async def show_roster(request: Request) -> RosterFound:
         )
 
     costs = bench_costs(state.roster, memory.benched) if state.arena else {}
-    playing = [entry.id for entry in state.roster.eligible() if entry.side is not None and entry.id not in concealed]
+    players = [entry.id for entry in state.roster.eligible() if entry.side is not None and entry.id not in concealed]
     on = [sum(entry.bot for entry in state.roster.on(side)) for side in Side]
     gap = autobalance.proposal(state, now) if state.phase is Phase.RUNNING else None
     return RosterFound(
@@ -144,7 +144,7 @@ async def show_roster(request: Request) -> RosterFound:
         bots=(on[0], on[1]),
         bench=state.arena,
         movable=tuple(player for player in gap.movable if player not in concealed) if gap else (),
-        turns=tuple(sorted((player for player in playing if player in costs), key=lambda player: costs[player])),
+        turns=tuple(sorted((player for player in players if player in costs), key=lambda player: costs[player])),
     )
 
 
@@ -173,7 +173,7 @@ async def _read(
 ) -> tuple[Mapping[PlayerId, str], Mapping[PlayerId, PlayerSummary], Mapping[PlayerId, float]]:
     """Return names, summaries and last changes; without the store those that memory has."""
     names = await names_of(host.pool, ids)
-    summaries = {each.id: each for each in await host.pool.summaries(ids, host.session.memory.context)}
+    summaries = {summary.id: summary for summary in await host.pool.summaries(ids, host.session.memory.context)}
     changes: Mapping[PlayerId, float] = {}
     with suppress(StoreError):  # they are not worth a refusal
         changes = await host.pool.store.last_changes(host.pool.name, ids)

@@ -400,8 +400,8 @@ def _bands(
         reader.restore(player, state)
         skill, deviation = reader.skill(player), reader.deviation(player)
         # A rating that is no skill, such as a lower bound of one, is in no such interval.
-        known = deviation is not None and math.isclose(skill, reader.summary(player).rating, abs_tol=0.01)
-        bands.append(interval(skill, deviation) if deviation is not None and known else (None, None))
+        is_skill = deviation is not None and math.isclose(skill, reader.summary(player).rating, abs_tol=0.01)
+        bands.append(interval(skill, deviation) if deviation is not None and is_skill else (None, None))
     return bands
 
 

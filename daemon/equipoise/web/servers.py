@@ -366,8 +366,8 @@ async def _proposed(proposal: Proposal, host: Host, game: Game) -> Proposed:
         moves=tuple(PlayerMoved(player, names.get(player), game.word(side)) for player, side in proposal.moves),
         sides=host.rules.sides or game.sides,
         players=tuple(
-            Seat(each.id, names.get(each.id), each.rating, each.visible, proposal.present[each.id], goes[each.id])
-            for each in summaries
+            Seat(line.id, names.get(line.id), line.rating, line.visible, proposal.present[line.id], goes[line.id])
+            for line in summaries
         ),
         balanced_by=host.pool.balancing.name,
     )

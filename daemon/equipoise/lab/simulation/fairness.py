@@ -237,7 +237,7 @@ def beyond(played: Sequence[Chances], limit: float) -> Beyond:
     (0.8, 0.6)
     """
     share, true = (_in_runs(played, read, limit) for read in (lambda one: one.stated, lambda one: one.true))
-    teams = fmean(max(one.teams, 1 - one.teams) > limit for one in played)
+    teams = fmean(max(chances.teams, 1 - chances.teams) > limit for chances in played)
     return Beyond(limit, share[0], true[0], share[1], true[1], teams)
 
 

@@ -136,8 +136,8 @@ def expected_score(match: int, lineup: Lineup, lead: Floats, records: Any, c: El
     """The expected score of a match's first team, by the mean ratings; a team without players has the initial one."""
     a, starts = 2 * match, lineup.starts
     first, second = lineup_sums(match, lineup, records, c.initial)
-    count, others = starts[a + 1] - starts[a], starts[a + 2] - starts[a + 1]
-    difference = (first / count if count > 0 else c.initial) - (second / others if others > 0 else c.initial)
+    size, other_size = starts[a + 1] - starts[a], starts[a + 2] - starts[a + 1]
+    difference = (first / size if size > 0 else c.initial) - (second / other_size if other_size > 0 else c.initial)
     return win_probability(difference + (lead[match] if len(lead) > 0 else 0.0), c)
 
 
@@ -163,13 +163,13 @@ def learn(
     shield = len(terms.protected) > 0 and terms.protected[match]
     for team in range(a, b + 1):
         # `own` may be the margin's score; winners and losers, for `side_factor`, are by the result in any case.
-        own, opposite = (score, outcome) if team == a else (1.0 - score, 1.0 - outcome)
+        own, earned = (score, outcome) if team == a else (1.0 - score, 1.0 - outcome)
         if len(terms.scores) > 0:
             own = terms.scores[team]
-        stake_of_side, surprise = k * side_factor(opposite, c), own - wins[team]
+        side_stake, surprise = k * side_factor(earned, c), own - wins[team]
         for place in range(matches.teams[team], matches.teams[team + 1]):
             p = records[matches.members[place]]
-            move(p, stake_of_side * fraction_played_at(place, matches.fraction_played), surprise, shield, at, c)
+            move(p, side_stake * fraction_played_at(place, matches.fraction_played), surprise, shield, at, c)
             after[place] = p.rating
 
 

@@ -114,15 +114,15 @@ def absorb(
         room = np.empty(BLOCK * size)  # one for all blocks: each of its own would be cleared memory
         for first in range(0, size, BLOCK):
             last = min(size, first + BLOCK)
-            block, changed = slice(first, last), room[: (last - first) * last].reshape(last - first, last)
+            block, product = slice(first, last), room[: (last - first) * last].reshape(last - first, last)
             lower = cov[block, :last]
-            np.matmul(updates[:, block].T, factors[:, :last], out=changed)
-            np.subtract(lower, changed, out=changed)
+            np.matmul(updates[:, block].T, factors[:, :last], out=product)
+            np.subtract(lower, product, out=product)
             # What a product of matrices gives is symmetric but for the last bits, on some processors.
-            corner = changed[:, first:]
+            corner = product[:, first:]
             corner[...] = 0.5 * (corner + corner.T)
-            lower[...] = changed
-            cov[:first, block] = changed[:, :first].T
+            lower[...] = product
+            cov[:first, block] = product[:, :first].T
         left = np.diagonal(cov)
     else:
         left = before - np.einsum("ij,ij->j", updates, factors)

@@ -90,9 +90,9 @@ class ModeScores:
         self.total[numbers] += weight[:, None] * rates
         self.class_total += parts.T @ rates
         # Their observations weigh `LONGEST` at most: what is beyond fades.
-        fading = 1.0 - np.minimum(1.0, LONGEST / (old + weight))
-        if fading.any():
-            self._fade(numbers, fading)
+        excess = 1.0 - np.minimum(1.0, LONGEST / (old + weight))
+        if excess.any():
+            self._fade(numbers, excess)
 
     def _fade(self, numbers: Ints, part: Floats) -> None:
         """Take this part of players' observations away.

@@ -113,14 +113,14 @@ def allocate(history: History) -> tuple[FactorGraph, Teams]:
 
 
 def _chains(matches: MatchArrays, mode: Whole, modes: int) -> tuple[Whole, Whole, Whole]:
-    """All chains, as player * modes + mode; and the index of each participant's and each lineup member's chain."""
-    of_team = np.repeat(np.arange(len(mode)), np.diff(matches.matches))
+    """All chains, as player * modes + mode; and the index of each participant's and each lineup member's among them."""
+    match_of_team = np.repeat(np.arange(len(mode)), np.diff(matches.matches))
     members, lineup_members = np.asarray(matches.members, np.int64), np.asarray(matches.lineup.members, np.int64)
-    chains = members * modes + mode[np.repeat(of_team, np.diff(matches.teams))]
-    began = lineup_members * modes + mode[np.repeat(of_team, np.diff(matches.lineup.starts))]
-    times = np.unique(np.concatenate((chains, began[lineup_members >= 0])))
-    lineup_chain = np.where(lineup_members >= 0, np.searchsorted(times, began), NO_CHAIN)
-    return times, np.searchsorted(times, chains), lineup_chain
+    chains = members * modes + mode[np.repeat(match_of_team, np.diff(matches.teams))]
+    lineup_chains = lineup_members * modes + mode[np.repeat(match_of_team, np.diff(matches.lineup.starts))]
+    distinct = np.unique(np.concatenate((chains, lineup_chains[lineup_members >= 0])))
+    lineup_index = np.where(lineup_members >= 0, np.searchsorted(distinct, lineup_chains), NO_CHAIN)
+    return distinct, np.searchsorted(distinct, chains), lineup_index
 
 
 def _lineup_squads(history: History, squad: Whole) -> Whole:
@@ -129,16 +129,16 @@ def _lineup_squads(history: History, squad: Whole) -> Whole:
         return squad
     if history.squad is None:
         return np.ones(len(history.lineup_members), np.int64)
-    many = len(history.players)
+    count = len(history.players)
     match_of_team = np.repeat(np.arange(len(history)), np.diff(history.matches))
-    places = np.repeat(match_of_team, np.diff(history.teams)) * many + history.members
+    places = np.repeat(match_of_team, np.diff(history.teams)) * count + history.members
     lineup, lineup_members, _ = history.predicted_lineup
-    began = np.repeat(match_of_team, np.diff(lineup)) * many + lineup_members
+    lineup_places = np.repeat(match_of_team, np.diff(lineup)) * count + lineup_members
     order = np.argsort(places)
     # Players of the lineup alone may sort behind all participants; the comparison below finds them out.
-    place = np.minimum(np.searchsorted(places, began, sorter=order), len(places) - 1)
+    place = np.minimum(np.searchsorted(places, lineup_places, sorter=order), len(places) - 1)
     match = order[place]
-    return np.where((places[match] == began) & (lineup_members >= 0), squad[match], 1)
+    return np.where((places[match] == lineup_places) & (lineup_members >= 0), squad[match], 1)
 
 
 def _endings(history: History) -> Whole:
