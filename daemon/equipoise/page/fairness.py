@@ -23,23 +23,23 @@ SPANS = ((7, "a week"), (28, "four weeks"), (91, "three months"), (365, "a year"
 @pages.add("GET", "/pools", READERS, public=True)
 async def choose_pool(visit: Visit) -> Shown | Elsewhere:
     """All pools; where there is only one, its own page."""
-    found = (await visit.ask(show_pools)).pools
-    if len(found) == 1:
-        return Elsewhere(visit.link("pools", found[0].pool))
-    return Shown("pools.html", "Is it fair?", {"found": found})
+    lines = (await visit.ask(show_pools)).pools
+    if len(lines) == 1:
+        return Elsewhere(visit.link("pools", lines[0].pool))
+    return Shown("pools.html", "Is it fair?", {"found": lines})
 
 
 @pages.add("GET", "/pools/{pool}", READERS, query=Weeks, public=True)
 async def show_fairness(visit: Visit) -> Shown:
     """How fair a pool's rounds of the last weeks were."""
-    found = await visit.ask(show_evenness, visit.query)
-    figures = found.figures
+    answer = await visit.ask(show_evenness, visit.query)
+    figures = answer.figures
     drawn = figures and {
-        "began": histogram(figures.began, EVEN, found.sides[0]),
+        "began": histogram(figures.began, EVEN, answer.sides[0]),
         "held": calibration(figures.calibration),
     }
-    values = {"found": found, "drawn": drawn, "spans": SPANS, "even": EVEN}
-    return Shown("fairness.html", f"Is it fair? {found.pool}", values)
+    values = {"found": answer, "drawn": drawn, "spans": SPANS, "even": EVEN}
+    return Shown("fairness.html", f"Is it fair? {answer.pool}", values)
 
 
 class MapsAsked(InPool, frozen=True):
@@ -53,12 +53,12 @@ class MapsAsked(InPool, frozen=True):
 async def show_maps(visit: Visit) -> Shown:
     """The maps of a pool."""
     pool = visit.services.pool(visit.query.pool or min(visit.services.pools)).name
-    found = await visit.ask(list_maps, Recent(rounds=visit.query.rounds), pool=pool)
-    return Shown("maps.html", "Maps", {"found": found})
+    answer = await visit.ask(list_maps, Recent(rounds=visit.query.rounds), pool=pool)
+    return Shown("maps.html", "Maps", {"found": answer})
 
 
 @pages.add("GET", "/maps/{pool}/{map}", READERS, query=Recent, public=True)
 async def show_one_map(visit: Visit) -> Shown:
     """One map, on each server that played it."""
-    found = await visit.ask(show_map, visit.query)
-    return Shown("map.html", found.map.map, {"found": found})
+    answer = await visit.ask(show_map, visit.query)
+    return Shown("map.html", answer.map.map, {"found": answer})

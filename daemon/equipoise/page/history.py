@@ -33,45 +33,45 @@ class RoundsAsked(HistoryFilter, frozen=True):
 @pages.add("GET", "/rounds", READERS, query=RoundsAsked, public=True)
 async def show_rounds(visit: Visit) -> Shown:
     """Stored rounds, newest first, of one server, map or player, or of all."""
-    asked: RoundsAsked = visit.query
-    pool = asked.pool or (min(visit.services.pools) if asked.player else None)
-    found = await visit.ask(list_rounds, structs.replace(visit.asked_of(HistoryFilter), pool=pool))
-    kept = {name: getattr(asked, name) for name in ("server", "map", "player", "pool", "hours", "since")}
-    kept["limit"] = None if asked.limit == LINES else asked.limit
-    values = {"found": found, "asked": asked, "kept": kept, "servers": sorted(visit.services.hosts), "spans": SPANS}
+    query: RoundsAsked = visit.query
+    pool = query.pool or (min(visit.services.pools) if query.player else None)
+    answer = await visit.ask(list_rounds, structs.replace(visit.asked_of(HistoryFilter), pool=pool))
+    kept = {name: getattr(query, name) for name in ("server", "map", "player", "pool", "hours", "since")}
+    kept["limit"] = None if query.limit == LINES else query.limit
+    values = {"found": answer, "asked": query, "kept": kept, "servers": sorted(visit.services.hosts), "spans": SPANS}
     return Shown("rounds.html", "Rounds", values)
 
 
 @pages.add("GET", "/rounds/{server}/{round}", READERS, public=True)
 async def show_one_round(visit: Visit) -> Shown:
     """A round: its sides, what was expected of it, and what it did to everybody."""
-    found = await visit.ask(show_round)
-    its = found.round
+    answer = await visit.ask(show_round)
+    its = answer.round
     decisions = None
     if not visit.public and its.server in visit.services.hosts:
         since, until = its.started_at - BEFORE, its.started_at + its.seconds + BEHIND
         decisions = await show_decisions(visit.request(Reasons(server=its.server, since=since, until=until)))
-    values = {"found": found, "its": its, "sides": _sides(found), "decisions": decisions}
+    values = {"found": answer, "its": its, "sides": _sides(answer), "decisions": decisions}
     return Shown("round.html", f"{its.map} on {its.server}", values)
 
 
 def _by_rating(player: Played) -> tuple[bool, float, str]:
     """Return the place in a table: by rating, and behind all others those whose rating is not public."""
-    known = player.after is not None
-    return (not known, -(player.after if player.before is None else player.before) if known else 0.0, player.id)
+    is_public = player.after is not None
+    return (not is_public, -(player.after if player.before is None else player.before) if is_public else 0.0, player.id)
 
 
-def _sides(found: Report) -> list[dict[str, object]]:
+def _sides(report: Report) -> list[dict[str, object]]:
     """Return both sides: who was rated on it, and who else stood there when the round went live."""
-    lineups = [frozenset(lineup) for lineup in found.lineup]
-    rated = {player.id for player in found.players}
+    lineups = [frozenset(lineup) for lineup in report.lineup]
+    ids = {player.id for player in report.players}
     return [
         {
             "which": which,
-            "word": found.round.sides[place],
-            "players": sorted((player for player in found.players if player.side.value == which), key=_by_rating),
-            "late": {player.id for player in found.players} - lineups[place],
-            "others": [player for player in found.lineup[place] if player not in rated],
+            "word": report.round.sides[place],
+            "players": sorted((player for player in report.players if player.side.value == which), key=_by_rating),
+            "late": ids - lineups[place],
+            "others": [player for player in report.lineup[place] if player not in ids],
         }
         for place, which in enumerate("ab")
     ]
@@ -114,8 +114,8 @@ async def make_void(visit: Visit) -> Shown | Elsewhere:
 
 async def _effect(visit: Visit, reason: str, stale: ScriptError | None = None) -> Shown:
     restore = visit.path["edit"] == "restore"
-    found = await show_round(visit.request())
+    answer = await show_round(visit.request())
     effect = await void_round(visit.request(body=Void(reason=reason, undo=restore, dry_run=True)))
     words = "Put this round back into the ratings" if restore else "Take this round out of the ratings"
-    values = {"words": words, "its": found.round, "effect": effect, "reason": reason, "stale": stale}
+    values = {"words": words, "its": answer.round, "effect": effect, "reason": reason, "stale": stale}
     return Shown("void.html", f"{words}?", values, 200 if stale is None else stale.status)

@@ -32,13 +32,13 @@ class LogAsked(Reasons, frozen=True):
 @pages.add("GET", "/decisions", READERS, query=LogAsked)
 async def show_log(visit: Visit) -> Shown:
     """The decision log, newest first, of one server or of all, about one player or about all."""
-    asked: LogAsked = visit.query
-    found = await show_decisions(visit.request(visit.asked_of(Reasons)))
-    kept = {name: getattr(asked, name) for name in ("server", "player", "pool", "hours", "limit")}
-    if asked.limit == LINES:
+    query: LogAsked = visit.query
+    answer = await show_decisions(visit.request(visit.asked_of(Reasons)))
+    kept = {name: getattr(query, name) for name in ("server", "player", "pool", "hours", "limit")}
+    if query.limit == LINES:
         kept["limit"] = None
     servers = sorted(visit.services.hosts)
-    values = {"found": found, "asked": asked, "kept": kept, "servers": servers, "spans": SPANS}
+    values = {"found": answer, "asked": query, "kept": kept, "servers": servers, "spans": SPANS}
     return Shown("decisions.html", "Decisions", values)
 
 
@@ -52,10 +52,10 @@ class AuditAsked(Paged, frozen=True):
 @pages.add("GET", "/audit", READERS, query=AuditAsked)
 async def show_changes(visit: Visit) -> Shown:
     """The audit: each change by an admin, with the values before and after, newest first."""
-    asked = visit.query
-    found = await show_audit(visit.request(Paged(limit=asked.limit, before=asked.before, since=asked.since)))
-    kept = {"limit": None if asked.limit == LINES else asked.limit, "since": asked.since}
-    return Shown("audit.html", "Audit", {"found": found, "kept": kept})
+    query = visit.query
+    answer = await show_audit(visit.request(Paged(limit=query.limit, before=query.before, since=query.since)))
+    kept = {"limit": None if query.limit == LINES else query.limit, "since": query.since}
+    return Shown("audit.html", "Audit", {"found": answer, "kept": kept})
 
 
 @pages.add("GET", "/health", READERS)
