@@ -95,7 +95,7 @@ def with_balance(text: str, pool: str, system: str) -> str | None:
 def with_database(text: str, pool: str, url: str | None, password_file: str = "") -> str | None:
     """Return a configuration's text with the database of a pool, None for none; None where the pool has no table.
 
-    >>> print(with_database("[pool.main]\nk_max = 9\n", "main", "postgresql://equipoise@db/equipoise"))
+    >>> print(with_database("[pool.main]\\nk_max = 9\\n", "main", "postgresql://equipoise@db/equipoise"))
     [pool.main]
     database = "postgresql://equipoise@db/equipoise"
     k_max = 9
