@@ -286,16 +286,17 @@ def test_a_name_is_one_players_or_none(scene: Start, typed: str, account: int | 
     assert found == ([] if account is None else [["friend", steam(account)]])
 
 
-@pytest.mark.parametrize("grouped", [True, False])
-def test_admins_name_players_whose_names_have_blanks(scene: Start, grouped: bool) -> None:
-    one, _, _ = started(scene, switches={"quotes_group": grouped})
+def test_admins_and_players_name_players_whose_names_have_blanks(scene: Start) -> None:
+    one, marine, _ = started(scene)
     one.game.connect(301, "Zoe the 2nd")
     one.game.run(1)
     one.game.console('sv_eq_set "Zoe the 2nd" 1500')
     one.game.console("sv_eq_set Zoe the 2nd 1600")
     one.game.console("sv_eq_reset Zoe the")
+    marine.console('eq friend "Zoe the 2nd"')
     assert [event["words"] for event in commands(one)] == [
         ["set", steam(301), "1500"],
         ["set", steam(301), "1600"],
         ["reset", steam(301)],
+        ["friend", steam(301)],
     ]

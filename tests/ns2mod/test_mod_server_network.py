@@ -79,6 +79,30 @@ def test_an_answer_that_is_no_reply_is_no_answer(scene: Start, body: str) -> Non
     assert [client.team for client in sides[0]] == [1, 1, 1]
 
 
+@pytest.mark.parametrize("status", [True, False])
+@pytest.mark.parametrize(
+    ("failure", "body", "words"),
+    [
+        (("Failed to connect to 127.0.0.1 port 27500", 7), None, "no connection: Failed to connect to {}, code 7"),
+        (None, "<html>Bad gateway</html>", "the answer is no JSON"),
+        (None, "", "the answer is empty"),
+        (None, "[]", "the answer is not Equipoise's"),
+    ],
+)
+def test_a_complaint_names_what_the_engine_said(
+    scene: Start, failure: tuple[str, int] | None, body: str | None, words: str, status: bool
+) -> None:
+    one = scene(switches={"callback_has_status": status})
+    one.game.http.failure, one.game.http.body = failure, body
+    one.game.run(20)
+    (line,) = [text for text in one.game.messages if "does not answer" in text]
+    if not status and body == "":
+        words = "no connection"  # an older build tells no more
+    elif status and not failure:
+        words += ", HTTP status 200"
+    assert f"({words.format('127.0.0.1 port 27500')})" in line
+
+
 STRANGE: list[dict[str, Any]] = [
     {"orders": [1, None, {}, {"kind": "assign"}, {"kind": "dance", "order": "o9"}, {"kind": "say", "text": 3}]},
     {"orders": {"kind": "say"}, "rounds": [], "players": [{"id": {}}], "want": ["cake"], "due_if": "any", "next": "x"},
@@ -192,7 +216,7 @@ def test_any_address_of_http_will_do(tmp_path: Path, url: str) -> None:
     game.run(5)
     assert game.http.sent[0].url == url.rstrip("/") + "/v1/events"
     (said,) = (line for line in game.messages if "does not answer" in line)
-    assert url.rstrip("/") + " (no connection)" in said
+    assert url.rstrip("/") + " (no connection: Couldn't connect to server, code 7)" in said
 
 
 def test_settings_that_can_be_neither_read_nor_written_are_said_to_be_so(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
@@ -14,8 +15,12 @@ from tests.ns2mod.rig import Game, write_mod
 
 ASKS = """
     function Ask(url, text)
-        Shared.SendHTTPRequest(url, "POST", { data = text, number = 7 }, function(body, err, code)
-            Shared.Message("> answer " .. body .. " " .. tostring(err ~= nil) .. " " .. tostring(code))
+        Shared.SendHTTPRequest(url, "POST", { data = text, number = 7 }, function(body, ...)
+            local words = { "> answer", body }
+            for i = 1, select("#", ...) do
+                words[i + 2] = tostring((select(i, ...)))
+            end
+            Shared.Message(table.concat(words, " "))
         end)
     end
     function Try(...) return pcall(Shared.SendHTTPRequest, ...) end"""
@@ -41,7 +46,7 @@ def test_a_post_carries_its_parameters_as_a_form_and_the_answer_comes_in_the_nex
     ask(game, peer.url, '{"name": "Zoë & Söhne+%"}')
     assert seen(game) == []
     game.frame()
-    assert seen(game) == ['answer {"ok": true, "text": "é"} false nil']
+    assert seen(game) == ['answer {"ok": true, "text": "é"} nil 0 200']
     assert peer.forms == [{"data": '{"name": "Zoë & Söhne+%"}', "number": "7"}]
     assert peer.types == ["application/x-www-form-urlencoded"]
 
@@ -56,7 +61,21 @@ def test_fields_that_are_not_encoded_break_at_an_ampersand(tmp_path: Path, peer:
 def test_a_refused_connection_is_an_empty_body_with_text_and_number(game: Game) -> None:
     ask(game, "http://127.0.0.1:9/")
     game.frame()
-    assert seen(game) == ["answer  true 7"]
+    (line,) = seen(game)
+    assert re.fullmatch(r"answer  Failed to connect to 127\.0\.0\.1:9: .+ 7 0", line)
+
+
+def test_builds_before_september_2026_give_a_body_alone_or_a_failure_without_a_status(
+    tmp_path: Path, peer: Peer
+) -> None:
+    game = Game([write_mod(tmp_path, "asks", ASKS)], switches={"callback_has_status": False}).boot()
+    peer.status, peer.body = 500, "oops"
+    ask(game, peer.url)
+    game.frame()
+    game.http.failure = ("no route", 7)
+    ask(game, peer.url)
+    game.frame()
+    assert seen(game) == ["answer oops", "answer  no route 7"]
 
 
 def test_every_answer_comes_to_the_callback_of_its_own_request(game: Game, peer: Peer) -> None:
@@ -69,11 +88,11 @@ def test_every_answer_comes_to_the_callback_of_its_own_request(game: Game, peer:
     assert sorted(seen(game)) == ["one got one", "two got two"]
 
 
-def test_a_status_of_failure_looks_like_any_other_answer(game: Game, peer: Peer) -> None:
+def test_a_status_of_failure_comes_with_its_body(game: Game, peer: Peer) -> None:
     peer.status, peer.body = 500, "<html>oops</html>"
     ask(game, peer.url)
     game.frame()
-    assert seen(game) == ["answer <html>oops</html> false nil"]
+    assert seen(game) == ["answer <html>oops</html> nil 0 500"]
 
 
 @pytest.mark.parametrize("first", [True, False])
@@ -83,7 +102,7 @@ def test_answers_come_before_or_after_the_rest_of_a_frame(tmp_path: Path, peer: 
     seen(game)
     ask(game, peer.url)
     game.frame()
-    assert seen(game) == (["answer yes false nil", "update"] if first else ["update", "answer yes false nil"])
+    assert seen(game) == (["answer yes nil 0 200", "update"] if first else ["update", "answer yes nil 0 200"])
 
 
 def test_eight_requests_run_and_the_rest_wait_their_turn(game: Game, peer: Peer) -> None:
@@ -118,7 +137,7 @@ def test_scenario_33_a_dead_daemon_answers_late_with_an_error_or_never(game: Gam
     game.run(4.9)
     assert seen(game) == []
     game.run(0.2)
-    assert seen(game) == ["answer  true 7"]
+    assert re.fullmatch(r"answer  Failed to connect .+ 7 0", *seen(game))
     game.http.drop = True
     ask(game, peer.url)
     game.run(60)
@@ -138,7 +157,7 @@ def test_a_body_can_be_replaced_on_its_way(game: Game, peer: Peer) -> None:
     game.http.body = lambda body: body * 2
     ask(game, peer.url)
     game.frame()
-    assert seen(game) == ["answer yesyes false nil"]
+    assert seen(game) == ["answer yesyes nil 0 200"]
 
 
 def test_a_reply_that_is_too_large_may_fail(game: Game, peer: Peer) -> None:
@@ -146,7 +165,7 @@ def test_a_reply_that_is_too_large_may_fail(game: Game, peer: Peer) -> None:
     game.switches.largest_reply = 1_000_000
     ask(game, peer.url)
     game.frame()
-    assert seen(game) == ["answer  true 63"]
+    assert seen(game) == ["answer  Maximum file size exceeded 63 0"]
 
 
 @pytest.mark.parametrize("first", [True, False])
@@ -162,7 +181,7 @@ def test_scenario_34_an_answer_in_the_frame_of_the_end_works_in_either_order(
     game.end_game(1)
     seen(game)
     game.frame()
-    assert sorted(seen(game)) == ["answer yes false nil", "in Team1Won"]
+    assert sorted(seen(game)) == ["answer yes nil 0 200", "in Team1Won"]
     assert game.errors == []
 
 
@@ -200,4 +219,4 @@ def test_real_time_can_drive_the_system_clock(game: Game, peer: Peer) -> None:
     gate.set()
     game.http.waits, game.http.patience = True, 20
     game.frame()
-    assert seen(game) == ["answer yes false nil"]
+    assert seen(game) == ["answer yes nil 0 200"]

@@ -58,6 +58,24 @@ def test_scenario_3_the_larger_team_is_refused_and_jointeam_is_not_called(tmp_pa
     assert game.join(bob, 1)  # an admin's command asks for no leave
 
 
+@pytest.mark.parametrize("inside", [True, False])
+def test_situation_8_a_server_for_rookies_refuses_who_is_none_and_the_client_reads_it_once(inside: bool) -> None:
+    game = Game(switches={"refusals_sent_inside": inside})
+    game.settings["rookie_only"] = True
+    game.boot()
+    pro, new, untaught = game.connect(7, tier=4), game.connect(8, tier=1), game.connect(9, untaught=True)
+    assert [pro.joins(1), new.joins(1), untaught.joins(2)] == [False, True, False]
+    assert [message for message in pro.messages if message[0] == "JoinError"] == [("JoinError", {"reason": 2})]
+    assert ("JoinError", {"reason": 1}) in untaught.messages
+    answers = f"""local p = Server.GetClientById({pro.index}):GetControllingPlayer()
+        return GetGamerules():GetCanJoinTeamNumber(p, 2)"""
+    assert game.execute(answers) == (False if inside else (False, 2))
+    assert pro.joins(3)
+    assert game.join(pro, 1)  # JoinTeam does not ask
+    game.setting("cheats", True)
+    assert untaught.joins(2)
+
+
 def test_scenario_4_the_same_team_again_changes_nothing(tmp_path: Path) -> None:
     game = probed(tmp_path)
     ann = game.connect(7, "Ann")

@@ -31,6 +31,33 @@ def test_scenario_6_both_commanders_start_a_round_through_pregame_reset_and_coun
     assert game.errors == []
 
 
+@pytest.mark.parametrize(("bots", "seconds"), [(1, 3), (2, 20)])
+def test_situation_9_with_two_bots_a_server_for_rookies_waits_20_seconds(bots: int, seconds: float) -> None:
+    game = Game()
+    game.settings["rookie_only"] = True
+    game.boot()
+    for _ in range(bots):
+        game.add_bot()
+    two_commanders(game)
+    begun = game.clock
+    game.until(lambda: game.state == "Countdown")
+    assert game.clock - begun == pytest.approx(seconds, abs=0.1)
+
+
+def test_situation_1_cheats_start_a_round_without_commanders_in_a_second_and_nothing_ends_it() -> None:
+    game = Game().boot()
+    begun = game.clock
+    game.console("sv_cheats 1")
+    game.start_round()
+    assert game.states[1:] == START
+    assert game.clock - begun == pytest.approx(1, abs=0.2)
+    game.run(5)
+    assert game.state == "Started"  # with both sides empty
+    game.console("sv_cheats 0")
+    game.run(2)
+    assert game.state == "Draw"
+
+
 @pytest.mark.parametrize("first", [True, False])
 def test_scenario_6_the_reset_inside_the_start_lets_commanders_out_and_in(tmp_path: Path, first: bool) -> None:
     game = probed(tmp_path, switches={"reset_state_first": first})

@@ -30,6 +30,7 @@ SETTINGS: dict[str, Any] = {
     "tournament_mode": False,
     "nsl_match": False,
     "cheats": False,
+    "rookie_only": False,
 }
 
 
@@ -130,7 +131,7 @@ class Game:
 
     def _sent(self, index: int, name: str, fields: Any) -> None:
         for client in self.clients:
-            if index == 0 or client.index == index:
+            if index == 0 or (client.connected and client.index == index):
                 client.receive(name, fields)
 
     def _disconnected(self, index: int) -> None:
@@ -232,14 +233,18 @@ class Game:
     def connect(self, account_id: int, name: str | None = None, **fields: Any) -> Client:
         """A person connects and stands in the ready room.
 
-        `unknown_for` seconds their id is 0 (Steam has not answered); `skill` is the official one.
+        `unknown_for` seconds their id is 0 (Steam has not answered); `skill` is the official one, `tier` what the
+        scoreboard makes of it; who is `untaught` has not played the tutorial.
         """
         client = Client(self, account_id, name or f"Player {account_id}")
         self.enter(client, **fields)
         return client
 
-    def enter(self, client: Client, *, unknown_for: float = 0.0, skill: int = -1) -> None:
-        fields = {"userId": client.account_id, "virtual": False, "name": to_lua(client.name), "skill": skill}
+    def enter(
+        self, client: Client, *, unknown_for: float = 0.0, skill: int = -1, tier: int = -1, untaught: bool = False
+    ) -> None:
+        known = {"userId": client.account_id, "virtual": False, "name": to_lua(client.name)}
+        fields = {**known, "skill": skill, "tier": tier, "untaught": untaught}
         if unknown_for:
             fields["known_at"] = self.system + unknown_for
         self.clients.append(client)
@@ -260,6 +265,11 @@ class Game:
     def join(self, client: Client, team: int, force: bool | None = None) -> bool:
         """JoinTeam, called as an admin's command or another mod calls it."""
         self.machine.call("JoinTeam", client.handle, team, *([] if force is None else [force]))
+        return client.team == team
+
+    def seat(self, client: Client, team: int) -> bool:
+        """On a side as from before the mods listened: no mod hears of it."""
+        self.machine.call("Seat", client.handle, team)
         return client.team == team
 
     def team(self, number: int) -> list[str]:

@@ -17,13 +17,13 @@ from urllib.parse import urlencode, urlsplit
 from .switches import Switches
 
 COULD_NOT_CONNECT = 7
-"""curl's number, as the demo has it; the engine's own texts and numbers are not known (ns2_game.md 11 #4)."""
+"""curl's number and text (ns2_game.md 12.1)."""
 TOO_LARGE = 63
 LONGEST = 60.0
 """Real seconds after which a thread gives a request up."""
 
-Reply = tuple[str, str | None, int | None]
-"""Body, error text and error number; a failure has an empty body (ns2.md 1.1)."""
+Reply = tuple[str, str | None, int, int]
+"""Body, error text, error number and HTTP status; a failure has an empty body and status 0 (ns2_game.md 12.1)."""
 
 
 @dataclass
@@ -91,7 +91,7 @@ class Network:
 
     def _run(self, exchange: Exchange) -> None:
         if self.failure:
-            exchange.reply = ("", *self.failure)
+            exchange.reply = ("", *self.failure, 0)
         else:
             exchange.reply = self._transfer(exchange)
         exchange.done.set()
@@ -99,7 +99,7 @@ class Network:
     def _transfer(self, exchange: Exchange) -> Reply:
         parts = urlsplit(exchange.url)
         if parts.scheme != "http":  # ns2.md 1.1: https is not verified
-            return "", f"Protocol {parts.scheme} not supported", 1
+            return "", f"Protocol {parts.scheme} not supported", 1, 0
         path, body = parts.path or "/", None
         headers = {}
         if exchange.method == "GET" and exchange.form:
@@ -111,14 +111,15 @@ class Network:
             connection = HTTPConnection(parts.hostname or "", parts.port or 80, timeout=LONGEST)
             try:
                 connection.request(exchange.method, path, body, headers)
-                data = connection.getresponse().read()
+                answer = connection.getresponse()
+                data = answer.read()
             finally:
                 connection.close()
         except (OSError, HTTPException) as error:
-            return "", f"Couldn't connect to server: {error}", COULD_NOT_CONNECT
+            return "", f"Failed to connect to {parts.netloc}: {error}", COULD_NOT_CONNECT, 0
         if self.switches.largest_reply is not None and len(data) > self.switches.largest_reply:
-            return "", "Maximum file size exceeded", TOO_LARGE
-        return data.decode("latin-1"), None, None
+            return "", "Maximum file size exceeded", TOO_LARGE, 0
+        return data.decode("latin-1"), None, 0, answer.status
 
     def _encoded(self, form: dict[str, str]) -> str:
         if self.switches.form_is_encoded:
@@ -136,14 +137,14 @@ class Network:
         if self.lose_answers:
             return []
         for each in due:
-            each.reply = self._replaced(each.reply or ("", None, None))
+            each.reply = self._replaced(each.reply or ("", None, 0, 0))
         return due
 
     def _replaced(self, reply: Reply) -> Reply:
         if self.body is None or reply[1] is not None:
             return reply
         body = self.body if isinstance(self.body, str) else self.body(reply[0].encode("latin-1").decode())
-        return body.encode().decode("latin-1"), None, None
+        return body.encode().decode("latin-1"), None, 0, reply[3]
 
     def _wait(self) -> None:
         begun = time.monotonic()

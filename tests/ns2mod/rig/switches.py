@@ -41,8 +41,12 @@ class Switches:
     """Seconds until a command that the server gave to a client comes back (3.3)."""
     network_hooks_add: bool = True
     """A second HookNetworkMessage of a name adds; otherwise it replaces (11 #5)."""
-    quotes_group: bool = True
-    """Quotes of a console line group words into one argument (11 #5)."""
+    refusals_sent_inside: bool = True
+    """GetCanJoinTeamNumber sends the client its refusal and answers false (335 and later), or answers the reason too,
+    and its caller sends it (314)."""
+    callback_has_status: bool = True
+    """An HTTP callback gets body, error, code and status (drops of 26-09, 12.1); before, an answer came as a body alone
+    and a failure without a status."""
     form_is_encoded: bool = True
     """Form fields are percent-encoded; otherwise they are sent as they are (11 #4)."""
     load_errors_pass: bool = False

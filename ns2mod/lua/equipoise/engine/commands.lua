@@ -77,12 +77,17 @@ function Commands:Admin(client, command, words)
     end
 end
 
--- The words with an id for the player whom they name; nil when they name none, and the admin has read why. Whether the
--- game's console takes a name in quotes for one word is not known, so all words but the number are the name.
+-- The words as one name. The game's console splits a name in quotes at its blanks and leaves the quotes.
+local function Name(words)
+    return (string.gsub(table.concat(words, " "), '"', ""))
+end
+
+-- The words with an id for the player whom they name; nil when they name none, and the admin has read why. All words but
+-- the number are the name.
 function Commands:WithPlayer(by, command, words)
     -- With one word alone that is the name: the number is missing, and they read how it is written.
     local number = command.number and #words > 1 and table.remove(words) or nil
-    local name = string.gsub(table.concat(words, " "), '"', "")
+    local name = Name(words)
     if name == "" or (command.number and not tonumber(number)) then
         self.mod.chat:Print(by, "Usage: sv_eq_" .. command.word .. " " .. command.help)
         return nil
@@ -125,7 +130,7 @@ function Commands:Player(client, words, private)
         self:Text(by, "Equipoise_NotInChat", "eq " .. word)
     else
         if command.player and words[1] and string.lower(words[1]) ~= "none" then
-            local name = table.concat(words, " ")
+            local name = Name(words)
             local id = self.mod.people:Find(name)
             if not id then
                 self:Text(by, "Equipoise_UnknownPlayer", name)

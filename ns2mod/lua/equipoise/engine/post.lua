@@ -1,5 +1,5 @@
--- One batch at a time to the daemon. The engine has no timeout, calls back late or never, and gives no status: the time
--- is ours, by the system's clock, because the game's stands still in a pause. It has eight requests for all mods; we
+-- One batch at a time to the daemon. The engine has no timeout, and calls back late or never: the time is ours, by the
+-- system's clock, because the game's stands still in a pause. It has eight requests for all mods; we
 -- take two at most, of which the older one has been given up.
 
 Equipoise = Equipoise or {}
@@ -19,6 +19,9 @@ local kForgetSeconds = 60
 local kLost = 2
 -- Nothing is wrong with the batch or with this server's settings.
 local kTryAgain = { busy = true, unavailable = true, internal = true }
+-- By Reply.Decode's words.
+local kInstead = { silent = "no connection", too_large = "the answer is too large",
+    not_json = "the answer is no JSON", not_ours = "the answer is not Equipoise's" }
 
 function Post.New(mod)
     return setmetatable({ mod = mod, failures = 0, dueAt = 0, answered = false, open = {}, serial = 0, seq = 0 }, Post)
@@ -91,24 +94,38 @@ function Post:Send(now)
     self.open[serial] = now
     self.dueAt = now + kPollSeconds
     local config = self.mod.config
-    local callback = self.mod.boundary:Guard("the daemon's answer", function(body)
+    local callback = self.mod.boundary:Guard("the daemon's answer", function(body, ...)
         self.open[serial] = nil
         -- A late answer to one that was given up is not read: the same batch is on its way again.
         if self.current == serial then
-            self:Answer(body)
+            self:Answer(body, ...)
         end
     end)
     Shared.SendHTTPRequest(config.url .. "/v1/events", "POST", { secret = config.secret, data = text }, callback)
 end
 
-function Post:Answer(body)
+-- What came instead of a reply: the engine's error and its code, and the HTTP status, where the build tells them.
+local function Instead(reason, fault, code, status)
+    local words = { kInstead[reason] }
+    if type(fault) == "string" and fault ~= "" then
+        words = { string.format("no connection: %s, code %s", fault, tostring(code)) }
+    elseif reason == "silent" and status and status ~= 0 then
+        words = { "the answer is empty" }
+    end
+    if type(status) == "number" and status ~= 0 then
+        words[2] = "HTTP status " .. status
+    end
+    return table.concat(words, ", ")
+end
+
+function Post:Answer(body, ...)
     local reply, reason, fault = Equipoise.Reply.Decode(json, body)
     if reply then
         self:Accepted(reply)
     elseif reason == "refused" then
         self:Refused(fault)
     else
-        self:Failed(reason == "silent" and "no connection" or "the answer is " .. reason)
+        self:Failed(Instead(reason, ...))
     end
 end
 

@@ -16,6 +16,8 @@ function Rig.AddBot(name)
     return client
 end
 
+function Rig.BotCount() return #kBots end
+
 function Rig.RemoveBot(client)
     for i, each in ipairs(kBots) do
         if each == client then table.remove(kBots, i) break end

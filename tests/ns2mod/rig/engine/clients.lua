@@ -165,17 +165,12 @@ function Rig.Receive(client, name, message)
     end
 end
 
--- How quoted arguments are split is not known (ns2_game.md 11 #5).
+-- ns2_game.md 12.1, measured on 26-09: split at blanks; quotes and semicolons are text (Shine's commands put quoted
+-- words together themselves, SH core/shared/commands.lua AdjustArguments).
 local function Arguments(text)
-    local found, at = {}, 1
-    while true do
-        at = text:find("%S", at)
-        if not at then return found end
-        local quoted = Rig.switches.quotes_group and text:match('^"([^"]*)"', at)
-        local word = quoted or text:match("^%S+", at)
-        at = at + #word + (quoted and 2 or 0)
-        table.insert(found, word)
-    end
+    local found = {}
+    for word in text:gmatch("%S+") do table.insert(found, word) end
+    return found
 end
 
 function Rig.Console(client, line)

@@ -10,16 +10,38 @@ function Rig.ForgetResources()
     for key in pairs(kResources) do kResources[key] = nil end
 end
 
--- SG (314+), 344:1385: humans are counted without bots, bots with them; the larger team is refused, reason 0.
-function NS2Gamerules:GetCanJoinTeamNumber(player, number)
-    if number ~= 1 and number ~= 2 then return true end
-    if Rig.settings.force_even_teams_on_join ~= true then return true end
-    local own, _, ownBots = self:GetTeam(number):GetNumPlayers()
-    local other, _, otherBots = self:GetTeam(3 - number):GetNumPlayers()
+-- B266 NetworkMessages.lua, later builds' copies: the client shows a text of its own for each number.
+function BuildJoinErrorMessage(reason) return { reason = reason } end
+
+-- Globals.lua of 2018 and later: above this skill tier nobody plays on a server for rookies.
+kRookieMaxSkillTier = 1
+
+-- NS2Gamerules.lua GetCanJoinTeamNumber, SG (314+), 344:1385: humans are counted without bots, bots with them; the
+-- larger team is refused, reason 0, and who is no rookie where only rookies play, reason 2. S15 (2015) refused a new
+-- account that had not played the tutorial, reason 1.
+local function Refusal(rules, player, number)
     local client = Rig.OwnerOf(player)
-    if not (client and client:GetIsVirtual()) then own, other = own - ownBots, other - otherBots end
-    if own > other then return false, 0 end
-    return true
+    if Rig.settings.force_even_teams_on_join == true and (number == 1 or number == 2) then
+        local own, _, ownBots = rules:GetTeam(number):GetNumPlayers()
+        local other, _, otherBots = rules:GetTeam(3 - number):GetNumPlayers()
+        if not (client and client:GetIsVirtual()) then own, other = own - ownBots, other - otherBots end
+        if own > other then return 0 end
+    end
+    if client and Rig.Fields(client).untaught then return 1 end
+    if number ~= kSpectatorIndex and Rig.info:GetRookieMode() and player:GetSkillTier() > kRookieMaxSkillTier then
+        return 2
+    end
+end
+
+-- Copies of 335 and later in other mods: with cheats nobody is refused; else the function sends the message itself and
+-- answers false alone. SG, of 314: the refusal's number is the second answer, and who asked sends the message.
+function NS2Gamerules:GetCanJoinTeamNumber(player, number)
+    if Shared.GetCheatsEnabled() then return true end
+    local reason = Refusal(self, player, number)
+    if not reason then return true end
+    if not Rig.switches.refusals_sent_inside then return false, reason end
+    Server.SendNetworkMessage(player, "JoinError", BuildJoinErrorMessage(reason), true)
+    return false
 end
 
 -- By account, so that they come back after a reconnect (ns2_game.md 3.6).
@@ -65,16 +87,23 @@ function NS2Gamerules:JoinTeam(player, number, force)
     return true, fresh
 end
 
+-- For tests: they were there before any mod listened.
+local vanilla = NS2Gamerules.JoinTeam
+function Rig.Seat(client, number)
+    return vanilla(GetGamerules(), client:GetControllingPlayer(), number)
+end
+
 local function Ask(client, number)
     local player = client and client:GetControllingPlayer()
     if not player then return end
     local inside = player:GetTeamNumber() == 1 or player:GetTeamNumber() == 2
     if inside and not Rig.switches.switches_sides_directly then return end
     local allowed, reason = GetGamerules():GetCanJoinTeamNumber(player, number)
-    if not allowed then
-        return Server.SendNetworkMessage(player, "JoinError", { reason = reason or 0 }, true)
+    if allowed then
+        GetGamerules():JoinTeam(player, number)
+    elseif not Rig.switches.refusals_sent_inside then
+        Server.SendNetworkMessage(player, "JoinError", BuildJoinErrorMessage(reason), true)
     end
-    GetGamerules():JoinTeam(player, number)
 end
 
 -- ns2_game.md 3.3: the server sends the client a command; all decide on the counts before any of them joins.

@@ -23,6 +23,11 @@ function Player:GetPlayerSkill()
     local owner = Rig.OwnerOf(self)
     return owner and Rig.Fields(owner).skill or -1
 end
+-- The tier that the scoreboard shows, from the skill: -1 until Steam's statistics arrived.
+function Player:GetSkillTier()
+    local owner = Rig.OwnerOf(self)
+    return owner and Rig.Fields(owner).tier or -1
+end
 function Player:GetPlayerSkillOffset() return 0 end
 function Player:GetCommanderSkill() return self:GetPlayerSkill() end
 function Player:GetCommanderSkillOffset() return 0 end

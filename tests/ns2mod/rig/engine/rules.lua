@@ -6,6 +6,7 @@ local Rig = ...
 kGameState = enum({ "NotStarted", "WarmUp", "PreGame", "Countdown", "Started", "Team1Won", "Team2Won", "Draw" })
 
 local kCountdownLength = 6 -- 344 Globals:114
+local kRookieModeDelay = 20 -- SG
 local kTimeToReadyRoom = 8
 local kTimeToMapChange = 30
 local kLossWindow = 0.75
@@ -18,11 +19,13 @@ function GetGamerules() return gRules end
 
 GameInfo = Rig.DefineClass("GameInfo", "Entity")
 function GameInfo:GetStartTime() return Rig.Fields(self).started_at end
+-- NS2Gamerules.lua OnCreate, SG: from the setting rookie_only, when the map begins.
+function GameInfo:GetRookieMode() return Rig.Fields(self).rookies end
 function GameInfo:GetState() return gRules:GetGameState() end
 function GetGameInfoEntity() return Rig.info end
 
 function Rig.NewRules()
-    Rig.info = Rig.CreateEntity("GameInfo", { started_at = 0 })
+    Rig.info = Rig.CreateEntity("GameInfo", { started_at = 0, rookies = Rig.settings.rookie_only })
     gRules = Rig.CreateEntity("NS2Gamerules", {
         gameState = kGameState.NotStarted, timeSinceGameStateChanged = 0, countdownTime = 0, gameStartTime = 0,
         worldTeam = Rig.NewTeam(0, kNeutralTeamType), team1 = Rig.NewTeam(1, kMarineTeamType),
@@ -89,8 +92,8 @@ function NS2Gamerules:SetGameState(state)
     end
 end
 
--- ns2_game.md 2.4: both commanders start it, or cheats without any (S15 and SG CheckGameStart); a commander who leaves
--- ends PreGame, and only PreGame.
+-- ns2_game.md 2.4: both commanders start it, or cheats without any (S15 and SG CheckGameStart: PreGame is then 0 s long
+-- and Countdown 1 s); a commander who leaves ends PreGame, and only PreGame.
 function NS2Gamerules:CheckGameStart()
     if self.gameState > kGameState.PreGame or Rig.settings.tournament_mode then return end
     local both = (self.team1:GetHasCommander() and self.team2:GetHasCommander()) or Shared.GetCheatsEnabled()
@@ -121,10 +124,15 @@ function NS2Gamerules:StartCountdown()
     self.countdownTime = Shared.GetCheatsEnabled() and 1 or kCountdownLength
 end
 
+-- SG GetPregameLength: rookies get time to take the chairs from two bots or more, also with cheats.
+function NS2Gamerules:GetPregameLength()
+    if Rig.info:GetRookieMode() and Rig.BotCount() >= 2 then return kRookieModeDelay end
+    return Shared.GetCheatsEnabled() and 0 or Rig.switches.pregame_seconds
+end
+
 function NS2Gamerules:UpdatePregame(dt)
     if self.gameState == kGameState.PreGame then
-        local length = Shared.GetCheatsEnabled() and 0 or Rig.switches.pregame_seconds
-        if self.timeSinceGameStateChanged >= length then self:StartCountdown() end
+        if self.timeSinceGameStateChanged >= self:GetPregameLength() then self:StartCountdown() end
     elseif self.gameState == kGameState.Countdown then
         self.countdownTime = self.countdownTime - dt
         if self.countdownTime <= 0 then self:SetGameState(kGameState.Started) end

@@ -174,13 +174,15 @@ function Shared.SendHTTPRequest(url, method, ...)
     Rig.host.send(gLastRequest, url, method, params and Form(params) or nil)
 end
 
--- ns2.md 1.1 (SH lib/query.lua): body, error text, error code; a failure has an empty body. One argument is enough
--- for vanilla's own handlers.
-function Rig.Deliver(id, body, err, code)
+-- ns2_game.md 12.1, measured on 26-09: body, error text, error code, HTTP status; a failure has an empty body and status
+-- 0. Before (ns2.md 1.1, SH lib/query.lua) there was no status, and one argument for an answer.
+function Rig.Deliver(id, body, err, code, status)
     local callback = kCallbacks[id]
     kCallbacks[id] = nil
     if not callback then return end
-    if err then
+    if Rig.switches.callback_has_status then
+        Rig.Protected("HTTP callback", callback, body, err, code, status)
+    elseif err then
         Rig.Protected("HTTP callback", callback, body, err, code)
     else
         Rig.Protected("HTTP callback", callback, body)
