@@ -99,7 +99,7 @@ def _lua_tables() -> Iterator[str]:
         marks = {"admin": command.tells_admins_more, "player": "<player>" in command.usage, "secret": command.secret}
         row = ", ".join(f"{mark} = true" for mark, holds in marks.items() if holds)
         yield f"    {command.word} = {{ {row} }},\n" if row else f"    {command.word} = {{}},\n"
-    yield f'}}\nlocal kSpoken = "{", ".join(command.word for command in spoken if not command.secret)}, lang"\n'
+    yield f'}}\nlocal kSpoken = "{", ".join(command.word for command in spoken if not command.secret)}, sit, lang"\n'
 
 
 def _lua_words() -> str:

@@ -14,7 +14,7 @@ from equipoise.core.phrases import Phrase, Text
 from equipoise.core.session import Session
 from tests.core.answerer import answer
 from tests.core.game import Game
-from tests.core.scripts import A, begun, command, ids, of, play, roster, seen
+from tests.core.scripts import A, begun, command, ids, of, play, roster, seen, split
 
 ANN = PlayerId("a")
 RATINGS = dict.fromkeys(ids("abcdefgh"), 2000.0)
@@ -62,6 +62,22 @@ def test_who_is_immune_from_scrambles_may_watch_one() -> None:
     play(session, [(1.0, e.SideChanged(1.0, ANN, None))])
     (question,) = of(AskSplit, play(session, [(2.0, command("scramble", "now", by="b"))]))
     assert ANN not in {entry.id for entry in question.entries}  # type: ignore[attr-defined]
+
+
+def test_a_shuffle_of_ns2_splits_the_others_around_who_is_immune_and_their_wish_is_not_denied() -> None:
+    session = begun(Mode.NS2, "abc|def", phase=e.Phase.IDLE)
+    play(session, [(0.0, command("prefer", "aliens", by="a")), (0.0, command("prefer", "aliens", by="b"))])
+    players = immune("abc|def", Immunity.ALL)
+    (question,) = of(AskSplit, play(session, [(1.0, e.RoundStarted(1.0, players))]))
+    assert isinstance(question, AskSplit)
+    assert [entry.id for entry in question.entries if entry.stays] == [ANN]
+    assert question.terms is not None
+    assert ids("a")[0] not in question.terms.wishes
+    assert ids("b")[0] in question.terms.wishes
+    (order,) = of(Assign, play(session, [(2.0, e.SplitSolved(question, split("ade|bcf"), 0.0, None, None))]))
+    effects = play(session, [(3.0, e.OrderDone(3.0, order.order))])  # type: ignore[attr-defined]
+    assert LogDecision("kept", Text(Phrase.HELD_IMMUNE, ("1",)), order.order, players=(ANN,)) in effects  # type: ignore[attr-defined]
+    assert not [say for say in of(Say, effects) if say.text.phrase is Phrase.HELD_IMMUNE]  # type: ignore[attr-defined]
 
 
 def test_arenas_rounds_are_made_of_all_players() -> None:

@@ -85,6 +85,16 @@ def test_a_held_player_may_switch_to_the_smaller_side_once_theirs_is_larger_by_t
     assert placed(session, "f", A, 7.0).side is A
 
 
+def test_a_lock_goes_along_with_who_is_put_on_the_other_side() -> None:
+    session = begun(Mode.NS2, "abc|de|f")
+    assert placed(session, "f", A).side is B
+    effects = play(session, [(9.0, e.SideChanged(9.0, PlayerId("f"), A))])
+    assert of(Lock, effects) == [Lock(PlayerId("f"), A, 176.0)]
+    play(session, [(9.5, seen("ab|cde|f", 9.5))])
+    assert placed(session, "f", B, 10.0).side is A
+    assert not of(Lock, play(session, [(11.0, e.SideChanged(11.0, PlayerId("f"), A))]))
+
+
 def test_a_commander_who_changes_side_has_left_the_chair() -> None:
     session = begun(Mode.NS2, "abc|def")
     play(session, [(1.0, e.RosterSeen(1.0, commanded("abc|def", "ad")))])

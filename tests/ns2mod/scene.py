@@ -14,7 +14,7 @@ class Scene:
         self.daemon = daemon
 
     def people(self, marines: int = 3, aliens: int = 3) -> tuple[list[Client], list[Client]]:
-        """Everybody on a side, by forced moves."""
+        """Everybody on a side, as if they had been there before."""
         sides = []
         for team, count in ((1, marines), (2, aliens)):
             side = [
@@ -22,7 +22,7 @@ class Scene:
             ]
             for client in side:
                 client.moves()
-                assert self.game.join(client, team, force=True)
+                assert self.game.seat(client, team)
             sides.append(side)
         self.game.run(2)
         return sides[0], sides[1]

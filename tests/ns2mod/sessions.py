@@ -77,11 +77,11 @@ class Evening:
         return client
 
     def seat(self, *names: str, first: int = 1000) -> dict[str, Client]:
-        """People connect and are put on the sides in turn, marines first, by the game itself."""
+        """People connect and are on the sides in turn, marines first, as if they had been there before."""
         people = {name: self.connect(first + number, name) for number, name in enumerate(names)}
         self.settle()
         for number, client in enumerate(people.values()):
-            assert self.game.join(client, 1 + number % 2, force=True)
+            assert self.game.seat(client, 1 + number % 2)
         self.settle()
         return people
 

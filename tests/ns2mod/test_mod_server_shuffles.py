@@ -213,6 +213,20 @@ def test_a_silent_daemon_at_a_start_that_needs_a_shuffle_leaves_its_last_splits(
     )
 
 
+def test_the_last_splits_leave_who_is_immune_where_they_are(scene: Start) -> None:
+    one = scene()
+    one.daemon.fields = {"pending": True, "cache": {**CACHE, "splits": ["B-A-", "ABBA"]}}
+    marines, aliens = one.people()
+    one.game.admins.add(103)
+    one.game.http.failure = ("Couldn't connect to server", 7)
+    one.game.run(3)
+    one.commanded(marines, aliens)
+    one.game.start_round()
+    assert teams(marines, aliens)[103] == 1
+    assert sorted(teams(marines, aliens).values()) == [1, 1, 1, 2, 2, 2]
+    assert teams(marines, aliens) != {101: 1, 102: 1, 103: 1, 201: 2, 202: 2, 203: 2}
+
+
 @pytest.mark.parametrize("chair", [101, 201])
 def test_with_one_commander_alone_the_last_splits_leave_even_sides(scene: Start, chair: int) -> None:
     """The others are odd in number: the side without a commander has one more of them."""

@@ -259,7 +259,7 @@ def ask(
 
 
 def _question(state: State, purpose: Purpose, reason: Text) -> AskSplit:
-    roster = state.scrambled_roster() if purpose is Purpose.SCRAMBLE else state.balanced_roster()
+    roster = state.scrambled_roster() if purpose in _SCRAMBLES else state.balanced_roster()
     entries = split_entries(roster)
     sizes = (1, 1) if purpose is Purpose.DUEL else team_sizes(entries, bench=state.arena)
     return AskSplit(

@@ -245,7 +245,15 @@ def _changed(state: State, event: e.SideChanged, now: float) -> Effects:
     before = state.roster
     old = before.get(event.id) or Entry(event.id, None)
     state.put(replace(old.moved(event.side, waiting=event.waiting), ready=event.ready, held=event.held))
-    return (*joins.went_to_watch(state, before, now), *_seen(state, now))
+    return (*joins.went_to_watch(state, before, now), *_lock_follows(state, event, now), *_seen(state, now))
+
+
+def _lock_follows(state: State, event: e.SideChanged, now: float) -> Effects:
+    """NS2: take the lock along of a player whom the game, an admin or a swap put on the other side."""
+    lock = state.held_side(event.id, now)
+    if not state.ns2 or lock is None or event.side is None or event.side is lock.side:
+        return ()
+    return state.lock_until({event.id: event.side}, lock.until, now)
 
 
 def _switched(state: State, event: e.SidesSwitched, now: float) -> Effects:

@@ -163,9 +163,9 @@ def _most_moves(state: State) -> int | None:
 
 
 def _weighed(state: State, wanted: Mapping[PlayerId, Side]) -> dict[PlayerId, Wish]:
-    """The wishes that a split can grant. A commander keeps their side whatever they want, and is denied nothing."""
+    """The wishes that a split can grant. Who keeps their side, as a commander does, is denied nothing."""
     weights = _weights(state)
-    eligible = (entry.id for entry in state.balanced_roster().eligible() if not entry.commander)
+    eligible = (entry.id for entry in state.scrambled_roster().eligible() if not entry.stays)
     return {player: Wish(wanted[player], weights.get(player, 1)) for player in eligible if player in wanted}
 
 

@@ -418,7 +418,7 @@ class State:
 
     def with_immune(self, roster: Roster) -> Roster:
         """The roster as scrambles see it: who is immune from them is held on their side."""
-        if self.ns2 or self.arena or not any(entry.immune & Immunity.SCRAMBLE for entry in roster.entries):
+        if self.arena or not any(entry.immune & Immunity.SCRAMBLE for entry in roster.entries):
             return roster
         keep = (seat.side is not None and seat.immune & Immunity.SCRAMBLE and not seat.held for seat in roster.entries)
         pairs = zip(roster.entries, keep, strict=True)

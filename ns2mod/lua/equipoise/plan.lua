@@ -22,8 +22,8 @@ function Plan.Sizes(people, except)
 end
 
 -- The moves that put the players who are here where `order` names them (red: marines, blu: aliens), or nil, "sizes".
--- Commanders stay: the game does not wait for a new one. A spectator chose to watch. The sizes are counted as they
--- would be, with who came or left since the split was made.
+-- Commanders stay: the game does not wait for a new one. A spectator chose to watch, and in the ready room some wait no
+-- more. The sizes are counted as they would be, with who came or left since the split was made.
 function Plan.Moves(order, people)
     local wanted = {}
     for _, id in ipairs(order.red or {}) do
@@ -36,7 +36,8 @@ function Plan.Moves(order, people)
     for id, person in pairs(people) do
         if person.human then
             local team = person.team
-            if wanted[id] and team ~= wanted[id] and team ~= kSpectators and not person.commander then
+            local free = (Plan.IsSide(team) or person.waiting) and not person.commander
+            if wanted[id] and team ~= wanted[id] and free then
                 moves[#moves + 1] = { id = id, from = team, team = wanted[id] }
                 team = wanted[id]
             end

@@ -23,6 +23,8 @@ local kOutcomes = { [0] = "none", [kMarines] = "red", [kAliens] = "blu" }
 local kHoldSeconds = 1
 -- How much of the countdown the daemon's answer may take.
 local kPatienceSeconds = 2
+-- Two who ask for each other's side within so long swap.
+local kSwapSeconds = 3
 
 function Policy.New()
     return setmetatable({
@@ -31,6 +33,7 @@ function Policy.New()
         start = 0,          -- how many starts there were
         locks = {},         -- id -> { team, ends }; ends 0: to the next shuffle
         holds = {},         -- id -> { team, ends }
+        leaving = {},       -- id -> { from, team, at }: who asked for the other side last
         moves = {},         -- orders that wait for a death
         dueIf = {},
         always = false,     -- a shuffle before every round
@@ -139,9 +142,10 @@ function Policy:DropHeld(events, reason)
     end
 end
 
--- What becomes of a call of JoinTeam: "pass" to the game; "hold" while the daemon is asked, and whether this player was
--- not held yet; or "refuse", and a text. `call` has id, human, from, to, force (or another mod's shuffle), ours,
--- enforcing (the daemon's last answer lets Equipoise act here) and silent (it does not answer).
+-- What becomes of a call of JoinTeam: "pass" to the game; "swap", and who has to go the other way too, as { id, team };
+-- "hold" while the daemon is asked, and whether this player was not held yet; or "refuse", and a text. `call` has id,
+-- human, from, to, force (or another mod's shuffle), ours, enforcing (the daemon's last answer lets Equipoise act here)
+-- and silent (it does not answer).
 function Policy:Join(call, people, now)
     if call.force or call.ours then
         self.holds[call.id] = nil  -- put somewhere meanwhile: what they asked for is out of date
@@ -153,6 +157,10 @@ function Policy:Join(call, people, now)
     if not Plan.IsSide(call.to) or call.from == call.to then
         self.holds[call.id] = nil
         return "pass"
+    end
+    local other = self:Partner(call, people, now)
+    if other then
+        return "swap", other
     end
     local text = self:LockText(call.id, call.from, call.to, people, now)
     -- From the ready room the daemon decides, which knows of gaps; on a side, or without it, the lock alone does.
@@ -169,6 +177,36 @@ function Policy:Join(call, people, now)
     end
     self.holds[call.id] = { team = call.to, ends = now + kHoldSeconds }
     return "hold", true
+end
+
+-- Who asked a moment ago to come from the side that this player asks for: a swap leaves the sizes as they are, so
+-- neither a lock nor a gap is in its way. Who stands on no side leaves the one that they are locked to.
+function Policy:Partner(call, people, now)
+    local lock = self.locks[call.id]
+    local from = Plan.IsSide(call.from) and call.from or (lock and lock.team)
+    if not from or from == call.to then
+        return nil
+    end
+    self.leaving[call.id] = { from = from, team = call.to, at = now }
+    for id, other in pairs(self.leaving) do
+        if now > other.at + kSwapSeconds or not people[id] then
+            self.leaving[id] = nil
+        elseif other.from == call.to and other.team == from and people[id].team ~= other.team then
+            self.leaving[id], self.leaving[call.id] = nil, nil
+            return { id = id, team = from }
+        end
+    end
+    return nil
+end
+
+-- Two change side, and their locks with them. Who was held is answered.
+function Policy:SwapLocks(first, firstTeam, second, secondTeam)
+    for id, team in pairs({ [first] = firstTeam, [second] = secondTeam }) do
+        self.holds[id] = nil
+        if self.locks[id] then
+            self.locks[id].team = team
+        end
+    end
 end
 
 -- Why a lock keeps this player from `to`, or nil. Players may leave a side that is larger by two, and none is sent

@@ -183,9 +183,10 @@ function Mod:Obey(reply, seq, start)
     self.orders:Obey(reply.orders, start)
 end
 
--- A round that is not watched to its last moment is none.
+-- A round of a map that is left alone is none. In tournament mode none begins, and one that runs goes on: the mode may
+-- be on for a moment only.
 function Mod:Forget()
-    if not self:Watching() then
+    if self.level == "off" then
         self.rounds:Drop()
     end
 end

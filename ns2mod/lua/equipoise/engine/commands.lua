@@ -35,7 +35,7 @@ local kPlayers = {
     choice = {},
     choose = { secret = true },
 }
-local kSpoken = "vote, rating, rank, top, teams, hide, prefer, friend, choice, lang"
+local kSpoken = "vote, rating, rank, top, teams, hide, prefer, friend, choice, sit, lang"
 -- The last line of what make texts made.
 
 function Commands.New(mod)
@@ -82,8 +82,8 @@ local function Name(words)
     return (string.gsub(table.concat(words, " "), '"', ""))
 end
 
--- The words with an id for the player whom they name; nil when they name none, and the admin has read why. All words but
--- the number are the name.
+-- The words with an id for the player whom they name; nil when they name none, and the admin has read why. All words
+-- but the number are the name.
 function Commands:WithPlayer(by, command, words)
     -- With one word alone that is the name: the number is missing, and they read how it is written.
     local number = command.number and #words > 1 and table.remove(words) or nil
@@ -124,6 +124,10 @@ function Commands:Player(client, words, private)
     local command = kPlayers[word]
     if word == "lang" then
         self:Language(by, words[1])
+    elseif word == "sit" and client then
+        local person = self.mod.people.byId[by]
+        person.sits = not person.sits or nil
+        self:Text(by, person.sits and "Equipoise_Sits" or "Equipoise_SitsNoMore")
     elseif not command then
         self:Text(by, "Equipoise_Help", kSpoken)
     elseif command.secret and not private then

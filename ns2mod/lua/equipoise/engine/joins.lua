@@ -1,5 +1,6 @@
--- Players who ask for a side, and players whom we put on one: both go through NS2Gamerules:JoinTeam, which asks
--- no rule of its own (GetCanJoinTeamNumber is the console command's).
+-- Players who ask for a side, and players whom we put on one: both go through NS2Gamerules:JoinTeam, which asks no rule
+-- of its own. GetCanJoinTeamNumber is the console command's rule: who comes from the ready room, and how we put them on
+-- a side, is asked there first.
 
 Equipoise = Equipoise or {}
 
@@ -7,9 +8,56 @@ local Joins = {}
 Joins.__index = Joins
 
 local kQuietSeconds = 3
+-- Who plays may change: skills come late, and other mods have rules of their own.
+local kAskSeconds = 5
+-- The game's numbers of reasons. The daemon counts sizes itself.
+local kSizes, kRookies = 0, 2
 
 function Joins.New(mod)
     return setmetatable({ mod = mod, moving = {} }, Joins)
+end
+
+-- The game's reason, a number, for keeping this player from a side; nil: it lets them. Later builds answer false alone,
+-- and send the client their reason: who asks for nothing must not read it.
+local function Refusal(mod, player, team)
+    local rules, send, sent = GetGamerules(), Server.SendNetworkMessage, nil
+    if not rules then
+        return nil
+    end
+    Server.SendNetworkMessage = function(target, name, message, ...)
+        if name ~= "JoinError" then
+            return send(target, name, message, ...)
+        end
+        sent = message.reason
+    end
+    local ok, allowed, reason = pcall(rules.GetCanJoinTeamNumber, rules, player, team)
+    Server.SendNetworkMessage = send
+    if not ok then
+        mod.boundary:Report("NS2Gamerules.GetCanJoinTeamNumber", allowed)
+    end
+    if not ok or allowed ~= false then
+        return nil
+    end
+    return tonumber(reason or sent) or -1
+end
+
+-- What a player reads of it; nil where sizes alone are in the way.
+local function Text(reason)
+    if not reason or reason == kSizes then
+        return nil
+    end
+    return { phrase = reason == kRookies and "Equipoise_RefusedRookies" or "Equipoise_RefusedGame", args = {} }
+end
+
+-- Whether somebody in the ready room may play at all. Sizes, which the game asks first, close one side at most.
+function Joins:MayPlay(person, player)
+    local now = self.mod:Now()
+    if now >= (person.askAt or 0) then
+        person.askAt = now + kAskSeconds
+        local first, second = Refusal(self.mod, player, 1), Refusal(self.mod, player, 2)
+        person.barred = first and second and (Text(first) or Text(second)) or nil
+    end
+    return not person.barred
 end
 
 -- JoinTeam is called for this player. False: it must not go on.
@@ -21,14 +69,27 @@ function Joins:Asked(player, team, force)
     end
     local call = { id = person.id, human = not person.bot, from = player:GetTeamNumber(), to = team,
         force = force == true, ours = self.moving[person.id], enforcing = mod:Enforcing(), silent = mod.post:Silent() }
+    if Equipoise.Plan.IsSide(team) and not call.force and not call.ours then
+        person.sits = nil
+    end
     local snapshot = mod.people:Snapshot()
     local answer, more = mod.policy:Join(call, snapshot, mod:Now())
     if answer == "pass" then
+        return nil
+    elseif answer == "swap" then
+        mod.policy:SwapLocks(person.id, team, more.id, more.team)
+        self:Put(more.id, more.team, false)
         return nil
     elseif answer == "refuse" then
         self:Refuse(person, more)
     elseif more then
         person.lived = true
+        local text = call.from == 0 and (Text(Refusal(mod, player, team)) or person.barred)
+        if text then
+            mod.policy:Release(person.id)
+            self:Refuse(person, text)
+            return false
+        end
         mod:Tell({ kind = "side_wanted", id = person.id, side = Equipoise.People.Side(team) })
     end
     return false
@@ -43,13 +104,17 @@ function Joins:Refuse(person, text)
     end
 end
 
--- Puts a player on a team. False when the game, or another mod, did not let them go where they should.
+-- Puts a player on a team. False, and what they may read of it, when the game, or another mod, did not let them go.
 function Joins:Put(id, team, force)
     local mod = self.mod
     local person, rules = mod.people.byId[id], GetGamerules()
     local player = person and person.client:GetControllingPlayer()
     if not player or not rules then
         return false
+    end
+    local text = player:GetTeamNumber() == 0 and Equipoise.Plan.IsSide(team) and Text(Refusal(mod, player, team))
+    if text then
+        return false, text
     end
     self.moving[id] = true
     -- Our own call comes back to us in `Asked`, where `moving` lets it pass.
@@ -81,10 +146,15 @@ function Joins:Obey(order)
     if not wanted and team ~= 0 then
         return  -- went on a side without an answer, or watches
     end
+    local moved, text = true, nil
     if to ~= 0 and to ~= team then
-        self:Put(order.id, to, false)
+        moved, text = self:Put(order.id, to, false)
     end
-    mod.chat:Tell(order.id, order.reason)
+    if not moved then
+        -- The daemon takes them for placed.
+        mod:Want("roster")
+    end
+    mod.chat:Tell(order.id, text or order.reason)
 end
 
 -- The daemon took too long: they go where they asked, as far as the game lets them.
@@ -115,8 +185,9 @@ function Joins:Alone(person, team)
         -- How much larger the side would be than the other one, with the player gone from there.
         uneven = switches and 2 * sizes[team] - sizes[1] - sizes[2] > 1
     end
-    if not text and (uneven or rules:GetCanJoinTeamNumber(player, team) == false) then
-        text = { phrase = "Equipoise_RefusedGap",
+    local reason = Refusal(mod, player, team)
+    if not text and (uneven or reason) then
+        text = Text(reason) or { phrase = "Equipoise_RefusedGap",
             args = { tostring(math.max(sizes[1], sizes[2])), tostring(math.min(sizes[1], sizes[2])) } }
     end
     if text then

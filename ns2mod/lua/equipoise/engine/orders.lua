@@ -161,7 +161,8 @@ function Orders:Frame()
     end
 end
 
--- The daemon is silent at a start that needs a shuffle: its last splits, fitted to who is here. Commanders stay.
+-- The daemon is silent at a start that needs a shuffle: its last splits, fitted to who is here. Commanders and who is
+-- immune stay.
 function Orders:Alone()
     local mod = self.mod
     if not mod:Enforcing() or not mod.policy:ActsAlone(mod.post:Silent(), mod:Now()) then
@@ -170,7 +171,9 @@ function Orders:Alone()
     local present, lead = {}, 0
     local snapshot = mod.people:Snapshot()
     for id, seen in pairs(snapshot) do
-        if seen.human and seen.commander then
+        local stays = seen.human and Plan.IsSide(seen.team)
+            and (seen.commander or mod:May(mod.people.byId[id].client, "sv_eq_immune"))
+        if stays then
             lead = lead + (seen.team == 1 and 1 or -1)
         elseif seen.human and (Plan.IsSide(seen.team) or seen.waiting) then
             present[#present + 1] = id

@@ -105,7 +105,7 @@ local function Counts(player)
 end
 
 -- In the middle of a replacement a client has no player: then what was seen last still holds.
-local function Read(person)
+local function Read(person, joins)
     local player = person.client:GetControllingPlayer()
     if not player then
         return
@@ -121,7 +121,8 @@ local function Read(person)
     person.lived = person.lived or person.team ~= 0 or away > 0 or person.client.timeLastNotAFK ~= nil
     -- Who has a spectators' slot cannot play; the game lets them change it.
     local plays = not person.bot and person.client:GetIsSpectator() ~= true
-    person.waiting = plays and person.team == 0 and person.lived and away < kAfkSeconds
+    person.waiting = plays and team == 0 and person.lived and away < kAfkSeconds and not person.sits
+        and joins:MayPlay(person, player)
 end
 
 -- Everybody who is connected and known, as policy.lua and record.lua want it.
@@ -129,7 +130,7 @@ function People:Snapshot()
     local snapshot = {}
     for _, person in pairs(self.byClient) do
         if self:Identify(person) and self.byId[person.id] == person then
-            local ok, fault = pcall(Read, person)
+            local ok, fault = pcall(Read, person, self.mod.joins)
             if not ok then
                 self.mod.boundary:Report("reading a player", fault)
             end

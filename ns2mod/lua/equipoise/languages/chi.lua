@@ -145,6 +145,10 @@ local texts = {
     Equipoise_NotInChat = "聊天里其他玩家能看到。请在控制台输入：{1}",
     Equipoise_Languages = "输入 !eq lang 加其中一个：{1}",
     Equipoise_LanguageSet = "Equipoise 将用中文给你发消息。",
+    Equipoise_Sits = "你暂不参加：选择队伍或再次输入 !eq sit 后恢复。",
+    Equipoise_SitsNoMore = "你重新参加：下次分队会安排你。",
+    Equipoise_RefusedRookies = "本服务器只有新手可以参赛：你可以观战。",
+    Equipoise_RefusedGame = "游戏不允许你加入这一队。",
 }
 
 Equipoise.Languages.chi = texts

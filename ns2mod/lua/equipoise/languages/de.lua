@@ -145,6 +145,10 @@ local texts = {
     Equipoise_NotInChat = "Im Chat können das andere lesen. Gib es in der Konsole ein: {1}",
     Equipoise_Languages = "Schreibe !eq lang und eines davon: {1}",
     Equipoise_LanguageSet = "Equipoise schreibt dir auf Deutsch.",
+    Equipoise_Sits = "Du setzt aus: Neue Teams lassen dich hier, bis du ein Team wählst oder noch einmal !eq sit schreibst.",
+    Equipoise_SitsNoMore = "Du bist wieder dabei: Neue Teams setzen dich ein.",
+    Equipoise_RefusedRookies = "Auf diesem Server spielen nur Neulinge: Du kannst zuschauen.",
+    Equipoise_RefusedGame = "Das Spiel lässt dich nicht in dieses Team.",
 }
 
 Equipoise.Languages.de = texts

@@ -145,6 +145,10 @@ local texts = {
     Equipoise_NotInChat = "Other players can read that in chat. Type it into the console: {1}",
     Equipoise_Languages = "Write !eq lang and one of these: {1}",
     Equipoise_LanguageSet = "Equipoise writes to you in English.",
+    Equipoise_Sits = "You sit out: new teams leave you here unti\108 you ask fo\114 a side or write !eq sit again.",
+    Equipoise_SitsNoMore = "You are in again: new teams place you.",
+    Equipoise_RefusedRookies = "Only rookies play on this server: you may watch.",
+    Equipoise_RefusedGame = "The game does not let you into that team.",
 }
 
 Equipoise.Languages.en = texts

@@ -145,6 +145,10 @@ local texts = {
     Equipoise_NotInChat = "En el chat lo pueden leer los demás. Escríbelo en la consola: {1}",
     Equipoise_Languages = "Escribe !eq lang y uno de estos: {1}",
     Equipoise_LanguageSet = "Equipoise te escribe en español.",
+    Equipoise_Sits = "Te quedas fuera hasta que pidas un equipo o escribas !eq sit otra vez.",
+    Equipoise_SitsNoMore = "Vuelves a entrar: los próximos equipos cuentan contigo.",
+    Equipoise_RefusedRookies = "En este servidor solo juegan novatos: puedes mirar.",
+    Equipoise_RefusedGame = "El juego no te deja entrar en ese equipo.",
 }
 
 Equipoise.Languages.es = texts

@@ -145,6 +145,10 @@ local texts = {
     Equipoise_NotInChat = "Dans le chat, les autres peuvent le lire. Écrivez-le dans la console : {1}",
     Equipoise_Languages = "Écrivez !eq lang et l'un de ceux-ci : {1}",
     Equipoise_LanguageSet = "Equipoise vous écrit en français.",
+    Equipoise_Sits = "Vous restez ici jusqu'à ce que vous choisissiez une équipe ou réécriviez !eq sit.",
+    Equipoise_SitsNoMore = "Vous rejouez : les prochaines équipes comptent sur vous.",
+    Equipoise_RefusedRookies = "Seuls les débutants jouent sur ce serveur : vous pouvez regarder.",
+    Equipoise_RefusedGame = "Le jeu ne vous laisse pas entrer dans cette équipe.",
 }
 
 Equipoise.Languages.fr = texts

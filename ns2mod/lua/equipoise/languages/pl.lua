@@ -145,6 +145,10 @@ local texts = {
     Equipoise_NotInChat = "Na czacie przeczytają to inni. Wpisz to w konsoli: {1}",
     Equipoise_Languages = "Napisz !eq lang i jeden z tych: {1}",
     Equipoise_LanguageSet = "Equipoise pisze d\111 ciebie po polsku.",
+    Equipoise_Sits = "Pauzujesz, póki nie wybierzesz drużyny lub znów nie napiszesz !eq sit.",
+    Equipoise_SitsNoMore = "Znów grasz: nowe drużyny cię przydzielą.",
+    Equipoise_RefusedRookies = "Na tym serwerze grają tylko nowicjusze: możesz oglądać.",
+    Equipoise_RefusedGame = "Gra nie wpuszcza cię d\111 tej drużyny.",
 }
 
 Equipoise.Languages.pl = texts

@@ -145,6 +145,10 @@ local texts = {
     Equipoise_NotInChat = "No chat os outros podem ler isso. Escreva no console: {1}",
     Equipoise_Languages = "Escreva !eq lang e um destes: {1}",
     Equipoise_LanguageSet = "O Equipoise escreve para você em português.",
+    Equipoise_Sits = "Você fica de fora até pedir uma equipe ou escrever !eq sit de novo.",
+    Equipoise_SitsNoMore = "Você volta a jogar: as próximas equipes contam com você.",
+    Equipoise_RefusedRookies = "Neste servidor só jogam novatos: você pode assistir.",
+    Equipoise_RefusedGame = "O jogo não deixa você entrar nessa equipe.",
 }
 
 Equipoise.Languages.pt = texts

@@ -145,6 +145,10 @@ local texts = {
     Equipoise_NotInChat = "В чате это прочтут другие. Введите это в консоли: {1}",
     Equipoise_Languages = "Напишите !eq lang и один из этих: {1}",
     Equipoise_LanguageSet = "Equipoise пишет вам по-русски.",
+    Equipoise_Sits = "Вы ждёте здесь. Играть: выберите команду или снова !eq sit.",
+    Equipoise_SitsNoMore = "Вы снова в игре: новые команды с вами.",
+    Equipoise_RefusedRookies = "Здесь играют только новички: вы можете смотреть.",
+    Equipoise_RefusedGame = "Игра не пускает вас в эту команду.",
 }
 
 Equipoise.Languages.ru = texts

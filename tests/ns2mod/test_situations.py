@@ -1,0 +1,210 @@
+"""Situations of real servers, by their numbers in the collection of facts that the rig was written from (12.2).
+
+Each has a test here, or where this table says:
+
+    2   commander ejected, another        test_mod_server_rounds.py: every way in and out of a side and a chair
+    3   a side empties, `sv_rrall`        test_sessions_rounds.py: a round that a side left before its end
+    5   `sv_changemap`, reset in a round  test_mod_server_rounds.py: a round that a map change cuts off
+    12  filler bots                       test_sessions_rounds.py: a round with filler bots
+    19  names that mean something         test_mod_server_network.py: names that mean something in a form
+    23  a file is cut                     test_mod_damage.py, test_sessions_faults.py
+    24  another port in `Host`            the web server's: tests/web
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.ns2mod.sessions import ALIENS, MARINES, Evening, steam_id
+
+NewEvening = Callable[..., Evening]
+QUIET = "[autobalance]\nenabled = false\n[shuffle]\nat_round_start = false\n"
+"""Only what the test does changes the sides."""
+DIRECT = {"switches_sides_directly": True}
+
+
+def waiting(evening: Evening) -> int:
+    """How many in the ready room the daemon takes for players who wait for a side."""
+    evening.settle(6)  # what the game lets them do is asked again every five seconds
+    return int(evening.status()["waiting"])
+
+
+def test_4_a_round_goes_on_through_twenty_seconds_of_tournament_mode_and_none_begins_in_it(
+    new_evening: NewEvening,
+) -> None:
+    evening = new_evening(QUIET)
+    people = evening.seat(*"abcdefgh")
+    evening.start(people["a"], people["b"])
+    evening.settle(40)
+    evening.game.setting("tournament_mode", True)
+    evening.settle(5)
+    evening.game.join(people["c"], ALIENS, force=True)
+    evening.settle(15)
+    evening.game.setting("tournament_mode", False)
+    evening.settle(60)
+    evening.end(MARINES)
+    (stored,) = evening.stored()
+    assert (stored.winner, stored.partial, stored.unrated) == ("marines", False, None)
+    assert [side for side, _, _, _ in stored.spans["c"]] == ["marines", "aliens"]
+
+    for number, client in enumerate(people.values()):
+        evening.game.seat(client, 1 + number % 2)
+    assert people["a"].commands()
+    assert people["b"].commands()
+    evening.game.until(lambda: evening.game.state == "Countdown")
+    evening.game.setting("tournament_mode", True)
+    evening.game.start_round()
+    evening.settle(20)
+    evening.game.setting("tournament_mode", False)
+    evening.settle(90)
+    evening.end(ALIENS)
+    assert len(evening.stored()) == 1
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_8_who_may_not_play_on_a_server_for_rookies_is_never_placed_and_reads_why(
+    new_evening: NewEvening, inside: bool
+) -> None:
+    evening = new_evening(switches={"refusals_sent_inside": inside})
+    evening.game.settings["rookie_only"] = True
+    evening.game.change_map("ns2_tram")
+    people = evening.seat(*"abcdef")
+    veteran = evening.game.connect(2000, "veteran", tier=5)
+    evening.names[steam_id(veteran)] = "veteran"
+    veteran.moves()
+    assert waiting(evening) == 0
+    assert veteran.messages == [], "the game is asked, and its refusal is not for who asked for nothing"
+    evening.start(people["a"], people["b"])
+    assert veteran.team == 0
+
+    assert not evening.game.join(veteran, MARINES)  # another mod's, without force
+    evening.settle(2)
+    assert veteran.team == 0
+    assert veteran.chat[-1] == "Only rookies play on this server: you may watch."
+    assert not veteran.joins(ALIENS)  # the game's own way, with its own text
+    assert ("JoinError", {"reason": 2}) in veteran.messages
+    assert evening.game.join(veteran, ALIENS, force=True)
+    evening.settle()
+    assert evening.status()["players_b"] == 4
+
+
+def test_8_a_refusal_by_sizes_is_the_daemons_to_judge_and_another_has_its_own_text(new_evening: NewEvening) -> None:
+    evening = new_evening(QUIET, switches={"refusals_sent_inside": False})
+    evening.seat(*"abcde")
+    late, untaught = evening.connect(2000, "late"), evening.game.connect(2001, "untaught", untaught=True)
+    untaught.moves()
+    assert waiting(evening) == 1, "only the larger side is closed to the other"
+    evening.game.join(untaught, MARINES)
+    evening.game.join(late, MARINES)
+    evening.settle(2)
+    assert untaught.chat == ["The game does not let you into that team."]
+    assert (untaught.team, late.team) == (0, ALIENS)
+
+
+def test_10_who_sits_out_is_not_placed_until_they_ask_for_a_side(new_evening: NewEvening) -> None:
+    evening = new_evening()
+    people = evening.seat(*"abcdef")
+    sitter, other = evening.connect(2000, "sitter"), evening.connect(2001, "other")
+    evening.settle()
+    sitter.says("!eq sit")
+    evening.settle()
+    assert sitter.chat[-1].startswith("You sit out")
+    assert waiting(evening) == 1
+    evening.start(people["a"], people["b"])
+    assert sitter.team == 0
+    assert other.team in (MARINES, ALIENS)
+    sitter.console("j1")
+    evening.settle(2)
+    assert sitter.team in (MARINES, ALIENS)
+    sitter.joins(0)
+    assert waiting(evening) == 1
+    sitter.console("eq sit")
+    sitter.console("eq sit")
+    assert waiting(evening) == 1
+    assert sitter.chat[-1] == "You are in again: new teams place you."
+
+
+def test_10_who_sits_out_or_is_away_is_not_placed_by_the_last_splits_either(new_evening: NewEvening) -> None:
+    evening = new_evening()
+    people = evening.seat(*"abcdef")
+    sitter, away = evening.connect(2000, "sitter"), evening.connect(2001, "away")
+    evening.settle(6)
+    evening.daemon.kill()
+    evening.settle(60)
+    sitter.console("eq sit")
+    for client in (*people.values(), sitter):
+        client.moves()
+    assert people["a"].commands()
+    assert people["b"].commands()
+    evening.game.start_round()
+    assert (sitter.team, away.team) == (0, 0)
+
+
+def test_11_who_goes_through_the_ready_room_to_the_other_side_is_sent_back_and_told_why(
+    new_evening: NewEvening,
+) -> None:
+    evening = new_evening(QUIET)
+    people = evening.seat(*"abcdef")
+    evening.start(people["a"], people["b"])
+    late = evening.connect(2000, "late")
+    evening.settle()
+    late.joins(MARINES)
+    evening.settle()
+    home = late.team
+    assert home in (MARINES, ALIENS)
+    late.joins(0)
+    evening.settle()
+    late.console("j1" if home == ALIENS else "j2")
+    evening.settle()
+    assert late.team == home
+    assert late.chat[-1] == "you were placed on that side"
+
+
+@pytest.mark.parametrize("through", ["directly", "the ready room"])
+def test_14_two_who_ask_for_each_others_side_swap_whatever_locks_and_sizes_say(
+    new_evening: NewEvening, through: str
+) -> None:
+    evening = new_evening(QUIET, switches={"switches_sides_directly": True})
+    evening.game.setting("force_even_teams_on_join", False)
+    people = evening.seat(*"abcdefgh")
+    evening.start(people["a"], people["b"])
+    one, two = people["c"], people["d"]
+    for client, asks in ((one, "j1"), (two, "j2")):  # placed anew by the daemon, and locked there
+        client.joins(0)
+        evening.settle()
+        client.console(asks)
+        evening.settle()
+    one.console("j2")
+    evening.settle(4)
+    assert (one.team, two.team) == (MARINES, ALIENS), "alone, a lock holds"
+
+    if through == "the ready room":
+        assert one.joins(0)
+        assert two.joins(0)
+    one.console("j2")
+    evening.settle(0.5)
+    two.console("j1")
+    evening.settle()
+    assert (one.team, two.team) == (ALIENS, MARINES)
+    evening.settle(4)
+    # The locks went along.
+    for client, asks in ((one, "j1"), (two, "j2")):
+        client.joins(0)
+        evening.settle()
+        client.console(asks)
+        evening.settle(4)
+    assert (one.team, two.team) == (ALIENS, MARINES)
+
+
+def test_15_four_through_one_door_in_a_frame_are_two_on_each_side_and_each_reads_why(new_evening: NewEvening) -> None:
+    evening = new_evening(QUIET)
+    evening.seat(*"abcd")
+    people = [evening.connect(2000 + number, f"late{number}") for number in range(4)]
+    evening.settle()
+    for client in people:
+        client.joins(MARINES)
+    evening.settle(2)
+    assert sorted(client.team or 0 for client in people) == [1, 1, 2, 2]
+    assert all(client.chat for client in people)
