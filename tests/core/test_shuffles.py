@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from equipoise.core import events as e
 from equipoise.core.asks import AskSplit, CacheSplits, Moment, Purpose, ShuffleTerms
-from equipoise.core.effects import Assign, Effect, Lock, LogDecision, RecordRound, Say
+from equipoise.core.effects import Assign, Cancel, Effect, Lock, LogDecision, RecordRound, Say
 from equipoise.core.model import DueIf, Mode, OrderId, Outlook, Roster, Split
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
@@ -225,3 +225,64 @@ def test_in_the_cached_split_the_side_of_the_only_commander_gets_one_player_fewe
     assert ids("a")[0] in order.split.a
     assert sorted(order.split.a + order.split.b) == list(ids("abcdef"))
     assert (len(order.split.a), len(order.split.b)) == (3, 3)
+
+
+def drafted(text: str, put: str, at: float = 10.0) -> e.RoundStarted:
+    """A start at which others have put these players on their side."""
+    entries = roster(text).entries
+    return e.RoundStarted(at, Roster(tuple(replace(entry, forced=entry.id in ids(put)) for entry in entries)))
+
+
+def test_teams_that_people_made_are_left_alone_and_all_read_why_once() -> None:
+    session = idle("abc|def")
+    effects = play(session, [(10.0, drafted("abc|def", "abd"))])
+    why = Text(Phrase.TEAMS_MADE, ("3", "6"))
+    assert (of(AskSplit, effects), of(Say, effects)) == ([], [Say(why)])
+    assert of(LogDecision, effects) == [LogDecision("kept", why)]
+    assert session.due_if() == ()
+    assert of(Say, play(session, [(11.0, e.RosterSeen(11.0, drafted("abcg|def", "abde").roster))])) == []
+    assert asked(play(idle("abc|def"), [(10.0, drafted("abc|def", "ab"))])).purpose is Purpose.SHUFFLE, "two of six"
+
+
+def test_who_changed_side_since_others_put_them_there_counts_no_more() -> None:
+    session = idle("abc|def")
+    play(session, [(9.0, e.RosterSeen(9.0, drafted("abc|def", "abd").roster))])
+    assert session.due_if() == ()
+    play(session, [(9.1, e.SideChanged(9.1, ids("a")[0], None)), (9.2, e.SideChanged(9.2, ids("a")[0], A))])
+    assert session.due_if() != ()
+
+
+def test_what_was_voted_for_or_ordered_is_shuffled_also_where_people_made_the_teams() -> None:
+    session = idle("abc|def")
+    play(session, [(9.0, command("shuffle", "next", by=None))])
+    assert asked(play(session, [(10.0, drafted("abc|def", "abcdef"))])).reason == ADMIN
+
+
+def test_an_admin_may_leave_the_teams_of_the_next_round_as_they_are() -> None:
+    session = idle("abc|def")
+    why = Text(Phrase.SHUFFLE_SKIPPED)
+    effects = play(session, [(9.0, command("shuffle", "skip", by="a"))])
+    assert (of(Say, effects), of(LogDecision, effects)) == ([Say(why)], [LogDecision("cancel", why)])
+    assert session.due_if() == ()
+    effects = play(session, [(10.0, starts("abc|def"))])
+    assert (of(AskSplit, effects), of(Say, effects)) == ([], [Say(why)])
+    play(session, [(11.0, e.RoundAborted(11.0))])
+    assert of(AskSplit, play(session, [(12.0, starts("abc|def", 12.0))])) == [], "until a round is live"
+    play(session, [(20.0, went_live("r1", "abc|def", 20.0))])
+    assert asked(play(session, [(100.0, starts("abc|def", 100.0))])).purpose is Purpose.SHUFFLE
+
+
+def test_skip_in_the_freeze_takes_back_what_was_ordered_for_it() -> None:
+    session = idle("abc|def")
+    question = asked(play(session, [(10.0, starts("abc|def"))]))
+    order = assigned(play(session, [(10.1, solved(question, "abd|cef"))]))
+    effects = play(session, [(11.0, command("shuffle", "skip", by="a"))])
+    assert of(Cancel, effects) == [Cancel(order.order)]
+    assert play(session, [(12.0, e.Heartbeat(12.0))]) == []
+
+
+def test_skip_drops_what_is_due() -> None:
+    session = idle("abc|def")
+    play(session, [(8.0, command("shuffle", "next", by=None)), (9.0, command("shuffle", "skip", by=None))])
+    assert session.memory.pending is None
+    assert of(AskSplit, play(session, [(10.0, starts("abc|def"))])) == []

@@ -17,6 +17,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.ns2mod.rig.clients import Client
 from tests.ns2mod.sessions import ALIENS, MARINES, Evening, steam_id
 
 NewEvening = Callable[..., Evening]
@@ -61,6 +62,84 @@ def test_4_a_round_goes_on_through_twenty_seconds_of_tournament_mode_and_none_be
     evening.settle(90)
     evening.end(ALIENS)
     assert len(evening.stored()) == 1
+
+
+PICKS = {
+    "none": "GetGamerules():JoinTeam(Server.GetClientById({index}):GetControllingPlayer(), {team}, true)",
+    # As Shine's captains plugins pick, and as sh_setteam moves: only Shine's own hooks see the fourth argument.
+    "outside": "GetGamerules():JoinTeam(Server.GetClientById({index}):GetControllingPlayer(), {team}, nil, true)",
+}
+
+
+def draft(evening: Evening, shine: str, names: str = "abcdefgh") -> dict[str, Client]:
+    """Players of the ready room are put on sides by others, the first four of eight on the marines."""
+    people = {name: evening.connect(1000 + number, name) for number, name in enumerate(names)}
+    evening.rate(people, **dict.fromkeys("abcd", 3000.0))
+    evening.settle()
+    for number, client in enumerate(people.values()):
+        team = MARINES if number < len(people) / 2 else ALIENS
+        evening.game.execute(PICKS[shine].format(index=client.index, team=team))
+        assert client.team == team
+        evening.settle(2)
+    return people
+
+
+@pytest.mark.parametrize("shine", PICKS)
+@pytest.mark.parametrize("alive", [True, False])
+def test_7_a_draft_is_left_alone_and_says_so_also_without_the_daemon(
+    new_evening: NewEvening, shine: str, alive: bool
+) -> None:
+    evening = new_evening(shine=shine)
+    people = draft(evening, shine)
+    sides = evening.sides()
+    if not alive:
+        evening.daemon.kill()
+        evening.settle(12)
+    assert people["a"].commands()
+    assert people["e"].commands()
+    evening.game.start_without_pregame()
+    evening.game.start_round()
+    assert evening.sides() == sides
+    evening.settle()
+    if alive:
+        line = "Teams stay as they are: people put 8 of 8 players on their side."
+        assert [client.chat.count(line) for client in people.values()] == [1] * 8
+        assert [one["reason"] for one in evening.decisions("kept")] == [line]
+
+
+def test_7_the_round_after_a_draft_and_one_that_was_voted_for_are_shuffled(new_evening: NewEvening) -> None:
+    evening = new_evening()
+    people = draft(evening, "none")
+    sides = evening.sides()
+    evening.start(people["a"], people["e"])
+    for name in "bcdfgh":
+        people[name].console("eq vote")
+        evening.settle(0.5)
+    evening.settle(4)
+    assert evening.sides() != sides, "the players want other teams"
+
+    evening.game.start_round()
+    evening.settle(70)
+    evening.end(MARINES)
+    for client in people.values():
+        client.moves()
+        evening.game.seat(client, MARINES if client.name in "abcd" else ALIENS)
+    evening.settle()
+    evening.start(people["a"], people["e"])
+    assert [sorted(side) for side in evening.sides()] != [list("abcd"), list("efgh")]
+
+
+def test_7_an_admin_skips_the_shuffle_before_the_next_round(new_evening: NewEvening) -> None:
+    evening = new_evening()
+    people = evening.seat(*"abcdefgh")
+    evening.rate(people, **dict.fromkeys("aceg", 3000.0))
+    evening.settle(6)
+    sides = evening.sides()
+    assert evening.game.console("sv_eq_shuffle skip")
+    evening.settle()
+    evening.start(people["a"], people["b"])
+    assert evening.sides() == sides
+    assert "No shuffle before the next round: an admin leaves the teams as they are." in people["c"].chat
 
 
 @pytest.mark.parametrize("inside", [True, False])

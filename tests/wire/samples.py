@@ -146,6 +146,7 @@ def _line(entry: Entry) -> dict[str, Any]:
         **({"immune_from": [word for word, one in IMMUNITIES.items() if one & entry.immune]} if entry.immune else {}),
         "carrier": entry.carrier,
         "commander": entry.commander,
+        "forced": entry.forced,
         "building": entry.building,
         "charge": entry.charge,
         "ready": entry.ready,

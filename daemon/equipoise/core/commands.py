@@ -96,6 +96,14 @@ def _scramble_dry(state: State, event: Commanded) -> Effects:
     return scrambles.ask(state, scrambles.due_purpose(state), reason, dry=True, by=event.by)
 
 
+def _skip(state: State, event: Commanded) -> Effects:
+    """NS2: leave the teams as they are before the next round."""
+    if not state.ns2:
+        return _unknown(state, event)
+    text = Text(Phrase.SHUFFLE_SKIPPED)
+    return (*_answer(event, text), LogDecision("cancel", text), *shuffles.skip(state), Say(text))
+
+
 def _cancel(state: State, event: Commanded) -> Effects:
     if state.memory.pending is None:
         return _cancel_vote(state, event)
@@ -119,6 +127,7 @@ _SCRAMBLES: dict[str, Callable[[State, Commanded], Effects]] = {
     "now": _scramble_now,
     "next": _scramble_next,
     "dry": _scramble_dry,
+    "skip": _skip,
     "cancel": _cancel,
 }
 
@@ -289,7 +298,15 @@ COMMANDS = (
     Command("why", "the last decisions and their reasons", _look_up, "generic"),
     Command("rating", "their rating, also before it is shown to all", _look_up, "generic", "<player>"),
     Command("scramble", "make new teams; cancel also ends a vote", _scramble, "kick", NOW, ns2=False, balances=True),
-    Command("shuffle", "shuffle the teams; cancel also ends a vote", _scramble, "kick", NOW, tf2=(), balances=True),
+    Command(
+        "shuffle",
+        "shuffle the teams; skip: not before the next round",
+        _scramble,
+        "kick",
+        "[now|next|skip|dry|cancel]",
+        tf2=(),
+        balances=True,
+    ),
     Command("balance", "close a gap between the sides now", _balance, "kick", balances=True),
     Command("move", "put them on the other side now", _move, "kick", "<player>", balances=True),
     Command(

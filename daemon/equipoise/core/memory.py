@@ -138,6 +138,8 @@ class Memory:
     """The oldest first."""
     winners: tuple[PlayerId, ...] = ()
     """NS2: the winners of the last counted round of this map; empty after a draw."""
+    skip: bool = False
+    """NS2: no shuffle comes before the next round by itself, as an admin ordered."""
     choosing: bool = False
     """A secret team choice is open. What was chosen is not remembered: it could be read."""
 

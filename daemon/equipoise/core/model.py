@@ -129,6 +129,8 @@ class Entry:
     held: str = ""
     """Why nobody may move them: a word of the protocol, as "duel", or one that only the script knows. Empty: they are
     free."""
+    forced: bool = False
+    """NS2: an admin or another mod put them on this side."""
     building: bool = False
     """Has a sentry or teleporter standing."""
     charge: float = 0.0
@@ -156,7 +158,9 @@ class Entry:
 
     def moved(self, side: Side | None, *, waiting: bool = False) -> Entry:
         """The line when the client is on this side, or on none: a commander who changes side has left the chair."""
-        return replace(self, side=side, waiting=waiting, commander=self.commander and side is self.side)
+        same = side is self.side
+        commander, forced = self.commander and same, self.forced and same
+        return replace(self, side=side, waiting=waiting, commander=commander, forced=forced)
 
 
 @dataclass(frozen=True, slots=True)

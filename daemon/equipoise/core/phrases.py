@@ -54,6 +54,8 @@ class Phrase(Enum):
     SHUFFLED_UNEVEN = "Teams are shuffled ({4}), but not even: {5}. Players moved: {1}. Win chance of {2}: {3} %."
     SHUFFLE_NEEDLESS = "Teams stay as they are: {3}. Win chance of {1}: {2} %."
     SHUFFLE_RESTARTS = "Teams are shuffled: the round starts again."
+    SHUFFLE_SKIPPED = "No shuffle before the next round: an admin leaves the teams as they are."
+    TEAMS_MADE = "Teams stay as they are: people put {1} of {2} players on their side."
     TOO_UNEVEN_TWO = "{1} had {2} %: {3} and {4} change sides."
     TOO_UNEVEN_FOUR = "{1} had {2} %: {3}, {4}, {5} and {6} change sides."
     SCRAMBLE_PENDING = "New teams at the next round ({1})."

@@ -146,7 +146,7 @@ def in_freeze(state: State) -> Effects:
     if state.arena:
         _choose_candidates(state)
     if (need := _needed(state)) is None:
-        return _bench_others(state)
+        return shuffles.leave_alone(state) if state.ns2 else _bench_others(state)
     return ask(state, *need) if eligible_count(state.balanced_roster()) >= 2 else ()
 
 

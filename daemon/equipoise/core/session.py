@@ -311,6 +311,8 @@ def _live(state: State, event: e.RoundLive, now: float) -> Effects:
     state.accept_roster(event.roster)
     locks = joins.went_to_watch(state, before, now)
     state.round, state.skill_at_start, state.teams_made = event.round, None, False
+    if state.memory.skip:
+        state.memory = replace(state.memory, skip=False)
     state.live_at = now
     # In arena a player who stands on a side without a class, or died in the freeze, does not play the round.
     players = {entry.id for entry in state.roster.entries if entry.alive or not state.arena}

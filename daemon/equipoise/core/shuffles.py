@@ -18,7 +18,7 @@ from dataclasses import replace
 
 from equipoise.core import friends
 from equipoise.core.asks import Moment, Purpose, ShuffleTerms, Wish
-from equipoise.core.effects import Say, Tell
+from equipoise.core.effects import Cancel, LogDecision, Say, Tell
 from equipoise.core.events import Commanded, Phase, SideWanted, SplitSolved
 from equipoise.core.memory import HEAVIEST_WISH, WantedSide
 from equipoise.core.model import NS2_SIDES, DueIf, PlayerId, Side, Split
@@ -33,9 +33,44 @@ def needed(state: State) -> tuple[Purpose, Text] | None:
     if (reason := state.memory.pending) is not None:
         return Purpose.SHUFFLE, reason
     is_done = state.teams_made or state.even_version == state.version
-    if is_done or not state.rules.shuffle.at_round_start:
+    if is_done or left_alone(state) is not None or not state.rules.shuffle.at_round_start:
         return None
     return Purpose.SHUFFLE, Text(Phrase.REASON_ROUND_START)
+
+
+def left_alone(state: State) -> Text | None:
+    """Return why no shuffle comes before the round by itself; None: one does.
+
+    An admin ordered it so, or people made the teams: at least half of the players were put on their side by an admin or
+    another mod, as in a draft.
+    """
+    if state.memory.skip:
+        return Text(Phrase.SHUFFLE_SKIPPED)
+    players = [entry for entry in state.roster.humans() if entry.side is not None]
+    count = sum(entry.forced for entry in players)
+    if 2 * count < len(players) or not count:
+        return None
+    return Text(Phrase.TEAMS_MADE, (str(count), str(len(players))))
+
+
+def leave_alone(state: State) -> Effects:
+    """Say once in a freeze why its teams are left as they are."""
+    reason = left_alone(state)
+    if reason is None or state.teams_made or not state.enough_players or not state.rules.shuffle.at_round_start:
+        return ()
+    state.teams_made = True
+    return (LogDecision("kept", reason), Say(reason))
+
+
+def skip(state: State) -> Effects:
+    """Leave the teams as they are until the next round is live: what is due, or ordered for this freeze, is dropped."""
+    state.memory, state.unannounced = replace(state.memory, skip=True, pending=None), False
+    state.teams_made |= state.phase is Phase.FREEZE  # players have read why
+    late = {order: event for order, event in state.assigned.items() if event.ask.moment is Moment.FREEZE}
+    for order in late:
+        del state.assigned[order]
+    state.asked = None
+    return tuple(Cancel(order) for order in late)
 
 
 def will_follow(state: State) -> bool:
@@ -46,7 +81,7 @@ def will_follow(state: State) -> bool:
 
 def due_if(state: State) -> tuple[DueIf, ...]:
     """With a shuffle before every round, each outcome makes the next one due for a script without the daemon."""
-    if not state.rules.shuffle.at_round_start:
+    if not state.rules.shuffle.at_round_start or left_alone(state) is not None:
         return ()
     return tuple(DueIf(winner) for winner in (Side.A, Side.B, None))
 

@@ -151,6 +151,8 @@ class PlayerLine(msgspec.Struct, frozen=True):
     """The player carries the objective, or commands: they are never moved."""
     commander: bool = False
     """NS2: sits in the command chair."""
+    forced: bool = False
+    """NS2: an admin or another mod put them on this side."""
     building: bool = False
     """The player has a sentry or teleporter standing."""
     charge: Fraction = 0.0
@@ -172,6 +174,7 @@ class PlayerLine(msgspec.Struct, frozen=True):
             immune=self._immunity(),
             carrier=self.carrier,
             commander=self.commander,
+            forced=self.forced,
             building=self.building,
             charge=self.charge,
             ready=self.ready,

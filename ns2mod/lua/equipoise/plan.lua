@@ -21,6 +21,18 @@ function Plan.Sizes(people, except)
     return sizes
 end
 
+-- Whether people made these teams: at least half of the players were put on their side by an admin or another mod.
+function Plan.IsDraft(people)
+    local count, forced = 0, 0
+    for _, person in pairs(people) do
+        if person.human and Plan.IsSide(person.team) then
+            count = count + 1
+            forced = forced + (person.forced and 1 or 0)
+        end
+    end
+    return forced > 0 and 2 * forced >= count
+end
+
 -- The moves that put the players who are here where `order` names them (red: marines, blu: aliens), or nil, "sizes".
 -- Commanders stay: the game does not wait for a new one. A spectator chose to watch, and in the ready room some wait no
 -- more. The sizes are counted as they would be, with who came or left since the split was made.

@@ -12,7 +12,7 @@ local kAdmin = {
     { word = "status", help = "What Equipoise knows of this server" },
     { word = "why", help = "The last decisions and their reasons" },
     { word = "rating", player = true, help = "<player>: their rating, also before it is shown to all" },
-    { word = "shuffle", help = "[now|next|dry|cancel]: shuffle the teams; cancel also ends a vote" },
+    { word = "shuffle", help = "[now|next|skip|dry|cancel]: shuffle the teams; skip: not before the next round" },
     { word = "balance", help = "Close a gap between the sides now" },
     { word = "move", player = true, help = "<player>: put them on the other side now" },
     { word = "choice", help = "[cancel]: let all players choose a side in secret, and shuffle" },

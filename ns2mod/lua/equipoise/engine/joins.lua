@@ -69,8 +69,12 @@ function Joins:Asked(player, team, force)
     end
     local call = { id = person.id, human = not person.bot, from = player:GetTeamNumber(), to = team,
         force = force == true, ours = self.moving[person.id], enforcing = mod:Enforcing(), silent = mod.post:Silent() }
-    if Equipoise.Plan.IsSide(team) and not call.force and not call.ours then
-        person.sits = nil
+    if not call.ours then
+        -- Where another mod or an admin is putting them; `People:Look` sees whether they got there.
+        person.put = call.force and call.human and team or nil
+        if Equipoise.Plan.IsSide(team) and not call.force then
+            person.sits = nil
+        end
     end
     local snapshot = mod.people:Snapshot()
     local answer, more = mod.policy:Join(call, snapshot, mod:Now())
@@ -116,6 +120,7 @@ function Joins:Put(id, team, force)
     if text then
         return false, text
     end
+    person.put = nil
     self.moving[id] = true
     -- Our own call comes back to us in `Asked`, where `moving` lets it pass.
     local ok, fault = pcall(rules.JoinTeam, rules, player, team, force)

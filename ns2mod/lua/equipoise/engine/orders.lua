@@ -170,6 +170,9 @@ function Orders:Alone()
     end
     local present, lead = {}, 0
     local snapshot = mod.people:Snapshot()
+    if not mod.policy.pending and Plan.IsDraft(snapshot) then
+        return
+    end
     for id, seen in pairs(snapshot) do
         local stays = seen.human and Plan.IsSide(seen.team)
             and (seen.commander or mod:May(mod.people.byId[id].client, "sv_eq_immune"))

@@ -135,8 +135,8 @@ function People:Snapshot()
                 self.mod.boundary:Report("reading a player", fault)
             end
             snapshot[person.id] = { team = person.team, human = not person.bot, commander = person.commander,
-                alive = person.alive, waiting = person.waiting, role = person.commander and "commander" or "field",
-                counts = person.counts }
+                alive = person.alive, waiting = person.waiting, forced = person.forced, counts = person.counts,
+                role = person.commander and "commander" or "field" }
         end
     end
     return snapshot
@@ -149,6 +149,14 @@ function People:Look()
     for id, now in pairs(snapshot) do
         local person = self.byId[id]
         local side = People.Side(now.team)
+        if person.side ~= side then
+            local forced = side ~= "none" and person.put == now.team or nil
+            if forced ~= person.forced then
+                person.forced = forced
+                self.mod:Want("roster")
+            end
+            person.put = nil
+        end
         -- Nil before the first look: where they stand then is in the roster that `Identify` wants.
         if person.side ~= side and person.side then
             self.mod:Tell({ kind = "side_changed", id = id, side = side, waiting = now.waiting or nil })
@@ -188,6 +196,7 @@ function People:Roster()
         local person = self.byId[id]
         local line = { id = id, side = People.Side(seen.team) }
         line.waiting = seen.waiting or nil
+        line.forced = seen.forced
         -- Between two entities a commander may stand on no side; the daemon refuses such a line.
         line.commander = (seen.commander and line.side ~= "none") or nil
         if not seen.alive then
