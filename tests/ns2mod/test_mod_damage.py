@@ -18,7 +18,7 @@ Start = Callable[..., Scene]
 FILES = sorted(path.relative_to(MOD).as_posix() for path in (MOD / "lua").rglob("*.*"))
 ENTRY, ROOT = "lua/entry/Equipoise.entry", "lua/equipoise/load.lua"
 ACTING = {f"lua/equipoise/{name}.lua" for name in ("texts", "engine/joins", "engine/orders", "engine/chat")}
-OPTIONAL = {f"lua/equipoise/{name}.lua" for name in ("fallback", "engine/commands", "engine/rival")}
+OPTIONAL = {f"lua/equipoise/{name}.lua" for name in ("fallback", "engine/commands", "engine/rival", "engine/probe")}
 PASSED_ON = [f"lua/equipoise/{name}.lua" for name in ("texts", "fallback", "engine/rounds")]
 INSTALL = "Remove the server's copy of the mod and restart the server: it downloads the mod anew."
 

@@ -18,7 +18,7 @@ do
     -- Without one of these players would be moved and not told why.
     local kActing = { "texts", "engine/joins", "engine/orders", "engine/chat" }
     -- The rest works without them.
-    local kOptional = { "fallback", "engine/commands", "engine/rival" }
+    local kOptional = { "fallback", "engine/commands", "engine/rival", "engine/probe" }
     local kLanguages = { "languages/en", "languages/de", "languages/es", "languages/fr", "languages/pl",
         "languages/pt", "languages/ru", "languages/chi" }
     -- All that Commands registers.

@@ -66,6 +66,7 @@ class Machine:
                 "settings": self.lua.table_from(settings),
                 "map": map_name,
                 "strict": strict,
+                "mods": len(mods) + (shine != "none"),
                 "time": 0.0,
                 "system": 0.0,
             }

@@ -50,6 +50,13 @@ function Commands:Register()
             self:Admin(client, command, { ... })
         end), command.help)
     end
+    CreateServerAdminCommand("Console_sv_eq_probe", guard:Guard("sv_eq_probe", function(client, ...)
+        local by = self:By(client)
+        if by then
+            self.mod.probe:Start({ ... })
+            self.mod.chat:Print(by, "The probe writes into the server's log; play a round, and send us its lines.")
+        end
+    end), "Write into the log what we cannot know of your server")
     Event.Hook("Console_eq", guard:Guard("eq", function(client, ...)
         self:Player(client, { ... }, true)
     end))

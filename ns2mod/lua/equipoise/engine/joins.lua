@@ -17,13 +17,10 @@ function Joins.New(mod)
     return setmetatable({ mod = mod, moving = {} }, Joins)
 end
 
--- The game's reason, a number, for keeping this player from a side; nil: it lets them. Later builds answer false alone,
--- and send the client their reason: who asks for nothing must not read it.
-local function Refusal(mod, player, team)
-    local rules, send, sent = GetGamerules(), Server.SendNetworkMessage, nil
-    if not rules then
-        return nil
-    end
+-- What the game's rule answers, or why it failed, and its reason. Later builds answer false alone, and send the client
+-- their reason: who asks for nothing must not read it.
+function Joins.Ask(rules, player, team)
+    local send, sent = Server.SendNetworkMessage, nil
     Server.SendNetworkMessage = function(target, name, message, ...)
         if name ~= "JoinError" then
             return send(target, name, message, ...)
@@ -32,13 +29,20 @@ local function Refusal(mod, player, team)
     end
     local ok, allowed, reason = pcall(rules.GetCanJoinTeamNumber, rules, player, team)
     Server.SendNetworkMessage = send
-    if not ok then
-        mod.boundary:Report("NS2Gamerules.GetCanJoinTeamNumber", allowed)
-    end
-    if not ok or allowed ~= false then
+    return allowed, ok and (reason or sent) or nil
+end
+
+-- The game's reason, a number, for keeping this player from a side; nil: it lets them.
+local function Refusal(mod, player, team)
+    local rules = GetGamerules()
+    if not rules then
         return nil
     end
-    return tonumber(reason or sent) or -1
+    local allowed, reason = Joins.Ask(rules, player, team)
+    if type(allowed) == "string" then
+        mod.boundary:Report("NS2Gamerules.GetCanJoinTeamNumber", allowed)
+    end
+    return allowed == false and (tonumber(reason) or -1) or nil
 end
 
 -- What a player reads of it; nil where sizes alone are in the way.

@@ -86,6 +86,7 @@ function Server.GetName() return Rig.settings.server_name end
 function Server.GetPort() return 27015 end
 function Server.IsDedicated() return true end
 function Server.GetIsRankingActive() return false end
+function Server.GetNumActiveMods() return Rig.mods end -- SH core/shared/logging.lua
 function Server.SetMaxHttpRequestsLimit(limit) Rig.host.limit(limit) end
 
 function Server.ForAllPlayers(fn)
