@@ -320,6 +320,20 @@ def test_a_lock_holds_unless_the_players_side_is_larger_by_two(
         assert answer == ("pass" if silent else "hold")
 
 
+@pytest.mark.parametrize(
+    ("wait", "stands", "swaps"), [(3.0, 1, True), (3.1, 1, False), (0.0, 0, True), (0.0, 3, False), (0.0, 2, False)]
+)
+def test_only_who_still_wants_to_change_side_is_swapped(wait: float, stands: int, swaps: bool) -> None:
+    policy = Policy()
+    for player, team in (("a", 1), ("b", 2), ("c", 1), ("d", 2)):
+        policy.stands(player, team)
+    policy.joins("a", 2)
+    policy.now += wait
+    policy.stands("a", stands)
+    answer, other = policy.joins("b", 1)
+    assert (answer, other["id"] if swaps else other) == (("swap", "a") if swaps else ("hold", True))
+
+
 def test_a_lock_ends_with_its_time() -> None:
     policy = Policy()
     policy.stands("a", 1)

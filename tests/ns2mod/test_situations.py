@@ -2,13 +2,14 @@
 
 Each has a test here, or where this table says:
 
+    1   cheats for a moment               test_sessions_rounds.py: a round with cheats on; their start: test_rig_rounds
     2   commander ejected, another        test_mod_server_rounds.py: every way in and out of a side and a chair
     3   a side empties, `sv_rrall`        test_sessions_rounds.py: a round that a side left before its end
     5   `sv_changemap`, reset in a round  test_mod_server_rounds.py: a round that a map change cuts off
     12  filler bots                       test_sessions_rounds.py: a round with filler bots
     19  names that mean something         test_mod_server_network.py: names that mean something in a form
     23  a file is cut                     test_mod_damage.py, test_sessions_faults.py
-    24  another port in `Host`            the web server's: tests/web
+    24  another port in `Host`            tests/web/test_guards.py: the daemon goes by its address and by localhost
 """
 
 from __future__ import annotations
@@ -64,9 +65,25 @@ def test_4_a_round_goes_on_through_twenty_seconds_of_tournament_mode_and_none_be
     assert len(evening.stored()) == 1
 
 
+def test_6_spans_end_where_a_mod_sends_somebody_to_watch_or_they_are_kicked(new_evening: NewEvening) -> None:
+    evening = new_evening(QUIET)
+    people = evening.seat(*"abcdefgh")
+    evening.start(people["a"], people["b"])
+    evening.settle(59)
+    evening.game.join(people["c"], 3, force=True)  # SH extensions/afkkick/server.lua: JoinTeam, in xpcall
+    evening.settle(30)
+    people["d"].disconnects()
+    evening.settle(60)
+    evening.end(MARINES)
+    (stored,) = evening.stored()
+    assert stored.spans["c"] == [("marines", "field", 0, 60)]
+    assert stored.spans["d"] == [("aliens", "field", 0, 90)]
+
+
 PICKS = {
     "none": "GetGamerules():JoinTeam(Server.GetClientById({index}):GetControllingPlayer(), {team}, true)",
-    # As Shine's captains plugins pick, and as sh_setteam moves: only Shine's own hooks see the fourth argument.
+    # As the extension "captains" picks (AddPlayer), and as sh_setteam moves (basecommands/server.lua ChangeTeam): only
+    # Shine's own hooks see the fourth argument.
     "outside": "GetGamerules():JoinTeam(Server.GetClientById({index}):GetControllingPlayer(), {team}, nil, true)",
 }
 
@@ -182,6 +199,25 @@ def test_8_a_refusal_by_sizes_is_the_daemons_to_judge_and_another_has_its_own_te
     assert (untaught.team, late.team) == (0, ALIENS)
 
 
+def test_9_a_start_that_waits_20_seconds_for_rookies_is_one_start_with_one_shuffle(new_evening: NewEvening) -> None:
+    evening = new_evening()
+    evening.game.settings["rookie_only"] = True
+    evening.game.change_map("ns2_tram")
+    for team in (MARINES, ALIENS):
+        evening.game.add_bot(team)
+    people = evening.seat(*"abcdefgh")
+    evening.rate(people, **dict.fromkeys("aceg", 3000.0))
+    evening.settle(6)
+    begun = evening.game.clock
+    assert people["a"].commands()
+    assert people["b"].commands()
+    evening.game.start_round()
+    assert evening.game.clock - begun == pytest.approx(26, abs=0.5)
+    evening.settle()
+    assert len(evening.decisions("shuffle")) == 1
+    assert evening.sides()[0] != ["Bot", *"aceg"]
+
+
 def test_10_who_sits_out_is_not_placed_until_they_ask_for_a_side(new_evening: NewEvening) -> None:
     evening = new_evening()
     people = evening.seat(*"abcdef")
@@ -287,3 +323,113 @@ def test_15_four_through_one_door_in_a_frame_are_two_on_each_side_and_each_reads
     evening.settle(2)
     assert sorted(client.team or 0 for client in people) == [1, 1, 2, 2]
     assert all(client.chat for client in people)
+
+
+def test_13_who_has_a_spectators_slot_is_not_placed(new_evening: NewEvening) -> None:
+    evening = new_evening()
+    people = evening.seat(*"abcdef")
+    watcher = evening.connect(2000, "watcher")
+    watcher.takes_slot(watching=True)
+    assert waiting(evening) == 0
+    evening.start(people["a"], people["b"])
+    assert watcher.team == 0
+
+
+def test_16_a_start_goes_on_when_a_commander_leaves_the_chair_in_the_countdown(new_evening: NewEvening) -> None:
+    evening = new_evening(QUIET)
+    people = evening.seat(*"abcdef")
+    assert people["a"].commands()
+    assert people["b"].commands()
+    evening.game.until(lambda: evening.game.state == "Countdown")
+    people["a"].leaves_chair()
+    evening.game.start_round()
+    evening.settle(70)
+    evening.end(ALIENS)
+    (stored,) = evening.stored()
+    assert (stored.winner, stored.partial, stored.unrated) == ("aliens", False, None)
+    assert [span[:2] for span in stored.spans["a"]] == [("marines", "field")]
+
+
+def test_17_a_map_change_in_the_countdown_leaves_an_idle_server_and_no_round(new_evening: NewEvening) -> None:
+    evening = new_evening(QUIET)
+    people = evening.seat(*"abcdef")
+    assert people["a"].commands()
+    assert people["b"].commands()
+    evening.game.until(lambda: evening.game.state == "Countdown")
+    evening.game.console("sv_changemap ns2_tram")
+    evening.settle(4)
+    assert (evening.status()["map"], evening.status()["phase"]) == ("ns2_tram", "idle")
+    assert evening.stored() == []
+
+
+def test_18_somebody_whose_second_client_comes_before_the_first_is_gone_stays_known(new_evening: NewEvening) -> None:
+    evening = new_evening(QUIET)
+    people = evening.seat(*"abcdef")
+    again = evening.game.connect(people["c"].account_id, "c")
+    evening.settle()
+    people["c"].disconnects()
+    again.moves()
+    evening.game.seat(again, MARINES)
+    evening.settle()
+    assert (evening.status()["players_a"], evening.status()["players_b"]) == (3, 3)
+    again.says("!eq teams")
+    evening.settle()
+    assert again.chat
+
+
+def test_20_a_round_through_a_daemon_that_is_killed_and_comes_back_is_one_with_all_its_spans(
+    new_evening: NewEvening,
+) -> None:
+    evening = new_evening(QUIET)
+    people = evening.seat(*"abcdefgh")
+    evening.start(people["a"], people["b"])
+    evening.settle(39)
+    evening.daemon.kill()
+    evening.settle(20)
+    evening.game.join(people["c"], ALIENS, force=True)
+    evening.settle(30)
+    evening.daemon.start()
+    evening.settle(60)
+    evening.end(MARINES)
+    (stored,) = evening.stored()
+    assert (stored.winner, stored.partial, stored.unrated) == ("marines", False, None)
+    assert stored.spans["c"] == [("marines", "field", 0, 60), ("aliens", "field", 60, 150)]
+
+
+def test_21_a_round_that_was_played_with_a_wrong_secret_is_rated_when_that_is_mended(new_evening: NewEvening) -> None:
+    evening = new_evening(QUIET)
+    settings = evening.game.files.text("Equipoise.json") or ""
+    evening.game.files.put("Equipoise.json", settings.replace(evening.daemon.secret, "wrong"))
+    evening.game.change_map("ns2_tram")
+    people = evening.seat(*"abcdefgh")
+    evening.start(people["a"], people["b"])
+    evening.settle(70)
+    evening.end(MARINES)
+    assert evening.stored() == []
+    evening.game.files.put("Equipoise.json", settings)
+    evening.game.change_map("ns2_veil")
+    evening.settle(4)
+    (stored,) = evening.stored()
+    assert (stored.winner, stored.partial, stored.unrated) == ("marines", False, None)
+
+
+def test_22_the_servers_console_reads_its_answers_in_the_log_where_shine_keeps_prints(new_evening: NewEvening) -> None:
+    evening = new_evening(QUIET, shine="outside")
+    evening.seat(*"ab")
+    evening.game.console("sv_eq_move nobody")
+    evening.game.console("sv_eq_move a")
+    evening.settle()
+    log = [line for line in evening.game.messages if line.startswith("[Equipoise] ")]
+    assert "[Equipoise] No player, or more than one, is called nobody." in log
+    assert "[Equipoise] Between two rounds nobody is moved. Try again in the next one." in log
+
+
+def test_25_beside_shines_shuffle_as_shipped_it_stands_aside_and_doctor_says_what_to_switch_off(
+    new_evening: NewEvening,
+) -> None:
+    evening = new_evening(shine="outside")
+    evening.game.execute("Shine.Plugins.voterandom = { Enabled = true, Config = { AutoShuffleAtRoundStart = true } }")
+    evening.settle(2)
+    assert evening.status()["inactive_reason"] == "shuffle"
+    findings = evening.daemon.ask("doctor")["findings"]
+    assert any("sh_unloadplugin voterandom" in str(finding) for finding in findings)

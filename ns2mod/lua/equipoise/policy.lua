@@ -189,9 +189,10 @@ function Policy:Partner(call, people, now)
     end
     self.leaving[call.id] = { from = from, team = call.to, at = now }
     for id, other in pairs(self.leaving) do
-        if now > other.at + kSwapSeconds or not people[id] then
+        local stands = people[id] and people[id].team
+        if now > other.at + kSwapSeconds or not stands then
             self.leaving[id] = nil
-        elseif other.from == call.to and other.team == from and people[id].team ~= other.team then
+        elseif other.from == call.to and other.team == from and (stands == call.to or stands == 0) then
             self.leaving[id], self.leaving[call.id] = nil, nil
             return { id = id, team = from }
         end
