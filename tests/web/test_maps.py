@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 import pytest
 
 from equipoise.core.model import Mode, ServerId, Side
 from equipoise.store.listings import MapResult
 from equipoise.web.maps import new_teams_by_round
 from tests.web.daemon import Daemon
-from tests.wire.samples import HELLO, ROUND, posted
+from tests.wire.samples import HELLO, RED, ROUND, posted
 
 MAPS = "/v1/admin/pools/main/maps"
 
@@ -52,6 +54,18 @@ def test_only_the_last_rounds_count_as_many_or_as_old_as_is_asked(daemon: Daemon
 def test_a_map_of_the_workshop_has_a_slash_in_its_name(daemon: Daemon) -> None:
     play(daemon, ("workshop/koth_bagel.ugc454139147", "red"))
     assert daemon.call("GET", f"{MAPS}/workshop%2Fkoth_bagel.ugc454139147").body["map"]["rounds"] == 1
+
+
+def test_maps_and_players_with_braces_in_their_names_are_found(daemon: Daemon) -> None:
+    name = "cp_{x}%7B/{}"
+    play(daemon, (name, "red"))
+    for path in (f"{MAPS}/{quote(name, safe='')}", f"/maps/main/{quote(name, safe='')}"):
+        assert (path, daemon.call("GET", path).status) == (path, 200)
+    assert daemon.call("GET", f"{MAPS}/{quote(name, safe='')}").body["map"]["map"] == name
+    daemon.post(posted({"kind": "player_joined", "id": RED, "name": "{TAG} Bob}"}, seq=2))
+    assert daemon.call("GET", f"/v1/admin/players/{quote('{TAG} Bob}')}").body["player"]["id"] == RED
+    # Neither is a stroke that parts two names a part of one.
+    assert daemon.call("GET", f"{MAPS}/{{x}}/more").code == "not_found"
 
 
 def test_without_rounds_there_are_no_maps(daemon: Daemon) -> None:

@@ -28,7 +28,7 @@ from equipoise.page.visits import Shown as ShownPage
 from equipoise.web.proxies import PREFIX, seen_through
 from equipoise.web.public import ROUTES, PublicRoute, published
 from equipoise.web.requests import Respond, connection_of
-from equipoise.web.routes import Request, Services
+from equipoise.web.routes import Request, Services, in_router
 from equipoise.wire import encode_refusal
 
 PAGES = tuple(page for page in TABLE if page.public)
@@ -84,9 +84,9 @@ class PublicSite:
         """Return all public pages and routes, and nothing else."""
         app = web.Application(middlewares=[self._answer_everything])
         for page in PAGES:
-            app.router.add_get(page.path, self._page(page))
+            app.router.add_get(in_router(page.path), self._page(page))
         for route in ROUTES:
-            app.router.add_get(f"/v1/public/{route.path}", self._route(route))
+            app.router.add_get(in_router(f"/v1/public/{route.path}"), self._route(route))
         app.router.add_get("/static/{name}", send_static)
         app.router.add_get("/robots.txt", self._robots)
         return app

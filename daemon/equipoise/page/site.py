@@ -36,7 +36,7 @@ from equipoise.web.requests import (
     connection_of,
     read_body,
 )
-from equipoise.web.routes import READERS, Caller, Request, Role, Services, Stream
+from equipoise.web.routes import READERS, Caller, Request, Role, Services, Stream, in_router
 
 HEADERS = {
     "Cache-Control": "no-store",
@@ -80,7 +80,7 @@ class PageSite:
     def add_to(self, app: web.Application) -> None:
         """Add all pages, and the files that they refer to."""
         for page in TABLE:
-            app.router.add_route(page.method, page.path, self._responding(page))
+            app.router.add_route(page.method, in_router(page.path), self._responding(page))
         app.router.add_route("GET", "/live", self._live)
         app.router.add_route("GET", "/export", self._export)
         app.router.add_route("GET", "/static/{name}", send_static)

@@ -45,7 +45,7 @@ from equipoise.service.metrics import Metrics, Reading
 from equipoise.web.openapi import TABLE
 from equipoise.web.proxies import HOST, seen_through
 from equipoise.web.refusals import BODY, CALLER, CUT, EVENTS, HEAD_BYTES, Refusals
-from equipoise.web.routes import Answer, Caller, Callers, Request, Route, Services, Stream
+from equipoise.web.routes import Answer, Caller, Callers, Request, Route, Services, Stream, in_router
 from equipoise.wire import decode_as, split_form, unquoted
 
 HEAD_SECONDS = 10.0
@@ -330,7 +330,7 @@ def application(current: Callable[[], Services], refusals: Refusals, site: Site 
     """
     app = web.Application(middlewares=[_answer_everything(current, refusals, site)])
     for route in TABLE:
-        app.router.add_route(route.method, route.path, _guarded(route, current))
+        app.router.add_route(route.method, in_router(route.path), _guarded(route, current))
     if site is not None:
         site.add_to(app)
     return app

@@ -340,6 +340,15 @@ class Route:
         return re.sub(r"{(\w+):[^}]*}", r"{\1}", self.path)
 
 
+def in_router(path: str) -> str:
+    """Return a path as aiohttp's router takes it: by itself it finds no names that have braces.
+
+    >>> in_router("/maps/{pool}/{act:show|hide}")
+    '/maps/{pool:[^/]+}/{act:show|hide}'
+    """
+    return re.sub(r"{(\w+)}", r"{\1:[^/]+}", path)
+
+
 class Routes(list[Route]):
     """The routes of one resource, in the order of its file."""
 
