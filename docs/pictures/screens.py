@@ -56,11 +56,19 @@ def paths(of: World) -> dict[str, str]:
         of, "pools/main/players?text=a&limit=1", "players"
     ):
         found["player"] = f"/players/{entry['id']}?pool=main"
+    for entry in _first(of, "pools/main/seasons", "seasons"):
+        found["season"] = f"/seasons/main/{quote(entry['name'])}"
     for entry in _first(of, "rounds?server=payload-1&limit=1", "rounds"):
         found["round"] = f"/rounds/payload-1/{quote(entry['round'])}"
         found["map"] = f"/maps/main/{entry['map']}"
         found["action"] = "/servers/payload-1/scramble"
     return {**found, "login": "/login"}
+
+
+def public_paths(of: World) -> dict[str, str]:
+    """The addresses of the public ones among these, by name."""
+    names = "wall", "server", "server-ns2", "players", "player", "season", "rounds", "round", "pool", "maps", "map"
+    return {f"public {name}": path for name, path in paths(of).items() if name in names}
 
 
 def _first(of: World, path: str, key: str) -> list[Any]:

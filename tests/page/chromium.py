@@ -41,7 +41,7 @@ def chromium() -> Iterator[Browser]:
 
 @dataclass
 class Tab:
-    """A tab of a browser of its own, logged in where the world lets it, and what went wrong in it."""
+    """A tab of a browser of its own, and what went wrong in it."""
 
     page: Page
     url: str
@@ -83,6 +83,16 @@ def tab(
     browser: Browser, world: Site, scheme: Scheme = "light", width: int = 1280, *, scripts: bool = True
 ) -> Iterator[Tab]:
     """A logged-in tab: `scripts=False` is a browser without JavaScript."""
+    with stranger(browser, world.url, scheme, width, scripts=scripts) as opened:
+        log_in(opened, world)
+        yield opened
+
+
+@contextmanager
+def stranger(
+    browser: Browser, url: str, scheme: Scheme = "light", width: int = 1280, *, scripts: bool = True
+) -> Iterator[Tab]:
+    """A tab of somebody who is not logged in, for the pages at an address."""
     context = browser.new_context(
         viewport={"width": width, "height": 900},
         color_scheme="dark" if scheme == "dark" else "light",
@@ -92,10 +102,10 @@ def tab(
         timezone_id="Europe/Berlin",
     )
     context.set_default_timeout(15_000)
-    opened = Tab(context.new_page(), world.url)
+    opened = Tab(context.new_page(), url)
 
     def watch(route: Route) -> None:
-        if route.request.url.startswith((world.url, "data:", "blob:")):
+        if route.request.url.startswith((url, "data:", "blob:")):
             route.continue_()
         else:
             opened.strangers.append(route.request.url)
@@ -106,12 +116,11 @@ def tab(
 
     def listen(said: ConsoleMessage) -> None:
         if said.type in ("error", "warning"):
-            opened.errors.append(f"{said.text} ({said.location['url'].removeprefix(world.url)})")
+            opened.errors.append(f"{said.text} ({said.location['url'].removeprefix(url)})")
 
     page.on("console", listen)
     page.on("dialog", lambda dialog: (opened.errors.append(f"a dialog: {dialog.message}"), dialog.dismiss()))
     page.on("pageerror", lambda error: opened.errors.append(str(error)))
-    log_in(opened, world)
     try:
         yield opened
     finally:

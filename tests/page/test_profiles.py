@@ -144,6 +144,28 @@ def test_the_leaderboard_is_read_to_its_end_and_back(daemon: Daemon) -> None:
     assert link(pages[0], "prev") is None
     assert "any more" in page(daemon, "/players?after=1")
 
+    # The same of a past board, which stays as it was; of two seasons the newer one is first.
+    assert "past seasons" not in pages[0]
+    for name in ("Autumn", "Winter & all"):
+        assert daemon.call("POST", "/v1/admin/pools/main/seasons", {"name": name}).status == 200
+    daemon.call("PUT", f"/v1/admin/players/{seen[119]}", {"rating": 5000})
+    daemon.call("POST", f"/v1/admin/players/{seen[60]}/hide", {})
+    assert listed(page(daemon, "/players"), r"players/(\d+)")[0] == seen[119]
+    (address,) = re.findall(r'<a href="(/seasons/[^"]+)">past seasons', page(daemon, "/players", GUEST))
+    assert address == "/seasons/main/Winter%20%26%20all"
+    past, places = [], []
+    while address:
+        pages.append(page(daemon, address, GUEST))
+        past += listed(pages[-1], r"players/(\d+)")
+        places += [int(place) for place in re.findall(r'<td class="n soft">(\d+)</td>', pages[-1])]
+        address = link(pages[-1], "next") or ""
+    assert past == [who for who in seen if who != seen[60]]
+    assert places == [place for place in range(1, 121) if place != 61]
+    assert listed(page(daemon, link(pages[-1], "prev") or ""), r"players/(\d+)") == past[50:99]
+    assert 'href="/seasons/main/Autumn"' in pages[-1]
+    assert "no season" in page(daemon, "/seasons/main/Spring", status=404)
+    assert "no place behind 900" in page(daemon, "/seasons/main/Autumn?after=900")
+
 
 def test_the_rounds_of_a_player_and_all_rounds_are_read_to_their_end(daemon: Daemon) -> None:
     lately(daemon, 61)

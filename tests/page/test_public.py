@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import socket
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 import pytest
 from click.testing import CliRunner
@@ -23,23 +22,19 @@ from equipoise.page.public_site import MOST_BYTES, MOST_WAITING, PAGES, Made, Pu
 from equipoise.page.site import TABLE
 from equipoise.service import jobs
 from equipoise.web.openapi import TABLE as ROUTES
+from tests.game.rcon_servers import free_port
 from tests.page.test_profiles import HOSTILE, submitted
 from tests.web.daemon import CONFIG, SECRETS, Answer, Daemon, running
 from tests.web.test_admin import SIX, batch
 from tests.web.test_careers import play
 from tests.wire.samples import HELLO
 
-SHADOW, HIDDEN, EVIL = "76561197960287950", "76561197960287951", SIX[0]
+SHADOW, HIDDEN, GONE, EVIL = "76561197960287950", "76561197960287951", "76561197960287952", SIX[0]
 SECRET = re.compile(r"(?<![\w.])4,?[23]\d\d(?!\w)")
 """The shadow player's rating, in points with or without a separator."""
 LEAKS = ("arena-1-secret", "RCON", "A2S", "waiting_rounds", "plugin", "sum_a", "secret", "owner", "audit")
+SEASON = "Winter {1}"
 MAP = "workshop/../../cp_<b>ö"
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port: int = taken.getsockname()[1]
-        return port
 
 
 def configured(port: int, more: str = "") -> str:
@@ -47,7 +42,9 @@ def configured(port: int, more: str = "") -> str:
 
 
 def fill(daemon: Daemon) -> None:
-    """Rounds of six whom everybody sees, of a player in the shadow period and of a hidden one; and people on a side."""
+    """Rounds of six whom everybody sees, of a player in the shadow period, of a hidden and of a forgotten one; people
+    on a side; and a season that began before one was hidden and one forgotten.
+    """
     play(daemon, 12, first=time.time() - 3600)
     for who, rating in ((SHADOW, 4321), (HIDDEN, 2468)):
         assert daemon.call("PUT", f"/v1/admin/players/{who}", {"rating": rating, "new": True}).status == 200
@@ -55,14 +52,19 @@ def fill(daemon: Daemon) -> None:
     submitted(daemon, "9-2", [SIX[0], HIDDEN, SIX[1], SIX[2], SIX[3], SIX[4]], map=MAP)
     for number in (3, 4):
         submitted(daemon, f"9-{number}", [HIDDEN, *SIX[1:]])
+        submitted(daemon, f"9-{number}-2", [GONE, *SIX[1:]])
     seats = [*((player, "red") for player in [SHADOW, *SIX[:2]]), *((player, "blu") for player in [HIDDEN, *SIX[2:4]])]
     roster = {"kind": "roster", "players": [{"id": player, "side": side} for player, side in seats]}
     joins = [
         {"kind": "player_joined", "id": player, "name": name}
         for player, name in ((SHADOW, "Novice"), (HIDDEN, "Ghost"), (EVIL, HOSTILE))
     ]
-    assert daemon.post(batch(99, {**HELLO, "map": "cp_badlands"}, roster, *joins)).status == 200
+    gone = {"kind": "player_joined", "id": GONE, "name": "Phantom"}
+    assert daemon.post(batch(98, {**HELLO, "map": "cp_badlands"}, gone)).status == 200
+    assert daemon.post(batch(99, roster, *joins)).status == 200
+    assert daemon.call("POST", "/v1/admin/pools/main/seasons", {"name": SEASON}).body["seasons"][0]["players"] == 8
     assert daemon.call("POST", f"/v1/admin/players/{HIDDEN}/hide", {}).status == 200
+    assert daemon.call("POST", f"/v1/admin/players/{GONE}/forget", {}).status == 200
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +100,7 @@ def crawled(public: Daemon) -> dict[str, str]:
 
 JSON = (
     "servers", "servers/arena-1/roster", "pools", "pools/main/top", "pools/main/maps", "pools/main/evenness?days=999",
+    "pools/main/seasons", f"pools/main/seasons/{quote(SEASON)}",
     f"players/{SHADOW}", f"players/{SIX[1]}", "rounds", f"rounds?player={SIX[1]}", "rounds/arena-1/9-1",
     "rounds/arena-1/9-2", "rounds/arena-1/1-1",
 )  # fmt: skip
@@ -133,11 +136,11 @@ def test_no_public_page_or_answer_has_a_shadow_rating_a_hidden_player_or_an_admi
     assert SECRET.search(whole.raw.decode()), "what is looked for is there for admins"
     texts = crawled(public)
     assert {"/servers/arena-1", "/players", "/rounds", "/maps", "/pools/main", f"/players/{SHADOW}"} <= texts.keys()
+    assert texts[f"/seasons/main/{quote(SEASON)}"].count('class="player"') == len(SIX)
     texts |= {path: public.request("GET", f"/v1/public/{path}").raw.decode() for path in JSON}
     for path, text in texts.items():
         assert not SECRET.search(text), (path, SECRET.search(text))
-        assert HIDDEN not in text, path
-        assert "Ghost" not in text, path
+        assert not [one for one in (HIDDEN, "Ghost", GONE, "Phantom", "forgotten") if one in text], path
         assert "<script" not in text or path in JSON, path
         assert [word for word in LEAKS if word in text] == [], path
     assert "Novice" in texts["/servers/arena-1"]
@@ -164,6 +167,9 @@ def test_what_would_say_a_shadow_rating_is_left_out_and_the_rest_is_whole(pair: 
     for beside in (SHADOW, HIDDEN):
         for way in ("after", "before"):
             assert public.request("GET", f"/v1/public/pools/main/top?{way}={beside}").status == 404
+    past = answered(f"pools/main/seasons/{quote(SEASON)}")["players"]
+    assert sorted(one["player"] for one in past) == SIX
+    assert all(one["rating"] == round(one["rating"]) for one in past)
     here = answered("servers/arena-1/roster")["players"]
     assert [one["id"] for one in here][-1] == SHADOW, "where they stand in the list says nothing of the rating"
     assert len(here) == 5
@@ -249,6 +255,7 @@ def test_an_export_is_a_site_of_files_whose_links_lead_to_files(pair: tuple[Daem
     assert {"index.html", "players.html", f"players/{SIX[1]}.html", "rounds.html", "servers/arena-1.html"} <= set(files)
     assert {"rounds/arena-1/9-2.html", "pools/main.html", "maps.html", "static/page.css", "robots.txt"} <= set(files)
     assert any(name.startswith("maps/main/workshop") for name in files)
+    assert any(name.startswith("seasons/main/winter-1") for name in files)
     count = 0
     for name, text in files.items():
         assert re.fullmatch(r"[a-zA-Z0-9_/-]+\.(html|css|svg|txt)", name), name

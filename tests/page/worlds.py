@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from equipoise.demo.daemon import Daemon
 from equipoise.demo.town import KINDS, POLL_SECONDS, Place, Server, Tempo, settle, townspeople
+from tests.game.rcon_servers import free_port
 from tests.threads import served
 
 T = TypeVar("T")
@@ -31,6 +32,8 @@ class World:
     daemon: Daemon
     servers: dict[str, Server]
     loop: asyncio.AbstractEventLoop
+    public: str
+    """The address of the public pages."""
 
     @property
     def url(self) -> str:
@@ -65,7 +68,9 @@ def world(
     """
 
     async def live(ready: Callable[[World], None], stop: asyncio.Event) -> None:
-        daemon = Daemon(folder, *(place.installation for place in places))
+        daemon, port = Daemon(folder, *(place.installation for place in places)), free_port()
+        with daemon.config.open("a") as file:
+            file.write(f"\n[public]\nport = {port}\n")
         try:
             async with AsyncExitStack() as stack:
                 await daemon.start()
@@ -74,7 +79,7 @@ def world(
                     # A script without players calls too; the first of an empty world never does.
                     here = [*servers.values()][1 if players == 0 else 0 :]
                     playing = [group.create_task(server.live() if lively else _stay(server)) for server in here]
-                    ready(World(daemon, servers, asyncio.get_running_loop()))
+                    ready(World(daemon, servers, asyncio.get_running_loop(), f"http://127.0.0.1:{port}"))
                     await stop.wait()
                     for task in playing:
                         task.cancel()
@@ -131,6 +136,8 @@ def oversee(world: World) -> None:
         world.ask(f"players/{best}?pool={pool}", {"rating": 1650}, "PUT")
         world.ask(f"players/{second}?pool={pool}", None, "DELETE")
         world.ask(f"players/{second}/undo?pool={pool}", {})
+        for name in ("Autumn 2026", "Winter 2026"):
+            world.ask(f"pools/{pool}/seasons", {"name": name})
     for name in world.servers:
         rounds = world.ask(f"rounds?server={name}&limit=10")["rounds"]
         rated = [each["round"] for each in rounds if each["unrated"] is None]

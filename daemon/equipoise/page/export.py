@@ -24,13 +24,14 @@ from equipoise.errors import FileError, ScriptError
 from equipoise.files import Folder
 from equipoise.page.fairness import MapsAsked
 from equipoise.page.history import RoundsAsked
-from equipoise.page.profiles import EXPORTED, BoardAsked, PlayerAsked
+from equipoise.page.profiles import EXPORTED, BoardAsked, PlayerAsked, SeasonAsked
 from equipoise.page.public_site import NO_ROBOTS, PAGES, PublicSite
 from equipoise.page.rendering import html, static_files
 from equipoise.page.visits import Shown
 from equipoise.web.evenness import Weeks
 from equipoise.web.maps import Recent, list_maps
 from equipoise.web.players import BesidePlayer, show_top
+from equipoise.web.pools import show_seasons
 from equipoise.web.rounds import HistoryFilter, list_rounds
 from equipoise.web.routes import Services
 from equipoise.web.servers import Some
@@ -177,6 +178,11 @@ class Export:
                 names = ["players", player.id, *([pool] if several else [])]
                 addresses = link("players", player.id, pool=pool), link("players", player.id)
                 plan.add(_file(*names), "/players/{id}", PlayerAsked(pool=pool), *addresses, id=player.id)
+            for name in [season.name for season in (await visit.ask(show_seasons, pool=pool)).seasons]:
+                address = link("seasons", pool, name)
+                plan.add(
+                    _file("seasons", pool, name), "/seasons/{pool}/{name}", SeasonAsked(), address, pool=pool, name=name
+                )
             own = [] if not first else [link("maps")]
             board = _file("maps") if first else _file(f"maps-of-{_plain(pool)}")
             plan.add(board, "/maps", MapsAsked(pool=pool), link("maps", pool=pool), *own)

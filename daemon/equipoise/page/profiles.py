@@ -30,6 +30,7 @@ from equipoise.web.players import (
     shown_player,
     undo_edit,
 )
+from equipoise.web.pools import BehindPlace, show_season, show_seasons
 from equipoise.web.rounds import LastOfPlayer, OfPlayer, show_curve, show_history, show_mates
 from equipoise.web.routes import ADMINS, LARGEST, MOST_LINES, READERS, Ask
 
@@ -68,8 +69,26 @@ async def show_board(visit: Visit) -> Shown:
         found = await visit.ask(show_top, BesidePlayer(limit=size, after=asked.after, before=asked.before), pool=pool)
     else:
         found = await visit.ask(find_players, Sought(limit=BOARD, text=asked.text), pool=pool)
-    values = {"found": found, "asked": asked, "size": BOARD}
+    seasons = (await visit.ask(show_seasons, pool=pool)).seasons
+    values = {"found": found, "asked": asked, "size": BOARD, "seasons": seasons}
     return Shown("players.html", "Players", values)
+
+
+class SeasonAsked(Ask, frozen=True):
+    """A page of the leaderboard with which a season began."""
+
+    after: Annotated[int, Meta(ge=0, le=LARGEST)] = 0
+    """The place behind which it goes on."""
+
+
+@pages.add("GET", "/seasons/{pool}/{name}", READERS, query=SeasonAsked, public=True)
+async def show_past_board(visit: Visit) -> Shown:
+    """The leaderboard with which a season began, and the other seasons."""
+    size = EXPORTED if visit.exported else BOARD
+    found = await visit.ask(show_season, BehindPlace(limit=size, after=visit.query.after))
+    seasons = (await visit.ask(show_seasons)).seasons
+    values = {"found": found, "after": visit.query.after, "size": size, "seasons": seasons}
+    return Shown("season.html", found.season.name, values)
 
 
 class PlayerAsked(Ask, frozen=True):

@@ -55,6 +55,17 @@ LEFT JOIN names ON names.pool = players.pool AND names.player = id
 LEFT JOIN records ON records.pool = players.pool AND records.player = id
 WHERE players.pool = :pool AND id IN (SELECT id {{board}})
 """
+# From one season to the next through the index: between two are all their players.
+_LISTED = """
+WITH RECURSIVE begun (season) AS (
+    SELECT min(season) FROM seasons WHERE pool = :pool
+    UNION ALL
+    SELECT (SELECT min(season) FROM seasons WHERE pool = :pool AND season > begun.season) FROM begun
+    WHERE begun.season IS NOT NULL
+)
+SELECT season, at, (SELECT max(place) FROM seasons AS its WHERE its.pool = :pool AND its.season = begun.season)
+FROM begun JOIN seasons USING (season) WHERE pool = :pool AND place = 1 ORDER BY at DESC
+"""
 
 
 def begin(db: sqlite3.Connection, pool: str, season: str, at: float, since: float | None) -> bool:
@@ -68,17 +79,14 @@ def begin(db: sqlite3.Connection, pool: str, season: str, at: float, since: floa
 
 def listed(db: sqlite3.Connection, pool: str) -> list[Season]:
     """Return a pool's seasons, the newest first."""
-    rows = db.execute(
-        "SELECT season, at, count(*) FROM seasons WHERE pool = ? GROUP BY season, at ORDER BY at DESC", (pool,)
-    )
-    return [Season(*row) for row in rows]
+    return [Season(*row) for row in db.execute(_LISTED, {"pool": pool})]
 
 
-def board(db: sqlite3.Connection, pool: str, season: str, limit: int) -> list[Standing]:
-    """Return the first places of a season's leaderboard, without players who are hidden now."""
+def board(db: sqlite3.Connection, pool: str, season: str, after: int, limit: int) -> list[Standing]:
+    """Return so many places of a season's leaderboard behind one, without those of players who are hidden now."""
     rows = db.execute(
-        f"SELECT {STANDING} FROM seasons WHERE pool = ? AND season = ? "
-        "AND player NOT IN (SELECT player FROM hidden) ORDER BY place LIMIT ?",
-        (pool, season, limit),
+        f"SELECT {STANDING} FROM seasons WHERE pool = ? AND season = ? AND place > ? AND place <= ? "
+        "AND player NOT IN (SELECT player FROM hidden) ORDER BY place",
+        (pool, season, after, after + limit),
     )
     return [Standing(*row) for row in rows]

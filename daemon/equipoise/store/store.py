@@ -729,9 +729,9 @@ class Store:
         """Return a pool's seasons, the newest first."""
         return await self._read(lambda db: seasons.listed(db, pool))
 
-    async def season_board(self, pool: str, season: str, limit: int) -> Sequence[Standing]:
-        """Return the first places of a season's leaderboard, without players who are hidden now."""
-        return await self._read(lambda db: seasons.board(db, pool, season, limit))
+    async def season_board(self, pool: str, season: str, after: int, limit: int) -> Sequence[Standing]:
+        """Return so many places of a season's leaderboard behind one, without those of players who are hidden now."""
+        return await self._read(lambda db: seasons.board(db, pool, season, after, limit))
 
     # Shared pools: changed by the events of their log alone.
 

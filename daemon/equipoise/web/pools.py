@@ -21,7 +21,7 @@ from equipoise.service.refits import RefitStatus
 from equipoise.store.notes import Audit
 from equipoise.store.seasons import Season, Standing
 from equipoise.web.players import concealed_from, names_of, player_id
-from equipoise.web.routes import ADMINS, READERS, Ask, Limited, Ok, Request, Routes, Stream, refused
+from equipoise.web.routes import ADMINS, LARGEST, READERS, Ask, Limited, Ok, Request, Routes, Stream, refused
 from equipoise.web.splits import Evenness, fields_of
 
 routes = Routes()
@@ -259,6 +259,13 @@ async def begin_season(request: Request) -> SeasonsFound:
     return await show_seasons(request)
 
 
+class BehindPlace(Limited, frozen=True):
+    """Places of a season's leaderboard."""
+
+    after: Annotated[int, Meta(ge=0, le=LARGEST)] = 0
+    """The place behind which they begin."""
+
+
 class SeasonBoard(Ok, frozen=True):
     """The leaderboard with which a season began."""
 
@@ -274,7 +281,7 @@ class SeasonBoard(Ok, frozen=True):
     "/v1/admin/pools/{pool}/seasons/{name}",
     "The leaderboard with which a season began",
     READERS,
-    query=Limited,
+    query=BehindPlace,
     reply=SeasonBoard,
 )
 async def show_season(request: Request) -> SeasonBoard:
@@ -282,6 +289,6 @@ async def show_season(request: Request) -> SeasonBoard:
     pool, name = request.services.pool(request.path["pool"]), request.path["name"]
     for season in await pool.store.seasons(pool.name):
         if season.name == name:
-            board = await pool.store.season_board(pool.name, name, request.query.limit)
+            board = await pool.store.season_board(pool.name, name, request.query.after, request.query.limit)
             return SeasonBoard(pool=pool.name, season=season, players=tuple(board))
     raise ScriptError("not_found", f"pool {pool.name} has no season {name!r}: `pool season list` has them", status=404)

@@ -20,6 +20,7 @@ from msgspec.structs import force_setattr, replace
 from equipoise.core.model import Counts, Mode, PlayerId, RoundId, ServerId, Side, Skills, Span
 from equipoise.ratings.quality import Bin
 from equipoise.store.listings import EditOf, Result
+from equipoise.store.seasons import Season
 from equipoise.web import decisions, evenness, maps, players, pools, rosters, rounds, servers
 from equipoise.web.routes import Ask, Handler, Ok, Services
 
@@ -253,6 +254,27 @@ class Top(Ok, frozen=True):
     stale: int
 
 
+class Standing(msgspec.Struct, frozen=True):
+    place: int
+    player: PlayerId
+    name: str | None
+    rating: float
+    rounds: int
+    wins: int
+    draws: int
+    losses: int
+    leaves: int
+
+    def __post_init__(self) -> None:
+        _round(self, "rating")
+
+
+class SeasonBoard(Ok, frozen=True):
+    pool: str
+    season: Season
+    players: tuple[Standing, ...]
+
+
 # Rounds.
 
 
@@ -455,6 +477,8 @@ STRUCTS: Mapping[type, type[msgspec.Struct]] = {
     maps.MapFound: MapFound,
     evenness.Fairness: Fairness,
     pools.PoolsFound: pools.PoolsFound,
+    pools.SeasonsFound: pools.SeasonsFound,
+    pools.SeasonBoard: SeasonBoard,
 }
 """The answers that are public, and what is public of each."""
 
@@ -502,6 +526,8 @@ ROUTES = (
     PublicRoute("servers/{server}/roster", rosters.show_roster, seconds=30),
     PublicRoute("pools", pools.show_pools),
     PublicRoute("pools/{pool}/top", players.show_top, players.BesidePlayer),
+    PublicRoute("pools/{pool}/seasons", pools.show_seasons),
+    PublicRoute("pools/{pool}/seasons/{name}", pools.show_season, pools.BehindPlace),
     PublicRoute("pools/{pool}/maps", maps.list_maps, maps.Recent),
     PublicRoute("pools/{pool}/evenness", evenness.show_evenness, evenness.Weeks),
     PublicRoute("players/{id}", players.show_player, players.InPool),
