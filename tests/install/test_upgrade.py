@@ -257,6 +257,38 @@ def test_an_upgrade_that_is_killed_can_go_back(machine: Machine, wheels: dict[st
     assert machine.is_all(OLD)
 
 
+def test_a_dry_run_and_a_no_change_nothing(machine: Machine, wheels: dict[str, Path]) -> None:
+    def there() -> dict[str, tuple[int, bytes | None]]:
+        return {name: file for name, file in everything(machine.folder).items() if "__pycache__" not in name}
+
+    def tried(code: int, *words: str) -> str:
+        before = there()
+        said = machine.run("upgrade", *words, code=code)
+        changed = {name for name, _ in before.items() ^ there().items()}
+        assert (words, changed) == (words, set())
+        return said
+
+    machine.run("upgrade", str(wheels[NEW]))
+    back = ("--back", str(wheels[OLD]))
+    for kept in (True, False):
+        if not kept:
+            shutil.rmtree(machine.folder / "venv-before")
+        assert f"Equipoise {NEW} -> {OLD}\n" in tried(0, *back, "--dry-run")
+        assert "Nothing was changed" in tried(1, *back)
+    change(machine.config, r"k_max = 12", "k_mox = 12")
+    tried(2, *back, "--dry-run")
+    change(machine.config, r"k_mox = 12", "k_max = 12")
+    # Killed behind the exchange of the programs, or before it.
+    noted = machine.folder / "etc/upgrade.json"
+    for step in ({"step": "program", "old": OLD, "new": NEW}, {"step": "program", "old": NEW, "new": "9.1.0"}):
+        noted.write_text(json.dumps({"back": False, "source": str(wheels[NEW]), **step}))
+        assert f"Equipoise {step['old']} -> {step['new']}\n" in tried(0, "--dry-run")
+    assert "nothing was changed yet" in tried(1, "--back", "--dry-run")
+    noted.unlink()
+    machine.run("upgrade", *back, "--yes")
+    assert machine.is_all(OLD)
+
+
 def kill_at(machine: Machine, step: str, *words: str) -> None:
     """SIGKILL once a step is noted; where it comes too late, the command has done everything."""
     process = machine.start(*words)

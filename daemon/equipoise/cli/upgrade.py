@@ -176,7 +176,7 @@ def upgrade(path: Path, source: str | None, back: bool, dry_run: bool, yes: bool
     """
     os.umask(PRIVATE)
     try:
-        steps = _steps(Machine(path), source, back=back)
+        steps = _steps(Machine(path), source, back=back, dry_run=dry_run)
         if steps is not None:
             _take(steps, dry_run=dry_run, yes=yes)
     except ConfigError as error:
@@ -188,7 +188,7 @@ def upgrade(path: Path, source: str | None, back: bool, dry_run: bool, yes: bool
         )
 
 
-def _steps(machine: Machine, source: str | None, *, back: bool) -> _Steps | None:
+def _steps(machine: Machine, source: str | None, *, back: bool, dry_run: bool) -> _Steps | None:
     """Return what is to be done, or is left of what was interrupted; None: nothing is, which is said."""
     notes = machine.noted()
     if notes is not None and notes.open and (notes.back or not back):
@@ -196,7 +196,7 @@ def _steps(machine: Machine, source: str | None, *, back: bool) -> _Steps | None
             stop(f"the upgrade to {notes.new} is unfinished: `equipoise upgrade` goes on, --back goes back", FAILED)
         return _BackSteps(machine, notes, source) if notes.back else _OnSteps(machine, notes)
     if back:
-        return _BackSteps(machine, _way_back(machine, notes, source), source)
+        return _BackSteps(machine, _way_back(machine, notes, source, dry_run=dry_run), source)
     steps = _way_on(machine, source)
     if steps is None:
         click.echo(f"Everything is version {machine.version}. A newer release: equipoise upgrade FILE")
@@ -204,18 +204,21 @@ def _steps(machine: Machine, source: str | None, *, back: bool) -> _Steps | None
 
 
 def _take(steps: _Steps, *, dry_run: bool, yes: bool) -> None:
-    # The version before has shown the list and hands over here.
-    if not steps.handed_over:
-        steps.refuse()
-        for line in steps.plan():
-            click.echo(line)
-        if dry_run:
-            return
-        before = steps.machine.noted()
-        begun = before is not None and before.open and before.back
-        if steps.noted.back and not (begun or yes or agreed("Go back?")):
-            stop("nothing was changed", FAILED)
-    steps.run()
+    try:
+        # The version before has shown the list and hands over here.
+        if dry_run or not steps.handed_over:
+            steps.refuse()
+            for line in steps.plan():
+                click.echo(line)
+            if dry_run:
+                return
+            before = steps.machine.noted()
+            begun = before is not None and before.open and before.back
+            if steps.noted.back and not (begun or yes or agreed("Go back?")):
+                stop("nothing was changed", FAILED)
+        steps.run()
+    finally:
+        steps.drop()
 
 
 def _way_on(machine: Machine, source: str | None) -> _OnSteps | None:
@@ -236,10 +239,11 @@ def _way_on(machine: Machine, source: str | None) -> _OnSteps | None:
     return steps if steps.needed() else None
 
 
-def _way_back(machine: Machine, last: Noted | None, source: str | None) -> Noted:
+def _way_back(machine: Machine, last: Noted | None, source: str | None, *, dry_run: bool) -> Noted:
     """Return the way back from the last upgrade; ConfigError where no version is there to go back to."""
     if last is not None and last.open and not last.back and last.old == machine.version:
-        machine.note(replace(last, step=DONE))
+        if not dry_run:
+            machine.note(replace(last, step=DONE))
         stop(f"nothing was changed yet: the program is {last.old}", FAILED)
     program = installed()
     if source is not None:
@@ -294,15 +298,18 @@ class _Steps:
         if locks:
             raise ConfigError(f"this user may not change {', '.join(locks)}; nothing was changed: use sudo")
 
+    def drop(self) -> None:
+        """Remove what was only tried."""
+
     def _places(self) -> Iterator[Path]:
         yield self.machine.path.parent
         yield self.machine.state
         yield from (tf / PLUGIN.parent for tf in self.plugins.values())
 
-    def _check_configuration(self, program: Program) -> None:
+    def _check_configuration(self, program: Program, folder: Path) -> None:
         """ConfigError where the version that is to take over would not start."""
         words = ["-m", "equipoise", "check-config", "--config", str(self.machine.path)]
-        run = subprocess.run([program.python(program.kept), *words], capture_output=True, text=True, check=False)
+        run = subprocess.run([program.python(folder), *words], capture_output=True, text=True, check=False)
         if run.returncode:
             complaint = run.stderr.strip()
             raise ConfigError(f"the other version refuses the configuration; the program is as it was: {complaint}")
@@ -416,10 +423,11 @@ class _OnSteps(_Steps):
             return
         program = installed()
         program.install_beside(self.noted.source)
+        program.keep()
         new = program.version(program.kept)
         if new is None:
             raise ConfigError(f"what pip installed from {self.noted.source} does not run; nothing was changed")
-        self._check_configuration(program)
+        self._check_configuration(program, program.kept)
         self.machine.note(replace(self.noted, new=new))
         click.echo(f"{program.folder}: {self.machine.version} -> {new}")
         sys.stdout.flush()
@@ -457,6 +465,8 @@ class _BackSteps(_Steps):
         super().__init__(machine, noted)
         self.program: Program = installed()
         self._source = source
+        self._other = self.program.kept
+        """The version before; a draft until it is agreed to."""
         self._ahead = False
 
     def _do(self) -> dict[str, Callable[[], None]]:
@@ -472,12 +482,13 @@ class _BackSteps(_Steps):
         if self._returned:
             return
         if self._source is not None:
+            self._other = self.program.draft
             self.program.install_beside(self._source)
-            self.noted = replace(self.noted, old=self.program.version(self.program.kept) or self.noted.old)
-        old, kept = self.program.store_format(self.program.kept), self.program.kept
+            self.noted = replace(self.noted, old=self.program.version(self._other) or self.noted.old)
+        old = self.program.store_format(self._other)
         if old is None:
-            raise ConfigError("it does not run: name the wheel of the version before, --back FILE", file=kept)
-        self._check_configuration(self.program)
+            raise ConfigError("it does not run: name the wheel of the version before, --back FILE", file=self._other)
+        self._check_configuration(self.program, self._other)
         # `kept` is noted once the store was replaced: a second run must not replace it again.
         self._ahead = self.noted.kept is None and self.machine.store_format() > old
         if self._ahead:
@@ -486,6 +497,16 @@ class _BackSteps(_Steps):
             backup = self.noted.backup
             if backup is None or not Path(backup).is_file() or _format(Path(backup)) > old:
                 self.noted = replace(self.noted, backup=self._older_backup(old))
+
+    def run(self) -> None:
+        """Go back, to the version that was tried."""
+        if self._other != self.program.kept:
+            self.program.keep()
+        super().run()
+
+    def drop(self) -> None:
+        """Remove the version that was only tried."""
+        self.program.drop()
 
     def _older_backup(self, most: int) -> str:
         """The newest nightly backup that the version before reads."""

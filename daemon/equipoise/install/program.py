@@ -73,24 +73,34 @@ class Program:
             return ""
         return "" if run.returncode else run.stdout.strip()
 
+    @property
+    def draft(self) -> Path:
+        """The place of another version until it is kept."""
+        return self.kept.with_name(self.kept.name + _CUT_SHORT)
+
     def install_beside(self, source: str) -> None:
-        """Install another version into the copy; ConfigError with what pip says, and nothing has changed."""
-        draft = self.kept.with_name(self.kept.name + _CUT_SHORT)
-        # Of a run that was killed, or of the upgrade before.
-        for folder in (draft, self.kept):
-            shutil.rmtree(folder, ignore_errors=True)
+        """Install another version into a copy, the draft; ConfigError with what pip says, and nothing has changed."""
+        draft = self.draft
+        self.drop()  # of a run that was killed
         shutil.copytree(self.folder, draft, symlinks=True, copy_function=_link)
         words = ["-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--quiet", "--upgrade", source]
         # The user of the unit has to read what it writes.
         run = subprocess.run([self.python(draft), *words], capture_output=True, text=True, check=False, umask=0o022)
         if run.returncode:
-            shutil.rmtree(draft, ignore_errors=True)
+            self.drop()
             complaint = run.stderr.strip() or run.stdout.strip()
             raise ConfigError(f"pip cannot install {source}; nothing was changed:\n{complaint}")
         self._name_scripts(draft)
         self._note_version(draft, source)
-        # Under its name only when it is whole: `kept` is what a way back looks for.
-        draft.rename(self.kept)
+
+    def keep(self) -> None:
+        """Put the draft, which is whole, into the place of the version before: a way back looks there."""
+        shutil.rmtree(self.kept, ignore_errors=True)
+        self.draft.rename(self.kept)
+
+    def drop(self) -> None:
+        """Remove the draft, where there is one."""
+        shutil.rmtree(self.draft, ignore_errors=True)
 
     def _name_scripts(self, folder: Path) -> None:
         """Have the commands that pip wrote there start by the path that the folder will have."""
@@ -119,10 +129,9 @@ class Program:
         # These two say that the kernel or the file system knows no exchange; anything else is a fault.
         if number not in (errno.EINVAL, errno.ENOSYS):
             raise ConfigError(f"cannot be exchanged with {self.kept}: {os.strerror(number)}", file=self.folder)
-        aside = self.kept.with_name(self.kept.name + _CUT_SHORT)  # a file system that knows no exchange
-        self.folder.rename(aside)
+        self.folder.rename(self.draft)  # a file system that knows no exchange
         self.kept.rename(self.folder)
-        aside.rename(self.kept)
+        self.draft.rename(self.kept)
 
 
 def installed() -> Program:
