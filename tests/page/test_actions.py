@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
 
+from equipoise.store import connection
 from tests.page.test_site import OWNER
-from tests.web.daemon import SECRETS, Answer, Daemon
+from tests.web.daemon import SECRETS, Answer, Daemon, running
 from tests.wire.samples import HELLO, posted
 
 FORM = OWNER | {"content_type": "application/x-www-form-urlencoded"}
@@ -62,6 +67,37 @@ def test_when_somebody_left_meanwhile_nothing_is_done_and_the_new_proposal_is_sh
     assert (pending(daemon), daemon.call("GET", "/v1/admin/audit").body["audit"]) == (None, [])
     assert confirm(daemon, answer.raw.decode()).status == 303
     assert pending(daemon) == "ordered by an admin"
+
+
+def test_an_order_that_is_not_carried_out_is_so_in_the_audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is noted before it is given: here while the store's file is locked, and somebody leaves meanwhile."""
+    monkeypatch.setattr(connection, "BUSY_SECONDS", 60.0)
+    with running(tmp_path) as daemon:
+        fail_an_order(daemon)
+
+
+def fail_an_order(daemon: Daemon) -> None:
+    def lines() -> list[tuple[str, str]]:
+        return [(line["before"], line["after"]) for line in daemon.call("GET", "/v1/admin/audit").body["audit"]]
+
+    teams(daemon, 1, EIGHT)
+    page = shown(daemon, f"{PATH}?when=next")
+    with ThreadPoolExecutor() as pool:
+        with closing(sqlite3.connect(daemon.state / "equipoise.db", isolation_level=None)) as db:
+            db.execute("BEGIN IMMEDIATE")
+            order = pool.submit(confirm, daemon, page)
+            with suppress(TimeoutError):  # reads wait behind it
+                while pool.submit(lines).result(0.5) == []:
+                    pass
+            teams(daemon, 2, {digit: side for digit, side in EIGHT.items() if digit != "8"})
+            assert not order.done()
+        assert (order.result().status, pending(daemon)) == (409, None)
+    given = ("on, pending: nothing", "scramble next")
+    assert lines() == [("scramble next", "failed: the teams have changed since you looked: nothing was done"), given]
+    teams(daemon, 3, {})
+    assert daemon.call("POST", "/v1/admin/servers/arena-1/balance", {}).code == "refused"
+    assert lines()[0][0] == "balance"
+    assert lines()[0][1].startswith("failed: ")
 
 
 def test_an_admin_does_not_undo_unseen_what_another_one_did(daemon: Daemon) -> None:

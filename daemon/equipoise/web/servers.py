@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Annotated, Literal
 
@@ -17,7 +18,7 @@ from msgspec import Meta
 import equipoise
 from equipoise.core.model import Outlook, PlayerId, ServerId, Side
 from equipoise.core.phrases import Text
-from equipoise.errors import PeerError, ScriptError
+from equipoise.errors import PeerError, ScriptError, StoreError
 from equipoise.game.port import PeerStatus
 from equipoise.service.console import LONGEST_COMMAND, check_command, defused
 from equipoise.service.diagnosis import SCRIPTS, of_balance, of_refused, of_sharing, of_webhooks, remarks
@@ -311,12 +312,17 @@ async def command(request: Request) -> CommandDone:
         entry = Audit(services.clock.epoch(), request.caller.who, "command", host.server, before, " ".join(words))
         # Before it is carried out: an order that the audit does not take is not given.
         await services.store.audit(entry)
-    if body.dry_run:
-        answer = await _look(host, words, request.caller.who)
-    else:
-        answer = await host.command(words, request.caller.who, version=version)
-    if not answer.ok:
-        raise refused("refused", " ".join(line.english for line in answer.lines))
+    try:
+        if body.dry_run:
+            answer = await _look(host, words, request.caller.who)
+        else:
+            answer = await host.command(words, request.caller.who, version=version)
+        if not answer.ok:
+            raise refused("refused", " ".join(line.english for line in answer.lines))
+    except ScriptError as error:
+        if not body.dry_run:
+            await _audit_failure(services, entry, error)
+        raise
     game = services.games[host.server]
     return CommandDone(
         lines=tuple(_line(line) for line in answer.lines),
@@ -347,6 +353,14 @@ def seen_of(host: Host, answer: CommandAnswer) -> str:
 def _line(text: Text) -> Line:
     args = (arg.english if isinstance(arg, Text) else arg for arg in text.args)
     return Line(text.phrase.key, tuple(args), text.english)
+
+
+async def _audit_failure(services: Services, entry: Audit, error: ScriptError) -> None:
+    """Say in the audit that what its last line says was not done."""
+    with suppress(StoreError):  # the refusal says more
+        await services.store.audit(
+            replace(entry, at=services.clock.epoch(), before=entry.after, after=f"failed: {error.message}")
+        )
 
 
 async def _proposed(proposal: Proposal, host: Host, game: Game) -> Proposed:
@@ -405,9 +419,12 @@ async def send_command(request: Request) -> ConsoleOutput:
     host.write_down()  # names of those who have just come, too
     names = await names_of(host.pool, (entry.id for entry in host.session.state.roster.entries))
     text = check_command(request.body.command, names.values())
-    await services.store.audit(Audit(services.clock.epoch(), request.caller.who, "rcon", host.server, "", text))
+    entry = Audit(services.clock.epoch(), request.caller.who, "rcon", host.server, "", text)
+    await services.store.audit(entry)
     try:
         output = await services.game_servers.execute(host.server, text)
     except PeerError as error:
-        raise ScriptError("game_server", f"RCON of {host.server}: {error}", status=502) from None
+        failure = ScriptError("game_server", f"RCON of {host.server}: {error}", status=502)
+        await _audit_failure(services, entry, failure)
+        raise failure from None
     return ConsoleOutput(output=await asyncio.to_thread(defused, output))
