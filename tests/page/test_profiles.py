@@ -338,8 +338,15 @@ def test_a_person_is_hidden_shown_again_exported_and_forgotten_from_their_page(d
     shown = page(daemon, f"{FIRST}/forget")
     assert "cannot be undone" in shown
     assert "Tick the box" in confirm(daemon, f"{FIRST}/forget", form(shown)).raw.decode()
-    page(daemon, FIRST)
-    done = confirm(daemon, f"{FIRST}/forget", {**form(shown), "sure": "yes"})
+    for seq, act in ((41, "hide"), (42, "forget")):
+        old = form(page(daemon, f"{FIRST}/{act}"))
+        daemon.post(batch(seq, {"kind": "player_joined", "id": ME, "name": f"Another {act}"}))
+        for sent in (old, {**old, "seen": ""}):
+            answer = confirm(daemon, f"{FIRST}/{act}", {**sent, "sure": "true"})
+            assert (answer.status, "Nothing was done" in answer.raw.decode()) == (409, True)
+            assert f"Another {act}" in answer.raw.decode(), "it is shown anew"
+    page(daemon, FIRST, GUEST)
+    done = confirm(daemon, f"{FIRST}/forget", {**form(page(daemon, f"{FIRST}/forget")), "sure": "true"})
     assert (done.status, ME in done.raw.decode()) == (200, False)
     assert "stands in their place" in done.raw.decode()
     page(daemon, FIRST, status=404)

@@ -180,10 +180,48 @@ def test_what_a_forgetting_does_not_reach_is_named(daemon: Daemon, tmp_path: Pat
     assert [(made["who"], made["target"]) for made in trial["exports"]] == [("token:owner", "export of pool main")]
     assert ask(daemon, f"players/{ME}").code == "ok"
     done = ask(daemon, f"players/{NAMES[ME]}/forget", body={}).body
-    assert done | {"stand_in": None, "dry_run": True} == trial
+    assert done | {"stand_in": None, "dry_run": True, "seen": trial["seen"]} == trial
     assert ask(daemon, f"players/{ME}").code == "not_found"
     (stand_in,) = ask(daemon, f"pools/main/players?text={done['stand_in'][:-1]}").body["players"]
     assert (stand_in["name"], stand_in["hidden"], stand_in["rounds"]) == ("(forgotten)", True, 9)
+
+
+def test_a_person_who_is_not_as_they_were_seen_is_neither_hidden_shown_nor_forgotten(daemon: Daemon) -> None:
+    play(daemon)
+    daemon.post(posted({"kind": "roster", "players": []}, seq=30))
+
+    def seen(path: str) -> dict[str, Any]:
+        body: dict[str, Any] = ask(daemon, f"players/{ME}/{path}", body={"dry_run": True}).body
+        return {"seen": body["seen"]}
+
+    def found() -> Any:
+        return ask(daemon, f"players/{ME}").body
+
+    before = found()
+    shown = {path: seen(path) for path in ("hide", "forget")}
+    assert (found(), ask(daemon, "audit").body["audit"]) == (before, []), "a dry run changes nothing"
+    # The player hides by themselves: no old page of an admin undoes that.
+    said(daemon, 31, "hide", by=ME)
+    for path, more in (("hide", {"hidden": False}), ("hide", {}), ("forget", {})):
+        assert ask(daemon, f"players/{ME}/{path}", body=shown[path] | more).code == "changed", path
+    assert found()["player"]["hidden"] is True
+    assert ask(daemon, f"players/{ME}/hide", body=seen("hide") | {"hidden": False}).body["player"]["hidden"] is False
+    for number, change in enumerate(
+        (
+            lambda: daemon.call("PUT", f"/v1/admin/players/{ME}", {"rating": 1001}),
+            lambda: daemon.post(posted({"kind": "player_joined", "id": ME, "name": "Another"}, seq=40)),
+            lambda: ask(daemon, "pools/main/export"),
+            lambda: (daemon.state / "copy").write_text(ME),
+        )
+    ):
+        shown = {path: seen(path) for path in ("hide", "forget")}
+        change()
+        assert ask(daemon, f"players/{ME}/forget", body=shown["forget"]).code == "changed", number
+        assert ask(daemon, f"players/{ME}/hide", body=shown["hide"]).code == ("changed" if number == 1 else "ok")
+        ask(daemon, f"players/{ME}/hide", body={"hidden": False})
+    assert "forget" not in [line["action"] for line in ask(daemon, "audit").body["audit"]]
+    assert ask(daemon, f"players/{ME}/forget", body=seen("forget")).body["stand_in"]
+    assert ask(daemon, f"players/{ME}").code == "not_found"
 
 
 def test_the_commands_say_what_they_did(daemon: Daemon) -> None:

@@ -419,10 +419,11 @@ def forget_player(client: Client, player_id: str, pool: str | None, *, dry_run: 
     if not dry_run:
         refuse_silence(yes=yes)
 
-    def forget(*, trial: bool) -> Any:
-        body = {"dry_run": trial}
+    def forget(*, trial: bool, seen: str | None = None) -> Any:
+        body = {"dry_run": trial, "seen": seen}
         return client.send("POST", "players", player_id, "forget", body=body, wait=REPLAY_SECONDS, pool=pool)
 
+    seen = None
     if dry_run or not yes:
         trial_run = forget(trial=True)
         if dry_run and print_json(trial_run, as_json):
@@ -432,7 +433,8 @@ def forget_player(client: Client, player_id: str, pool: str | None, *, dry_run: 
             _show_copies(trial_run)
             return
         confirm("Forget them?")
-    done = forget(trial=False)
+        seen = trial_run["seen"]
+    done = forget(trial=False, seen=seen)
     if not print_json(done, as_json):
         click.echo(f"Forgotten. {done['stand_in']} stands in their place.")
         _show_copies(done)

@@ -11,7 +11,15 @@ from equipoise.errors import ScriptError
 from equipoise.page.pictures import curve
 from equipoise.page.visits import Download, Elsewhere, Pages, Shown, Visit
 from equipoise.web.decisions import Reasons, show_decisions
-from equipoise.web.people import Forget, Hide, PersonForgotten, export_person, forget_person, hide_player
+from equipoise.web.people import (
+    Forget,
+    Hide,
+    PersonForgotten,
+    PersonHidden,
+    export_person,
+    forget_person,
+    hide_player,
+)
 from equipoise.web.players import (
     BesidePlayer,
     InPool,
@@ -221,6 +229,15 @@ async def send_export(visit: Visit) -> Download:
     return Download(f"{found.player}.json", body, "application/json")
 
 
+class PersonConfirmed(msgspec.Struct, frozen=True):
+    """The form by which it is done."""
+
+    seen: str = ""
+    """Names what was shown."""
+    sure: bool = False
+    """That it cannot be undone is known."""
+
+
 @pages.add("GET", "/players/{id}/{act:hide|unhide|forget}", ADMINS, query=InPool)
 async def show_act(visit: Visit) -> Shown:
     """The page that says what hiding, showing or forgetting a person means, before it is done."""
@@ -229,23 +246,32 @@ async def show_act(visit: Visit) -> Shown:
 
 @pages.add("POST", "/players/{id}/{act:hide|unhide|forget}", ADMINS, query=InPool)
 async def act_on_person(visit: Visit) -> Shown | Elsewhere:
-    """Hide a person, show them again, or forget them."""
-    pool = await _pool(visit, visit.query.pool)
-    query, act = InPool(pool=pool), visit.path["act"]
-    if act != "forget":
-        await hide_player(visit.request(query, Hide(hidden=act == "hide")))
-        return Elsewhere(visit.link("players", visit.path["id"], pool=visit.query.pool))
-    if visit.form.get("sure") != "yes":
-        return await _person(visit, pool, "Tick the box: it cannot be undone.")
-    done = await forget_person(visit.request(query, Forget()))
-    return Shown("person.html", "Forgotten", {"act": act, "effect": done, "words": "Forgotten", "notice": ""})
-
-
-async def _person(visit: Visit, pool: str, notice: str = "") -> Shown:
-    act, query = visit.path["act"], InPool(pool=pool)
-    found = await show_player(visit.request(query))
-    effect: PersonForgotten | None = None
+    """Hide a person, show them again, or forget them, if they still are as they were shown."""
+    pool, act = await _pool(visit, visit.query.pool), visit.path["act"]
+    form = visit.fields(PersonConfirmed)
+    if act == "forget" and not form.sure:
+        return await _person(visit, pool, ScriptError("schema", "tick the box: it cannot be undone", status=422))
+    try:
+        done = await _act(visit, pool, form.seen, dry_run=False)
+    except ScriptError as error:
+        if error.code != "changed":
+            raise
+        return await _person(visit, pool, error)
     if act == "forget":
-        effect = await forget_person(visit.request(query, Forget(dry_run=True)))
-    values = {"act": act, "found": found, "effect": effect, "words": PERSON[act], "notice": notice}
-    return Shown("person.html", f"{PERSON[act]}?", values, 422 if notice else 200)
+        return Shown("person.html", "Forgotten", {"act": act, "effect": done})
+    return Elsewhere(visit.link("players", visit.path["id"], pool=visit.query.pool))
+
+
+async def _person(visit: Visit, pool: str, stale: ScriptError | None = None) -> Shown:
+    words = PERSON[visit.path["act"]]
+    found = await show_player(visit.request(InPool(pool=pool)))
+    effect = await _act(visit, pool, None, dry_run=True)
+    values = {"act": visit.path["act"], "found": found, "effect": effect, "words": words, "stale": stale}
+    return Shown("person.html", f"{words}?", values, 200 if stale is None else stale.status)
+
+
+async def _act(visit: Visit, pool: str, seen: str | None, *, dry_run: bool) -> PersonHidden | PersonForgotten:
+    query, act = InPool(pool=pool), visit.path["act"]
+    if act == "forget":
+        return await forget_person(visit.request(query, Forget(seen=seen, dry_run=dry_run)))
+    return await hide_player(visit.request(query, Hide(hidden=act == "hide", seen=seen, dry_run=dry_run)))

@@ -13,10 +13,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Collection, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from equipoise import ratings
 from equipoise.core.model import STEAM_ID_BASE, PlayerId
@@ -29,6 +30,8 @@ from equipoise.store import people
 from equipoise.store.notes import Audit
 from equipoise.store.people import InForgetting
 from equipoise.store.store import Store
+
+T = TypeVar("T")
 
 LEAST = 76561190000000000
 """From here to `STEAM_ID_BASE` are ids that look like a player's and that no account has."""
@@ -47,16 +50,24 @@ class Copy:
 
 
 async def forget(
-    player: PlayerId, store: Store, pools: Collection[Pool], hosts: Collection[Host], clock: Clock, who: str
-) -> PlayerId:
-    """Forget a person everywhere, as ordered by `who`; returns the stand-in.
+    player: PlayerId,
+    store: Store,
+    pools: Collection[Pool],
+    hosts: Collection[Host],
+    clock: Clock,
+    who: str,
+    checked: Callable[[], Awaitable[T]],
+) -> tuple[PlayerId, T]:
+    """Forget a person everywhere, as ordered by `who`; returns the stand-in, and what `checked` did.
 
-    ScriptError: they are on a server. StoreError: not begun, or the next start finishes it; its text says which.
+    That is asked when no round or edit can come between, and may refuse. ScriptError: it did, or they are on a server.
+    StoreError: not begun, or the next start finishes it; its text says which.
     """
     async with AsyncExitStack() as stack:
         for pool in pools:
             await stack.enter_async_context(pool.at_rest())
         refuse_present(player, hosts)
+        before = await checked()
         someone = InForgetting(player, PlayerId(str(LEAST + secrets.randbelow(STEAM_ID_BASE - LEAST))))
         entry = Audit(clock.epoch(), who, "forget", player, "", "")
         if shared := [pool for pool in pools if pool.sharing]:
@@ -69,7 +80,7 @@ async def forget(
             await forget_here([someone], store, hosts)
         except StoreError as error:
             raise StoreError(f"not finished, the daemon's next start goes on: {error}") from error
-        return someone.stand_in
+        return someone.stand_in, before
 
 
 async def forget_here(forgotten: Collection[InForgetting], store: Store, hosts: Collection[Host]) -> None:
