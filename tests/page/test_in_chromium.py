@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from docs.pictures import screens
-from tests.page.chromium import Scheme, tab
+from tests.page.chromium import Scheme, stranger, tab
 from tests.page.worlds import World, world
 
 pytestmark = pytest.mark.world
@@ -21,6 +21,10 @@ pytestmark = pytest.mark.world
 def test_every_page_is_clean(scheme: Scheme, width: int, browser: Browser, full: World) -> None:
     with tab(browser, full, scheme, width) as opened:
         faults = {name: found for name, path in screens.paths(full).items() if (found := screens.faults(opened, path))}
+    with stranger(browser, full.public, scheme, width) as opened:
+        for name, path in screens.public_paths(full).items():
+            if found := screens.faults(opened, path):
+                faults[name] = found
     assert faults == {}
 
 

@@ -10,9 +10,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Route
 
+from equipoise.core.model import Mode
+from equipoise.lab.simulation.game_server import Map
+from equipoise.page import public_site
 from equipoise.page.access import form_token
 from equipoise.service import live
-from tests.page.chromium import tab
+from tests.game.rcon_servers import free_port
+from tests.page.chromium import stranger, tab
 from tests.page.games import Game, Home
 from tests.web.daemon import CONFIG, SECRETS, Daemon, running
 from tests.web.edited import Edited
@@ -108,6 +112,35 @@ def test_a_watched_page_of_a_server_that_is_removed_says_that_it_is_gone(browser
         edited.reload()
         opened.page.wait_for_selector("text=No server 'dustbowl'", timeout=8_000)
         assert "is configured" in opened.page.inner_text("main")
+
+
+def test_a_public_page_fetches_itself_again_without_losing_the_place_of_who_reads_it(
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(public_site, "LIVE_SECONDS", 0)
+    port = free_port()
+    with running(tmp_path, CONFIG.replace("[store]", f"[public]\nport = {port}\n[store]")) as daemon:
+        game, edited = Game(daemon, PEOPLE), Edited(daemon, tmp_path)
+        file = edited.add_server("dustbowl", "secret")
+        edited.reload()
+        with stranger(browser, f"http://127.0.0.1:{port}") as wall, stranger(browser, wall.url) as server:
+            for each, path in ((wall, "/"), (server, "/servers/dustbowl")):
+                each.page.clock.install()
+                each.go(path)
+            assert sorted(panels(wall.page)) == ["arena-1", "dustbowl"]
+            wall.page.focus("#server-arena-1 h2 a")
+            file.unlink()
+            edited.reload()
+            game.game.change_map(Map("cp_badlands", Mode.SYMMETRIC_CP))
+            game.script.introduce()
+            game.sync()
+            for each in (wall, server):
+                each.page.clock.fast_forward(30_000)
+            wall.page.wait_for_selector("text=cp_badlands")
+            assert panels(wall.page) == ["arena-1"]
+            assert wall.page.evaluate("document.activeElement.textContent") == "arena-1"
+            server.page.wait_for_selector("text=Nothing is here")
+            assert (wall.errors, wall.strangers) == ([], [])
 
 
 def test_a_game_server_that_is_killed_comes_first_on_the_wall_and_says_so(browser: Browser, tmp_path: Path) -> None:
