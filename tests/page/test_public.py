@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
+import jsonschema_rs
 import pytest
 from click.testing import CliRunner
 
@@ -21,6 +22,7 @@ from equipoise.errors import ConfigError, ScriptError
 from equipoise.page.public_site import MOST_BYTES, MOST_WAITING, PAGES, Made, PublicSite, whole
 from equipoise.page.site import TABLE
 from equipoise.service import jobs
+from equipoise.web.openapi import PUBLIC
 from equipoise.web.openapi import TABLE as ROUTES
 from tests.game.rcon_servers import free_port
 from tests.page.test_profiles import HOSTILE, submitted
@@ -178,6 +180,28 @@ def test_what_would_say_a_shadow_rating_is_left_out_and_the_rest_is_whole(pair: 
     assert {(one["before"], one["after"]) for one in first if one["rounds"] < 2} == {(None, None)}
     second = answered("rounds/arena-1/1-2")["players"]
     assert {one["before"] for one in second if one["rounds"] == 2} == {None}
+
+
+def test_answers_are_as_the_document_on_the_public_port_says(pair: tuple[Daemon, Daemon]) -> None:
+    _, public = pair
+    described = public.request("GET", "/v1/public/openapi.json").body
+    for component in described["components"]["schemas"].values():
+        if "properties" in component:
+            component["additionalProperties"] = False
+    asked_for = set()
+    for path in (f"/v1/public/{path}" for path in JSON):
+        there = path.partition("?")[0]
+        (template,) = (each for each in described["paths"] if re.fullmatch(re.sub(r"{\w+}", "[^/]+", each), there))
+        operation = described["paths"][template]["get"]
+        assert operation["security"] == []
+        schema = operation["responses"]["200"]["content"]["application/json"]["schema"]
+        whole = {**schema, "components": described["components"]}
+        jsonschema_rs.validate(whole, public.request("GET", path).body)
+        asked_for.add(template)
+    assert asked_for == described["paths"].keys() == {route.path for route in PUBLIC}
+    refusal = public.request("GET", "/v1/public/players/nobody")
+    reference = described["paths"]["/v1/public/players/{id}"]["get"]["responses"]["404"]["content"]["application/json"]
+    jsonschema_rs.validate({**reference["schema"], "components": described["components"]}, refusal.body)
 
 
 def test_an_answer_is_kept_and_known_by_its_hash(pair: tuple[Daemon, Daemon]) -> None:

@@ -15,13 +15,14 @@ import msgspec
 import pytest
 
 import equipoise
-from equipoise.web.openapi import REFUSED, TABLE, WORDS, _cached_document, described, document
+from equipoise.web.openapi import PUBLIC, REFUSED, TABLE, WORDS, _cached_document, described, document
 from equipoise.web.routes import Request, Route
 from equipoise.web.splits import SplitsAsked
 from equipoise.wire.decode import decode_as
 from tests.web.daemon import Daemon
 
 DOCUMENT: dict[str, Any] = json.loads(document(TABLE))
+OF_PUBLIC: dict[str, Any] = json.loads(document(PUBLIC))
 PROTOCOL = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text()
 
 
@@ -37,9 +38,10 @@ def test_every_route_is_in_it_with_its_roles() -> None:
         assert named == set(re.findall(r"{(\w+)}", route.plain_path))
 
 
-def test_every_reference_leads_somewhere() -> None:
-    references = set(re.findall(r'"#/components/schemas/([^"]+)"', json.dumps(DOCUMENT)))
-    assert references <= DOCUMENT["components"]["schemas"].keys()
+@pytest.mark.parametrize("described", [DOCUMENT, OF_PUBLIC])
+def test_every_reference_leads_somewhere(described: dict[str, Any]) -> None:
+    references = set(re.findall(r'"#/components/schemas/([^"]+)"', json.dumps(described)))
+    assert references <= described["components"]["schemas"].keys()
 
 
 def test_every_kind_of_event_and_order_is_described() -> None:
@@ -89,10 +91,11 @@ def test_it_is_written_once_and_off_the_loop_however_many_ask_at_the_same_time(
     assert threads != [threading.current_thread().name]
 
 
-def test_every_property_says_what_it_means() -> None:
+@pytest.mark.parametrize("described", [DOCUMENT, OF_PUBLIC])
+def test_every_property_says_what_it_means(described: dict[str, Any]) -> None:
     silent = [
         f"{name}.{field}"
-        for name, schema in DOCUMENT["components"]["schemas"].items()
+        for name, schema in described["components"]["schemas"].items()
         for field, each in schema.get("properties", {}).items()
         if len(each.get("description", "")) < 3
     ]

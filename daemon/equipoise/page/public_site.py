@@ -25,16 +25,17 @@ from equipoise.page.rendering import html, sentence
 from equipoise.page.site import HEADERS, NOBODY, TABLE, query_of, send_static
 from equipoise.page.visits import Elsewhere, Page, Reply, Visit
 from equipoise.page.visits import Shown as ShownPage
+from equipoise.web.openapi import PUBLIC, document
 from equipoise.web.proxies import PREFIX, seen_through
-from equipoise.web.public import ROUTES, PublicRoute, published
+from equipoise.web.public import published
 from equipoise.web.requests import Respond, connection_of
-from equipoise.web.routes import Request, Services, in_router
+from equipoise.web.routes import Request, Route, Services, in_router
 from equipoise.wire import encode_refusal
 
 PAGES = tuple(page for page in TABLE if page.public)
 LIVE_SECONDS, SECONDS = 30, 300
-"""For which a page of game servers, and any other one, is good."""
-LIVE = ("/", "/servers/{server}")
+"""For which a page or answer about game servers, and any other one, is good."""
+LIVE = ("/", "/servers/{server}", "/v1/public/servers", "/v1/public/servers/{server}/roster")
 MOST_KEPT, MOST_BYTES = 4000, 16_000_000
 MOST_WAITING = 32
 """Answers that wait to be made."""
@@ -85,8 +86,9 @@ class PublicSite:
         app = web.Application(middlewares=[self._answer_everything])
         for page in PAGES:
             app.router.add_get(in_router(page.path), self._page(page))
-        for route in ROUTES:
-            app.router.add_get(in_router(f"/v1/public/{route.path}"), self._route(route))
+        for route in PUBLIC:
+            app.router.add_get(in_router(route.path), self._route(route))
+        app.router.add_get("/v1/public/openapi.json", self._described)
         app.router.add_get("/static/{name}", send_static)
         app.router.add_get("/robots.txt", self._robots)
         return app
@@ -159,7 +161,9 @@ class PublicSite:
 
         return respond
 
-    def _route(self, route: PublicRoute) -> Respond:
+    def _route(self, route: Route) -> Respond:
+        seconds = LIVE_SECONDS if route.path in LIVE else SECONDS
+
         async def respond(request: web.Request) -> web.StreamResponse:
             services, path = self._current(), dict(request.match_info)
 
@@ -169,11 +173,17 @@ class PublicSite:
                     answer = published(await route.handler(asked), services)
                 except EquipoiseError as error:
                     return _json_refusal(_sayable(error))
-                return whole(msgspec.json.encode(answer), 200, "application/json", route.seconds)
+                return whole(msgspec.json.encode(answer), 200, "application/json", seconds)
 
             return await self._served(request, route.query, "", make)
 
         return respond
+
+    async def _described(self, request: web.Request) -> web.Response:
+        async def make() -> Made:
+            return whole(await asyncio.to_thread(document, PUBLIC), 200, "application/json", SECONDS)
+
+        return self._sent(request, await self.found(request.path, make))
 
     async def _served(
         self,

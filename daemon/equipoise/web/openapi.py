@@ -1,4 +1,4 @@
-"""The table of all routes, and /openapi.json, which is made from it.
+"""The table of all routes, those of the public port, and /openapi.json, which is made from either.
 
 msgspec makes the schemas from the structs that requests are decoded with and answers are made of. What it does not say
 is added: what a property means, which properties an answer always has, and constants where it writes a list of one.
@@ -12,6 +12,7 @@ import asyncio
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from threading import Lock
@@ -37,6 +38,7 @@ from equipoise.web import (
     servers,
     splits,
 )
+from equipoise.web.public import STRUCTS
 from equipoise.web.routes import ANYBODY, Answer, Request, Route, Routes
 from equipoise.wire import orders, scalars
 
@@ -143,6 +145,25 @@ TABLE: tuple[Route, ...] = (
 """Every route of the daemon."""
 
 
+PUBLIC: tuple[Route, ...] = tuple(
+    replace(
+        route,
+        path=route.path.replace("/admin/", "/public/"),
+        roles=frozenset(),
+        reply=STRUCTS[route.reply],
+        reply_example=None,
+    )
+    for route in TABLE
+    if route.handler
+    in {
+        *(servers.show_servers, rosters.show_roster, pools.show_pools, players.show_top, pools.show_seasons),
+        *(pools.show_season, maps.list_maps, evenness.show_evenness, players.show_player, rounds.list_rounds),
+        rounds.show_round,
+    }
+)
+"""The routes for anybody, on a port of their own: `published` makes their answers."""
+
+
 def document(table: Sequence[Route]) -> bytes:
     """Return the OpenAPI 3.1 description of these routes, as JSON text."""
     requests = [part for route in table for part in (route.body, route.query) if part is not None]
@@ -225,7 +246,7 @@ def _reply(route: Route, references: Mapping[Any, Schema]) -> dict[str, Any]:
 
 
 def _refusals(route: Route, references: Mapping[Any, Schema]) -> dict[str, Any]:
-    statuses = {400, 403, 408, 413, 415, 417, 421, 500}
+    statuses = {500, 503} if route in PUBLIC else {400, 403, 408, 413, 415, 417, 421, 500}
     if route.roles:
         statuses |= {401, 429, 503}
     if route.body or route.query or "{" in route.path:
@@ -248,6 +269,7 @@ def schemas(requests: Sequence[type], replies: Sequence[type]) -> tuple[dict[typ
     references, components = msgspec.json.schema_components(
         types, schema_hook=scalars.schema, ref_template="#/components/schemas/{name}"
     )
+    of_public = dict(_wholes([(whole, public) for whole, public in STRUCTS.items() if public in replies]))
     of_all, of_requests = _kinds(_walk(types)), _kinds(_walk(requests))
     in_unions = {
         member.cls
@@ -261,7 +283,7 @@ def schemas(requests: Sequence[type], replies: Sequence[type]) -> tuple[dict[typ
         fields = msgspec.structs.fields(kind) if issubclass(kind, msgspec.Struct) else ()
         names = {field.encode_name: field.name for field in fields}
         for written, schema in component["properties"].items():
-            schema.setdefault("description", meaning(kind, names.get(written, written)))
+            schema.setdefault("description", meaning(of_public.get(kind, kind), names.get(written, written)))
         if name not in of_requests:
             # All but the fields that are left out while they have no value: msgspec writes defaults too.
             left_out = {field.encode_name for field in fields if field.default is msgspec.UNSET}
@@ -306,6 +328,22 @@ def _parts(kind: inspect.Type) -> Iterable[inspect.Type]:
             return (kind.type,)
         case _:
             return ()
+
+
+def _wholes(pairs: Iterable[tuple[type, type]]) -> Iterator[tuple[type, type]]:
+    """Yield the structs that answers are published as, those inside them too, each with the one it is a part of."""
+    left = [(inspect.type_info(whole), inspect.type_info(public)) for whole, public in pairs]
+    while left:
+        whole, public = left.pop()
+        if isinstance(public, inspect.StructType) and isinstance(whole, inspect.StructType | inspect.DataclassType):
+            fields = {field.name: field.type for field in whole.fields}
+            left += ((fields[field.name], field.type) for field in public.fields)
+            yield public.cls, whole.cls
+        else:
+            inner = [
+                [part for part in _parts(each) if not isinstance(part, inspect.NoneType)] for each in (whole, public)
+            ]
+            left += zip(*inner, strict=False)
 
 
 def _kinds(types: Iterable[inspect.Type]) -> dict[str, type]:

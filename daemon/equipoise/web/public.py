@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import msgspec
@@ -22,7 +21,7 @@ from equipoise.ratings.quality import Bin
 from equipoise.store.listings import EditOf, Result
 from equipoise.store.seasons import Season
 from equipoise.web import decisions, evenness, maps, players, pools, rosters, rounds, servers
-from equipoise.web.routes import Ask, Handler, Ok, Services
+from equipoise.web.routes import Ok, Services
 
 FEWEST = 3
 """With fewer on a side, a chance would give hidden ratings away: `!teams` says no sums then either."""
@@ -480,7 +479,7 @@ STRUCTS: Mapping[type, type[msgspec.Struct]] = {
     pools.SeasonsFound: pools.SeasonsFound,
     pools.SeasonBoard: SeasonBoard,
 }
-"""The answers that are public, and what is public of each."""
+"""The answers that are public, and what is public of each: fields with the names and meanings that they have there."""
 
 
 def published(answer: T, services: Services) -> T:
@@ -506,32 +505,3 @@ def published(answer: T, services: Services) -> T:
 def _shadow(services: Services, pool: str) -> float:
     """Return the rounds until a rating is shown; without the pool nobody knows."""
     return services.pools[pool].summary(PlayerId("0")).missing if pool in services.pools else float("inf")
-
-
-# The same as JSON, for websites of communities: the paths have `public` where those of admins have `admin`.
-
-
-@dataclass(frozen=True, slots=True)
-class PublicRoute:
-    """A route for anybody: that of admins, and for how many seconds its answer is good."""
-
-    path: str
-    handler: Handler
-    query: type[Ask] | None = None
-    seconds: int = 300
-
-
-ROUTES = (
-    PublicRoute("servers", servers.show_servers, servers.Some, 30),
-    PublicRoute("servers/{server}/roster", rosters.show_roster, seconds=30),
-    PublicRoute("pools", pools.show_pools),
-    PublicRoute("pools/{pool}/top", players.show_top, players.BesidePlayer),
-    PublicRoute("pools/{pool}/seasons", pools.show_seasons),
-    PublicRoute("pools/{pool}/seasons/{name}", pools.show_season, pools.BehindPlace),
-    PublicRoute("pools/{pool}/maps", maps.list_maps, maps.Recent),
-    PublicRoute("pools/{pool}/evenness", evenness.show_evenness, evenness.Weeks),
-    PublicRoute("players/{id}", players.show_player, players.InPool),
-    PublicRoute("rounds", rounds.list_rounds, rounds.HistoryFilter),
-    PublicRoute("rounds/{server}/{round}", rounds.show_round),
-)
-"""Below `/v1/public/`."""
