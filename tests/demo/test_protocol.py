@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import get_args
 
 import msgspec
@@ -15,6 +16,7 @@ from equipoise.core.model import (
     LineupPlayer,
     Mode,
     OrderId,
+    PlayerId,
     Presence,
     Roster,
     Round,
@@ -92,6 +94,19 @@ def test_the_daemon_reads_every_event_as_the_game_made_it() -> None:
 
     assert read.events == EVENTS
     assert read.names == {A: "Ann"}
+
+
+def test_of_more_players_than_a_round_may_have_those_who_played_longest_are_told() -> None:
+    people = [PlayerId(str(76561197960300000 + number)) for number in range(200)]
+    presences = tuple(
+        replace(ROUND.presences[0], id=player, seconds_a=float(number * 37 % 200), seconds_b=0.0)
+        for number, player in enumerate(people)
+    )
+    sent = [protocol.encoded(e.RoundEnded(10.0, replace(ROUND, presences=presences, lineup=())), {})]
+    batch = {"v": 1, "server": "arena-1", "boot": 7, "seq": 1, "at": 20.0, "events": sent}
+    (read,) = decode_batch(json.dumps(batch).encode()).events
+    assert isinstance(read, e.RoundEnded)
+    assert sorted(presence.seconds_a for presence in read.round.presences) == list(range(72, 200))
 
 
 def test_the_game_obeys_every_order_as_the_daemon_gave_it() -> None:

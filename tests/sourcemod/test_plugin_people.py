@@ -1,10 +1,13 @@
 """What the plugin tells the daemon of people: their time, their sides, and what forbids moving them."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from equipoise.core.model import MOST_PLAYERS
+from equipoise.wire.decode import decode_batch
 from tests.sourcemod.answerer import Daemon, crowd, ids, poll, seat, seconds_of_play, settle
 from tests.sourcemod.rig import Game, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, RED, Reason, State
@@ -42,6 +45,41 @@ def test_a_player_who_leaves_or_changes_side_keeps_their_seconds(game: Game, dae
     assert not lines[watcher]["left"]
     assert lines[watcher]["side"] == "red"
     assert lines[watcher]["seconds"] == {"red": about(20), "blu": 0}
+
+
+def test_of_more_players_than_a_round_may_have_those_who_played_longest_are_told(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    game.start_map("koth_harvest_final")
+    red, blu = crowd(game, 2, 2)
+    play.go_live(game)
+    stayed: dict[str, float] = {}
+    for number in range(134):
+        guest = seat(game, f"Guest {number}", ("red", "blue")[number % 2])
+        stayed[str(guest.steamid)] = number * 37 % 134 / 10 + 1.0
+        game.advance(stayed[str(guest.steamid)])
+        game.leave(guest)
+    last = seat(game, "Last", "red")
+    play.kill(game, blu[1], red[0])
+    game.rounds.win(BLU, Reason.POINTS_CAPTURED)
+    settle(game)
+    lines = {line["id"]: line for line in ended(daemon)["players"]}
+    fewest = sorted(stayed, key=lambda guest: stayed[guest])[:10]
+    assert len(lines) == MOST_PLAYERS
+    assert lines.keys() == {*ids(red), *ids(blu), *stayed} - {*fewest}
+    assert str(last.steamid) not in lines
+    for player, kills, deaths in ((blu[1], 1, 0), (red[0], 0, 1), (red[1], 0, 0)):
+        counts = lines[str(player.steamid)]["counts"]
+        assert (counts["kills"], counts["deaths"]) == (kills, deaths)
+    for guest in stayed.keys() & lines.keys():
+        assert sum(lines[guest]["seconds"].values()) == pytest.approx(stayed[guest], abs=0.5)
+    (sent,) = (batch for batch in daemon.batches if ended(daemon) in batch["events"])
+    assert decode_batch(json.dumps(sent).encode()).events, "the daemon takes it"
+    # The next round begins with nobody of it.
+    play.next_round(game)
+    game.rounds.win(BLU, Reason.POINTS_CAPTURED)
+    settle(game)
+    assert {line["id"] for line in daemon.events("round_ended")[-1]["players"]} == {*ids(red), *ids(blu), *ids([last])}
 
 
 SLOW_ADMINS = """

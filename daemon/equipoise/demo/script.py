@@ -15,6 +15,7 @@ from equipoise.core import effects
 from equipoise.core import events as e
 from equipoise.core.asks import Moment, Purpose
 from equipoise.core.model import (
+    MOST_PLAYERS,
     STEAM_ID_BASE,
     Counts,
     Mode,
@@ -90,6 +91,8 @@ def _players(roster: Roster, game: Game) -> list[Json]:
 
 
 def _finished(game_round: Round, game: Game) -> Json:
+    by_seconds = sorted(game_round.presences, key=lambda presence: -presence.seconds_a - presence.seconds_b)
+    longest = {presence.id for presence in by_seconds[:MOST_PLAYERS]}  # no more fit into a round
     presences = [
         {
             "id": _id(presence.id, game),
@@ -101,6 +104,7 @@ def _finished(game_round: Round, game: Game) -> Json:
             **({"counts": _counts(presence.counts)} if presence.counts else {}),
         }
         for presence in game_round.presences
+        if presence.id in longest
     ]
     return {
         **_played(game_round.session, game_round.map, game_round.mode, game),

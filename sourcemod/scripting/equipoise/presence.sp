@@ -62,6 +62,9 @@ enum struct Presence
 	}
 }
 
+// The daemon takes no more in one round.
+#define MAX_PRESENCES 128
+
 static ArrayList g_Rows;
 static StringMap g_RowOf;
 
@@ -220,11 +223,45 @@ JSONArray Presence_Players()
 		g_Rows.GetArray(row, presence);
 		presence.Stop(GetEngineTime());
 		g_Rows.SetArray(row, presence);
+	}
+	Cut();
+	for (int row = 0; row < g_Rows.Length; row++)
+	{
+		g_Rows.GetArray(row, presence);
 		JSONObject line = Describe(presence);
 		players.Push(line);
 		delete line;
 	}
 	return players;
+}
+
+// Of too many, those who played longest stay.
+static void Cut()
+{
+	if (g_Rows.Length <= MAX_PRESENCES)
+	{
+		return;
+	}
+	g_Rows.SortCustom(Longest);
+	g_Rows.Resize(MAX_PRESENCES);
+	char id[ID_SIZE];
+	g_RowOf.Clear();
+	for (int row = 0; row < g_Rows.Length; row++)
+	{
+		g_Rows.GetString(row, id, sizeof(id));
+		g_RowOf.SetValue(id, row);
+	}
+}
+
+static int Longest(int one, int other, Handle rows, Handle nothing)
+{
+	return FloatCompare(Seconds(other), Seconds(one));
+}
+
+static float Seconds(int row)
+{
+	float red = g_Rows.Get(row, Presence::red), blu = g_Rows.Get(row, Presence::blu);
+	return red + blu;
 }
 
 // Adds what they did to the list that Presence_Players made, when the statistics have the round's last moment.

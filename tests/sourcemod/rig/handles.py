@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TypeVar
 
-from .machine import NativeError
+from .machine import NativeError, to_cell
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ class Handles:
     def open(self, thing: object, owner: object | None = None, *, closable: bool = True) -> int:
         """A new handle for `thing`."""
         handle = self._next
-        self._next += 0x10001
+        self._next = to_cell(self._next + 0x10001)
         self._entries[handle] = Entry(thing, owner, closable)
         return handle
 
