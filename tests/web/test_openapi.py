@@ -13,9 +13,11 @@ from typing import Any, cast
 
 import msgspec
 import pytest
+from msgspec import inspect
 
 import equipoise
-from equipoise.web.openapi import PUBLIC, REFUSED, TABLE, WORDS, _cached_document, described, document
+from equipoise.web.openapi import PUBLIC, REFUSED, TABLE, WORDS, _cached_document, _walk, described, document
+from equipoise.web.public import PARTS, WHOLE, public_type
 from equipoise.web.routes import Request, Route
 from equipoise.web.splits import SplitsAsked
 from equipoise.wire.decode import decode_as
@@ -118,6 +120,13 @@ def test_what_is_always_sent_is_required_and_what_may_be_left_out_is_not() -> No
             answer = schemas[reference.rpartition("/")[2]]
             assert "ok" in answer["required"]
             assert answer["properties"]["ok"]["const"] is True
+
+
+def test_no_public_answer_has_a_part_that_is_not_public() -> None:
+    types = [public_type(answer) for answer in (*PARTS, *WHOLE)]
+    inside = {part.cls for part in _walk(types) if isinstance(part, inspect.StructType | inspect.DataclassType)}
+    assert inside >= {*types}
+    assert inside & PARTS.keys() == set()
 
 
 def test_every_operation_has_a_name_of_its_own() -> None:

@@ -38,7 +38,7 @@ from equipoise.web import (
     servers,
     splits,
 )
-from equipoise.web.public import STRUCTS
+from equipoise.web.public import PARTS, public_type
 from equipoise.web.routes import ANYBODY, Answer, Request, Route, Routes
 from equipoise.wire import orders, scalars
 
@@ -150,7 +150,7 @@ PUBLIC: tuple[Route, ...] = tuple(
         route,
         path=route.path.replace("/admin/", "/public/"),
         roles=frozenset(),
-        reply=STRUCTS[route.reply],
+        reply=public_type(route.reply),
         reply_example=None,
     )
     for route in TABLE
@@ -269,7 +269,7 @@ def schemas(requests: Sequence[type], replies: Sequence[type]) -> tuple[dict[typ
     references, components = msgspec.json.schema_components(
         types, schema_hook=scalars.schema, ref_template="#/components/schemas/{name}"
     )
-    of_public = dict(_wholes([(whole, public) for whole, public in STRUCTS.items() if public in replies]))
+    whole_of = {public: whole for whole, public in PARTS.items()}
     of_all, of_requests = _kinds(_walk(types)), _kinds(_walk(requests))
     in_unions = {
         member.cls
@@ -283,7 +283,7 @@ def schemas(requests: Sequence[type], replies: Sequence[type]) -> tuple[dict[typ
         fields = msgspec.structs.fields(kind) if issubclass(kind, msgspec.Struct) else ()
         names = {field.encode_name: field.name for field in fields}
         for written, schema in component["properties"].items():
-            schema.setdefault("description", meaning(of_public.get(kind, kind), names.get(written, written)))
+            schema.setdefault("description", meaning(whole_of.get(kind, kind), names.get(written, written)))
         if name not in of_requests:
             # All but the fields that are left out while they have no value: msgspec writes defaults too.
             left_out = {field.encode_name for field in fields if field.default is msgspec.UNSET}
@@ -328,22 +328,6 @@ def _parts(kind: inspect.Type) -> Iterable[inspect.Type]:
             return (kind.type,)
         case _:
             return ()
-
-
-def _wholes(pairs: Iterable[tuple[type, type]]) -> Iterator[tuple[type, type]]:
-    """Yield the structs that answers are published as, those inside them too, each with the one it is a part of."""
-    left = [(inspect.type_info(whole), inspect.type_info(public)) for whole, public in pairs]
-    while left:
-        whole, public = left.pop()
-        if isinstance(public, inspect.StructType) and isinstance(whole, inspect.StructType | inspect.DataclassType):
-            fields = {field.name: field.type for field in whole.fields}
-            left += ((fields[field.name], field.type) for field in public.fields)
-            yield public.cls, whole.cls
-        else:
-            inner = [
-                [part for part in _parts(each) if not isinstance(part, inspect.NoneType)] for each in (whole, public)
-            ]
-            left += zip(*inner, strict=False)
 
 
 def _kinds(types: Iterable[inspect.Type]) -> dict[str, type]:

@@ -1,25 +1,28 @@
 """What anybody may read: answers of routes without what is an admin's, without ratings that are not shown yet, and
 without numbers from which one of these could be computed.
 
-Each answer has a struct of its own here with the fields that are public: what a route says beside them stays inside.
-Ratings are whole points and chances whole percents, and a chance is said where enough people play on each side.
+The fields that are public are named here, struct by struct: what a route says beside them stays inside. Ratings are
+whole points and chances whole percents, and a chance is said where enough people play on each side.
 """
-
-# ruff: noqa: D101 — each struct is the public part of the one whose name it has.
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from functools import reduce
+from operator import or_
+from types import EllipsisType, UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec.structs import force_setattr, replace
 
-from equipoise.core.model import Counts, Mode, PlayerId, RoundId, ServerId, Side, Skills, Span
-from equipoise.ratings.quality import Bin
-from equipoise.store.listings import EditOf, Result
-from equipoise.store.seasons import Season
+from equipoise.core.model import Outlook, PlayerId
+from equipoise.service.boards import Progress
+from equipoise.service.status import ServerStatus
+from equipoise.store.listings import Played
+from equipoise.store.notes import Chance, Decision
+from equipoise.store.seasons import Standing
 from equipoise.web import decisions, evenness, maps, players, pools, rosters, rounds, servers
 from equipoise.web.routes import Ok, Services
 
@@ -34,472 +37,228 @@ DECIDED = frozenset({"scramble", "duel", "equal_sides", "shuffle", "too_uneven",
 
 T = TypeVar("T")
 
-
-def _hide(struct: msgspec.Struct, *names: str) -> None:
-    for name in names:
-        force_setattr(struct, name, None)
+PARTS: dict[Any, type[msgspec.Struct]] = {}
+"""What is public of each struct that has something else too."""
 
 
-def _round(struct: msgspec.Struct, *names: str, digits: int = 0) -> None:
-    for name in names:
-        value = getattr(struct, name)
-        force_setattr(struct, name, None if value is None else round(value, digits) + 0.0)
+def _part(
+    whole: type,
+    fields: str,
+    *,
+    points: str = "",
+    chances: str = "",
+    null: str = "",
+    unless: Callable[[Any], bool] = lambda _: True,
+    last: Callable[[Any], None] = lambda _: None,
+) -> None:
+    """Make a struct of these fields the public part of a whole one.
+
+    Points are rounded to whole ones, chances to percents; the fields of `null` are null unless that is so; `last` may
+    change the rest.
+    """
+
+    def keep_inside(self: msgspec.Struct) -> None:
+        if not unless(self):
+            for name in null.split():
+                force_setattr(self, name, None)
+        for names, digits in ((points, 0), (chances, 2)):
+            for name in names.split():
+                value = getattr(self, name)
+                force_setattr(self, name, None if value is None else round(value, digits) + 0.0)
+        last(self)
+
+    hints = get_type_hints(whole, include_extras=True)
+    kinds = {name: _public(hints[name]) for name in fields.split()}
+    PARTS[whole] = msgspec.defstruct(
+        whole.__name__,
+        [(name, kind | None if name in null.split() else kind) for name, kind in kinds.items()],
+        bases=(Ok,) if issubclass(whole, Ok) else None,
+        namespace={"__post_init__": keep_inside},
+        module=__name__,
+        frozen=True,
+        kw_only=True,
+    )
+
+
+def _public(kind: Any) -> Any:
+    """Return a type with the public parts in the place of what has them."""
+    parts = get_args(kind)
+    if kind in PARTS or not parts or isinstance(kind, EllipsisType):
+        return PARTS.get(kind, kind)
+    public = tuple(map(_public, parts))
+    return reduce(or_, public) if get_origin(kind) in (Union, UnionType) else get_origin(kind)[public]
+
+
+def _filter(field: str, shown: Callable[[Any], bool]) -> Callable[[Any], None]:
+    return lambda self: force_setattr(self, field, tuple(filter(shown, getattr(self, field))))
+
+
+def _many_play(sides: Any) -> bool:
+    return bool(min(sides.players_a, sides.players_b) >= FEWEST)
 
 
 # Game servers.
 
-
-class Outlook(msgspec.Struct, frozen=True):
-    chance: float
-    low: float | None
-    high: float | None
-
-    def __post_init__(self) -> None:
-        _round(self, "chance", "low", "high", digits=2)
-
-
-class Status(msgspec.Struct, frozen=True):
-    """A game server as its players know it."""
-
-    server: ServerId
-    pool: str
-    lost: bool
-    map: str
-    mode: Mode
-    sides: tuple[str, str]
-    round: int
-    pending: str | None
-    players_a: int
-    players_b: int
-    waiting: int
-    outlook: Outlook | None
-    balanced_by: str
-
-    def __post_init__(self) -> None:
-        if min(self.players_a, self.players_b) < FEWEST:
-            _hide(self, "outlook")
+_part(Outlook, "chance low high", chances="chance low high")
+_part(
+    ServerStatus,
+    "server pool lost map mode sides round pending players_a players_b waiting outlook balanced_by",
+    null="outlook",
+    unless=_many_play,
+)
+_part(servers.Servers, "servers")
+_part(
+    rosters.PlayerHere,
+    "id name side waiting rating visible rounds change skill commander locked moved benched",
+    points="rating change skill",
+    null="rating change skill",
+    unless=lambda self: self.visible,
+)
+_part(rosters.RosterFound, "server sides session live_seconds due results players bots bench turns")
+_part(Chance, "at chance low high players_a players_b cause", chances="chance low high")
+_part(decisions.Chances, "server sides chances", last=_filter("chances", _many_play))
 
 
-class Servers(Ok, frozen=True):
-    servers: tuple[Status, ...]
-
-
-class PlayerHere(msgspec.Struct, frozen=True):
-    id: PlayerId
-    name: str | None
-    side: Side | None
-    waiting: bool
-    rating: float | None
-    visible: bool
-    rounds: int
-    change: float | None
-    skill: float | None
-    commander: bool
-    locked: float | None
-    moved: bool
-    benched: int
-
-    def __post_init__(self) -> None:
-        if not self.visible:
-            _hide(self, "rating", "change", "skill")
-        _round(self, "rating", "change", "skill")
-
-
-class Roster(Ok, frozen=True):
-    server: ServerId
-    sides: tuple[str, str]
-    session: str
-    live_seconds: float | None
-    due: str
-    results: tuple[Result, ...]
-    players: tuple[PlayerHere, ...]
-    bots: tuple[int, int]
-    bench: bool
-    turns: tuple[PlayerId, ...]
-
-
-class CourseLine(msgspec.Struct, frozen=True):
-    at: float
-    chance: float
-    low: float | None
-    high: float | None
-    players_a: int
-    players_b: int
-    cause: str
-
-    def __post_init__(self) -> None:
-        _round(self, "chance", "low", "high", digits=2)
-
-
-class Chances(Ok, frozen=True):
-    server: ServerId
-    sides: tuple[str, str]
-    chances: tuple[CourseLine, ...]
-
-    def __post_init__(self) -> None:
-        shown = tuple(line for line in self.chances if min(line.players_a, line.players_b) >= FEWEST)
-        force_setattr(self, "chances", shown)
-
-
-class Decision(msgspec.Struct, frozen=True):
-    server: ServerId
-    at: float
-    kind: str
-    reason: str
-    detail: Mapping[str, Any] | None
-    number: int
-
-    def __post_init__(self) -> None:
-        force_setattr(self, "detail", None if self.detail is None else _detail(self.detail))
-
-
-def _detail(detail: Mapping[str, Any]) -> dict[str, Any]:
-    """Return who goes where by a decision, without hidden players, and the chance where it is said."""
-    public = {name: detail[name] for name in ("side", "cause") if name in detail}
+def _told(line: Any) -> None:
+    """Leave of a decision's detail who goes where, without hidden players, and the chance where it is said."""
+    if (detail := line.detail) is None:
+        return
+    known = {name: detail[name] for name in ("side", "cause") if name in detail}
     if "players" in detail:
-        public["players"] = [player for player in detail["players"] if player != "hidden"]
+        known["players"] = [player for player in detail["players"] if player != "hidden"]
     if "split" in detail:
         split = detail["split"]
-        public["split"] = {place: [player for player in ids if player != "hidden"] for place, ids in split.items()}
+        known["split"] = {place: [player for player in ids if player != "hidden"] for place, ids in split.items()}
         if min(len(split["a"]), len(split["b"])) >= FEWEST and detail.get("after") is not None:
-            public["before"] = None if detail["before"] is None else round(detail["before"], 2)
-            public["after"] = round(detail["after"], 2)
-    return public
+            known["before"] = None if detail["before"] is None else round(detail["before"], 2)
+            known["after"] = round(detail["after"], 2)
+    force_setattr(line, "detail", known)
 
 
-class Decisions(Ok, frozen=True):
-    decisions: tuple[Decision, ...]
-    names: Mapping[PlayerId, str]
-    sides: Mapping[str, tuple[str, str]]
-
-    def __post_init__(self) -> None:
-        force_setattr(self, "decisions", tuple(line for line in self.decisions if line.kind in DECIDED))
-
+_part(Decision, "server at kind reason detail number", last=_told)
+_part(decisions.Decisions, "decisions names sides", last=_filter("decisions", lambda line: line.kind in DECIDED))
 
 # Players.
 
-
-class Interval(msgspec.Struct, frozen=True):
-    low: float
-    high: float
-
-    def __post_init__(self) -> None:
-        _round(self, "low", "high")
-
-
-class Player(msgspec.Struct, frozen=True, kw_only=True):
-    """A player; without a rating until it may be shown."""
-
-    id: PlayerId
-    name: str | None
-    rating: float | None
-    rounds: int
-    visible: bool
-    stale: bool
-    last_played: float | None
-    skill: float | None
-    skill_by: str | None
-    interval: Interval | None
-    record: players.RecordSeen | None
-    skills: Skills | None
-
-    def __post_init__(self) -> None:
-        if not self.visible:
-            _hide(self, "rating", "skill", "skill_by", "interval", "skills")
-        _round(self, "rating", "skill")
-
-
-class PlayerFound(Ok, frozen=True):
-    pool: str
-    player: Player
-    place: int | None
-    length: int | None
-
-
-class PlayersFound(Ok, frozen=True):
-    """Players whose rating may be shown: the order of the others would say theirs."""
-
-    pool: str
-    players: tuple[Player, ...]
-
-    def __post_init__(self) -> None:
-        force_setattr(self, "players", tuple(player for player in self.players if player.visible))
-
-
-class Progress(msgspec.Struct, frozen=True):
-    gained: float | None
-    place: int | None
-
-    def __post_init__(self) -> None:
-        if self.place is None:  # then it may have been a rating that was not shown
-            _hide(self, "gained")
-        _round(self, "gained")
-
-
-class Leader(Player, frozen=True, kw_only=True):
-    place: int
-    week: Progress | None
-    month: Progress | None
-
-
-class Top(Ok, frozen=True):
-    pool: str
-    players: tuple[Leader, ...]
-    length: int
-    before: PlayerId | None
-    after: PlayerId | None
-    shadow_rounds: int
-    shadow: int
-    stale: int
-
-
-class Standing(msgspec.Struct, frozen=True):
-    place: int
-    player: PlayerId
-    name: str | None
-    rating: float
-    rounds: int
-    wins: int
-    draws: int
-    losses: int
-    leaves: int
-
-    def __post_init__(self) -> None:
-        _round(self, "rating")
-
-
-class SeasonBoard(Ok, frozen=True):
-    pool: str
-    season: Season
-    players: tuple[Standing, ...]
-
+PLAYER = "id name rating rounds visible stale last_played skill skill_by interval record skills"
+OF_SHOWN: Mapping[str, Any] = {
+    "points": "rating skill",
+    "null": "rating skill skill_by interval skills",
+    "unless": lambda self: self.visible,
+}
+_part(players.Interval, "low high", points="low high")
+_part(players.PlayerSeen, PLAYER, **OF_SHOWN)
+_part(players.PlayerFound, "pool player place length")
+# The order of those whose rating is not shown would say it.
+_part(players.PlayersFound, "pool players", last=_filter("players", lambda player: player.visible))
+# Of whom had no place, the rating may not have been shown.
+_part(Progress, "gained place", points="gained", null="gained", unless=lambda self: self.place is not None)
+_part(players.Leader, f"{PLAYER} place week month", **OF_SHOWN)
+_part(players.Top, "pool players length before after shadow_rounds shadow stale")
+_part(Standing, "place player name rating rounds wins draws losses leaves", points="rating")
+_part(pools.SeasonBoard, "pool season players")
 
 # Rounds.
 
 
-class Listing(msgspec.Struct, frozen=True):
-    round: RoundId
-    server: ServerId
-    pool: str
-    map: str
-    mode: Mode
-    sides: tuple[str, str]
-    at: float
-    started_at: float
-    seconds: float
-    winner: Side | None
-    players_a: int
-    players_b: int
-    win_probability: float | None
-    predicted_by: str | None
-    unrated: str | None
-    void: bool
-
-    def __post_init__(self) -> None:
-        if self.void:  # an admin's reason stays inside
-            force_setattr(self, "unrated", "taken out of the ratings")
-        if min(self.players_a, self.players_b) < FEWEST:
-            _hide(self, "win_probability", "predicted_by")
-        _round(self, "win_probability", digits=2)
+def _unsaid(listing: Any) -> None:
+    if listing.void:  # an admin's reason stays inside
+        force_setattr(listing, "unrated", "taken out of the ratings")
 
 
-class Rounds(Ok, frozen=True):
-    rounds: tuple[Listing, ...]
-    before: int | None
-
-
-class Played(msgspec.Struct, frozen=True):
-    """A participant; `before` stays inside where the rating became one that is shown with this very round."""
-
-    id: PlayerId
-    side: Side
-    seconds_a: float
-    seconds_b: float
-    quit: bool
-    before: float | None
-    after: float | None
-    score: float
-    rounds: int
-    visible: bool
-    spans: tuple[Span, ...]
-    counts: Counts | None
-
-    def __post_init__(self) -> None:
-        if not self.visible:
-            _hide(self, "before", "after")
-        _round(self, "before", "after")
-
-    def since(self, shadow: float) -> Played:
-        """Return it without what it was before it was shown, which is after so many rounds."""
-        return replace(self, before=None) if self.rounds <= shadow else self
-
-
-class Report(Ok, frozen=True):
-    round: Listing
-    captures: tuple[int, int]
-    pruned: bool
-    lineup: tuple[tuple[PlayerId, ...], tuple[PlayerId, ...]]
-    players: tuple[Played, ...]
-    names: Mapping[PlayerId, str]
-
-
-class Appearance(msgspec.Struct, frozen=True):
-    round: Listing
-    played: Played
-
-
-class History(Ok, frozen=True):
-    pool: str
-    player: PlayerId
-    name: str | None
-    rounds: tuple[Appearance, ...]
-    edits: tuple[EditOf, ...]
-    """None: what admins do is not public."""
-    before: int | None
-
-    def __post_init__(self) -> None:
-        force_setattr(self, "edits", ())
-
-
-class CurvePoint(msgspec.Struct, frozen=True):
-    at: float
-    rating: float
-    low: float | None
-    high: float | None
-    edit: str | None
-    visible: bool
-
-    def __post_init__(self) -> None:
-        _round(self, "rating", "low", "high")
-
-
-class Curve(Ok, frozen=True):
-    pool: str
-    player: PlayerId
-    name: str | None
-    rounds: int
-    points: tuple[CurvePoint, ...]
-
-    def __post_init__(self) -> None:
-        force_setattr(self, "points", tuple(point for point in self.points if point.visible and point.edit is None))
-
+_part(
+    rounds.Listing,
+    "round server pool map mode sides at started_at seconds winner players_a players_b win_probability predicted_by "
+    "unrated void",
+    chances="win_probability",
+    null="win_probability predicted_by",
+    unless=_many_play,
+    last=_unsaid,
+)
+_part(rounds.Rounds, "rounds before")
+_part(
+    Played,
+    "id side seconds_a seconds_b quit before after score rounds visible spans counts",
+    points="before after",
+    null="before after",
+    unless=lambda self: self.visible,
+)
+_part(rounds.Report, "round captures pruned lineup players names")
+_part(rounds.Appearance, "round played")
+# What admins do is not public.
+_part(rounds.History, "pool player name rounds edits before", last=_filter("edits", lambda _: False))
+_part(rounds.CurvePoint, "at rating low high edit visible", points="rating low high")
+_part(
+    rounds.Curve,
+    "pool player name rounds points",
+    last=_filter("points", lambda point: point.visible and point.edit is None),
+)
 
 # Maps and pools.
 
-
-class MapFigures(msgspec.Struct, frozen=True, kw_only=True):
-    rounds: int
-    seconds: float
-    wins_a: int
-    wins_b: int
-    stalemates: int
-    expected_a: float | None
-    even: float | None
-    new_teams: int
-    last_played: float
-
-    def __post_init__(self) -> None:
-        if self.rounds < FEWEST_ROUNDS:
-            _hide(self, "expected_a", "even")
-        _round(self, "expected_a", "even", digits=2)
-
-
-class MapSeen(MapFigures, frozen=True, kw_only=True):
-    map: str
-    mode: Mode
-    sides: tuple[str, str]
-
-
-class ServerOnMap(MapFigures, frozen=True, kw_only=True):
-    server: ServerId
-
-
-class Maps(Ok, frozen=True):
-    pool: str
-    rounds: int
-    maps: tuple[MapSeen, ...]
-
-
-class MapFound(Ok, frozen=True):
-    pool: str
-    map: MapSeen
-    servers: tuple[ServerOnMap, ...]
-
-
-class FairFigures(msgspec.Struct, frozen=True, kw_only=True):
-    even: float
-    favourite_won: float | None
-    favourite_expected: float
-    moved: int
-    moved_an_hour: float | None
-    lopsided: int
-    began: tuple[evenness.Began, ...]
-    calibration: tuple[Bin, ...]
-    brier: float
-
-    def __post_init__(self) -> None:
-        _round(self, "even", "favourite_won", "favourite_expected", "brier", digits=2)
-        bins = (bar for bar in self.calibration if bar.rounds >= FEWEST_ROUNDS)
-        shown_bins = tuple(dataclasses.replace(bar, predicted=round(bar.predicted, 2)) for bar in bins)
-        force_setattr(self, "calibration", shown_bins)
-
-
-class Fairness(Ok, frozen=True, kw_only=True):
-    pool: str
-    days: float
-    rounds: int
-    servers: int
-    sides: tuple[str, str]
-    balanced_by: str
-    players: int
-    figures: FairFigures | None
-
-    def __post_init__(self) -> None:
-        if self.rounds < FEWEST_ROUNDS:
-            _hide(self, "figures")
-
-
-STRUCTS: Mapping[type, type[msgspec.Struct]] = {
-    servers.Servers: Servers,
-    rosters.RosterFound: Roster,
-    decisions.Chances: Chances,
-    decisions.Decisions: Decisions,
-    players.PlayerFound: PlayerFound,
-    players.PlayersFound: PlayersFound,
-    players.Top: Top,
-    rounds.Rounds: Rounds,
-    rounds.Report: Report,
-    rounds.History: History,
-    rounds.Curve: Curve,
-    rounds.Mates: rounds.Mates,
-    maps.Maps: Maps,
-    maps.MapFound: MapFound,
-    evenness.Fairness: Fairness,
-    pools.PoolsFound: pools.PoolsFound,
-    pools.SeasonsFound: pools.SeasonsFound,
-    pools.SeasonBoard: SeasonBoard,
+FIGURES = "rounds seconds wins_a wins_b stalemates expected_a even new_teams last_played"
+OF_MANY: Mapping[str, Any] = {
+    "chances": "expected_a even",
+    "null": "expected_a even",
+    "unless": lambda self: self.rounds >= FEWEST_ROUNDS,
 }
-"""The answers that are public, and what is public of each: fields with the names and meanings that they have there."""
+_part(maps.MapSeen, f"map mode sides {FIGURES}", **OF_MANY)
+_part(maps.ServerOnMap, f"server {FIGURES}", **OF_MANY)
+_part(maps.Maps, "pool rounds maps")
+_part(maps.MapFound, "pool map servers")
+
+
+def _calibrated(figures: Any) -> None:
+    bins = (each for each in figures.calibration if each.rounds >= FEWEST_ROUNDS)
+    rounded = tuple(dataclasses.replace(each, predicted=round(each.predicted, 2)) for each in bins)
+    force_setattr(figures, "calibration", rounded)
+
+
+_part(
+    evenness.FairFigures,
+    "even favourite_won favourite_expected moved moved_an_hour lopsided began calibration brier",
+    chances="even favourite_won favourite_expected brier",
+    last=_calibrated,
+)
+_part(
+    evenness.Fairness,
+    "pool days rounds servers sides balanced_by players figures",
+    null="figures",
+    unless=lambda self: self.rounds >= FEWEST_ROUNDS,
+)
+
+WHOLE = frozenset({rounds.Mates, pools.PoolsFound, pools.SeasonsFound})
+"""Answers that are public as they are."""
+
+
+def public_type(answer: Any) -> Any:
+    """Return the type of what is public of answers of a type; KeyError: nothing is."""
+    return answer if answer in WHOLE else PARTS[answer]
 
 
 def published(answer: T, services: Services) -> T:
     """Return the public part of an answer. It has the names of the whole one, and fewer of them."""
-    public: Any = msgspec.convert(answer, STRUCTS[type(answer)], from_attributes=True)
-    match public:
-        case Roster():
+    public: Any = msgspec.convert(answer, public_type(type(answer)), from_attributes=True)
+    match answer:
+        case rosters.RosterFound():
             shadow = _shadow(services, services.host(public.server).pool.name)
-            lines = (replace(line, change=None) if line.rounds <= shadow else line for line in public.players)
+            here = (replace(each, change=None) if each.rounds <= shadow else each for each in public.players)
             # By rating, where that is shown: the order of the others would say theirs.
-            order = sorted(lines, key=lambda line: (line.rating is None, -(line.rating or 0.0), line.id))
+            order = sorted(here, key=lambda each: (each.rating is None, -(each.rating or 0.0), each.id))
             public = replace(public, players=tuple(order))
-        case Report():
+        case rounds.Report():
             shadow = _shadow(services, public.round.pool)
-            public = replace(public, players=tuple(line.since(shadow) for line in public.players))
-        case History():
+            public = replace(public, players=tuple(_since(each, shadow) for each in public.players))
+        case rounds.History():
             shadow = _shadow(services, public.pool)
-            shown = (replace(line, played=line.played.since(shadow)) for line in public.rounds)
+            shown = (replace(each, played=_since(each.played, shadow)) for each in public.rounds)
             public = replace(public, rounds=tuple(shown))
     return public  # type: ignore[no-any-return]
+
+
+def _since(played: Any, shadow: float) -> Any:
+    """Return what a round did to a player, without their rating before it was shown, which is after so many rounds."""
+    return replace(played, before=None) if played.rounds <= shadow else played
 
 
 def _shadow(services: Services, pool: str) -> float:
