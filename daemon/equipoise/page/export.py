@@ -71,8 +71,9 @@ class _Plan:
     files: dict[str, str] = field(default_factory=dict)
     """By address as links have it."""
 
-    def add(self, file: str, path: str, query: object, *addresses: str, **parts: str) -> None:
+    def add(self, path: str, query: object, *addresses: str, file: str | None = None, **parts: str) -> None:
         """Add a page, with all addresses by which links lead to it; the first who takes an address has it."""
+        file = file or _file(path.split("/")[1], *parts.values())
         self.entries.append(_Entry(path, parts, query, addresses[0].partition("?")[0], file))
         for address in addresses:
             self.files.setdefault(address, file)
@@ -165,41 +166,32 @@ class Export:
         plan, pools = _Plan(), sorted(services.pools)
         visit = self._site.visit(services, "/", {}, None, exported=True)
         link = visit.link
-        plan.add("index.html", "/", Some(), link())
+        plan.add("/", Some(), link(), file="index.html")
         for server in services.hosts:
-            plan.add(_file("servers", server), "/servers/{server}", None, link("servers", server), server=server)
+            plan.add("/servers/{server}", None, link("servers", server), server=server)
         for pool in pools:
+            # The first pool's lists are those that links without a pool lead to.
             first, several = pool == pools[0], len(pools) > 1
-            own = [] if not first else [link("players")]
-            board = _file("players") if first else _file(f"players-of-{_plain(pool)}")
-            plan.add(board, "/players", BoardAsked(pool=pool), link("players", pool=pool), *own)
-            top = await visit.ask(show_top, BesidePlayer(limit=EXPORTED), pool=pool)
-            for player in top.players:
-                names = ["players", player.id, *([pool] if several else [])]
+            for word, query in (("players", BoardAsked(pool=pool)), ("maps", MapsAsked(pool=pool))):
+                file = _file(word if first else f"{word}-of-{_plain(pool)}")
+                plan.add(f"/{word}", query, link(word, pool=pool), *([link(word)] if first else []), file=file)
+            for player in (await visit.ask(show_top, BesidePlayer(limit=EXPORTED), pool=pool)).players:
+                file = _file("players", player.id, *([pool] if several else []))
                 addresses = link("players", player.id, pool=pool), link("players", player.id)
-                plan.add(_file(*names), "/players/{id}", PlayerAsked(pool=pool), *addresses, id=player.id)
-            for name in [season.name for season in (await visit.ask(show_seasons, pool=pool)).seasons]:
-                address = link("seasons", pool, name)
-                plan.add(
-                    _file("seasons", pool, name), "/seasons/{pool}/{name}", SeasonAsked(), address, pool=pool, name=name
-                )
-            own = [] if not first else [link("maps")]
-            board = _file("maps") if first else _file(f"maps-of-{_plain(pool)}")
-            plan.add(board, "/maps", MapsAsked(pool=pool), link("maps", pool=pool), *own)
+                plan.add("/players/{id}", PlayerAsked(pool=pool), *addresses, file=file, id=player.id)
+            for season in (await visit.ask(show_seasons, pool=pool)).seasons:
+                where = {"pool": pool, "name": season.name}
+                plan.add("/seasons/{pool}/{name}", SeasonAsked(), link("seasons", *where.values()), **where)
             for each in (await visit.ask(list_maps, Recent(), pool=pool)).maps:
-                address = link("maps", pool, each.map)
-                plan.add(
-                    _file("maps", pool, each.map), "/maps/{pool}/{map}", Recent(), address, pool=pool, map=each.map
-                )
-            own = [] if several else [link("pools")]
-            plan.add(_file("pools", pool), "/pools/{pool}", Weeks(), link("pools", pool), *own, pool=pool)
+                where = {"pool": pool, "map": each.map}
+                plan.add("/maps/{pool}/{map}", Recent(), link("maps", *where.values()), **where)
+            plan.add("/pools/{pool}", Weeks(), link("pools", pool), *([] if several else [link("pools")]), pool=pool)
         if len(pools) > 1:
-            plan.add(_file("pools"), "/pools", None, link("pools"))
-        plan.add(_file("rounds"), "/rounds", RoundsAsked(limit=ROUNDS), link("rounds"))
+            plan.add("/pools", None, link("pools"))
+        plan.add("/rounds", RoundsAsked(limit=ROUNDS), link("rounds"))
         for its in (await visit.ask(list_rounds, HistoryFilter(limit=ROUNDS))).rounds:
-            address = link("rounds", its.server, its.round)
             where = {"server": its.server, "round": its.round}
-            plan.add(_file("rounds", *where.values()), "/rounds/{server}/{round}", None, address, **where)
+            plan.add("/rounds/{server}/{round}", None, link("rounds", *where.values()), **where)
         return plan
 
 

@@ -37,8 +37,6 @@ NAVIGATION = (
     ("audit", "Audit"),
 )
 """The first part of a page's path, and its name in the head of every page."""
-SECTIONS = {"servers": "", "seasons": "players"}
-"""Pages that belong to another one's section, by the first part of their path."""
 PUBLIC = (("", "Servers"), *NAVIGATION[1:5])
 """Those of them that are public."""
 
@@ -101,7 +99,7 @@ def html(shown: Shown, visit: Visit) -> str:
             visit=visit,
             link=visit.link,
             pools=sorted(visit.services.pools),
-            section=SECTIONS.get(section := visit.here.split("/")[1], section),
+            section=visit.here.split("/")[1],
             navigation=PUBLIC if visit.public else NAVIGATION,
             now=time.time(),
         )
