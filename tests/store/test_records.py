@@ -33,7 +33,7 @@ def counted(rounds: list[RecordRound]) -> dict[PlayerId, Record]:
     for record in rounds:
         quits = {each.id for each in record.round.presences if each.left}
         for each in record.participants:
-            old, score = found.get(each.id, Record()), record.round.score(each.side)
+            old, score = found.get(each.id, Record(0, 0, 0, 0)), record.round.score(each.side)
             found[each.id] = Record(
                 old.wins + (score == 1.0),
                 old.draws + (score == 0.5),
@@ -51,8 +51,8 @@ async def test_each_rated_round_counts_once_for_each_participant(tmp_path: Path)
         await store.record(POOL, [Submitted(each) for each in rounds], 0)
         found = await store.records(POOL, [player(1), player(3), player(9)])
         elsewhere = await store.records("other", [player(1)])
-    assert found == {player(1): Record(1, 1, 1, 0), player(3): Record(1, 1, 1, 1), player(9): Record()}
-    assert elsewhere == {player(1): Record()}
+    assert found == {player(1): Record(1, 1, 1, 0), player(3): Record(1, 1, 1, 1), player(9): Record(0, 0, 0, 0)}
+    assert elsewhere == {player(1): Record(0, 0, 0, 0)}
 
 
 @in_loop

@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from equipoise.core.events import Count
 from equipoise.core.model import LineupPlayer, Mode, Role, Side
-from equipoise.store.rounds import Duration, ParticipantRow, Probability, SteamId
+from equipoise.store.rounds import Duration, ParticipantRow, Probability, Record, SteamId
 from equipoise.store.sequence import EditAction
 from equipoise.store.snapshots import Purpose
 
@@ -82,15 +82,6 @@ class Skill(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     state: dict[str, object]
 
 
-class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A player's rated rounds by their result, deleted ones included."""
-
-    wins: Count
-    draws: Count
-    losses: Count
-    leaves: Count
-
-
 class Player(Line, frozen=True, tag="player", omit_defaults=True):
     """A rated player."""
 
@@ -111,18 +102,27 @@ class Name(Line, frozen=True, tag="name", omit_defaults=True):
     """They are shown nowhere."""
 
 
-class Standing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class Standing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A player on the leaderboard of a season."""
 
     place: Place
+    """1 for the best. Places of players who are hidden now are left out."""
     player: SteamId
+    """Their id."""
     name: Text | None
+    """The name that they had then."""
     rating: float
+    """The rating, in points."""
     rounds: Count
+    """Rated rounds until then."""
     wins: Count
+    """Rounds among these that they won."""
     draws: Count
+    """Rounds that no side won."""
     losses: Count
+    """Rounds that they lost."""
     leaves: Count
+    """Rounds that they left before the end."""
 
 
 class Season(Line, frozen=True, tag="season"):

@@ -80,20 +80,22 @@ class Submission(Protocol):
         """Undo in memory what `rate` did; does nothing if it was not called, or was undone already."""
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
-    """A player's rated rounds by their result, those of rounds that were deleted for their age included."""
-
-    wins: int = 0
-    draws: int = 0
-    losses: int = 0
-    leaves: int = 0
-    """Those of these rounds that they left before the end."""
-
-
 Probability = Annotated[float, Meta(ge=0.0, le=1.0)]
 Duration = Annotated[float, Meta(ge=0.0)]
 SteamId = Annotated[str, Meta(pattern=r"^76561(19|20)\d{10}$")]
+
+
+class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A player's rated rounds by their result, those that were deleted for their age included."""
+
+    wins: Count
+    """Rated rounds that they won."""
+    draws: Count
+    """Rated rounds that no side won."""
+    losses: Count
+    """Rated rounds that they lost."""
+    leaves: Count
+    """Rounds among these that they left before the end."""
 
 
 class ParticipantRow(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -356,7 +358,7 @@ def records_of(db: sqlite3.Connection, pool: str, ids: Sequence[PlayerId]) -> di
         "WHERE pool = ? AND player IN (SELECT value FROM json_each(?))",
         (pool, encoded(ids)),
     )
-    return dict.fromkeys(ids, Record()) | {PlayerId(player): Record(*counts) for player, *counts in rows}
+    return dict.fromkeys(ids, Record(0, 0, 0, 0)) | {PlayerId(player): Record(*counts) for player, *counts in rows}
 
 
 # Rounds that were taken out of the ratings.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass
 
-from equipoise.core.model import PlayerId
 from equipoise.store.players import on_board
+from equipoise.store.pool_file import Standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,30 +19,6 @@ class Season:
     """When it began, and its leaderboard was kept; seconds since the epoch."""
     players: int
     """How many were on the leaderboard."""
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """A player on the leaderboard of a season."""
-
-    place: int
-    """1 for the best. Places of players who are hidden now are left out."""
-    player: PlayerId
-    """Their id."""
-    name: str | None
-    """The name that they had then."""
-    rating: float
-    """The rating, in points."""
-    rounds: int
-    """Rated rounds until then."""
-    wins: int
-    """Rounds among these that they won."""
-    draws: int
-    """Rounds that no side won."""
-    losses: int
-    """Rounds that they lost."""
-    leaves: int
-    """Rounds that they left before the end."""
 
 
 STANDING = "place, player, name, rating, rounds, wins, draws, losses, leaves"

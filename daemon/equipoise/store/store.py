@@ -67,7 +67,7 @@ from equipoise.store.notes import NOTES_RETRY_SECONDS, NOTES_SECONDS, Audit, Cha
 from equipoise.store.past import SeeEvent, SeeRound, Strike
 from equipoise.store.people import InForgetting, RenamedSnapshot
 from equipoise.store.players import Crowd, Fingerprint, PlayerRow, SharedParts
-from equipoise.store.pool_file import AnyLine
+from equipoise.store.pool_file import AnyLine, Standing
 from equipoise.store.replays import (
     CalibrationFit,
     CalibrationFound,
@@ -78,7 +78,7 @@ from equipoise.store.replays import (
     StrikeRequest,
 )
 from equipoise.store.rounds import RatedRound, Record, Submission
-from equipoise.store.seasons import Season, Standing
+from equipoise.store.seasons import Season
 from equipoise.store.sequence import NOTHING, BulkEdit, Edit, EditRow, Event, LearntSpread
 from equipoise.store.snapshots import Purpose, Snapshot
 from equipoise.workers import Job

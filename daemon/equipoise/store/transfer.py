@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from heapq import merge
 from itertools import groupby
 from operator import itemgetter
@@ -28,7 +28,7 @@ from equipoise.store.notes import Audit
 from equipoise.store.past import SeeRound
 from equipoise.store.players import Fingerprint, PlayerRow, encoded
 from equipoise.store.rounds import ADD_PARTICIPANT, PARTICIPANT, ParticipantRow, Record, next_number
-from equipoise.store.seasons import STANDING, Standing
+from equipoise.store.seasons import STANDING
 from equipoise.store.sequence import ADD_EDITED, EDITED
 from equipoise.store.snapshots import Snapshot
 
@@ -149,12 +149,12 @@ def _read(db: sqlite3.Connection, pool: str) -> Iterator[pool_file.AnyLine]:
         yield pool_file.Base(purpose=purpose, number=at, system=system, params=_plain.decode(params), data=data)
     hidden = people.hidden(db)
     for player, wins, draws, losses, leaves, *skill in db.execute(_PLAYERS, (pool,)):
-        record = None if wins is None else pool_file.Record(wins=wins, draws=draws, losses=losses, leaves=leaves)
+        record = None if wins is None else Record(wins, draws, losses, leaves)
         yield pool_file.Player(id=player, skill=_skill(skill), record=record, hidden=player in hidden)
     for player, name in db.execute(_NAMES, (pool,)):
         yield pool_file.Name(player=player, name=name, hidden=player in hidden)
     for (season, at), rows in groupby(db.execute(_SEASONS, (pool,)), key=itemgetter(0, 1)):
-        board = tuple(pool_file.Standing(**asdict(Standing(*columns))) for _, _, *columns in rows)
+        board = tuple(pool_file.Standing(*columns) for _, _, *columns in rows)
         yield pool_file.Season(season=season, at=at, players=board)
     yield from _sequence(db, pool, before)
     for at, who, action, target, before, after in db.execute(
@@ -405,9 +405,8 @@ class _Into:
                 self.db.execute("INSERT INTO shared (pool, key, part) VALUES (?, ?, ?)", part)
             case pool_file.Player():
                 self.db.execute(_ADD_PLAYER, (self.pool, line.id, *_skill_row(line.skill)))
-                if (result := line.record) is not None:
-                    record = Record(result.wins, result.draws, result.losses, result.leaves)
-                    self.records.append((PlayerId(line.id), record))
+                if line.record is not None:
+                    self.records.append((PlayerId(line.id), line.record))
             case pool_file.Name():  # players who joined before the import have names
                 name = self.pool, line.player, line.name
                 self.db.execute("INSERT OR REPLACE INTO names (pool, player, name) VALUES (?, ?, ?)", name)

@@ -54,19 +54,6 @@ class Interval(msgspec.Struct, frozen=True):
     """The upper end."""
 
 
-class RecordSeen(msgspec.Struct, frozen=True):
-    """A player's rated rounds by their result, those that were deleted for their age included."""
-
-    wins: int
-    """Rated rounds that they won."""
-    draws: int
-    """Rated rounds that no side won."""
-    losses: int
-    """Rated rounds that they lost."""
-    leaves: int
-    """Rounds among these that they left before the end."""
-
-
 class PlayerSeen(msgspec.Struct, frozen=True, kw_only=True):
     """A player as admins see them."""
 
@@ -92,7 +79,7 @@ class PlayerSeen(msgspec.Struct, frozen=True, kw_only=True):
     """The standard deviation of `skill`; null where the rating system knows none."""
     interval: Interval | None
     """The 80 % interval of `skill`; null where the rating system knows none."""
-    record: RecordSeen | None
+    record: Record | None
     """Null while the store does not answer."""
     skills: Skills | None
     """Skills by side and as a commander; null where the rating system has one skill for a player."""
@@ -548,7 +535,6 @@ def _seen(
     *,
     hidden: bool,
 ) -> PlayerSeen:
-    record = None if records is None else records[summary.id]
     low, high = interval(summary.balance, summary.deviation or 0.0)
     return PlayerSeen(
         id=summary.id,
@@ -562,7 +548,7 @@ def _seen(
         skill_by=pool.balancing.name if pool.follower is not None and pool.follower.ready else None,
         deviation=summary.deviation,
         interval=None if summary.deviation is None else Interval(low, high),
-        record=None if record is None else RecordSeen(record.wins, record.draws, record.losses, record.leaves),
+        record=None if records is None else records[summary.id],
         skills=summary.skills,
         hidden=hidden,
     )

@@ -19,7 +19,8 @@ from equipoise.service.lookups import outlook_of
 from equipoise.service.pool import Pool, Sharing
 from equipoise.service.refits import RefitStatus
 from equipoise.store.notes import Audit
-from equipoise.store.seasons import Season, Standing
+from equipoise.store.pool_file import Standing
+from equipoise.store.seasons import Season
 from equipoise.web.players import concealed_from, names_of, player_id
 from equipoise.web.routes import ADMINS, LARGEST, READERS, Ask, Limited, Ok, Request, Routes, Stream, refused
 from equipoise.web.splits import Evenness, fields_of

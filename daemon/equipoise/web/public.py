@@ -22,7 +22,7 @@ from equipoise.service.boards import Progress
 from equipoise.service.status import ServerStatus
 from equipoise.store.listings import Played
 from equipoise.store.notes import Chance, Decision
-from equipoise.store.seasons import Standing
+from equipoise.store.pool_file import Standing
 from equipoise.web import decisions, evenness, maps, players, pools, rosters, rounds, servers
 from equipoise.web.routes import Ok, Services
 
