@@ -291,6 +291,8 @@ def test_a_start_finishes_what_kill_9_ended_at_any_step(tmp_path: Path) -> None:
         daemon.stop()
         assert traces(state, WORDS) == set(), statement
         outcomes.append(numbers(state, STAND_IN))
+        # Of the round that waited, the unevenness is known if the balance's system was ready in time.
+        outcomes[-1]["rounds"][-1] = outcomes[-1]["rounds"][-1][:3]
         if process.exitcode == 0:
             break
     assert codes == [-signal.SIGKILL] * (len(codes) - 1) + [0]
