@@ -12,7 +12,14 @@ from bench.calls import stories
 EVERY = {
     *("app.py", "web/batches.py", "web/requests.py", "web/routes.py"),
     *("wire/decode.py", "wire/encode.py", "wire/scalars.py"),
-    *("service/course.py", "service/host.py", "service/pool.py", "service/status.py", "service/work.py"),
+    *(
+        "service/course.py",
+        "service/host.py",
+        "service/pool.py",
+        "service/precedence.py",
+        "service/status.py",
+        "service/work.py",
+    ),
     *("core/session.py", "core/state.py", "core/memory.py", "core/model.py", "core/rules.py"),
     *("core/autobalance.py", "core/joins.py", "core/scrambles.py", "core/swap_offers.py", "core/votes.py"),
 }

@@ -35,6 +35,7 @@ from equipoise.service.log import log_as, notify, watchdog_seconds
 from equipoise.service.loop_watch import LoopWatch
 from equipoise.service.metrics import Metrics, of_game_servers, of_pools, of_servers, of_store
 from equipoise.service.notices import Notices
+from equipoise.service.precedence import Precedence
 from equipoise.service.refits import Refits
 from equipoise.service.reloads import Reloads
 from equipoise.service.retention import Retention, RetentionDays
@@ -54,6 +55,8 @@ PUBLIC_CONNECTIONS = 128
 """Of the public pages, beside `web.max_connections`."""
 PUBLISH_SECONDS = 3.0
 """Between two signs of life to the machines that share a pool with this one."""
+LONG_COLLECTION = 0.02
+"""Seconds."""
 STOP_SECONDS = 3.0
 """For requests under way, of the 5 that systemd waits for all."""
 
@@ -96,9 +99,7 @@ async def serve(config: Config, *, new_store: bool = False) -> None:
         address, configuration = await _start(config, os.environ, stack, new_store=new_store)
         configuration.follow(_look)
         _look(config)
-        # What is there now stays: collections, which hold all threads for tens of milliseconds, need not go through it.
-        gc.collect()
-        gc.freeze()
+        _keep_collections_short(stack)
         notify("READY=1")
         log.info("ready", extra={"address": address, "version": equipoise.__version__})
         if config.web.allow_remote:
@@ -109,6 +110,26 @@ async def serve(config: Config, *, new_store: bool = False) -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGHUP,))
         notify("STOPPING=1")
         log.info("stopping")
+
+
+def _keep_collections_short(stack: AsyncExitStack) -> None:
+    """Have collections, which hold all threads, not go through what stays: what is there now, and what a long one left.
+
+    Libraries and machine code come with the first round and the first page, hundreds of thousands of objects.
+    """
+    began = 0.0
+
+    def watch(phase: str, info: dict[str, int]) -> None:
+        nonlocal began
+        if phase == "start":
+            began = time.perf_counter()
+        elif info["generation"] == 2 and time.perf_counter() - began > LONG_COLLECTION:
+            gc.freeze()
+
+    gc.collect()
+    gc.freeze()
+    gc.callbacks.append(watch)
+    stack.callback(gc.callbacks.remove, watch)
 
 
 def _look(config: Config) -> None:
@@ -175,7 +196,10 @@ async def _serving(
     stack.push_async_callback(webhooks.close)
     worker = Warm(Job.SPLITS, SolvedSplits, config.splits.seconds)
     stack.push_async_callback(worker.close)
-    live = Live(fleet.hosts, lambda server, last: one_server(configuration.services, server, last), store, clock)
+    precedence = Precedence()
+    live = Live(
+        fleet.hosts, lambda server, last: one_server(configuration.services, server, last), store, clock, precedence
+    )
     for read in (live.readings, scheduler.readings, backups.readings):
         metrics.watch(read)
     reloads = Reloads(lambda dry, passwords: configuration.reload(dry, passwords), store, clock)
@@ -194,6 +218,7 @@ async def _serving(
         calibrations=calibrations,
         logins=Logins(config.directory) if config.web.page else None,
         live=live,
+        precedence=precedence,
         webhooks=webhooks,
         elsewhere=lambda: fleet.elsewhere,
         surveys=fleet.surveys,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import sqlite3
 from collections.abc import Iterator
@@ -103,6 +104,29 @@ async def test_notes_are_read_back_at_once(tmp_path: Path) -> None:
             assert [row.id for row in await store.search(POOL, name, 10)] == [player(1)]
         store.note([Name(POOL, player(1), "Dot")])
         assert await store.names(POOL, [player(1)]) == {player(1): "Dot"}
+
+
+@in_loop
+async def test_who_reads_notes_waits_for_no_sync_and_the_disk_has_them_a_moment_later(tmp_path: Path) -> None:
+    store = Traced(tmp_path / "s.db", notes_after=0.1)
+    await store.open()
+    with store.watched() as statements:
+        store.note(NOTES)
+        for _ in range(10):
+            assert await store.decisions(SERVER, 1)
+            store.note([decided(6)])
+    syncing = "FULL"
+    commits = []
+    for statement in statements:
+        syncing = statement.rpartition(" = ")[2] if statement.startswith("PRAGMA synchronous") else syncing
+        commits += [syncing] * (statement == "COMMIT")
+    assert (commits, syncing) == (["NORMAL"] * 10, "FULL")
+    await store.decisions(SERVER, 1)  # nothing waits any more
+    assert written(tmp_path / "s.db") == [1, 11, 1]
+    with store.watched() as statements:
+        await asyncio.sleep(0.3)
+    assert statements.count("COMMIT") == 1, "the disk has been waited for"
+    await store.close()
 
 
 @in_loop

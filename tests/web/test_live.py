@@ -19,6 +19,7 @@ import pytest
 
 from equipoise.app import SystemClock
 from equipoise.service import live
+from equipoise.service.precedence import Precedence
 from equipoise.store.store import Store
 from tests.store.failing import locked
 from tests.web.daemon import CONFIG, SECRETS, Daemon, running
@@ -241,7 +242,9 @@ def test_a_stream_ends_when_its_reader_may_read_no_longer(tmp_path: Path) -> Non
     logged_in = [True]
 
     async def read() -> bytes:
-        hub = live.Live({}, lambda *_: pytest.fail("there is no server"), Store(tmp_path / "store"), SystemClock())
+        hub = live.Live(
+            {}, lambda *_: pytest.fail("there is no server"), Store(tmp_path / "store"), SystemClock(), Precedence()
+        )
         reader = live.Reader("token:guest", lambda: None, lambda: bool(logged_in), None, None)
         asyncio.get_running_loop().call_later(0.5, logged_in.clear)
         return b"".join([piece async for piece in hub.read(reader)])

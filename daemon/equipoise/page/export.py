@@ -151,7 +151,7 @@ class Export:
             assert isinstance(shown, Shown), entry
         except ScriptError as error:  # it has gone since the plan was made
             shown = Shown("refusal.html", "Not possible", {"error": error}, error.status)
-        text = await asyncio.to_thread(html, shown, visit)
+        text = await html(shown, visit)
 
         def relative(match: re.Match[str]) -> str:
             address = unescape(match[2])

@@ -119,6 +119,7 @@ class PublicSite:
         connection_of(request).begin_request()
         if services.proxies:
             request = seen_through(request, services.proxies)
+        await services.precedence.give_way()
         try:
             response = await handler(request)
         except web.HTTPException as error:
@@ -277,7 +278,7 @@ async def _made(reply: Reply, visit: Visit, seconds: int) -> Made:
     if isinstance(reply, Elsewhere):
         return whole(b"", 303, "text/plain; charset=utf-8", seconds, reply.location)
     assert isinstance(reply, ShownPage), "no public page is a file of its own"
-    text = await asyncio.to_thread(html, reply, visit)
+    text = await html(reply, visit)
     return whole(text.encode(), reply.status, "text/html; charset=utf-8", seconds)
 
 

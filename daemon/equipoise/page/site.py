@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import replace
@@ -74,8 +73,6 @@ class PageSite:
 
     def __init__(self, current: Callable[[], Services], exported: Exported) -> None:
         self._current, self._exported = current, exported
-        self._rendering = asyncio.Semaphore()
-        """One page at a time."""
 
     def add_to(self, app: web.Application) -> None:
         """Add all pages, and the files that they refer to."""
@@ -113,10 +110,7 @@ class PageSite:
             named = {"Content-Type": reply.content_type, "Content-Disposition": f'attachment; filename="{reply.name}"'}
             response = web.Response(body=reply.body, headers={**HEADERS, **named})
         else:
-            # A long list takes tens of milliseconds, in which game servers are answered: beside one thread they have
-            # every second turn, beside eight every ninth.
-            async with self._rendering:
-                text = await asyncio.to_thread(html, reply, visit)
+            text = await html(reply, visit)
             response = web.Response(text=text, status=reply.status, content_type="text/html", charset="utf-8")
             if len(text) > LONG:
                 response.enable_compression()  # where the browser takes it

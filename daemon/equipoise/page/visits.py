@@ -70,7 +70,10 @@ class Visit:
 
     async def ask(self, handler: Callable[[Request], Awaitable[Answered]], query: Any = None, **path: str) -> Answered:
         """Return what a route answers: on the public pages the public part of it."""
-        answer = await handler(self.request(query, **path))
+        return self.told(await handler(self.request(query, **path)))
+
+    def told(self, answer: Answered) -> Answered:
+        """Return what this person may know of an answer: on the public pages the public part of it."""
         return published(answer, self.services) if self.public else answer
 
     def asked_of(self, route: type[Asked]) -> Asked:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
@@ -11,15 +12,17 @@ from markupsafe import Markup
 
 from equipoise.core.model import Outlook, PlayerId, ServerId, Side
 from equipoise.core.wording import percent, side_word, span
+from equipoise.errors import StoreError
 from equipoise.game.port import PeerStatus
 from equipoise.page.pictures import course
 from equipoise.page.visits import Pages, Shown, Visit
 from equipoise.service.diagnosis import SCRIPTS, Script, awaited, is_old
 from equipoise.service.status import ServerStatus
 from equipoise.store.notes import Decision
-from equipoise.web.decisions import OfMap, Reasons, show_chances, show_decisions
+from equipoise.store.store import SoFar
+from equipoise.web.decisions import Chances, Decisions, Reasons, show_decisions
 from equipoise.web.maps import EVEN
-from equipoise.web.players import concealed_from, names_of
+from equipoise.web.players import concealed_from, concealing, names_of
 from equipoise.web.rosters import MapSoFar, map_so_far, show_roster
 from equipoise.web.routes import READERS
 from equipoise.web.servers import Servers, Some, show_servers
@@ -30,6 +33,9 @@ MOST_LINES = 500
 """Changes of sides on one map that are drawn."""
 LINES = 12
 """Decisions on a server's page."""
+READ_AT_ONCE = 10
+"""Servers that are read at once: it takes about as long as a round."""
+NOTHING = SoFar((), (), ())
 ABOUT_FEW = ("place", "move", "kept", "switch")
 """Kinds of decisions that are about a player or two, whom the wall names."""
 SEATED = 2
@@ -91,8 +97,7 @@ async def show_wall(visit: Visit) -> Shown:
     """All game servers, or those that a page asks for again."""
     since = visit.services.live.last_event()  # before all that is read: a change meanwhile comes behind it
     answer = await visit.ask(show_servers, visit.query)
-    # One after the other: rounds get to the store in between.
-    panels = [await _panel(visit, answer, each) for each in answer.servers]
+    panels = await _panels(visit, answer)
     panels.sort(key=lambda panel: (panel.place, panel.status.server))
     if visit.query.servers is not None:
         return Shown("panels.html", "Wall", {"panels": panels})
@@ -108,7 +113,7 @@ async def show_server(visit: Visit) -> Shown:
     answer = await visit.ask(show_servers, Some(servers=server))
     (status,) = answer.servers
     values: dict[str, Any] = {
-        "panel": await _panel(visit, answer, status, small=False),
+        "panel": (await _panels(visit, answer, small=False))[0],
         "since": since,
         "status": status,
         "roster": roster,
@@ -121,27 +126,57 @@ async def show_server(visit: Visit) -> Shown:
     return Shown("server.html", server, values)
 
 
-async def _panel(visit: Visit, answer: Servers, status: ServerStatus, *, small: bool = True) -> Panel:
+async def _panels(visit: Visit, answer: Servers, *, small: bool = True) -> list[Panel]:
+    """Return the panels of servers, which are read some at a time: rounds are stored in between."""
+    services, panels = visit.services, []
+    concealed = await concealed_from(visit.request())
+    for first in range(0, len(answer.servers), READ_AT_ONCE):
+        some = answer.servers[first : first + READ_AT_ONCE]
+        maps: Mapping[ServerId, SoFar] = {}
+        sessions = {status.server: services.host(status.server).session.memory.session for status in some}
+        with suppress(StoreError):  # the page says so itself, and the statuses are worth as much as ever
+            async with services.precedence.turn():
+                maps = await services.store.so_far(sessions, MOST_LINES, LAST)
+        last = {server: _last(visit, so_far.decisions, concealed) for server, so_far in maps.items()}
+        about = {server: _few(line, concealed) for server, line in last.items()}
+        names: dict[PlayerId, str] = {}
+        for pool in {services.host(server).pool for server, few in about.items() if few}:
+            ids = [player for server, few in about.items() if services.host(server).pool is pool for player in few]
+            names |= await names_of(pool, ids)
+        for status in some:
+            server = status.server
+            its = {player: names[player] for player in about.get(server, ()) if player in names}
+            panels.append(_panel(visit, answer, status, maps.get(server, NOTHING), last.get(server), its, small=small))
+            await services.precedence.give_way()
+    return panels
+
+
+def _panel(
+    visit: Visit,
+    answer: Servers,
+    status: ServerStatus,
+    so_far: SoFar,
+    last: Decision | None,
+    names: Mapping[PlayerId, str],
+    *,
+    small: bool,
+) -> Panel:
     services, server = visit.services, status.server
-    host = services.host(server)
-    here = await map_so_far(services, host)
-    chances = await visit.ask(show_chances, OfMap(session=here.session or "-", limit=MOST_LINES), server=server)
-    last = await _last(visit, server)
-    few = _players(last) if last is not None and last.kind in ABOUT_FEW else []
-    if few and not (await concealed_from(visit.request())).isdisjoint(few):
-        few = []
+    here = map_so_far(services, services.host(server), so_far.results)
+    course_so_far = Chances(server=server, sides=status.sides, chances=tuple(so_far.chances), before=None)
     known: list[tuple[Need, str]] = []
     stands_on: tuple[Lamp, ...] = ()
     if not visit.public:
         peer = next((each for each in answer.game_servers if each.server == server), None)
         known = sorted(needs(status, peer, store_well=answer.store.state == "ok"), key=lambda each: each[0])
         stands_on = tuple(lamps(status, peer, SCRIPTS[services.games[server].name], answer.version))
+    chances = visit.told(course_so_far).chances
     return Panel(
         status=status,
         map=here,
         last=last,
-        names=await names_of(host.pool, few) if few else {},
-        course=course(chances.chances, here.results, services.clock.epoch(), status.sides, small=small),
+        names=names,
+        course=course(chances, here.results, services.clock.epoch(), status.sides, small=small),
         need=min((need for need, _ in known), default=Need.NONE if _people(status) else Need.EMPTY),
         sentences=tuple(sentence for _, sentence in known),
         lamps=stands_on,
@@ -149,11 +184,18 @@ async def _panel(visit: Visit, answer: Servers, status: ServerStatus, *, small: 
     )
 
 
-async def _last(visit: Visit, server: ServerId) -> Decision | None:
+def _last(visit: Visit, lines: Sequence[Decision], concealed: frozenset[PlayerId]) -> Decision | None:
     """Return the last decision; of the public ones, and without hidden players, on the public pages."""
-    if not visit.public:
-        return next(iter(await visit.services.store.decisions(server, 1)), None)
-    return next(iter((await visit.ask(show_decisions, Reasons(server=server, limit=LAST))).decisions), None)
+    if visit.public:
+        known = concealing(tuple(lines), concealed, tuple[Decision, ...])
+        lines = visit.told(Decisions(decisions=known, names={}, sides={}, player=None, before=None)).decisions
+    return next(iter(lines), None)
+
+
+def _few(line: Decision | None, concealed: frozenset[PlayerId]) -> list[PlayerId]:
+    """Return the player or two whom a decision is about, where they are named."""
+    few = _players(line) if line is not None and line.kind in ABOUT_FEW else []
+    return few if concealed.isdisjoint(few) else []
 
 
 def _players(line: Decision) -> list[PlayerId]:

@@ -24,6 +24,7 @@ from equipoise.errors import ScriptError, StoreError
 from equipoise.service.clock import Clock
 from equipoise.service.host import Host
 from equipoise.service.metrics import Reading
+from equipoise.service.precedence import Precedence
 from equipoise.service.status import ServerStatus
 from equipoise.store.notes import Decision
 from equipoise.store.store import Store
@@ -117,8 +118,11 @@ class _Look:
 class Live:
     """The readers, and what they are told. Call `close` before requests are waited for."""
 
-    def __init__(self, hosts: Mapping[ServerId, Host], show: Show, store: Store, clock: Clock) -> None:
+    def __init__(
+        self, hosts: Mapping[ServerId, Host], show: Show, store: Store, clock: Clock, precedence: Precedence
+    ) -> None:
         self._hosts, self._show, self._store, self._clock = hosts, show, store, clock
+        self._precedence = precedence
         self._boot = secrets.token_hex(4)
         self._number = 0
         """That of the last change."""
@@ -288,8 +292,8 @@ class Live:
             else:
                 look = _Look(signs, version, decisions)
         else:
-            await asyncio.sleep(0)  # scripts are answered in between
             look = replace(look, signs=signs)
+        await self._precedence.give_way()
         if self._hosts.get(server) is not host:  # replaced by a reload meanwhile: the next look is at the new one
             return
         self._looks[server] = look

@@ -160,6 +160,7 @@ class ServerStatus:
     ) -> ServerStatus:
         """Return a session's status at a time of our monotonic clock, with the skills that its pool has in memory."""
         state, memory = session.state, session.memory
+        level = state.map_level
         on_a, on_b = ([entry.id for entry in state.roster.on(side)] for side in Side)
         return cls(
             server=server,
@@ -170,8 +171,8 @@ class ServerStatus:
             plugin=plugin,
             enabled=memory.enabled,
             inactive_reason=state.inactive_reason,
-            level=state.map_level.level,
-            level_reason=state.map_level.reason,
+            level=level.level,
+            level_reason=level.reason,
             map=memory.map,
             mode=memory.mode,
             sides=memory.mode.sides,

@@ -283,6 +283,19 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 @contextmanager
+def unsynced(connection: sqlite3.Connection) -> Iterator[None]:
+    """Transactions inside do not wait for the disk: kill -9 takes nothing of them, a power loss may.
+
+    They reach it with the next one outside.
+    """
+    connection.execute("PRAGMA synchronous = NORMAL")
+    try:
+        yield
+    finally:
+        connection.execute("PRAGMA synchronous = FULL")
+
+
+@contextmanager
 def savepoint(connection: sqlite3.Connection) -> Iterator[None]:
     """Everything inside or nothing, within a transaction that goes on either way."""
     connection.execute("SAVEPOINT part")

@@ -2,6 +2,7 @@
 
 Each transaction waits for the disk, and rounds wait for the transaction. So notes are gathered for a second, in which
 they survive neither kill -9 nor a power loss; of a server's memory and of a player's name only the newest is written.
+Who reads meanwhile sees them, in a transaction that does not wait for the disk.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import msgspec
 
 from equipoise.core.model import PlayerId, ServerId
 from equipoise.errors import ScriptError, StoreError
-from equipoise.store.connection import savepoint, store_errors
+from equipoise.store.connection import savepoint, store_errors, touch, unsynced
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,6 +392,8 @@ class Noting:
         self._timer: asyncio.TimerHandle | None = None
         """Set while a writing of notes is due or under way."""
         self._writing: asyncio.Task[None] | None = None
+        self._unsynced = False
+        """Notes were written for a reader, and may not have reached the disk."""
 
     def add(self, more: Iterable[Note], *, due: bool) -> None:
         """Take notes; `due`: the store is open, and they are written soon."""
@@ -398,14 +401,27 @@ class Noting:
         if due:
             self._write_in(self._after)
 
+    def show(self, db: Connection) -> None:
+        """Write all that wait so that who reads next sees them; the disk has them with the next `write`, or a round."""
+        if self.unwritten:
+            with unsynced(db):
+                self._write(db)
+            self._unsynced = True
+
     def write(self, db: Connection) -> None:
         """Write all that wait; on the store's thread."""
+        if self.unwritten or self._unsynced:
+            self._write(db)
+            self._unsynced = False
+
+    def _write(self, db: Connection) -> None:
         taken = self.unwritten.take()
-        if not taken:
-            return
         try:
             with self._transaction(db):
-                write(db, taken)
+                if taken:
+                    write(db, taken)
+                else:
+                    touch(db)
         except BaseException:
             # Also at a cancellation: notes that were taken are in no other place.
             self.unwritten.put_back(taken)

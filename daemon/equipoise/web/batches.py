@@ -75,7 +75,8 @@ async def take_batch(request: Request) -> Answer:
         batch = batch_of(body)
         check_server(request.caller, batch.server)
         host = request.services.host(batch.server)
-        reply = await host.handle(batch)
+        with request.services.precedence.answering():
+            reply = await host.handle(batch)
     except ScriptError as refusal:
         refusal.kinds = at_fault(kinds_of(body), refusal.path)
         raise

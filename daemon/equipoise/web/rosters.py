@@ -108,6 +108,9 @@ async def show_roster(request: Request) -> RosterFound:
     entries = [entry for entry in state.roster.entries if not entry.bot and entry.id not in concealed]
     ids = [entry.id for entry in entries]
     names, summaries, changes = await _read(host, ids)
+    results: Sequence[Result] = ()
+    with suppress(StoreError):  # they are not worth a refusal
+        results = await host.pool.store.results(host.server, memory.session)
     now = services.clock.monotonic()
     friends, lately = groups(memory.friendships), state.lately_moved(now)
 
@@ -138,7 +141,7 @@ async def show_roster(request: Request) -> RosterFound:
     on = [sum(entry.bot for entry in state.roster.on(side)) for side in Side]
     gap = autobalance.proposal(state, now) if state.phase is Phase.RUNNING else None
     return RosterFound(
-        **msgspec.structs.asdict(await map_so_far(services, host)),
+        **msgspec.structs.asdict(map_so_far(services, host, results)),
         version=state.version,
         players=tuple(standing(entry) for entry in entries),
         bots=(on[0], on[1]),
@@ -148,14 +151,11 @@ async def show_roster(request: Request) -> RosterFound:
     )
 
 
-async def map_so_far(services: Services, host: Host) -> MapSoFar:
-    """Return what has happened on a server's map; without the store, without its rounds."""
+def map_so_far(services: Services, host: Host, results: Sequence[Result]) -> MapSoFar:
+    """Return what has happened on a server's map; `results` are those of its session."""
     session, memory = host.session, host.session.memory
     live_at, what = session.state.live_at, "shuffle" if session.state.ns2 else "scramble"
     sides = services.sides(host.server) or memory.mode.sides
-    results: Sequence[Result] = ()
-    with suppress(StoreError):  # they are not worth a refusal
-        results = await host.pool.store.results(host.server, memory.session)
     # On an empty server no round will end.
     outcomes = session.due_if() if any(entry.side for entry in session.state.roster.entries) else ()
     return MapSoFar(

@@ -35,6 +35,7 @@ from equipoise.service.live import Live
 from equipoise.service.metrics import Metrics
 from equipoise.service.notices import Webhooks
 from equipoise.service.pool import Pool
+from equipoise.service.precedence import Precedence
 from equipoise.service.refits import Refits
 from equipoise.service.reloads import Reloads
 from equipoise.service.spreads import Spreads
@@ -155,6 +156,7 @@ class Services:
     logins: Logins | None
     """Of browsers; None: the page is off."""
     live: Live
+    precedence: Precedence
     webhooks: Webhooks
     elsewhere: Callable[[], Sequence[PublishedServer]]
     """Returns the game servers that feed shared pools on other machines."""

@@ -94,7 +94,7 @@ async def show_servers(request: Request) -> Servers:
     servers = []
     for host in [host for server, host in services.hosts.items() if server in names]:
         servers.append(_status(services, host))
-        await asyncio.sleep(0)  # each is a prediction, and scripts are answered in between
+        await services.precedence.give_way()  # each is a prediction
     game_servers = {peer.server: peer for peer in services.game_servers.statuses() if peer.server in names}
     sentences: list[str] = []
     for server in servers:
