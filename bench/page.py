@@ -43,11 +43,11 @@ from tests.daemons import RealDaemon
 STARTS, READS = 3, 30
 PLAYERS, ROUNDS, LONG = 100_000, 100_000, 10_000
 FIRST_PAGES = ("/", "/servers/test-1", "/players", "/rounds")
-WALLS, TURNS, SECONDS = 8, 3, 15.0
-BEATS, ENDED_EVERY, ROSTER_EVERY = 20, 10, 5
-"""Heartbeats a second of all servers; one of so many posts is a round end, or a roster in which two have gone or come.
+WALLS, TURNS, SECONDS = 8, 4, 17.0
+BEATS, ENDED_EVERY, ROSTER_EVERY = 32, 4, 9
+"""Posts a second of all servers; one of so many is a round end, or a roster in which two have gone or come.
 
-So a server's round lasts 50 s, a fifth of a usual one: in a phase enough of them end to say something.
+So eight rounds end in a second, where a hundred servers end one in two: more than 500 of each kind of phase.
 """
 REST, WHOLE = 1.0, 50
 """As in `live.js`: seconds between two requests of a wall, and changed servers from which it asks for all."""
@@ -336,7 +336,7 @@ class Phase:
     def line(self) -> str:
         """Return the percentiles of both kinds of answers, and the processor's part of a core."""
         cpu = f"{100 * median(self.cpu):.0f} % of a core"
-        ends = f"round end {percentiles(self.ends)} ({len(self.ends)})"
+        ends = f"round end {percentiles(self.ends)}, most {max(self.ends):.1f} ({len(self.ends)})"
         return f"{ends}   heartbeat {percentiles(self.beats)} ({len(self.beats)})   {cpu}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,15 @@ from typing import Any
 import pytest
 
 from equipoise.core.events import Phase
-from equipoise.core.model import Mode, Outlook, ServerId
+from equipoise.core.model import Mode, Outlook, RoundId, ServerId, Side
 from equipoise.game.port import PeerStatus, QueryAnswer, QueryStatus, RconState, RconStatus
+from equipoise.page.pictures import course
 from equipoise.page.wall import Need, lamps, needs
 from equipoise.service.diagnosis import SCRIPTS
 from equipoise.service.status import RefusedBatch, ServerStatus, StaleScript
+from equipoise.store.listings import Result
+from equipoise.store.notes import Chance
+from equipoise.store.store import Store
 from tests.page.test_oversight import GUEST, page
 from tests.web.daemon import CONFIG, SECRETS, Daemon, running
 from tests.wire.samples import HELLO, ROUND, posted
@@ -225,7 +230,52 @@ def test_the_course_of_a_map_has_its_rounds_and_the_page_says_what_is_due(daemon
         assert found["due"] in page(daemon, path)
 
 
-def test_a_hundred_panels_are_drawn_in_a_moment_and_few_in_less(tmp_path: Path) -> None:
+@pytest.mark.parametrize("rounds", [0, 1, 16, 17, 200])
+def test_a_small_course_has_the_last_rounds_and_keeps_its_size_however_long_a_map_lasts(rounds: int) -> None:
+    results = [
+        Result(RoundId(f"1-{each}"), 1e9 + 100.0 * each, (Side.A, Side.B, None)[each % 3]) for each in range(rounds)
+    ]
+    lines = [
+        Chance(
+            ServerId("arena-1"),
+            1e9 - 50.0 + 10.0 * each,
+            "1-1",
+            "koth",
+            each,
+            0.3 + each % 5 / 10,
+            0.2,
+            0.8,
+            12,
+            12,
+            cause,
+        )
+        for each in range(10 * rounds + 5)
+        for cause in ("scramble" if each % 15 == 0 else "came",)
+    ]
+    now = 1e9 + 100.0 * rounds
+    drawn = {
+        small: str(course(lines[::-1], results[::-1], now, ("red", "blu"), small=small)) for small in (True, False)
+    }
+    marks = {small: sum(len(re.findall(r"M", path)) for path in WON.findall(text)) for small, text in drawn.items()}
+    assert marks == {True: min(rounds, 16), False: rounds}
+    assert len(drawn[True]) < 800
+    won = [sum(result.winner is side for result in results) for side in Side]
+    assert all(f"ounds won{colon} {won[0]} to {won[1]}" in drawn[small] for small, colon in ((True, ":"), (False, "")))
+
+
+WON = re.compile(r'class="(?:won-[ab]|nobody)" d="([^"]*)"')
+
+
+def test_a_hundred_panels_are_drawn_in_a_moment_and_few_in_less(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls, run = 0, Store._run
+
+    async def counting(store: Store, work: Callable[[], object]) -> object:
+        nonlocal calls
+        calls += 1
+        return await run(store, work)
+
     names = [f"s-{number}" for number in range(100)]
     with running(tmp_path, CONFIG + "".join(_server(tmp_path, name) for name in names)) as daemon:
         for number, name in enumerate(names):
@@ -233,6 +283,10 @@ def test_a_hundred_panels_are_drawn_in_a_moment_and_few_in_less(tmp_path: Path) 
         everything, some = "/", "/?servers=" + ",".join(names[:10])
         assert len(order(page(daemon, everything))) == 102
         seconds: dict[str, list[float]] = {everything: [], some: []}
+        monkeypatch.setattr(Store, "_run", counting)
+        page(daemon, everything)
+        # One read for ten servers, and one more for the names of whom their decisions are about.
+        assert 10 <= calls <= 25
         for path in (everything, some) * 5:
             began = time.perf_counter()
             page(daemon, path)

@@ -93,6 +93,8 @@ def calibration(bins: Sequence[Bin]) -> Markup:
 
 SCALE = (0.1, 0.9)
 """Chances at the lower and the upper edge of a course: what lies beyond is drawn at the edge."""
+LATEST = 16
+"""Rounds that a small course shows, the last ones: a wall of a hundred servers stays a page that loads at once."""
 
 
 def course(
@@ -104,64 +106,53 @@ def course(
     """
     if not chances:
         return None
-    width, height, foot = (440.0, 76.0, 16.0) if small else (1240.0, 170.0, 26.0)
-    # Whole units are half a pixel on a wall, and of a hundred servers each digit counts.
-    places = 0 if small else 1
-    first = min([chances[-1].at, *(result.at for result in results[-1:])])
+    won = [sum(result.winner is side for result in results) for side in Side]
+    # Of a small one each digit counts: whole units are half a pixel, and one line and mark a column is enough.
+    width, height, foot, column, places = (440.0, 76.0, 16.0, 20.0, 0) if small else (1240.0, 170.0, 26.0, 0.1, 1)
+    lines = list(reversed(chances))
+    if small and len(results) > LATEST:
+        results = results[:LATEST]
+        before = sum(line.at <= results[-1].at for line in lines)
+        lines = lines[max(0, before - 1) :]
+    first = min([lines[0].at, *(result.at for result in results[-1:])])
     span = max(now - first, 60.0)
 
     def x(at: float) -> float:
         return width * min(max(at - first, 0.0), span) / span
 
-    def y(chance: float) -> float:
+    def y(chance: float) -> str:
         low, high = SCALE
-        return (height - foot) * (high - min(max(chance, low), high)) / (high - low)
+        return f"{(height - foot) * (high - min(max(chance, low), high)) / (high - low):.{places}f}"
 
-    lines = list(reversed(chances))
+    new_teams = {x(line.at) // column: x(line.at) for line in lines if line.cause in NEW_TEAMS}
+    lines = list({x(line.at) // column: line for line in lines}.values())
     ends = [x(line.at) for line in lines[1:]] + [width]
-    shapes = [f'<rect class="middle" y="{y(0.6):g}" width="{width:g}" height="{y(0.4) - y(0.6):g}"/>']
-    shapes += [
-        f'<rect class="band" x="{x(line.at):.1f}" y="{y(line.high):.1f}" width="{end - x(line.at):.1f}" '
-        f'height="{y(line.low) - y(line.high):.1f}"/>'
+    shapes = [
+        f'<path class="band" d="M{x(line.at):.1f} {y(line.high)}H{end:.1f}V{y(line.low)}H{x(line.at):.1f}Z"/>'
         for line, end in zip(lines, ends, strict=True)
         if line.low is not None and line.high is not None and not small
     ]
-    path = " ".join(
-        f"{'L' if number else 'M'}{x(line.at):.{places}f} {y(line.chance):.{places}f}H{end:.{places}f}"
-        for number, (line, end) in enumerate(zip(lines, ends, strict=True))
-    )
-    shapes.append(f'<path class="line" d="{path}"/>')
-    said = "" if small else "<title>new teams</title>"
-    shapes += [
-        f'<path class="event" d="M{x(line.at):.{places}f} 0V{height - foot:g}">{said}</path>'
-        for line in lines
-        if line.cause in NEW_TEAMS
-    ]
+    steps = "".join(f"V{y(line.chance)}H{end:.{places}f}" for line, end in zip(lines, ends, strict=True))
+    shapes.append(f'<path class="line" d="M{x(lines[0].at):.{places}f} {y(lines[0].chance)}{steps}"/>')
+    marks = [("event", "new teams", [f"{at:.{places}f} 0V{height - foot:g}" for at in new_teams.values()])]
     edge = 3.5 if small else 5.0
+    for winner in (*Side, None):
+        kind, word = (f"won-{winner.value}", side_word(sides, winner.value)) if winner else ("nobody", "nobody")
+        wide = 0.0 if winner else edge
+        ends = [min(max(x(result.at), edge), width - edge) for result in results if result.winner is winner]
+        own = [f"{at - wide:.{places}f} {height - foot / 2:g}h{2 * wide:g}" for at in ends]
+        marks.append((kind, f"{escape(word)} won", own))
     shapes += [
-        _winner(min(max(x(result.at), edge), width - edge), height - foot / 2, result, sides, small=small)
-        for result in results
+        f'<path class="{kind}" d="M{"M".join(own)}">{"" if small else f"<title>{said}</title>"}</path>'
+        for kind, said, own in marks
+        if own
     ]
-    side = side_word(sides, "a")
-    won = [sum(result.winner is side for result in results) for side in Side]
-    words = f"Chance of {side} over this map, now {lines[-1].chance:.0%}; rounds won {won[0]} to {won[1]}"
-    return svg(shapes, words, width, height, f"course side-{escape('-'.join(sides).lower())}")
-
-
-def _winner(x: float, y: float, result: Result, sides: Sequence[str], *, small: bool) -> str:
-    """Return the mark of a round's end: round for side A, square for side B, a dash for nobody."""
-    word = "nobody" if result.winner is None else side_word(sides, result.winner.value)
-    place, size = (f"{x:.0f}", 3.5) if small else (f"{x:.1f}", 5.0)
-    half = 0.9 * size
-    match result.winner:
-        case None:
-            tag, shape = "path", f'class="nobody" d="M{x - size:.1f} {y:g}h{2 * size:g}"'
-        case Side.A:
-            tag, shape = "circle", f'class="fill-a" cx="{place}" cy="{y:g}" r="{size:g}"'
-        case Side.B:
-            corner = f'x="{x - half:.1f}" y="{y - half:.1f}"'
-            tag, shape = "rect", f'class="fill-b" {corner} width="{2 * half:g}" height="{2 * half:g}"'
-    return f"<{tag} {shape}/>" if small else f"<{tag} {shape}><title>{escape(word)} won</title></{tag}>"
+    if small:
+        return svg(shapes, f"Rounds won: {won[0]} to {won[1]}", width, height, "course")
+    words = (
+        f"Chance of {side_word(sides, 'a')} over this map, now {chances[0].chance:.0%}; rounds won {won[0]} to {won[1]}"
+    )
+    return svg(shapes, words, width, height, "course")
 
 
 HOURS = 2 * 86400.0
