@@ -57,8 +57,8 @@ PUBLISH_SECONDS = 3.0
 """Between two signs of life to the machines that share a pool with this one."""
 LONG_COLLECTION = 0.02
 """Seconds."""
-STOP_SECONDS = 3.0
-"""For requests under way, of the 5 that systemd waits for all."""
+STOP_SECONDS, PUBLIC_STOP_SECONDS = 1.0, 0.2
+"""For requests under way, and once more for those that have not ended then: scripts are answered within a second."""
 
 _ADVICE = {
     errno.EADDRINUSE: "is another daemon running? Stop it, or choose another port",
@@ -388,7 +388,7 @@ async def _listen_publicly(
     site: PublicSite, metrics: Metrics, refusals: Refusals, listener: socket.socket, stack: AsyncExitStack
 ) -> None:
     """Let anybody in, by connections beside those of scripts and admins."""
-    runner = web.AppRunner(site.application(), handle_signals=False, shutdown_timeout=STOP_SECONDS)
+    runner = web.AppRunner(site.application(), handle_signals=False, shutdown_timeout=PUBLIC_STOP_SECONDS)
     await runner.setup()
     stack.push_async_callback(runner.cleanup)
     assert runner.server is not None

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from equipoise.app import SystemClock
-from equipoise.service import live
+from equipoise.service import copies, live
 from equipoise.service.precedence import Precedence
 from equipoise.store.store import Store
 from tests.store.failing import locked
@@ -409,3 +409,24 @@ def test_a_daemon_that_stops_ends_all_streams_at_once(tmp_path: Path, monkeypatc
         assert {event.kind for event in page.events()} <= {"server", "alive"}  # to its end
         with contextlib.suppress(ConnectionError, http.client.IncompleteRead):
             stalled.answer.read()
+
+
+def test_a_stop_waits_neither_for_a_download_that_nobody_reads_nor_for_a_body_that_does_not_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copies, "written", lambda _: iter([b" " * 8_000_000] * 100))
+    with ExitStack() as stack:
+        with running(tmp_path) as daemon:
+            for _ in range(8):
+                stack.enter_context(reading(daemon)).next()
+            download = stack.enter_context(reading(daemon, who="owner", path="/v1/admin/pools/main/export"))
+            half = connect(stack, daemon).socket
+            head = f"POST /v1/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {SECRETS['arena-1']}\r\n"
+            half.sendall(f"{head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{{".encode())
+            assert daemon.post(batch(1, HELLO, ROSTER, ended(1))).body["rounds"] == {"1-1": "stored"}
+            began = time.monotonic()
+        assert time.monotonic() - began < 2.0
+        with pytest.raises((http.client.IncompleteRead, ConnectionError)):
+            download.answer.read()
+    with running(tmp_path) as daemon:
+        assert len(daemon.call("GET", "/v1/admin/rounds").body["rounds"]) == 1

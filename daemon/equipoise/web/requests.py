@@ -45,7 +45,7 @@ from equipoise.service.metrics import Metrics, Reading
 from equipoise.web.openapi import TABLE
 from equipoise.web.proxies import HOST, seen_through
 from equipoise.web.refusals import BODY, CALLER, CUT, EVENTS, HEAD_BYTES, Refusals
-from equipoise.web.routes import Answer, Caller, Callers, Request, Route, Services, Stream, in_router
+from equipoise.web.routes import STREAMED, Answer, Caller, Callers, Request, Route, Services, Stream, in_router
 from equipoise.wire import decode_as, split_form, unquoted
 
 HEAD_SECONDS = 10.0
@@ -329,11 +329,21 @@ def application(current: Callable[[], Services], refusals: Refusals, site: Site 
     Each request is answered by the services that are current at its beginning.
     """
     app = web.Application(middlewares=[_answer_everything(current, refusals, site)])
+    app[STREAMED] = set()
+    app.on_shutdown.append(_cut_streams)
     for route in TABLE:
         app.router.add_route(route.method, in_router(route.path), _guarded(route, current))
     if site is not None:
         site.add_to(app)
     return app
+
+
+async def _cut_streams(app: web.Application) -> None:
+    """End what is being sent, for minutes or for as long as its caller does not read; without its end they see that."""
+    streamed = app[STREAMED]
+    for transport in tuple(streamed):
+        if transport is not None:
+            transport.abort()
 
 
 def _answer_everything(current: Callable[[], Services], refusals: Refusals, site: Site | None) -> Middleware:

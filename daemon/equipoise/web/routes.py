@@ -68,6 +68,9 @@ MOST_LINES = 1000
 LARGEST = 2**53
 """The largest whole number: as far as a double counts exactly, and well below where SQLite's end."""
 
+STREAMED = web.AppKey("streamed", set[asyncio.Transport | None])
+"""The connections of answers that are sent while they are made."""
+
 Row = TypeVar("Row")
 
 log = logging.getLogger(__name__)
@@ -284,10 +287,12 @@ class Stream:
             headers["X-Accel-Buffering"] = "no"
         response = web.StreamResponse(headers=headers)
         response.enable_chunked_encoding()
+        streamed, transport = request.app[STREAMED], request.transport
         async with aclosing(self.pieces) as pieces:
             # Before the status goes out: what fails until here still becomes a refusal that can be read.
             piece: bytes | None = await anext(pieces)
             await response.prepare(request)
+            streamed.add(transport)
             try:
                 while piece is not None:
                     async with asyncio.timeout(STALLED_SECONDS):
@@ -300,6 +305,8 @@ class Stream:
                 if request.transport is not None:
                     # Without the last chunk, or a half-sent answer would pass for a whole one.
                     request.transport.abort()
+            finally:
+                streamed.discard(transport)
         return response
 
 
