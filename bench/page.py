@@ -21,6 +21,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+import zlib
 from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -336,7 +337,8 @@ class Phase:
     def line(self) -> str:
         """Return the percentiles of both kinds of answers, and the processor's part of a core."""
         cpu = f"{100 * median(self.cpu):.0f} % of a core"
-        ends = f"round end {percentiles(self.ends)}, most {max(self.ends):.1f} ({len(self.ends)})"
+        late = sorted(self.ends)[len(self.ends) * 95 // 100]
+        ends = f"round end {percentiles(self.ends)}   p95 {late:.2f}, most {max(self.ends):.1f} ({len(self.ends)})"
         return f"{ends}   heartbeat {percentiles(self.beats)} ({len(self.beats)})   {cpu}"
 
 
@@ -423,7 +425,8 @@ def first_paint(daemon: RealDaemon) -> None:
         sizes = {file.partition("?")[0].rpartition("/")[2]: len(get(daemon, file)[0]) for file in files}
         total = len(body) + sum(sizes.values())
         parts = ", ".join(f"{name} {size / 1e3:.1f}" for name, size in {"HTML": len(body), **sizes}.items())
-        print(f"first paint of {path:18} {total / 1e3:6.1f} kB ({parts})   target 150 kB")
+        packed = f"HTML packed {len(zlib.compress(body)) / 1e3:.1f}"
+        print(f"first paint of {path:18} {total / 1e3:6.1f} kB ({parts}; {packed})   target 150 kB")
 
 
 if __name__ == "__main__":
