@@ -16,9 +16,9 @@ import numpy as np
 
 from equipoise.ratings.history import Floats, History
 from equipoise.ratings.ns2.formulas import POINTS
-from equipoise.ratings.ns2.system import NS2
 from tests.daemons import EQUIPOISE
 from tests.ratings.ns2.posted import NS2Server, recovered, rounds_of
+from tests.ratings.ns2.samples import ns2
 from tests.ratings.ns2.simulated import World, simulated
 
 CASES = ((60, 10_000, 4), (200, 10_000, 12))
@@ -28,7 +28,7 @@ CASES = ((60, 10_000, 4), (200, 10_000, 12))
 def main(cases: tuple[tuple[int, int, int], ...] = CASES) -> None:
     for players, rounds, size in cases:
         rng = np.random.default_rng(1)
-        world = World.drawn(rng, players, NS2.create().params)
+        world = World.drawn(rng, players, ns2().params)
         history = simulated(rng, world, rounds, size)
         truth = {"average": world.skill, "offset": world.offset, "commander": world.commander}
         with TemporaryDirectory() as place:

@@ -14,6 +14,7 @@ from equipoise.ratings.history import Floats, History
 from equipoise.ratings.ns2.fit import fit
 from equipoise.ratings.ns2.formulas import POINTS, intercept
 from equipoise.ratings.ns2.system import NS2
+from tests.ratings.ns2.samples import ns2
 from tests.ratings.ns2.simulated import MAPS, World, simulated
 
 CASES = (
@@ -33,7 +34,7 @@ HANDED_OUT = {"skill": "average", "offset": "offset", "commander": "commander"}
 def main() -> None:
     for players, rounds, size in CASES:
         rng = np.random.default_rng(1)
-        fitted, online = NS2.create(), NS2.create()
+        fitted, online = ns2(), ns2()
         world = World.drawn(rng, players, fitted.params)
         history = simulated(rng, world, rounds, size)
         start = process_time()

@@ -110,6 +110,7 @@ adagrad_floor = 0.1
 # "Fully Solving": k and theta of the Gamma distribution, again without values.
 shape = 6.0
 scale = 0.5
+commander_shape = 6.0
 # "Per Team Skills": s + o as a marine, s - o as an alien.
 plus_side = "marines"
 # "Special treatment for commanders": their skill is chi alone.

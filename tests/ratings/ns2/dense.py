@@ -61,7 +61,9 @@ def _maximum(x: Floats, bots: Floats, score: Floats, weight: Floats, keys: Seque
     precision = np.array(
         [{"o": params.offset_deviation**-2, "F": params.prior_rounds / 4.0}.get(n, 0.0) for n, _ in keys]
     )
-    k, scale = params.shape, params.scale
+    chair = np.array([name == "x" for name, _ in keys])
+    k = np.where(chair, params.commander_shape, params.shape)
+    scale = np.where(chair, params.commander_scale, params.scale)
 
     def values(logs: Floats) -> Floats:
         return np.where(positive, np.exp(np.where(positive, logs, 0.0)), logs)
@@ -70,9 +72,9 @@ def _maximum(x: Floats, bots: Floats, score: Floats, weight: Floats, keys: Seque
         at = values(logs)
         log_odds = x @ at + bots
         likelihood = weight @ (score * log_odds - np.logaddexp(0.0, log_odds)) - 0.5 * precision @ at**2
-        return float(likelihood + ((k - 1.0) * logs[positive] - at[positive] / scale).sum())
+        return float(likelihood + ((k - 1.0) * logs - at / scale)[positive].sum())
 
-    logs = np.where(positive, math.log((k - 1.0) * scale), 0.0)
+    logs = np.where(positive, math.log(params.newcomer), 0.0)
     for _ in range(200):
         at = values(logs)
         chance = _logistic(x @ at + bots)

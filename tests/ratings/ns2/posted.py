@@ -15,6 +15,7 @@ import numpy as np
 
 from equipoise.ratings.history import Floats, History
 from tests.daemons import RealDaemon
+from tests.ratings.ns2.samples import SOURCE
 
 AT_ONCE = 8
 """Rounds in a batch: as many as a script's outbox."""
@@ -60,8 +61,8 @@ class NS2Server:
         self.daemon = RealDaemon(folder, forked=forked)
         (file,) = (folder / "servers.d").glob("*.toml")
         file.write_text(file.read_text().replace('game = "tf2"', 'game = "ns2"\nmin_rated_humans = 2'))
-        config = self.daemon.config.read_text()
-        self.daemon.config.write_text(config.replace('"synelo"', '"ns2"').replace("k_max = 12\n", ""))
+        config, keys = self.daemon.config.read_text(), "\n".join(f"{name} = {value}" for name, value in SOURCE.items())
+        self.daemon.config.write_text(config.replace('"synelo"', f'"ns2"\n{keys}', 1).replace("k_max = 12\n", ""))
         self._seq = 0
 
     def play(self, rounds: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

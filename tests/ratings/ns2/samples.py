@@ -19,9 +19,13 @@ from tests.ratings.samples import people
 SIDES = ("marines", "aliens")
 
 
+SOURCE: dict[str, object] = {"commander_field_share": 0.0, "commander_shape": 6.0}
+"""As the source prints it: a commander's skill is χ alone, and has the prior of s."""
+
+
 def ns2(**params: object) -> NS2:
-    """A system without players or rounds."""
-    return NS2.create(**params)
+    """A system without players or rounds, by the source where no parameter says otherwise."""
+    return NS2.create(**SOURCE | params)
 
 
 def whole(a: int, b: int, outcome: float = 1.0, **facts: object) -> Match:
@@ -225,7 +229,9 @@ class Naive:
             self.squares[name, player] += gradient**2
             adagrad = params.adagrad_rate / math.sqrt(self.squares[name, player] + params.adagrad_floor)
             values = self.skill if name == "s" else self.chi
-            values[player] += (params.constant_rate + adagrad) * gradient
+            # The priors' variances, k·θ², say how far a round moves χ in steps of s.
+            wide = params.commander_shape * params.commander_scale**2 / (params.shape * params.scale**2)
+            values[player] += (1.0 if name == "s" else wide) * (params.constant_rate + adagrad) * gradient
 
 
 def _t(start: float, end: float, r: float) -> float:

@@ -24,6 +24,8 @@ class World:
     commander: Floats
     maps: Floats
     """F of marines on each map."""
+    share: float = 0.0
+    """The part of a commander's skill that is field skill."""
 
     @classmethod
     def drawn(cls, rng: np.random.Generator, players: int, params: NS2Params) -> World:
@@ -37,10 +39,25 @@ class World:
         )
 
 
-def simulated(rng: np.random.Generator, world: World, matches: int, size: int, seconds: float = 1200.0) -> History:
-    """`size` a side, the first of each commanding; one in five joins late, one in five leaves early."""
+def simulated(
+    rng: np.random.Generator,
+    world: World,
+    matches: int,
+    size: int,
+    seconds: float = 1200.0,
+    keenness: Floats | None = None,
+) -> History:
+    """`size` a side, the first of each commanding; one in five joins late, one in five leaves early.
+
+    `keenness`: who is likely to command, as weights of the players; None: all alike.
+    """
     players, places = len(world.skill), (matches, 2 * size)
     who = _drawn(rng, players, matches, 2 * size)
+    for row in who if keenness is not None else ():
+        for team in (row[:size], row[size:]):
+            weights = keenness[team]
+            keen = rng.choice(size, p=weights / weights.sum())
+            team[[0, keen]] = team[[keen, 0]]
     start = np.where(rng.random(places) < 0.2, rng.uniform(0.0, 0.5, places), 0.0) * seconds
     end = np.where(rng.random(places) < 0.2, rng.uniform(0.5, 1.0, places), 1.0) * seconds
     sign, maps = rng.choice([1.0, -1.0], matches), rng.integers(0, len(MAPS), matches)
@@ -88,6 +105,7 @@ def _log_odds(
     field, chair = np.where(commands, 0.0, t), np.where(commands, t, 0.0)
     team = np.repeat([1.0, -1.0], who.shape[1] // 2)
     skill = world.skill[who] + sign[:, None] * team * world.offset[who]
-    duel = (team * chair * world.commander[who]).sum(axis=1) / chair.sum(axis=1)
+    commanding = (1.0 - world.share) * world.commander[who] + world.share * skill
+    duel = (team * chair * commanding).sum(axis=1) / chair.sum(axis=1)
     total: Floats = (team * field * skill).sum(axis=1) / field.sum(axis=1) + duel
     return total

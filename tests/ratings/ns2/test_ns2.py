@@ -39,7 +39,9 @@ def logit(probability: float) -> float:
 @pytest.mark.slow
 @pytest.mark.parametrize("field_share", [0.0, 0.5, 1.0])
 def test_every_round_follows_the_printed_formulas_in_their_right_form(field_share):
-    system = ns2(commander_field_share=field_share, median_rounds=7, large_above=6, prior_rounds=5.0)
+    system = ns2(
+        commander_field_share=field_share, commander_shape=12.0, median_rounds=7, large_above=6, prior_rounds=5.0
+    )
     naive = Naive(system.params)
     for match in busy_matches(seed=1, count=300, players=15):
         rated = system.rate(match)

@@ -75,7 +75,11 @@ def busy() -> list[Match]:
 @pytest.mark.slow
 @pytest.mark.parametrize("warm", [False, True], ids=["cold", "warm"])
 @pytest.mark.parametrize(
-    "params", [{}, {"commander_field_share": 0.5, "large_above": 6, "prior_rounds": 5.0, "shape": 3.0}]
+    "params",
+    [
+        {},
+        {"commander_field_share": 0.5, "commander_shape": 12.0, "large_above": 6, "prior_rounds": 5.0, "shape": 3.0},
+    ],
 )
 def test_it_is_the_most_probable_of_all_by_a_dense_newton_as_well(params, warm):
     matches, system = busy(), ns2(median_rounds=9, **params)
@@ -365,7 +369,7 @@ def _covariance(system: NS2, history: History) -> Floats:
         rows[:, unknown] = posterior.log_odds(column)
     curvature = rows.T @ (rows * (chance * (1.0 - chance))[:, None]) + np.diag(posterior.precision)
     gamma = posterior.precision == 0.0
-    curvature[gamma, gamma] += (system.params.shape - 1.0) / found[gamma] ** 2
+    curvature[gamma, gamma] += (posterior.shape - 1.0) / found[gamma] ** 2
     return np.linalg.inv(curvature)
 
 

@@ -17,11 +17,11 @@ import pytest
 from equipoise.core.model import Role
 from equipoise.ratings import fit
 from equipoise.ratings.ns2.formulas import POINTS
-from equipoise.ratings.ns2.system import NS2
 from equipoise.ratings.system import Match, Span
 from tests.daemons import EQUIPOISE, RealDaemon
 from tests.ratings.ns2.dense import most_probable
 from tests.ratings.ns2.posted import NS2Server, recovered, rounds_of
+from tests.ratings.ns2.samples import ns2
 from tests.ratings.ns2.simulated import World, simulated
 
 pytestmark = pytest.mark.slow
@@ -104,7 +104,7 @@ def both_sides_play_it_from_start_to_end(posted: dict[str, Any]) -> bool:
 
 
 def test_hidden_skills_come_back_from_rounds_that_were_posted_stored_and_fitted(server: NS2Server) -> None:
-    params = NS2.create().params
+    params = ns2().params
     rng = np.random.default_rng(7)
     world = World.drawn(rng, PLAYERS, params)
     history = simulated(rng, world, ROUNDS, SIZE)
@@ -124,7 +124,7 @@ def test_hidden_skills_come_back_from_rounds_that_were_posted_stored_and_fitted(
         assert all(0.6 < each.in_deviations < 1.5 for each in found.values())
 
     # Nothing was lost on the way: a fit of the matches themselves finds the same skills.
-    alone = NS2.create()
+    alone = ns2()
     assert fit(alone, [match_of(each) for each in rounds]).converged
     for player, value in zip(history.players, fitted["average"].estimates, strict=True):
         assert value == pytest.approx(alone.skill(player), abs=1e-3)
@@ -194,7 +194,7 @@ def test_a_round_with_spans_that_cannot_have_been_played_is_refused_whole_and_th
     server: NS2Server,
 ) -> None:
     rng = np.random.default_rng(1)
-    good, bad = rounds_of(simulated(rng, World.drawn(rng, 8, NS2.create().params), 2, 2))
+    good, bad = rounds_of(simulated(rng, World.drawn(rng, 8, ns2().params), 2, 2))
     bad["players"][1]["spans"] *= 2
     refused = server.post(bad)
     assert (refused["ok"], refused["error"]["code"]) == (False, "spans")
@@ -217,7 +217,7 @@ def test_at_five_in_the_morning_a_pool_has_the_most_probable_skills_of_all_its_r
 ) -> None:
     """By a dense Newton on the formulas of docs/ratings/ns2.md, which shares nothing with the daemon; among bots."""
     rng = np.random.default_rng(5)
-    history = simulated(rng, World.drawn(rng, 12, NS2.create().params), 60, 3)
+    history = simulated(rng, World.drawn(rng, 12, ns2().params), 60, 3)
     rounds = [
         with_bots(each, number % 8)
         for number, each in enumerate(rounds_of(history))
@@ -239,7 +239,7 @@ def test_at_five_in_the_morning_a_pool_has_the_most_probable_skills_of_all_its_r
     assert refit["error"] is None
     (line,) = daemon.ask("audit?limit=1")["audit"]
     assert (line["who"], line["action"], line["after"]) == ("job", "refit", f"fit of {len(rounds)} rounds")
-    dense = most_probable([match_of(each) for each in rounds], NS2.create().params)
+    dense = most_probable([match_of(each) for each in rounds], ns2().params)
     found = states(daemon)
     assert found != before
     for player, state in found.items():

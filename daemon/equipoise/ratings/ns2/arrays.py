@@ -52,6 +52,8 @@ class NS2Constants(NamedTuple):
     adagrad: float
     epsilon: float
     field_share: float
+    chair_rate: float
+    """Learning rates of χ, in those of s."""
     prior_rounds: float
     large_above: float
     usual_seconds: float

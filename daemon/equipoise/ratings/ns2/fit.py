@@ -157,8 +157,9 @@ class Posterior:
     """Shape (m,): weight of each match; 0 if no participant has any time in it."""
     took_part: Flags
     """Shape (p,): whether a participant has any time."""
-    shape: float
-    scale: float
+    shape: Floats
+    """k of the Gamma priors, shape (2 · players,): of s, then of χ; as is `scale`, θ."""
+    scale: Floats
     bots: Floats
     """Shape (m,): log-odds of each match's first team by its bots, whose skill is known."""
     precision: Floats
@@ -196,8 +197,8 @@ class Posterior:
             score=0.5 - 0.5 * np.sign(behind),
             weight=np.where(sizes > 0.0, matches.weight if len(matches.weight) else 1.0, 0.0),
             took_part=time > 0.0,
-            shape=params.shape,
-            scale=params.scale,
+            shape=np.repeat([params.shape, params.commander_shape], players),
+            scale=np.repeat([params.scale, params.commander_scale], players),
             bots=bots * system.constants.newcomer,
             precision=np.concatenate((np.zeros(players), offsets, np.zeros(players), steps)),
         )
@@ -223,7 +224,7 @@ class Posterior:
         skills = unknowns[self.gamma]
         # G·log p + (1 - G)·log(1 - p) = G·x - log(1 + eˣ), which overflows nowhere.
         likelihood = self.weight @ (self.score * log_odds - np.logaddexp(0.0, log_odds))
-        prior = (self.shape - 1.0) * np.log(skills).sum() - skills.sum() / self.scale
+        prior = ((self.shape - 1.0) * np.log(skills) - skills / self.scale).sum()
         return float(likelihood + prior - 0.5 * self.precision @ unknowns**2)
 
     def error(self, log_odds: Floats) -> Floats:

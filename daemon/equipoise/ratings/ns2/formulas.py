@@ -208,9 +208,9 @@ def gradient_step(size: int, sign: float, error: float, work: Workspace, c: NS2C
 
 
 def commander_step(p: Player, gradient: float, c: NS2Constants) -> None:
-    """Move χ, with the same learning rates as s."""
+    """Move χ, by the learning rates of s where its prior is as wide."""
     p.commander_squares += gradient * gradient
-    p.commander += (c.constant + c.adagrad / math.sqrt(p.commander_squares + c.epsilon)) * gradient
+    p.commander += c.chair_rate * (c.constant + c.adagrad / math.sqrt(p.commander_squares + c.epsilon)) * gradient
 
 
 def scatter_skills(

@@ -57,8 +57,10 @@ class NS2Params(Params):
     """ε, squared gradients: the learning rate of a player's first round is about c + a/√ε."""
     offset_deviation: float = ranged(0.375, 0.001, 1000)
     """Log-odds: prior standard deviation of o; read by the whole-history fit only."""
-    commander_field_share: float = ranged(0.0, 0, 1)
+    commander_field_share: float = ranged(0.25, 0, 1)
     """Weight of field skill in a commander's term; the community's balancers use 0.5."""
+    commander_shape: float = ranged(12.0, 1.001, 1000)
+    """k of the Gamma prior of χ, whose mode is that of s; the higher, the less commanders are taken to differ."""
     plus_side: str = "marines"
     """The side on which skill is s + o; on any other it is s - o."""
     prior_rounds: float = ranged(20.0, 0.001, 100_000)
@@ -87,6 +89,11 @@ class NS2Params(Params):
         """(k - 1)·θ, log-odds: the prior's mode, and so the fit's estimate for a player without rounds."""
         return (self.shape - 1.0) * self.scale
 
+    @property
+    def commander_scale(self) -> float:
+        """θ of the Gamma prior of χ, log-odds: a newcomer commands as well as they play."""
+        return self.newcomer / (self.commander_shape - 1.0)
+
     def constants(self) -> NS2Constants:
         """The parameters as floats, without those that only live systems read."""
         return NS2Constants(
@@ -94,6 +101,7 @@ class NS2Params(Params):
             adagrad=self.adagrad_rate,
             epsilon=self.adagrad_floor,
             field_share=self.commander_field_share,
+            chair_rate=self.commander_shape * self.commander_scale**2 / (self.shape * self.scale**2),
             prior_rounds=self.prior_rounds,
             large_above=float(self.large_above),
             usual_seconds=self.usual_seconds,
@@ -192,12 +200,12 @@ class NS2(PlayerTable[NS2Params, Player]):
         """s, o, s ± o by side and χ, with standard deviations, in points.
 
         >>> NS2.create().skills(PlayerId("ann")).commander
-        SkillEstimate(value=1000.0, deviation=489.8979485566356)
+        SkillEstimate(value=1000.0, deviation=314.9183286488868)
         """
         p, plus = self.held(player), self.params.plus_side
         average, commander = (
             self._variance(p.skill, p.squares, p.fitted),
-            self._variance(p.commander, p.commander_squares, p.commander_fitted),
+            self._variance(p.commander, p.commander_squares, p.commander_fitted, chair=True),
         )
         prior = self.params.offset_deviation**2
         offset = constant_rate_variance(prior, p.squares, p.fitted, self.constants.constant)
@@ -212,11 +220,11 @@ class NS2(PlayerTable[NS2Params, Player]):
             commander=_estimate(p.commander, commander),
         )
 
-    def _variance(self, skill: float, squares: float, fitted: float) -> float:
-        """Return the variance of s or χ, in log-odds squared."""
-        c = self.constants
-        rate = c.constant + c.adagrad / math.sqrt(squares + c.epsilon)
-        shape, scale = self.params.shape, self.params.scale
+    def _variance(self, skill: float, squares: float, fitted: float, *, chair: bool = False) -> float:
+        """Return the variance of s, or of χ, in log-odds squared."""
+        c, params = self.constants, self.params
+        rate = (c.chair_rate if chair else 1.0) * (c.constant + c.adagrad / math.sqrt(squares + c.epsilon))
+        shape, scale = (params.commander_shape, params.commander_scale) if chair else (params.shape, params.scale)
         # Steps from a newcomer's skill are no mode of the posterior, and as unsure below as above.
         prior = gamma_variance(skill, shape, scale) if fitted > 0.0 else shape * scale**2
         return online_variance(prior, squares, fitted, rate)
