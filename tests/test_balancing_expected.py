@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from random import Random
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -361,8 +362,8 @@ def test_the_cache_has_the_best_sides_of_every_size(count: int, bench: bool) -> 
 
 
 @pytest.mark.slow
-def test_a_shuffle_keeps_to_its_terms_in_their_order() -> None:
-    missed = 0
+def test_a_shuffle_that_cannot_be_fair_costs_the_least_of_unevenness_moves_friends_and_wishes() -> None:
+    losses = []
     for seed in range(80):
         random = Random(seed)
         ask = random_shuffle(random)
@@ -377,15 +378,18 @@ def test_a_shuffle_keeps_to_its_terms_in_their_order() -> None:
         if terms.max_moves is not None:
             most = max(terms.max_moves, min(moved(ask.entries, split) for split in possible))
             possible = [split for split in possible if moved(ask.entries, split) <= most]
-        limit = limit_of(system, possible, ask.tolerance)
-        within = [split for split in possible if cost_of(system, split) <= limit + HALF_A_POINT]
 
         solved = answer(ask, system)
 
         assert isinstance(solved, SplitSolved)
         assert solved.split in possible or solved.split in [replace(split, bench=()) for split in possible]
-        missed += denied(ask, terms, solved.split) > min(denied(ask, terms, split) for split in within)
-    assert missed <= 4
+        crowd, mine = price(ask, system, solved.split)
+        least, best = min(price(ask, system, split) for split in possible)
+        assert crowd == least
+        losses.append(mine - best)
+    # Of some twelve; it gives up whole points of unevenness, and is searched by swaps.
+    assert fmean(losses) < 0.6
+    assert max(losses) < 6.0
 
 
 def random_shuffle(random: Random) -> AskSplit:
@@ -397,7 +401,7 @@ def random_shuffle(random: Random) -> AskSplit:
     friends = random.sample(ids, 5)
     half = len(ids) // 2
     terms = ShuffleTerms(
-        (0.5, 0.5),  # no sides are so even: the tolerance decides
+        (0.5, 0.5),  # no sides are so even: each move has to be worth it
         random.choice((None, None, 2)),
         random.random() < 0.7,
         random.choice(((), (frozenset(friends[:2]),), (frozenset(friends[:3]), frozenset(friends[3:])))),
@@ -407,15 +411,17 @@ def random_shuffle(random: Random) -> AskSplit:
     return AskSplit(Purpose.SHUFFLE, 1, REASON, NS2, entries, (half, len(ids) - half), {}, 0.05, terms=terms)
 
 
-def denied(ask: AskSplit, terms: ShuffleTerms, split: Split) -> tuple[int, int, int, int]:
-    """What a shuffle counts, in its order."""
+def price(ask: AskSplit, system: Gaussian, split: Split) -> tuple[int, float]:
+    """How many winners are too many on a side; points of unevenness, moves, two for a wish and five for a friend."""
+    terms = ask.terms
+    assert terms is not None
     on_a, on_b = (len(terms.spread_evenly.intersection(side)) for side in (split.a, split.b))
-    return (
-        max(0, abs(on_a - on_b) - 1),
-        sum(min(len(group.intersection(side)) for side in (split.a, split.b)) for group in terms.groups),
-        moved(ask.entries, split) if terms.moves_count else 0,
-        sum(wish.weight for one, wish in terms.wishes.items() if split.side_of(one) is not wish.side),
-    )
+    apart = sum(min(len(group.intersection(side)) for side in (split.a, split.b)) for group in terms.groups)
+    moves = moved(ask.entries, split) if terms.moves_count else 0
+    denied = sum(split.side_of(one) is not wish.side for one, wish in terms.wishes.items())
+    commanders = [entry.id for entry in ask.entries if entry.commander]
+    uneven = unevenness_of(system, ask.context, split.a, split.b, commanders)
+    return max(0, abs(on_a - on_b) - 1), 100 * uneven + moves + 2 * denied + 5 * apart
 
 
 def by_means(system: Gaussian) -> Gaussian:

@@ -91,7 +91,7 @@ def _solved(ask: AskSplit, side_skills: SideSkills, points_per_chance: float) ->
 
 
 def _shuffled(ask: AskSplit, side_skills: SideSkills, points_per_chance: float) -> SplitSolved:
-    """The first by the order of `ShuffleTerms`; commanders keep their side."""
+    """By the terms in their order, but moves before wishes, and no price outside the band; commanders stay."""
     terms = ask.terms
     assert terms is not None
     low, high = terms.fair_band

@@ -16,7 +16,7 @@ from equipoise.core.model import Entry, Mode, PlayerId, Presence, Role, Roster, 
 from equipoise.core.rules import Rules, ShuffleRules, VoteRules
 from equipoise.wire import Reply
 from tests.hosts import Rig, player, roster, round_of
-from tests.test_balancing_shuffles import all_splits, moves_of, score, win_probability
+from tests.test_balancing_shuffles import all_splits, moves_of, price, score, win_probability
 
 pytestmark = pytest.mark.slow
 
@@ -89,8 +89,8 @@ class Evening:
             assert low <= mine <= high
             assert score(question, order.split) == min(score(question, one) for one in fair)
         else:
-            best = min(abs(chance - 0.5) for chance in chances.values())
-            assert abs(mine - 0.5) <= best + question.tolerance + 0.001
+            crowd, least = min(price(question, one, chance) for one, chance in chances.items())
+            assert price(question, order.split, mine) == (crowd, pytest.approx(least, abs=0.1))
 
     async def between_rounds(self) -> None:
         """Players come and go, sit down in the chairs, want sides and each other."""

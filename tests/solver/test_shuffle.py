@@ -41,6 +41,7 @@ class Evening:
     spread_evenly: Sequence[int] = ()
     max_moves: int | None = None
     moves_count: bool = True
+    friend_cost: int | None = None
 
     def solved(self, budget: Budget | None = None) -> Assignment:
         return shuffle(**asdict(self), budget=budget)
@@ -63,11 +64,13 @@ class Evening:
         spread = sum(places[i] for i in self.spread_evenly)
         groups = [[places[i] for i in group] for group in self.groups]
         wishes = self.wishes or [(0, 0)] * len(places)
+        parted = sum(min(group.count(A), group.count(B)) for group in groups)
         return (
             max(0, abs(spread) - 1),
-            sum(min(group.count(A), group.count(B)) for group in groups),
+            parted if self.friend_cost is None else 0,
             self.moves(places) if self.moves_count else 0,
-            sum(wish[place == B] for place, wish in zip(places, wishes, strict=True)),
+            sum(wish[place == B] for place, wish in zip(places, wishes, strict=True))
+            + parted * (self.friend_cost or 0),
             abs(self.difference(places) - self.target),
         )
 
@@ -111,6 +114,7 @@ def random_evening(rng: random.Random, most: int) -> Evening:
         spread_evenly=rng.sample(range(n), rng.choice((0, rng.randint(0, n)))),
         max_moves=rng.choice((None, None, rng.randint(0, 4))),
         moves_count=rng.random() < 0.7,
+        friend_cost=rng.choice((None, None, 0, 3)),
     )
 
 

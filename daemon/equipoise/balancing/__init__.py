@@ -32,7 +32,7 @@ from equipoise.balancing.chances import (
     skills,
 )
 from equipoise.balancing.means import best, who_plays
-from equipoise.balancing.shuffle_terms import friends_decide, shuffled
+from equipoise.balancing.shuffle_terms import chairs_decide, friends_decide, shuffled
 from equipoise.balancing.swaps import evened
 from equipoise.core import model as core
 from equipoise.core.asks import AskChance, AskMoves, AskSide, AskSplit, AskSwitch, CacheSplits, Purpose, SwapTerms
@@ -134,6 +134,7 @@ def _split(ask: AskSplit, system: System[Any]) -> SplitSolved:
         spread_before=_spread(before),
         spread_after=_spread(after),
         friends=ask.purpose is Purpose.SHUFFLE and friends_decide(ask, split, commanders, system),
+        chairs=chairs_decide(ask, split, commanders, system) if ask.purpose is Purpose.SHUFFLE else 0.0,
     )
 
 

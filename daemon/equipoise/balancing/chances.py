@@ -26,6 +26,12 @@ At 1 the cost of sides is the expected square of their true difference. That pre
 to unknown ones that are 50 : 50, and the present sides are always the best known (docs/findings.md).
 """
 
+MOVE, WISH, FRIEND = 1, 2, 5
+"""The toll of a shuffle: of a move, of a denied wish that weighs 1, and of a parted friend where no sides are fair."""
+
+MOVE_WORTH = 0.01
+"""The win probability that a move has to buy where no sides are fair."""
+
 NO_PLAYERS: frozenset[PlayerId] = frozenset()
 
 Values = tuple[list[float], list[float]]
@@ -258,6 +264,12 @@ def at_equal_numbers(a: Sequence[PlayerId], b: Sequence[PlayerId]) -> tuple[Sequ
     return a, b
 
 
-def unevenness(system: System[Any], context: Context, a: Iterable[PlayerId], b: Iterable[PlayerId]) -> float:
+def unevenness(
+    system: System[Any],
+    context: Context,
+    a: Iterable[PlayerId],
+    b: Iterable[PlayerId],
+    commanders: Collection[PlayerId] = NO_PLAYERS,
+) -> float:
     """Return the expected distance of these sides' win probability from a half, by what splits make even."""
-    return outlook_of(system, match_to_even(context, a, b)).unevenness
+    return outlook_of(system, match_to_even(context, a, b, commanders)).unevenness

@@ -9,10 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import combinations
+from math import inf
 from typing import Any
 
 from equipoise.balancing.chances import (
+    FRIEND,
     MEAN_WEIGHT,
+    MOVE,
+    MOVE_WORTH,
     NO_PLAYERS,
     Values,
     even_difference,
@@ -232,14 +236,14 @@ def shuffled(
     ask: AskSplit,
     terms: ShuffleTerms,
     values: Values,
-    wishes: Sequence[tuple[int, int]],
+    tolls: Sequence[tuple[int, int]],
     lead: float,
     commanders: frozenset[PlayerId],
     system: System[Any],
 ) -> Sides:
     """Return the sides of a shuffle's humans.
 
-    `wishes`: what it weighs to put each of them on A, and on B. The bots, who stay, put A ahead by the lead.
+    `tolls`: what it costs to put each of them on A, and on B. The bots, who stay, put A ahead by the lead.
     """
     humans, knowledge = [entry for entry in ask.entries if not entry.bot], Knowledge(system, ask.context, commanders)
     players, half = [entry.id for entry in humans], len(humans) // 2
@@ -266,34 +270,58 @@ def shuffled(
     a, b = _teams(players, search.sides(search.least))
     best = (*a, *bots[0]), (*b, *bots[1])
     # The fair band is around a half, so sides inside it are at most half its width uneven.
-    limit = knowledge.limit(search, best, ask.tolerance, (high - low) / 2)
-    return search.sides(search.cheapest(limit, _toll(terms, wishes, humans)))
+    fair = (high - low) / 2
+    if unevenness(system, ask.context, *best, commanders) <= fair:
+        enough = knowledge.limit(search, best, ask.tolerance, fair)
+        return search.sides(search.cheapest(enough, _toll(terms, tolls, humans)))
+    # No sides are fair: what a move is worth is given up, again and again, while that saves more toll than a move's.
+    toll = _toll(terms, tolls, humans, FRIEND)
+    form = search.toll(toll)
+
+    def limit(moves: int) -> float:
+        return knowledge.limit(search, best, moves * MOVE_WORTH / OF_TOLERANCE)
+
+    def price(most: float) -> tuple[float, Sides]:
+        row = search.cheapest(most, toll)
+        return float(form.of(row[None])[0]) / WHOLE, search.sides(row)
+
+    offers, least, given_up = [price(limit(0))], price(inf)[0], 0
+    # The least toll of all is below what any further step could save.
+    while least + MOVE * (given_up := given_up + 1) < min(offers)[0]:
+        paid, sides = price(limit(given_up))
+        offers.append((paid + MOVE * given_up, sides))
+    return min(offers)[1]
 
 
-def _toll(terms: ShuffleTerms, wishes: Sequence[tuple[int, int]], humans: Sequence[Entry]) -> Toll:
-    """Return the toll of a shuffle's terms, each of which weighs more than all that follow.
+WHOLE = 6
+"""Everything counts six times in a toll, so that what a pair of parted friends costs stays whole: 6, 3 or 2."""
 
-    Winners who are not spread evenly, friends apart, moves, denied wishes.
+
+def _toll(
+    terms: ShuffleTerms, tolls: Sequence[tuple[int, int]], humans: Sequence[Entry], friend: int | None = None
+) -> Toll:
+    """Return the toll of a shuffle's terms: winners who are not spread evenly, friends apart, moves and denied wishes.
+
+    Each weighs more than all that follow, but moves and wishes add up; with a price of a parted `friend` so do they.
     """
     number = {entry.id: index for index, entry in enumerate(humans)}
-    # Each term outweighs all that may be denied below it: a move more than all wishes, a friend more than all moves, a
-    # winner more than all friends, of whom there are at most as many as humans.
-    move = 1 + sum(wish.weight for wish in terms.wishes.values()) if terms.moves_count else 0
-    friend = (move or 1 + sum(wish.weight for wish in terms.wishes.values())) * (len(humans) + 1)
-    winner = 2 * friend * (len(humans) + 1)
+    # Each term outweighs all that may be denied below it: a friend more than all moves and wishes, a winner more than
+    # all friends, of whom there are at most as many as humans.
+    whole = 1 + sum(map(max, tolls))
+    winner = 2 * max(whole, friend or 0) * (len(humans) + 1) ** 2
+    friend = whole * (len(humans) + 1) if friend is None else friend
     apart: dict[tuple[int, int], int] = {}
     for pair in combinations(sorted(number[player] for player in terms.spread_evenly if player in number), 2):
         # Of n winners, a on A and b on B, a · b pairs are apart: the more, the more evenly they are spread.
         apart[pair] = -4 * winner
     for group in terms.groups:
-        # Of two, three and four friends, pairs apart are 1, 2 and 3 for each who is parted from the others. Everything
-        # counts six times, so that what a pair costs stays whole: 6, 3 or 2. Of four friends two and two are 4 pairs,
-        # which is less than two parted friends (6 pairs) and more than one: no form of pairs can count them.
+        # Of two, three and four friends, pairs apart are 1, 2 and 3 for each who is parted from the others. Of four
+        # friends two and two are 4 pairs, which is less than two parted friends (6 pairs) and more than one: no form of
+        # pairs can count them.
         friends = sorted(number[player] for player in group if player in number)
         for pair in combinations(friends, 2):
-            apart[pair] = apart.get(pair, 0) + 6 * friend // (len(friends) - 1)
-    moves = [(move * (entry.side is Side.B), move * (entry.side is Side.A)) for entry in humans]
-    return Toll([(6 * (a + b), 6 * (c + d)) for (a, c), (b, d) in zip(wishes, moves, strict=True)], apart)
+            apart[pair] = apart.get(pair, 0) + WHOLE * friend // (len(friends) - 1)
+    return Toll([(WHOLE * on_a, WHOLE * on_b) for on_a, on_b in tolls], apart)
 
 
 def _of(values: Values, order: Sequence[int]) -> Values:

@@ -463,6 +463,9 @@ class SwapSearch:
         # A mirror image costs the same, and may move fewer.
         mirrors = -self.minima if self.placing.mirrors else self.minima[:0]
         rows = distinct(np.concatenate([self.present, nearest, self.minima, mirrors]))
+        if self.descent.capped is not None:
+            # A swap of the present sides may be one too many.
+            rows = rows[self.descent.capped.of(rows) <= self.descent.cap + 0.5]
         rows = rows[self.cost.of(rows) <= limit]
         rows = rows[np.lexsort((self.cost.of(rows), form.of(rows)))][: max(4, self.count // 8)]
         rows = replace(self.descent, toll=form).run(rows, limit=limit)

@@ -11,11 +11,21 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
-from equipoise.balancing.chances import NO_PLAYERS, chance, match_to_come, on_field, skills
+from equipoise.balancing.chances import (
+    FRIEND,
+    MOVE,
+    MOVE_WORTH,
+    NO_PLAYERS,
+    WISH,
+    chance,
+    match_to_come,
+    on_field,
+    skills,
+)
 from equipoise.balancing.means import pins_of_staying
-from equipoise.core.asks import AskSplit, ShuffleTerms
-from equipoise.core.model import Entry, PlayerId, Side, Split, is_even
-from equipoise.ratings.system import System
+from equipoise.core.asks import AskSplit, ShuffleTerms, Wish
+from equipoise.core.model import Entry, PlayerId, Role, Side, Split, is_even, logistic
+from equipoise.ratings.system import SkillContext, System, log_odds
 from equipoise.solver import Assignment, Budget, greedy_swaps, shuffle
 
 TRIES = 4
@@ -23,6 +33,9 @@ TRIES = 4
 
 FARTHEST = 1e9
 """Points; more than any difference that sides have. A tolerance of a half is infinite in points."""
+
+NEARER = 1e-9
+"""The least difference of win probability that counts."""
 
 EVEN = ShuffleTerms((0.5, 0.5))
 """The terms of a shuffle that names none: as near to a half as possible."""
@@ -43,6 +56,25 @@ def friends_decide(ask: AskSplit, split: Split, commanders: frozenset[PlayerId],
     if not terms.groups or even(split):
         return False
     return even(shuffled(replace(ask, terms=replace(terms, groups=())), commanders, system))
+
+
+def chairs_decide(ask: AskSplit, split: Split, commanders: frozenset[PlayerId], system: System[Any]) -> float:
+    """Return the points between the commanders, if the sides are not even and would be with commanders alike; else 0.
+
+    Even, or better for the other side: their fields have made up for a part of it.
+    """
+    if not system.commanders_apart:
+        return 0.0
+    a, b = ([player for player in side if player in commanders] for side in (split.a, split.b))
+    after = chance(system, ask.context, split.a, split.b, commanders)
+    if len(a) != 1 or len(b) != 1 or is_even(after):
+        return 0.0
+    sides = zip(ask.context.mode.sides, (a[0], b[0]), strict=True)
+    first, second = (system.skill(player, SkillContext(side=side, role=Role.COMMANDER)) for side, player in sides)
+    # What a match of the two alone adds to the log-odds: a quarter of the chance's scale.
+    alike = logistic(log_odds(after) - 4.0 * (first - second) / system.gap(1.0, 1))
+    decide = (first > second) is (after > 0.5) and (is_even(alike) or (alike > 0.5) is not (after > 0.5))
+    return abs(first - second) if decide else 0.0
 
 
 class Shuffle:
@@ -67,9 +99,13 @@ class Shuffle:
         self.lead -= sum(skills(system, ask.context, Side.B, self.bots[1]))
         self.even = self._difference_at(0.5)
         self.budget = Budget()
+        self.is_priced = False
+        """No sides are fair, so that friends are worth a toll and come no longer before all others."""
 
     def _difference_at(self, probability: float) -> float:
         """Return the difference of the humans' sums at which A wins with this probability."""
+        if not 0.0 < probability < 1.0:
+            return FARTHEST if probability > 0.5 else -FARTHEST
         on_a = [entry.id for entry in self.ask.entries if entry.side is Side.A]
         on_b = [entry.id for entry in self.ask.entries if entry.side is not Side.A]
         match = match_to_come(self.ask.context, on_a, on_b, self.commanders)
@@ -81,29 +117,72 @@ class Shuffle:
             return self._by_pairs()
         if self.system.correlated:
             return self._by_covariance()
-        fair = self.terms.fair_band
-        low, high = (self._difference_at(probability) for probability in fair)
-        if self._is_fair_now():
+        low, high = self.terms.fair_band
+        split = self._within(low, high)
+        return split if self._beyond(split) == 0.0 else self._worth_its_moves(split)
+
+    def _within(self, low: float, high: float) -> Split:
+        """Return the best sides whose chance is from `low` to `high`; where no sides' is, the nearest to a half."""
+        least, most = self._difference_at(low), self._difference_at(high)
+        if self._is_within_now(low, high):
             # The present sides are inside the band by their prediction, so they are by the difference, too.
             pairs = zip(self.humans, *self.values, strict=True)
             present = sum(on_a if entry.side is Side.A else -on_b for entry, on_a, on_b in pairs)
             # Where the line of `difference_at` is not exact, it could say otherwise; then everyone would move for
             # nothing.
-            low, high = min(low, present), max(high, present)
+            least, most = min(least, present), max(most, present)
         for _ in range(TRIES):
-            solution = self._assignment(low, high)
+            solution = self._assignment(least, most)
             split = self._split(solution.a, solution.b)
-            after = chance(self.system, self.ask.context, split.a, split.b, self.commanders)
+            after = self._chance(split)
             # A difference outside of the band by more than rounding says that no sides are inside: nothing to narrow.
             slack = solution.error_bound
-            if fair[0] <= after <= fair[1] or not low - slack <= solution.difference <= high + slack:
+            if low <= after <= high or not least - slack <= solution.difference <= most + slack:
                 break
             # The band ends where the prediction of this solution says that it does.
-            if after > fair[1]:
-                high = solution.difference - (self._difference_at(after) - self._difference_at(fair[1]))
+            if after > high:
+                most = solution.difference - (self._difference_at(after) - self._difference_at(high))
             else:
-                low = solution.difference + (self._difference_at(fair[0]) - self._difference_at(after))
+                least = solution.difference + (self._difference_at(low) - self._difference_at(after))
         return split
+
+    def _worth_its_moves(self, nearest: Split) -> Split:
+        """Return the sides with the least price, where the nearest to a half are outside the fair band.
+
+        The best in a band that becomes narrower and narrower. The next has a higher toll, by 1 at least, and so it has
+        to be nearer to the fair band by what that is worth.
+        """
+        low, high = self.terms.fair_band
+        self.is_priced, best, reach, least = True, nearest, 1.0, self._beyond(nearest)
+        while reach >= least:
+            split = self._within(low - reach, high + reach)
+            excess, price = self._price(split)
+            if excess > self._price(best)[0]:
+                break
+            best = min(best, split, key=self._price)
+            toll = price - self._beyond(split) * MOVE / MOVE_WORTH
+            reach = min(self._beyond(split) - NEARER, (self._price(best)[1] - toll - 1.0) * MOVE_WORTH / MOVE)
+        return best
+
+    def _chance(self, split: Split) -> float:
+        return chance(self.system, self.ask.context, split.a, split.b, self.commanders)
+
+    def _beyond(self, split: Split) -> float:
+        """Return by how much win probability the sides are outside of the fair band; 0 inside."""
+        (low, high), after = self.terms.fair_band, self._chance(split)
+        return max(0.0, low - after, after - high)
+
+    def _price(self, split: Split) -> tuple[int, float]:
+        """Return how many winners are too many on a side, and what sides outside of the fair band cost, in toll."""
+        terms, on_a = self.terms, frozenset(split.a)
+        here = [entry for entry in self.humans if entry.id in terms.spread_evenly]
+        spread = sum(entry.id in on_a for entry in here)
+        excess = max(0, len(here) // 2 - spread, spread - (len(here) + 1) // 2)
+        toll = sum(self._toll(entry)[entry.id not in on_a] for entry in self.humans)
+        for group in self._groups():
+            count = sum(self.humans[index].id in on_a for index in group)
+            toll += FRIEND * min(count, len(group) - count)
+        return excess, toll + self._beyond(split) * MOVE / MOVE_WORTH
 
     def _by_pairs(self) -> Split:
         """Return the sides by the method of NS2's author, with one skill for a player, whatever their side.
@@ -129,16 +208,15 @@ class Shuffle:
         # numpy is loaded where a system needs it.
         from equipoise.balancing.covariances import shuffled
 
-        wishes = [self._wish(entry) for entry in self.humans]
-        sides = shuffled(self.ask, self.terms, self.values, wishes, self.lead, self.commanders, self.system)
+        tolls = [self._toll(entry) for entry in self.humans]
+        sides = shuffled(self.ask, self.terms, self.values, tolls, self.lead, self.commanders, self.system)
         return self._split(*([index for index, side in enumerate(sides) if side == stand] for stand in (1, -1)))
 
-    def _is_fair_now(self) -> bool:
-        """Return whether all are on a side, and the win probability is inside the band."""
+    def _is_within_now(self, low: float, high: float) -> bool:
+        """Return whether all are on a side, and the win probability is from `low` to `high`."""
         if any(entry.side is None for entry in self.humans):
             return False
         a, b = ([entry.id for entry in self.ask.entries if entry.side is side] for side in Side)
-        low, high = self.terms.fair_band
         return bool(a and b) and low <= chance(self.system, self.ask.context, a, b, self.commanders) <= high
 
     def _assignment(self, low: float, high: float) -> Assignment:
@@ -151,24 +229,33 @@ class Shuffle:
             values_b=self.values[1],
             target=self.even,
             band=(low, high),
-            # By the field's size: `System.gap` would count commanders.
-            tolerance=min(FARTHEST, self._difference_at(0.5 + self.ask.tolerance) - self.even),
             pins=pins_of_staying(self.humans),
-            # A friend who is not on the server any more, or plays no part in this question, has no index.
-            groups=[[self.index_of[member] for member in group if member in self.index_of] for group in terms.groups],
-            wishes=[self._wish(entry) for entry in self.humans] if terms.wishes else None,
+            groups=self._groups(),
+            wishes=[self._toll(entry) for entry in self.humans],
             spread_evenly=[self.index_of[member] for member in terms.spread_evenly if member in self.index_of],
             max_moves=terms.max_moves,
-            moves_count=terms.moves_count,
+            moves_count=False,
+            friend_cost=FRIEND if self.is_priced else None,
             budget=self.budget,
         )
 
-    def _wish(self, entry: Entry) -> tuple[int, int]:
-        """Return what it costs to put a player on A, and on B."""
-        wish = self.terms.wishes.get(entry.id)
-        if wish is None:
-            return 0, 0
-        return (0, wish.weight) if wish.side is Side.A else (wish.weight, 0)
+    def _groups(self) -> list[list[int]]:
+        # A friend who is not on the server any more, or plays no part in this question, has no index.
+        return [[self.index_of[member] for member in group if member in self.index_of] for group in self.terms.groups]
+
+    def _toll(self, entry: Entry) -> tuple[int, int]:
+        """Return what it costs to put a player on A, and on B: a move, and a denied wish."""
+        wish, moves = self.terms.wishes.get(entry.id), self.terms.moves_count
+
+        def on(side: Side) -> int:
+            move = MOVE if moves and entry.side is side.other else 0
+            return move + (self._denial(wish) if wish is not None and wish.side is side.other else 0)
+
+        return on(Side.A), on(Side.B)
+
+    def _denial(self, wish: Wish) -> int:
+        """Return what a denied wish costs: where no sides are fair, what it weighed when it was new."""
+        return WISH * (1 if self.is_priced else wish.weight)
 
     def _split(self, *numbers: Collection[int]) -> Split:
         a, b = (

@@ -59,13 +59,15 @@ class ShuffleTerms:
     """Criteria of a shuffle, in order. All play; commanders and bots keep their side.
 
     1. No more than `max_moves` players who are on a side change it; where sizes need more, as few as they need.
-    2. The win probability is inside `fair_band`. If no split's is, it is within `AskSplit.tolerance` of the one that
-       is nearest to a half.
+    2. The win probability is inside `fair_band`.
     3. The last winners (`spread_evenly`) are on both sides, in numbers that differ by at most one.
     4. As few friends as possible are parted: of each of the `groups` those on the side that has fewer of them.
-    5. As few players as possible change side, unless `moves_count` is false.
-    6. The denied wishes weigh as little as possible.
-    7. The sides are as even as possible.
+    5. As few players as possible change side, unless `moves_count` is false; a denied wish counts like two moves for
+       each 1 that it weighs.
+    6. The sides are as even as possible.
+
+    Where no split is inside the band, 3 comes first. Then each move has to be worth a point of win probability: the
+    least sum is taken of the points outside the band, moves, two for each denied wish and five for each parted friend.
 
     With `greedy` only this holds: of the players who are on no side is made what is most even. Then the pair is swapped
     that leaves the least difference of skill, until no pair lessens it.

@@ -255,6 +255,8 @@ class SplitSolved:
     """The same after the split; None for a split from the cache."""
     friends: bool = False
     """NS2: the sides are not even, and would be if these players were no friends."""
+    chairs: float = 0.0
+    """NS2: the points between the two commanders, where the sides would be even with commanders alike; else 0."""
 
     def moved(self) -> tuple[PlayerId, ...]:
         """The humans whose place the split changes: their side, or whether they play."""

@@ -64,6 +64,7 @@ class Phrase(Enum):
     # Why teams are as even, or as uneven, as they are.
     CAUSE_EVEN = "they are even"
     CAUSE_HEAD_COUNT = "one side has more players"
+    CAUSE_CHAIRS = "the commanders' chairs differ by {1} points"
     CAUSE_STAR = "one player is far above all others"
     CAUSE_FRIENDS = "friends stay together"
     CAUSE_FEW = "too few players to choose from"

@@ -520,7 +520,8 @@ FEW_PLAYERS = 6
 
 def cause(state: State, event: SplitSolved) -> Text:
     """Why a split is as even as it is: the first cause that holds."""
-    return Text(_cause(state, event))
+    phrase = _cause(state, event)
+    return Text(phrase, (f"{event.chairs:.0f}",) if phrase is Phrase.CAUSE_CHAIRS else ())
 
 
 def _cause(state: State, event: SplitSolved) -> Phrase:
@@ -533,6 +534,8 @@ def _cause(state: State, event: SplitSolved) -> Phrase:
         return Phrase.CAUSE_HEAD_COUNT
     if event.friends:
         return Phrase.CAUSE_FRIENDS
+    if event.chairs:
+        return Phrase.CAUSE_CHAIRS
     if _star_decides(state, event, likely):
         return Phrase.CAUSE_STAR
     if any(entry.held for entry in event.ask.entries):

@@ -54,6 +54,7 @@ def shuffle(
     spread_on_a: tuple[int, int] | None = None,
     max_moves: int | None = None,
     moves_count: bool = True,
+    friend_cost: int | None = None,
     either: bool = True,
     budget: Budget | None = None,
 ) -> Assignment:
@@ -65,7 +66,8 @@ def shuffle(
     `spread_on_a` says; the fewest of the `groups` of up to four friends are parted (of each group those on the side
     that has fewer of them); the fewest players change side, if `moves_count`; the least sum of `wishes`, what it costs
     to put each player on A and on B; the least distance from the target. Players without a present side may be placed
-    on either, which is no move.
+    on either, which is no move. With a `friend_cost` parted friends are no term of their own: each adds so much to the
+    wishes.
 
     Values as in `splits`, on a coarser grid where they are not whole. `SplitError` when pins and sizes allow no
     assignment. An assignment that the budget does not suffice to prove is not `optimal`.
@@ -93,9 +95,10 @@ def shuffle(
         wishes=_checked_wishes(wishes, count),
         spread=spread,
         spread_on_a=spread_on_a or (len(spread) // 2, (len(spread) + 1) // 2),
+        friend_cost=friend_cost or 0,
     )
     window = _window(sides, ticks, band)
-    options = ((PARTED, sides.groups), (MOVES, moves_count), (WISHES, wishes))
+    options = ((PARTED, sides.groups and friend_cost is None), (MOVES, moves_count), (WISHES, wishes or friend_cost))
     # In the order in which they count.
     counts = [count for count, is_cost in options if is_cost]
     budget = budget or Budget()
@@ -253,7 +256,7 @@ class Trades:
         groups = {self.group_of[i] for i in players if i in self.group_of}
         if groups:
             before = self._apart(groups, ())
-            state += (self._apart(groups, players) - before) << PARTED.shift
+            state += self.sides.apart(self._apart(groups, players)) - self.sides.apart(before)
         score = self._score(difference, state)
         if score >= self.score:
             return False

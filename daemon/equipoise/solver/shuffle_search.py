@@ -126,6 +126,8 @@ class Sides:
     spread: frozenset[int]
     spread_on_a: tuple[int, int]
     """The least and the most of these who should be on A."""
+    friend_cost: int = 0
+    """What a parted friend adds to the wishes."""
 
     @property
     def parties(self) -> list[Party]:
@@ -142,7 +144,11 @@ class Sides:
     def state(self, places: Sequence[int]) -> int:
         """Return the state of the places of all players."""
         apart = sum(parted([places[i] for i in group]) for group in self.groups)
-        return sum(map(self.step, range(len(places)), places)) + (apart << PARTED.shift)
+        return sum(map(self.step, range(len(places)), places)) + self.apart(apart)
+
+    def apart(self, count: int) -> int:
+        """Return what so many parted friends add to a state."""
+        return (count << PARTED.shift) + (count * self.friend_cost << WISHES.shift)
 
     @property
     def ends(self) -> tuple[int, int]:
@@ -177,7 +183,7 @@ class Sides:
     def _patterns(self, members: tuple[int, ...]) -> Iterator[Pattern]:
         places_of = [(self.pins[player],) if player in self.pins else (A, B) for player in members]
         for places in product(*places_of):
-            step = sum(map(self.step, members, places)) + (parted(places) << PARTED.shift)
+            step = sum(map(self.step, members, places)) + self.apart(parted(places))
             on_a = self.weight(i for i, place in zip(members, places, strict=True) if place == A)
             yield Pattern(step, on_a, self.weight(members) - on_a, places)
 

@@ -36,6 +36,7 @@ local texts = {
     Equipoise_ScrambleWaits = "New teams as soon as {2} players are here ({1}).",
     Equipoise_CauseEven = "they are even",
     Equipoise_CauseHeadCount = "one side has more players",
+    Equipoise_CauseChairs = "the commanders' chairs differ by {1} points",
     Equipoise_CauseStar = "one player is far above all others",
     Equipoise_CauseFriends = "friends stay together",
     Equipoise_CauseFew = "too few players to choose from",
