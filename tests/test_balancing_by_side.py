@@ -123,7 +123,7 @@ def test_a_player_who_crosses_counts_with_the_skill_of_either_side(seed: int, la
 
 def test_commanders_who_count_apart_do_not_decide_who_crosses() -> None:
     """On the field 3500 face 1000; the strongest marine commands, and so does the strongest alien."""
-    system = create("ns2")
+    system = create("ns2", commander_field_share=0.0)
     for number, rating in {1: 5000.0, 2: 2000.0, 3: 1000.0, 4: 500.0, 5: 9000.0, 6: 1000.0}.items():
         system.seed(player(number), rating=rating)
     larger, smaller = tuple(map(player, (1, 2, 3, 4))), tuple(map(player, (5, 6)))
@@ -256,7 +256,8 @@ def test_after_enough_rounds_an_ns2_pool_splits_by_what_players_are_worth_on_eac
                 order = random.sample(numbers, 6)
                 a, b = tuple(order[:3]), tuple(order[3:])
                 await rig.play(f"r{number}", roster(a, b), a_winner(a, b, random), Mode.NS2)
-            await rig.post(e.RoundStarted(0.0, roster((1, 2, 3), (4, 5, 6))))
+            # In the ready room: to place somebody is no move, which would have to be worth a point.
+            await rig.post(e.RoundStarted(0.0, roster((), (), numbers)))
             reply = await rig.post(e.Commanded(0.0, ("scramble", "now"), None, admin=True))
             (order_,) = (one for one in reply.orders if isinstance(one, f.Assign))
             context, system = rig.host.session.memory.context, rig.pool.system

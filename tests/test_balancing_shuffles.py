@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from itertools import product
+from itertools import combinations, product
 from random import Random
 from typing import Any
 
@@ -12,8 +12,8 @@ import pytest
 from hypothesis import settings
 
 from equipoise.balancing import answer, chance, outlook
-from equipoise.core.asks import AskChance, AskSplit, Purpose, ShuffleTerms, Wish
-from equipoise.core.events import ChanceFound, SolveFailed, SplitSolved
+from equipoise.core.asks import AskChance, AskMoves, AskSide, AskSplit, CacheSplits, Purpose, ShuffleTerms, Wish
+from equipoise.core.events import ChanceFound, MovesSolved, SideFound, SolveFailed, SplitsCached, SplitSolved
 from equipoise.core.model import Context, Entry, Mode, PlayerId, Side, Split
 from equipoise.ratings import create
 from equipoise.ratings.system import Match, System
@@ -328,6 +328,58 @@ def test_a_vote_asks_for_the_chance_with_the_commanders_in_their_chairs() -> Non
     assert isinstance(alone, ChanceFound)
     assert led.outlook.chance == pytest.approx(1 / (1 + math.exp(-1)))
     assert alone.outlook.chance == 0.5
+
+
+def uneven_map() -> tuple[System[Any], tuple[Entry, ...]]:
+    """Eight players, of whom 1 and 5 command, on a map that marines win; 1 commands far better."""
+    system = ns2({2: 1500.0, 3: 900.0, 4: 1200.0, 6: 1400.0, 7: 1000.0, 8: 700.0})
+    won_by_marines(system, 30, 10)
+    system.seed(player(1), commander=1600.0)
+    return system, in_chair(entries((1, 2, 3, 4), (5, 6, 7, 8)), 1, 5)
+
+
+def test_a_cached_split_makes_up_for_the_map_and_for_commanders_who_stay() -> None:
+    system, here = uneven_map()
+
+    found = answer(CacheSplits(VEIL, here, False), system)
+
+    assert isinstance(found, SplitsCached)
+    largest = found.splits[-1]
+    assert {player(1), player(5)}.isdisjoint({*largest.a, *largest.b})
+    chairs = frozenset((player(1), player(5)))
+
+    def off(split: Split) -> float:
+        return abs(chance(system, VEIL, (player(1), *split.a), (player(5), *split.b), chairs) - 0.5)
+
+    field = [one for one in here if not one.commander]
+    threes = [
+        Split(a, tuple(one.id for one in field if one.id not in a)) for a in combinations([f.id for f in field], 3)
+    ]
+    assert off(largest) == pytest.approx(min(map(off, threes)))
+    # The most equal sums would leave more.
+    assert off(largest) < off(
+        min(threes, key=lambda one: abs(sum(map(system.skill, one.a)) - sum(map(system.skill, one.b))))
+    )
+
+
+def test_a_joiner_and_movers_make_up_for_the_map_and_the_commanders() -> None:
+    system, here = uneven_map()
+    a, b = (tuple(one.id for one in here if one.side is side) for side in Side)
+    chairs = frozenset((player(1), player(5)))
+
+    def off(a: tuple[PlayerId, ...], b: tuple[PlayerId, ...]) -> float:
+        return abs(chance(system, VEIL, a, b, chairs) - 0.5)
+
+    system.seed(player(9), rating=1800.0)
+    joined = answer(AskSide(1, VEIL, a, b, player(9), Side.A, chairs), system)
+    larger, smaller = (*a, player(9), player(10)), b
+    crossed = answer(AskMoves(1, VEIL, larger, smaller, Side.A, larger[1:], 1, commanders=chairs), system)
+
+    assert isinstance(joined, SideFound)
+    assert joined.side is Side.B
+    assert isinstance(crossed, MovesSolved)
+    after = {one: off(tuple(p for p in larger if p != one), (*smaller, one)) for one in larger[1:]}
+    assert after[crossed.players[0]] == pytest.approx(min(after.values()))
 
 
 # Who is there.

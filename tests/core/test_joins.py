@@ -93,7 +93,7 @@ def test_at_equal_sizes_a_joiner_goes_where_they_leave_the_least_difference(
 def test_where_players_are_better_on_one_side_a_joiner_is_weighed_on_each(
     here: Mapping[str, tuple[float, float]], joiner: tuple[float, float], side: Side
 ) -> None:
-    session = begun(Mode.NS2, "a|b")
+    session = begun(Mode.KOTH, "a|b")
     known = (
         PlayerSummary(PlayerId(letter), 2000.0, side_skills=skills) for letter, skills in {**here, "c": joiner}.items()
     )

@@ -115,6 +115,19 @@ def outcome(
     return session, play(session, [(110.1, e.SplitSolved(question, found, difference(found, skills), *outlooks))])
 
 
+def test_players_read_how_far_the_commanders_chairs_are_apart_where_that_decides() -> None:
+    session = begun(Mode.NS2, "abcd|efgh")
+    question = asked(session, (110.0, started("abcd|efgh", 110.0)))
+    chances = Outlook.alone(0.9), Outlook.alone(0.8)
+    found = e.SplitSolved(question, split("abce|dfgh"), 0.0, *chances, chairs=912.4)
+    effects = play(session, [(110.1, found), (110.2, e.OrderDone(110.2, OrderId("o1")))])
+
+    cause = Text(Phrase.CAUSE_CHAIRS, ("912",))
+    assert cause.english == "the commanders' chairs differ by 912 points"
+    assert [one.cause for one in of(LogDecision, effects)] == [cause]
+    assert cause in [text for one in of(Say, effects) for text in one.text.args]
+
+
 STAR = {"a": 3600.0, "b": 1900.0, "c": 2000.0, "d": 2100.0}
 
 

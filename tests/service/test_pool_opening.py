@@ -159,6 +159,19 @@ async def test_a_pool_from_before_there_was_time_of_bots_opens_whether_it_is_cou
             pass
 
 
+def test_a_pool_from_before_commanders_had_a_prior_of_their_own_was_rated_by_that_of_the_field() -> None:
+    old = {
+        name: value for name, value in fingerprint_of(ratings.create("ns2")).params.items() if name != "commander_shape"
+    }
+    recorded = Fingerprint("ns2", old | {"commander_field_share": 0.0})
+
+    check("main", recorded, ratings.create("ns2", commander_field_share=0.0, commander_shape=6.0))
+    with pytest.raises(
+        ConfigError, match=r"field_share = 0.0, commander_shape = 6.0, not with commander_field_share = "
+    ):
+        check("main", recorded, ratings.create("ns2"))
+
+
 @in_loop
 async def test_a_store_without_a_fingerprint_adopts_the_configured_one(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:

@@ -52,6 +52,7 @@ from equipoise.core.model import (
     Context,
     Counts,
     Entry,
+    Mode,
     Participant,
     PlayerId,
     PlayerSummary,
@@ -223,7 +224,8 @@ def _best_moves(ask: AskMoves, system: System[Any]) -> MovesSolved:
     # Also for a correlated system: it starts from the answer by the means.
     exact = transfer(
         on_field(system, ask.context, larger, ask.larger, ask.commanders),
-        on_field(system, ask.context, smaller, ask.smaller, ask.commanders),
+        # What the larger side may be ahead counts for the smaller one.
+        [*on_field(system, ask.context, smaller, ask.smaller, ask.commanders), _lead(ask, system)],
         [index_of[player] for player in ask.movable],
         ask.count,
         # How long ago a player was moved, and the like: among moves that leave the sides as even, the least sum wins.
@@ -237,11 +239,26 @@ def _best_moves(ask: AskMoves, system: System[Any]) -> MovesSolved:
     return MovesSolved(ask, tuple(ask.larger[index] for index in exact.moved))
 
 
+def _lead(ask: AskMoves, system: System[Any]) -> float:
+    """Return how far the larger side is ahead where the sides are even after the moves; of NS2's map and commanders."""
+    if ask.context.mode is not Mode.NS2:
+        return 0.0
+    # Only head counts and commanders matter for it, who are never movable.
+    crossing = ask.movable[: ask.count]
+    sides = [player for player in ask.larger if player not in crossing], [*ask.smaller, *crossing]
+    a, b = sides if ask.larger_side is Side.A else sides[::-1]
+    even = even_difference(system, ask.context, a, b, ask.commanders)
+    return even if ask.larger_side is Side.A else -even
+
+
 def _cache(ask: CacheSplits, system: System[Any]) -> SplitsCached:
-    on_a, on_b = on_both_sides(system, ask.context, [entry.id for entry in ask.entries])
-    pins = {index: Pin.PLAY for index, entry in enumerate(ask.entries) if entry.id in ask.must_play}
+    entries, values = ask.entries, on_both_sides(system, ask.context, [entry.id for entry in ask.entries])
+    # A system that knows how errors depend on each other has a target of its own for each size.
+    if ask.context.mode is Mode.NS2 and not system.correlated:
+        entries, values = _beside_commanders(ask, system)
+    pins = {index: Pin.PLAY for index, entry in enumerate(entries) if entry.id in ask.must_play}
     # Where these splits are but a start, whole points are solved in half the time.
-    exact_a, exact_b = (list(map(round, side)) if system.correlated else side for side in (on_a, on_b))
+    exact_a, exact_b = (list(map(round, side)) if system.correlated else side for side in values)
     by_size = splits(exact_a, values_b=exact_b, pins=pins, odd_without_bench=not ask.bench)
     # Ascending, with the uneven one last: the script takes the largest that its players fill.
     exact = [by_size[size] for size in sorted(by_size)]
@@ -250,8 +267,22 @@ def _cache(ask: CacheSplits, system: System[Any]) -> SplitsCached:
     if system.correlated:
         from equipoise.balancing.covariances import every_size
 
-        return SplitsCached(ask, every_size(ask, exact, (on_a, on_b), system))
-    return SplitsCached(ask, tuple(_named(assignment, ask.entries) for assignment in exact))
+        return SplitsCached(ask, every_size(ask, exact, values, system))
+    return SplitsCached(ask, tuple(_named(assignment, entries) for assignment in exact))
+
+
+def _beside_commanders(ask: CacheSplits, system: System[Any]) -> tuple[tuple[Entry, ...], Values]:
+    """Return NS2's players without commanders, who stay, and what each is worth on A and on B.
+
+    The advantages of the map and of one commander over the other grow with the players on the field. Each of these
+    bears a part of them, wherever they play, so that sums that are equal are even at every size.
+    """
+    commanders = frozenset(entry.id for entry in ask.entries if entry.commander)
+    others = tuple(entry for entry in ask.entries if entry.id not in commanders)
+    a, b = ([entry.id for entry in ask.entries if (entry.side is Side.B) is on_b] for on_b in (False, True))
+    part = even_difference(system, ask.context, a, b, commanders) / max(1, len(others))
+    on_a, on_b = on_both_sides(system, ask.context, [entry.id for entry in others])
+    return others, ([value - part for value in on_a], [value + part for value in on_b])
 
 
 def side_of_joiner(ask: AskSide, system: System[Any]) -> Side:

@@ -161,8 +161,8 @@ class AskMoves:
 class AskSide:
     """Answered by `SideFound` or `SolveFailed`: which of two equally large sides a joiner leaves more even.
 
-    Asked where the errors of ratings are known, because only the pool knows how they depend on each other; and for a
-    joiner who has a friend on a side.
+    Asked where the errors of ratings are known, because only the pool knows how they depend on each other; in NS2,
+    where the map and the commanders count; and for a joiner who has a friend on a side.
     """
 
     version: int

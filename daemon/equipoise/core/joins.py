@@ -177,8 +177,9 @@ def _question(state: State, entry: Entry, wanted: Side | None, held: HeldSide | 
     summary = state.summaries.get(entry.id)
     count = friends.beside(state, entry.id)
     of_friends = None if count[Side.A] == count[Side.B] else max(Side, key=count.__getitem__)
-    # Without a deviation the system knows no errors: means decide, which need no question (`place_joiner`).
-    if len(a) != len(b) or summary is None or (summary.deviation is None and of_friends is None):
+    # Means alone need no question (`place_joiner`); errors, friends, and in NS2 map and chairs only the pool knows.
+    by_means = summary is None or (summary.deviation is None and of_friends is None and not state.ns2)
+    if len(a) != len(b) or by_means:
         return None
     return AskSide(state.version, context, a, b, entry.id, wanted, commanders, of_friends)
 

@@ -200,7 +200,7 @@ class NS2(PlayerTable[NS2Params, Player]):
         """s, o, s ± o by side and χ, with standard deviations, in points.
 
         >>> NS2.create().skills(PlayerId("ann")).commander
-        SkillEstimate(value=1000.0, deviation=314.9183286488868)
+        SkillEstimate(value=1000.0, deviation=314.91832864888676)
         """
         p, plus = self.held(player), self.params.plus_side
         average, commander = (
