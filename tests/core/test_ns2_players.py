@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from equipoise.core import events as e
-from equipoise.core.asks import AskMoves
+from equipoise.core.asks import AskMoves, AskSide
 from equipoise.core.autobalance import NO_DEADLINE
 from equipoise.core.effects import Effect, Lock, LogDecision, Place
-from equipoise.core.model import Mode, PlayerId, PlayerSummary, Roster, Side, SkillEstimate, Skills
+from equipoise.core.model import Mode, PlayerId, PlayerSummary, Roster, Side
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.session import Session
 from tests.core.scripts import A, B, begun, ids, moves, of, play, roster, rules, seen
@@ -112,23 +110,15 @@ def test_a_joiner_is_not_held_while_the_next_shuffle_places_all_players_anyway()
     assert [type(effect) for effect in effects] == [Place, LogDecision, Lock]
 
 
-def skilled(letter: str, field: float, commander: float | None = None) -> PlayerSummary:
-    """A player of NS2's rating system; without a skill for the chair, of another."""
-    chair = None if commander is None else SkillEstimate(commander, 0.0)
-    skills = None if chair is None else Skills(chair, chair, {}, chair)
-    return PlayerSummary(PlayerId(letter), field, side_skills=(field, field), skills=skills)
-
-
-@pytest.mark.parametrize(("chair", "side"), [(1000.0, B), (None, A)])
-def test_where_the_chair_has_a_skill_of_its_own_a_joiner_is_placed_by_the_field(
-    chair: float | None, side: Side
-) -> None:
-    """On the field b leads c; with the commanders the aliens lead."""
+def test_a_joiner_of_equal_sides_is_placed_by_the_pool_which_knows_map_and_commanders() -> None:
     session = begun(Mode.NS2, "ab|cd")
-    rated = (("a", 500.0), ("b", 2000.0), ("c", 1900.0), ("d", 3000.0), ("e", 100.0))
-    play(session, [(1.0, e.SummariesLoaded(tuple(skilled(letter, field, chair) for letter, field in rated)))])
+    play(session, [(1.0, e.SummariesLoaded(tuple(PlayerSummary(PlayerId(letter), 1000.0) for letter in "abcde")))])
     play(session, [(2.0, e.RosterSeen(2.0, commanded("ab|cd|e", "ad")))])
-    assert placed(session, "e", None).side is side
+
+    (question,) = of(AskSide, play(session, [(3.0, e.SideWanted(3.0, PlayerId("e"), A))]))
+    assert question.commanders == frozenset(ids("ad"))
+    (place,) = of(Place, play(session, [(3.1, e.SideFound(question, B))]))
+    assert place.side is B
 
 
 def test_the_solver_reads_who_commands_when_it_closes_a_gap() -> None:

@@ -516,16 +516,8 @@ class State:
         return tuple(Lock(player, side, seconds) for player, side in sides.items())
 
     def skills_on(self, side: Side) -> dict[PlayerId, float]:
-        """The skill on a side's field of every player whose summary is loaded.
-
-        Commanders add nothing where the rating system knows a skill for the chair, as in splits.
-        """
-        chairs = self.roster.commanders()
-        return {
-            player: summary.on(side)
-            for player, summary in self.summaries.items()
-            if summary.skills is None or player not in chairs
-        }
+        """The skill on a side of every player whose summary is loaded."""
+        return {summary.id: summary.on(side) for summary in self.summaries.values()}
 
     def without_summary(self, *others: PlayerId) -> tuple[PlayerId, ...]:
         """Players on the roster, and these others, whose summary is not loaded."""

@@ -280,6 +280,8 @@ class NS2Summary(Summary):
     favourite_before: float
     """Win probability of the favourite before a shuffle, the mean over the daemon's log."""
     favourite_after: float
+    uneven_shuffles: float
+    """Part of the shuffles after which the win probability was outside of 40 to 60 %."""
     moved: int
     moves_per_shuffle: float
     """Players who changed side; those who were placed from the ready room did not."""
@@ -312,6 +314,7 @@ class NS2Summary(Summary):
         """Return what was played, how even the teams were, and how well skills were found."""
         before, after = percent(self.favourite_before), percent(self.favourite_after)
         late, alone = self.rounds_delivered_late, self.shuffled_alone
+        uneven = f"outside 40 to 60 %: {percent(self.uneven_shuffles)}"
         begun = f"{self.stored} stored; {self.drawn} drawn, {self.restarted} begun again"
         chosen = f"of {self.wishes}; of {self.choices} secret choices {percent(self.choices_honoured)}"
         return [
@@ -321,7 +324,7 @@ class NS2Summary(Summary):
                 f"chance to win; in random teams {percent(self.random_teams)}",
             ),
             ("rounds", f"{self.rounds}", begun),
-            ("shuffles", f"{self.shuffles}", f"favourite's chance {before} before, {after} after"),
+            ("shuffles", f"{self.shuffles}", f"favourite's chance {before} before, {after} after; {uneven}"),
             ("moves per shuffle", f"{self.moves_per_shuffle:.1f}", f"{self.moved} players changed side"),
             ("moved in a round", f"{self.moved_in_rounds}", f"switches refused: {self.refused_switches}"),
             ("wishes honoured", percent(self.wishes_honoured), chosen),
@@ -357,6 +360,7 @@ async def summarise_ns2(evening: NS2Evening, client: Client) -> NS2Summary:
     log = await _all(client, f"/v1/admin/decisions?server={SERVER}&limit={PAGE}", "decisions")
     rounds = await _all(client, f"/v1/admin/rounds?limit={PAGE}", "rounds")
     before, after = favourites(log, "shuffle")
+    chances = [entry["detail"]["after"] for entry in log if entry["kind"] == "shuffle"]
     expectation, won = record.expected()
     half = (len(record.rounds) + 1) // 2
     stronger, random = record.evenness(half)
@@ -369,6 +373,7 @@ async def summarise_ns2(evening: NS2Evening, client: Client) -> NS2Summary:
         shuffled_alone=sum(entry["kind"] == "alone" for entry in log),
         favourite_before=before,
         favourite_after=after,
+        uneven_shuffles=_part([not 0.4 <= chance <= 0.6 for chance in chances if chance is not None]),
         moved=record.moved,
         moves_per_shuffle=record.moved / max(1, record.scrambles),
         moved_in_rounds=record.gaps,
