@@ -1,0 +1,259 @@
+"""NS2's shuffles on simulated evenings: how even they truly are, by what is known of field and chairs.
+
+The evenings are the demo's, in one process: the real session, the real solver, the real rating system; and in its place
+oracles, who know the true skills of all, of commanders alone, or of the field alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+from statistics import fmean
+from typing import Any
+
+from equipoise.balancing import Solved, answer, chance
+from equipoise.core.asks import Purpose
+from equipoise.core.effects import LogDecision
+from equipoise.core.events import SplitSolved
+from equipoise.core.model import Mode, PlayerId, ServerId, Side, logistic
+from equipoise.core.rules import LockRules, Rules
+from equipoise.demo.ns2_evening import ADVANTAGES, GROUP, HOLD_SECONDS, POINTS, Person, draw_winner, people
+from equipoise.lab.simulation.closed_loop import BOOT, ClosedLoop
+from equipoise.lab.simulation.game_server import Map
+from equipoise.lab.simulation.ns2_server import NS2Server
+from equipoise.ratings.ns2.system import NS2
+from equipoise.ratings.system import Match, Rated
+
+SEEDS = range(1, 5)
+ROUNDS = 150
+PEOPLE = 12
+SAMPLES = 40
+"""Random teams that each round is compared with."""
+CERTAIN = 1e7
+"""Rounds on each map from which an oracle knows what it is worth."""
+MEAN = 1200.0
+"""Points: of the demo's commanders, about whom their skill is spread."""
+
+
+@dataclass(frozen=True)
+class World:
+    """What a commander's skill is: (1 - share) · χ + share · field skill, with χ spread as in the demo, or less."""
+
+    share: float
+    spread: float
+
+    def command(self, person: Person, side: Side) -> float:
+        """The true skill of a commander, points."""
+        return (1 - self.share) * (MEAN + self.spread * (person.commanding - MEAN)) + self.share * person.on(side)
+
+
+class Oracle(NS2):
+    """Knows what it was told, and learns nothing."""
+
+    name = "ns2"
+
+    def rate(self, match: Match) -> Rated:
+        return Rated(self.predict(match), ())
+
+
+@dataclass
+class Figures:
+    """What is measured on an evening."""
+
+    stronger: list[float] = field(default_factory=list)
+    """The stronger side's true win probability, by round."""
+    random: list[float] = field(default_factory=list)
+    """The same in random teams of the same people, with commanders as they come."""
+    brier: list[float] = field(default_factory=list)
+    after: list[float] = field(default_factory=list)
+    """Predicted win probabilities of the marines after shuffles."""
+    wishes: list[bool] = field(default_factory=list)
+    moves: int = 0
+
+
+class Evening(ClosedLoop):
+    """An evening of the demo without incidents, on three maps."""
+
+    def __init__(self, seed: int, world: World, system: NS2, *, matched: bool) -> None:
+        super().__init__(Map("ns2_veil", Mode.NS2), system, Rules(lock=LockRules(minutes=0)), self._count)
+        self.game: NS2Server = NS2Server(ServerId("simulated"), BOOT, Map("ns2_veil", Mode.NS2))
+        self.rng, self.world, self.matched, self.figures = Random(seed), world, matched, Figures()
+        self.people = {person.id: person for person in people(self.rng, PEOPLE)}
+
+    def _count(self, ask: Any, system: Any) -> Solved:
+        solved = answer(ask, system)
+        if isinstance(solved, SplitSolved) and ask.purpose is Purpose.SHUFFLE:
+            self.figures.moves += sum(
+                entry.side is not None and solved.split.side_of(entry.id) is entry.side.other for entry in ask.entries
+            )
+        return solved
+
+    def _note(self, decision: LogDecision) -> None:
+        super()._note(decision)
+        if decision.kind == "shuffle" and decision.after is not None:
+            self.figures.after.append(decision.after.chance)
+
+    def play(self) -> Figures:
+        """Play all rounds."""
+        for player in self.people:
+            self.game.connect(player)
+        for number in range(ROUNDS):
+            name = list(ADVANTAGES)[number * len(ADVANTAGES) // ROUNDS]
+            if not number or name != self.game.map.name:
+                self.game.change_map(Map(name, Mode.NS2))
+                self._hear(self.game.hello(), self.game.roster())
+            self._round(ADVANTAGES[name])
+        return self.figures
+
+    def _round(self, advantage: float) -> None:
+        wishes = self._gather()
+        self._man_chairs()
+        self.game.start_round()
+        self._sync()
+        self.game.count_down()
+        self._man_chairs()
+        self.game.go_live()
+        self._sync()
+        a, b = (self.game.on(side) for side in Side)
+        chairs = [self.game.commander(side) for side in Side]
+        true = self._truth(a, b, chairs, advantage)
+        predicted = chance(self.system, self.session.memory.context, a, b, frozenset(one for one in chairs if one))
+        winner = draw_winner(self.rng, true)
+        figures = self.figures
+        figures.stronger.append(max(true, 1 - true))
+        figures.random.append(fmean(self._random(a, b, advantage) for _ in range(SAMPLES)))
+        figures.brier.append((predicted - (0.5 if winner is None else winner is Side.A)) ** 2)
+        figures.wishes += [self.game.clients[player].side is side for player, side in wishes.items()]
+        self.game.pass_time(600)
+        self.end_round(winner, {})
+        self.game.pass_time(8)
+        self.game.to_ready_room()
+        self._sync()
+
+    def _gather(self) -> dict[PlayerId, Side]:
+        """Players choose sides, a few at a time; up to two go on standing in the ready room."""
+        self.game.pass_time(20)
+        order = self.rng.sample(sorted(self.people), PEOPLE)[: PEOPLE - self.rng.randint(0, 2)]
+        wishes: dict[PlayerId, Side] = {}
+        for place in range(0, len(order), GROUP):
+            for player in order[place : place + GROUP]:
+                side = self.people[player].prefers
+                if side is not None:
+                    wishes[player] = side
+                self.game.want(player, side or self.rng.choice(list(Side)))
+            self._sync()
+            self.game.pass_time(HOLD_SECONDS)
+        return wishes
+
+    def _man_chairs(self) -> None:
+        for side in self.rng.sample(list(Side), 2):
+            team, other = self.game.on(side), self.game.commander(side.other)
+            if not team or self.game.commander(side) is not None:
+                continue
+            keen = self._keen(team)
+            chosen = self.rng.choice(keen)
+            if self.matched and other is not None:
+                chosen = min(keen, key=lambda player: self._uneven(side, player, other))
+            self.game.take_chair(chosen)
+        self._sync()
+
+    def _uneven(self, side: Side, player: PlayerId, other: PlayerId) -> float:
+        """How far from even two commanders alone would be, on this map, by what the system knows."""
+        sides = ((player,), (other,)) if side is Side.A else ((other,), (player,))
+        return abs(chance(self.system, self.session.memory.context, *sides, frozenset((player, other))) - 0.5)
+
+    def _keen(self, team: Any) -> list[PlayerId]:
+        return [player for player in team if self.people[player].commands] or list(team)
+
+    def _random(self, a: Any, b: Any, advantage: float) -> float:
+        order = self.rng.sample([*a, *b], len(a) + len(b))
+        sides = order[: len(a)], order[len(a) :]
+        true = self._truth(*sides, [self.rng.choice(self._keen(side)) for side in sides], advantage)
+        return max(true, 1 - true)
+
+    def _truth(self, a: Any, b: Any, chairs: Any, advantage: float) -> float:
+        """The marines' true win probability, if all stay where they are."""
+        field = [
+            [self.people[player].on(side) for player in team if player not in chairs]
+            for side, team in zip(Side, (a, b), strict=True)
+        ]
+        command = [self.world.command(self.people[player], side) for side, player in zip(Side, chairs, strict=True)]
+        on_field = (sum(field[0]) - sum(field[1])) / sum(map(len, field))
+        return logistic(advantage + (on_field + (command[0] - command[1]) / 2) / POINTS)
+
+
+def knowing(evening: Evening, *, of_field: bool = True, of_chairs: bool = True) -> None:
+    """Tell an oracle the truth, of the maps too; what it is not told is as of a newcomer."""
+    system = evening.system
+    for person in evening.people.values():
+        chi = MEAN + evening.world.spread * (person.commanding - MEAN)
+        system.seed(
+            person.id,
+            rating=person.skill if of_field else 1000.0,
+            offset=person.offset if of_field else 0.0,
+            commander=chi if of_chairs else 1000.0,
+        )
+    for name, advantage in ADVANTAGES.items():
+        won = CERTAIN * logistic(advantage)
+        system.restore_shared(f"map:{name}", [[2 * won, 2 * CERTAIN], [won, CERTAIN], [won, CERTAIN]])
+
+
+SOURCE = {"commander_field_share": 0.0, "commander_shape": 6.0}
+Tell = Callable[[Evening], None]
+WAYS: dict[str, tuple[bool, bool, Tell | None]] = {
+    "ns2, chairs by the source": (True, False, None),
+    "ns2": (False, False, None),
+    "ns2, chairs matched": (False, True, None),
+    "knows all": (False, False, knowing),
+    "knows all, chairs matched": (False, True, knowing),
+    "knows chairs and maps": (False, False, lambda evening: knowing(evening, of_field=False)),
+}
+"""Of each way: whether it has the source's parameters, whether the second commander is who matches the first, and what
+an oracle is told."""
+
+
+def measured(world: World, source: bool, matched: bool, tell: Tell | None) -> list[Figures]:
+    """The evenings of one way in one world."""
+    results = []
+    for seed in SEEDS:
+        params: dict[str, Any] = SOURCE if source else {}
+        # What an oracle is told of commanders is mixed as in the truth.
+        system = NS2.create(**params) if tell is None else Oracle.create(commander_field_share=world.share)
+        evening = Evening(seed, world, system, matched=matched)
+        if tell is not None:
+            tell(evening)
+        results.append(evening.play())
+    return results
+
+
+def row(figures: list[Figures]) -> str:
+    """A line of the table; of how even rounds are, over the second half."""
+    late = slice(ROUNDS // 2, None)
+    stronger = [fmean(one.stronger[late]) for one in figures]
+    apart = [fmean(one.random[late]) - fmean(one.stronger[late]) for one in figures]
+    after = [chance for one in figures for chance in one.after]
+    spread = (fmean(each**2 for each in apart) - fmean(apart) ** 2) ** 0.5 / len(apart) ** 0.5
+    return " | ".join(
+        (
+            f"{100 * fmean(stronger):.1f}",
+            f"{100 * fmean(apart):.1f} ± {100 * spread:.1f}",
+            f"{100 * fmean(not 0.4 <= chance <= 0.6 for chance in after):.0f}",
+            f"{100 * fmean(held for one in figures for held in one.wishes):.0f}",
+            f"{fmean(one.moves / ROUNDS for one in figures):.1f}",
+            f"{fmean(score for one in figures for score in one.brier):.4f}",
+        )
+    )
+
+
+def main() -> None:
+    for world in (World(0.0, 1.0), World(0.5, 0.5)):
+        print(f"\nshare {world.share}, spread {world.spread}")
+        print("| way | stronger side, % | gain, points | outside 40–60, % | wishes, % | moves | Brier |")
+        print("|---|---|---|---|---|---|---|")
+        for name, way in WAYS.items():
+            print(f"| {name} | {row(measured(world, *way))} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
