@@ -158,10 +158,36 @@ def test_a_wrong_argument_is_refused_with_one_line(
     assert done.output.count("\n") == 1
 
 
+IN_FOURTH = ("m4,1,ann,,,,", "m4,2,bob,,,,")
+NO_RESULT = "is not 1, 0.5 or 0, nor win, draw or loss, nor a team that plays"
+
+
 def test_a_bad_row_is_one_line_with_its_place(tmp_path: Path) -> None:
-    matches, people = sets.write(tmp_path, (*sets.MATCHES, "m4,0,,A,B,3,,,,"))
+    matches, people = sets.write(tmp_path, (*sets.MATCHES, "m4,0,,A,B,3,,,,"), (*sets.PARTICIPANTS, *IN_FOURTH))
     done = run("lab", "backtest", "--matches", matches, "--participants", people, "--model", "synelo")
-    assert (done.exit_code, done.output) == (2, f"equipoise: {matches}:5: outcome '3' is not 1, 0.5 or 0\n")
+    assert (done.exit_code, done.output) == (2, f"equipoise: {matches}:5: outcome '3' {NO_RESULT}\n")
+
+
+def test_check_says_how_files_are_read_and_what_is_wrong_in_them(tmp_path: Path) -> None:
+    matches, people = sets.write(tmp_path, people=(*sets.PARTICIPANTS[:-1], "m3,2,dan,,-1,,"))
+    done = run("lab", "check", matches, people)
+    assert done.exit_code == 1
+    lines = [" ".join(line.split()) for line in done.output.splitlines()]
+    assert "set_matches.csv 3 rows, commas" in lines
+    assert "from 2024-05-01 to 2024-05-03" in lines
+    assert "set_participants.csv:10 kills '-1' is not a number from 0 to 1,000,000 joint, trueskill2" in lines
+    told = json.loads(run("lab", "check", matches, people, "--json").output)
+    assert (told["matches"], told["players"], told["faults"]["count"]) == (3, 4, 1)
+    assert told["files"][0]["columns"]["time"] == "time"
+    assert run("lab", "check", matches).exit_code == 0
+    assert run("lab", "backtest", "--matches", matches, "--participants", people, "--model", "elo").exit_code == 0
+
+
+def test_a_system_that_reads_a_faulty_column_says_so(tmp_path: Path) -> None:
+    matches, people = sets.write(tmp_path, people=(*sets.PARTICIPANTS[:-1], "m3,2,dan,,-1,,"))
+    done = run("lab", "replay", "--matches", matches, "--participants", people, "--model", "trueskill2")
+    said = f"equipoise: {people}:10: kills '-1' is not a number from 0 to 1,000,000\n"
+    assert (done.exit_code, done.output) == (2, said)
 
 
 def test_a_directory_that_is_not_there_is_one_line(league: tuple[str, ...], tmp_path: Path) -> None:

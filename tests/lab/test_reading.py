@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from equipoise.errors import RatingError
-from equipoise.lab.reading import read_history
+from equipoise.lab.reading import read, read_history
 from equipoise.ratings.history import ALONE, UNKNOWN
 from tests.lab import sets
 
@@ -90,24 +90,18 @@ def test_players_of_a_squad_share_a_number_and_players_without_one_are_alone(tmp
 
 
 @pytest.mark.parametrize(
-    ("times", "line", "reason"),
+    ("times", "days"),
     [
-        (
-            ("20190127", "20190128"),
-            2,
-            "'20190127' may be a date or seconds since 1970: write 2019-01-27, or 20190127.0",
-        ),
-        (("2018", "2019"), 2, "'2018' may be a date or seconds since 1970: write 2018-01-01, or 2018.0"),
-        (("", "2019", "2019-06-30"), 3, "'2019' may be a date or seconds since 1970: write 2019-01-01, or 2019.0"),
+        (("20190127", "20190128"), (17923, 17924)),
+        (("2018", "2019"), (17532, 17897)),
+        (("", "2019", "2019-06-30"), (math.nan, 17897, 18077)),
     ],
 )
-def test_numbers_that_all_look_like_dates_are_refused(
-    times: tuple[str, ...], line: int, reason: str, tmp_path: Path
+def test_numbers_that_all_look_like_dates_are_dates(
+    times: tuple[str, ...], days: tuple[float, ...], tmp_path: Path
 ) -> None:
     matches, _ = sets.write(tmp_path, tuple(f"m{number},{time},,A,B,1,,,," for number, time in enumerate(times)))
-    with pytest.raises(RatingError) as refused:
-        read_history(matches, None)
-    assert str(refused.value) == f"{matches}:{line}: time {reason} if it is seconds"
+    np.testing.assert_array_equal(read_history(matches, None).started_at / 86400, days)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +109,7 @@ def test_numbers_that_all_look_like_dates_are_refused(
 )
 def test_numbers_are_seconds_where_one_of_them_is_no_date(times: tuple[str, ...], tmp_path: Path) -> None:
     rows = tuple(f"m{number},{time},,A,B,1,,,," for number, time in enumerate(times))
-    assert read_history(sets.write(tmp_path, rows)[0], None).started_at.tolist() == list(map(float, times))
+    assert read_history(sets.write(tmp_path, rows)[0], None).started_at.tolist() == sorted(map(float, times))
 
 
 def test_columns_without_any_value_are_unknown(tmp_path: Path) -> None:
@@ -168,9 +162,15 @@ def test_sides_can_be_named(tmp_path: Path) -> None:
 
 
 BAD_MATCHES = {
-    "an unknown outcome": ("m1,0,,A,B,2,,,,", "2: outcome '2' is not 1, 0.5 or 0"),
-    "no outcome": ("m1,0,,A,B,,,,,", "2: outcome '' is not 1, 0.5 or 0"),
-    "a word for an outcome": ("m1,0,,A,B,won,,,,", "2: outcome 'won' is not a number"),
+    "an unknown outcome": (
+        "m1,0,,A,B,2,,,,",
+        "2: outcome '2' is not 1, 0.5 or 0, nor win, draw or loss, nor a team that plays",
+    ),
+    "no outcome": ("m1,0,,A,B,,,,,", "2: outcome '' is not 1, 0.5 or 0, nor win, draw or loss, nor a team that plays"),
+    "a word for an outcome": (
+        "m1,0,,A,B,perhaps,,,,",
+        "2: outcome 'perhaps' is not 1, 0.5 or 0, nor win, draw or loss, nor a team that plays",
+    ),
     "a time that is none": (
         "m1,yesterday,,A,B,1,,,,",
         "2: time 'yesterday' is neither an ISO date nor seconds since 1970",
@@ -180,8 +180,8 @@ BAD_MATCHES = {
         "2: seconds '0' is not a number from 0.001 to 10,000,000",
     ),
     "a length that is none": (
-        "m1,0,,A,B,1,,,,seconds=nan",
-        "2: seconds 'nan' is not a number from 0.001 to 10,000,000",
+        "m1,0,,A,B,1,,,,seconds=ages",
+        "2: seconds 'ages' is not a number from 0.001 to 10,000,000",
     ),
     "a match of years": (
         "m1,0,,A,B,1,,,,seconds=1e300",
@@ -221,32 +221,28 @@ BAD_MATCHES = {
     "facts without a value": ("m1,0,,A,B,1,,,,fast", "2: extra 'fast' is not key=value;key=value"),
     "too few fields": ("m1,0,,A,B,1", "2: 6 fields, the header has 10"),
     "a match that is there twice": ("m3,0,,A,B,1,,,,", "4: match_id 'm3' appears twice"),
-    "a time behind a later one": (
-        "m1,2030-01-01,,A,B,1,,,,",
-        "3: time 2024-05-02T20:30 is before that of a row above: sort the file by time",
-    ),
 }
 
 
 def refused(files: tuple[Path, Path]) -> str:
-    """Why a history is not read; "accepted" where it is."""
+    """What is wrong in files; "accepted" where nothing is."""
     try:
-        read_history(*files)
+        faults = read(*files).faults
     except RatingError as error:
         return str(error)
-    return "accepted"
+    return "\n".join(faults.texts(faults.facts())) or "accepted"
 
 
 def test_a_bad_match_is_refused_with_file_and_line(tmp_path: Path) -> None:
     for name, (row, reason) in BAD_MATCHES.items():
         files = sets.write(tmp_path, replaced(sets.MATCHES, 0, row))
-        assert refused(files) == f"{files[0]}:{reason}", name
+        assert f"{files[0]}:{reason}" in refused(files).split("\n"), name
 
 
 BAD_PEOPLE = {
     "the same player on both sides": ("m1,2,ann,,,,", "4: ann is on both sides of match m1"),
     "the same player twice": ("m1,1,ann,,,,", "4: ann is twice on one side of match m1"),
-    "a third team": ("m1,3,cid,,,,", "4: team '3' is not 1 or 2"),
+    "a third team": ("m1,3,cid,,,,", "4: team '3' is not 1 or 2, nor a team or side of the match"),
     "an unknown match": ("m9,2,cid,,,,", "4: match_id 'm9' is not in the file of matches"),
     "nobody's name": ("m1,2,,,,,", "4: player_id '' is not a player who can be rated"),
     "a bot": ("m1,2,bot:7,,,,", "4: player_id 'bot:7' is not a player who can be rated"),
@@ -264,7 +260,7 @@ BAD_PEOPLE = {
 def test_a_bad_participant_is_refused_with_file_and_line(tmp_path: Path) -> None:
     for name, (row, reason) in BAD_PEOPLE.items():
         files = sets.write(tmp_path, people=replaced(sets.PARTICIPANTS, 2, row))
-        assert refused(files) == f"{files[1]}:{reason}", name
+        assert f"{files[1]}:{reason}" in refused(files).split("\n"), name
 
 
 def test_an_empty_team_is_refused_with_the_line_of_its_match(tmp_path: Path) -> None:
@@ -283,7 +279,7 @@ def test_whole_teams_need_two_names(names: str, reason: str, tmp_path: Path) -> 
 def test_missing_columns_are_named(tmp_path: Path) -> None:
     matches, people = sets.write(tmp_path)
     matches.write_text("match_id,when\nm1,0\n")
-    with pytest.raises(RatingError, match=r"csv:1: no column time, outcome; there are match_id, when$"):
+    with pytest.raises(RatingError, match=r"csv:1: no column outcome; there are match_id, when$"):
         read_history(matches, people)
 
 
@@ -323,7 +319,7 @@ def test_lines_may_end_as_on_old_macintoshes(tmp_path: Path) -> None:
 def test_files_that_cannot_be_read_say_why(tmp_path: Path) -> None:
     matches, people = sets.write(tmp_path)
     for raw, reason in (
-        (b"", "csv:1: no column match_id, time, outcome; there are none"),
+        (b"", "csv:1: no column match_id, outcome; there are none"),
         (sets.HEAD.encode() + b"\n", "csv: no rows"),
         (gzip.compress(matches.read_bytes())[:40], "csv: not a whole gzip file"),
         (sets.HEAD.encode() + b"\nm1,0,,A,B,1,,,,\nm2,0,,\xff,B,1,,,,\n", "csv:3: not UTF-8: b'\\xff'"),

@@ -17,10 +17,13 @@ from equipoise.errors import ConfigError, RatingError, StoreError, StoreInUse
 if TYPE_CHECKING:
     from equipoise.config import Config, Pool
     from equipoise.core.effects import RecordRound
+    from equipoise.lab.reading import Reading
     from equipoise.ratings.history import History
 
 P = ParamSpec("P")
 FILE = click.Path(path_type=Path, dir_okay=False)
+CSV = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
+READING = "equipoise.reading"
 
 
 def reports_errors(command: Callable[P, None]) -> Callable[P, None]:
@@ -44,20 +47,18 @@ def reports_errors(command: Callable[P, None]) -> Callable[P, None]:
 
 def located(error: Exception) -> Exception | str:
     """The error, or its message with file and line if it is about one match of a file."""
-    options = click.get_current_context().params
-    if not isinstance(error, RatingError) or error.match is None or options.get("matches") is None:
+    if not isinstance(error, RatingError) or error.match is None:
         return error
-    from equipoise.lab.reading import line_of
-
-    return f"{options['matches']}:{line_of(options['matches'], error.match)}: {error}"
+    reading = click.get_current_context().meta.get(READING)
+    return error if reading is None else f"{reading.line_of(error.match)}: {error}"
 
 
 def file_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that name a history in files."""
     for option in (
         click.option("--teams", is_flag=True, help="Instead of --participants: each team is one player, by its name."),
-        click.option("--participants", type=FILE, help="CSV of the players in them."),
-        click.option("--matches", type=FILE, help="CSV of matches, plain or gzip."),
+        click.option("--participants", type=CSV, help="CSV of the players in them."),
+        click.option("--matches", type=CSV, help="CSV of matches, plain, gzip or zstd; -: standard input."),
     ):
         command = option(command)
     return command
@@ -144,9 +145,17 @@ def configured_pool(config: Config, name: str | None) -> Pool:
 def _read(matches: Path, participants: Path | None, teams: bool) -> History:
     if teams == (participants is not None):
         raise click.UsageError("give --participants, or --teams to rate whole teams")
-    from equipoise.lab.reading import read_history
+    return read_files(matches, participants).rateable()
 
-    return read_history(matches, participants)
+
+def read_files(matches: Path, participants: Path | None) -> Reading:
+    """A history in files, with its faults; remembered for `located`."""
+    if str(matches) == str(participants) == "-":
+        raise click.UsageError("standard input holds one file: name the other")
+    from equipoise.lab.reading import read
+
+    reading = click.get_current_context().meta[READING] = read(matches, participants)
+    return reading
 
 
 def _stored(config: Config, pool: str) -> list[RecordRound]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from equipoise.cli import Group
-from equipoise.cli.histories import FILE, history_options, located, reports_errors
+from equipoise.cli.histories import CSV, FILE, history_options, located, read_files, reports_errors
 from equipoise.cli.options import FAILED, INTERRUPTED, examples, stop, wide_option
 from equipoise.cli.output import draw, json_text, progress, report, show
 from equipoise.cli.solve import solve
@@ -73,6 +73,28 @@ def _writable(context: click.Context, option: click.Parameter, path: Path | None
 
 plot_option = click.option("--plot", type=FILE, callback=_writable, help="Draw charts into an SVG file.")
 html_option = click.option("--html", type=FILE, callback=_writable, help="Write everything as one HTML page.")
+
+
+@lab.command(epilog=examples("equipoise lab check matches.csv participants.csv"))
+@reports_errors
+@click.argument("file", type=CSV)
+@click.argument("participants", type=CSV, required=False)
+@json_option
+@wide_option
+def check(file: Path, participants: Path | None, as_json: bool) -> None:
+    """Say how FILE, a CSV of matches, is read, and what is wrong in it; with PARTICIPANTS the players in them too.
+
+    Without PARTICIPANTS each team is one player. Exit code 1: there are faults.
+    """
+    from equipoise.lab import json_output, tables
+
+    reading = read_files(file, participants)
+    if as_json:
+        click.echo(json_text(json_output.checked(reading)))
+    else:
+        show(tables.checked(reading))
+    if reading.faults.facts():
+        click.get_current_context().exit(FAILED)
 
 
 @lab.command(epilog=examples("equipoise lab backtest --pool main --model trueskill"))

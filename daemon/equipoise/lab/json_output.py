@@ -8,6 +8,7 @@ from dataclasses import asdict
 from equipoise.lab.backtest import Backtest, difference
 from equipoise.lab.leaderboard import Leaderboard
 from equipoise.lab.models import Model
+from equipoise.lab.reading import Reading, stopped
 from equipoise.lab.simulation.measures import Summary
 from equipoise.lab.simulation.population import Scenario
 from equipoise.lab.tune import Tuned
@@ -31,6 +32,34 @@ def backtest(done: Backtest) -> Json:
         "quality": asdict(done.quality),
         "accuracy": done.accuracy and asdict(done.accuracy),
         "correction": done.correction and correction(done.correction),
+    }
+
+
+def checked(reading: Reading) -> Json:
+    """What was understood of a history's files, and what is wrong in them."""
+    faults, history = reading.faults, reading.history
+    return {
+        "files": [
+            {
+                "file": table.name,
+                "form": table.form,
+                "rows": len(table),
+                "columns": dict(table.read_as),
+                "unread": table.unread(),
+            }
+            for table in reading.tables
+        ],
+        "understood": dict(reading.understood),
+        "matches": None if history is None else len(history),
+        "players": None if history is None else len(history.players),
+        "faults": {
+            "count": faults.count(faults.facts()),
+            "first": [
+                {"fact": fact or None, "file": file, "line": line or None, "reason": reason, "stops": stopped(fact)}
+                for fact in faults.facts()
+                for file, line, reason in faults.first([fact])
+            ],
+        },
     }
 
 

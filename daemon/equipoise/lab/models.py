@@ -88,6 +88,7 @@ def forecast(model: Model, history: History) -> Forecast:
     """Predict each match, then rate it, in order. RatingError when a prediction is not a probability."""
     scores(history)  # refuses any but two teams
     system = model.make()
+    refuse_unread(history, SYSTEMS[model.name].reads)
     replay = ratings.replay(system, history)
     chances = replay.wins[0::2] + replay.draws / 2
     # Rounding may leave a sum of probabilities just beyond 1. Negated, so that NaN is wrong as well.
@@ -105,7 +106,14 @@ def fit(model: Model, history: History) -> tuple[System[Any], Convergence]:
     if SYSTEMS[model.name].fit is None:
         can = ", ".join(name for name, place in SYSTEMS.items() if place.fit)
         raise RatingError(f"{model.name} has no whole-history fit; these have one: {can}")
+    refuse_unread(history, SYSTEMS[model.name].reads)
     return system, ratings.fit(system, history)
+
+
+def refuse_unread(history: History, fields: Iterable[str]) -> None:
+    """RatingError if one of these fields, which are going to be read, has faults in its file."""
+    if faults := [history.unread[name] for name in fields if name in history.unread]:
+        raise RatingError("\n".join(faults))
 
 
 def settings(pairs: Iterable[str]) -> dict[str, object]:

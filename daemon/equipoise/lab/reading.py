@@ -1,7 +1,9 @@
 """Histories from CSV: a file of matches and a file of participants (docs/lab.md has the columns).
 
-Everything is refused that would give a wrong rating silently: times out of order, numbers that may be dates, players on
-both sides, unknown outcomes. A refusal names file and line.
+Files are read as people have them: names of columns, results, sides and dates in the usual forms, in any order. Nothing
+is guessed where a guess could give a wrong rating silently: unknown results, dates that may be two, players on both
+sides are faults, which are shown together. A fault of a fact that not every system reads makes that fact unknown, and
+stops only systems that read it.
 
 The spans of a player are text such as `1:0-300|2:300-610.5:commander`: each is `team:from-to` or `team:from-to:role`,
 in seconds since the match's start; the default role is `field`. All spans of a file are parsed in one pass over one
@@ -10,14 +12,13 @@ string, because a match can have hundreds.
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -25,24 +26,72 @@ from equipoise.balancing import match_of
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId, is_bot
 from equipoise.errors import RatingError
-from equipoise.lab.columns import CsvFile, read_csv
+from equipoise.lab import values
+from equipoise.lab.cells import ODD
+from equipoise.lab.columns import Faults, Kind, Table, Words, read_csv
+from equipoise.lab.svg import printable
+from equipoise.ratings import SYSTEMS
 from equipoise.ratings.history import ALONE, UNKNOWN, Flags, Floats, History, Numbers, Offsets, Spans
-from equipoise.ratings.system import Match, ranks_of
+from equipoise.ratings.system import Match
 
+T = TypeVar("T")
 HOME, AWAY = "home", "away"
-PEOPLE = ("match_id", "team", "player_id")
-YEARS = (-62_135_596_800.0, 253_402_300_800.0)
-"""From the year 1 to 9999, in seconds since 1970. Times in milliseconds lie outside, and are refused."""
 SHORTEST = 0.001
 """Shortest match that is accepted, seconds."""
 MOST = 1_000_000.0
 """Most points, kills, deaths and assists, and largest weight of a match: more is a mistake, and would make ratings
 overflow."""
-OF_MATCHES = ("map", "venue", "seconds", "weight", "side1", "side2")
-OF_PEOPLE = ("quit", "squad", "spans", "classes")
-"""The keys that are read from `extra` of participants."""
-_EITHER = re.compile(r"((?:19|20)[0-9]{2})(?:(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01]))?")
-"""A year, or YYYYMMDD: refused as seconds if all numbers of a file look like that, because they may be dates."""
+LONGEST = 10_000_000.0
+"""Seconds: no match is longer, four months."""
+_MATCH = ("id", "match", "matchid", "game_id", "game", "gameid")
+OF_MATCHES: Mapping[str, tuple[Kind, tuple[str, ...]]] = {
+    "match_id": ("words", _MATCH),
+    "time": ("times", ("datetime", "date_time", "timestamp", "started_at", "start_time", "played_at")),
+    "date": ("times", ("day", "match_date", "game_date")),
+    "outcome": ("words", ("result", "win", "won", "ftr")),
+    "winner": ("words", ("winner_name",)),
+    "loser": ("words", ("loser_name",)),
+    "team1_name": (
+        "words",
+        ("team1", "team_1", "home_team", "hometeam", "player1", "player_1", "white", "red", "team_a"),
+    ),
+    "team2_name": (
+        "words",
+        ("team2", "team_2", "away_team", "awayteam", "player2", "player_2", "black", "blue", "team_b"),
+    ),
+    "mode": ("words", ("game_mode",)),
+    "score1": ("figures", ("home_score", "score_1", "goals1", "home_goals", "fthg")),
+    "score2": ("figures", ("away_score", "score_2", "goals2", "away_goals", "ftag")),
+    "home": ("words", ()),
+    "away": ("words", ()),
+    "map": ("words", ("map_name",)),
+    "venue": ("words", ()),
+    "seconds": ("figures", ("duration",)),
+    "weight": ("figures", ()),
+    "side1": ("words", ()),
+    "side2": ("words", ()),
+    "extra": ("words", ()),
+}
+"""The columns that are read from the file of matches: their kinds, and other names that they have in files."""
+OF_PEOPLE: Mapping[str, tuple[Kind, tuple[str, ...]]] = {
+    "match_id": ("words", _MATCH),
+    "team": ("words", ("side", "team_name", "team_id")),
+    "player_id": ("words", ("steamid64", "steamid", "steam_id", "account_id", "player", "player_name", "name")),
+    "weight": ("figures", ("fraction_played", "played")),
+    "kills": ("figures", ()),
+    "deaths": ("figures", ()),
+    "assists": ("figures", ()),
+    "points": ("figures", ()),
+    "quit": ("words", ()),
+    "squad": ("words", ("party",)),
+    "spans": ("words", ()),
+    "classes": ("words", ()),
+    "extra": ("words", ()),
+}
+IN_EXTRA = ("map", "venue", "seconds", "weight", "side1", "side2", "quit", "squad", "spans", "classes")
+"""The keys that are read from `extra`, if the file has no column of that name."""
+ALWAYS = ("", "weight", "fraction_played")
+"""Facts that every system reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,166 +101,378 @@ class _People:
     players: tuple[PlayerId, ...]
     members: Numbers
     teams: Offsets
-    fraction_played: Floats | None = None
-    kills: Floats | None = None
-    deaths: Floats | None = None
-    assists: Floats | None = None
-    player_points: Floats | None = None
-    class_seconds: Floats | None = None
-    classes: tuple[str, ...] = ()
-    quit: Flags | None = None
-    squad: Numbers | None = None
-    spans: Spans | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was read from files, and how."""
+
+    tables: tuple[Table, ...]
+    faults: Faults
+    understood: Mapping[str, str]
+    """What was understood, in words."""
+    history: History | None
+    """None: there are faults that stop every system."""
+
+    def rateable(self) -> History:
+        """The history; RatingError with the faults that stop every system."""
+        self.faults.stop(ALWAYS)
+        assert self.history is not None, "without faults there is one"
+        return self.history
+
+    def line_of(self, match: int) -> str:
+        """File and line of a match of the history."""
+        return f"{self.tables[0].name}:{self.tables[0].lines[match]}"
+
+
+def stopped(fact: str) -> list[str]:
+    """The systems that a fault of a fact stops; the word `all` for all."""
+    return ["all"] if fact in ALWAYS else [name for name, place in SYSTEMS.items() if fact in place.reads]
 
 
 def read_history(matches: Path, participants: Path | None) -> History:
-    """Read two-team matches in file order; without participants each team is one player of the team's name.
+    """Read two-team matches; without participants each team is one player of the team's name.
 
-    RatingError names the file and line of what is wrong.
+    RatingError names file and line of what is wrong, if every system reads it.
     """
-    names = ("team1_name", "team2_name") if participants is None else ()
-    file = read_csv(matches, ("match_id", "time", "outcome", *names))
-    _refuse_twice(file)
-    ranks = np.array(file.parsed("outcome", _outcome), np.int32)
-    people = _teams(file) if participants is None else _participants(file, read_csv(participants, PEOPLE))
-    return History(
-        players=people.players,
-        matches=np.arange(0, 2 * len(file) + 1, 2, dtype=np.int64),
-        teams=people.teams,
-        members=people.members,
-        ranks=ranks[file["outcome"].numbers].ravel(),
-        started_at=_times(file),
-        fraction_played=people.fraction_played,
-        kills=people.kills,
-        deaths=people.deaths,
-        assists=people.assists,
-        player_points=people.player_points,
-        class_seconds=people.class_seconds,
-        classes=people.classes,
-        quit=people.quit,
-        squad=people.squad,
-        spans=people.spans,
-        points=_points(file),
-        **_surroundings(file),  # type: ignore[arg-type]
-    )
+    return read(matches, participants).rateable()
 
 
-def line_of(matches: Path, match: int) -> int:
-    """The line of the file on which a match of its history stands."""
-    return read_csv(matches, ()).lines[match]
+def read(matches: Path, participants: Path | None) -> Reading:
+    """Read files, and note their faults. RatingError for a file that cannot be read at all."""
+    faults = Faults()
+    # The longer file first: what it compiles reads the other, too.
+    people = None if participants is None else _table(participants, OF_PEOPLE, faults)
+    file = _as_duels(_table(matches, OF_MATCHES, faults))
+    needed = {"outcome"} if not {"score1", "score2"} <= file.columns.keys() else set[str]()
+    _need(file, needed | ({"team1_name", "team2_name"} if participants is None else {"match_id"}))
+    if people is not None:
+        _need(people, {"match_id", "team", "player_id"})
+    started_at, understood = _times(file, faults)
+    order = _order_of(started_at)
+    if order is not None:
+        file, started_at = file.taken(order), started_at[order]
+        understood["order"] = "sorted by time here, the file is not"
+    _note_twice(file, faults)
+    ranks, sides = _ranks(file, people, faults)
+    facts = _surroundings(file, sides, faults)
+    whose = _teams(file, faults) if people is None else _participants(file, people, sides, faults)
+    history = None
+    if "" not in faults:
+        history = History(
+            players=whose.players,
+            matches=np.arange(0, 2 * len(file) + 1, 2, dtype=np.int64),
+            teams=whose.teams,
+            members=whose.members,
+            ranks=ranks,
+            started_at=started_at,
+            unread={fact: "\n".join(faults.texts([fact])) for fact in faults.facts()},
+            **whose.facts,
+            **facts,
+        )
+        understood |= _summary(history)
+    return Reading((file,) if people is None else (file, people), faults, understood, history)
 
 
-def _refuse_twice(file: CsvFile) -> None:
-    column = file["match_id"]
-    if len(column.texts) < len(file):
-        # Texts are numbered as they come, so a new one is above all before it.
-        firsts = np.maximum.accumulate(np.concatenate(([-1], column.numbers[:-1])))
-        row = int(np.flatnonzero(column.numbers <= firsts)[0])
-        raise file.refusal(row, f"match_id {file.text('match_id', row)!r} appears twice")
+def _summary(history: History) -> dict[str, str]:
+    """A history in words."""
+    known = history.started_at[~np.isnan(history.started_at)]
+    days = [datetime.fromtimestamp(time, UTC).date().isoformat() for time in known[[0, -1]]] if len(known) else []
+    draws = int(np.count_nonzero(history.ranks[0::2] == history.ranks[1::2]))
+    return {
+        "matches": f"{len(history):,}, {draws:,} drawn",
+        "players": f"{len(history.players):,}, {len(history.members):,} places in matches",
+        "from": f"{days[0]} to {days[1]}" if days else "no times: as in the file, and as if at one time",
+        "without a time": f"{len(history) - len(known):,}",
+        "sides": ", ".join(history.sides) or "none",
+    }
 
 
-def _times(file: CsvFile) -> Floats:
-    times = file.floats("time", _time)
-    # One number that can be no date says that all are seconds.
-    if not any(_is_seconds(text) for text in file["time"].texts):
-        file.parsed("time", _refuse_either)
-    places = np.flatnonzero(~np.isnan(times))
-    back = np.flatnonzero(np.diff(times[places]) < 0)
-    if len(back):
-        row = int(places[back[0] + 1])
-        early = file.text("time", row)
-        raise file.refusal(row, f"time {early} is before that of a row above: sort the file by time")
-    return times
+def _table(path: Path, columns: Mapping[str, tuple[Kind, tuple[str, ...]]], faults: Faults) -> Table:
+    """A file's columns, with those that stand in `extra`."""
+    kinds, names = ({name: each[place] for name, each in columns.items()} for place in (0, 1))
+    table = read_csv(path, kinds, names, faults)  # type: ignore[arg-type]
+    wanted: dict[str, Kind] = {name: kinds[name] for name in IN_EXTRA if name in kinds and name not in table.columns}  # type: ignore[misc]
+    return table.unpacked("extra", wanted, faults)
 
 
-def _points(file: CsvFile) -> Floats | None:
-    points = np.column_stack([file.floats(name, _number(-MOST, MOST)) for name in ("score1", "score2")]).ravel()
-    return None if np.isnan(points).all() else points
+def _need(file: Table, names: Iterable[str]) -> None:
+    gaps = [name for name in (*OF_MATCHES, *OF_PEOPLE) if name in names and name not in file.columns]
+    if gaps:
+        reason = f"no column {', '.join(dict.fromkeys(gaps))}; there are {', '.join(file.header) or 'none'}"
+        raise RatingError(f"{file.name}:{file.above}: {printable(reason)}")
 
 
-def _surroundings(file: CsvFile) -> dict[str, object]:
+def _as_duels(file: Table) -> Table:
+    """The columns of `winner` and `loser`, or of `home` and `away`, as those of teams 1 and 2."""
+    columns = dict(file.columns)
+    if {"winner", "loser"} <= columns.keys() and "team1_name" not in columns:
+        columns |= {"team1_name": columns["winner"], "team2_name": columns["loser"], "outcome": file.constant("1")}
+    elif "winner" in columns:
+        columns.setdefault("outcome", columns["winner"])
+    if {"home", "away"} <= columns.keys():
+        columns |= {"team1_name": columns["home"], "team2_name": columns["away"], "home": file.constant("1")}
+    return replace(file, columns=columns)
+
+
+def _note_twice(file: Table, faults: Faults) -> None:
+    ids = file.words("match_id")
+    if "match_id" in file.columns and len(ids) < len(file):
+        seen = np.zeros(len(ids), np.bool_)
+        first = np.full(len(ids), len(file))
+        np.minimum.at(first, ids.numbers, np.arange(len(file)))
+        seen = first[ids.numbers] < np.arange(len(file))
+        faults.add("", file, seen, lambda row: f"match_id {ids.at(row)!r} appears twice")
+
+
+def _times(file: Table, faults: Faults) -> tuple[Floats, dict[str, str]]:
+    """Seconds since 1970, NaN where unknown, and how they were read."""
+    name = "time" if "time" in file.columns else "date"
+    column, clock = file.figures(name), None
+    if {"time", "date"} <= file.columns.keys() and not (column.values > -ODD).any():
+        # A column of days, and one of clocks beside it.
+        clock = values.clocks(column.odd.texts)
+        if clock is not None:
+            of_day, name, column = column.with_odd(clock), "date", file.figures("date")
+    times, reasons, forms = values.times(column)
+    if clock is not None:
+        times = times + np.nan_to_num(of_day)
+    _note_odd(file, name, name, reasons, faults)
+    beyond = (times < values.YEARS[0]) | (times >= values.YEARS[1])
+    reason = "is neither an ISO date nor seconds since 1970"
+    faults.add("", file, beyond, lambda row: f"{name} {column.text(row)!r} {reason}")
+    return times, {"times": ", ".join(forms) or "none"}
+
+
+def _note_odd(file: Table, name: str, fact: str, reasons: Mapping[int, str], faults: Faults) -> None:
+    """Note the rows whose text, of a column of figures, has a reason."""
+    if reasons:
+        column = file.figures(name)
+        rows = np.flatnonzero(np.isin(-ODD - column.values, list(reasons)))
+        fact = "" if fact in ("time", "date") else fact
+        faults.add(
+            fact, file, rows, lambda row: f"{name} {column.text(row)!r} {reasons[int(-ODD - column.values[row])]}"
+        )
+
+
+def _order_of(times: Floats) -> Offsets | None:
+    """The rows in the order of time, None: they are; one without a time stays behind the row above it."""
+    known = times[~np.isnan(times)]
+    steps = np.diff(known)
+    if (steps >= 0).all():
+        return None
+    # A file that begins with the newest match has those of one time the other way round, too.
+    rows = np.arange(len(times))[:: -1 if (steps <= 0).all() else 1]
+    last = np.maximum.accumulate(np.where(np.isnan(times[rows]), -1, np.arange(len(rows))))
+    filled = np.where(last < 0, -np.inf, times[rows][last])
+    return rows[np.argsort(filled, kind="stable")]
+
+
+def _ranks(file: Table, people: Table | None, faults: Faults) -> tuple[Numbers, tuple[str, ...]]:
+    """Shape (2m,): the ranks of both teams, 0 the better; and the names of sides that results and players are by."""
+    outcome, sides = file.words("outcome"), tuple[str, ...]()
+    if "outcome" in file.columns:
+        meant = np.array([np.nan if one is None else one for one in values.results(outcome.texts)])
+        scores = meant[outcome.numbers]
+    else:
+        first, second = (_numbers(file, name, "points", faults, -MOST, MOST) for name in ("score1", "score2"))
+        scores = np.where(np.isnan(first + second), np.nan, 0.5 + 0.5 * np.sign(first - second))
+    for name, score in (("team1_name", 1.0), ("team2_name", 0.0), ("side1", 1.0), ("side2", 0.0)):
+        if np.isnan(scores).any() and name in file.columns:
+            winners = outcome.among(file.words(name)) == file.words(name).numbers
+            scores = np.where(np.isnan(scores) & winners, score, scores)
+    names = set(people.words("team").texts) - TEAMS.keys() if people else set[str]()
+    if (
+        np.isnan(scores).any()
+        and len(names) == 2
+        and {outcome.at(row) for row in np.flatnonzero(np.isnan(scores)).tolist()} <= names
+    ):
+        sides = tuple(sorted(names))
+        meant = np.array([1.0 - sides.index(text) if text in names else np.nan for text in outcome.texts])
+        scores = np.where(np.isnan(scores), meant[outcome.numbers], scores)
+    reason = "is not 1, 0.5 or 0, nor win, draw or loss, nor a team that plays"
+    faults.add("", file, np.isnan(scores), lambda row: f"outcome {outcome.at(row)!r} {reason}")
+    return np.column_stack((scores < 0.5, scores > 0.5)).astype(np.int32).ravel(), sides
+
+
+def _numbers(
+    file: Table, name: str, fact: str, faults: Faults, low: float, high: float, *, percent: bool = False
+) -> Floats:
+    """Shape (rows,): a column of numbers within bounds, NaN where there is none, or a fault."""
+    column, odd, reasons = file.figures(name), list[float](), dict[int, str]()
+    parse = values.numbers(low, high, percent=percent)
+    for number, text in enumerate(column.odd.texts):
+        try:
+            odd.append(parse(text))
+        except ValueError as error:
+            odd.append(np.nan)
+            reasons[number] = str(error)
+    _note_odd(file, name, fact, reasons, faults)
+    read = column.with_odd(odd)
+    beyond = (read < low) | (read > high)
+    if beyond.any():
+        reason = f"is not a number{values.between(low, high)}"
+        faults.add(fact, file, beyond, lambda row: f"{name} {column.text(row)!r} {reason}")
+        read[beyond] = np.nan
+    return read
+
+
+def _parsed(file: Table, name: str, fact: str, faults: Faults, parse: Callable[[str], T], otherwise: T) -> list[T]:
+    """The values of a column's distinct texts; `parse` raises ValueError with the reason why a text is refused."""
+    column, read, reasons = file.words(name), list[T](), dict[int, str]()
+    for number, text in enumerate(column.texts):
+        try:
+            read.append(parse(text))
+        except ValueError as error:
+            read.append(otherwise)
+            reasons[number] = str(error)
+    if reasons:
+        rows = np.isin(column.numbers, list(reasons))
+        faults.add(fact, file, rows, lambda row: f"{name} {column.at(row)!r} {reasons[int(column.numbers[row])]}")
+    return read
+
+
+def _surroundings(file: Table, sides: tuple[str, ...], faults: Faults) -> dict[str, Any]:
     """Return the fields of `History` about whole matches and their sides."""
-    extra = file.unpacked("extra", OF_MATCHES)
-    facts: dict[str, object] = {}
-    if any(extra["seconds"].texts):
-        facts["seconds"] = extra.floats("seconds", _number(SHORTEST, LONGEST))
-    if any(extra["weight"].texts):
-        facts["weight"] = np.nan_to_num(extra.floats("weight", _number(0.0, MOST)), nan=1.0)
-    place = next((extra[key] for key in ("map", "venue") if any(extra[key].texts)), None)
-    if place:
-        facts["map"], facts["maps"] = _named(place.texts, place.numbers)
-    if any(file["mode"].texts):
-        facts["mode"], facts["modes"] = _named(file["mode"].texts, file["mode"].numbers)
-    return facts | _sides(file, extra)
-
-
-def _sides(file: CsvFile, extra: CsvFile) -> dict[str, object]:
-    """The name of each team's side; `home` = 1 gives team 1 the side `home`."""
-    at_home = file.floats("home", _flag).astype(bool).tolist()
-    side_of_first, two = (
-        map(column.texts.__getitem__, column.numbers.tolist()) for column in (extra["side1"], extra["side2"])
+    facts: dict[str, Any] = {}
+    points = np.column_stack([_numbers(file, name, "points", faults, -MOST, MOST) for name in ("score1", "score2")])
+    for fact, array in (
+        ("points", points.ravel()),
+        ("seconds", _numbers(file, "seconds", "seconds", faults, SHORTEST, LONGEST)),
+        ("weight", _numbers(file, "weight", "weight", faults, 0.0, MOST)),
+    ):
+        if not np.isnan(array).all():
+            facts[fact] = np.nan_to_num(array, nan=1.0) if fact == "weight" else array
+    if place := next((file.words(key) for key in ("map", "venue") if file.words(key)), None):
+        facts["map"], facts["maps"] = _named(place)
+    if file.words("mode"):
+        facts["mode"], facts["modes"] = _named(file.words("mode"))
+    return facts | (
+        {"side": np.tile(np.arange(2, dtype=np.int32), len(file)), "sides": sides} if sides else _sides(file, faults)
     )
-    names: list[str] = []
-    for row, (first, second, home) in enumerate(zip(side_of_first, two, at_home, strict=True)):
-        pair = (first or HOME, second or AWAY) if home else (first, second)
-        if any(pair) and (not all(pair) or pair[0] == pair[1]):
-            raise file.refusal(row, f"sides {pair[0]!r} and {pair[1]!r} are not two different names")
-        names += pair
-    if not any(names):
+
+
+def _sides(file: Table, faults: Faults) -> dict[str, Any]:
+    """The name of each team's side; `home` = 1 gives team 1 the side `home`."""
+    at_home = np.array(_parsed(file, "home", "side", faults, values.flag, 0.0), np.int64)[file.words("home").numbers]
+    one, two = file.words("side1"), file.words("side2")
+    kinds, numbers = np.unique((at_home * len(one) + one.numbers) * len(two) + two.numbers, return_inverse=True)
+    pairs, wrong = list[tuple[str, str]](), list[int]()
+    for number, kind in enumerate(kinds.tolist()):
+        first, second = one.texts[kind // len(two) % len(one)], two.texts[kind % len(two)]
+        if kind // len(two) // len(one):
+            first, second = first or HOME, second or AWAY
+        if (first or second) and (not first or not second or first == second):
+            wrong.append(number)
+        pairs.append((first, second))
+    faults.add(
+        "side",
+        file,
+        np.isin(numbers, wrong),
+        lambda row: "sides {!r} and {!r} are not two different names".format(*pairs[numbers[row]]),
+    )
+    names = tuple(dict.fromkeys(name for pair in pairs for name in pair if name))
+    if not names or wrong:
         return {}
-    side, sides = _named(names, np.arange(len(names)))
-    return {"side": side, "sides": sides}
+    by_pair = np.array([[names.index(name) if name else UNKNOWN for name in pair] for pair in pairs], np.int32)
+    return {"side": by_pair[numbers].ravel(), "sides": names}
 
 
-def _teams(file: CsvFile) -> _People:
-    columns = [file["team1_name"], file["team2_name"]]
-    codes = {name: number for number, name in enumerate(dict.fromkeys((*columns[0].texts, *columns[1].texts)))}
-    numbers = [np.array([codes[name] for name in column.texts], np.int32)[column.numbers] for column in columns]
-    # The first such row alone, if there is one.
-    for row in np.flatnonzero((numbers[0] == numbers[1]) | np.isin(numbers, codes.get("", UNKNOWN)).any(axis=0))[
-        :1
-    ].tolist():
-        first, second = (file.text(name, row) for name in ("team1_name", "team2_name"))
-        raise file.refusal(row, f"{first} on both sides" if first and second else "a team without a name")
-    members = np.column_stack(numbers).ravel()
+def _teams(file: Table, faults: Faults) -> _People:
+    one, two = file.words("team1_name"), file.words("team2_name")
+    codes = {name: number for number, name in enumerate(dict.fromkeys((*one.texts, *two.texts)))}
+    first, second = (
+        np.array([codes[name] for name in column.texts], np.int32)[column.numbers] for column in (one, two)
+    )
+    nameless = np.isin(first, codes.get("", UNKNOWN)) | np.isin(second, codes.get("", UNKNOWN))
+    faults.add("", file, nameless, lambda row: "a team without a name")
+    faults.add("", file, (first == second) & ~nameless, lambda row: f"{one.at(row)} on both sides")
+    members = np.column_stack((first, second)).ravel()
     return _People(tuple(map(PlayerId, codes)), members, np.arange(len(members) + 1, dtype=np.int64))
 
 
-def _participants(matches: CsvFile, file: CsvFile) -> _People:
+def _participants(matches: Table, file: Table, sides: tuple[str, ...], faults: Faults) -> _People:
     """The rows of the second file, sorted into the order of the first."""
-    places = {match: number for number, match in enumerate(matches["match_id"].texts)}
-    match = np.array(file.parsed("match_id", _in(places)), np.int64)[file["match_id"].numbers]
-    team = np.array(file.parsed("team", _team), np.int64)[file["team"].numbers]
-    players, members = tuple(file.parsed("player_id", _human)), file["player_id"].numbers
-    _refuse_twice_in_a_match(file, match * len(players) + members, team)
-    team += 2 * match
-    sizes = np.bincount(team, minlength=2 * len(matches))
-    if not sizes.all():
-        row, side = divmod(int(np.flatnonzero(sizes == 0)[0]), 2)
-        raise matches.refusal(row, f"no player for team {side + 1} of match {matches.text('match_id', row)}")
+    ids, own = matches.words("match_id"), file.words("match_id")
+    # The place of each match among those that are sorted by time.
+    places = np.full(len(ids) + 1, UNKNOWN)
+    places[ids.numbers] = np.arange(len(matches))
+    match = places[own.among(ids)]
+    # The match may stand on a line that is left out.
+    unknown = (match < 0) & (not matches.ragged)
+    faults.add("", file, unknown, lambda row: f"match_id {own.at(row)!r} is not in the file of matches")
+    team = _team_of(matches, file, match, sides)
+    names = file.words("team")
+    faults.add(
+        "",
+        file,
+        (team < 0) & (match >= 0),
+        lambda row: f"team {names.at(row)!r} is not 1 or 2, nor a team or side of the match",
+    )
+    who = file.words("player_id")
+    players = tuple(_parsed(file, "player_id", "", faults, _human, PlayerId("")))
+    good = (match >= 0) & (team >= 0)
+    team = np.where(good, 2 * match + team, 0)
+    if good.all():
+        _note_twice_in_a_match(file, match, who, team, faults)
+    sizes = np.bincount(team[good], minlength=2 * len(matches))
+    # A row that is not understood may be the one that is missed.
+    unclear = np.zeros(len(matches), np.bool_)
+    unclear[match[(match >= 0) & ~good]] = True
+    if (match >= 0).all():
+        empty = np.flatnonzero((sizes == 0) & ~np.repeat(unclear, 2))
+        sides_of = {row // 2: row % 2 + 1 for row in empty[::-1].tolist()}
+        faults.add(
+            "",
+            matches,
+            np.array(sorted(sides_of), np.int64),
+            lambda row: f"no player for team {sides_of[row]} of match {ids.at(row)}",
+        )
     # Files are sorted as a rule: a slice copies nothing.
     order = slice(None) if np.all(np.diff(team) >= 0) else np.argsort(team, kind="stable")
-    extra = file.unpacked("extra", OF_PEOPLE)
-    facts: dict[str, Any] = {name: array[order] for name, array in _personal(file, extra).items()}
-    facts["classes"], seconds = _class_seconds(extra)
+    facts: dict[str, Any] = {name: array[order] for name, array in _personal(file, faults).items()}
+    facts["classes"], seconds = _class_seconds(file, faults)
     facts["class_seconds"] = None if seconds is None else seconds[order]
-    teams = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-    return _People(players, members[order], teams, spans=spans_of(extra, "spans", order), **facts)
+    facts["spans"] = _spans_of(file, order, faults)
+    return _People(players, who.numbers[order], _offsets(sizes), facts)
 
 
-def _refuse_twice_in_a_match(file: CsvFile, key: Offsets, team: Offsets) -> None:
-    """Raise RatingError for a player twice in a match; `key`, shape (rows,), is equal where match and player are."""
+def _team_of(matches: Table, file: Table, match: Offsets, sides: tuple[str, ...]) -> Offsets:
+    """Shape (rows,): 0 or 1, and -1 for a text that names no team of the match."""
+    named = file.words("team")
+    by_text = {**TEAMS, **{side: place for place, side in enumerate(sides)}}
+    team = np.array([by_text.get(text, by_text.get(text.casefold(), UNKNOWN)) for text in named.texts], np.int64)[
+        named.numbers
+    ]
+    for name, place in (("team1_name", 0), ("team2_name", 1), ("side1", 0), ("side2", 1)):
+        if (team < 0).any() and name in matches.columns:
+            column = matches.words(name)
+            same = (named.among(column) == column.numbers[match]) & (match >= 0)
+            team = np.where((team < 0) & same, place, team)
+    return team
+
+
+TEAMS = {"1": 0, "1.0": 0, "team1": 0, "team 1": 0, HOME: 0, "2": 1, "2.0": 1, "team2": 1, "team 2": 1, AWAY: 1}
+
+
+def _note_twice_in_a_match(file: Table, match: Offsets, who: Words, team: Offsets, faults: Faults) -> None:
+    key = match * len(who) + who.numbers
     # All different: no player is in a match twice. Sorting once is all that the usual file costs.
     if np.all(np.diff(np.sort(key))):
         return
     order = np.argsort(key, kind="stable")
-    again = int(np.flatnonzero(np.diff(key[order]) == 0)[0])
-    first, two = int(order[again]), int(order[again + 1])
-    where = "on both sides" if team[first] != team[two] else "twice on one side"
-    raise file.refusal(two, f"{file.text('player_id', two)} is {where} of match {file.text('match_id', two)}")
+    again = np.flatnonzero(np.diff(key[order]) == 0)
+    before = dict(zip(order[again + 1].tolist(), order[again].tolist(), strict=True))
+
+    def reason(row: int) -> str:
+        where = "on both sides" if team[before[row]] != team[row] else "twice on one side"
+        return f"{who.at(row)} is {where} of match {file.words('match_id').at(row)}"
+
+    faults.add("", file, np.array(sorted(before)), reason)
 
 
-def _personal(file: CsvFile, extra: CsvFile) -> dict[str, Floats | Flags | Numbers]:
+def _personal(file: Table, faults: Faults) -> dict[str, Floats | Flags | Numbers]:
     """Return the fields of `History` about participants."""
     facts: dict[str, Floats | Flags | Numbers] = {}
     for column, name, high in (
@@ -222,24 +483,27 @@ def _personal(file: CsvFile, extra: CsvFile) -> dict[str, Floats | Flags | Numbe
         ("assists", "assists", MOST),
         ("points", "player_points", MOST),
     ):
-        values = file.floats(column, _number(0.0, high))
-        if not np.isnan(values).all():
-            facts[name] = values
-    if any(extra["quit"].texts):
-        facts["quit"] = extra.floats("quit", _flag).astype(np.bool_)
-    if any(extra["squad"].texts):
-        facts["squad"], _ = _named(extra["squad"].texts, extra["squad"].numbers, ALONE)
+        if column in file.columns:
+            read = _numbers(file, column, name, faults, 0.0, high, percent=column == "weight")
+            if not np.isnan(read).all():
+                facts[name] = read
+    if file.words("quit"):
+        left = np.array(_parsed(file, "quit", "quit", faults, values.flag, 0.0), np.bool_)
+        facts["quit"] = left[file.words("quit").numbers]
+    if file.words("squad"):
+        facts["squad"], _ = _named(file.words("squad"), ALONE)
     return facts
 
 
-def _class_seconds(extra: CsvFile) -> tuple[tuple[str, ...], Floats | None]:
+def _class_seconds(file: Table, faults: Faults) -> tuple[tuple[str, ...], Floats | None]:
     """The classes, and the seconds of each row's player as each of them, shape (rows, classes)."""
-    if not any(extra["classes"].texts):
+    if not file.words("classes"):
         return (), None
-    cells = extra.parsed("classes", _seconds_by_class)
-    classes = tuple(dict.fromkeys(name for cell in cells for name in cell))
-    seconds = np.array([[cell.get(name, 0.0) for name in classes] for cell in cells], np.float64)
-    return classes, seconds[extra["classes"].numbers]
+    nothing: dict[str, float] = {}
+    by_class = _parsed(file, "classes", "class_seconds", faults, _seconds_by_class, nothing)
+    classes = tuple(dict.fromkeys(name for each in by_class for name in each))
+    seconds = np.array([[each.get(name, 0.0) for name in classes] for each in by_class], np.float64)
+    return classes, seconds[file.words("classes").numbers]
 
 
 def _seconds_by_class(text: str) -> dict[str, float]:
@@ -249,101 +513,31 @@ def _seconds_by_class(text: str) -> dict[str, float]:
         name, _, seconds = part.partition(":")
         if not name or not seconds or name in class_seconds:
             raise ValueError("is not class:seconds|class:seconds, each class once")
-        try:
-            class_seconds[name] = _number(0.0, LONGEST)(seconds)
-        except ValueError as error:
-            raise ValueError(f"has {seconds!r} for {name}, which {error}") from None
+        value = float(seconds) if _FIGURE.fullmatch(seconds) else -1.0
+        if not 0.0 <= value <= LONGEST:
+            raise ValueError(f"has {seconds!r} for {name}, which is not a number{values.between(0.0, LONGEST)}")
+        class_seconds[name] = value
     return class_seconds
 
 
-def _named(words: Sequence[str], numbers: Numbers | Offsets, none: int = UNKNOWN) -> tuple[Numbers, tuple[str, ...]]:
+def _named(column: Words, none: int = UNKNOWN) -> tuple[Numbers, tuple[str, ...]]:
     """Shape (rows,): each row's word as a number, `none` for the empty one; and the words, in the order of numbers."""
-    numbers_by_word = {word: number for number, word in enumerate(dict.fromkeys(word for word in words if word))}
-    return np.array([numbers_by_word.get(word, none) for word in words], np.int32)[numbers], tuple(numbers_by_word)
-
-
-def _outcome(text: str) -> tuple[int, int]:
-    """The ranks of both teams, 0 the better."""
-    outcome = _number()(text)
-    try:
-        return ranks_of(outcome)
-    except RatingError:
-        raise ValueError("is not 1, 0.5 or 0") from None
-
-
-def _number(low: float = -math.inf, high: float = math.inf) -> Callable[[str], float]:
-    """A parser of finite numbers within bounds; empty text becomes NaN."""
-    bounds = f" from {low:,.10g} to {high:,.10g}" if math.isfinite(high) else ""
-
-    def parse(text: str) -> float:
-        try:
-            value = float(text) if text else math.nan
-        except ValueError:
-            value = math.inf
-        # Python's float() reads 1_000 as a thousand.
-        if text and not (math.isfinite(value) and low <= value <= high and "_" not in text):
-            raise ValueError(f"is not a number{bounds}")
-        return value
-
-    return parse
-
-
-def _time(text: str) -> float:
-    """ISO 8601 (UTC unless it names a zone), or seconds since 1970; empty text becomes NaN."""
-    try:
-        return _number(*YEARS)(text)
-    except ValueError:
-        try:
-            time = datetime.fromisoformat(text)
-        except ValueError:
-            raise ValueError("is neither an ISO date nor seconds since 1970") from None
-    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
-
-
-def _is_seconds(text: str) -> bool:
-    """Whether the text is a number that is neither a year nor YYYYMMDD."""
-    return text.replace(".", "").removeprefix("-").isdecimal() and not _EITHER.fullmatch(text)
-
-
-def _refuse_either(text: str) -> None:
-    """ValueError for a number that may be meant as a date."""
-    if either := _EITHER.fullmatch(text):
-        year, month, day = either.groups(default="01")
-        raise ValueError(
-            f"may be a date or seconds since 1970: write {year}-{month}-{day}, or {text}.0 if it is seconds"
-        )
-
-
-def _flag(text: str) -> float:
-    if text not in ("", "0", "1"):
-        raise ValueError("is not 0 or 1")
-    return float(text == "1")
-
-
-def _team(text: str) -> int:
-    if text not in ("1", "2"):
-        raise ValueError("is not 1 or 2")
-    return int(text) - 1
+    by_word = {word: number for number, word in enumerate(word for word in column.texts if word)}
+    return np.array([by_word.get(word, none) for word in column.texts], np.int32)[column.numbers], tuple(by_word)
 
 
 def _human(text: str) -> PlayerId:
     player = PlayerId(text)
     if not text or is_bot(player):
         raise ValueError("is not a player who can be rated")
+    if _ROUNDED.fullmatch(text):
+        raise ValueError("was rounded by a spreadsheet: many players may have become one")
     return player
 
 
-def _in(places: dict[str, int]) -> Callable[[str], int]:
-    def place(text: str) -> int:
-        if text not in places:
-            raise ValueError("is not in the file of matches")
-        return places[text]
+_FIGURE = re.compile(r"[+-]?[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?")
+_ROUNDED = re.compile(r"[0-9][.,][0-9]+[eE]\+[0-9]+")
 
-    return place
-
-
-LONGEST = 10_000_000.0
-"""Seconds: no match is longer, four months."""
 
 COMMANDER = ":commander"
 UNREADABLE = "which is not team:from-to or team:from-to:role (1 or 2, field or commander)"
@@ -351,19 +545,20 @@ _SECONDS = r"[0-9]+(?:\.[0-9]+)?"
 _STRETCH = re.compile(rf"[12]:({_SECONDS})-({_SECONDS})(?::field|{COMMANDER})?")
 
 
-def spans_of(file: CsvFile, name: str, order: slice | Offsets) -> Spans | None:
-    """The spans of a column, its rows in the given order; None if no row has any. RatingError for a bad text."""
-    column = file[name]
+def _spans_of(file: Table, order: slice | Offsets, faults: Faults) -> Spans | None:
+    """The spans of all rows in the given order; None if no row has any, or one is wrong."""
+    column = file.words("spans")
     counts = np.array([text.count("|") + 1 if text else 0 for text in column.texts], np.int64)
     if not counts.any():
         return None
     first, rows = _offsets(counts), column.numbers[order]
     stretches = "|".join(filter(None, column.texts)).split("|")
-    if not all(map(_STRETCH.fullmatch, stretches)):
-        file.parsed(name, _refuse)
-    team, start, end = _figures(stretches)
-    if not _in_order(start, end, first):
-        file.parsed(name, _refuse)
+    right = all(map(_STRETCH.fullmatch, stretches))
+    team, start, end = _figures(stretches) if right else (np.empty(0),) * 3
+    if not (right and _in_order(start, end, first)):
+        _parsed(file, "spans", "spans", faults, _refuse, None)
+        if not right or "spans" in faults:
+            return None
     commander = np.fromiter((stretch.endswith(COMMANDER) for stretch in stretches), np.bool_, len(stretches))
     starts = _offsets(counts[rows])
     # The index among the parsed spans of each span of each row: where its text's spans begin, and on from there.

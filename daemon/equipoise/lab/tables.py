@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
+from pathlib import Path
 
 from equipoise.lab.backtest import Backtest, difference
 from equipoise.lab.leaderboard import Leaderboard
 from equipoise.lab.models import Model, labels
+from equipoise.lab.reading import Reading, stopped
 from equipoise.lab.simulation.fairness import LIMITS, Fairness
 from equipoise.lab.simulation.measures import Between, Summary
 from equipoise.lab.simulation.population import Scenario
@@ -121,6 +123,37 @@ def fitted(ended: Convergence, label: str) -> Table:
         ("converged", "yes" if ended.converged else "NO"),
     )
     return Table(f"Fit of {label} to the whole history", ("what", "value"), rows)
+
+
+def checked(reading: Reading) -> list[Table]:
+    """What was understood of a history's files, and what is wrong in them."""
+    names = [Path(table.name).name for table in reading.tables]
+    facts = [(name, f"{len(table):,} rows, {table.form}") for name, table in zip(names, reading.tables, strict=True)]
+    facts += [
+        (f"{name}, not read", ", ".join(table.unread()))
+        for name, table in zip(names, reading.tables, strict=True)
+        if table.unread()
+    ]
+    columns = tuple(
+        (name, column, file)
+        for file, table in zip(names, reading.tables, strict=True)
+        for column, name in table.read_as.items()
+    )
+    tables = [
+        Table("The history", ("what", "value"), (*facts, *reading.understood.items()), texts=2),
+        Table("Columns", ("in the file", "read as", "file"), columns, texts=3),
+    ]
+    faults = reading.faults
+    if not faults.facts():
+        return tables
+    rows = tuple(
+        (f"{Path(file).name}:{line}", reason, ", ".join(stopped(fact)) or "none")
+        for fact in faults.facts()
+        for file, line, reason in faults.first([fact])
+    )
+    more = faults.count(faults.facts()) - len(rows)
+    title = f"{faults.count(faults.facts()):,} faults"
+    return [*tables, Table(title, ("where", "what", "stops"), rows, f"and {more:,} more" if more else "", texts=3)]
 
 
 def leaderboard(board: Leaderboard) -> Table:

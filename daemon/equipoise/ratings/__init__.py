@@ -28,26 +28,52 @@ class Place(NamedTuple):
     """Function `(system, history)`, after its module."""
     fit: str | None = None
     """Module with `fit(system, history)`; None if the system has no whole-history fit."""
+    reads: tuple[str, ...] = ()
+    """Optional fields of a `History` that the system reads, besides `weight` and `fraction_played`, which all may."""
 
+
+FOOTBALL = ("mode", "points", "side")
 
 SYSTEMS: Final[Mapping[str, Place]] = {
-    "elo": Place("elo.system", "Elo", "replays.replay_elo"),
-    "fifa_men": Place("football.rankings", "FifaMen", "football.replay.replay"),
-    "fifa_women": Place("football.rankings", "FifaWomen", "football.replay.replay"),
+    "elo": Place("elo.system", "Elo", "replays.replay_elo", reads=("points", "side")),
+    "fifa_men": Place("football.rankings", "FifaMen", "football.replay.replay", reads=FOOTBALL),
+    "fifa_women": Place("football.rankings", "FifaWomen", "football.replay.replay", reads=FOOTBALL),
     "glicko": Place("glicko.system", "Glicko", "replays.replay_glicko"),
     "glicko2": Place("glicko.system", "Glicko2", "replays.replay_glicko"),
-    "joint": Place("joint.system", "Joint", "joint.replay.replay"),
-    "ns2": Place("ns2.system", "NS2", "ns2.replay.replay", "ns2.fit"),
+    "joint": Place(
+        "joint.system",
+        "Joint",
+        "joint.replay.replay",
+        reads=(
+            "kills",
+            "deaths",
+            "assists",
+            "player_points",
+            "class_seconds",
+            "mode",
+            "map",
+            "seconds",
+            "side",
+            "spans",
+        ),
+    ),
+    "ns2": Place("ns2.system", "NS2", "ns2.replay.replay", "ns2.fit", reads=("map", "seconds", "side", "spans")),
     "synelo": Place("synelo.system", "SynElo", "replays.replay_synelo"),
     "teamskill_allk_ev": Place("teamskill.system", "TeamSkillAllKEV", "teamskill.replay.replay"),
     "teamskill_allk_ls": Place("teamskill.system", "TeamSkillAllKLS", "teamskill.replay.replay"),
     "teamskill_k": Place("teamskill.system", "TeamSkillK", "teamskill.replay.replay"),
     "trueskill": Place("trueskill.system", "TrueSkill", "replays.replay_gaussian"),
-    "trueskill2": Place("trueskill2.system", "TrueSkill2", "trueskill2.replay.replay", "trueskill2.fit"),
+    "trueskill2": Place(
+        "trueskill2.system",
+        "TrueSkill2",
+        "trueskill2.replay.replay",
+        "trueskill2.fit",
+        reads=("kills", "deaths", "mode", "quit", "seconds", "squad"),
+    ),
     "trueskill_through_time": Place(
         "trueskill.system", "TrueSkillThroughTime", "replays.replay_gaussian", "trueskill.fit"
     ),
-    "world_football_elo": Place("football.rankings", "WorldFootballElo", "football.replay.replay"),
+    "world_football_elo": Place("football.rankings", "WorldFootballElo", "football.replay.replay", reads=FOOTBALL),
 }
 """The systems by their names in configuration.  A process imports only the systems that it uses."""
 

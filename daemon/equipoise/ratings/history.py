@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -133,6 +133,8 @@ class History:
     mode: Numbers | None = None
     """Shape (m,): index into `modes`; `UNKNOWN` without a name."""
     modes: tuple[str, ...] = ()
+    unread: Mapping[str, str] = field(default_factory=dict)
+    """Fields that are unknown because their texts in a file are wrong, and what is wrong with these."""
     pairs: bool = field(init=False)
     """True if every match has exactly two teams."""
     singles: bool = field(init=False)

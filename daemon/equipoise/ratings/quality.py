@@ -364,7 +364,7 @@ NOWHERE = -1
 
 def _division(by: By, names: Sequence[str], places: Whole, seats: Seats) -> list[Group]:
     """The groups that have somebody, from the group of each seat; none if that is one."""
-    if len(np.unique(places[places != NOWHERE])) < 2:
+    if np.count_nonzero(np.bincount(places - NOWHERE)[1:]) < 2:
         return []
     # A row for each group and a column for each round; the first row is nobody's.
     rounds = int(seats.round.max()) + 1
