@@ -13,6 +13,7 @@ import click
 from equipoise.cli.client import pools
 from equipoise.cli.options import INTERRUPTED, config_option, say_opened, stop
 from equipoise.errors import ConfigError, RatingError, StoreError, StoreInUse
+from equipoise.ratings.parts.compiling import announce
 
 if TYPE_CHECKING:
     from equipoise.config import Config, Pool
@@ -31,6 +32,7 @@ def reports_errors(command: Callable[P, None]) -> Callable[P, None]:
 
     @wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        announce(lambda what: click.echo(f"equipoise: {what}", err=True))
         try:
             command(*args, **kwargs)
         except (RatingError, ConfigError, StoreError) as error:

@@ -332,6 +332,8 @@ def _who(player: dict[str, Any]) -> str:
 
 
 POLL_SECONDS = 0.5
+SLOW_POLLS = 6
+"""After so many a refit says what may take the time."""
 
 
 @pool.group(cls=Group)
@@ -406,7 +408,10 @@ def refit(client: Client, name: str, dry_run: bool, as_json: bool) -> None:
     meanwhile; Ctrl-C ends the command, not the refit. Exit code 1: the ratings are as they were.
     """
     answer = client.send("POST", "pools", name, "refit", body={"dry_run": dry_run})
+    polls = 0
     while (state := answer["refit"])["running_since"] is not None:
+        if (polls := polls + 1) == SLOW_POLLS:
+            click.echo("equipoise: fitting; the first one after an installation compiles up to 15 s, once", err=True)
         time.sleep(POLL_SECONDS)
         answer = client.get("pools", name, "refit")
     if state["error"] is not None:

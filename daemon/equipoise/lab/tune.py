@@ -308,7 +308,7 @@ class _Search:
 
     def _fitted(self, model: Model, history: History) -> tuple[Calibration, float]:
         """The correction, and the log loss on the matches it is fitted to, those after the warm-up."""
-        chances = forecast(model, history).predicted
+        chances = forecast(model, history, often=True).predicted
         correction = fit(chances, history, self.scores, self.start)
         corrections = apply(correction, chances, history)
         return correction, log_loss(corrections[self.start :], self.scores[self.start :])

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.core.model import PlayerId, is_bot
+from equipoise.core.model import Counts, PlayerId, Role, is_bot
 from equipoise.errors import RatingError
 from equipoise.ratings.parameters import FARTHEST, MOST
 from equipoise.ratings.parts.match_arrays import BOT, Lineup, MatchArrays
@@ -522,6 +523,104 @@ def scores(history: History) -> Floats:
     # A lower rank is the better one.
     outcomes: Floats = (1.0 + np.sign(second - first)) / 2
     return outcomes
+
+
+def unpacked(history: History) -> Iterator[Match] | None:
+    """The matches one by one, as a live system rates them; None where a `Match` cannot say what is known.
+
+    >>> from equipoise.ratings.system import Match
+    >>> duel = Match(((PlayerId("ann"),), (PlayerId("bob"),)), ranks=(0, 1), map="arena", seconds=60.0)
+    >>> list(unpacked(History.of([duel]))) == [duel]
+    True
+    """
+    columns = [getattr(history, name) for name in ("kills", "deaths", "assists", "player_points")]
+    unknown = [None if column is None else np.isnan(column) for column in columns]
+    # Of a player a match knows all counts, or none.
+    if any((one is None) != (unknown[0] is None) or not np.array_equal(one, unknown[0]) for one in unknown):  # type: ignore[arg-type]
+        return None
+    return (_unpacked(history, number, columns) for number in range(len(history)))
+
+
+def _unpacked(history: History, number: int, columns: Sequence[Floats | None]) -> Match:
+    def by_player(column: Any) -> dict[PlayerId, Any]:
+        values = () if column is None else column[people].tolist()
+        return {player: value for player, value in zip(who, values, strict=False) if not math.isnan(value)}
+
+    def word(numbers: Numbers | None, names: tuple[str, ...], place: int) -> str:
+        return "" if numbers is None or numbers[place] == UNKNOWN else names[numbers[place]]
+
+    first, last = history.matches[number : number + 2].tolist()
+    people = slice(int(history.teams[first]), int(history.teams[last]))
+    who = [history.players[member] for member in history.members[people].tolist()]
+    teams = tuple(
+        tuple(who[a - people.start : b - people.start]) for a, b in pairwise(history.teams[first : last + 1].tolist())
+    )
+    starts, members, skills = history.predicted_lineup
+    seats = range(int(starts[first]), int(starts[last]))
+    # Of a bot nothing is known but that it is there.
+    there = [PlayerId(f"bot:{seat}") if members[seat] == BOT else history.players[members[seat]] for seat in seats]
+    known = history.lineup is not None and (history.lineup_known is None or bool(history.lineup_known[number]))
+    lineup = tuple(
+        tuple(there[a - seats.start : b - seats.start]) for a, b in pairwise(starts[first : last + 1].tolist())
+    )
+    squads: dict[float, list[PlayerId]] = {}
+    for player, squad in by_player(history.squad).items():
+        squads.setdefault(squad, []).append(player)
+    counts = [by_player(column) for column in columns]
+    classes = (
+        {} if history.class_seconds is None else dict(zip(who, history.class_seconds[people].tolist(), strict=True))
+    )
+    sides = tuple(word(history.side, history.sides, team) for team in range(first, last))
+    points = () if history.points is None else tuple(history.points[first:last].tolist())
+    moment, weight = float(history.started_at[number]), history.weight
+    length = math.nan if history.seconds is None else float(history.seconds[number])
+    return Match(
+        teams=teams,
+        ranks=tuple(history.ranks[first:last].tolist()),
+        lineup=lineup if known else (),
+        skill_at_start={
+            p: s for p, s in zip(there, skills[seats.start : seats.stop].tolist(), strict=False) if not math.isnan(s)
+        },
+        started_at=None if math.isnan(moment) else moment,
+        seconds=None if math.isnan(length) else length,
+        fraction_played=by_player(history.fraction_played),
+        spans={
+            player: each for place, player in enumerate(who, people.start) if (each := _spans_at(history.spans, place))
+        },
+        bots=_spans_at(history.bots, number),
+        squads=tuple(tuple(squad) for name, squad in squads.items() if name != ALONE),
+        counts={
+            player: Counts(
+                *(count[player] for count in counts),  # type: ignore[call-arg]
+                {
+                    name: seconds
+                    for name, seconds in zip(history.classes, classes.get(player, ()), strict=False)
+                    if seconds
+                },
+            )
+            for player in counts[0]
+        },
+        quits=frozenset(player for player, left in by_player(history.quit).items() if left),
+        points=() if any(map(math.isnan, points)) else points,
+        map=word(history.map, history.maps, number),
+        mode=word(history.mode, history.modes, number),
+        sides=sides if any(sides) else (),
+        weight=1.0 if weight is None else float(weight[number]),
+    )
+
+
+def _spans_at(spans: Spans | None, row: int) -> tuple[Span, ...]:
+    if spans is None:
+        return ()
+    return tuple(
+        Span(
+            int(spans.team[at]),
+            float(spans.start[at]),
+            float(spans.end[at]),
+            Role.COMMANDER if spans.commander[at] else Role.FIELD,
+        )
+        for at in range(int(spans.starts[row]), int(spans.starts[row + 1]))
+    )
 
 
 def head(history: History, count: int) -> History:

@@ -11,7 +11,9 @@ kernel share one namespace, which allows a callee to be replaced by a faster for
 from __future__ import annotations
 
 import dis
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cache
 from hashlib import blake2b
 from types import CodeType, FunctionType, MappingProxyType
 from typing import Any, Literal, TypeAlias, TypeVar, cast
@@ -25,6 +27,39 @@ UNCOUNTED: dict[str, Any] = {"_nrt": False}
 Counting them at every call makes a replay of TrueSkill 2 twice, and one of NS2 four times as slow.  The option is
 private to numba; without it the results are the same.
 """
+
+
+_told: list[Callable[[str], None]] = []
+
+
+def announce(tell: Callable[[str], None]) -> None:
+    """Have `tell` called in words when a kernel is compiled that is not on disk yet, and when it is done."""
+    _told[:] = [tell]
+
+
+@cache
+def _listen() -> None:
+    from numba.core import event
+
+    class Listener(event.Listener):
+        depth, began = 0, 0.0
+
+        def on_start(self, event: Any) -> None:
+            self.depth += 1
+            if self.depth == 1:
+                self.began, kernel = time.perf_counter(), event.data["dispatcher"]
+                name = f"{kernel.__module__.removeprefix('equipoise.')}.{kernel.__name__}"
+                where = kernel._cache.cache_path
+                for tell in _told:
+                    tell(f"compiling {name} for this machine: 2 to 15 seconds, once; kept in {where}")
+
+        def on_end(self, event: Any) -> None:
+            self.depth -= 1
+            if not self.depth:
+                for tell in _told:
+                    tell(f"compiled in {time.perf_counter() - self.began:.1f} s")
+
+    event.register("numba:compile", Listener())  # type: ignore[no-untyped-call]
 
 
 def compiled(
@@ -46,6 +81,8 @@ def compiled(
     """
     import numba
 
+    if _told:
+        _listen()
     functions, constants = reachable(cast(FunctionType, entry), instead)
     small = set(functions) if inline == "all" else {function.__name__ for function in inline}
     small -= {function.__name__ for function in called} | {entry.__name__}
