@@ -1,4 +1,4 @@
-"""Peak memory of a backtest of 200,000 matches 12v12, from the first byte of CSV to the report: 1 GB at most."""
+"""Peak memory of a backtest, from the first byte of CSV to the report: 12v12, a league of large teams, and duels."""
 
 from __future__ import annotations
 
@@ -6,21 +6,31 @@ import tempfile
 from pathlib import Path
 
 from bench.measuring import run_module
-from bench.reading import write
+from bench.reading import MATCHES as LEAGUE
+from bench.reading import PLAYERS, SIZE, write, write_duels
 
-MATCHES = 200_000
+MATCHES, DUELS = 200_000, 10_000_000
 SYSTEMS = ("synelo", "elo", "glicko", "glicko2", "trueskill", "trueskill2", "ns2")
-TARGET = 1024
+TARGET, LEAGUE_TARGET = 1024, 350
 
 
 def main() -> None:
     print(f"backtest of {MATCHES:,} matches 12v12, each in a process of its own (target {TARGET:,} MB)")
     with tempfile.TemporaryDirectory() as directory:
-        matches, participants = write(Path(directory), MATCHES)
-        files = ["--matches", str(matches), "--participants", str(participants)]
+        files = write(Path(directory), MATCHES, 12, 5_000)
         for system in SYSTEMS:
-            seconds, peak = run_module("equipoise", ["lab", "backtest", "--model", system, *files])
-            print(f"  {system:<12} {peak:>6,.0f} MB {seconds:>6.1f} s", flush=True)
+            row(system, *files)
+        print(f"{LEAGUE:,} matches of {SIZE} against {SIZE} (target {LEAGUE_TARGET} MB)")
+        row("trueskill", *write(Path(directory), LEAGUE, SIZE, PLAYERS))
+        print(f"{DUELS:,} duels (target {TARGET:,} MB)")
+        row("elo", write_duels(Path(directory), DUELS))
+
+
+def row(system: str, matches: Path, participants: Path | None = None) -> None:
+    """Run one backtest, and print what it took."""
+    players = ["--teams"] if participants is None else ["--participants", str(participants)]
+    seconds, peak = run_module("equipoise", ["lab", "backtest", "--model", system, "--matches", str(matches), *players])
+    print(f"  {system:<12} {peak:>6,.0f} MB {seconds:>6.1f} s", flush=True)
 
 
 if __name__ == "__main__":

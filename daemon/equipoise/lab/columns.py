@@ -550,10 +550,11 @@ class _Grown:
 
     def done(self) -> Words | Figures:
         """The column."""
-        _, ends, letters = self._known
-        end = int(ends[self._count])
-        known = Known(np.empty(0, np.int32), ends[: self._count + 1].copy(), letters[:end].copy())
         parts, self._parts = self._parts, []
+        _, ends, letters = self._known
+        # The table by hash, and room for more, have served.
+        known = Known(np.empty(0, np.int32), ends[: self._count + 1].copy(), letters[: ends[self._count]].copy())
+        self._known = known
         if self._kind == "words":
             return Words(_joined(parts, np.int32), known)
         return Figures(_joined(parts, np.float64), Words(np.empty(0, np.int32), known))

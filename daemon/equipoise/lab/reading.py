@@ -157,6 +157,9 @@ def read(matches: Path, participants: Path | None) -> Reading:
     _note_twice(file, faults)
     ranks, sides = _ranks(file, people, faults)
     facts = _surroundings(file, sides, faults)
+    if people is None:
+        # It has served; of millions of matches its texts are the most that is kept.
+        file = replace(file, columns={name: column for name, column in file.columns.items() if name != "match_id"})
     whose = _teams(file, faults) if people is None else _participants(file, people, sides, faults)
     history = None
     if "" not in faults:
@@ -336,14 +339,15 @@ def _parsed(file: Table, name: str, fact: str, faults: Faults, parse: Callable[[
 def _surroundings(file: Table, sides: tuple[str, ...], faults: Faults) -> dict[str, Any]:
     """Return the fields of `History` about whole matches and their sides."""
     facts: dict[str, Any] = {}
-    points = np.column_stack([_numbers(file, name, "points", faults, -MOST, MOST) for name in ("score1", "score2")])
-    for fact, array in (
-        ("points", points.ravel()),
-        ("seconds", _numbers(file, "seconds", "seconds", faults, SHORTEST, LONGEST)),
-        ("weight", _numbers(file, "weight", "weight", faults, 0.0, MOST)),
-    ):
-        if not np.isnan(array).all():
-            facts[fact] = np.nan_to_num(array, nan=1.0) if fact == "weight" else array
+    if {"score1", "score2"} & file.columns.keys():
+        each = [_numbers(file, name, "points", faults, -MOST, MOST) for name in ("score1", "score2")]
+        facts["points"] = np.column_stack(each).ravel()
+    for fact, low, high in (("seconds", SHORTEST, LONGEST), ("weight", 0.0, MOST)):
+        if fact in file.columns:
+            facts[fact] = _numbers(file, fact, fact, faults, low, high)
+    facts = {fact: array for fact, array in facts.items() if not np.isnan(array).all()}
+    if "weight" in facts:
+        facts["weight"] = np.nan_to_num(facts["weight"], nan=1.0)
     if place := next((file.words(key) for key in ("map", "venue") if file.words(key)), None):
         facts["map"], facts["maps"] = _named(place)
     if file.words("mode"):
@@ -355,6 +359,8 @@ def _surroundings(file: Table, sides: tuple[str, ...], faults: Faults) -> dict[s
 
 def _sides(file: Table, faults: Faults) -> dict[str, Any]:
     """The name of each team's side; `home` = 1 gives team 1 the side `home`."""
+    if not any(file.words(name) for name in ("home", "side1", "side2")):
+        return {}
     at_home = np.array(_parsed(file, "home", "side", faults, values.flag, 0.0), np.int64)[file.words("home").numbers]
     one, two = file.words("side1"), file.words("side2")
     kinds, numbers = np.unique((at_home * len(one) + one.numbers) * len(two) + two.numbers, return_inverse=True)
