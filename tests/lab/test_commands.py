@@ -403,7 +403,7 @@ def test_a_match_that_a_system_refuses_is_named_by_its_line(tmp_path: Path) -> N
     path = tmp_path / "m.csv"
     rows = ['"m0",0,,"A\nfar",B,1,2,1,,', "m1,1,,A,B,1,2,1,,", "m2,2,,A,B,0,-3,1,,"]
     path.write_text("\n".join((sets.HEAD, *rows)))
-    reason = f"{path}:5: goals: -3 of match 3 is not a count up to 999"
+    reason = f"{path}:5: goals: -3.0 is not a count up to 999"
     for asked in (
         ("lab", "replay", "--model", "fifa_men"),
         ("lab", "backtest", "--model", "world_football_elo", "--burn-in", "0.5"),

@@ -14,6 +14,8 @@ TAB, NEWLINE, RETURN, SPACE, QUOTE = b'\t\n\r "'
 MINUS, POINT, ZERO, NINE, COLON, LETTER_T, LETTER_Z = b"-.09:TZ"
 ODD = 1e15
 """A figure that is no plain decimal is `-ODD` less the number of its text."""
+LIMIT = 131_072
+"""Bytes of a field: `csv` refuses longer ones as well."""
 DIGITS = 15
 """Most digits of a decimal that is read here: they are exact in a float, and so is their quotient by a power of ten."""
 STAMP = 1e8
@@ -44,7 +46,7 @@ def split(piece: Any, separator: int, fields: Numbers, lines: Numbers, wrong: Nu
             quoted = begin < len(piece) and piece[begin] == QUOTE
             end = _closing(piece, begin + 1) if quoted else _stop(piece, begin, separator)
             place = _after_blanks(piece, end + 1, separator) if quoted else end
-            if end < 0 or not _ends_field(piece, place, separator):
+            if end < 0 or end - begin > LIMIT or not _ends_field(piece, place, separator):
                 return -1, line, wrongs
             begin = min(_after_blanks(piece, begin + quoted, separator), end)
             end = _before_blanks(piece, begin, end, separator)

@@ -493,7 +493,7 @@ def _compiled(shape: _Shape, pieces: Iterable[bytes]) -> _Body | None:
     """Read the rows by compiled kernels; None if a field needs `csv`."""
     split, *_ = _kernels()
     columns = [_Grown(place, kind) for place, kind in shape.columns]
-    lines, wrong, above = list[Numbers](), list[tuple[int, int]](), shape.above + 1
+    lines, wrong, above = list[Any](), list[tuple[int, int]](), shape.above + 1
     for piece in pieces:
         if not piece.isascii():
             _text(shape.source.name, piece, above)
@@ -505,13 +505,17 @@ def _compiled(shape: _Shape, pieces: Iterable[bytes]) -> _Body | None:
             return None
         for column in columns:
             column.take(codes, fields, rows)
-        lines.append(places[:rows] + np.int32(above))
+        if rows:
+            first, last = above + int(places[0]), above + int(places[rows - 1])
+            whole = last - first == rows - 1  # Then the ends say all.
+            lines.append(range(first, last + 1) if whole else places[:rows] + above)
         wrong += [(above + line, width) for line, width in narrow[:wrongs].tolist()]
         above += count
-    numbers = _joined(lines, np.int32)
-    regular = len(numbers) > 0 and len(numbers) == numbers[-1] - numbers[0] + 1
     done = [column.done() for column in columns]
-    return _Body(done, range(int(numbers[0]), int(numbers[-1]) + 1) if regular else numbers, wrong)
+    every: Any = range(int(lines[0][0]), int(lines[-1][-1]) + 1) if lines else range(0)
+    if len(every) != sum(map(len, lines)):
+        every = np.concatenate([np.asarray(part, np.int32) for part in lines])
+    return _Body(done, every, wrong)
 
 
 class _Grown:
@@ -539,9 +543,9 @@ class _Grown:
         slots, ends, store = self._known
         known, size = self._count + rows + 1, int(ends[self._count]) + letters
         if known > len(ends):
-            ends = np.concatenate((ends, np.empty(2 * known - len(ends), np.int64)))
+            ends = _longer(ends, self._count + 1, 2 * known)
         if size > len(store):
-            store = np.concatenate((store, np.empty(2 * size - len(store), np.uint8)))
+            store = _longer(store, int(ends[self._count]), 2 * size)
         self._known = Known(slots, ends, store)
         # At most half full.
         if 2 * known > len(slots):
@@ -552,12 +556,17 @@ class _Grown:
         """The column."""
         parts, self._parts = self._parts, []
         _, ends, letters = self._known
-        # The table by hash, and room for more, have served.
-        known = Known(np.empty(0, np.int32), ends[: self._count + 1].copy(), letters[: ends[self._count]].copy())
-        self._known = known
+        # The table by hash has served. Room that was never written is no memory.
+        known = self._known = Known(np.empty(0, np.int32), ends[: self._count + 1], letters[: ends[self._count]])
         if self._kind == "words":
             return Words(_joined(parts, np.int32), known)
         return Figures(_joined(parts, np.float64), Words(np.empty(0, np.int32), known))
+
+
+def _longer(array: Any, used: int, length: int) -> Any:
+    longer = np.empty(length, array.dtype)
+    longer[:used] = array[:used]
+    return longer
 
 
 def _loaded() -> bool:
