@@ -32,7 +32,7 @@ def reports_errors(command: Callable[P, None]) -> Callable[P, None]:
 
     @wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        announce(lambda what: click.echo(f"equipoise: {what}", err=True))
+        compiled = announce(lambda what: click.echo(f"equipoise: {what}", err=True))
         try:
             command(*args, **kwargs)
         except (RatingError, ConfigError, StoreError) as error:
@@ -43,6 +43,9 @@ def reports_errors(command: Callable[P, None]) -> Callable[P, None]:
             if error.filename is None:  # standard output
                 raise
             stop(f"{error.filename}: {error.strerror}")
+        finally:
+            if seconds := compiled():
+                click.echo(f"equipoise: compiled in {seconds:.1f} s", err=True)
 
     return run
 

@@ -29,12 +29,14 @@ private to numba; without it the results are the same.
 """
 
 
-_told: list[Callable[[str], None]] = []
+_announcements: list[Any] = []
 
 
-def announce(tell: Callable[[str], None]) -> None:
-    """Have `tell` called in words when a kernel is compiled that is not on disk yet, and when it is done."""
-    _told[:] = [tell]
+def announce(tell: Callable[[str], None]) -> Callable[[], float]:
+    """Have `tell` called when kernels are compiled that are not on disk yet; the answer is for how long so far."""
+    seconds = [0.0]
+    _announcements.append((tell, seconds))
+    return lambda: seconds[0]
 
 
 @cache
@@ -44,20 +46,21 @@ def _listen() -> None:
     class Listener(event.Listener):
         depth, began = 0, 0.0
 
+        # A kernel is compiled with all it calls, one inside the other: the outermost counts.
         def on_start(self, event: Any) -> None:
             self.depth += 1
             if self.depth == 1:
-                self.began, kernel = time.perf_counter(), event.data["dispatcher"]
-                name = f"{kernel.__module__.removeprefix('equipoise.')}.{kernel.__name__}"
-                where = kernel._cache.cache_path
-                for tell in _told:
-                    tell(f"compiling {name} for this machine: 2 to 15 seconds, once; kept in {where}")
+                self.began, where = time.perf_counter(), event.data["dispatcher"]._cache.cache_path
+                for tell, seconds in _announcements:
+                    if not seconds[0]:
+                        tell(
+                            f"compiling to machine code, once: some 5 to 15 seconds; kept in {where} and folders beside"
+                        )
 
         def on_end(self, event: Any) -> None:
             self.depth -= 1
-            if not self.depth:
-                for tell in _told:
-                    tell(f"compiled in {time.perf_counter() - self.began:.1f} s")
+            for _, seconds in _announcements if not self.depth else ():
+                seconds[0] += time.perf_counter() - self.began
 
     event.register("numba:compile", Listener())  # type: ignore[no-untyped-call]
 
@@ -81,7 +84,7 @@ def compiled(
     """
     import numba
 
-    if _told:
+    if _announcements:
         _listen()
     functions, constants = reachable(cast(FunctionType, entry), instead)
     small = set(functions) if inline == "all" else {function.__name__ for function in inline}
