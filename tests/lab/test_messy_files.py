@@ -161,6 +161,18 @@ FILES = {
         people=PEOPLE.replace("ann,1", "7.65612E+16,1").format("1", "2"),
         fault="P:2: player_id '7.65612E+16' was rounded by a spreadsheet: many players may have become one",
     ),
+    "thousands with commas": File(
+        GOOD.replace("outcome", "outcome,score1")
+        .replace("Blues,1\n", 'Blues,1,"1,234"\n')
+        .replace("5\n", "5,\n")
+        .replace(",0\n", ",0,\n"),
+        fault="M:2: score1 '1,234' may be thousands or a decimal: write it without a comma",
+    ),
+    "no result, and teams without names": File(
+        GOOD.replace("Reds,Blues,1", ",,"),
+        people=PEOPLE.format("1", "2"),
+        fault="M:2: outcome '' is not 1, 0.5 or 0, nor win, draw or loss, nor a team that plays",
+    ),
     "a team against itself": File(
         GOOD.replace("c,2024-05-03,Reds", "c,2024-05-03,Blues"), fault="M:4: Blues on both sides"
     ),

@@ -119,7 +119,7 @@ class Words:
         """The distinct texts, in the order of their first rows."""
         if self._texts is None:
             assert self.known is not None, "texts are in one or the other"
-            raw = self.known.letters[: self.known.ends[-1]].tobytes()
+            raw = self.known.letters.tobytes()
             text, ends = raw.decode(), self.known.ends.tolist()
             plain = len(text) == len(raw)
             self._texts = [text[a:b] if plain else raw[a:b].decode() for a, b in pairwise(ends)]
@@ -138,17 +138,16 @@ class Words:
         return self.texts[int(self.numbers[row])]
 
     def among(self, other: Words) -> Numbers:
-        """Shape (rows,): the number of each row's text in another column, -1 if that does not have it."""
+        """Shape (rows,): the number of each row's text in another column, -1 for no text, or one that it has not."""
         if self.known and other.known and _alike(self.known, other.known):
             return self.numbers
-        places = {text: number for number, text in enumerate(other.texts)}
+        places = {text: number for number, text in enumerate(other.texts) if text}
         return np.array([places.get(text, -1) for text in self.texts], np.int32)[self.numbers]
 
 
 def _alike(one: Known, other: Known) -> bool:
-    end = one.ends[-1]
-    same = np.array_equal(one.ends, other.ends)
-    return same and np.array_equal(one.letters[:end], other.letters[:end])
+    same = np.array_equal(one.ends, other.ends) and bool(np.diff(one.ends).all())
+    return same and np.array_equal(one.letters, other.letters)
 
 
 @dataclass(frozen=True, slots=True)

@@ -222,7 +222,6 @@ def _as_duels(file: Table) -> Table:
 def _note_twice(file: Table, faults: Faults) -> None:
     ids = file.words("match_id")
     if "match_id" in file.columns and len(ids) < len(file):
-        seen = np.zeros(len(ids), np.bool_)
         first = np.full(len(ids), len(file))
         np.minimum.at(first, ids.numbers, np.arange(len(file)))
         seen = first[ids.numbers] < np.arange(len(file))
@@ -279,22 +278,22 @@ def _ranks(file: Table, people: Table | None, faults: Faults) -> tuple[Numbers, 
         meant = np.array([np.nan if one is None else one for one in values.results(outcome.texts)])
         scores = meant[outcome.numbers]
     else:
-        first, second = (_numbers(file, name, "points", faults, -MOST, MOST) for name in ("score1", "score2"))
+        # Their own faults are noted with the points.
+        first, second = (_numbers(file, name, "points", Faults(), -MOST, MOST) for name in ("score1", "score2"))
         scores = np.where(np.isnan(first + second), np.nan, 0.5 + 0.5 * np.sign(first - second))
     for name, score in (("team1_name", 1.0), ("team2_name", 0.0), ("side1", 1.0), ("side2", 0.0)):
         if np.isnan(scores).any() and name in file.columns:
             winners = outcome.among(file.words(name)) == file.words(name).numbers
             scores = np.where(np.isnan(scores) & winners, score, scores)
     names = set(people.words("team").texts) - TEAMS.keys() if people else set[str]()
-    if (
-        np.isnan(scores).any()
-        and len(names) == 2
-        and {outcome.at(row) for row in np.flatnonzero(np.isnan(scores)).tolist()} <= names
-    ):
+    unclear = set(map(outcome.at, np.flatnonzero(np.isnan(scores)).tolist()))
+    if len(names) == 2 and unclear and unclear <= names:
         sides = tuple(sorted(names))
         meant = np.array([1.0 - sides.index(text) if text in names else np.nan for text in outcome.texts])
         scores = np.where(np.isnan(scores), meant[outcome.numbers], scores)
     reason = "is not 1, 0.5 or 0, nor win, draw or loss, nor a team that plays"
+    if "outcome" not in file.columns:
+        reason += ", and there are not two scores"
     faults.add("", file, np.isnan(scores), lambda row: f"outcome {outcome.at(row)!r} {reason}")
     return np.column_stack((scores < 0.5, scores > 0.5)).astype(np.int32).ravel(), sides
 
@@ -528,7 +527,8 @@ def _seconds_by_class(text: str) -> dict[str, float]:
 
 def _named(column: Words, none: int = UNKNOWN) -> tuple[Numbers, tuple[str, ...]]:
     """Shape (rows,): each row's word as a number, `none` for the empty one; and the words, in the order of numbers."""
-    by_word = {word: number for number, word in enumerate(word for word in column.texts if word)}
+    words = (word for word in column.texts if word and word.casefold() not in values.NOTHING)
+    by_word = {word: number for number, word in enumerate(words)}
     return np.array([by_word.get(word, none) for word in column.texts], np.int32)[column.numbers], tuple(by_word)
 
 

@@ -31,6 +31,7 @@ _WINNERS = {"1": 1.0, "2": 0.0, "0": 0.5}
 """Where a file has 2 and neither halves nor words but draws, its numbers are those of the winners."""
 _DRAWS = {text for text, result in _RESULTS.items() if result == 0.5 and not text.startswith(("0", "."))}
 _GOALS = re.compile(r"(\d+)\s*[-:–]\s*(\d+)")
+_THOUSANDS = re.compile(r"-?[1-9]\d{0,2}(,\d{3})+")
 _FLAGS = {
     **dict.fromkeys(("", "0", "0.0", "false", "no", "n", "f"), 0.0),
     **dict.fromkeys(("1", "1.0", "true", "yes", "y", "t"), 1.0),
@@ -75,6 +76,8 @@ def numbers(low: float = -math.inf, high: float = math.inf, *, percent: bool = F
         plain = text.casefold().replace("\u2212", "-")
         if plain in NOTHING or not plain:
             return math.nan
+        if _THOUSANDS.fullmatch(plain):
+            raise ValueError("may be thousands or a decimal: write it without a comma")
         share = percent and plain.endswith("%")
         try:
             value = float(plain.rstrip("% ").replace(",", ".") if share else plain.replace(",", "."))
