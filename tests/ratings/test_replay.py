@@ -10,7 +10,7 @@ import json
 import math
 import random
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 import numpy as np
@@ -250,3 +250,30 @@ def test_a_history_that_cannot_be_read_is_refused_and_changes_nothing(name: str,
     with pytest.raises(RatingError, match=reason):
         replay(system, History.of([match]))
     assert not any(player in system for player in match.teams[0])
+
+
+class Watched(History):
+    """A history that remembers which of its fields were read."""
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in OPTIONAL:
+            READ.add(name)
+        return object.__getattribute__(self, name)
+
+
+READ: set[str] = set()
+OPTIONAL = {name for place in SYSTEMS.values() for name in place.reads} | {"quit", "squad", "spans"}
+
+
+@pytest.mark.slow
+@pytest.mark.compiles
+@pytest.mark.parametrize("name", [name for name in SYSTEMS if name != "teamskill_allk_ev" and create(name).live])
+def test_a_replay_reads_no_fact_that_its_system_does_not_name(name: str) -> None:
+    # What is wrong with a fact in a file stops only the systems that name it. Football copies the whole history.
+    history = History.of(list(busy_matches(6, 30, 12) if name == "ns2" else full_matches(8, 40)))
+    watched = object.__new__(Watched)
+    for each in fields(History):
+        object.__setattr__(watched, each.name, getattr(history, each.name))
+    READ.clear()
+    replay(create(name), watched)
+    assert set(SYSTEMS[name].reads) >= READ

@@ -11,7 +11,6 @@ kernel share one namespace, which allows a callee to be replaced by a faster for
 from __future__ import annotations
 
 import dis
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
 from hashlib import blake2b
@@ -29,40 +28,36 @@ private to numba; without it the results are the same.
 """
 
 
-_announcements: list[Any] = []
+_told: list[Callable[[str], None]] = []
 
 
 def announce(tell: Callable[[str], None]) -> Callable[[], float]:
-    """Have `tell` called when kernels are compiled that are not on disk yet; the answer is for how long so far."""
-    seconds = [0.0]
-    _announcements.append((tell, seconds))
-    return lambda: seconds[0]
+    """Have `tell` called when kernels are compiled that are not on disk yet; the answer is for how many seconds."""
+    _told[:] = [tell]
+    before = _seconds()
+    return lambda: _seconds() - before
+
+
+def _seconds() -> float:
+    listener = _listener() if _listener.cache_info().currsize else None
+    return listener.duration if listener is not None and listener.done else 0.0
 
 
 @cache
-def _listen() -> None:
+def _listener() -> Any:
     from numba.core import event
 
-    class Listener(event.Listener):
-        depth, began = 0, 0.0
-
-        # A kernel is compiled with all it calls, one inside the other: the outermost counts.
+    class Listener(event.TimingListener):
         def on_start(self, event: Any) -> None:
-            self.depth += 1
-            if self.depth == 1:
-                self.began, where = time.perf_counter(), event.data["dispatcher"]._cache.cache_path
-                for tell, seconds in _announcements:
-                    if not seconds[0]:
-                        tell(
-                            f"compiling to machine code, once: some 5 to 15 seconds; kept in {where} and folders beside"
-                        )
+            if not self.done and not self._depth:
+                where = event.data["dispatcher"]._cache.cache_path
+                for tell in _told:
+                    tell(f"compiling to machine code, once: some 5 to 15 seconds; kept in {where} and folders beside")
+            super().on_start(event)  # type: ignore[no-untyped-call]
 
-        def on_end(self, event: Any) -> None:
-            self.depth -= 1
-            for _, seconds in _announcements if not self.depth else ():
-                seconds[0] += time.perf_counter() - self.began
-
-    event.register("numba:compile", Listener())  # type: ignore[no-untyped-call]
+    listener = Listener()  # type: ignore[no-untyped-call]
+    event.register("numba:compile", listener)  # type: ignore[no-untyped-call]
+    return listener
 
 
 def compiled(
@@ -84,8 +79,8 @@ def compiled(
     """
     import numba
 
-    if _announcements:
-        _listen()
+    if _told:
+        _listener()
     functions, constants = reachable(cast(FunctionType, entry), instead)
     small = set(functions) if inline == "all" else {function.__name__ for function in inline}
     small -= {function.__name__ for function in called} | {entry.__name__}
