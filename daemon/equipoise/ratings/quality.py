@@ -19,7 +19,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -366,18 +366,14 @@ def _division(by: By, names: Sequence[str], places: Whole, seats: Seats) -> list
     """The groups that have somebody, from the group of each seat; none if that is one."""
     if np.count_nonzero(np.bincount(places - NOWHERE)[1:]) < 2:
         return []
-    # A row for each group and a column for each round; the first row is nobody's.
-    rounds = int(seats.round.max()) + 1
-    # NOWHERE is -1, so its seats fall into row 0.
-    cells, room = (places - NOWHERE) * rounds + seats.round, (len(names) + 1) * rounds
-    counts, chance_sums, score_sums = (
-        np.bincount(cells, weights, room).reshape(-1, rounds)[1:] for weights in (None, seats.predicted, seats.score)
-    )
-    return [
-        _group(by, name, *(sums[number] for sums in (counts, chance_sums, score_sums)))
-        for number, name in enumerate(names)
-        if counts[number].any()
-    ]
+    rounds, groups = int(seats.round.max()) + 1, []
+    for number, name in enumerate(names):
+        if (inside := places == number).any():
+            # Of each round the number of the group's players, and two sums over them.
+            parts = (np.ones(np.count_nonzero(inside)), seats.predicted[inside], seats.score[inside])
+            sums: list[Any] = [np.bincount(seats.round[inside], part, rounds) for part in parts]
+            groups.append(_group(by, name, *sums))
+    return groups
 
 
 def _group(by: By, name: str, counts: Floats, predicted: Floats, scored: Floats) -> Group:
