@@ -95,6 +95,11 @@ EXPECTED = "expected the URL of a PostgreSQL database, as postgresql://equipoise
             "sslrootcert: the daemon's user cannot read /nowhere/db.pem, or it is not there",
         ),
         (
+            f"{URL}?sslmode=verify-full",
+            "sslmode=verify-full needs sslrootcert too, the file of who signed its certificate, or "
+            "sslrootcert=/etc/ssl/certs/ca-certificates.crt",
+        ),
+        (
             f"{URL}?sslmode=on",
             "sslmode is disable, allow, prefer, require, verify-ca, verify-full, not on",
         ),

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import pytest
 
-from equipoise.errors import LogMissing, LogRefused
+from equipoise.errors import LogDamaged, LogMissing, LogRefused
 from equipoise.shared.log import Agreement, LogEvent, NewEvent, Server, SharedLog
 from tests.postgres import PASSWORD, Postgres, pgbouncer
 from tests.postgres import postgres as postgres
@@ -146,6 +146,31 @@ def test_pages_hold_whole_events_and_one_that_is_larger_comes_alone(postgres: Po
     with_logs(scenario, postgres.url(postgres.database()))
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE equipoise.events SET body = 'x' WHERE number = 3 AND piece = 1",
+        "DELETE FROM equipoise.events WHERE number = 3 AND piece = 0",
+        "DELETE FROM equipoise.events WHERE number = 3 AND piece = 1",
+        "DELETE FROM equipoise.events WHERE number = 3",
+    ],
+)
+def test_what_comes_before_a_damaged_event_is_read_and_then_where_the_damage_is_said(
+    postgres: Postgres, damage: str
+) -> None:
+    database = postgres.database()
+
+    async def scenario(log: SharedLog) -> None:
+        await append(log, *(replace(round_event(number), pieces=(b"{}",) * 3) for number in range(1, 6)))
+        await asyncio.to_thread(postgres.sql, f"{damage}; SELECT 1", database)
+        assert [event.number for event in await log.read("main", 0)] == [1, 2]
+        with pytest.raises(LogDamaged, match="event 3 of pool main"):
+            await log.read("main", 2)
+        assert (await log.state("main")).last == 5  # type: ignore[union-attr]
+
+    with_logs(scenario, postgres.url(database))
+
+
 @pytest.mark.parametrize("pooled", [False, True])
 def test_who_waits_knows_of_an_append_at_once_or_behind_pgbouncer_within_a_second(
     postgres: Postgres, pooled: bool
@@ -233,7 +258,7 @@ def test_a_newer_base_lets_old_events_go_and_who_is_behind_begins_with_it(postgr
         assert state is not None
         assert (state.last, state.base) == (10, 7)
         assert await one.trim("main", 10) == 7
-        with pytest.raises(LogMissing, match="begins with event 8"):
+        with pytest.raises(LogMissing, match="no longer has event 4"):
             await two.read("main", 3)
         base = await two.base("main")
         assert (base.number, base.digest) == (7, events[6].digest)

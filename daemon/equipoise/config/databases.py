@@ -82,10 +82,13 @@ def check_url(text: str, path: str | None = None) -> None:
 
 
 def _check_parameters(parameters: Mapping[str, str], path: str | None) -> None:
+    if parameters.get("sslmode", "").startswith("verify") and "sslrootcert" not in parameters:
+        advice = "the file of who signed its certificate, or sslrootcert=/etc/ssl/certs/ca-certificates.crt"
+        raise ConfigError(f"sslmode={parameters['sslmode']} needs sslrootcert too, {advice}", path=path)
     for name, value in parameters.items():
         if name not in PARAMETERS:
             raise ConfigError(f"there is no parameter {name}, but {', '.join(PARAMETERS)}", path=path)
         if PARAMETERS[name] and value not in PARAMETERS[name]:
             raise ConfigError(f"{name} is {', '.join(PARAMETERS[name])}, not {value}", path=path)
-        if name in FILES and value != "system" and not os.access(value, os.R_OK):
+        if name in FILES and not os.access(value, os.R_OK):
             raise ConfigError(f"{name}: the daemon's user cannot read {value}, or it is not there", path=path)

@@ -236,7 +236,7 @@ def translated(error: BaseException, place: str) -> LogError | LogRefused | None
             state = "28" if "authentication failed" in text else "3D000" if text.endswith("does not exist") else state
         advice = next((advice for prefix, advice in _ADVICE.items() if state.startswith(prefix)), None)
         return LogError(text) if advice is None else LogRefused(f"{text}: {advice}")
-    if isinstance(error, ssl.SSLError) or "SSL upgrade" in text:
+    if isinstance(error, ssl.SSLError | asyncpg.ClientConfigurationError) or "SSL upgrade" in text:
         return LogRefused(f"{text}: set sslmode and sslrootcert in the URL to what the server has")
     if isinstance(error, socket.gaierror) and error.errno != socket.EAI_AGAIN:
         return LogRefused(f"{text}: correct the host in the URL")

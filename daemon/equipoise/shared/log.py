@@ -192,7 +192,7 @@ _READ = """WITH page AS (
         ) AS sizes
     ) AS totals
 )
-SELECT number, kind, server, round, at, machine, digest, (SELECT pieces FROM page) AS pieces,
+SELECT number, piece, kind, server, round, at, machine, digest, (SELECT pieces FROM page) AS pieces,
     CASE WHEN NOT (SELECT large FROM page) THEN body END AS body
 FROM equipoise.events
 WHERE pool = $1 AND number > $2 AND number <= (SELECT last FROM page) AND (piece = 0 OR NOT (SELECT large FROM page))
@@ -641,26 +641,34 @@ async def _write_base(
 async def _read(connection: Connection, pool: str, after: int, most_bytes: int) -> Sequence[LogEvent]:
     events: list[LogEvent] = []
     rows = await connection.fetch(_READ, pool, after, most_bytes)
-    if not rows and await connection.fetchval("SELECT base > $2 FROM equipoise.pools WHERE pool = $1", pool, after):
-        raise LogMissing(f"pool {pool}: the log begins later: begin with the base")
-    for number, kind, server, round_, at, machine, digest, count, body in rows:
-        what = f"event {number} of pool {pool}"
-        if kind is not None:
-            if number != after + 1 + len(events):
-                if not events:
-                    raise LogMissing(f"pool {pool}: the log begins with event {number}: begin with the base")
-                raise LogDamaged(f"event {number} of pool {pool} comes behind event {events[-1].number} in the log")
-            events.append(LogEvent(number, kind, server, round_, at, machine, digest, ()))
-        elif not events or events[-1].number != number:
-            raise LogDamaged(f"{what} has no first piece in the log")
-        bodies = [body]
-        if body is None:  # too large to be read with its head
-            bodies = []
-            for place in range(count):
-                connection.extend()
-                bodies.append(await connection.fetchval(_PIECE.format("events"), pool, number, place))
-        events[-1] = replace(events[-1], pieces=(*events[-1].pieces, *(_plain(each, what) for each in bodies)))
+    if not rows or rows[0]["number"] != after + 1:
+        if await connection.fetchval("SELECT base > $2 FROM equipoise.pools WHERE pool = $1", pool, after):
+            raise LogMissing(f"pool {pool}: the log no longer has event {after + 1}: begin with the base")
+        if rows:
+            raise LogDamaged(f"event {after + 1} of pool {pool} is missing in the log")
+    try:
+        for number, piece, kind, server, round_, at, machine, digest, count, body in rows:
+            what = f"event {number} of pool {pool}"
+            if kind is not None:
+                events.append(LogEvent(number, kind, server, round_, at, machine, digest, ()))
+            if not events or number != after + len(events) or piece != len(events[-1].pieces):
+                raise LogDamaged(f"{what} is not whole in the log")
+            # One that is too large to be read with its head comes piece by piece.
+            bodies = [body] if body is not None else await _bodies(connection, pool, number, count)
+            events[-1] = replace(events[-1], pieces=(*events[-1].pieces, *(_plain(each, what) for each in bodies)))
+    except LogDamaged:  # what comes before it is good
+        events = [event for event in events if event.number < number]
+        if not events:
+            raise
     return events
+
+
+async def _bodies(connection: Connection, pool: str, number: int, count: int) -> Sequence[bytes]:
+    bodies = []
+    for place in range(count):
+        connection.extend()
+        bodies.append(await connection.fetchval(_PIECE.format("events"), pool, number, place))
+    return bodies
 
 
 def _plain(body: bytes, what: str) -> bytes:
