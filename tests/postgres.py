@@ -65,6 +65,8 @@ class Postgres:
     folder: Path
     port: int = field(default_factory=free_port)
     settings: dict[str, str] = field(default_factory=dict)
+    machine: tuple[str, ...] = ()
+    """What a command begins with that runs where the server does."""
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -79,7 +81,7 @@ class Postgres:
         options = [word for key, value in settings.items() for word in ("-c", f"{key}={value}")]
         with open(self.folder / "log", "ab") as log:
             self.process = subprocess.Popen(
-                unprivileged([program("postgres"), "-D", str(self.data), *options]),
+                [*self.machine, *unprivileged([program("postgres"), "-D", str(self.data), *options])],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -153,17 +155,19 @@ def _template() -> Path:
 
 
 @contextmanager
-def cluster(**settings: str) -> Iterator[Postgres]:
-    """A server of the test's own, running, with settings of `postgresql.conf`."""
+def cluster(*machine: str, **settings: str) -> Iterator[Postgres]:
+    """A server of the test's own, running, with settings of `postgresql.conf`; clients of all addresses may log in."""
     if os.geteuid() == 0:
         try:
             pwd.getpwnam(USER)
         except KeyError:
             missing("postgres")
     folder = _folder("equipoise-postgres-")
-    server = Postgres(folder, settings=settings)
+    server = Postgres(folder, settings=settings, machine=machine)
     try:
         subprocess.run(["cp", "-a", str(_template()), str(server.data)], check=True)
+        with open(server.data / "pg_hba.conf", "a") as rules:
+            rules.write("host all all all scram-sha-256\n")
         server.start()
         server.sql(f"CREATE ROLE {OWNER} LOGIN CREATEDB PASSWORD '{PASSWORD}'")
         yield server

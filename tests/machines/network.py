@@ -58,10 +58,11 @@ class Machine:
 
 
 class Line:
-    """Carries packets between two TUN devices. `cut`: none arrives."""
+    """Carries packets between two TUN devices. `cut`: none arrives; `deaf`: none at this machine, 0 or 1."""
 
     def __init__(self, ends: Sequence[int], round_trip: float, loss: float) -> None:
         self.cut = False
+        self.deaf: int | None = None
         self._ends, self._delay, self._loss = ends, round_trip / 2, loss
         self._luck = random.Random(24)
         self._closed = threading.Event()
@@ -88,8 +89,9 @@ class Line:
                 packet = os.read(end, LARGEST)
                 if not self.cut and self._luck.random() >= self._loss:
                     count += 1
-                    other = self._ends[end == self._ends[0]]
-                    heapq.heappush(underway, (time.monotonic() + self._delay, count, other, packet))
+                    other = end == self._ends[0]
+                    if other != self.deaf:
+                        heapq.heappush(underway, (time.monotonic() + self._delay, count, self._ends[other], packet))
 
 
 @contextmanager

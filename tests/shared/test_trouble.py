@@ -17,6 +17,7 @@ import pytest
 
 from equipoise.errors import CommitUnknown, LogConflict, LogError, LogRefused, StoreError
 from equipoise.shared.log import LogEvent, SharedLog
+from tests.machines.network import Machine, two_machines
 from tests.postgres import OWNER, PASSWORD, USER, Between, Postgres, cluster, pgbouncer, standby
 from tests.postgres import postgres as postgres
 from tests.programs import installed
@@ -385,6 +386,64 @@ def test_a_network_that_is_cut_stops_no_call_for_longer_than_its_time_and_no_oth
             await check_whole(one, ["one"], 3)
 
     asyncio.run(scenario(postgres.database()))
+
+
+PLAY = """
+import asyncio, sys, time
+from tests.shared.test_trouble import opened, play
+async def run():
+    async with opened(sys.argv[1], sys.argv[2]) as log:
+        longest = 0.0
+        for count in range(1, int(sys.argv[3]) + 1):
+            started = time.monotonic()
+            await play(log, sys.argv[2], count)
+            longest = max(longest, time.monotonic() - started)
+            print(count, longest, flush=True)
+asyncio.run(run())
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces are root's")
+@pytest.mark.parametrize("arrives", ["nothing", "what the server sends", "what the machine sends"])
+def test_a_line_that_loses_packets_and_is_cut_while_a_machine_appends_costs_no_round_and_others_go_on(
+    arrives: str,
+) -> None:
+    def playing(machine: Machine, name: str, count: int) -> subprocess.Popen[str]:
+        command = machine.command(sys.executable, "-c", PLAY, url, name, str(count))
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2])
+
+    with (
+        two_machines() as (near, far, line),
+        cluster(*near.command(), listen_addresses="*") as server,
+    ):
+        database = server.database()
+        url = server.url(database, host=near.address)
+        there = f"postgresql://{OWNER}@/{database}?host={server.folder}&port={server.port}"
+        asyncio.run(begin(there))
+        with playing(far, "far", 8) as slow, playing(near, "near", 200) as quick:
+            assert slow.stdout is not None
+            assert quick.stdout is not None
+            while slow.stdout.readline().split()[:1] != ["3"]:
+                pass
+            line.cut = arrives == "nothing"
+            line.deaf = {"what the server sends": 0, "what the machine sends": 1}.get(arrives)
+            time.sleep(9)
+            line.cut, line.deaf = False, None
+            assert slow.wait(100) == quick.wait(100) == 0
+            longest = float(quick.stdout.read().split()[-1])
+        assert longest < 7, "a vanished holder is ended after five seconds"
+
+        async def check() -> None:
+            async with opened(there) as log:
+                await check_whole(log, ["far"], 8)
+                await check_whole(log, ["near"], 200)
+
+        asyncio.run(check())
+
+
+async def begin(url: str) -> None:
+    async with opened(url, share=True):
+        pass
 
 
 @pytest.mark.parametrize("moment", ["rating", "written"])
