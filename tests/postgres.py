@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import os
 import pwd
 import shutil
@@ -145,6 +146,7 @@ class Postgres:
 def _template() -> Path:
     """What `initdb` makes, with passwords as in a real installation."""
     folder = _folder("equipoise-initdb-")
+    atexit.register(shutil.rmtree, folder)
     password = folder / "password"
     password.write_text(PASSWORD)
     _give(password)
@@ -198,8 +200,6 @@ def postgres() -> Iterator[Postgres]:
     """The server of the run, for tests that leave it running."""
     with cluster() as server:
         yield server
-    shutil.rmtree(_template().parent)
-    _template.cache_clear()
 
 
 @contextmanager
