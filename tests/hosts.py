@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -140,15 +142,20 @@ class Rig:
         return await self.post(e.RoundEnded(0.0, round_of(name, here, winner, mode)))
 
 
-def played(test: Callable[[Rig], Awaitable[None]]) -> Callable[[Path], None]:
-    """Run a test on a fresh rig."""
+def played(test: Callable[..., Awaitable[None]] | None = None, **arguments: Any) -> Callable[..., Any]:
+    """Run a test on a fresh rig with these arguments, its first parameter; the others are as pytest has them."""
+    if test is None:
+        return partial(played, **arguments)
 
-    def run(tmp_path: Path) -> None:
+    def run(tmp_path: Path, **others: Any) -> None:
         async def main() -> None:
-            async with Rig(tmp_path) as rig:
-                await test(rig)
+            async with Rig(tmp_path, **arguments) as rig:
+                await test(rig, **others)
 
         asyncio.run(main())
 
+    _, *others = inspect.signature(test).parameters.values()
+    folder = inspect.Parameter("tmp_path", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    run.__signature__ = inspect.Signature([folder, *others])  # type: ignore[attr-defined]
     run.__name__, run.__doc__ = test.__name__, test.__doc__
     return run

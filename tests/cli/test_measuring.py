@@ -23,7 +23,7 @@ from tests.cli.house import ALONE, House, ask, post, run, serving
 from tests.hosts import GivenClock
 from tests.ratings.joint.test_own_scores import PEOPLE, matches
 from tests.service.test_calibrations import one
-from tests.store.samples import a_round, opened, player
+from tests.store.samples import a_round, in_loop, opened, player
 from tests.wire.samples import HELLO, RED, ROUND, posted
 
 pytestmark = pytest.mark.slow
@@ -174,21 +174,18 @@ def quality(house: House, address: str, *options: str) -> str:
     return ask(house, address, "pool", "quality", *options).stdout
 
 
-def test_chances_are_calibrated_by_hand_once_the_results_say_what_they_are_worth(house: House) -> None:
+@in_loop
+async def test_chances_are_calibrated_by_hand_once_the_results_say_what_they_are_worth(house: House) -> None:
     with serving(house) as (_, address):
         few = ask(house, address, "pool", "calibrate")
         said = "equipoise: too few rounds, or favourites lose: 300 rounds are needed\n"
         assert (few.returncode, few.stderr, few.stdout) == (1, said, "")
-
-    async def play() -> None:
-        async with opened(house.state / "equipoise.db") as store:
-            pool = Pool("main", create("synelo"), store, Ring(house.state / "main.ring"), GivenClock())
-            await pool.open()
-            for number in range(1, 401):
-                await pool.record(one(number), None)
-            await pool.close()
-
-    asyncio.run(play())
+    async with opened(house.state / "equipoise.db") as store:
+        pool = Pool("main", create("synelo"), store, Ring(house.state / "main.ring"), GivenClock())
+        await pool.open()
+        for number in range(1, 401):
+            await pool.record(one(number), None)
+        await pool.close()
     with serving(house) as (_, address):
         tried = ask(house, address, "pool", "calibrate", "--dry-run")
         number = r"[+-]0\.\d\d"

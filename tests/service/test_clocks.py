@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -19,6 +18,7 @@ from equipoise.core.rules import Rules
 from equipoise.store.notes import Decision
 from equipoise.store.past import VoidStrike
 from tests.hosts import SERVER, GivenClock, Rig, player, roster, round_of
+from tests.store.samples import in_loop
 
 FOUR = roster([1, 2], [3, 4])
 RIGHT = 1_790_000_000.0
@@ -27,47 +27,41 @@ TEN_YEARS = 10 * 365.25 * DAY
 
 
 @pytest.mark.parametrize("wrong", [TEN_YEARS, -TEN_YEARS, 60.0], ids=["ahead", "behind", "by a minute"])
-def test_a_lock_holds_no_longer_than_its_minutes_after_a_restart_with_another_clock(
+@in_loop
+async def test_a_lock_holds_no_longer_than_its_minutes_after_a_restart_with_another_clock(
     tmp_path: Path, wrong: float
 ) -> None:
-    async def main() -> None:
-        async with Rig(tmp_path, clock=GivenClock(RIGHT + wrong)) as rig:
-            await rig.hello(FOUR, Mode.KOTH, e.Phase.RUNNING)
-            placed = await rig.post(e.SideWanted(0.0, player(5), Side.A))
-            assert [order.seconds for order in placed.orders if isinstance(order, f.Lock)] == [180.0]
-        async with Rig(tmp_path, clock=GivenClock(RIGHT), seq=rig.seq) as rig:
-            reply = await rig.hello(FOUR, Mode.KOTH, e.Phase.RUNNING)
-            locks = [order.seconds for order in reply.orders if isinstance(order, f.Lock)]
-            assert locks == ([180.0] if wrong > 0 else [])
-
-    asyncio.run(main())
+    async with Rig(tmp_path, clock=GivenClock(RIGHT + wrong)) as rig:
+        await rig.hello(FOUR, Mode.KOTH, e.Phase.RUNNING)
+        placed = await rig.post(e.SideWanted(0.0, player(5), Side.A))
+        assert [order.seconds for order in placed.orders if isinstance(order, f.Lock)] == [180.0]
+    async with Rig(tmp_path, clock=GivenClock(RIGHT), seq=rig.seq) as rig:
+        reply = await rig.hello(FOUR, Mode.KOTH, e.Phase.RUNNING)
+        locks = [order.seconds for order in reply.orders if isinstance(order, f.Lock)]
+        assert locks == ([180.0] if wrong > 0 else [])
 
 
-def test_the_status_shows_no_scramble_in_the_future(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with rig_at(tmp_path, RIGHT) as rig:
-            await rig.hello(FOUR)
-            rig.store.note([Decision(SERVER, RIGHT + TEN_YEARS, "scramble", "3 wins in a row")])
-            (line,) = (await rig.host.command(("status",), "owner")).lines
-            assert line.args[-1] == "0 min"
-
-    asyncio.run(main())
+@in_loop
+async def test_the_status_shows_no_scramble_in_the_future(tmp_path: Path) -> None:
+    async with rig_at(tmp_path, RIGHT) as rig:
+        await rig.hello(FOUR)
+        rig.store.note([Decision(SERVER, RIGHT + TEN_YEARS, "scramble", "3 wins in a row")])
+        (line,) = (await rig.host.command(("status",), "owner")).lines
+        assert line.args[-1] == "0 min"
 
 
-def test_the_memory_stored_with_a_round_replaces_one_that_is_dated_years_ahead(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with Rig(tmp_path, clock=GivenClock(RIGHT + TEN_YEARS)) as rig:
-            await rig.hello(FOUR)
-        async with Rig(tmp_path, clock=GivenClock(RIGHT), seq=rig.seq) as rig:
-            await rig.store.decisions(None, 1)  # a read: what waits is written now, and nothing after it
-            await rig.play("r1", FOUR, Side.A)
-            with closing(sqlite3.connect(tmp_path / "equipoise.db")) as db:
-                (memory,) = db.execute("SELECT memory FROM sessions").fetchone()
-            stored = decode_memory(memory)
-            assert stored is not None
-            assert stored.memory.counted == ("r1",)
-
-    asyncio.run(main())
+@in_loop
+async def test_the_memory_stored_with_a_round_replaces_one_that_is_dated_years_ahead(tmp_path: Path) -> None:
+    async with Rig(tmp_path, clock=GivenClock(RIGHT + TEN_YEARS)) as rig:
+        await rig.hello(FOUR)
+    async with Rig(tmp_path, clock=GivenClock(RIGHT), seq=rig.seq) as rig:
+        await rig.store.decisions(None, 1)  # a read: what waits is written now, and nothing after it
+        await rig.play("r1", FOUR, Side.A)
+        with closing(sqlite3.connect(tmp_path / "equipoise.db")) as db:
+            (memory,) = db.execute("SELECT memory FROM sessions").fetchone()
+        stored = decode_memory(memory)
+        assert stored is not None
+        assert stored.memory.counted == ("r1",)
 
 
 def dated(started_at: float, name: str = "r1") -> Round:
@@ -86,57 +80,49 @@ def rig_at(folder: Path, now: float) -> Rig:
 
 
 @pytest.mark.parametrize("system", ["synelo", "glicko2", "trueskill", "ns2"])
-def test_players_who_played_while_the_clock_was_years_ahead_become_stale_all_the_same(
+@in_loop
+async def test_players_who_played_while_the_clock_was_years_ahead_become_stale_all_the_same(
     tmp_path: Path, system: str
 ) -> None:
-    async def main() -> None:
-        ahead = replace(rig_at(tmp_path, RIGHT + TEN_YEARS), system=system)
-        async with ahead as rig:
-            await rig.pool.record(recorded(dated(RIGHT + TEN_YEARS - 200), Rules()), None)
-        async with replace(rig_at(tmp_path, RIGHT), system=system) as rig:
-            assert await shown(rig) == (RIGHT, False, 4)
-            rig.clock.now += 31 * DAY
-            assert (await shown(rig))[1:] == (True, 0)
-            await rig.pool.record(recorded(dated(rig.clock.now - 200, "r2"), Rules()), None)
-            assert await shown(rig) == (rig.clock.now - 200, False, 4)
-
-    asyncio.run(main())
+    ahead = replace(rig_at(tmp_path, RIGHT + TEN_YEARS), system=system)
+    async with ahead as rig:
+        await rig.pool.record(recorded(dated(RIGHT + TEN_YEARS - 200), Rules()), None)
+    async with replace(rig_at(tmp_path, RIGHT), system=system) as rig:
+        assert await shown(rig) == (RIGHT, False, 4)
+        rig.clock.now += 31 * DAY
+        assert (await shown(rig))[1:] == (True, 0)
+        await rig.pool.record(recorded(dated(rig.clock.now - 200, "r2"), Rules()), None)
+        assert await shown(rig) == (rig.clock.now - 200, False, 4)
 
 
 @pytest.mark.slow
-def test_players_whose_rounds_are_rated_again_become_stale_too(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with rig_at(tmp_path, RIGHT + TEN_YEARS) as rig:
-            for round_id in ("r1", "r2", "r3"):
-                await rig.pool.record(recorded(dated(RIGHT + TEN_YEARS - 200, round_id), Rules()), None)
-        async with rig_at(tmp_path, RIGHT) as rig:
-            await rig.pool.void(VoidStrike(SERVER, RoundId("r2")), "owner", "")
-            assert await shown(rig) == (RIGHT, False, 4)
-            rig.clock.now += 31 * DAY
-            assert (await shown(rig))[1:] == (True, 0)
-
-    asyncio.run(main())
+@in_loop
+async def test_players_whose_rounds_are_rated_again_become_stale_too(tmp_path: Path) -> None:
+    async with rig_at(tmp_path, RIGHT + TEN_YEARS) as rig:
+        for round_id in ("r1", "r2", "r3"):
+            await rig.pool.record(recorded(dated(RIGHT + TEN_YEARS - 200, round_id), Rules()), None)
+    async with rig_at(tmp_path, RIGHT) as rig:
+        await rig.pool.void(VoidStrike(SERVER, RoundId("r2")), "owner", "")
+        assert await shown(rig) == (RIGHT, False, 4)
+        rig.clock.now += 31 * DAY
+        assert (await shown(rig))[1:] == (True, 0)
 
 
-def test_a_round_cannot_have_begun_after_it_came_in(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with rig_at(tmp_path, RIGHT) as rig:
-            await rig.pool.record(recorded(dated(RIGHT + TEN_YEARS), Rules()), None)
-            assert await shown(rig) == (RIGHT, False, 4)
-            rig.clock.now += 31 * DAY
-            assert (await shown(rig))[1:] == (True, 0)
-
-    asyncio.run(main())
+@in_loop
+async def test_a_round_cannot_have_begun_after_it_came_in(tmp_path: Path) -> None:
+    async with rig_at(tmp_path, RIGHT) as rig:
+        await rig.pool.record(recorded(dated(RIGHT + TEN_YEARS), Rules()), None)
+        assert await shown(rig) == (RIGHT, False, 4)
+        rig.clock.now += 31 * DAY
+        assert (await shown(rig))[1:] == (True, 0)
 
 
 @pytest.mark.parametrize("now", [0.0, RIGHT - 30 * DAY], ids=["1970", "a month behind"])
-def test_a_clock_that_is_behind_changes_no_player(tmp_path: Path, now: float) -> None:
-    async def main() -> None:
-        async with rig_at(tmp_path, RIGHT) as rig:
-            await rig.pool.record(recorded(dated(RIGHT - 200), Rules()), None)
-        async with rig_at(tmp_path, now) as rig:
-            assert (await shown(rig))[0] == RIGHT - 200
-        async with rig_at(tmp_path, RIGHT) as rig:
-            assert await shown(rig) == (RIGHT - 200, False, 4)
-
-    asyncio.run(main())
+@in_loop
+async def test_a_clock_that_is_behind_changes_no_player(tmp_path: Path, now: float) -> None:
+    async with rig_at(tmp_path, RIGHT) as rig:
+        await rig.pool.record(recorded(dated(RIGHT - 200), Rules()), None)
+    async with rig_at(tmp_path, now) as rig:
+        assert (await shown(rig))[0] == RIGHT - 200
+    async with rig_at(tmp_path, RIGHT) as rig:
+        assert await shown(rig) == (RIGHT - 200, False, 4)

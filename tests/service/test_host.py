@@ -27,6 +27,7 @@ from equipoise.store.rounds import RatedRound, Submission
 from equipoise.store.store import Store
 from tests.hosts import BOOT, SERVER, Rig, played, player, roster, round_of
 from tests.store.failing import Then
+from tests.store.samples import in_loop
 from tests.store.traced import Traced
 
 FOUR = roster([1, 2], [3, 4])
@@ -174,18 +175,15 @@ async def test_every_reply_says_which_outcomes_would_make_a_scramble_due(rig: Ri
     assert reply.due_if == (DueIf(Side.A), DueIf(Side.B), DueIf(None))
 
 
-def test_skill_at_start_is_the_skill_that_splits_balance_and_not_the_shown_rating(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with Rig(tmp_path, system="trueskill") as rig:
-            await rig.hello(FOUR)
-            await rig.play("r1", FOUR, Side.A)
-            await rig.post(e.RoundLive(0.0, RoundId("r2"), FOUR))
-            skill_at_start = rig.host.session.state.skill_at_start
+@played(system="trueskill")
+async def test_skill_at_start_is_the_skill_that_splits_balance_and_not_the_shown_rating(rig: Rig) -> None:
+    await rig.hello(FOUR)
+    await rig.play("r1", FOUR, Side.A)
+    await rig.post(e.RoundLive(0.0, RoundId("r2"), FOUR))
+    skill_at_start = rig.host.session.state.skill_at_start
 
-            assert skill_at_start == {player(n): rig.pool.system.skill(player(n)) for n in (1, 2, 3, 4)}
-            assert skill_at_start[player(1)] != rig.pool.summary(player(1)).rating
-
-    asyncio.run(main())
+    assert skill_at_start == {player(n): rig.pool.system.skill(player(n)) for n in (1, 2, 3, 4)}
+    assert skill_at_start[player(1)] != rig.pool.summary(player(1)).rating
 
 
 class LateStore(Store):
@@ -212,67 +210,60 @@ class LateStore(Store):
         raise sqlite3.OperationalError("database or disk is full")
 
 
-def test_skill_at_start_is_never_that_of_a_round_that_is_not_stored_after_all(tmp_path: Path) -> None:
+@in_loop
+async def test_skill_at_start_is_never_that_of_a_round_that_is_not_stored_after_all(tmp_path: Path) -> None:
     """The players are being loaded when another server's round is rated, whose transaction then fails."""
+    async with Rig(tmp_path) as rig:
+        await rig.hello(FOUR)
+        await rig.play("r1", FOUR, Side.A)
+        stored = {player(n): rig.pool.skill(player(n)) for n in (1, 2, 3, 4)}
+        seq = rig.seq
+    async with Rig(tmp_path, seq=seq, store_type=LateStore) as rig:
+        store = rig.store
+        assert isinstance(store, LateStore)
+        await rig.hello(roster([], []))
+        live = asyncio.create_task(rig.post(e.RoundLive(0.0, RoundId("r3"), FOUR)))
+        await store.asked.wait()
+        elsewhere = recorded(round_of("r2", FOUR, Side.B), rig.rules)
+        recording = asyncio.create_task(rig.pool.record(elsewhere, None))
+        await asyncio.sleep(0.01)
+        store.answer.set()
+        await live
+        assert store.rated.is_set()
+        store.full.set()
 
-    async def main() -> None:
-        async with Rig(tmp_path) as rig:
-            await rig.hello(FOUR)
-            await rig.play("r1", FOUR, Side.A)
-            stored = {player(n): rig.pool.skill(player(n)) for n in (1, 2, 3, 4)}
-            seq = rig.seq
-        async with Rig(tmp_path, seq=seq, store_type=LateStore) as rig:
-            store = rig.store
-            assert isinstance(store, LateStore)
-            await rig.hello(roster([], []))
-            live = asyncio.create_task(rig.post(e.RoundLive(0.0, RoundId("r3"), FOUR)))
-            await store.asked.wait()
-            elsewhere = recorded(round_of("r2", FOUR, Side.B), rig.rules)
-            recording = asyncio.create_task(rig.pool.record(elsewhere, None))
-            await asyncio.sleep(0.01)
-            store.answer.set()
-            await live
-            assert store.rated.is_set()
-            store.full.set()
-
-            assert (await recording).status == "kept"
-            assert rig.host.session.state.skill_at_start == stored
-
-    asyncio.run(main())
+        assert (await recording).status == "kept"
+        assert rig.host.session.state.skill_at_start == stored
 
 
-def test_a_restarted_daemon_goes_on_where_it_was(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with Rig(tmp_path) as rig:
-            await rig.hello(FOUR)
-            await rig.play("r1", FOUR, Side.A)
-            seq = rig.seq
-        async with Rig(tmp_path, seq=seq) as rig:
-            assert rig.host.session.memory.tally.completed == 1
-            reply = await rig.post(e.RoundEnded(0.0, round_of("r2", FOUR, Side.A)))
+@in_loop
+async def test_a_restarted_daemon_goes_on_where_it_was(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        await rig.hello(FOUR)
+        await rig.play("r1", FOUR, Side.A)
+        seq = rig.seq
+    async with Rig(tmp_path, seq=seq) as rig:
+        assert rig.host.session.memory.tally.completed == 1
+        reply = await rig.post(e.RoundEnded(0.0, round_of("r2", FOUR, Side.A)))
 
-            assert reply.want == ("hello", "roster")
-            assert reply.pending
-            assert rig.host.session.memory.tally.streak == 2
-
-    asyncio.run(main())
+        assert reply.want == ("hello", "roster")
+        assert reply.pending
+        assert rig.host.session.memory.tally.streak == 2
 
 
-def test_the_last_batch_before_a_restart_may_come_again_and_counts_once(tmp_path: Path) -> None:
-    async def main() -> None:
-        ended = e.RoundEnded(0.0, round_of("r1", FOUR, Side.A))
-        async with Rig(tmp_path) as rig:
-            await rig.hello(FOUR)
-            first = await rig.post(ended)
-            seq = rig.seq
-        async with Rig(tmp_path, seq=seq) as rig:
-            again = await rig.host.handle(rig.batch(ended, seq=seq))
+@in_loop
+async def test_the_last_batch_before_a_restart_may_come_again_and_counts_once(tmp_path: Path) -> None:
+    ended = e.RoundEnded(0.0, round_of("r1", FOUR, Side.A))
+    async with Rig(tmp_path) as rig:
+        await rig.hello(FOUR)
+        first = await rig.post(ended)
+        seq = rig.seq
+    async with Rig(tmp_path, seq=seq) as rig:
+        again = await rig.host.handle(rig.batch(ended, seq=seq))
 
-            assert first.rounds == again.rounds == {"r1": "stored"}
-            assert rig.host.session.memory.tally.completed == 1
-            assert (await rig.pool.summaries((player(1),)))[0].rounds == 1
-
-    asyncio.run(main())
+        assert first.rounds == again.rounds == {"r1": "stored"}
+        assert rig.host.session.memory.tally.completed == 1
+        assert (await rig.pool.summaries((player(1),)))[0].rounds == 1
 
 
 @played
@@ -409,24 +400,21 @@ async def test_a_poll_that_changes_nothing_writes_nothing(rig: Rig) -> None:
     assert rig.store.path.with_name("equipoise.db-wal").stat().st_size == before
 
 
-def test_a_poll_of_a_full_server_reads_no_rating_and_makes_no_query(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with Rig(tmp_path, store_type=Traced) as rig:
-            assert isinstance(rig.store, Traced)
-            with rig.store.watched() as asked:
-                await rig.hello(roster(range(1, 13), range(13, 25)), Mode.KOTH, e.Phase.RUNNING)
-            assert sum("FROM json_each" in statement for statement in asked) == 1
-            await rig.post(e.Heartbeat(0.0))
-            rig.host.write_down()
+@played(store_type=Traced)
+async def test_a_poll_of_a_full_server_reads_no_rating_and_makes_no_query(rig: Rig) -> None:
+    assert isinstance(rig.store, Traced)
+    with rig.store.watched() as asked:
+        await rig.hello(roster(range(1, 13), range(13, 25)), Mode.KOTH, e.Phase.RUNNING)
+    assert sum("FROM json_each" in statement for statement in asked) == 1
+    await rig.post(e.Heartbeat(0.0))
+    rig.host.write_down()
 
-            with rig.store.watched() as statements, called() as files:
-                await rig.post(e.Heartbeat(0.0))
+    with rig.store.watched() as statements, called() as files:
+        await rig.post(e.Heartbeat(0.0))
 
-            assert statements == []
-            assert any("/core/" in file for file in files)
-            assert not any("/ratings/" in file for file in files)
-
-    asyncio.run(main())
+    assert statements == []
+    assert any("/core/" in file for file in files)
+    assert not any("/ratings/" in file for file in files)
 
 
 @played
@@ -473,20 +461,17 @@ async def test_the_work_of_other_servers_has_its_turns_during_a_long_batch(rig: 
 @pytest.mark.slow
 @pytest.mark.parametrize("gap", [2, 3, 5])
 @pytest.mark.parametrize("system", [name for name in ratings.SYSTEMS if ratings.create(name).live])
-def test_a_gap_on_the_first_evening_of_a_pool_has_its_moves(tmp_path: Path, system: str, gap: int) -> None:
+@in_loop
+async def test_a_gap_on_the_first_evening_of_a_pool_has_its_moves(tmp_path: Path, system: str, gap: int) -> None:
     """All have the rating that a pool gives at first, or the two that one round makes of it: most are equal."""
+    async with Rig(tmp_path, system=system) as rig:
+        full = roster(range(12), range(12, 24))
+        await rig.hello(full, mode=Mode.KOTH)
+        await rig.play("r1", full, Side.A, Mode.KOTH)
+        left = roster(range(12), range(12, 24 - gap))
 
-    async def evening() -> None:
-        async with Rig(tmp_path, system=system) as rig:
-            full = roster(range(12), range(12, 24))
-            await rig.hello(full, mode=Mode.KOTH)
-            await rig.play("r1", full, Side.A, Mode.KOTH)
-            left = roster(range(12), range(12, 24 - gap))
+        reply = await rig.post(e.RosterSeen(0.0, left), e.RoundLive(0.0, RoundId("r2"), left))
 
-            reply = await rig.post(e.RosterSeen(0.0, left), e.RoundLive(0.0, RoundId("r2"), left))
-
-            moves = [order for order in reply.orders if isinstance(order, f.Move)]
-            assert len({order.player for order in moves}) == gap // 2
-            assert {order.side for order in moves} == {Side.B}
-
-    asyncio.run(evening())
+        moves = [order for order in reply.orders if isinstance(order, f.Move)]
+        assert len({order.player for order in moves}) == gap // 2
+        assert {order.side for order in moves} == {Side.B}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 from hypothesis import given
@@ -14,6 +13,7 @@ from equipoise.core.model import Mode, Side
 from equipoise.core.rules import Rules
 from equipoise.wire import Batch, Reply
 from tests.hosts import BOOT, SERVER, Rig, played, roster, round_of
+from tests.store.samples import in_loop
 
 FOUR = roster([1, 2], [3, 4])
 AHEAD = BOOT + 10 * 365 * 86_400_000
@@ -52,27 +52,23 @@ async def test_of_a_superseded_boot_only_the_finished_rounds_are_taken(rig: Rig)
     assert not (await call(rig, BOOT + 1, 2)).stale
 
 
-def test_superseded_boots_are_known_after_a_restart_of_the_daemon(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with Rig(tmp_path) as rig:
-            await call(rig, AHEAD)
-            await call(rig, BOOT)
-        async with Rig(tmp_path) as rig:
-            assert (await call(rig, AHEAD, 2)).stale
-            assert not (await call(rig, BOOT, 2)).stale
-
-    asyncio.run(main())
+@in_loop
+async def test_superseded_boots_are_known_after_a_restart_of_the_daemon(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        await call(rig, AHEAD)
+        await call(rig, BOOT)
+    async with Rig(tmp_path) as rig:
+        assert (await call(rig, AHEAD, 2)).stale
+        assert not (await call(rig, BOOT, 2)).stale
 
 
-def test_a_boot_is_remembered_before_its_session_has_changed(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with Rig(tmp_path) as rig:
-            for boot in (BOOT, BOOT + 1):
-                await rig.host.handle(Batch(SERVER, boot, 1, 0.0, ()))
-        async with Rig(tmp_path) as rig:
-            assert (await call(rig, BOOT, 2)).stale
-
-    asyncio.run(main())
+@in_loop
+async def test_a_boot_is_remembered_before_its_session_has_changed(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        for boot in (BOOT, BOOT + 1):
+            await rig.host.handle(Batch(SERVER, boot, 1, 0.0, ()))
+    async with Rig(tmp_path) as rig:
+        assert (await call(rig, BOOT, 2)).stale
 
 
 @played
@@ -109,19 +105,16 @@ async def test_of_two_servers_with_one_name_the_last_started_is_served_and_the_s
     assert [(script.boot, script.since) for script in status.stale_scripts] == [(BOOT, since)]
 
 
-def test_a_stale_script_that_calls_every_thirty_seconds_is_stale_since_its_first_call(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with Rig(tmp_path, rules=Rules(silence_seconds=10)) as rig:
-            await call(rig, BOOT)
-            since = rig.clock.epoch()
-            for poll in range(1, 40):
-                await call(rig, BOOT + 1, poll)
-                if poll % 6 == 1:
-                    await call(rig, BOOT, poll + 1)
-                rig.clock.now += 5
-            assert [script.since for script in rig.host.status().stale_scripts] == [since]
-
-    asyncio.run(main())
+@played(rules=Rules(silence_seconds=10))
+async def test_a_stale_script_that_calls_every_thirty_seconds_is_stale_since_its_first_call(rig: Rig) -> None:
+    await call(rig, BOOT)
+    since = rig.clock.epoch()
+    for poll in range(1, 40):
+        await call(rig, BOOT + 1, poll)
+        if poll % 6 == 1:
+            await call(rig, BOOT, poll + 1)
+        rig.clock.now += 5
+    assert [script.since for script in rig.host.status().stale_scripts] == [since]
 
 
 @played

@@ -13,7 +13,7 @@ from equipoise.core.model import Mode, Roster
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules, ShuffleRules
 from equipoise.wire import Reply
-from tests.hosts import Rig, player, roster
+from tests.hosts import Rig, played, player, roster
 
 EIGHT = range(1, 9)
 HERE = roster((1, 2, 3, 4), (5, 6, 7, 8))
@@ -72,19 +72,16 @@ def test_choices_are_granted_where_the_teams_stay_even(tmp_path: Path) -> None:
     with_rig(tmp_path, play)
 
 
-def test_a_choice_ends_by_the_hosts_own_timer(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with Rig(tmp_path, Rules(shuffle=ShuffleRules(choice_seconds=0.05)), system="ns2") as rig:
-            await began(rig, dict.fromkeys(EIGHT, 1500.0))
-            await rig.post(typed(1, "choice", admin=True), typed(1, "choose", ALIENS), typed(5, "choose", MARINES))
-            rig.clock.now += 1.0
-            for _ in range(2000):
-                reply = await rig.post()
-                if reply.orders:
-                    break
-                await asyncio.sleep(0.01)
-            marines, last = await made(rig, reply)
-            assert (1 in marines, 5 in marines) == (False, True)
-            assert last == Text(Phrase.CHOICE_RESULT, ("2", "2"))
-
-    asyncio.run(main())
+@played(rules=Rules(shuffle=ShuffleRules(choice_seconds=0.05)), system="ns2")
+async def test_a_choice_ends_by_the_hosts_own_timer(rig: Rig) -> None:
+    await began(rig, dict.fromkeys(EIGHT, 1500.0))
+    await rig.post(typed(1, "choice", admin=True), typed(1, "choose", ALIENS), typed(5, "choose", MARINES))
+    rig.clock.now += 1.0
+    for _ in range(2000):
+        reply = await rig.post()
+        if reply.orders:
+            break
+        await asyncio.sleep(0.01)
+    marines, last = await made(rig, reply)
+    assert (1 in marines, 5 in marines) == (False, True)
+    assert last == Text(Phrase.CHOICE_RESULT, ("2", "2"))

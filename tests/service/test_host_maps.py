@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from equipoise.core.model import Mode
 from equipoise.core.phrases import Phrase
 from equipoise.core.rules import Level, Rules
 from tests.hosts import SESSION, Rig
+from tests.store.samples import in_loop
 
 LEVELS: dict[str, Level] = {"arena_": "rate", "vsh_": "off"}
 
@@ -29,26 +29,22 @@ def hello(map_name: str) -> e.Hello:
     ("map_name", "level", "reason"),
     [("vsh_dust", "off", "vsh_"), ("arena_well", "rate", "arena_"), ("koth_king", "balance", "")],
 )
-def test_every_reply_names_the_level_of_the_map(tmp_path: Path, map_name: str, level: str, reason: str) -> None:
-    async def answered() -> None:
-        async with rig_of(tmp_path) as rig:
-            reply = await rig.post(hello(map_name))
-            status = rig.host.status()
-            assert (reply.level, reply.level_reason) == (status.level, status.level_reason) == (level, reason)
-
-    asyncio.run(answered())
+@in_loop
+async def test_every_reply_names_the_level_of_the_map(tmp_path: Path, map_name: str, level: str, reason: str) -> None:
+    async with rig_of(tmp_path) as rig:
+        reply = await rig.post(hello(map_name))
+        status = rig.host.status()
+        assert (reply.level, reply.level_reason) == (status.level, status.level_reason) == (level, reason)
 
 
 @pytest.mark.parametrize(
     ("map_name", "phrases"), [("vsh_dust", [Phrase.MAP_OFF]), ("arena_well", [Phrase.MAP_RATE, Phrase.STATUS])]
 )
-def test_the_status_in_the_game_says_that_the_map_is_left_alone(
+@in_loop
+async def test_the_status_in_the_game_says_that_the_map_is_left_alone(
     tmp_path: Path, map_name: str, phrases: list[Phrase]
 ) -> None:
-    async def answered() -> None:
-        async with rig_of(tmp_path) as rig:
-            await rig.post(hello(map_name))
-            answer = await rig.host.command(("status",), "token:owner")
-            assert [line.phrase for line in answer.lines] == phrases
-
-    asyncio.run(answered())
+    async with rig_of(tmp_path) as rig:
+        await rig.post(hello(map_name))
+        answer = await rig.host.command(("status",), "token:owner")
+        assert [line.phrase for line in answer.lines] == phrases

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +27,7 @@ from equipoise.service.diagnosis import SCRIPTS, of_refused
 from equipoise.service.ring import Ring, UnstoredRound
 from equipoise.store.rounds import RatedRound
 from equipoise.wire import Batch, Reply
-from tests.hosts import SESSION, Rig, player, roster, round_of
+from tests.hosts import SESSION, Rig, played, player, roster, round_of
 from tests.store.failing import Failing, Fault
 
 SIX = roster([1, 2, 3], [4, 5, 6])
@@ -69,8 +69,8 @@ class Broken(Failing):
         return await super().record(*asked)
 
 
-def failing(folder: Path) -> Rig:
-    return Rig(folder, store_type=Failing, ring_type=FullRing)
+FAILING: Mapping[str, Any] = {"store_type": Failing, "ring_type": FullRing}
+failing = played(**FAILING)
 
 
 def refuse(rig: Rig, *faults: Fault) -> None:
@@ -130,9 +130,9 @@ async def twins(
     Rounds follow each other: a round that ended before another went live is not sent after that. Otherwise the second
     would be rated with the skills at its start as they were when its batch came again.
     """
-    async with failing(folder / "undisturbed") as rig:
+    async with Rig(folder / "undisturbed", **FAILING) as rig:
         expected = await evening(rig, mode, batches)
-    async with failing(folder / "disturbed") as rig:
+    async with Rig(folder / "disturbed", **FAILING) as rig:
         found = await evening(rig, mode, batches, refusals)
     assert found == expected
     assert stored(folder / "disturbed") == stored(folder / "undisturbed")
@@ -169,195 +169,164 @@ def test_a_rating_set_in_a_batch_that_is_refused_is_not_set(tmp_path: Path) -> N
     asyncio.run(twins(tmp_path, Mode.KOTH, [batch], [[Fault.BEFORE]]))
 
 
-def test_behind_a_round_that_cannot_be_kept_none_is_stored(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with failing(tmp_path) as rig:
-            await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
-            batch = rig.batch(ended("r1"), ended("r2"), ended("r3"))
-            refuse(rig, Fault.BEFORE, Fault.BEFORE)
+@failing
+async def test_behind_a_round_that_cannot_be_kept_none_is_stored(rig: Rig) -> None:
+    await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
+    batch = rig.batch(ended("r1"), ended("r2"), ended("r3"))
+    refuse(rig, Fault.BEFORE, Fault.BEFORE)
 
-            with pytest.raises(ScriptError, match="r1"):
-                await rig.host.handle(batch)
-            assert stored_rounds(rig) == []
-            refuse(rig)
-            reply = await rig.host.handle(batch)
+    with pytest.raises(ScriptError, match="r1"):
+        await rig.host.handle(batch)
+    assert stored_rounds(rig) == []
+    refuse(rig)
+    reply = await rig.host.handle(batch)
 
-            assert reply.rounds == {"r1": "stored", "r2": "stored", "r3": "stored"}
-            assert stored_rounds(rig) == ["r1", "r2", "r3"]
-            assert rig.host.session.memory.tally.completed == 3
-
-    asyncio.run(main())
+    assert reply.rounds == {"r1": "stored", "r2": "stored", "r3": "stored"}
+    assert stored_rounds(rig) == ["r1", "r2", "r3"]
+    assert rig.host.session.memory.tally.completed == 3
 
 
-def test_a_refused_batch_is_still_a_gap_when_it_comes_again(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with failing(tmp_path) as rig:
-            await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
-            batch = rig.batch(ended("r1"), seq=7)
-            refuse(rig, Fault.BEFORE)
+@failing
+async def test_a_refused_batch_is_still_a_gap_when_it_comes_again(rig: Rig) -> None:
+    await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
+    batch = rig.batch(ended("r1"), seq=7)
+    refuse(rig, Fault.BEFORE)
 
-            with pytest.raises(ScriptError):
-                await rig.host.handle(batch)
-            reply = await rig.host.handle(batch)
+    with pytest.raises(ScriptError):
+        await rig.host.handle(batch)
+    reply = await rig.host.handle(batch)
 
-            assert reply.want == ("roster",)
-            assert rig.host.skipped == 1
-
-    asyncio.run(main())
+    assert reply.want == ("roster",)
+    assert rig.host.skipped == 1
 
 
-def test_a_round_that_no_store_takes_is_named_by_its_path(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with failing(tmp_path) as rig:
-            await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
-            endless = ended("r1")
-            endless = replace(endless, round=replace(endless.round, map="\ud800"))
-            batch = rig.batch(e.SidesSwitched(0.0), endless, e.Heartbeat(0.0))
+@failing
+async def test_a_round_that_no_store_takes_is_named_by_its_path(rig: Rig) -> None:
+    await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
+    endless = ended("r1")
+    endless = replace(endless, round=replace(endless.round, map="\ud800"))
+    batch = rig.batch(e.SidesSwitched(0.0), endless, e.Heartbeat(0.0))
 
-            with pytest.raises(ScriptError) as refusal:
-                await rig.host.handle(batch)
+    with pytest.raises(ScriptError) as refusal:
+        await rig.host.handle(batch)
 
-            assert (refusal.value.code, refusal.value.path) == ("unstorable", "$.events[1]")
-
-    asyncio.run(main())
+    assert (refusal.value.code, refusal.value.path) == ("unstorable", "$.events[1]")
 
 
-def test_two_copies_that_wait_behind_other_work_are_applied_once(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with failing(tmp_path) as rig:
-            await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
-            batch = rig.batch(ended("r1"))
+@failing
+async def test_two_copies_that_wait_behind_other_work_are_applied_once(rig: Rig) -> None:
+    await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
+    batch = rig.batch(ended("r1"))
 
-            _, first, again = await asyncio.gather(
-                rig.host.command(("set", player(1), "1500"), "test"), rig.host.handle(batch), rig.host.handle(batch)
-            )
+    _, first, again = await asyncio.gather(
+        rig.host.command(("set", player(1), "1500"), "test"), rig.host.handle(batch), rig.host.handle(batch)
+    )
 
-            assert again is first
-            assert rig.host.skipped == 0
-            assert rig.host.session.memory.tally.completed == 1
-
-    asyncio.run(main())
+    assert again is first
+    assert rig.host.skipped == 0
+    assert rig.host.session.memory.tally.completed == 1
 
 
-def test_a_script_whose_batches_are_refused_is_not_lost(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with failing(tmp_path) as rig:
-            await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
-            rig.clock.now += 100
-            refuse(rig, Fault.BEFORE)
+@failing
+async def test_a_script_whose_batches_are_refused_is_not_lost(rig: Rig) -> None:
+    await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
+    rig.clock.now += 100
+    refuse(rig, Fault.BEFORE)
 
-            with pytest.raises(ScriptError):
-                await rig.post(ended("r1"))
+    with pytest.raises(ScriptError):
+        await rig.post(ended("r1"))
 
-            assert not rig.host.status().lost
-
-    asyncio.run(main())
+    assert not rig.host.status().lost
 
 
-def test_a_batch_that_was_answered_before_its_round_failed_is_applied_and_its_rounds_come_again(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with Rig(tmp_path, answer_seconds=0.1, store_type=Slow, ring_type=FullRing) as rig:
-            assert isinstance(rig.store, Slow)
-            await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
-            refuse(rig, Fault.BEFORE)
+@played(answer_seconds=0.1, store_type=Slow, ring_type=FullRing)
+async def test_a_batch_that_was_answered_before_its_round_failed_is_applied_and_its_rounds_come_again(rig: Rig) -> None:
+    assert isinstance(rig.store, Slow)
+    await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
+    refuse(rig, Fault.BEFORE)
 
-            early = await rig.post(ended("r1"), e.Commanded(0.0, ("off",), None, admin=True), ended("r2"))
-            rig.store.gate.set()
-            later = await rig.post(ended("r1"), ended("r2"))
+    early = await rig.post(ended("r1"), e.Commanded(0.0, ("off",), None, admin=True), ended("r2"))
+    rig.store.gate.set()
+    later = await rig.post(ended("r1"), ended("r2"))
 
-            assert early.rounds == {}
-            assert not later.enabled
-            assert stored_rounds(rig) == ["r1", "r2"]
-            assert rig.host.session.memory.tally.completed == 2
-
-    asyncio.run(main())
+    assert early.rounds == {}
+    assert not later.enabled
+    assert stored_rounds(rig) == ["r1", "r2"]
+    assert rig.host.session.memory.tally.completed == 2
 
 
-def test_a_batch_whose_caller_has_gone_is_applied_once(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with Rig(tmp_path, store_type=Slow) as rig:
-            assert isinstance(rig.store, Slow)
-            await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
-            batch = rig.batch(ended("r1"), e.SidesSwitched(0.0))
+@played(store_type=Slow)
+async def test_a_batch_whose_caller_has_gone_is_applied_once(rig: Rig) -> None:
+    assert isinstance(rig.store, Slow)
+    await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
+    batch = rig.batch(ended("r1"), e.SidesSwitched(0.0))
 
-            caller = asyncio.create_task(rig.host.handle(batch))
-            await asyncio.sleep(0.05)
-            caller.cancel()
-            await asyncio.sleep(0)
-            rig.store.gate.set()
-            again = await rig.host.handle(batch)
+    caller = asyncio.create_task(rig.host.handle(batch))
+    await asyncio.sleep(0.05)
+    caller.cancel()
+    await asyncio.sleep(0)
+    rig.store.gate.set()
+    again = await rig.host.handle(batch)
 
-            assert again.rounds == {"r1": "stored"}
-            assert rig.host.session.memory.tally.completed == 1
-            switched = [entry.id for entry in rig.host.session.state.roster.on(Side.A)]
-            assert switched == [player(4), player(5), player(6)]
-
-    asyncio.run(main())
+    assert again.rounds == {"r1": "stored"}
+    assert rig.host.session.memory.tally.completed == 1
+    switched = [entry.id for entry in rig.host.session.state.roster.on(Side.A)]
+    assert switched == [player(4), player(5), player(6)]
 
 
-def test_a_fault_of_the_daemon_leaves_no_trace_of_the_batch_either(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with Rig(tmp_path, store_type=Broken) as rig:
-            await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
-            before = rig.host.session.state.copy()
-            batch = rig.batch(e.SidesSwitched(0.0), ended("r1"))
+@played(store_type=Broken)
+async def test_a_fault_of_the_daemon_leaves_no_trace_of_the_batch_either(rig: Rig) -> None:
+    await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
+    before = rig.host.session.state.copy()
+    batch = rig.batch(e.SidesSwitched(0.0), ended("r1"))
 
-            with pytest.raises(ScriptError) as refusal:
-                await rig.host.handle(batch)
-            assert (refusal.value.code, refusal.value.status) == ("internal", 500)
-            assert rig.host.session.state == before
-            rig.host.refuse(refusal.value)
-            (finding,) = of_refused(rig.host.status(), SCRIPTS["tf2"], "1.0", rig.clock.epoch() + 10_000.0)
-            assert "refused: 1, the last one 3 h ago: internal: " in finding.what
-            assert finding.advice.startswith("the daemon's log says what failed; ")
-            taken = await rig.host.handle(batch)
+    with pytest.raises(ScriptError) as refusal:
+        await rig.host.handle(batch)
+    assert (refusal.value.code, refusal.value.status) == ("internal", 500)
+    assert rig.host.session.state == before
+    rig.host.refuse(refusal.value)
+    (finding,) = of_refused(rig.host.status(), SCRIPTS["tf2"], "1.0", rig.clock.epoch() + 10_000.0)
+    assert "refused: 1, the last one 3 h ago: internal: " in finding.what
+    assert finding.advice.startswith("the daemon's log says what failed; ")
+    taken = await rig.host.handle(batch)
 
-            assert taken.rounds == {"r1": "stored"}
-
-    asyncio.run(main())
+    assert taken.rounds == {"r1": "stored"}
 
 
-def test_of_a_batch_that_the_daemon_fails_on_the_rounds_are_stored(tmp_path: Path) -> None:
+@failing
+async def test_of_a_batch_that_the_daemon_fails_on_the_rounds_are_stored(rig: Rig) -> None:
     """The script drops it, because it would fail again."""
+    await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
+    nothing_known: Any = object()
 
-    async def main() -> None:
-        async with failing(tmp_path) as rig:
-            await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
-            nothing_known: Any = object()
+    with pytest.raises(ScriptError) as refusal:
+        await rig.post(nothing_known, ended("r1"), ended("r2"))
+    await rig.post(e.Heartbeat(0.0))
 
-            with pytest.raises(ScriptError) as refusal:
-                await rig.post(nothing_known, ended("r1"), ended("r2"))
-            await rig.post(e.Heartbeat(0.0))
-
-            assert refusal.value.code == "internal"
-            assert stored_rounds(rig) == ["r1", "r2"]
-            assert rig.host.session.memory.tally.completed == 0
-
-    asyncio.run(main())
+    assert refusal.value.code == "internal"
+    assert stored_rounds(rig) == ["r1", "r2"]
+    assert rig.host.session.memory.tally.completed == 0
 
 
-def test_a_round_that_the_daemon_fails_to_rate_costs_those_behind_it_nothing(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with failing(tmp_path) as rig:
-            await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
-            system, whole = rig.pool.system, rig.pool.system.rate
+@failing
+async def test_a_round_that_the_daemon_fails_to_rate_costs_those_behind_it_nothing(rig: Rig) -> None:
+    await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
+    system, whole = rig.pool.system, rig.pool.system.rate
 
-            def rate(match: Match) -> Rated:
-                if player(7) in match.teams[0]:
-                    raise ZeroDivisionError
-                return whole(match)
+    def rate(match: Match) -> Rated:
+        if player(7) in match.teams[0]:
+            raise ZeroDivisionError
+        return whole(match)
 
-            system.rate = rate  # type: ignore[method-assign]
-            faulty = e.RoundEnded(0.0, round_of("r2", roster([1, 2, 7], [4, 5, 6]), Side.A, Mode.KOTH))
+    system.rate = rate  # type: ignore[method-assign]
+    faulty = e.RoundEnded(0.0, round_of("r2", roster([1, 2, 7], [4, 5, 6]), Side.A, Mode.KOTH))
 
-            with pytest.raises(ScriptError) as refusal:
-                await rig.post(ended("r1"), faulty, ended("r3"))
-            await rig.post(e.Heartbeat(0.0))
+    with pytest.raises(ScriptError) as refusal:
+        await rig.post(ended("r1"), faulty, ended("r3"))
+    await rig.post(e.Heartbeat(0.0))
 
-            assert refusal.value.code == "internal"
-            assert stored_rounds(rig) == ["r1", "r3"]
-
-    asyncio.run(main())
+    assert refusal.value.code == "internal"
+    assert stored_rounds(rig) == ["r1", "r3"]
 
 
 FAULTS = st.lists(st.sampled_from(Fault), max_size=4)

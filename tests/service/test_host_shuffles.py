@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +11,8 @@ from equipoise.core.asks import Moment
 from equipoise.core.model import DueIf, Mode, Roster, RoundId, Side
 from equipoise.core.phrases import Phrase, Text
 from equipoise.wire import Reply
-from tests.hosts import Rig, player, roster
+from tests.hosts import Rig, played, player, roster
+from tests.store.samples import in_loop
 
 STRONG, WEAK = (1, 2, 3, 4), (5, 6, 7, 8)
 HERE = roster(STRONG, WEAK)
@@ -40,31 +40,26 @@ def said(reply: Reply) -> list[Phrase]:
     return [order.text.phrase for order in reply.orders if isinstance(order, f.Say)]
 
 
-def test_uneven_teams_are_shuffled_before_the_round(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with Rig(tmp_path, system="ns2") as rig:
-            assert (await begun(rig)).due_if == EVERY_OUTCOME
-            order = the(f.Assign, await rig.post(e.RoundStarted(0.0, seated())))
-            assert (order.moment, len(order.split.a), len(order.split.b)) == (Moment.FREEZE, 4, 4)
-            # The strong commander is ahead by a part of their field skill: two of the other strong ones change side.
-            strong_marines = [number for number in STRONG if player(number) in order.split.a]
-            assert len(strong_marines) == 2
-            assert CHAIRS & set(order.split.a) == {player(1)}
-            assert said(await rig.post(e.OrderDone(0.0, order.order))) == [Phrase.SHUFFLED]
-
-    asyncio.run(main())
+@played(system="ns2")
+async def test_uneven_teams_are_shuffled_before_the_round(rig: Rig) -> None:
+    assert (await begun(rig)).due_if == EVERY_OUTCOME
+    order = the(f.Assign, await rig.post(e.RoundStarted(0.0, seated())))
+    assert (order.moment, len(order.split.a), len(order.split.b)) == (Moment.FREEZE, 4, 4)
+    # The strong commander is ahead by a part of their field skill: two of the other strong ones change side.
+    strong_marines = [number for number in STRONG if player(number) in order.split.a]
+    assert len(strong_marines) == 2
+    assert CHAIRS & set(order.split.a) == {player(1)}
+    assert said(await rig.post(e.OrderDone(0.0, order.order))) == [Phrase.SHUFFLED]
 
 
-def test_a_shuffle_that_was_ordered_outlives_a_restart_of_the_daemon(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with Rig(tmp_path, system="ns2") as rig:
-            await begun(rig)
-            await rig.post(e.RoundLive(0.0, RoundId("r1"), seated()))
-            answer = await rig.host.command(("shuffle", "next"), "token:owner")
-            assert answer.lines == (Text(Phrase.SCRAMBLE_PENDING, (Text(Phrase.REASON_ADMIN),)),)
-        async with Rig(tmp_path, system="ns2", seq=rig.seq) as again:
-            await again.hello(seated(), Mode.NS2)
-            order = the(f.Assign, await again.post(e.RoundStarted(0.0, seated())))
-            assert order.reason.phrase is Phrase.REASON_ADMIN
-
-    asyncio.run(main())
+@in_loop
+async def test_a_shuffle_that_was_ordered_outlives_a_restart_of_the_daemon(tmp_path: Path) -> None:
+    async with Rig(tmp_path, system="ns2") as rig:
+        await begun(rig)
+        await rig.post(e.RoundLive(0.0, RoundId("r1"), seated()))
+        answer = await rig.host.command(("shuffle", "next"), "token:owner")
+        assert answer.lines == (Text(Phrase.SCRAMBLE_PENDING, (Text(Phrase.REASON_ADMIN),)),)
+    async with Rig(tmp_path, system="ns2", seq=rig.seq) as again:
+        await again.hello(seated(), Mode.NS2)
+        order = the(f.Assign, await again.post(e.RoundStarted(0.0, seated())))
+        assert order.reason.phrase is Phrase.REASON_ADMIN

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from pathlib import Path
-
 from equipoise.core import events as e
 from equipoise.core.effects import OpenVote, Say
 from equipoise.core.model import Mode, OrderId, RoundId
@@ -50,10 +47,7 @@ async def test_the_status_shows_who_asks_for_a_vote_and_the_vote_that_runs(rig: 
     assert (rig.host.status().voices, rig.host.status().vote_running) == (0, False)
 
 
-def test_strangers_of_a_pool_that_knows_its_uncertainty_may_vote(tmp_path: Path) -> None:
-    async def asked() -> None:
-        async with Rig(tmp_path, system="trueskill") as rig:
-            await rig.hello(HERE, Mode.KOTH)
-            assert [type(order) for order in (await rig.post(wish(2))).orders] == [Say]
-
-    asyncio.run(asked())
+@played(system="trueskill")
+async def test_strangers_of_a_pool_that_knows_its_uncertainty_may_vote(rig: Rig) -> None:
+    await rig.hello(HERE, Mode.KOTH)
+    assert [type(order) for order in (await rig.post(wish(2))).orders] == [Say]

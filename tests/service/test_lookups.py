@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from pathlib import Path
-
 from equipoise.core import effects as f
 from equipoise.core import events as e
 from equipoise.core.model import Mode, RoundId, Side
@@ -40,29 +37,26 @@ async def test_a_shadow_rating_is_shown_to_admins_only(rig: Rig) -> None:
     assert shown(admins.lines) == [(Phrase.RATING_ADMIN, (f"@{player(1)}", "1000", "0", "50"))]
 
 
-def test_the_sums_of_the_teams_are_shown_once_three_players_of_each_side_are_visible(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with Rig(tmp_path, params={"shadow_rounds": 1}) as rig:
-            await rig.hello(SIX, Mode.KOTH)
-            none_visible = await asked(rig, "teams")
-            await rig.play("r1", roster([1, 2, 3], [4, 5]), Side.A, Mode.KOTH)
-            await rig.post(e.RosterSeen(0.0, SIX))
-            all_but_one = await asked(rig, "teams")
-            admins = await asked(rig, "teams", admin=True)
-            await rig.play("r2", SIX, None, Mode.KOTH)
-            all_visible = await asked(rig, "teams")
+@played(params={"shadow_rounds": 1})
+async def test_the_sums_of_the_teams_are_shown_once_three_players_of_each_side_are_visible(rig: Rig) -> None:
+    await rig.hello(SIX, Mode.KOTH)
+    none_visible = await asked(rig, "teams")
+    await rig.play("r1", roster([1, 2, 3], [4, 5]), Side.A, Mode.KOTH)
+    await rig.post(e.RosterSeen(0.0, SIX))
+    all_but_one = await asked(rig, "teams")
+    admins = await asked(rig, "teams", admin=True)
+    await rig.play("r2", SIX, None, Mode.KOTH)
+    all_visible = await asked(rig, "teams")
 
-            assert [phrase for phrase, _ in none_visible] == [Phrase.TEAMS_CHANCE]
-            assert [phrase for phrase, _ in all_but_one] == [Phrase.TEAMS_CHANCE]
-            assert [phrase for phrase, _ in admins] == [Phrase.TEAMS, Phrase.TEAMS_CHANCE]
-            ratings = [rig.pool.summary(player(number)).rating for number in range(1, 7)]
-            teams, (phrase, (side, chance)) = all_visible
-            sums = (f"{sum(ratings[:3]):.0f}", f"{sum(ratings[3:]):.0f}")
-            assert teams == (Phrase.TEAMS, ("RED", sums[0], "BLU", sums[1]))
-            assert (phrase, side) == (Phrase.TEAMS_CHANCE, "RED")
-            assert 50 < int(chance) < 100
-
-    asyncio.run(main())
+    assert [phrase for phrase, _ in none_visible] == [Phrase.TEAMS_CHANCE]
+    assert [phrase for phrase, _ in all_but_one] == [Phrase.TEAMS_CHANCE]
+    assert [phrase for phrase, _ in admins] == [Phrase.TEAMS, Phrase.TEAMS_CHANCE]
+    ratings = [rig.pool.summary(player(number)).rating for number in range(1, 7)]
+    teams, (phrase, (side, chance)) = all_visible
+    sums = (f"{sum(ratings[:3]):.0f}", f"{sum(ratings[3:]):.0f}")
+    assert teams == (Phrase.TEAMS, ("RED", sums[0], "BLU", sums[1]))
+    assert (phrase, side) == (Phrase.TEAMS_CHANCE, "RED")
+    assert 50 < int(chance) < 100
 
 
 @played
@@ -72,26 +66,23 @@ async def test_teams_with_an_empty_side_have_no_chance_to_show(rig: Rig) -> None
     assert await asked(rig, "teams") == [(Phrase.NOTHING_TO_BALANCE, ())]
 
 
-def test_the_leaderboard_and_a_players_place_on_it(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with Rig(tmp_path, params={"shadow_rounds": 1}) as rig:
-            await rig.hello(FOUR, Mode.KOTH)
-            empty = await asked(rig, "top")
-            unranked = await asked(rig, "rank")
-            await rig.play("r1", roster([1], [3]), Side.A, Mode.KOTH)
-            winner, loser = (f"{rig.pool.summary(player(number)).rating:.0f}" for number in (1, 3))
+@played(params={"shadow_rounds": 1})
+async def test_the_leaderboard_and_a_players_place_on_it(rig: Rig) -> None:
+    await rig.hello(FOUR, Mode.KOTH)
+    empty = await asked(rig, "top")
+    unranked = await asked(rig, "rank")
+    await rig.play("r1", roster([1], [3]), Side.A, Mode.KOTH)
+    winner, loser = (f"{rig.pool.summary(player(number)).rating:.0f}" for number in (1, 3))
 
-            assert empty == [(Phrase.TOP_EMPTY, ())]
-            assert unranked == [(Phrase.RANK_NONE, (f"@{player(1)}",))]
-            assert await asked(rig, "top") == [
-                (Phrase.TOP_LINE, ("1", f"@{player(1)}", winner)),
-                (Phrase.TOP_LINE, ("2", f"@{player(3)}", loser)),
-            ]
-            assert await asked(rig, "rank") == [(Phrase.RANK, (f"@{player(1)}", "1", "2", winner, "1-0-0"))]
-            assert await asked(rig, "rank", player(3)) == [(Phrase.RANK, (f"@{player(3)}", "2", "2", loser, "0-0-1"))]
-            assert await asked(rig, "rating", player(3)) == [(Phrase.RATING, (f"@{player(3)}", loser, "1"))]
-
-    asyncio.run(main())
+    assert empty == [(Phrase.TOP_EMPTY, ())]
+    assert unranked == [(Phrase.RANK_NONE, (f"@{player(1)}",))]
+    assert await asked(rig, "top") == [
+        (Phrase.TOP_LINE, ("1", f"@{player(1)}", winner)),
+        (Phrase.TOP_LINE, ("2", f"@{player(3)}", loser)),
+    ]
+    assert await asked(rig, "rank") == [(Phrase.RANK, (f"@{player(1)}", "1", "2", winner, "1-0-0"))]
+    assert await asked(rig, "rank", player(3)) == [(Phrase.RANK, (f"@{player(3)}", "2", "2", loser, "0-0-1"))]
+    assert await asked(rig, "rating", player(3)) == [(Phrase.RATING, (f"@{player(3)}", loser, "1"))]
 
 
 @played

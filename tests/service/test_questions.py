@@ -27,7 +27,8 @@ from equipoise.core.rules import Rules, VoteRules
 from equipoise.service import metrics
 from equipoise.service.work import KINDS, MOST_QUESTIONS, THREAD_FROM, kind_of
 from equipoise.store.notes import Decision
-from tests.hosts import Rig, player, roster, round_of
+from tests.hosts import Rig, played, player, roster, round_of
+from tests.store.samples import in_loop
 
 SIX = roster([1, 2, 3], [4, 5, 6])
 GAP = roster([1, 2, 3, 6], [4, 5])
@@ -132,103 +133,92 @@ def test_every_kind_of_question_is_made_to_fail() -> None:
     [*zip(CASES, cycle(FAULTS), strict=False), *((CASES[0], error) for error in FAULTS[1:])],
     ids=lambda value: value.name if isinstance(value, Case) else type(value).__name__,
 )
-def test_a_question_that_fails_refuses_no_batch(
+@in_loop
+async def test_a_question_that_fails_refuses_no_batch(
     case: Case, error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def main() -> None:
-        async with Rig(tmp_path, system=case.system, rules=case.rules) as rig:
-            await begun(rig, case)
-            ended = e.RoundEnded(0.0, round_of("r1", case.here, Side.A, case.mode))
-            with monkeypatch.context() as broken:
-                broken.setattr(case.breaks, raising(error))
-                if case.kind == "cache":
-                    rig.host.session.state.cache = None
-
-                reply = await rig.post(*case.events, LEAVES, ended)
-                later = await rig.post(e.PlayerJoined(0.0, player(12)))
-
-            assert reply.rounds == {"r1": "stored"}
-            assert rig.host.session.state.roster.get(player(6)) is None
-            assert later.pending == reply.pending
-            failed = await decisions(rig, "failed")
-            assert [one.reason for one in failed if one.reason.startswith(KINDS[case.kind])]  # type: ignore[index]
-            assert all(type(error).__name__ in one.reason and one.order is None for one in failed)
-            assert counted(rig, "equipoise_question_failures_total")[case.kind] >= 1
-            lines = [record for record in caplog.records if record.name == "equipoise.service.work"]
-            (line,) = [each for each in lines if each.getMessage() == f"{KINDS[case.kind]} failed"]  # type: ignore[index]
-            assert line.exc_info is not None
-            assert line.exc_info[1] is error
-
-            # The next batches are served as if nothing had been.
-            before = rig.host.questions.failed.total()
-            await rig.post(e.RosterSeen(0.0, replace(case.here, entries=case.here.entries)))
-            await rig.post(*case.events)
-            assert rig.host.questions.failed.total() == before
-
     caplog.set_level(logging.ERROR)
-    asyncio.run(main())
+    async with Rig(tmp_path, system=case.system, rules=case.rules) as rig:
+        await begun(rig, case)
+        ended = e.RoundEnded(0.0, round_of("r1", case.here, Side.A, case.mode))
+        with monkeypatch.context() as broken:
+            broken.setattr(case.breaks, raising(error))
+            if case.kind == "cache":
+                rig.host.session.state.cache = None
+
+            reply = await rig.post(*case.events, LEAVES, ended)
+            later = await rig.post(e.PlayerJoined(0.0, player(12)))
+
+        assert reply.rounds == {"r1": "stored"}
+        assert rig.host.session.state.roster.get(player(6)) is None
+        assert later.pending == reply.pending
+        failed = await decisions(rig, "failed")
+        assert [one.reason for one in failed if one.reason.startswith(KINDS[case.kind])]  # type: ignore[index]
+        assert all(type(error).__name__ in one.reason and one.order is None for one in failed)
+        assert counted(rig, "equipoise_question_failures_total")[case.kind] >= 1
+        lines = [record for record in caplog.records if record.name == "equipoise.service.work"]
+        (line,) = [each for each in lines if each.getMessage() == f"{KINDS[case.kind]} failed"]  # type: ignore[index]
+        assert line.exc_info is not None
+        assert line.exc_info[1] is error
+
+        # The next batches are served as if nothing had been.
+        before = rig.host.questions.failed.total()
+        await rig.post(e.RosterSeen(0.0, replace(case.here, entries=case.here.entries)))
+        await rig.post(*case.events)
+        assert rig.host.questions.failed.total() == before
 
 
 # What waits for the answer goes on without it.
 
 
 @pytest.mark.questions_fail
-def test_a_scramble_whose_solver_fails_takes_the_cached_split_and_without_one_stays_pending(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@played
+async def test_a_scramble_whose_solver_fails_takes_the_cached_split_and_without_one_stays_pending(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def main() -> None:
-        async with Rig(tmp_path) as rig:
-            await begun(rig, CASES[0])
-            cache, rig.host.session.state.cache = rig.host.session.state.cache, None
-            monkeypatch.setattr("equipoise.balancing.best", raising(MemoryError()))
+    await begun(rig, CASES[0])
+    cache, rig.host.session.state.cache = rig.host.session.state.cache, None
+    monkeypatch.setattr("equipoise.balancing.best", raising(MemoryError()))
 
-            without = await rig.post(*FREEZE)
-            assert without.pending
-            assert not [order for order in without.orders if isinstance(order, f.Assign)]
-            rig.host.session.state.cache = cache
-            cached = await rig.post(e.Heartbeat(0.0))
-            (assign,) = [order for order in cached.orders if isinstance(order, f.Assign)]
+    without = await rig.post(*FREEZE)
+    assert without.pending
+    assert not [order for order in without.orders if isinstance(order, f.Assign)]
+    rig.host.session.state.cache = cache
+    cached = await rig.post(e.Heartbeat(0.0))
+    (assign,) = [order for order in cached.orders if isinstance(order, f.Assign)]
 
-            assert sorted((*assign.split.a, *assign.split.b)) == [player(number) for number in range(1, 7)]
-            assert [one.kind for one in await decisions(rig, "scramble")] == ["scramble"]
-            assert len(await decisions(rig, "failed")) == 1, "the same failure is noted once a minute"
-
-    asyncio.run(main())
+    assert sorted((*assign.split.a, *assign.split.b)) == [player(number) for number in range(1, 7)]
+    assert [one.kind for one in await decisions(rig, "scramble")] == ["scramble"]
+    assert len(await decisions(rig, "failed")) == 1, "the same failure is noted once a minute"
 
 
 @pytest.mark.questions_fail
-def test_a_gap_is_asked_about_again_by_the_next_poll(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def main() -> None:
-        async with Rig(tmp_path) as rig:
-            await rig.hello(SIX, Mode.KOTH)
-            await rig.post(e.RoundLive(0.0, RoundId("r1"), SIX))
-            with monkeypatch.context() as broken:
-                broken.setattr("equipoise.balancing.transfer", raising(MemoryError()))
-                failing = await rig.post(e.RosterSeen(0.0, GAP))
-            mended = await rig.post(e.Heartbeat(0.0))
+@played
+async def test_a_gap_is_asked_about_again_by_the_next_poll(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    await rig.hello(SIX, Mode.KOTH)
+    await rig.post(e.RoundLive(0.0, RoundId("r1"), SIX))
+    with monkeypatch.context() as broken:
+        broken.setattr("equipoise.balancing.transfer", raising(MemoryError()))
+        failing = await rig.post(e.RosterSeen(0.0, GAP))
+    mended = await rig.post(e.Heartbeat(0.0))
 
-            assert failing.orders == ()
-            assert [type(order) for order in mended.orders] == [f.Move]
-
-    asyncio.run(main())
+    assert failing.orders == ()
+    assert [type(order) for order in mended.orders] == [f.Move]
 
 
 @pytest.mark.questions_fail
 @pytest.mark.parametrize("breaks", ["equipoise.balancing.side_of_joiner", "equipoise.service.pool.summaries_on"])
-def test_a_joiner_is_placed_by_head_count(breaks: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def main() -> None:
-        async with Rig(tmp_path, system="joint") as rig:
-            await rig.hello(SIX, Mode.KOTH)
-            monkeypatch.setattr(breaks, raising(MemoryError()))
+@played(system="joint")
+async def test_a_joiner_is_placed_by_head_count(rig: Rig, breaks: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    await rig.hello(SIX, Mode.KOTH)
+    monkeypatch.setattr(breaks, raising(MemoryError()))
 
-            even = await rig.post(e.SideWanted(0.0, player(9), Side.B))
-            uneven = await rig.post(e.SideWanted(0.0, player(10), Side.B))
+    even = await rig.post(e.SideWanted(0.0, player(9), Side.B))
+    uneven = await rig.post(e.SideWanted(0.0, player(10), Side.B))
 
-            for reply, steam_id, side in ((even, player(9), Side.B), (uneven, player(10), Side.A)):
-                (place,) = [order for order in reply.orders if isinstance(order, f.Place)]
-                assert (place.player, place.side) == (steam_id, side)
-
-    asyncio.run(main())
+    for reply, steam_id, side in ((even, player(9), Side.B), (uneven, player(10), Side.A)):
+        (place,) = [order for order in reply.orders if isinstance(order, f.Place)]
+        assert (place.player, place.side) == (steam_id, side)
 
 
 @pytest.mark.questions_fail
@@ -272,58 +262,49 @@ def test_the_best_of_an_even_13_against_12_stays_and_reads_why_while_another_may
 
 
 @pytest.mark.questions_fail
-def test_a_look_up_that_fails_says_so_and_the_others_of_its_batch_are_answered(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@played
+async def test_a_look_up_that_fails_says_so_and_the_others_of_its_batch_are_answered(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def main() -> None:
-        async with Rig(tmp_path) as rig:
-            await rig.hello(SIX, Mode.KOTH)
-            monkeypatch.setattr("equipoise.service.lookups.outlook_now", raising(MemoryError()))
+    await rig.hello(SIX, Mode.KOTH)
+    monkeypatch.setattr("equipoise.service.lookups.outlook_now", raising(MemoryError()))
 
-            reply = await rig.post(spoken("teams"), spoken("rating", by=2))
+    reply = await rig.post(spoken("teams"), spoken("rating", by=2))
 
-            teams, rating = [order for order in reply.orders if isinstance(order, f.Tell)]
-            assert teams.lines == (Text(Phrase.FAILED, ("the daemon failed on this; its log says how",)),)
-            assert (rating.player, rating.lines[0].phrase) == (player(2), Phrase.RATING_ADMIN)
-
-    asyncio.run(main())
+    teams, rating = [order for order in reply.orders if isinstance(order, f.Tell)]
+    assert teams.lines == (Text(Phrase.FAILED, ("the daemon failed on this; its log says how",)),)
+    assert (rating.player, rating.lines[0].phrase) == (player(2), Phrase.RATING_ADMIN)
 
 
 @pytest.mark.questions_fail
-def test_the_status_and_the_metrics_are_there_while_the_chances_fail(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@played
+async def test_the_status_and_the_metrics_are_there_while_the_chances_fail(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def main() -> None:
-        async with Rig(tmp_path) as rig:
-            await rig.hello(SIX, Mode.KOTH)
-            assert rig.host.status().outlook is not None
-            monkeypatch.setattr("equipoise.service.host.outlook_now", raising(MemoryError()))
+    await rig.hello(SIX, Mode.KOTH)
+    assert rig.host.status().outlook is not None
+    monkeypatch.setattr("equipoise.service.host.outlook_now", raising(MemoryError()))
 
-            status = rig.host.status()
+    status = rig.host.status()
 
-            assert (status.outlook, status.win_probability, status.players_a) == (None, None, 3)
-            assert counted(rig, "equipoise_question_failures_total") == {"outlook": 2}
-            (line,) = await decisions(rig, "failed")
-            assert line.reason == "judging the teams for the status failed: MemoryError"
-
-    asyncio.run(main())
+    assert (status.outlook, status.win_probability, status.players_a) == (None, None, 3)
+    assert counted(rig, "equipoise_question_failures_total") == {"outlook": 2}
+    (line,) = await decisions(rig, "failed")
+    assert line.reason == "judging the teams for the status failed: MemoryError"
 
 
 @pytest.mark.questions_fail
-def test_a_dry_run_of_moves_that_fails_is_refused_with_the_reason(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@played
+async def test_a_dry_run_of_moves_that_fails_is_refused_with_the_reason(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def main() -> None:
-        async with Rig(tmp_path) as rig:
-            await rig.hello(GAP, Mode.KOTH)
-            monkeypatch.setattr("equipoise.balancing.transfer", raising(MemoryError()))
+    await rig.hello(GAP, Mode.KOTH)
+    monkeypatch.setattr("equipoise.balancing.transfer", raising(MemoryError()))
 
-            answer = await rig.host.command(("balance",), "test", dry=True)
+    answer = await rig.host.command(("balance",), "test", dry=True)
 
-            assert (answer.ok, answer.lines) == (False, (Text(Phrase.FAILED, ("MemoryError",)),))
-            assert counted(rig, "equipoise_question_failures_total") == {"moves": 1}
-
-    asyncio.run(main())
+    assert (answer.ok, answer.lines) == (False, (Text(Phrase.FAILED, ("MemoryError",)),))
+    assert counted(rig, "equipoise_question_failures_total") == {"moves": 1}
 
 
 # One batch does not hold the loop.
@@ -362,127 +343,108 @@ async def turns_during(doing: Callable[[], Any]) -> tuple[Any, int]:
     return done, turns
 
 
-def test_of_equal_look_ups_in_a_batch_one_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@played
+async def test_of_equal_look_ups_in_a_batch_one_is_made(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     outlooks = Counted(monkeypatch, "equipoise.service.lookups.outlook_now")
+    await rig.hello(SIX, Mode.KOTH)
+    commands = [replace(spoken("teams"), by=player(number % 6 + 1)) for number in range(255)]
+    reply = await rig.post(*commands, replace(spoken("teams"), admin=False))
 
-    async def main() -> None:
-        async with Rig(tmp_path) as rig:
-            await rig.hello(SIX, Mode.KOTH)
-            commands = [replace(spoken("teams"), by=player(number % 6 + 1)) for number in range(255)]
-            reply = await rig.post(*commands, replace(spoken("teams"), admin=False))
-
-            assert outlooks.calls == 2, "players do not see what admins see"
-            tells = [order for order in reply.orders if isinstance(order, f.Tell)]
-            assert [tell.player for tell in tells[:255]] == [command.by for command in commands]
-            assert {tell.lines for tell in tells[:255]} == {tells[0].lines}
-            assert tells[255].lines == tells[0].lines[1:]
-
-    asyncio.run(main())
+    assert outlooks.calls == 2, "players do not see what admins see"
+    tells = [order for order in reply.orders if isinstance(order, f.Tell)]
+    assert [tell.player for tell in tells[:255]] == [command.by for command in commands]
+    assert {tell.lines for tell in tells[:255]} == {tells[0].lines}
+    assert tells[255].lines == tells[0].lines[1:]
 
 
-def test_look_ups_about_their_sender_are_not_equal_and_a_rating_that_is_set_between_them_counts(
-    tmp_path: Path,
+@played
+async def test_look_ups_about_their_sender_are_not_equal_and_a_rating_that_is_set_between_them_counts(rig: Rig) -> None:
+    await rig.hello(SIX, Mode.KOTH)
+    reply = await rig.post(
+        spoken("rating", by=1),
+        spoken("rating", by=2),
+        spoken("set", player(1), "1500"),
+        spoken("rating", by=1),
+        spoken("set", player(1), "1600"),
+        spoken("set", player(1), "1500"),
+        spoken("rating", player(1), by=2),
+    )
+
+    lines = [order.lines[0] for order in reply.orders if isinstance(order, f.Tell)]
+    assert [line.args[1] for line in lines] == ["1000", "1000", "1000", "1500", "1500", "1600", "1500"]
+    assert [line.args[0] for line in lines[:2]] == [f"@{player(1)}", f"@{player(2)}"]
+
+
+@played
+async def test_of_more_look_ups_than_are_answered_the_rest_is_refused_with_the_reason(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def main() -> None:
-        async with Rig(tmp_path) as rig:
-            await rig.hello(SIX, Mode.KOTH)
-            reply = await rig.post(
-                spoken("rating", by=1),
-                spoken("rating", by=2),
-                spoken("set", player(1), "1500"),
-                spoken("rating", by=1),
-                spoken("set", player(1), "1600"),
-                spoken("set", player(1), "1500"),
-                spoken("rating", player(1), by=2),
-            )
+    await rig.hello(SIX, Mode.KOTH)
+    commands = [spoken("rating", player(number)) for number in range(1, 257)]
+    reply, turns = await turns_during(lambda: rig.post(*commands))
 
-            lines = [order.lines[0] for order in reply.orders if isinstance(order, f.Tell)]
-            assert [line.args[1] for line in lines] == ["1000", "1000", "1000", "1500", "1500", "1600", "1500"]
-            assert [line.args[0] for line in lines[:2]] == [f"@{player(1)}", f"@{player(2)}"]
-
-    asyncio.run(main())
+    lines = [order.lines[0] for order in reply.orders if isinstance(order, f.Tell)]
+    refusal = Text(Phrase.FAILED, (f"one batch had more than {MOST_QUESTIONS} different questions",))
+    assert [line.phrase for line in lines[:MOST_QUESTIONS]] == [Phrase.RATING_ADMIN] * MOST_QUESTIONS
+    assert lines[MOST_QUESTIONS:] == [refusal] * (256 - MOST_QUESTIONS)
+    assert turns >= 256
+    assert counted(rig, "equipoise_questions_refused_total") == {"": 256 - MOST_QUESTIONS}
+    (line,) = await decisions(rig, "refused")
+    assert line.reason.startswith("answering a command refused: one batch had more than")
 
 
-def test_of_more_look_ups_than_are_answered_the_rest_is_refused_with_the_reason(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def main() -> None:
-        async with Rig(tmp_path) as rig:
-            await rig.hello(SIX, Mode.KOTH)
-            commands = [spoken("rating", player(number)) for number in range(1, 257)]
-            reply, turns = await turns_during(lambda: rig.post(*commands))
-
-            lines = [order.lines[0] for order in reply.orders if isinstance(order, f.Tell)]
-            refusal = Text(Phrase.FAILED, (f"one batch had more than {MOST_QUESTIONS} different questions",))
-            assert [line.phrase for line in lines[:MOST_QUESTIONS]] == [Phrase.RATING_ADMIN] * MOST_QUESTIONS
-            assert lines[MOST_QUESTIONS:] == [refusal] * (256 - MOST_QUESTIONS)
-            assert turns >= 256
-            assert counted(rig, "equipoise_questions_refused_total") == {"": 256 - MOST_QUESTIONS}
-            (line,) = await decisions(rig, "refused")
-            assert line.reason.startswith("answering a command refused: one batch had more than")
-
-    asyncio.run(main())
-
-
-def test_equal_dry_runs_of_a_batch_are_solved_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@played
+async def test_equal_dry_runs_of_a_batch_are_solved_once(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     solved = Counted(monkeypatch, "equipoise.balancing.best")
+    await rig.hello(SIX, Mode.KOTH)
+    solved.calls = 0
+    reply = await rig.post(*(spoken("scramble", "dry", by=number % 6 + 1) for number in range(256)))
 
-    async def main() -> None:
-        async with Rig(tmp_path) as rig:
-            await rig.hello(SIX, Mode.KOTH)
-            solved.calls = 0
-            reply = await rig.post(*(spoken("scramble", "dry", by=number % 6 + 1) for number in range(256)))
+    assert solved.calls == 1
+    tells = [order for order in reply.orders if isinstance(order, f.Tell)]
+    assert [tell.player for tell in tells] == [player(number % 6 + 1) for number in range(256)]
+    assert len({tell.lines for tell in tells}) == 1
+    assert tells[0].lines[0].phrase is Phrase.DRY_RUN
 
-            assert solved.calls == 1
-            tells = [order for order in reply.orders if isinstance(order, f.Tell)]
-            assert [tell.player for tell in tells] == [player(number % 6 + 1) for number in range(256)]
-            assert len({tell.lines for tell in tells}) == 1
-            assert tells[0].lines[0].phrase is Phrase.DRY_RUN
-
-            # Another batch, after a rating was changed, is another question.
-            await rig.host.command(("set", player(1), "1900"), "test")
-            await rig.post(spoken("scramble", "dry"))
-            assert solved.calls == 2
-
-    asyncio.run(main())
+    # Another batch, after a rating was changed, is another question.
+    await rig.host.command(("set", player(1), "1900"), "test")
+    await rig.post(spoken("scramble", "dry"))
+    assert solved.calls == 2
 
 
-def test_different_questions_let_others_in_and_those_beyond_the_limit_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@played
+async def test_different_questions_let_others_in_and_those_beyond_the_limit_are_refused(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     solved = Counted(monkeypatch, "equipoise.balancing.best")
+    await rig.hello(SIX, Mode.KOTH)
+    solved.calls = 0
+    # Each time the roster is another one: another question.
+    events = [
+        event
+        for number in range(100)
+        for event in (
+            e.SideChanged(0.0, player(1), (Side.B, Side.A)[number % 2]),
+            spoken("scramble", "dry"),
+        )
+    ]
+    reply, turns = await turns_during(lambda: rig.post(*events))
 
-    async def main() -> None:
-        async with Rig(tmp_path) as rig:
-            await rig.hello(SIX, Mode.KOTH)
-            solved.calls = 0
-            # Each time the roster is another one: another question.
-            events = [
-                event
-                for number in range(100)
-                for event in (
-                    e.SideChanged(0.0, player(1), (Side.B, Side.A)[number % 2]),
-                    spoken("scramble", "dry"),
-                )
-            ]
-            reply, turns = await turns_during(lambda: rig.post(*events))
+    assert solved.calls == MOST_QUESTIONS
+    assert turns >= MOST_QUESTIONS
+    lines = [order.lines[0].phrase for order in reply.orders if isinstance(order, f.Tell)]
+    assert lines == [Phrase.DRY_RUN] * MOST_QUESTIONS + [Phrase.NO_ANSWER] * (100 - MOST_QUESTIONS)
+    assert counted(rig, "equipoise_questions_refused_total") == {"": 100 - MOST_QUESTIONS}
+    assert [one.reason.partition(":")[0] for one in await decisions(rig, "refused")] == ["making teams refused"]
 
-            assert solved.calls == MOST_QUESTIONS
-            assert turns >= MOST_QUESTIONS
-            lines = [order.lines[0].phrase for order in reply.orders if isinstance(order, f.Tell)]
-            assert lines == [Phrase.DRY_RUN] * MOST_QUESTIONS + [Phrase.NO_ANSWER] * (100 - MOST_QUESTIONS)
-            assert counted(rig, "equipoise_questions_refused_total") == {"": 100 - MOST_QUESTIONS}
-            assert [one.reason.partition(":")[0] for one in await decisions(rig, "refused")] == ["making teams refused"]
-
-            later = await rig.post(spoken("scramble", "dry"))
-            assert [order.lines[0].phrase for order in later.orders if isinstance(order, f.Tell)] == [Phrase.DRY_RUN]
-
-    asyncio.run(main())
+    later = await rig.post(spoken("scramble", "dry"))
+    assert [order.lines[0].phrase for order in later.orders if isinstance(order, f.Tell)] == [Phrase.DRY_RUN]
 
 
 @pytest.mark.parametrize(("players", "threads"), [(THREAD_FROM - 2, 0), (THREAD_FROM, 1), (30, 1)])
-def test_a_split_of_many_players_is_solved_off_the_loop(
-    players: int, threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@played
+async def test_a_split_of_many_players_is_solved_off_the_loop(
+    rig: Rig, players: int, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names: list[str] = []
     best = balancing.best
@@ -492,15 +454,10 @@ def test_a_split_of_many_players_is_solved_off_the_loop(
         return best(*asked)
 
     monkeypatch.setattr("equipoise.balancing.best", noting)
-
-    async def main() -> None:
-        async with Rig(tmp_path) as rig:
-            half = players // 2
-            await rig.hello(roster(range(1, half + 1), range(half + 1, players + 1)), Mode.KOTH)
-            names.clear()
-            await rig.post(spoken("scramble", "dry"))
-
-    asyncio.run(main())
+    half = players // 2
+    await rig.hello(roster(range(1, half + 1), range(half + 1, players + 1)), Mode.KOTH)
+    names.clear()
+    await rig.post(spoken("scramble", "dry"))
     assert len(names) == 1
     assert sum(name != threading.main_thread().name for name in names) == threads
 
@@ -514,6 +471,8 @@ from pathlib import Path
 import pytest
 
 from tests.hosts import Rig, player, roster
+from tests.store.samples import in_loop
+from tests.store.samples import in_loop
 from equipoise.core import events as e
 from equipoise.core.model import Mode
 
