@@ -33,7 +33,7 @@ from equipoise.store.people import InForgetting
 from equipoise.store.store import Store
 from tests.cli.house import run
 from tests.daemons import RealDaemon
-from tests.store.samples import SERVER, a_round, in_loop, player
+from tests.store.samples import SERVER, a_round, player
 
 START = time.time() - 300_000.0
 SIZE = 4
@@ -213,7 +213,6 @@ def test_nothing_is_left_of_who_is_forgotten_and_no_rating_changes(tmp_path: Pat
         assert numbers(state, stand_in) == after
 
 
-@in_loop
 async def test_what_sqlite_leaves_of_deleted_rows_goes_too(tmp_path: Path) -> None:
     """Debian's SQLite overwrites what is deleted; others leave it in the file."""
     store = Store(tmp_path / "equipoise.db")

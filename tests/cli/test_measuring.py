@@ -23,7 +23,7 @@ from tests.cli.house import ALONE, House, ask, post, run, serving
 from tests.hosts import GivenClock
 from tests.ratings.joint.test_own_scores import PEOPLE, matches
 from tests.service.test_calibrations import one
-from tests.store.samples import a_round, in_loop, opened, player
+from tests.store.samples import a_round, opened, player
 from tests.wire.samples import HELLO, RED, ROUND, posted
 
 pytestmark = pytest.mark.slow
@@ -174,7 +174,6 @@ def quality(house: House, address: str, *options: str) -> str:
     return ask(house, address, "pool", "quality", *options).stdout
 
 
-@in_loop
 async def test_chances_are_calibrated_by_hand_once_the_results_say_what_they_are_worth(house: House) -> None:
     with serving(house) as (_, address):
         few = ask(house, address, "pool", "calibrate")

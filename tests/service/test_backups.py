@@ -15,7 +15,7 @@ from equipoise.service.metrics import Metrics
 from equipoise.store.store import Store
 from tests.hosts import GivenClock
 from tests.store.disk import no_file_above
-from tests.store.samples import Submitted, a_round, in_loop, opened, submit, until
+from tests.store.samples import Submitted, a_round, opened, submit, until
 
 pytestmark = pytest.mark.slow
 
@@ -37,7 +37,6 @@ class House:
         return sorted(each.name for each in self.directory.iterdir())
 
 
-@in_loop
 async def test_each_night_has_a_backup_and_the_newest_are_kept(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         await submit(store, Submitted(a_round()))
@@ -49,7 +48,6 @@ async def test_each_night_has_a_backup_and_the_newest_are_kept(tmp_path: Path) -
         assert house.backups.last() == house.clock.now
 
 
-@in_loop
 async def test_what_others_put_beside_them_stays(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         house = House(store, keep=1)
@@ -64,7 +62,6 @@ async def test_what_others_put_beside_them_stays(tmp_path: Path) -> None:
         ]
 
 
-@in_loop
 async def test_backups_that_a_wrong_clock_has_dated_ahead_displace_no_right_one(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         house = House(store)
@@ -73,7 +70,6 @@ async def test_backups_that_a_wrong_clock_has_dated_ahead_displace_no_right_one(
         assert house.names() == [f"equipoise-{day}T043000Z.db" for day in ("20251123", "20251124", "20351122")]
 
 
-@in_loop
 async def test_a_backup_that_fails_costs_no_older_one(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         await submit(store, *(Submitted(a_round(number)) for number in range(20)))
@@ -84,7 +80,6 @@ async def test_a_backup_that_fails_costs_no_older_one(tmp_path: Path) -> None:
         assert house.names() == ["equipoise-20251122T043000Z.db"]
 
 
-@in_loop
 async def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         house = House(store)
@@ -93,7 +88,6 @@ async def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
             await house.night()
 
 
-@in_loop
 async def test_the_job_begins_changes_and_ends_as_the_configuration_says(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         house, scheduler = House(store), Scheduler(Metrics())
@@ -110,7 +104,6 @@ async def test_the_job_begins_changes_and_ends_as_the_configuration_says(tmp_pat
     assert seen == [[], ["04:30"], ["23:15"], []]
 
 
-@in_loop
 async def test_a_reload_that_changes_nothing_of_it_keeps_what_is_known_of_the_job(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         house, scheduler = House(store), Scheduler(Metrics())

@@ -18,7 +18,7 @@ from equipoise.store.sequence import BulkEdit
 from tests.opened_pool import NOW, opened
 from tests.pools import an_import, row_of, some_rounds
 from tests.service.test_corrections import InThisProcess, numbers
-from tests.store.samples import SERVER, in_loop, player
+from tests.store.samples import SERVER, player
 
 RECORDS = [replace(record, skill_at_start=None) for record in some_rounds(30)]
 ENTRY = Audit(9.0, "console", "recompute", "pool main", "as it was", "as it is")
@@ -30,7 +30,6 @@ async def played(pool: Pool, first: int, last: int) -> None:
 
 
 @pytest.mark.parametrize("system", ["synelo", "ns2", "trueskill"])
-@in_loop
 async def test_an_import_counts_at_once_and_stays_at_its_place(tmp_path: Path, system: str) -> None:
     async with opened(tmp_path, system, kind=InThisProcess) as pool:
         await played(pool, 0, 10)
@@ -53,7 +52,6 @@ async def test_an_import_counts_at_once_and_stays_at_its_place(tmp_path: Path, s
     assert (line.who, line.target, line.after) == ("owner", "pool main", "skills.csv")
 
 
-@in_loop
 async def test_an_import_is_undone_for_one_player(tmp_path: Path) -> None:
     async with opened(tmp_path, kind=InThisProcess) as pool:
         await played(pool, 0, 10)
@@ -64,7 +62,6 @@ async def test_an_import_is_undone_for_one_player(tmp_path: Path) -> None:
         assert (await pool.summaries([player(2)]))[0].rating == 900.0 != second.rating
 
 
-@in_loop
 async def test_new_ratings_that_do_not_know_the_last_round_are_refused(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         await played(pool, 0, 5)
@@ -80,7 +77,6 @@ async def test_new_ratings_that_do_not_know_the_last_round_are_refused(tmp_path:
         await pool.adopt(an_import(pool.system, {1: 1200.0}, last=await pool.store.last_number("main")))
 
 
-@in_loop
 async def test_states_that_the_system_cannot_read_are_refused(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         await played(pool, 0, 5)
@@ -90,7 +86,6 @@ async def test_states_that_the_system_cannot_read_are_refused(tmp_path: Path) ->
         assert numbers(tmp_path) == before
 
 
-@in_loop
 async def test_a_refit_replaces_the_shared_state_and_what_came_before_it_matters_no_more(tmp_path: Path) -> None:
     strike = VoidStrike(SERVER, RoundId(RECORDS[3].round.id))
     async with opened(tmp_path, "ns2", kind=InThisProcess, plus_side="red") as pool:

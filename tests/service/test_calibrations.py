@@ -27,7 +27,7 @@ from equipoise.store.replays import CalibrationFit, CalibrationFound
 from equipoise.store.store import Store
 from tests.hosts import GivenClock
 from tests.opened_pool import opened
-from tests.store.samples import SERVER, a_round, in_loop, player
+from tests.store.samples import SERVER, a_round, player
 
 HERE = Context(Mode.ARENA, "arena_well")
 FOUND = CalibrationFound(400, 1.5, {"blu": -0.25, "red": 0.25}, {"arena_well": -0.125}, 0.02, 0.004, 0.02, 0.004, True)
@@ -74,7 +74,6 @@ def said_of(calibration: Calibration, predicted: Sequence[float]) -> list[float]
 
 
 @pytest.mark.slow
-@in_loop
 async def test_a_pool_whose_favourites_win_more_often_than_predicted_says_so_from_then_on(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         clock = GivenClock(1_800_000_000.0)
@@ -117,7 +116,6 @@ def surprise(said: float, record: RecordRound) -> float:
 
 
 @pytest.mark.slow
-@in_loop
 async def test_what_is_said_is_the_same_live_after_a_restart_and_in_a_replay(
     tmp_path: Path, made_up: list[CalibrationFit]
 ) -> None:
@@ -152,7 +150,6 @@ async def test_what_is_said_is_the_same_live_after_a_restart_and_in_a_replay(
         check(0)
 
 
-@in_loop
 async def test_a_balance_system_is_calibrated_and_the_one_that_is_shown_is_not(
     tmp_path: Path, made_up: list[CalibrationFit]
 ) -> None:
@@ -193,7 +190,6 @@ async def test_a_balance_system_is_calibrated_and_the_one_that_is_shown_is_not(
     assert [row[2] for row in rows(tmp_path)] == [None] * 20
 
 
-@in_loop
 async def test_another_spread_of_skill_ends_a_calibration(tmp_path: Path, made_up: list[CalibrationFit]) -> None:
     async with opened(tmp_path, "joint") as pool:
         job = Calibrations({"main": pool}, GivenClock(1_800_000_000.0))
@@ -208,7 +204,6 @@ async def test_another_spread_of_skill_ends_a_calibration(tmp_path: Path, made_u
         assert calibration_at([learnt], create("synelo")) == NONE
 
 
-@in_loop
 async def test_a_calibration_that_has_become_worse_than_none_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -230,7 +225,6 @@ async def test_a_calibration_that_has_become_worse_than_none_ends(
         assert calibration_at(await pool.store.calibrations("main"), pool.system) == NONE
 
 
-@in_loop
 async def test_a_fit_during_which_another_spread_was_learnt_is_not_adopted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -247,7 +241,6 @@ async def test_a_fit_during_which_another_spread_was_learnt_is_not_adopted(
         assert [edit.action for edit in await pool.store.calibrations("main")] == ["spread"]
 
 
-@in_loop
 async def test_a_pool_is_calibrated_once_a_week_and_one_that_cannot_be_stops_no_other(
     tmp_path: Path, made_up: list[CalibrationFit], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,7 +18,6 @@ from equipoise.core.rules import Rules
 from equipoise.store.notes import Decision
 from equipoise.store.past import VoidStrike
 from tests.hosts import SERVER, GivenClock, Rig, player, roster, round_of
-from tests.store.samples import in_loop
 
 FOUR = roster([1, 2], [3, 4])
 RIGHT = 1_790_000_000.0
@@ -27,7 +26,6 @@ TEN_YEARS = 10 * 365.25 * DAY
 
 
 @pytest.mark.parametrize("wrong", [TEN_YEARS, -TEN_YEARS, 60.0], ids=["ahead", "behind", "by a minute"])
-@in_loop
 async def test_a_lock_holds_no_longer_than_its_minutes_after_a_restart_with_another_clock(
     tmp_path: Path, wrong: float
 ) -> None:
@@ -41,7 +39,6 @@ async def test_a_lock_holds_no_longer_than_its_minutes_after_a_restart_with_anot
         assert locks == ([180.0] if wrong > 0 else [])
 
 
-@in_loop
 async def test_the_status_shows_no_scramble_in_the_future(tmp_path: Path) -> None:
     async with rig_at(tmp_path, RIGHT) as rig:
         await rig.hello(FOUR)
@@ -50,7 +47,6 @@ async def test_the_status_shows_no_scramble_in_the_future(tmp_path: Path) -> Non
         assert line.args[-1] == "0 min"
 
 
-@in_loop
 async def test_the_memory_stored_with_a_round_replaces_one_that_is_dated_years_ahead(tmp_path: Path) -> None:
     async with Rig(tmp_path, clock=GivenClock(RIGHT + TEN_YEARS)) as rig:
         await rig.hello(FOUR)
@@ -80,7 +76,6 @@ def rig_at(folder: Path, now: float) -> Rig:
 
 
 @pytest.mark.parametrize("system", ["synelo", "glicko2", "trueskill", "ns2"])
-@in_loop
 async def test_players_who_played_while_the_clock_was_years_ahead_become_stale_all_the_same(
     tmp_path: Path, system: str
 ) -> None:
@@ -96,7 +91,6 @@ async def test_players_who_played_while_the_clock_was_years_ahead_become_stale_a
 
 
 @pytest.mark.slow
-@in_loop
 async def test_players_whose_rounds_are_rated_again_become_stale_too(tmp_path: Path) -> None:
     async with rig_at(tmp_path, RIGHT + TEN_YEARS) as rig:
         for round_id in ("r1", "r2", "r3"):
@@ -108,7 +102,6 @@ async def test_players_whose_rounds_are_rated_again_become_stale_too(tmp_path: P
         assert (await shown(rig))[1:] == (True, 0)
 
 
-@in_loop
 async def test_a_round_cannot_have_begun_after_it_came_in(tmp_path: Path) -> None:
     async with rig_at(tmp_path, RIGHT) as rig:
         await rig.pool.record(recorded(dated(RIGHT + TEN_YEARS), Rules()), None)
@@ -118,7 +111,6 @@ async def test_a_round_cannot_have_begun_after_it_came_in(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("now", [0.0, RIGHT - 30 * DAY], ids=["1970", "a month behind"])
-@in_loop
 async def test_a_clock_that_is_behind_changes_no_player(tmp_path: Path, now: float) -> None:
     async with rig_at(tmp_path, RIGHT) as rig:
         await rig.pool.record(recorded(dated(RIGHT - 200), Rules()), None)

@@ -28,7 +28,7 @@ from equipoise.store.store import Store
 from tests.opened_pool import opened, rated_alone, summary_of
 from tests.pools import an_import, some_rounds
 from tests.store.disk import fast_directory
-from tests.store.samples import SERVER, a_round, in_loop, player, with_counts, with_spans
+from tests.store.samples import SERVER, a_round, player, with_counts, with_spans
 
 PLAYERS = range(1, 8)
 SYSTEMS: dict[str, dict[str, Any]] = {
@@ -182,7 +182,6 @@ class Slow(InThisProcess):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("system", ["synelo", "ns2"])
-@in_loop
 async def test_a_process_of_its_own_replays_as_if_the_round_had_not_been_played(tmp_path: Path, system: str) -> None:
     struck = RATED[20]
     async with opened(tmp_path, system) as pool:
@@ -214,7 +213,6 @@ async def test_a_process_of_its_own_replays_as_if_the_round_had_not_been_played(
     assert not any("outcome" in name for name in os.listdir(tmp_path))
 
 
-@in_loop
 async def test_a_void_round_that_is_sent_again_gets_its_first_answer_and_can_be_put_back(tmp_path: Path) -> None:
     async with opened(tmp_path, kind=InThisProcess) as pool:
         await played(pool, RECORDS[:30])
@@ -231,7 +229,6 @@ async def test_a_void_round_that_is_sent_again_gets_its_first_answer_and_can_be_
     assert numbers(tmp_path) == before
 
 
-@in_loop
 async def test_rounds_that_come_during_a_replay_wait_in_the_ring_and_are_rated_after_it(tmp_path: Path) -> None:
     async with opened(tmp_path, kind=Slow) as pool:
         await played(pool, RECORDS[:20])
@@ -261,7 +258,6 @@ async def test_rounds_that_come_during_a_replay_wait_in_the_ring_and_are_rated_a
     assert summaries[1].rounds == 0
 
 
-@in_loop
 async def test_two_voids_at_once_come_one_after_the_other(tmp_path: Path) -> None:
     async with opened(tmp_path, kind=InThisProcess) as pool:
         await played(pool)
@@ -275,7 +271,6 @@ async def test_two_voids_at_once_come_one_after_the_other(tmp_path: Path) -> Non
         assert len(rows) == 2
 
 
-@in_loop
 async def test_what_cannot_be_void_is_refused_with_the_reason(tmp_path: Path) -> None:
     unrated = next(number for number, record in enumerate(RECORDS) if not record.participants)
     async with opened(tmp_path, "elo", kind=InThisProcess) as pool:
@@ -296,7 +291,6 @@ async def test_what_cannot_be_void_is_refused_with_the_reason(tmp_path: Path) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("system", "params"), [("elo", {}), ("synelo", {"window": 4})])
-@in_loop
 async def test_a_round_is_void_without_older_rounds_that_were_deleted_where_no_rating_needs_them(
     tmp_path: Path, system: str, params: dict[str, Any]
 ) -> None:
@@ -319,7 +313,6 @@ async def test_a_round_is_void_without_older_rounds_that_were_deleted_where_no_r
         assert 0 < refused < len(RATED[12:])
 
 
-@in_loop
 async def test_an_edit_is_taken_back_after_a_restart_and_applied_again(tmp_path: Path) -> None:
     async with opened(tmp_path, kind=InThisProcess) as pool:
         await played(pool, RECORDS[:10])
@@ -341,7 +334,6 @@ async def test_an_edit_is_taken_back_after_a_restart_and_applied_again(tmp_path:
         assert await other.summaries([player(number) for number in range(1, 11)]) == plain
 
 
-@in_loop
 async def test_a_replay_that_dies_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("equipoise.workers.process.COMMAND", ("/bin/sh", "-c", "kill -9 $$"))
     async with opened(tmp_path) as pool:
@@ -354,7 +346,6 @@ async def test_a_replay_that_dies_changes_nothing(tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize("trial", [False, True])
-@in_loop
 async def test_a_daemon_that_ends_does_not_wait_for_a_replay(tmp_path: Path, trial: bool) -> None:
     async with opened(tmp_path, kind=Slow) as pool:
         await played(pool, RECORDS[:20])

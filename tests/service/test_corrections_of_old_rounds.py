@@ -16,7 +16,7 @@ from equipoise.store.sequence import BulkEdit
 from tests.opened_pool import opened, rated_alone, summary_of
 from tests.pools import row_of
 from tests.service.test_corrections import ENTRY, RATED, RECORDS, InThisProcess, a_strike, numbers, played
-from tests.store.samples import in_loop, player
+from tests.store.samples import player
 
 EVERYBODY = [player(number) for number in range(1, 11)]
 
@@ -29,7 +29,6 @@ async def prune(pool: Pool, rounds: int) -> None:
     await pool.store.prune_rounds("main", pool.system.window, 1e12, rounds)
 
 
-@in_loop
 async def test_an_edit_is_taken_back_although_the_rounds_before_it_were_deleted(tmp_path: Path) -> None:
     async with opened(tmp_path, "elo", kind=InThisProcess) as pool:
         await played(pool, RECORDS[:20])
@@ -41,7 +40,6 @@ async def test_an_edit_is_taken_back_although_the_rounds_before_it_were_deleted(
     assert found == [summary_of(alone, each) for each in EVERYBODY]
 
 
-@in_loop
 async def test_a_round_is_put_back_although_those_before_it_were_deleted(tmp_path: Path) -> None:
     async with opened(tmp_path, "elo", kind=InThisProcess) as pool:
         await played(pool, RECORDS[: RATED[20] + 1])
@@ -53,7 +51,6 @@ async def test_a_round_is_put_back_although_those_before_it_were_deleted(tmp_pat
         assert await summaries(pool) == before != between
 
 
-@in_loop
 async def test_a_round_is_not_void_when_rounds_were_deleted_between_it_and_an_edit(tmp_path: Path) -> None:
     async with opened(tmp_path, "elo", kind=InThisProcess) as pool:
         last = RATED[20]
@@ -80,7 +77,6 @@ class Pruned(InThisProcess):
 
 
 @pytest.mark.parametrize("back", [False, True])
-@in_loop
 async def test_a_round_that_is_deleted_while_it_is_made_void_is_left_alone(tmp_path: Path, back: bool) -> None:
     async with opened(tmp_path, "elo", kind=Pruned) as pool:
         assert isinstance(pool.store, Pruned)
@@ -95,7 +91,6 @@ async def test_a_round_that_is_deleted_while_it_is_made_void_is_left_alone(tmp_p
         assert [line.action for line in await pool.store.audits(9)] == ["void"] * back
 
 
-@in_loop
 async def test_a_refit_that_another_system_dropped_does_not_keep_a_round_in_the_ratings(tmp_path: Path) -> None:
     async with opened(tmp_path, "ns2", kind=InThisProcess) as pool:
         await played(pool, RECORDS[:20])

@@ -15,10 +15,9 @@ from tests.hosts import player as seated
 from tests.opened_pool import opened
 from tests.pools import some_rounds
 from tests.store.damage import wreck
-from tests.store.samples import a_round, in_loop, player
+from tests.store.samples import a_round, player
 
 
-@in_loop
 async def test_memory_forgets_those_who_were_asked_for_longest_ago_but_never_a_player_on_a_server(
     tmp_path: Path,
 ) -> None:
@@ -42,7 +41,6 @@ async def test_memory_forgets_those_who_were_asked_for_longest_ago_but_never_a_p
         assert player(0) not in pool.system
 
 
-@in_loop
 async def test_players_who_cannot_be_loaded_do_not_fill_memory(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         await pool.record(a_round(), None)
@@ -56,7 +54,6 @@ async def test_players_who_cannot_be_loaded_do_not_fill_memory(tmp_path: Path) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize("system", ["synelo", "trueskill", "glicko2", "trueskill2", "ns2", "teamskill_k"])
-@in_loop
 async def test_ratings_are_the_same_to_the_last_bit_however_few_players_memory_holds(
     tmp_path: Path, system: str
 ) -> None:
@@ -80,7 +77,6 @@ async def test_ratings_are_the_same_to_the_last_bit_however_few_players_memory_h
     assert found[0] == found[1]
 
 
-@in_loop
 async def test_the_players_on_a_server_stay_in_memory_until_they_leave(tmp_path: Path) -> None:
     four = roster([1, 2], [3, 4])
     async with Rig(tmp_path / "evening") as rig:

@@ -27,7 +27,6 @@ from equipoise.store.rounds import RatedRound, Submission
 from equipoise.store.store import Store
 from tests.hosts import BOOT, SERVER, Rig, played, player, roster, round_of
 from tests.store.failing import Then
-from tests.store.samples import in_loop
 from tests.store.traced import Traced
 
 FOUR = roster([1, 2], [3, 4])
@@ -210,7 +209,6 @@ class LateStore(Store):
         raise sqlite3.OperationalError("database or disk is full")
 
 
-@in_loop
 async def test_skill_at_start_is_never_that_of_a_round_that_is_not_stored_after_all(tmp_path: Path) -> None:
     """The players are being loaded when another server's round is rated, whose transaction then fails."""
     async with Rig(tmp_path) as rig:
@@ -236,7 +234,6 @@ async def test_skill_at_start_is_never_that_of_a_round_that_is_not_stored_after_
         assert rig.host.session.state.skill_at_start == stored
 
 
-@in_loop
 async def test_a_restarted_daemon_goes_on_where_it_was(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         await rig.hello(FOUR)
@@ -251,7 +248,6 @@ async def test_a_restarted_daemon_goes_on_where_it_was(tmp_path: Path) -> None:
         assert rig.host.session.memory.tally.streak == 2
 
 
-@in_loop
 async def test_the_last_batch_before_a_restart_may_come_again_and_counts_once(tmp_path: Path) -> None:
     ended = e.RoundEnded(0.0, round_of("r1", FOUR, Side.A))
     async with Rig(tmp_path) as rig:
@@ -280,25 +276,6 @@ async def test_a_host_that_is_succeeded_in_the_moment_in_which_its_work_ends_goe
 
 
 @played
-async def test_a_locked_store_keeps_the_round_and_applies_it_later_in_order(rig: Rig) -> None:
-    await rig.hello(FOUR)
-    other = sqlite3.connect(rig.store.path, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-
-    kept = await rig.play("r1", FOUR, Side.A)
-    other.execute("ROLLBACK")
-    other.close()
-    stored = await rig.play("r2", FOUR, Side.A)
-
-    assert kept.rounds == {"r1": "kept"}
-    assert stored.rounds == {"r2": "stored"}
-    assert rig.pool.summary(player(1)).rounds == 2
-    again = await rig.post(e.RoundEnded(0.0, round_of("r1", FOUR, Side.A)))
-    assert again.rounds == {"r1": "stored"}
-    assert rig.pool.summary(player(1)).rounds == 2
-
-
-@played
 async def test_a_round_that_nothing_takes_is_refused_so_that_the_script_keeps_it(rig: Rig) -> None:
     await rig.hello(FOUR)
     batch = rig.batch(e.RoundEnded(0.0, round_of("r1", FOUR, Side.A)))
@@ -311,24 +288,6 @@ async def test_a_round_that_nothing_takes_is_refused_so_that_the_script_keeps_it
     assert "r1" in refusal.value.message
     assert taken.rounds == {"r1": "stored"}
     assert rig.host.session.memory.tally.completed == 1
-
-
-@played
-async def test_a_dry_run_proposes_and_orders_nothing(rig: Rig) -> None:
-    await rig.hello(roster([1, 2, 3], [4, 5, 6]))
-    await rig.host.command(("set", player(1), "1900"), "test")
-    await rig.host.command(("set", player(2), "1800"), "test")
-
-    answer = await rig.host.command(("scramble",), "test", dry=True)
-    reply = await rig.post(e.Heartbeat(0.0))
-
-    assert answer.ok
-    assert answer.proposal is not None
-    assert answer.proposal.before is not None
-    assert answer.proposal.after is not None
-    assert abs(answer.proposal.after.chance - 0.5) < abs(answer.proposal.before.chance - 0.5)
-    assert orders(reply, f.Assign) == []
-    assert not reply.pending
 
 
 @played
@@ -374,17 +333,6 @@ async def test_a_command_is_answered_where_it_was_given(rig: Rig) -> None:
     assert isinstance(tell, f.Tell)
     assert tell.player == player(1)
     assert tell.lines == outside.lines
-
-
-@played
-async def test_what_an_admin_orders_reaches_the_script_with_its_next_poll(rig: Rig) -> None:
-    here = roster([1, 2, 3, 4], [5, 6])
-    await rig.hello(here, mode=Mode.KOTH, phase=e.Phase.RUNNING)
-
-    await rig.host.command(("scramble", "now"), "token:ann")
-    reply = await rig.post(e.Heartbeat(0.0))
-
-    assert len(orders(reply, f.Assign)) == 1
 
 
 @played
@@ -461,7 +409,6 @@ async def test_the_work_of_other_servers_has_its_turns_during_a_long_batch(rig: 
 @pytest.mark.slow
 @pytest.mark.parametrize("gap", [2, 3, 5])
 @pytest.mark.parametrize("system", [name for name in ratings.SYSTEMS if ratings.create(name).live])
-@in_loop
 async def test_a_gap_on_the_first_evening_of_a_pool_has_its_moves(tmp_path: Path, system: str, gap: int) -> None:
     """All have the rating that a pool gives at first, or the two that one round makes of it: most are equal."""
     async with Rig(tmp_path, system=system) as rig:

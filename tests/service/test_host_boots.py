@@ -13,7 +13,6 @@ from equipoise.core.model import Mode, Side
 from equipoise.core.rules import Rules
 from equipoise.wire import Batch, Reply
 from tests.hosts import BOOT, SERVER, Rig, played, roster, round_of
-from tests.store.samples import in_loop
 
 FOUR = roster([1, 2], [3, 4])
 AHEAD = BOOT + 10 * 365 * 86_400_000
@@ -52,7 +51,6 @@ async def test_of_a_superseded_boot_only_the_finished_rounds_are_taken(rig: Rig)
     assert not (await call(rig, BOOT + 1, 2)).stale
 
 
-@in_loop
 async def test_superseded_boots_are_known_after_a_restart_of_the_daemon(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         await call(rig, AHEAD)
@@ -62,7 +60,6 @@ async def test_superseded_boots_are_known_after_a_restart_of_the_daemon(tmp_path
         assert not (await call(rig, BOOT, 2)).stale
 
 
-@in_loop
 async def test_a_boot_is_remembered_before_its_session_has_changed(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         for boot in (BOOT, BOOT + 1):

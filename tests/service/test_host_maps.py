@@ -12,7 +12,6 @@ from equipoise.core.model import Mode
 from equipoise.core.phrases import Phrase
 from equipoise.core.rules import Level, Rules
 from tests.hosts import SESSION, Rig
-from tests.store.samples import in_loop
 
 LEVELS: dict[str, Level] = {"arena_": "rate", "vsh_": "off"}
 
@@ -29,7 +28,6 @@ def hello(map_name: str) -> e.Hello:
     ("map_name", "level", "reason"),
     [("vsh_dust", "off", "vsh_"), ("arena_well", "rate", "arena_"), ("koth_king", "balance", "")],
 )
-@in_loop
 async def test_every_reply_names_the_level_of_the_map(tmp_path: Path, map_name: str, level: str, reason: str) -> None:
     async with rig_of(tmp_path) as rig:
         reply = await rig.post(hello(map_name))
@@ -40,7 +38,6 @@ async def test_every_reply_names_the_level_of_the_map(tmp_path: Path, map_name: 
 @pytest.mark.parametrize(
     ("map_name", "phrases"), [("vsh_dust", [Phrase.MAP_OFF]), ("arena_well", [Phrase.MAP_RATE, Phrase.STATUS])]
 )
-@in_loop
 async def test_the_status_in_the_game_says_that_the_map_is_left_alone(
     tmp_path: Path, map_name: str, phrases: list[Phrase]
 ) -> None:

@@ -12,7 +12,6 @@ from equipoise.core.model import DueIf, Mode, Roster, RoundId, Side
 from equipoise.core.phrases import Phrase, Text
 from equipoise.wire import Reply
 from tests.hosts import Rig, played, player, roster
-from tests.store.samples import in_loop
 
 STRONG, WEAK = (1, 2, 3, 4), (5, 6, 7, 8)
 HERE = roster(STRONG, WEAK)
@@ -52,7 +51,6 @@ async def test_uneven_teams_are_shuffled_before_the_round(rig: Rig) -> None:
     assert said(await rig.post(e.OrderDone(0.0, order.order))) == [Phrase.SHUFFLED]
 
 
-@in_loop
 async def test_a_shuffle_that_was_ordered_outlives_a_restart_of_the_daemon(tmp_path: Path) -> None:
     async with Rig(tmp_path, system="ns2") as rig:
         await begun(rig)

@@ -16,7 +16,7 @@ from equipoise.service.pool import Pool
 from equipoise.store.players import PlayerRow
 from equipoise.store.sequence import BulkEdit
 from tests.opened_pool import opened
-from tests.store.samples import a_round, in_loop, player
+from tests.store.samples import a_round, player
 
 DAY = 86_400.0
 FIRST_DAY = 20_400 * DAY
@@ -28,7 +28,6 @@ async def duel(pool: Pool, number: int, one: int, other: int, winner: Side | Non
     await pool.record(a_round(number, a=(one,), b=(other,), winner=winner, started_at=at), None)
 
 
-@in_loop
 async def test_elo_of_gaussian_performances_moves_as_its_equation_says(tmp_path: Path) -> None:
     """TrueSkill (Herbrich et al. 2006), equation 1 and the update below it, with α = 0.07."""
     beta, alpha = 200.0, 0.07
@@ -86,7 +85,6 @@ def after_period(one: Glicko2Player, met: list[tuple[Glicko2Player, float]], tau
     return Glicko2Player(one.mu + phi**2 * surprise, phi, sigma)
 
 
-@in_loop
 async def test_glicko2_is_its_papers_example_and_the_whole_chain_of_periods_after_it(tmp_path: Path) -> None:
     people = {
         1: Glicko2Player.of(1500.0, 200.0),

@@ -94,18 +94,6 @@ async def test_the_console_must_name_the_player_it_asks_for(rig: Rig) -> None:
 
 
 @played
-async def test_a_rating_that_is_set_counts_at_once_and_is_in_the_audit(rig: Rig) -> None:
-    await rig.hello(FOUR)
-
-    answer = await rig.host.command(("set", player(1), "1500"), "token:ann")
-    (entry,) = await rig.store.audits(10)
-
-    assert answer.lines[0].args == (f"@{player(1)}", "1000", "1500")
-    assert rig.pool.skill(player(1)) == 1500
-    assert (entry.who, entry.target) == ("token:ann", player(1))
-
-
-@played
 async def test_a_rating_that_was_set_by_a_player_is_reset_by_the_console(rig: Rig) -> None:
     await rig.hello(FOUR)
 

@@ -19,7 +19,7 @@ from equipoise.store.rounds import RatedRound, Submission
 from equipoise.store.store import Store
 from tests.opened_pool import NOW, opened, rated_alone, summary_of
 from tests.store.failing import Failing, Fault, Then, locked
-from tests.store.samples import a_round, in_loop, player, until
+from tests.store.samples import a_round, player, until
 from tests.store.traced import Traced
 
 SIXTY_DAYS = 60 * 86_400.0
@@ -27,7 +27,6 @@ SIXTY_DAYS = 60 * 86_400.0
 # Players.
 
 
-@in_loop
 async def test_a_stranger_has_a_newcomers_summary_and_a_bot_too(tmp_path: Path) -> None:
     async with opened(tmp_path, initial=1200) as pool:
         summaries = await pool.summaries([player(1), PlayerId("bot:3")])
@@ -38,7 +37,6 @@ async def test_a_stranger_has_a_newcomers_summary_and_a_bot_too(tmp_path: Path) 
     ]
 
 
-@in_loop
 async def test_a_known_player_is_loaded_when_they_are_asked_for(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         await pool.record(a_round(), None)
@@ -50,7 +48,6 @@ async def test_a_known_player_is_loaded_when_they_are_asked_for(tmp_path: Path) 
         assert (pool.skill(player(1)), pool.skill(player(9))) == (before.rating, 1000.0)
 
 
-@in_loop
 async def test_a_rating_whose_round_is_not_stored_after_all_was_never_shown(tmp_path: Path) -> None:
     rated, go_on = Event(), Event()
 
@@ -76,7 +73,6 @@ async def test_a_rating_whose_round_is_not_stored_after_all_was_never_shown(tmp_
         assert await asking == (before,)
 
 
-@in_loop
 async def test_while_the_store_is_closed_players_are_answered_from_memory(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         await pool.record(a_round(), None)
@@ -90,7 +86,6 @@ async def test_while_the_store_is_closed_players_are_answered_from_memory(tmp_pa
     assert (known.rounds, stranger.rounds) == (1, 0)
 
 
-@in_loop
 async def test_players_that_the_store_does_not_know_are_asked_for_once(tmp_path: Path) -> None:
     async with opened(tmp_path, kind=Traced) as pool:
         strangers = [player(number) for number in range(1, 25)]
@@ -104,7 +99,6 @@ async def test_players_that_the_store_does_not_know_are_asked_for_once(tmp_path:
     assert later == []
 
 
-@in_loop
 async def test_a_stranger_is_known_as_soon_as_a_round_or_an_admin_rated_them(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         await pool.summaries([player(number) for number in (1, 2, 3, 4, 9)])
@@ -115,7 +109,6 @@ async def test_a_stranger_is_known_as_soon_as_a_round_or_an_admin_rated_them(tmp
     assert [(summary.rounds, summary.rating) for summary in summaries] == [(1, pytest.approx(1036)), (0, 1500)]
 
 
-@in_loop
 async def test_a_stranger_whose_first_round_was_stored_without_an_answer_is_asked_for_again(tmp_path: Path) -> None:
     async with opened(tmp_path, kind=Failing) as pool:
         await pool.summaries([player(1)])
@@ -125,7 +118,6 @@ async def test_a_stranger_whose_first_round_was_stored_without_an_answer_is_aske
         assert [summary.rounds for summary in await pool.summaries([player(1)])] == [1]
 
 
-@in_loop
 async def test_the_number_of_remembered_strangers_is_bounded(tmp_path: Path) -> None:
     async with opened(tmp_path, kind=Traced, most_held=100) as pool:
         await pool.summaries([player(1)])
@@ -139,7 +131,6 @@ async def test_the_number_of_remembered_strangers_is_bounded(tmp_path: Path) -> 
     assert remembered == []
 
 
-@in_loop
 async def test_the_version_grows_with_whatever_may_change_a_summary_and_with_nothing_else(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         await pool.record(a_round(), None)
@@ -164,7 +155,6 @@ async def test_the_version_grows_with_whatever_may_change_a_summary_and_with_not
         assert not await grows(pool.drain())
 
 
-@in_loop
 async def test_the_version_grows_when_players_could_not_be_loaded_so_that_they_are_asked_for_again(
     tmp_path: Path,
 ) -> None:
@@ -181,7 +171,6 @@ async def test_the_version_grows_when_players_could_not_be_loaded_so_that_they_a
 # Rounds.
 
 
-@in_loop
 async def test_a_round_is_rated_as_its_system_rates_it(tmp_path: Path) -> None:
     players = [player(n) for n in (1, 2, 3, 4)]
     async with opened(tmp_path) as pool:
@@ -202,7 +191,6 @@ async def test_a_round_is_rated_as_its_system_rates_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("system", ["synelo", "ns2"])
-@in_loop
 async def test_a_round_of_players_in_memory_loads_no_player(tmp_path: Path, system: str) -> None:
     async with opened(tmp_path, system, kind=Traced) as pool:
         await pool.record(a_round(1), None)
@@ -215,7 +203,6 @@ async def test_a_round_of_players_in_memory_loads_no_player(tmp_path: Path, syst
     assert not any("AS wanted" in each or "FROM shared" in each for each in statements)
 
 
-@in_loop
 async def test_a_round_sent_again_returns_its_first_answer(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         first = await pool.record(a_round(), None)
@@ -226,7 +213,6 @@ async def test_a_round_sent_again_returns_its_first_answer(tmp_path: Path) -> No
     assert pool.applied == 1
 
 
-@in_loop
 async def test_an_unrated_round_is_stored_and_changes_no_rating(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         done = await pool.record(a_round(unrated="partial"), None)
@@ -235,7 +221,6 @@ async def test_an_unrated_round_is_stored_and_changes_no_rating(tmp_path: Path) 
         assert pool.summary(player(1)).rounds == 0
 
 
-@in_loop
 async def test_a_round_that_the_system_refuses_is_stored_unrated_with_the_reason(tmp_path: Path) -> None:
     record = a_round()
     bot = replace(record.participants[0], id=PlayerId("bot:7"))
@@ -253,7 +238,6 @@ async def test_a_round_that_the_system_refuses_is_stored_unrated_with_the_reason
     database.close()
 
 
-@in_loop
 async def test_everybody_in_the_lineup_counts_in_the_prediction_also_after_a_restart(
     tmp_path: Path,
 ) -> None:
@@ -270,7 +254,6 @@ async def test_everybody_in_the_lineup_counts_in_the_prediction_also_after_a_res
     assert done.rated.prediction < 0.3
 
 
-@in_loop
 async def test_skills_at_the_start_of_the_round_decide_the_prediction(tmp_path: Path) -> None:
     skill_at_start = {player(1): 1600.0, player(2): 1600.0, player(3): 1000.0, player(4): 1000.0}
     async with opened(tmp_path, theta=400) as pool:
@@ -283,7 +266,6 @@ async def test_skills_at_the_start_of_the_round_decide_the_prediction(tmp_path: 
 # Admins.
 
 
-@in_loop
 async def test_a_rating_that_is_set_stays_and_is_audited(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         await pool.record(a_round(), None)
@@ -297,7 +279,6 @@ async def test_a_rating_that_is_set_stays_and_is_audited(tmp_path: Path) -> None
     assert (entry.before, entry.after) == ("1036 after 1 rounds", "1800 after 1 rounds")
 
 
-@in_loop
 async def test_a_reset_player_is_a_newcomer_also_after_a_restart(tmp_path: Path) -> None:
     alone = rated_alone(a_round(2))
     async with opened(tmp_path) as pool:
@@ -311,7 +292,6 @@ async def test_a_reset_player_is_a_newcomer_also_after_a_restart(tmp_path: Path)
         assert pool.system.uncertainty(player(1)) == alone.uncertainty(player(1))
 
 
-@in_loop
 async def test_a_rating_that_the_system_or_the_store_refuses_changes_nothing(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         await pool.record(a_round(), None)
@@ -331,7 +311,6 @@ async def test_a_rating_that_the_system_or_the_store_refuses_changes_nothing(tmp
 # What is shown.
 
 
-@in_loop
 async def test_the_leaderboard_has_no_shadow_ratings_and_no_stale_players(tmp_path: Path) -> None:
     async with opened(tmp_path, shadow_rounds=2) as pool:
         long_ago = NOW - SIXTY_DAYS

@@ -18,14 +18,13 @@ from equipoise.service.ring import SLOTS
 from tests.opened_pool import opened, rated_alone, stored_rounds, summary_of
 from tests.programs import installed
 from tests.store.damage import restore, wreck
-from tests.store.samples import a_round, in_loop, player, until
+from tests.store.samples import a_round, player, until
 
 BEFORE, AFTER = range(3), range(3, 3 + 2 * SLOTS)
 OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
 
 
 @pytest.mark.parametrize("rotten", ["'{\"rating'", "'[1]'", "cast(x'ff426f62' AS TEXT)"])
-@in_loop
 async def test_a_row_that_is_not_what_was_written_is_damage_although_its_page_is_whole(
     tmp_path: Path, rotten: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -43,7 +42,6 @@ async def test_a_row_that_is_not_what_was_written_is_damage_although_its_page_is
 
 @pytest.mark.slow
 @pytest.mark.parametrize("damaged", ["rounds", "rounds_rated", "participants_by_round", "players", "players_by_time"])
-@in_loop
 async def test_rounds_that_came_while_the_store_was_damaged_are_applied_to_the_backup(
     tmp_path: Path, damaged: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -83,7 +81,6 @@ def save(directory: Path) -> None:
 @pytest.mark.parametrize(
     "damaged", ["rounds", "participants", "players", "crowds", "decisions", Migrations.migrations_table]
 )
-@in_loop
 async def test_what_the_documented_commands_save_of_a_damaged_store_takes_every_round_that_waited(
     tmp_path: Path, damaged: str
 ) -> None:

@@ -16,7 +16,7 @@ from equipoise.service.pool import GROUP, Pool, Recorded
 from tests.opened_pool import opened, rated_alone, stored_rounds, summary_of
 from tests.store.disk import no_file_above
 from tests.store.failing import Failing, Fault, locked
-from tests.store.samples import a_round, in_loop, player
+from tests.store.samples import a_round, player
 from tests.store.traced import Traced
 
 
@@ -45,7 +45,6 @@ async def agrees(pool: Pool, applied: Sequence[RecordRound], system: str = "syne
     assert pool.system.shared() == alone.shared()
 
 
-@in_loop
 async def test_rounds_that_end_at_once_are_stored_in_the_order_they_came_by_one_commit(tmp_path: Path) -> None:
     records = of_servers(20)
     async with opened(tmp_path, kind=Traced) as pool:
@@ -60,7 +59,6 @@ async def test_rounds_that_end_at_once_are_stored_in_the_order_they_came_by_one_
     assert stored_rounds(tmp_path) == ids(records)
 
 
-@in_loop
 async def test_a_round_that_comes_during_a_commit_waits_for_the_next_and_no_longer(tmp_path: Path) -> None:
     records = of_servers(5)
     async with opened(tmp_path, kind=Traced) as pool:
@@ -75,7 +73,6 @@ async def test_a_round_that_comes_during_a_commit_waits_for_the_next_and_no_long
     assert stored_rounds(tmp_path) == ids(records)
 
 
-@in_loop
 async def test_a_group_has_a_bound_and_further_rounds_go_into_the_next(tmp_path: Path) -> None:
     records = of_servers(2 * GROUP + 1)
     async with opened(tmp_path, kind=Traced) as pool:
@@ -87,7 +84,6 @@ async def test_a_group_has_a_bound_and_further_rounds_go_into_the_next(tmp_path:
     assert stored_rounds(tmp_path) == ids(records)
 
 
-@in_loop
 async def test_a_round_that_came_twice_at_once_is_rated_once_and_answered_twice(tmp_path: Path) -> None:
     one, other = of_servers(2)
     async with opened(tmp_path) as pool:
@@ -99,7 +95,6 @@ async def test_a_round_that_came_twice_at_once_is_rated_once_and_answered_twice(
         await agrees(pool, [one, other])
 
 
-@in_loop
 async def test_one_bad_round_among_good_ones_is_refused_alone_and_leaves_no_trace(tmp_path: Path) -> None:
     good = of_servers(5)
     bad = a_round(77, a=[1, 3], b=[100, 200], captures_a=2**64)
@@ -111,7 +106,6 @@ async def test_one_bad_round_among_good_ones_is_refused_alone_and_leaves_no_trac
     assert stored_rounds(tmp_path) == ids(good)
 
 
-@in_loop
 async def test_a_fault_in_rating_one_round_costs_the_others_nothing(tmp_path: Path) -> None:
     good = of_servers(5)
     faulty = a_round(77, a=[1, 66], b=[100, 200])
@@ -126,7 +120,6 @@ async def test_a_fault_in_rating_one_round_costs_the_others_nothing(tmp_path: Pa
         await agrees(pool, [*good, faulty])
 
 
-@in_loop
 async def test_a_waiting_round_that_we_fail_to_rate_is_not_lost_and_those_behind_it_wait(tmp_path: Path) -> None:
     before, *behind = of_servers(3)
     faulty = a_round(77, a=[1, 66], b=[100, 200])
@@ -165,7 +158,6 @@ def break_for(pool: Pool, victim: PlayerId) -> object:
 @pytest.mark.slow
 @pytest.mark.parametrize("system", ["synelo", "ns2", "teamskill_k"])
 @pytest.mark.parametrize("fault", [Fault.BEFORE, Fault.WITHIN, Fault.COMMIT, Fault.AFTER])
-@in_loop
 async def test_when_the_store_fails_the_whole_group_waits_in_order_and_memory_is_as_the_store_has_it(
     tmp_path: Path, fault: Fault, system: str
 ) -> None:
@@ -188,7 +180,6 @@ async def test_when_the_store_fails_the_whole_group_waits_in_order_and_memory_is
     assert stored_rounds(tmp_path) == ids([earlier, *records])
 
 
-@in_loop
 async def test_a_group_whose_store_fails_after_a_bad_round_keeps_what_is_stored_and_the_rest_waits(
     tmp_path: Path,
 ) -> None:
@@ -207,7 +198,6 @@ async def test_a_group_whose_store_fails_after_a_bad_round_keeps_what_is_stored_
 
 
 @pytest.mark.slow
-@in_loop
 async def test_after_a_round_that_cannot_be_kept_no_later_one_is_kept(tmp_path: Path) -> None:
     records = of_servers(4)
     async with opened(tmp_path, kind=Failing) as pool:
@@ -225,7 +215,6 @@ async def test_after_a_round_that_cannot_be_kept_no_later_one_is_kept(tmp_path: 
     assert stored_rounds(tmp_path) == ids(records)
 
 
-@in_loop
 async def test_each_of_many_callers_may_give_up_without_the_others_noticing(tmp_path: Path) -> None:
     records = of_servers(4)
     async with opened(tmp_path) as pool:
@@ -239,7 +228,6 @@ async def test_each_of_many_callers_may_give_up_without_the_others_noticing(tmp_
     assert stored_rounds(tmp_path) == ids(records)
 
 
-@in_loop
 async def test_a_round_that_the_system_refuses_is_stored_unrated_among_the_others(tmp_path: Path) -> None:
     records = of_servers(3)
     bot = records[1].participants[0].__class__(PlayerId("bot:7"), Side.A, 90.0, 0.0)

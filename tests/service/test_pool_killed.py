@@ -102,14 +102,6 @@ def _check_all_were_applied(directory: Path, answers: list[str], at_once: int = 
     assert summary == summary_of(rated_alone(*map(a_round, range(len(applied)))), player(1))
 
 
-def test_rounds_answered_stored_survive_kill_9(tmp_path: Path) -> None:
-    with recorder(tmp_path) as process:
-        answers = play_and_kill(process, 20)
-
-    assert set(answers) == {"stored"}
-    _check_all_were_applied(tmp_path, answers)
-
-
 def test_rounds_answered_kept_survive_kill_9_and_are_applied_once_in_order(tmp_path: Path) -> None:
     with recorder(tmp_path) as process, locked(tmp_path / "s.db"):
         answers = play_and_kill(process, 3)

@@ -15,10 +15,9 @@ from equipoise.store.players import Fingerprint, SharedParts
 from tests.opened_pool import NOW, a_pool, opened, rated_alone
 from tests.ratings.samples import whole_parameters
 from tests.store.failing import Failing, Fault
-from tests.store.samples import a_round, in_loop, player
+from tests.store.samples import a_round, player
 
 
-@in_loop
 async def test_shared_state_of_a_system_is_there_after_a_restart(tmp_path: Path) -> None:
     records = [a_round(number, b=[3, 4 + number]) for number in range(3)]
     for record in records:
@@ -30,7 +29,6 @@ async def test_shared_state_of_a_system_is_there_after_a_restart(tmp_path: Path)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("system", [name for name in ratings.SYSTEMS if ratings.create(name).live])
-@in_loop
 async def test_parameters_that_are_written_as_whole_numbers_survive_a_restart(tmp_path: Path, system: str) -> None:
     params = whole_parameters(system)
     records = [a_round(number, b=[3, 4 + number]) for number in range(3)]
@@ -44,7 +42,6 @@ async def test_parameters_that_are_written_as_whole_numbers_survive_a_restart(tm
     }
 
 
-@in_loop
 async def test_after_a_failed_commit_shared_state_is_put_back_and_then_learned_once(tmp_path: Path) -> None:
     store = Failing(tmp_path / "s.db")
     await store.open()
@@ -66,7 +63,6 @@ async def test_after_a_failed_commit_shared_state_is_put_back_and_then_learned_o
     await store.close()
 
 
-@in_loop
 async def test_a_round_writes_only_the_parts_of_the_shared_state_that_it_changes(tmp_path: Path) -> None:
     async with opened(tmp_path, "teamskill_k") as pool:
         await pool.record(a_round(1), None)
@@ -81,7 +77,6 @@ async def test_a_round_writes_only_the_parts_of_the_shared_state_that_it_changes
     assert after == before | recorded.rated.shared
 
 
-@in_loop
 async def test_a_system_that_shares_nothing_writes_nothing_of_it(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         await pool.record(a_round(1), None)
@@ -90,7 +85,6 @@ async def test_a_system_that_shares_nothing_writes_nothing_of_it(tmp_path: Path)
         assert await pool.store.shared("main") == SharedParts(1, {})
 
 
-@in_loop
 async def test_a_pool_that_another_system_rated_does_not_open(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         await pool.record(a_round(), None)
@@ -103,7 +97,6 @@ async def test_a_pool_that_another_system_rated_does_not_open(tmp_path: Path) ->
         assert (await pool.summaries([player(1)]))[0].rounds == 1
 
 
-@in_loop
 async def test_other_parameters_are_refused_by_name_and_those_no_number_depends_on_are_adopted(tmp_path: Path) -> None:
     async with opened(tmp_path, k_max=12):
         pass
@@ -130,7 +123,6 @@ def test_no_parameter_but_the_days_to_staleness_may_change_under_stored_ratings(
                 check("main", then, system)
 
 
-@in_loop
 async def test_a_parameter_that_is_younger_than_the_record_had_its_default(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         await pool.store.adopt("main", Fingerprint("synelo", {"k_max": 12}), NOW)
@@ -144,7 +136,6 @@ async def test_a_parameter_that_is_younger_than_the_record_had_its_default(tmp_p
 
 
 @pytest.mark.parametrize("bots", [True, False])
-@in_loop
 async def test_a_pool_from_before_there_was_time_of_bots_opens_whether_it_is_counted_or_not(
     tmp_path: Path, bots: bool
 ) -> None:
@@ -172,7 +163,6 @@ def test_a_pool_from_before_commanders_had_a_prior_of_their_own_was_rated_by_tha
         check("main", recorded, ratings.create("ns2"))
 
 
-@in_loop
 async def test_a_store_without_a_fingerprint_adopts_the_configured_one(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         await pool.record(a_round(), None)
@@ -182,7 +172,6 @@ async def test_a_store_without_a_fingerprint_adopts_the_configured_one(tmp_path:
         assert await pool.store.fingerprint("main") == fingerprint_of(pool.system)
 
 
-@in_loop
 async def test_shared_state_that_cannot_be_read_ends_the_start_with_a_reason(tmp_path: Path) -> None:
     async with opened(tmp_path, "ns2") as pool:
         await pool.record(a_round(), None)

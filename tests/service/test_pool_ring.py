@@ -21,10 +21,9 @@ from tests.hosts import GivenClock
 from tests.opened_pool import NOW, a_pool, opened, stored_rounds
 from tests.store.disk import filled, no_file_above, small_disk, without_root
 from tests.store.failing import Failing, Fault, locked
-from tests.store.samples import a_round, in_loop, player
+from tests.store.samples import a_round, player
 
 
-@in_loop
 async def test_a_round_that_a_locked_store_does_not_take_is_kept_and_applied_later(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         with locked(tmp_path / "s.db"):
@@ -38,7 +37,6 @@ async def test_a_round_that_a_locked_store_does_not_take_is_kept_and_applied_lat
         assert await pool.store.memory(a_round().round.server) == b"memory"
 
 
-@in_loop
 async def test_a_kept_round_that_is_sent_again_waits_once_and_is_then_answered(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         with locked(tmp_path / "s.db"):
@@ -53,7 +51,6 @@ async def test_a_kept_round_that_is_sent_again_waits_once_and_is_then_answered(t
     assert [change.rounds for change in answer.rated.changes] == [1, 1, 1, 1]
 
 
-@in_loop
 async def test_older_rounds_are_applied_before_a_newer_one(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         with locked(tmp_path / "s.db"):
@@ -65,7 +62,6 @@ async def test_older_rounds_are_applied_before_a_newer_one(tmp_path: Path) -> No
     assert stored_rounds(tmp_path) == [a_round(n).round.id for n in (3, 1, 2)]
 
 
-@in_loop
 async def test_a_script_does_not_wait_for_more_older_rounds_than_there_are_slots(tmp_path: Path) -> None:
     store = Failing(tmp_path / "s.db")
     await store.open()
@@ -83,7 +79,6 @@ async def test_a_script_does_not_wait_for_more_older_rounds_than_there_are_slots
     await store.close()
 
 
-@in_loop
 async def test_the_timer_applies_everything_that_waits(tmp_path: Path) -> None:
     with closing(Ring(tmp_path / "main.ring")) as ring:
         ring.open()
@@ -93,7 +88,6 @@ async def test_the_timer_applies_everything_that_waits(tmp_path: Path) -> None:
         assert (pool.ring_depth, pool.applied) == (0, 3 * SLOTS)
 
 
-@in_loop
 async def test_a_round_that_was_applied_and_sent_again_while_others_waited_is_applied_once_after_a_crash(
     tmp_path: Path,
 ) -> None:
@@ -104,7 +98,6 @@ async def test_a_round_that_was_applied_and_sent_again_while_others_waited_is_ap
     assert stored_rounds(tmp_path) == [a_round(1).round.id, a_round(2).round.id]
 
 
-@in_loop
 async def test_a_round_that_neither_store_nor_ring_takes_is_refused_and_forgotten(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         with locked(tmp_path / "s.db"), no_file_above(0), pytest.raises(SpillError):
@@ -114,7 +107,6 @@ async def test_a_round_that_neither_store_nor_ring_takes_is_refused_and_forgotte
         assert (await pool.record(a_round(), None)).status == "stored"
 
 
-@in_loop
 async def test_a_kept_round_that_no_store_could_take_does_not_stop_those_behind_it(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         with locked(tmp_path / "s.db"):
@@ -128,7 +120,6 @@ async def test_a_kept_round_that_no_store_could_take_does_not_stop_those_behind_
         assert stored_rounds(tmp_path) == [a_round(2).round.id, a_round(4).round.id]
 
 
-@in_loop
 async def test_a_caller_who_gives_up_does_not_leave_a_round_half_done(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         caller = asyncio.create_task(pool.record(a_round(), None))
@@ -140,7 +131,6 @@ async def test_a_caller_who_gives_up_does_not_leave_a_round_half_done(tmp_path: 
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up a right and take it back")
-@in_loop
 async def test_a_directory_that_may_not_be_looked_into_costs_no_round_while_others_wait(tmp_path: Path) -> None:
     os.chmod(tmp_path, 0o700)
     async with opened(tmp_path) as pool:
@@ -153,7 +143,6 @@ async def test_a_directory_that_may_not_be_looked_into_costs_no_round_while_othe
     assert stored_rounds(tmp_path) == [a_round(number).round.id for number in (1, 2, 3)]
 
 
-@in_loop
 async def test_a_fault_while_waiting_rounds_are_applied_costs_no_round_that_comes_later(tmp_path: Path) -> None:
     """The waiting round is asked of a system that fails as a whole, and not at that round alone."""
 
@@ -185,7 +174,6 @@ async def test_a_fault_while_waiting_rounds_are_applied_costs_no_round_that_come
 
 
 @pytest.mark.slow
-@in_loop
 async def test_a_full_disk_leaves_the_reserve_to_the_rounds_that_wait(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

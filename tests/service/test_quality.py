@@ -12,10 +12,9 @@ from equipoise.service.jobs import QualitySnapshots
 from tests.hosts import GivenClock
 from tests.opened_pool import opened
 from tests.store.failing import locked
-from tests.store.samples import a_round, in_loop
+from tests.store.samples import a_round
 
 
-@in_loop
 async def test_an_hour_with_rounds_has_a_point_and_one_without_has_none(tmp_path: Path) -> None:
     clock = GivenClock()
     async with opened(tmp_path) as pool:
@@ -35,7 +34,6 @@ async def test_an_hour_with_rounds_has_a_point_and_one_without_has_none(tmp_path
     assert (second.brier, second.log_loss) == (found.brier.value, found.log_loss.value)
 
 
-@in_loop
 async def test_a_point_that_could_not_be_stored_comes_with_the_next_run(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         snapshots = QualitySnapshots({"main": pool}, GivenClock())

@@ -28,7 +28,6 @@ from equipoise.service import metrics
 from equipoise.service.work import KINDS, MOST_QUESTIONS, THREAD_FROM, kind_of
 from equipoise.store.notes import Decision
 from tests.hosts import Rig, played, player, roster, round_of
-from tests.store.samples import in_loop
 
 SIX = roster([1, 2, 3], [4, 5, 6])
 GAP = roster([1, 2, 3, 6], [4, 5])
@@ -133,7 +132,6 @@ def test_every_kind_of_question_is_made_to_fail() -> None:
     [*zip(CASES, cycle(FAULTS), strict=False), *((CASES[0], error) for error in FAULTS[1:])],
     ids=lambda value: value.name if isinstance(value, Case) else type(value).__name__,
 )
-@in_loop
 async def test_a_question_that_fails_refuses_no_batch(
     case: Case, error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -471,8 +469,6 @@ from pathlib import Path
 import pytest
 
 from tests.hosts import Rig, player, roster
-from tests.store.samples import in_loop
-from tests.store.samples import in_loop
 from equipoise.core import events as e
 from equipoise.core.model import Mode
 

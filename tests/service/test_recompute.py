@@ -28,7 +28,7 @@ from equipoise.store.rounds import RatedRound
 from equipoise.store.store import Store
 from tests.hosts import GivenClock
 from tests.pools import fill, some_rounds, stored
-from tests.store.samples import in_loop, player
+from tests.store.samples import player
 
 ENTRY = Audit(9.0, "console", "recompute", "pool main", "synelo", "elo")
 
@@ -70,7 +70,6 @@ def without_skill_at_start(records: list[RecordRound]) -> list[RecordRound]:
         ("trueskill2", {"quit_related": 0.5}),
     ],
 )
-@in_loop
 async def test_the_store_is_as_if_the_new_system_had_rated_from_the_first_day(
     tmp_path: Path, system: str, params: dict[str, object]
 ) -> None:
@@ -85,7 +84,6 @@ async def test_the_store_is_as_if_the_new_system_had_rated_from_the_first_day(
     assert audits == [ENTRY]
 
 
-@in_loop
 async def test_more_rounds_than_are_read_at_once_stay_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     records = without_skill_at_start(list(some_rounds(41)))
     await fill(tmp_path, records)
@@ -102,7 +100,6 @@ async def test_more_rounds_than_are_read_at_once_stay_in_order(tmp_path: Path, m
     assert [record.participants for record in seen] == [each.participants for each in records if each.participants]
 
 
-@in_loop
 async def test_the_pool_goes_on_from_the_new_ratings(tmp_path: Path) -> None:
     *records, last = without_skill_at_start(list(some_rounds(40)))
     await fill(tmp_path / "old", records, "elo")
@@ -114,7 +111,6 @@ async def test_the_pool_goes_on_from_the_new_ratings(tmp_path: Path) -> None:
     assert stored(tmp_path / "old") == stored(tmp_path / "new")
 
 
-@in_loop
 async def test_another_system_gives_a_player_whose_rating_was_set_the_same_advantage(tmp_path: Path) -> None:
     await fill(tmp_path, list(some_rounds(5)))
     async with opened(tmp_path) as store:
@@ -139,7 +135,6 @@ async def test_another_system_gives_a_player_whose_rating_was_set_the_same_advan
     assert there.rating == 1700
 
 
-@in_loop
 async def test_what_was_carried_over_is_carried_back(tmp_path: Path) -> None:
     await fill(tmp_path, [])
     async with opened(tmp_path) as store:
@@ -164,7 +159,6 @@ class Picky(Replayed):
         return super().rate(record)
 
 
-@in_loop
 async def test_a_round_that_the_new_system_refuses_is_named_and_nothing_is_changed(tmp_path: Path) -> None:
     await fill(tmp_path, list(some_rounds(20)))
     before = stored(tmp_path)
@@ -176,7 +170,6 @@ async def test_a_round_that_the_new_system_refuses_is_named_and_nothing_is_chang
     assert stored(tmp_path) == before
 
 
-@in_loop
 async def test_a_store_that_fails_at_the_last_step_has_changed_nothing(tmp_path: Path) -> None:
     await fill(tmp_path, list(some_rounds(20)))
     before = stored(tmp_path)
@@ -195,7 +188,6 @@ async def test_a_store_that_fails_at_the_last_step_has_changed_nothing(tmp_path:
 
 
 @pytest.mark.slow
-@in_loop
 async def test_the_difference_is_that_of_the_predictions_round_by_round(tmp_path: Path) -> None:
     records = list(some_rounds(80))
     await fill(tmp_path / "old", records)
@@ -233,7 +225,6 @@ async def test_the_difference_is_that_of_the_predictions_round_by_round(tmp_path
     assert found.after.quality.rounds == found.before.quality.rounds == len(old)
 
 
-@in_loop
 async def test_a_pool_without_rounds_has_no_difference(tmp_path: Path) -> None:
     await fill(tmp_path, [])
     async with opened(tmp_path) as store:
@@ -248,7 +239,6 @@ async def test_a_pool_without_rounds_has_no_difference(tmp_path: Path) -> None:
     assert fingerprint.system == "elo"
 
 
-@in_loop
 async def test_movers_are_the_players_shown_before_and_after_who_change_most_places(tmp_path: Path) -> None:
     await fill(tmp_path, list(some_rounds(40)), shadow_rounds=0)
     async with opened(tmp_path) as store:

@@ -27,7 +27,7 @@ from equipoise.store.notes import Audit
 from equipoise.store.past import VoidStrike
 from tests.hosts import GivenClock
 from tests.opened_pool import opened, summary_of
-from tests.store.samples import a_round, in_loop, player, with_spans
+from tests.store.samples import a_round, player, with_spans
 
 SYSTEMS = ("ns2", "trueskill2", "trueskill_through_time")
 ENTRY = Audit(9.0, "owner", "refit", "pool main", "", "")
@@ -111,7 +111,6 @@ async def seen(pool: Pool) -> dict[PlayerId, tuple[float, int]]:
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-@in_loop
 async def test_a_refit_gives_the_ratings_of_the_whole_history_and_memory_has_them_too(
     tmp_path: Path, name: str
 ) -> None:
@@ -136,7 +135,6 @@ async def test_a_refit_gives_the_ratings_of_the_whole_history_and_memory_has_the
         assert (entry.who, entry.action, entry.after) == ("owner", "refit", "fit of 60 rounds")
 
 
-@in_loop
 async def test_a_rating_that_was_set_stays_and_a_player_who_was_reset_begins_there(tmp_path: Path) -> None:
     one, two = player(1), player(2)
     async with opened(tmp_path, "trueskill2") as pool:
@@ -166,7 +164,6 @@ async def test_a_rating_that_was_set_stays_and_a_player_who_was_reset_begins_the
     assert after[two][0] == pytest.approx(apart.summary(two).rating, abs=1e-6)
 
 
-@in_loop
 async def test_what_is_struck_before_a_refit_changes_nothing_until_the_next_and_a_replay_says_the_same(
     tmp_path: Path,
 ) -> None:
@@ -200,7 +197,6 @@ async def test_what_is_struck_before_a_refit_changes_nothing_until_the_next_and_
         )
 
 
-@in_loop
 async def test_rounds_that_come_while_it_fits_are_rated_by_the_new_ratings(tmp_path: Path) -> None:
     later = rounds(3, first=41)
     newcomer = a_round(44, a=(11, 1), b=(2, 3))
@@ -223,7 +219,6 @@ async def test_rounds_that_come_while_it_fits_are_rated_by_the_new_ratings(tmp_p
     }
 
 
-@in_loop
 async def test_a_fit_that_is_killed_leaves_the_old_ratings(tmp_path: Path) -> None:
     async with opened(tmp_path, "ns2") as pool:
         await play(pool, rounds(20))
@@ -236,7 +231,6 @@ async def test_a_fit_that_is_killed_leaves_the_old_ratings(tmp_path: Path) -> No
         assert (await seen(pool), (await pool.record(a_round(21), None)).status) == (before, "stored")
 
 
-@in_loop
 async def test_a_fit_that_does_not_converge_leaves_the_old_ratings_and_the_job_says_so(tmp_path: Path) -> None:
     async with opened(tmp_path, "trueskill_through_time", sweeps=2) as pool:
         await play(pool, rounds(40))
@@ -246,7 +240,6 @@ async def test_a_fit_that_does_not_converge_leaves_the_old_ratings_and_the_job_s
         assert await seen(pool) == before
 
 
-@in_loop
 async def test_a_past_that_is_changed_meanwhile_is_fitted_another_time(tmp_path: Path) -> None:
     async with opened(tmp_path, "ns2") as pool:
         await play(pool, rounds(20))
@@ -261,7 +254,6 @@ async def test_a_past_that_is_changed_meanwhile_is_fitted_another_time(tmp_path:
         assert not files(tmp_path, "*refit*")
 
 
-@in_loop
 async def test_the_job_fits_pools_with_new_rounds_alone(tmp_path: Path) -> None:
     async with opened(tmp_path, "ns2") as pool:
         refits = Refits({"main": pool}, GivenClock())
@@ -277,7 +269,6 @@ async def test_the_job_fits_pools_with_new_rounds_alone(tmp_path: Path) -> None:
         assert await pool.store.last_number("main") == first + 2
 
 
-@in_loop
 async def test_a_system_without_such_a_fit_is_refused_and_the_job_leaves_it_alone(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         await play(pool, rounds(20))
@@ -288,7 +279,6 @@ async def test_a_system_without_such_a_fit_is_refused_and_the_job_leaves_it_alon
         assert await refits.last_run() is None
 
 
-@in_loop
 async def test_a_refit_that_the_end_of_the_daemon_cuts_off_changes_nothing(tmp_path: Path) -> None:
     async with opened(tmp_path, "ns2") as pool:
         await play(pool, rounds(20))
@@ -300,7 +290,6 @@ async def test_a_refit_that_the_end_of_the_daemon_cuts_off_changes_nothing(tmp_p
         assert (await seen(pool), refits.status(pool).error) == (before, "it was ended")
 
 
-@in_loop
 async def test_the_nightly_refit_waits_for_one_that_was_started_by_hand(tmp_path: Path) -> None:
     async with opened(tmp_path, "ns2") as pool:
         await play(pool, rounds(30))

@@ -17,7 +17,7 @@ from equipoise.service.retention import DAY, LINES, Retention, RetentionDays
 from equipoise.store.notes import Audit, Decision
 from tests.hosts import GivenClock
 from tests.opened_pool import NOW, Stopped, opened
-from tests.store.samples import SERVER, a_round, in_loop, until
+from tests.store.samples import SERVER, a_round, until
 from tests.store.traced import Traced
 
 
@@ -36,7 +36,6 @@ async def ages(pool: Pool) -> list[float]:
     return [round((NOW - row.at) / DAY, 6) for row in await pool.store.decisions(None, 10_000)]
 
 
-@in_loop
 async def test_what_is_older_than_its_days_is_deleted_and_0_days_are_for_ever(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -64,7 +63,6 @@ async def test_what_is_older_than_its_days_is_deleted_and_0_days_are_for_ever(
     ]
 
 
-@in_loop
 async def test_a_round_waits_for_one_piece_at_most(tmp_path: Path) -> None:
     async with opened(tmp_path, kind=Traced) as pool:
         await decide(pool, *[100.0] * (3 * LINES))
@@ -83,7 +81,6 @@ async def test_a_round_waits_for_one_piece_at_most(tmp_path: Path) -> None:
         assert all(any(first < commit < second for commit in commits) for first, second in pairwise(deleting))
 
 
-@in_loop
 async def test_a_locked_store_is_pruned_by_the_next_run(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async with opened(tmp_path) as pool:
         await decide(pool, 100)
@@ -98,7 +95,6 @@ async def test_a_locked_store_is_pruned_by_the_next_run(tmp_path: Path, caplog: 
         assert await ages(pool) == []
 
 
-@in_loop
 async def test_a_run_ends_before_the_next_one_is_due(tmp_path: Path) -> None:
     @dataclass
     class Hurried(Stopped):
@@ -128,7 +124,6 @@ class SetClock(Stopped):
         return NOW + self.ahead
 
 
-@in_loop
 async def test_a_clock_that_is_set_years_ahead_deletes_nothing(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         await decide(pool, 80)
@@ -138,7 +133,6 @@ async def test_a_clock_that_is_set_years_ahead_deletes_nothing(tmp_path: Path) -
         assert await ages(pool) == [80]
 
 
-@in_loop
 async def test_a_daemon_that_starts_with_a_clock_years_ahead_deletes_nothing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -153,7 +147,6 @@ async def test_a_daemon_that_starts_with_a_clock_years_ahead_deletes_nothing(
         assert "the newest decision or round is 3730 days old. If the clock is right, restart the daemon" in caplog.text
 
 
-@in_loop
 async def test_a_clock_years_ahead_deletes_no_round_of_a_store_without_decisions(tmp_path: Path) -> None:
     async with opened(tmp_path, "elo") as pool:
         await pool.record(a_round(1), None)
@@ -162,7 +155,6 @@ async def test_a_clock_years_ahead_deletes_no_round_of_a_store_without_decisions
         assert run.pruned["rounds"] == 0
 
 
-@in_loop
 async def test_a_daemon_that_stops_does_not_wait_until_everything_is_deleted(tmp_path: Path) -> None:
     async with opened(tmp_path, kind=Traced) as pool:
         await decide(pool, *[100.0] * (4 * LINES))

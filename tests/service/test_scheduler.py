@@ -27,7 +27,7 @@ from equipoise.store.store import Store
 from equipoise.wire import decode_batch
 from tests.opened_pool import opened
 from tests.store.failing import locked
-from tests.store.samples import in_loop, player, until
+from tests.store.samples import player, until
 from tests.wire.samples import RED, ROUND, body
 
 NIGHT = Daily("04:30")
@@ -102,7 +102,6 @@ def test_runs_that_a_clock_set_forward_has_missed_are_not_counted_up() -> None:
     assert Every(30).get_next_fire_time(then, now) == now + timedelta(seconds=30)
 
 
-@in_loop
 async def test_a_trouble_that_no_round_waits_for_is_over_once_the_store_is_free(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         with locked(tmp_path / "s.db"), pytest.raises(StoreError):
@@ -145,7 +144,6 @@ def test_a_time_that_summer_time_skips_or_repeats_comes_once_that_day() -> None:
     assert nights(early, repeated, 2) == ["25 02:30", "26 02:30"]
 
 
-@in_loop
 async def test_a_daily_job_follows_a_clock_that_is_set_back() -> None:
     async with scheduled(nothing, NIGHT) as scheduler:
         (job,) = scheduler._timer.get_jobs()
@@ -154,7 +152,6 @@ async def test_a_daily_job_follows_a_clock_that_is_set_back() -> None:
         assert status(scheduler).last_run is None
 
 
-@in_loop
 async def test_a_daily_job_that_a_clock_set_forward_has_missed_for_years_runs_once() -> None:
     runs = []
 
@@ -170,7 +167,6 @@ async def test_a_daily_job_that_a_clock_set_forward_has_missed_for_years_runs_on
 
 
 @pytest.mark.parametrize(("hours_ago", "missed"), [(None, True), (25, True), (0, False), (-8760, False)])
-@in_loop
 async def test_a_daily_job_that_was_missed_while_the_daemon_was_down_runs_soon(
     hours_ago: float | None, missed: bool
 ) -> None:
@@ -185,7 +181,6 @@ async def test_a_daily_job_that_was_missed_while_the_daemon_was_down_runs_soon(
 
 
 @pytest.mark.slow
-@in_loop
 async def test_a_job_that_lasts_longer_than_its_interval_is_seen_running_and_begins_once() -> None:
     runs, go_on = [], asyncio.Event()
 
@@ -202,7 +197,6 @@ async def test_a_job_that_lasts_longer_than_its_interval_is_seen_running_and_beg
         await until(lambda: status(scheduler).last_seconds is not None)
 
 
-@in_loop
 async def test_a_job_that_fails_says_why_until_it_succeeds_and_stops_no_other(caplog: pytest.LogCaptureFixture) -> None:
     fails, others = [True], []
 
@@ -225,7 +219,6 @@ async def test_a_job_that_fails_says_why_until_it_succeeds_and_stops_no_other(ca
     }
 
 
-@in_loop
 async def test_a_fault_in_a_job_is_logged_with_where_it_is(caplog: pytest.LogCaptureFixture) -> None:
     async def run() -> None:
         raise ZeroDivisionError
@@ -235,7 +228,6 @@ async def test_a_fault_in_a_job_is_logged_with_where_it_is(caplog: pytest.LogCap
     assert all(each.exc_info for each in caplog.records)
 
 
-@in_loop
 async def test_a_daemon_that_ends_waits_for_no_job() -> None:
     cancelled = []
 
@@ -251,7 +243,6 @@ async def test_a_daemon_that_ends_waits_for_no_job() -> None:
     assert cancelled == [1]
 
 
-@in_loop
 async def test_a_job_that_was_removed_in_the_middle_of_its_run_ends_with_the_others() -> None:
     began, ended = asyncio.Event(), asyncio.Event()
 

@@ -47,7 +47,7 @@ from equipoise.store.store import Store
 from tests.hosts import BOOT, GivenClock, Rig, roster
 from tests.hosts import player as host_player
 from tests.pools import an_import
-from tests.store.samples import SERVER, a_round, in_loop, player, with_spans
+from tests.store.samples import SERVER, a_round, player, with_spans
 
 PEOPLE = range(1, 15)
 FEW_ACTIVE = {"active": 8, "drift_days": 0.01}
@@ -240,7 +240,6 @@ class Life:
 
 
 @pytest.mark.slow
-@in_loop
 async def test_a_start_goes_on_from_the_newest_snapshot(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async with opened(tmp_path, ratings.create("synelo"), joint()) as pool:
         for first in range(0, 250, 50):
@@ -267,7 +266,6 @@ def _snapshots(folder: Path) -> list[tuple[str, int, int]]:
         return db.execute("SELECT purpose, number, base FROM snapshots ORDER BY number").fetchall()
 
 
-@in_loop
 async def test_a_new_snapshot_takes_the_pages_of_the_one_that_it_replaces(tmp_path: Path) -> None:
     """Pages that are freed behind it would be written too, as empty ones."""
     store, draw, free = Store(tmp_path / "s.db"), random.Random(7), []
@@ -282,7 +280,6 @@ async def test_a_new_snapshot_takes_the_pages_of_the_one_that_it_replaces(tmp_pa
     await store.close()
 
 
-@in_loop
 async def test_a_snapshot_of_many_pieces_is_read_as_it_was_written_and_may_be_written_again(tmp_path: Path) -> None:
     store, draw = Store(tmp_path / "s.db"), random.Random(7)
     await store.open()
@@ -303,7 +300,6 @@ class Reads(Store):
         return await super().events_after(*given)
 
 
-@in_loop
 async def test_rounds_that_were_stored_just_now_are_read_only_if_something_lies_before_them(tmp_path: Path) -> None:
     first, unrated, *others = rounds(7)
     store = Reads(tmp_path / "s.db")
@@ -383,7 +379,6 @@ def _typed(match: Match | None) -> bytes:
 
 
 @pytest.mark.slow
-@in_loop
 async def test_what_a_strike_makes_wrong_is_not_gone_on_from(tmp_path: Path) -> None:
     records = rounds(240)
     async with opened(tmp_path, joint()) as pool:
@@ -397,7 +392,6 @@ async def test_what_a_strike_makes_wrong_is_not_gone_on_from(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-@in_loop
 async def test_what_began_before_a_strike_leaves_no_snapshot_after_it(tmp_path: Path) -> None:
     records = rounds(10)
     async with opened(tmp_path, ratings.create("synelo"), joint()) as pool:
@@ -418,7 +412,6 @@ async def test_what_began_before_a_strike_leaves_no_snapshot_after_it(tmp_path: 
 
 
 @pytest.mark.parametrize("alone", [True, False])
-@in_loop
 async def test_rounds_after_a_long_silence_are_learnt_although_every_round_before_it_was_deleted(
     tmp_path: Path, alone: bool
 ) -> None:
@@ -446,7 +439,6 @@ async def test_rounds_after_a_long_silence_are_learnt_although_every_round_befor
 
 
 @pytest.mark.parametrize("then", [{"drift_days": 0}, {"drift_days": 0.0, "stale_days": 9.0}])
-@in_loop
 async def test_a_base_whose_parameters_are_written_otherwise_stays(tmp_path: Path, then: dict[str, float]) -> None:
     """What is before it was deleted: without it, nothing leads to the rounds that are left."""
     async with opened(tmp_path, joint()) as pool:
@@ -460,7 +452,6 @@ async def test_a_base_whose_parameters_are_written_otherwise_stays(tmp_path: Pat
 
 
 @pytest.mark.slow
-@in_loop
 async def test_rounds_are_deleted_only_behind_a_snapshot_from_which_the_rest_follows(tmp_path: Path) -> None:
     for number, (own, balance) in enumerate([(joint(), None), (ratings.create("synelo"), joint())]):
         folder = tmp_path / str(number)
@@ -502,7 +493,6 @@ def failing(like: System[Any]) -> System[Any]:
     return Failing(like.params)
 
 
-@in_loop
 async def test_a_balance_system_that_fails_costs_no_round_and_leaves_the_teams_to_the_pools_own(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -529,7 +519,6 @@ async def test_a_balance_system_that_fails_costs_no_round_and_leaves_the_teams_t
         assert shown == {"equipoise_balance_ready": False, "equipoise_balance_failures_total": 1}
 
 
-@in_loop
 async def test_a_balance_system_that_is_behind_is_said_when_it_lasts(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -560,7 +549,6 @@ async def test_a_balance_system_that_is_behind_is_said_when_it_lasts(
         assert said() == []
 
 
-@in_loop
 async def test_both_predictions_of_a_round_are_stored_and_skills_at_its_start_stay_in_the_shown_units(
     tmp_path: Path,
 ) -> None:
@@ -592,7 +580,6 @@ async def test_both_predictions_of_a_round_are_stored_and_skills_at_its_start_st
     assert all(skill > 500 for *_, skills in found[1:] for skill in json.loads(skills).values()), "trueskill's are 25"
 
 
-@in_loop
 async def test_the_unevenness_of_rounds_is_that_of_the_system_that_makes_the_teams(tmp_path: Path) -> None:
     async def recompute(pool: Pool, name: str) -> None:
         recorded = await pool.store.fingerprint("main")
@@ -630,7 +617,6 @@ def _unevenness(directory: Path) -> list[float | None]:
         return [found for (found,) in db.execute("SELECT unevenness FROM rounds ORDER BY number")]
 
 
-@in_loop
 async def test_a_recompute_by_a_sequential_system_leaves_a_snapshot_of_its_end(tmp_path: Path) -> None:
     async with opened(tmp_path, ratings.create("synelo")) as pool:
         await played(pool, rounds(30))

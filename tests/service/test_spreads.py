@@ -25,7 +25,7 @@ from equipoise.store.sequence import LearntSpread
 from equipoise.workers import process
 from tests.hosts import GivenClock
 from tests.opened_pool import NOW, opened
-from tests.store.samples import a_round, in_loop, player
+from tests.store.samples import a_round, player
 
 pytestmark = pytest.mark.slow  # numba compiles in a process of its own
 
@@ -43,7 +43,6 @@ async def play(pool: Pool, count: int, first: int = 1) -> None:
         await pool.record(a_round(number, a=six[:3], b=six[3:], winner=winner), None)
 
 
-@in_loop
 async def test_a_pool_of_joint_learns_the_spread_that_its_rounds_say_at_most_once_a_week(tmp_path: Path) -> None:
     async with opened(tmp_path, "joint", spread=0.05) as pool:
         clock = GivenClock(1_800_000_000.0)
@@ -98,7 +97,6 @@ def test_a_spread_is_adopted_that_is_another_one_for_sure_a_week_after_the_last(
     assert not is_due(found, SpreadStatus(0.4, last, None, fixed=True), now)
 
 
-@in_loop
 async def test_the_teams_of_a_pool_are_made_by_the_old_spread_until_the_new_one_has_seen_every_round(
     tmp_path: Path,
 ) -> None:
@@ -128,7 +126,6 @@ async def test_the_teams_of_a_pool_are_made_by_the_old_spread_until_the_new_one_
         assert (pool.balancing.spread, pool.balancing.deviation(player(1))) == (0.8, before)
 
 
-@in_loop
 async def test_a_spread_that_the_configuration_gives_by_hand_ends_what_was_learnt_from_another(tmp_path: Path) -> None:
     async with opened(tmp_path, balance=create("joint")) as pool:
         await play(pool, 20)
@@ -140,7 +137,6 @@ async def test_a_spread_that_the_configuration_gives_by_hand_ends_what_was_learn
         assert await Spreads({"main": pool}, GivenClock()).status(pool) == SpreadStatus(0.4, None, None, fixed=False)
 
 
-@in_loop
 async def test_rounds_that_were_deleted_fix_the_spread_and_the_doctor_says_so(tmp_path: Path) -> None:
     async with opened(tmp_path, balance=create("joint")) as pool:
         await play(pool, 30)
@@ -159,7 +155,6 @@ async def test_rounds_that_were_deleted_fix_the_spread_and_the_doctor_says_so(tm
         assert list(of_spread("main", replace(status, found=found, fixed=False))) == []
 
 
-@in_loop
 async def test_rounds_that_come_while_a_spread_is_adopted_are_part_of_it(tmp_path: Path) -> None:
     async with opened(tmp_path, "joint") as pool:
         await play(pool, 120)
@@ -175,7 +170,6 @@ async def test_rounds_that_come_while_a_spread_is_adopted_are_part_of_it(tmp_pat
         assert [pool.system.deviation(player(number)) for number in range(12)] == live
 
 
-@in_loop
 async def test_a_pool_that_joint_has_nothing_to_do_with_is_not_fitted(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         await play(pool, 120)
@@ -184,7 +178,6 @@ async def test_a_pool_that_joint_has_nothing_to_do_with_is_not_fitted(tmp_path: 
         assert await job.status(pool) is None
 
 
-@in_loop
 async def test_a_process_that_dies_fails_the_job_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

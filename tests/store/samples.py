@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import functools
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import ParamSpec
 
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import (
@@ -29,8 +27,6 @@ from equipoise.core.model import (
 from equipoise.store.players import Change, PlayerRow, SharedParts
 from equipoise.store.rounds import HeldVersions, RatedRound
 from equipoise.store.store import Store
-
-P = ParamSpec("P")
 
 SERVER = ServerId("arena-1")
 POOL = "main"
@@ -180,13 +176,3 @@ async def until(condition: Callable[[], bool]) -> None:
             return
         await asyncio.sleep(0.01)
     assert condition(), "it did not happen"
-
-
-def in_loop(test: Callable[P, Coroutine[None, None, None]]) -> Callable[P, None]:
-    """An async test, run in a loop of its own."""
-
-    @functools.wraps(test)
-    def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        asyncio.run(test(*args, **kwargs))
-
-    return run

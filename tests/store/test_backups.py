@@ -23,7 +23,7 @@ from equipoise.workers import framed
 from equipoise.workers.process import COMMAND
 from tests.store.damage import wreck
 from tests.store.disk import NOBODY, no_file_above, small_disk
-from tests.store.samples import SERVER, Submitted, a_round, in_loop, opened, record, submit
+from tests.store.samples import SERVER, Submitted, a_round, opened, record, submit
 
 TABLES = ("rounds", "participants", "players", "sessions")
 
@@ -44,7 +44,6 @@ async def stored(path: Path, count: int = 1, first: int = 1) -> None:
 
 
 @pytest.mark.slow
-@in_loop
 async def test_a_backup_made_while_rounds_are_stored_is_the_store_of_one_moment(tmp_path: Path) -> None:
     states: dict[int, list[list[tuple[object, ...]]]] = {}
     async with opened(tmp_path / "s.db") as store:
@@ -65,7 +64,6 @@ async def test_a_backup_made_while_rounds_are_stored_is_the_store_of_one_moment(
     assert [rows(tmp_path / "copy.db", table) for table in TABLES] == states[made.rounds]
 
 
-@in_loop
 async def test_a_backup_is_a_store_that_goes_on(tmp_path: Path) -> None:
     await stored(tmp_path / "s.db", 3)
     made = back_up(tmp_path / "s.db", tmp_path / "copy.db")
@@ -75,7 +73,6 @@ async def test_a_backup_is_a_store_that_goes_on(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "copy.db").stat().st_mode) == 0o600
 
 
-@in_loop
 async def test_a_daemon_that_was_killed_left_rounds_in_the_log_and_the_backup_has_them(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         await record(store, a_round())
@@ -91,7 +88,6 @@ async def test_a_daemon_that_was_killed_left_rounds_in_the_log_and_the_backup_ha
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes files for others")
-@in_loop
 async def test_what_root_makes_belongs_to_the_owner_of_the_directory(tmp_path: Path) -> None:
     os.chown(tmp_path, NOBODY, NOBODY)
     await stored(tmp_path / "s.db")
@@ -100,7 +96,6 @@ async def test_what_root_makes_belongs_to_the_owner_of_the_directory(tmp_path: P
     assert {(each.st_uid, each.st_gid) for each in found} == {(NOBODY, NOBODY)}
 
 
-@in_loop
 async def test_a_disk_that_a_copy_would_fill_gets_none(tmp_path: Path) -> None:
     await stored(tmp_path / "s.db")
     with small_disk(tmp_path / "disk") as disk:
@@ -110,7 +105,6 @@ async def test_a_disk_that_a_copy_would_fill_gets_none(tmp_path: Path) -> None:
         assert list(disk.iterdir()) == []
 
 
-@in_loop
 async def test_half_a_copy_does_not_stay(tmp_path: Path) -> None:
     await stored(tmp_path / "s.db", 20)
     with no_file_above(40_000), pytest.raises(StoreError, match=r"copy\.db: no backup was made: disk I/O error"):
@@ -118,7 +112,6 @@ async def test_half_a_copy_does_not_stay(tmp_path: Path) -> None:
     assert files(tmp_path, "copy*") == set()
 
 
-@in_loop
 async def test_nothing_is_overwritten(tmp_path: Path) -> None:
     await stored(tmp_path / "s.db")
     (tmp_path / "copy.db").write_text("mine")
@@ -134,7 +127,6 @@ def test_a_store_that_is_missing_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@in_loop
 async def test_a_damaged_store_makes_no_backup(tmp_path: Path) -> None:
     await stored(tmp_path / "s.db", 200)
     wreck(tmp_path / "s.db", "participants")
@@ -143,7 +135,6 @@ async def test_a_damaged_store_makes_no_backup(tmp_path: Path) -> None:
     assert files(tmp_path, "copy*") == set()
 
 
-@in_loop
 async def test_damage_that_no_page_shows_is_found_in_the_copy(tmp_path: Path) -> None:
     """An index with more rows than its table: `quick_check` does not see it."""
     path = tmp_path / "s.db"
@@ -195,7 +186,6 @@ def stopped_midway(store: Path, target: Path) -> Iterator[subprocess.Popen[bytes
 
 
 @pytest.mark.slow
-@in_loop
 async def test_what_a_killed_process_left_is_removed_by_the_next_backup_and_that_of_another_is_not(
     tmp_path: Path,
 ) -> None:
@@ -212,7 +202,6 @@ async def test_what_a_killed_process_left_is_removed_by_the_next_backup_and_that
     assert files(tmp_path, "*.db*") - files(tmp_path, "s.db*") == {"other.db", "copy.db"}
 
 
-@in_loop
 async def test_unfinished_files_of_other_programs_in_the_same_folder_stay(tmp_path: Path) -> None:
     await stored(tmp_path / "s.db", 1)
     (tmp_path / "debian.iso.part").write_text("a download")
@@ -221,7 +210,6 @@ async def test_unfinished_files_of_other_programs_in_the_same_folder_stay(tmp_pa
 
 
 @pytest.mark.slow
-@in_loop
 async def test_a_backup_that_is_cancelled_ends_at_once_and_leaves_nothing(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         await submit(store, *(Submitted(a_round(number)) for number in range(1_000)))

@@ -15,7 +15,7 @@ from equipoise.store import past
 from equipoise.store.notes import Audit
 from equipoise.store.past import VoidStrike
 from tests.opened_pool import opened
-from tests.store.samples import SERVER, a_round, in_loop, with_counts, with_spans
+from tests.store.samples import SERVER, a_round, with_counts, with_spans
 
 RECORDS = [with_counts(a_round(1)), a_round(2), with_counts(with_spans(a_round(3)))]
 
@@ -27,7 +27,6 @@ def kept(directory: Path) -> list[RecordRound]:
 
 
 @pytest.mark.slow
-@in_loop
 async def test_a_round_is_rated_again_by_what_its_players_did(tmp_path: Path) -> None:
     async with opened(tmp_path, "trueskill2") as pool:
         for record in RECORDS:
@@ -45,7 +44,6 @@ async def test_a_round_is_rated_again_by_what_its_players_did(tmp_path: Path) ->
         assert kept(tmp_path) == RECORDS
 
 
-@in_loop
 async def test_who_asks_for_a_round_reads_what_its_players_did(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         for record in RECORDS:

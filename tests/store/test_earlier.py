@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from array import array
 from contextlib import closing
@@ -14,7 +15,7 @@ from equipoise.core.model import PlayerId
 from equipoise.store.earlier import Earlier, Rule, board_at, players_at
 from equipoise.store.notes import Audit
 from equipoise.store.players import PlayerRow
-from tests.store.samples import in_loop, opened
+from tests.store.samples import opened
 
 UNTIL = 1_763_700_000.0
 DAY = 86400.0
@@ -25,12 +26,7 @@ RULES = (Rule(50, None), Rule(50, 10 * DAY), Rule(0, 3 * DAY))
 @pytest.fixture(scope="module")
 def past(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("past") / "equipoise.db"
-
-    @in_loop
-    async def filled() -> None:
-        await fill(path, PAST)
-
-    filled()
+    asyncio.run(fill(path, PAST))
     return path
 
 
@@ -61,7 +57,6 @@ def test_players_and_leaderboards_are_those_of_a_walk_through_all_rounds(past: P
     assert board_at(past, POOL, at, rule) == array("d", ratings)
 
 
-@in_loop
 async def test_an_edit_since_then_is_looked_through_unless_it_was_taken_back(tmp_path: Path) -> None:
     path = tmp_path / "equipoise.db"
     await fill(path, Past(players=8, rounds=80, days=60.0, size=8, until=UNTIL))

@@ -15,7 +15,7 @@ from equipoise.store.notes import SessionMemory
 from equipoise.store.rounds import RatedRound
 from tests.store.disk import no_file_above
 from tests.store.failing import locked
-from tests.store.samples import POOL, SERVER, Faulty, Submitted, a_round, in_loop, opened, player, submit
+from tests.store.samples import POOL, SERVER, Faulty, Submitted, a_round, opened, player, submit
 from tests.store.traced import Traced
 
 
@@ -29,7 +29,6 @@ def ids(*numbers: int) -> list[str]:
     return [a_round(number).round.id for number in numbers]
 
 
-@in_loop
 async def test_rounds_of_a_group_are_applied_in_order_each_on_what_the_one_before_left(tmp_path: Path) -> None:
     group = [Submitted(a_round(number, started_at=1000.0 - number)) for number in (3, 1, 2)]
     async with opened(tmp_path / "s.db") as store:
@@ -43,7 +42,6 @@ async def test_rounds_of_a_group_are_applied_in_order_each_on_what_the_one_befor
     assert stored(tmp_path / "s.db") == ids(3, 1, 2)
 
 
-@in_loop
 async def test_a_group_is_one_transaction_in_which_each_round_has_a_savepoint(tmp_path: Path) -> None:
     store = Traced(tmp_path / "s.db")
     await store.open()
@@ -55,7 +53,6 @@ async def test_a_group_is_one_transaction_in_which_each_round_has_a_savepoint(tm
     assert marks == ["BEGIN IMMEDIATE", *["SAVEPOINT part", "RELEASE part"] * 5, "COMMIT"]
 
 
-@in_loop
 async def test_a_round_that_stands_in_its_group_twice_is_stored_once(tmp_path: Path) -> None:
     twice = Submitted(a_round(1))
     async with opened(tmp_path / "s.db") as store:
@@ -76,7 +73,6 @@ async def test_a_round_that_stands_in_its_group_twice_is_stored_once(tmp_path: P
     ],
     ids=["unstorable", "faulty"],
 )
-@in_loop
 async def test_a_round_that_fails_is_undone_alone_and_ends_its_group(
     tmp_path: Path, made: Callable[[], Submitted], error: type[Exception]
 ) -> None:
@@ -104,7 +100,6 @@ class Unlucky(Submitted):
         return super().rate(*given)
 
 
-@in_loop
 async def test_a_commit_that_fails_leaves_nothing_of_the_group(tmp_path: Path) -> None:
     last = Unlucky(a_round(3), b"memory")
     group = [Submitted(a_round(1), b"memory"), Submitted(a_round(2)), last]
@@ -122,7 +117,6 @@ async def test_a_commit_that_fails_leaves_nothing_of_the_group(tmp_path: Path) -
         assert stored(tmp_path / "s.db") == ids(0, 1, 2)
 
 
-@in_loop
 async def test_a_locked_store_tries_no_round_of_a_group(tmp_path: Path) -> None:
     group = [Submitted(a_round(1)), Faulty(a_round(2))]
     async with opened(tmp_path / "s.db") as store:
@@ -132,7 +126,6 @@ async def test_a_locked_store_tries_no_round_of_a_group(tmp_path: Path) -> None:
         assert stored(tmp_path / "s.db") == []
 
 
-@in_loop
 async def test_the_newest_memory_of_a_server_in_a_group_is_kept_whatever_its_place(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         await submit(
@@ -146,7 +139,6 @@ async def test_the_newest_memory_of_a_server_in_a_group_is_kept_whatever_its_pla
         assert [await store.memory(server) for server in (SERVER, ServerId("arena-2"))] == [b"at 9", b"other"]
 
 
-@in_loop
 async def test_a_note_of_a_memory_that_a_round_has_overtaken_is_not_written_over_it(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         store.note([SessionMemory(SERVER, b"noted before", 5.0)])
@@ -160,7 +152,6 @@ async def test_a_note_of_a_memory_that_a_round_has_overtaken_is_not_written_over
         assert await store.memory(SERVER) == b"noted after"
 
 
-@in_loop
 async def test_a_memory_noted_after_the_clock_was_set_back_is_written(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         await submit(store, Submitted(a_round(1), b"by the fast clock", at=9000.0))

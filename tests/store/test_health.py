@@ -15,7 +15,7 @@ from equipoise.store.connection import QuickCheck
 from tests.store.damage import wreck
 from tests.store.disk import filled, small_disk, without_root
 from tests.store.failing import locked
-from tests.store.samples import Submitted, a_round, in_loop, opened, player, record, submit, until
+from tests.store.samples import Submitted, a_round, opened, player, record, submit, until
 
 
 async def _filled(path: Path) -> None:
@@ -23,7 +23,6 @@ async def _filled(path: Path) -> None:
         await submit(store, *(Submitted(a_round(number)) for number in range(20)))
 
 
-@in_loop
 async def test_a_damaged_page_is_an_error_with_advice_and_nothing_is_written_from_then_on(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -53,7 +52,6 @@ async def test_a_damaged_page_is_an_error_with_advice_and_nothing_is_written_fro
 
 
 @pytest.mark.slow
-@in_loop
 async def test_a_locked_store_says_so_until_a_write_succeeds(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     async with opened(tmp_path / "s.db") as store:
@@ -76,7 +74,6 @@ async def test_a_locked_store_says_so_until_a_write_succeeds(tmp_path: Path, cap
     ]
 
 
-@in_loop
 async def test_a_full_disk_is_over_only_when_something_was_written(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk") as disk:
         async with opened(disk / "s.db") as store:
@@ -91,7 +88,6 @@ async def test_a_full_disk_is_over_only_when_something_was_written(tmp_path: Pat
             assert store.health().state == "ok"
 
 
-@in_loop
 async def test_a_check_beside_the_calls_finds_damage_where_no_call_reads(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     await _filled(path)
@@ -105,7 +101,6 @@ async def test_a_check_beside_the_calls_finds_damage_where_no_call_reads(tmp_pat
             await record(store, a_round(31))
 
 
-@in_loop
 async def test_a_check_finds_nothing_wrong_with_a_store_that_is_whole_and_can_be_stopped(tmp_path: Path) -> None:
     path = tmp_path / "a store? #1.db"
     await _filled(path)
@@ -117,7 +112,6 @@ async def test_a_check_finds_nothing_wrong_with_a_store_that_is_whole_and_can_be
     assert await stopped.run() is None
 
 
-@in_loop
 async def test_a_store_can_be_closed_while_it_is_checked(tmp_path: Path) -> None:
     await _filled(tmp_path / "s.db")
     for turns in range(20):
@@ -129,7 +123,6 @@ async def test_a_store_can_be_closed_while_it_is_checked(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("gone", ["s.db", "s.db-wal"])
-@in_loop
 async def test_no_round_goes_into_a_file_that_was_removed_or_replaced(tmp_path: Path, gone: str) -> None:
     await _filled(tmp_path / "s.db")
     for replace in (False, True):
@@ -147,7 +140,6 @@ async def test_no_round_goes_into_a_file_that_was_removed_or_replaced(tmp_path: 
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up a right and take it back")
-@in_loop
 async def test_a_directory_that_may_not_be_looked_into_is_no_damage(tmp_path: Path) -> None:
     os.chmod(tmp_path, 0o700)
     async with opened(tmp_path / "s.db") as store:

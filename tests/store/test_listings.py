@@ -6,12 +6,11 @@ from pathlib import Path
 
 from equipoise.core.model import RoundId, ServerId, Side
 from equipoise.store.notes import Decision, Name
-from tests.store.samples import POOL, Submitted, a_round, in_loop, opened, player
+from tests.store.samples import POOL, Submitted, a_round, opened, player
 
 HERE, THERE = ServerId("arena-1"), ServerId("arena-2")
 
 
-@in_loop
 async def test_rounds_come_newest_first_in_pages_of_a_server_and_of_a_player(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         for number in range(1, 6):
@@ -37,7 +36,6 @@ async def test_rounds_come_newest_first_in_pages_of_a_server_and_of_a_player(tmp
         assert await store.round(THERE, RoundId("gone")) is None
 
 
-@in_loop
 async def test_names_are_found_whatever_their_case_and_width_and_the_very_name_comes_first(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         names = {1: "Bobby", 2: "BOB", 3: "ÄNNE", 4: "\uff21\uff4e\uff4e"}
@@ -50,7 +48,6 @@ async def test_names_are_found_whatever_their_case_and_width_and_the_very_name_c
         assert not await store.seen(POOL, player(5))
 
 
-@in_loop
 async def test_decisions_about_a_player_are_found_behind_many_about_others(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         about = {1: player(1), 2500: player(1), 5000: player(12)}

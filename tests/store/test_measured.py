@@ -14,7 +14,7 @@ from equipoise.service.diagnosis import of_gained
 from equipoise.store import measurements
 from equipoise.store.measurements import Gained, TeamSize
 from tests.opened_pool import opened
-from tests.store.samples import SERVER, a_round, in_loop, player
+from tests.store.samples import SERVER, a_round, player
 
 
 def changed(directory: Path, statement: str, *values: object) -> None:
@@ -22,7 +22,6 @@ def changed(directory: Path, statement: str, *values: object) -> None:
         db.execute(statement, values)
 
 
-@in_loop
 async def test_a_round_has_its_players_with_their_rounds_and_outcome_before(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         await pool.record(a_round(1, a=(1, 2), b=(3, 4), winner=Side.A), None)
@@ -41,7 +40,6 @@ async def test_a_round_has_its_players_with_their_rounds_and_outcome_before(tmp_
     assert (one.predicted, other.predicted) == (third.predicted, pytest.approx(1 - third.predicted))
 
 
-@in_loop
 async def test_what_the_best_owe_to_rounds_of_a_few_is_theirs_alone(tmp_path: Path) -> None:
     async with opened(tmp_path, shadow_rounds=1) as pool:
         for number in range(3):
@@ -61,7 +59,6 @@ async def test_what_the_best_owe_to_rounds_of_a_few_is_theirs_alone(tmp_path: Pa
     assert list(of_gained("main", Gained(0, 0.0, 0.0))) == []
 
 
-@in_loop
 async def test_a_squad_counts_its_players_on_the_same_side(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         record = a_round(1, a=(1, 2, 3), b=(4, 5))
@@ -71,7 +68,6 @@ async def test_a_squad_counts_its_players_on_the_same_side(tmp_path: Path) -> No
     assert [seat.squad for seat in found.seats] == [2, 1, 2, 1, 1]
 
 
-@in_loop
 async def test_the_prediction_of_the_balance_system_comes_with_the_rounds_that_have_one(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         for number in (1, 2):
@@ -80,7 +76,6 @@ async def test_the_prediction_of_the_balance_system_comes_with_the_rounds_that_h
         assert [each.said for each in await pool.store.measured("main", 500)] == [None, 0.25]
 
 
-@in_loop
 async def test_pages_make_no_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with opened(tmp_path) as pool:
         for number in range(1, 8):
@@ -91,7 +86,6 @@ async def test_pages_make_no_difference(tmp_path: Path, monkeypatch: pytest.Monk
         assert await pool.store.measured("main", 5) == whole[2:]
 
 
-@in_loop
 async def test_a_teams_size_is_that_of_the_larger_side_as_the_round_went_live(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         await pool.record(a_round(1, a=(1, 2, 3), b=(4,)), None)
@@ -100,7 +94,6 @@ async def test_a_teams_size_is_that_of_the_larger_side_as_the_round_went_live(tm
         assert await pool.store.team_sizes("main", 500) == [TeamSize(SERVER, 3), TeamSize(SERVER, 2)]
 
 
-@in_loop
 async def test_a_round_that_lost_participants_or_is_void_is_left_out(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         for number in (1, 2, 3):

@@ -19,7 +19,7 @@ from equipoise.store.migrations import MIGRATIONS, PLAYERS_BY_RATING, ROUNDS_RAT
 from equipoise.store.notes import Audit
 from tests.hosts import GivenClock
 from tests.pools import fill, some_rounds, stored
-from tests.store.samples import SERVER, in_loop, opened, player
+from tests.store.samples import SERVER, opened, player
 
 WITHOUT_EDITS = (
     "DROP TABLE records",
@@ -197,7 +197,6 @@ def test_a_store_of_the_second_step_keeps_what_its_systems_share_in_parts(tmp_pa
     assert versions == [(4, 7.0)] * 3
 
 
-@in_loop
 async def test_a_store_of_the_third_step_is_read_back_and_recomputed_as_before(tmp_path: Path) -> None:
     async def seen() -> list[tuple[RecordRound, float]]:
         found: list[tuple[RecordRound, float]] = []
@@ -231,7 +230,6 @@ async def test_a_store_of_the_third_step_is_read_back_and_recomputed_as_before(t
     assert stored(tmp_path) == numbers
 
 
-@in_loop
 async def test_a_store_of_the_fifth_step_knows_how_many_edits_it_has_lost(tmp_path: Path) -> None:
     path = tmp_path / "equipoise.db"
     await fill(tmp_path, list(some_rounds(20)))
@@ -254,7 +252,6 @@ async def test_a_store_of_the_fifth_step_knows_how_many_edits_it_has_lost(tmp_pa
         assert await store.lost_edits("main") == 2
 
 
-@in_loop
 async def test_a_store_of_the_fourth_step_gets_the_sums_over_its_players(tmp_path: Path) -> None:
     await fill(tmp_path, list(some_rounds(20)), shadow_rounds=12)
     older = sqlite3.connect(tmp_path / "equipoise.db", isolation_level=None)

@@ -16,7 +16,7 @@ from equipoise.errors import StoreMissing, StoreRefused
 from equipoise.store.connection import open_database
 from equipoise.store.store import Store
 from tests.store.disk import without_root
-from tests.store.samples import a_round, in_loop, opened, record
+from tests.store.samples import a_round, opened, record
 
 
 def contents(directory: Path) -> dict[str, bytes]:
@@ -112,7 +112,6 @@ def test_a_store_that_this_user_may_not_look_for_is_not_called_missing(tmp_path:
     assert not isinstance(refused.value, StoreMissing)
 
 
-@in_loop
 async def test_a_missing_store_is_an_error_of_its_own(tmp_path: Path) -> None:
     with pytest.raises(StoreMissing):
         await Store(tmp_path / "none" / "s.db", create=False).open()
@@ -121,7 +120,6 @@ async def test_a_missing_store_is_an_error_of_its_own(tmp_path: Path) -> None:
 # A link to a store on another disk.
 
 
-@in_loop
 async def test_a_link_to_a_store_is_that_store_with_its_log_and_its_lock(tmp_path: Path) -> None:
     for name in ("real", "one", "other"):
         (tmp_path / name).mkdir()

@@ -28,7 +28,7 @@ from equipoise.store.players import Fingerprint
 from equipoise.store.snapshots import Snapshot
 from equipoise.store.store import Store
 from tests.store.failing import locked
-from tests.store.samples import POOL, SERVER, Submitted, a_round, in_loop, opened, player, submit, until
+from tests.store.samples import POOL, SERVER, Submitted, a_round, opened, player, submit, until
 from tests.store.traced import Traced
 
 NOTES: list[Note] = [
@@ -49,7 +49,6 @@ def written(path: Path) -> list[int]:
         return [database.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables]
 
 
-@in_loop
 async def test_notes_of_many_servers_are_one_transaction_behind_the_rounds_that_wait(tmp_path: Path) -> None:
     store = Traced(tmp_path / "s.db", notes_after=0.0)
     await store.open()
@@ -81,7 +80,6 @@ class Chatty(Store):
         self.late = None
 
 
-@in_loop
 async def test_notes_that_come_while_others_are_written_do_not_wait_for_a_retry(tmp_path: Path) -> None:
     store = Chatty(tmp_path / "s.db", notes_after=0.0, retry_after=3600.0)
     await store.open()
@@ -90,7 +88,6 @@ async def test_notes_that_come_while_others_are_written_do_not_wait_for_a_retry(
     await store.close()
 
 
-@in_loop
 async def test_notes_are_read_back_at_once(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         await submit(store, Submitted(a_round(), None))
@@ -106,7 +103,6 @@ async def test_notes_are_read_back_at_once(tmp_path: Path) -> None:
         assert await store.names(POOL, [player(1)]) == {player(1): "Dot"}
 
 
-@in_loop
 async def test_who_reads_notes_waits_for_no_sync_and_the_disk_has_them_a_moment_later(tmp_path: Path) -> None:
     store = Traced(tmp_path / "s.db", notes_after=0.1)
     await store.open()
@@ -129,7 +125,6 @@ async def test_who_reads_notes_waits_for_no_sync_and_the_disk_has_them_a_moment_
     await store.close()
 
 
-@in_loop
 async def test_closing_writes_what_was_noted(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         store.note(NOTES)
@@ -137,7 +132,6 @@ async def test_closing_writes_what_was_noted(tmp_path: Path) -> None:
     assert written(tmp_path / "s.db") == [1, 1, 1]
 
 
-@in_loop
 async def test_predictions_are_written_before_the_snapshot_after_which_no_start_makes_them_again(
     tmp_path: Path,
 ) -> None:
@@ -152,7 +146,6 @@ async def test_predictions_are_written_before_the_snapshot_after_which_no_start_
     await store.close()
 
 
-@in_loop
 async def test_a_note_that_can_never_be_stored_does_not_take_the_others_with_it(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -164,7 +157,6 @@ async def test_a_note_that_can_never_be_stored_does_not_take_the_others_with_it(
     assert [line.startswith("store: a note is dropped") for line in caplog.messages] == [True]
 
 
-@in_loop
 async def test_notes_that_a_locked_store_does_not_take_are_written_later_the_newest_of_each(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -184,7 +176,6 @@ async def test_notes_that_a_locked_store_does_not_take_are_written_later_the_new
     assert found == [("3 wins in a row",), ("reason 1",), ("reason 2",)]
 
 
-@in_loop
 async def test_notes_that_cannot_be_written_at_the_end_are_counted_in_the_log(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from equipoise.store import past
-from tests.store.samples import Submitted, a_round, in_loop, opened, submit
+from tests.store.samples import Submitted, a_round, opened, submit
 
 PIECE = 100
 
@@ -30,7 +30,6 @@ def _steps(path: Path) -> int:
 
 
 @pytest.mark.slow
-@in_loop
 async def test_reading_four_times_as_many_rounds_takes_four_times_as_many_steps(tmp_path: Path) -> None:
     for total in (PIECE, 4 * PIECE):
         async with opened(tmp_path / f"{total}.db") as store:

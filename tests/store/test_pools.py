@@ -15,14 +15,13 @@ from equipoise.store import notes, players, rounds, sequence
 from equipoise.store.connection import open_database, transaction
 from equipoise.store.measurements import Prediction
 from equipoise.store.notes import Audit, Decision
-from equipoise.store.players import Change, Crowd, Fingerprint, PlayerRow, SharedParts
+from equipoise.store.players import Crowd, Fingerprint, PlayerRow, SharedParts
 from equipoise.store.rounds import RatedRound
-from tests.store.samples import POOL, SERVER, Submitted, a_round, in_loop, opened, player, record, submit
+from tests.store.samples import POOL, SERVER, Submitted, a_round, opened, player, record, submit
 
 MADE_BY = Fingerprint("synelo", {"k_max": 72.0, "window": [1, 2]})
 
 
-@in_loop
 async def test_a_pool_has_no_fingerprint_before_it_is_adopted_and_then_its_own(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         assert await store.fingerprint(POOL) is None
@@ -32,7 +31,6 @@ async def test_a_pool_has_no_fingerprint_before_it_is_adopted_and_then_its_own(t
         assert await store.fingerprint("other") == Fingerprint("elo", {})
 
 
-@in_loop
 async def test_a_pool_that_is_adopted_again_has_the_new_fingerprint_and_keeps_what_it_shares(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         await store.adopt(POOL, MADE_BY, 5.0)
@@ -51,7 +49,6 @@ class Sharing(Submitted):
         return replace(super().rate(rows, shared), shared=parts)
 
 
-@in_loop
 async def test_rounds_write_the_shared_parts_that_they_changed_and_count_versions(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         await store.adopt(POOL, MADE_BY, 5.0)
@@ -86,7 +83,6 @@ def test_of_an_outcome_that_has_shared_parts_a_pool_takes_them_over_and_another_
         assert players.shared(database, "other") == old
 
 
-@in_loop
 async def test_a_stored_round_has_its_pool_and_another_has_none(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         await submit(store, Submitted(a_round(1)))
@@ -94,7 +90,6 @@ async def test_a_stored_round_has_its_pool_and_another_has_none(tmp_path: Path) 
         assert await store.pool_of(SERVER, a_round(2).round.id) is None
 
 
-@in_loop
 async def test_rating_is_handed_the_shared_parts_only_in_a_version_that_memory_lacks(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         await store.adopt(POOL, MADE_BY, 5.0)
@@ -125,7 +120,6 @@ def every_fact() -> RecordRound:
     return replace(record, round=round, skill_at_start={player(1): 1010.5})
 
 
-@in_loop
 async def test_every_fact_of_a_round_is_in_the_database(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         await record(store, every_fact(), at=42.0)
@@ -174,20 +168,6 @@ async def test_every_fact_of_a_round_is_in_the_database(tmp_path: Path) -> None:
     ]
 
 
-@in_loop
-async def test_a_rated_round_sent_again_is_answered_with_every_change_of_its_participants(tmp_path: Path) -> None:
-    async with opened(tmp_path / "s.db") as store:
-        for number in (1, 2):
-            first = await record(store, a_round(number))
-        again = await record(store, a_round(2))
-
-    assert again.changes == first.changes
-    assert again.changes[0] == Change(
-        player(1), Side.A, 1010.0, 1020.0, 0.625, 1.0, 2, True, {"rating": 1020.0, "rounds": 2, "last_played": None}
-    )
-
-
-@in_loop
 async def test_the_score_of_a_prediction_is_that_of_side_a(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         for number, winner in enumerate((Side.A, None, Side.B), 1):
@@ -231,7 +211,6 @@ def test_a_crowd_is_every_player_of_one_pool(tmp_path: Path) -> None:
         assert players.crowd(db, "empty", 52.0) == Crowd(0, 0, 0, None, None)
 
 
-@in_loop
 async def test_ranks_through_the_store_are_of_the_asked_player_since_the_asked_time(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         for number in (1, 2, 3):
@@ -244,7 +223,6 @@ async def test_ranks_through_the_store_are_of_the_asked_player_since_the_asked_t
         assert (await store.crowd(POOL, since=None)).count == 3
 
 
-@in_loop
 async def test_decisions_and_audits_come_back_whole(tmp_path: Path) -> None:
     decision = Decision(SERVER, 5.0, "move", "3 against 1", "o4", {"players": ["a"]})
     async with opened(tmp_path / "s.db") as store:

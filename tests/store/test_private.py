@@ -12,7 +12,7 @@ import pytest
 
 from equipoise.service.ring import Ring, UnstoredRound
 from tests.store.disk import NOBODY
-from tests.store.samples import a_round, in_loop, opened, record
+from tests.store.samples import a_round, opened, record
 
 
 @pytest.fixture(autouse=True)
@@ -36,14 +36,12 @@ async def _used(directory: Path) -> dict[str, os.stat_result]:
 FILES = {"s.db", "s.db-wal", "s.db-shm", "s.db.lock", "main.ring", "main.ring.reserve"}
 
 
-@in_loop
 async def test_no_other_user_can_read_a_file_whatever_the_umask(tmp_path: Path) -> None:
     assert {name: stat.S_IMODE(found.st_mode) for name, found in (await _used(tmp_path)).items()} == dict.fromkeys(
         FILES, 0o600
     )
 
 
-@in_loop
 async def test_files_that_others_could_read_are_closed_to_them_and_the_log_says_so(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -62,7 +60,6 @@ async def test_files_that_others_could_read_are_closed_to_them_and_the_log_says_
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes files for others")
-@in_loop
 async def test_what_root_makes_belongs_to_the_owner_of_the_directory(tmp_path: Path) -> None:
     os.chown(tmp_path, NOBODY, NOBODY)
     found = await _used(tmp_path)

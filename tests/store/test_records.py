@@ -17,7 +17,7 @@ from equipoise.store.rounds import Record
 from tests.opened_pool import NOW
 from tests.opened_pool import opened as opened_pool
 from tests.pools import some_rounds
-from tests.store.samples import POOL, Submitted, a_round, in_loop, opened, player
+from tests.store.samples import POOL, Submitted, a_round, opened, player
 
 EVERYBODY = [player(number) for number in range(1, 11)]
 
@@ -43,7 +43,6 @@ def counted(rounds: list[RecordRound]) -> dict[PlayerId, Record]:
     return found
 
 
-@in_loop
 async def test_each_rated_round_counts_once_for_each_participant(tmp_path: Path) -> None:
     won = left_by(a_round(1), player(3))
     rounds = [won, a_round(2, winner=None), a_round(3, winner=Side.B), a_round(4, unrated="too short"), won]
@@ -55,7 +54,6 @@ async def test_each_rated_round_counts_once_for_each_participant(tmp_path: Path)
     assert elsewhere == {player(1): Record(0, 0, 0, 0)}
 
 
-@in_loop
 async def test_records_outlive_the_rounds_that_retention_deletes(tmp_path: Path) -> None:
     rounds = list(some_rounds(40))
     async with opened_pool(tmp_path, "elo") as pool:

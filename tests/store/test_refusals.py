@@ -16,7 +16,7 @@ from equipoise.errors import StoreRefused
 from equipoise.store.connection import open_database
 from equipoise.store.store import Store
 from tests.store.disk import without_root
-from tests.store.samples import in_loop, opened
+from tests.store.samples import opened
 
 
 async def _refusal(path: Path) -> str:
@@ -43,7 +43,6 @@ def everybodys() -> Iterator[Path]:
         yield directory
 
 
-@in_loop
 async def test_a_newer_store_is_refused_and_left_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     database = open_database(path)
@@ -55,7 +54,6 @@ async def test_a_newer_store_is_refused_and_left_as_it_was(tmp_path: Path) -> No
     assert path.read_bytes() == before
 
 
-@in_loop
 async def test_a_database_of_another_program_is_refused_and_left_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     other = sqlite3.connect(path)
@@ -67,7 +65,6 @@ async def test_a_database_of_another_program_is_refused_and_left_as_it_was(tmp_p
     assert path.read_bytes() == before
 
 
-@in_loop
 async def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     path.write_bytes(b"a photograph of a cat" * 100)
@@ -75,7 +72,6 @@ async def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
     assert "not an Equipoise store" in await _refusal(path)
 
 
-@in_loop
 async def test_a_damaged_store_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     open_database(path).close()
@@ -86,7 +82,6 @@ async def test_a_damaged_store_is_refused(tmp_path: Path) -> None:
     assert "damaged: restore a backup" in await _refusal(path)
 
 
-@in_loop
 async def test_a_missing_directory_is_refused(tmp_path: Path) -> None:
     assert f"{tmp_path / 'missing'}: No such file or directory" in await _refusal(tmp_path / "missing" / "s.db")
 
@@ -108,7 +103,6 @@ def test_a_read_only_file_is_refused(everybodys: Path) -> None:
     assert refusal.startswith(f"{path}: it cannot be written: give this user write access")
 
 
-@in_loop
 async def test_a_directory_in_place_of_the_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "s.db").mkdir()
 

@@ -19,7 +19,7 @@ from equipoise.store.backups import Restorable, Restoring, back_up
 from equipoise.store.notes import Audit
 from tests.store.damage import wreck
 from tests.store.disk import NOBODY, no_file_above, small_disk
-from tests.store.samples import Submitted, a_round, in_loop, opened, record, submit
+from tests.store.samples import Submitted, a_round, opened, record, submit
 
 ENTRY = Audit(5.0, "console", "restore", "store", "", "backup.db")
 
@@ -155,7 +155,6 @@ def test_what_root_restores_belongs_to_the_owner_of_the_directory(state: Path) -
     assert ((state / "s.db").stat().st_uid, (state / "s.db").stat().st_gid) == (NOBODY, NOBODY)
 
 
-@in_loop
 async def test_beside_a_daemon_nothing_is_restored(tmp_path: Path) -> None:
     await played(tmp_path / "backup.db", 1)
     async with opened(tmp_path / "s.db") as store:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -19,7 +20,7 @@ from tests.opened_pool import NOW
 from tests.opened_pool import opened as opened_pool
 from tests.pools import some_rounds, stored
 from tests.store.disk import fast_directory
-from tests.store.samples import POOL, SERVER, in_loop, opened
+from tests.store.samples import POOL, SERVER, opened
 
 WINDOW = 3
 ROUNDS = list(some_rounds(60))
@@ -36,7 +37,6 @@ def counts(path: Path) -> tuple[int, int]:
     return rounds, participants
 
 
-@in_loop
 async def test_the_oldest_lines_of_a_log_go_first_and_no_more_than_asked_for(tmp_path: Path) -> None:
     times = [5.0, 3.0, 1.0, 2.0, 4.0]  # a clock was set back
     async with opened(tmp_path / "s.db") as store:
@@ -53,7 +53,6 @@ async def test_the_oldest_lines_of_a_log_go_first_and_no_more_than_asked_for(tmp
         assert (await store.extent()).oldest_decision == 4.0
 
 
-@in_loop
 async def test_the_pages_of_deleted_lines_are_written_again(tmp_path: Path) -> None:
     async def write() -> int:
         store.note(Decision(SERVER, 1.0, "move", "3 against 1" * 20) for _ in range(1_000))
@@ -67,7 +66,6 @@ async def test_the_pages_of_deleted_lines_are_written_again(tmp_path: Path) -> N
         assert await write() == first
 
 
-@in_loop
 async def test_a_store_grows_no_further_once_rounds_are_pruned_as_fast_as_they_come(tmp_path: Path) -> None:
     async def play(records: list[RecordRound]) -> None:
         for record in records:
@@ -88,27 +86,28 @@ async def test_a_store_grows_no_further_once_rounds_are_pruned_as_fast_as_they_c
 @pytest.mark.slow
 @settings(deadline=None, max_examples=10)
 @given(st.lists(st.integers(0, 12), min_size=6, max_size=6), st.sampled_from(["synelo", "elo"]))
-@in_loop
-async def test_ratings_are_the_same_to_the_last_bit_whatever_was_pruned(pieces: list[int], system: str) -> None:
-    params = {"window": WINDOW, "rounding": "none"} if system == "synelo" else {}
-    found = []
-    for prunes in (pieces, [0] * len(pieces)):
-        with fast_directory() as folder:
-            for number, piece in enumerate(prunes):
-                # A restart in between: windows are read from what is left.
-                async with opened_pool(folder, system, **params) as pool:
-                    await pool.store.prune_rounds(POOL, pool.system.window, LONG_AGO, piece)
-                    for record in ROUNDS[10 * number : 10 * number + 10]:
-                        await pool.record(record, None)
-                    crowd = await pool.store.crowd(POOL, since=None)
-            with closing(sqlite3.connect(folder / "s.db")) as database:
-                rows = "SELECT id, version, rating, rounds, visible, last_played, state FROM players ORDER BY id"
-                found.append((database.execute(rows).fetchall(), crowd))
+def test_ratings_are_the_same_to_the_last_bit_whatever_was_pruned(pieces: list[int], system: str) -> None:
+    async def main() -> None:
+        params = {"window": WINDOW, "rounding": "none"} if system == "synelo" else {}
+        found = []
+        for prunes in (pieces, [0] * len(pieces)):
+            with fast_directory() as folder:
+                for number, piece in enumerate(prunes):
+                    # A restart in between: windows are read from what is left.
+                    async with opened_pool(folder, system, **params) as pool:
+                        await pool.store.prune_rounds(POOL, pool.system.window, LONG_AGO, piece)
+                        for record in ROUNDS[10 * number : 10 * number + 10]:
+                            await pool.record(record, None)
+                        crowd = await pool.store.crowd(POOL, since=None)
+                with closing(sqlite3.connect(folder / "s.db")) as database:
+                    rows = "SELECT id, version, rating, rounds, visible, last_played, state FROM players ORDER BY id"
+                    found.append((database.execute(rows).fetchall(), crowd))
 
-    assert found[0] == found[1]
+        assert found[0] == found[1]
+
+    asyncio.run(main())
 
 
-@in_loop
 async def test_a_round_that_was_stored_lately_stays_and_with_it_all_of_its_rows(tmp_path: Path) -> None:
     async with opened_pool(tmp_path, "elo") as pool:
         for record in ROUNDS[:5]:
@@ -120,7 +119,6 @@ async def test_a_round_that_was_stored_lately_stays_and_with_it_all_of_its_rows(
         assert counts(tmp_path / "s.db") == (1, len(ROUNDS[4].participants)), "the newest stays, however old"
 
 
-@in_loop
 async def test_ratings_are_recomputed_from_the_rounds_that_are_left(tmp_path: Path) -> None:
     path = tmp_path / "equipoise.db"
     async with opened_pool(tmp_path, window=WINDOW) as pool:

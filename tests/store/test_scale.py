@@ -15,7 +15,7 @@ from equipoise.core.model import RoundId, ServerId
 from equipoise.store.earlier import Rule
 from equipoise.store.notes import Decision
 from equipoise.store.store import Store
-from tests.store.samples import Submitted, a_round, in_loop
+from tests.store.samples import Submitted, a_round
 from tests.store.traced import Traced
 
 pytestmark = pytest.mark.slow
@@ -121,7 +121,6 @@ async def steps(path: Path, calls: Mapping[str, Call]) -> dict[str, int]:
     return found
 
 
-@in_loop
 async def test_no_call_takes_more_steps_in_a_store_of_ten_times_the_size(small: Path, large: Path) -> None:
     few, many = await steps(small, READS | WRITES), await steps(large, READS | WRITES)
 
@@ -129,7 +128,6 @@ async def test_no_call_takes_more_steps_in_a_store_of_ten_times_the_size(small: 
     assert grown == {}
 
 
-@in_loop
 async def test_a_search_of_the_decisions_takes_no_more_steps_for_a_piece_of_a_longer_log(large: Path) -> None:
     store = Counted(large)
     await store.open()
@@ -142,7 +140,6 @@ async def test_a_search_of_the_decisions_takes_no_more_steps_for_a_piece_of_a_lo
     assert taken[0] < 3 * taken[1]
 
 
-@in_loop
 async def test_a_search_holds_the_store_for_one_piece_of_the_players_at_a_time(large: Path) -> None:
     store = Traced(large)
     await store.open()
@@ -162,7 +159,6 @@ async def test_a_search_holds_the_store_for_one_piece_of_the_players_at_a_time(l
     assert [row.id for row in found] == [row.id for row in sorted(found, key=lambda row: (-row.rating, row.id))]
 
 
-@in_loop
 async def test_no_statement_of_the_running_daemon_reads_a_whole_table(small: Path) -> None:
     store = Traced(small)
     await store.open()

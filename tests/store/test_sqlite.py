@@ -25,7 +25,7 @@ from equipoise.store.players import Crowd, PlayerRow
 from equipoise.store.rounds import RatedRound
 from equipoise.store.store import Store
 from tests.store.disk import fast_directory
-from tests.store.samples import POOL, SERVER, Submitted, a_round, in_loop, opened, player, record, submit
+from tests.store.samples import POOL, SERVER, Submitted, a_round, opened, player, record, submit
 from tests.store.traced import Traced
 
 _pools = count()
@@ -45,7 +45,6 @@ def fresh_pool() -> str:
 NOTE = Audit(0.0, "console", "set", "a player", "", "")
 
 
-@in_loop
 async def test_a_stored_round_is_there_after_the_store_was_closed(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         await record(store, a_round(), memory=b"streak 1")
@@ -59,7 +58,6 @@ async def test_a_stored_round_is_there_after_the_store_was_closed(tmp_path: Path
     assert memory == b"streak 1"
 
 
-@in_loop
 async def test_a_round_sent_again_changes_nothing_and_returns_its_first_answer(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         first = await record(store, a_round(), memory=b"new", at=2.0)
@@ -76,7 +74,6 @@ async def test_a_round_sent_again_changes_nothing_and_returns_its_first_answer(t
     assert (after, memory) == (before, b"new")
 
 
-@in_loop
 async def test_an_unrated_round_sent_again_is_still_unrated(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         await record(store, a_round(unrated="partial"))
@@ -85,7 +82,6 @@ async def test_an_unrated_round_sent_again_is_still_unrated(tmp_path: Path) -> N
     assert again == RatedRound(a_round().round.id, None, (), again=True, unrated="partial")
 
 
-@in_loop
 async def test_the_same_id_from_another_server_is_another_round(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         await record(store, a_round())
@@ -95,7 +91,6 @@ async def test_the_same_id_from_another_server_is_another_round(tmp_path: Path) 
     assert other.changes[0].before == 1010
 
 
-@in_loop
 async def test_only_rows_that_memory_lacks_or_has_in_another_version_are_handed_to_rating(
     tmp_path: Path,
 ) -> None:
@@ -109,7 +104,6 @@ async def test_only_rows_that_memory_lacks_or_has_in_another_version_are_handed_
     assert [(row.id, row.version) for row in third.asked] == [(player(1), 2), (player(3), 1), (player(4), 1)]
 
 
-@in_loop
 async def test_history_is_in_the_order_of_being_applied_and_ends_with_the_last(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         for number in range(1, 6):
@@ -119,7 +113,6 @@ async def test_history_is_in_the_order_of_being_applied_and_ends_with_the_last(t
     assert [after for after, _, _ in rows[player(1)].history] == [1030, 1040, 1050]
 
 
-@in_loop
 async def test_a_round_is_stored_with_when_it_first_came_in_and_who_quit(tmp_path: Path) -> None:
     one = a_round()
     quitter = replace(one.round.presences[1], left=True)
@@ -133,7 +126,6 @@ async def test_a_round_is_stored_with_when_it_first_came_in_and_who_quit(tmp_pat
     assert (rounds, quits) == ([(77.0,)], [(player(2),)])
 
 
-@in_loop
 async def test_a_late_round_does_not_make_a_player_look_absent(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         await record(store, a_round(1, started_at=5000.0))
@@ -163,7 +155,6 @@ def test_a_rosters_last_rounds_are_one_range_of_one_index_for_each_player(tmp_pa
 
 
 @pytest.mark.parametrize("count", [1, 24])
-@in_loop
 async def test_a_roster_is_read_by_two_statements_however_long_it_is(tmp_path: Path, count: int) -> None:
     store = Traced(tmp_path / "s.db")
     await store.open()
@@ -209,7 +200,6 @@ def test_each_players_window_is_their_own_last_rounds_oldest_first(
     }
 
 
-@in_loop
 async def test_strangers_are_missing_and_pools_are_apart(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         await record(store, a_round())
@@ -220,7 +210,6 @@ async def test_strangers_are_missing_and_pools_are_apart(tmp_path: Path) -> None
     assert elsewhere == {}
 
 
-@in_loop
 async def test_the_memory_of_a_round_that_waited_does_not_replace_a_newer_one(tmp_path: Path) -> None:
     memories = []
     async with opened(tmp_path / "s.db") as store:
@@ -232,7 +221,6 @@ async def test_the_memory_of_a_round_that_waited_does_not_replace_a_newer_one(tm
         assert await store.memory(ServerId("new")) is None
 
 
-@in_loop
 async def test_an_edit_and_its_audit_are_stored_together(tmp_path: Path) -> None:
     entry = Audit(5.0, "console", "set", player(1), "1010", "1500")
 
@@ -250,7 +238,6 @@ async def test_an_edit_and_its_audit_are_stored_together(tmp_path: Path) -> None
     assert audits == [entry]
 
 
-@in_loop
 async def test_an_edit_that_is_refused_changes_neither_player_nor_audit(tmp_path: Path) -> None:
     def refuse(row: PlayerRow | None) -> tuple[PlayerRow, Audit]:
         raise RatingError("no")
@@ -265,7 +252,6 @@ async def test_an_edit_that_is_refused_changes_neither_player_nor_audit(tmp_path
         assert await store.audits(10) == []
 
 
-@in_loop
 async def test_a_name_is_remembered_as_it_was_written_also_before_the_first_round(tmp_path: Path) -> None:
     name = "наĭ \u202e 🦊 '; DROP TABLE players; --"
     async with opened(tmp_path / "s.db") as store:
@@ -276,7 +262,6 @@ async def test_a_name_is_remembered_as_it_was_written_also_before_the_first_roun
         assert await store.names(POOL, [player(1), player(2)]) == {player(1): name}
 
 
-@in_loop
 async def test_search_takes_the_text_literally_and_in_any_case(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         await record(store, a_round())
@@ -292,7 +277,6 @@ async def test_search_takes_the_text_literally_and_in_any_case(tmp_path: Path) -
         assert len(await store.search(POOL, "7656", 3)) == 3
 
 
-@in_loop
 async def test_decisions_come_newest_first_for_one_server_or_for_all(tmp_path: Path) -> None:
     one = Decision(SERVER, 1.0, "scramble", "3 wins in a row", "o1", {"before": 0.7, "split": ["a", "b"]})
     two = Decision(ServerId("arena-2"), 2.0, "pending", "waiting ended")
@@ -305,7 +289,6 @@ async def test_decisions_come_newest_first_for_one_server_or_for_all(tmp_path: P
         assert await store.decisions(None, 2) == [three, two]
 
 
-@in_loop
 async def test_predictions_are_the_rated_rounds_that_were_applied_last_oldest_first(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         for number, winner in enumerate((Side.A, None, Side.B)):
@@ -358,7 +341,6 @@ def test_the_leaderboard_is_all_visible_and_active_players_by_rating(
         )
 
 
-@in_loop
 async def test_a_store_that_is_not_open_says_so(tmp_path: Path) -> None:
     store = Store(tmp_path / "s.db")
     with pytest.raises(StoreError, match="not open"):

@@ -17,7 +17,7 @@ from equipoise.store.notes import Audit
 from equipoise.store.past import VoidStrike
 from tests.opened_pool import opened
 from tests.service.test_corrections import InThisProcess
-from tests.store.samples import SERVER, a_round, in_loop, player, until
+from tests.store.samples import SERVER, a_round, player, until
 
 ENTRY = Audit(9.0, "owner", "void", "a round", "rated", "void")
 
@@ -38,7 +38,6 @@ class Writing(InThisProcess):
             assert self.go_on.wait(60)
 
 
-@in_loop
 async def test_calls_fail_at_once_while_many_rounds_are_rewritten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,7 +17,7 @@ from equipoise.store.rounds import RatedRound
 from equipoise.store.store import Store
 from tests.store.disk import filled, no_file_above, small_disk
 from tests.store.failing import locked
-from tests.store.samples import SERVER, Submitted, a_round, in_loop, opened, player, record, submit
+from tests.store.samples import SERVER, Submitted, a_round, opened, player, record, submit
 
 
 async def _nothing_was_written(store: Store) -> None:
@@ -26,7 +26,6 @@ async def _nothing_was_written(store: Store) -> None:
     assert await store.memory(SERVER) is None
 
 
-@in_loop
 async def test_a_locked_store_takes_no_round_but_can_be_read(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         with locked(tmp_path / "s.db"):
@@ -52,7 +51,6 @@ class Nosy(Submitted):
         return super().rate(rows, shared)
 
 
-@in_loop
 async def test_no_other_program_can_write_between_what_a_round_reads_and_what_it_writes(tmp_path: Path) -> None:
     nosy = Nosy(a_round())
     nosy.path = tmp_path / "s.db"
@@ -66,7 +64,6 @@ def test_a_locked_store_is_given_up_in_half_the_time_a_script_waits() -> None:
     assert BUSY_SECONDS <= 0.5
 
 
-@in_loop
 async def test_a_ping_notices_that_nothing_can_be_written(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         await store.ping()
@@ -75,7 +72,6 @@ async def test_a_ping_notices_that_nothing_can_be_written(tmp_path: Path) -> Non
         await store.ping()
 
 
-@in_loop
 async def test_a_locked_store_can_be_opened_later(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db"):
         pass
@@ -87,7 +83,6 @@ async def test_a_locked_store_can_be_opened_later(tmp_path: Path) -> None:
     await store.close()
 
 
-@in_loop
 async def test_a_file_that_may_not_grow_takes_no_round_and_stays_whole(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     async with opened(path) as store:
@@ -101,21 +96,6 @@ async def test_a_file_that_may_not_grow_takes_no_round_and_stays_whole(tmp_path:
     assert _is_whole(path)
 
 
-@in_loop
-async def test_a_full_disk_takes_no_round_and_the_store_stays_whole(tmp_path: Path) -> None:
-    with small_disk(tmp_path / "disk") as disk:
-        async with opened(disk / "s.db") as store:
-            with filled(disk):
-                with pytest.raises(StoreError):
-                    await record(store, a_round(), memory=b"memory")
-                await _nothing_was_written(store)
-            stored = await record(store, a_round())
-
-        assert not stored.again
-        assert _is_whole(disk / "s.db")
-
-
-@in_loop
 async def test_a_disk_that_is_full_at_the_start_is_named(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk") as disk:
         async with opened(disk / "s.db"):
@@ -124,7 +104,6 @@ async def test_a_disk_that_is_full_at_the_start_is_named(tmp_path: Path) -> None
             await Store(disk / "s.db").open()
 
 
-@in_loop
 async def test_a_full_disk_takes_nothing_of_a_group_and_all_of_it_later(tmp_path: Path) -> None:
     group = [Submitted(a_round(number), b"memory") for number in range(20)]
     with small_disk(tmp_path / "disk") as disk:
@@ -138,7 +117,6 @@ async def test_a_full_disk_takes_nothing_of_a_group_and_all_of_it_later(tmp_path
         assert _is_whole(disk / "s.db")
 
 
-@in_loop
 async def test_data_that_no_store_could_take_is_the_scripts_fault(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         with pytest.raises(ScriptError, match="cannot be stored"):
