@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from equipoise.core import events as e
 from equipoise.core.asks import LoadSummaries
@@ -192,6 +193,15 @@ def play(session: Session, script: Script) -> list[Effect]:
     return [effect for now, event in script for effect in session.receive(event, now)]
 
 
+Kind = TypeVar("Kind")
+
+
+def the(kind: type[Kind], effects: Iterable[Effect]) -> Kind:
+    """The one effect of this kind."""
+    (only,) = (effect for effect in effects if isinstance(effect, kind))
+    return only
+
+
 def of(kind: type | tuple[type, ...], effects: Iterable[Effect]) -> list[Effect]:
     """Those of the effects that are of this kind."""
     return [effect for effect in effects if isinstance(effect, kind)]
@@ -218,9 +228,7 @@ def begun(
 
 def assigned(effects: Iterable[Effect]) -> Assign:
     """The one assignment among the effects."""
-    (order,) = of(Assign, effects)
-    assert isinstance(order, Assign)
-    return order
+    return the(Assign, effects)
 
 
 def moves(effects: Iterable[Effect]) -> list[Move]:

@@ -70,14 +70,6 @@ def test_two_who_face_each_other_by_chance_do_not_duel_when_others_are_closer() 
     assert game.stands() in ("b|c|ag", "c|b|ag")
 
 
-def test_of_equally_close_pairs_those_who_are_connected_longest_duel() -> None:
-    game = arena("")
-    game.ratings = dict.fromkeys(ids("abcd"), 2000.0)
-    game.roster = roster("||abcd", connected={"a": 10, "b": 90, "c": 20, "d": 80})
-    game.look()
-    assert {*assigned(game.start()).split.a, *assigned(game.effects).split.b} == set(ids("bd"))
-
-
 def test_the_duel_is_ordered_once() -> None:
     game = arena("||abcde")
     game.start()

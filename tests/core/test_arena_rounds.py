@@ -29,6 +29,7 @@ from tests.core.scripts import (
     seen,
     split,
     started,
+    the,
     went_live,
     without_loads,
 )
@@ -46,9 +47,7 @@ def evening(text: str = "", **marks: str) -> Session:
 
 
 def question(effects: list[Effect]) -> AskSplit:
-    (asked,) = of(AskSplit, effects)
-    assert isinstance(asked, AskSplit)
-    return asked
+    return the(AskSplit, effects)
 
 
 def solve(session: Session, asked: AskSplit, now: float = 1.0) -> list[Effect]:
@@ -238,8 +237,7 @@ def test_a_round_without_a_lineup_on_a_side_counts_for_nothing(text: str) -> Non
     before = session.memory
     play(session, [(1.0, went_live("r3", text, dead="cd"))])
     effects = play(session, [(2.0, ended(finished("r3", A, text, mode=Mode.ARENA), 2.0))])
-    (record,) = of(RecordRound, effects)
-    assert isinstance(record, RecordRound)
+    record = the(RecordRound, effects)
     assert record.unrated is not None
     assert (session.memory.tally, session.memory.pending) == (before.tally, None)
     assert session.memory.benched == before.benched
@@ -300,8 +298,7 @@ def test_the_round_that_the_last_human_left_is_rated_and_not_counted() -> None:
     play(session, [(1.0, went_live("r3", "a|b"))])
     play(session, [(2.0, e.PlayerLeft(2.0, player)) for player in ids("ab")])
     effects = play(session, [(3.0, ended(finished("r3", None, "a|b", mode=Mode.ARENA), 3.0))])
-    (record,) = of(RecordRound, effects)
-    assert isinstance(record, RecordRound)
+    record = the(RecordRound, effects)
     assert record.unrated is None
     assert session.memory.tally == Tally()
     assert "r3" in session.memory.counted
@@ -355,8 +352,7 @@ def test_the_cache_holds_players_with_a_class() -> None:
     session = evening("abc|def", unready="f")
     play(session, [(1.0, went_live("r3", "abc|def", unready="f"))])
     effects = play(session, [(2.0, ended(finished("r3", A, mode=Mode.ARENA), 2.0))])
-    (cached,) = of(CacheSplits, effects)
-    assert isinstance(cached, CacheSplits)
+    cached = the(CacheSplits, effects)
     assert {entry.id for entry in cached.entries} == set(ids("abcde"))
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from equipoise.core.asks import AskSplit
-from equipoise.core.bench import bench_costs, duel
+from equipoise.core.bench import bench_costs
 from equipoise.core.memory import Benched
-from equipoise.core.model import Mode, PlayerId
+from equipoise.core.model import Mode
 from equipoise.core.triggers import Tally
 from tests.core.game import Game
-from tests.core.scripts import ids, of, roster
+from tests.core.scripts import ids, roster, the
 
 
 def costs(text: str, **benched: tuple[int, int]) -> dict[str, int]:
@@ -43,18 +43,9 @@ def test_of_two_benched_once_the_least_recent_gives_way_though_the_other_would_l
         benched={player: Benched(1, game_round) for player, game_round in zip(ids("bac"), (1, 3, 4), strict=True)},
     )
 
-    (question,) = of(AskSplit, game.start())
-
-    assert isinstance(question, AskSplit)
+    question = the(AskSplit, game.start())
     assert question.bench_cost == {"b": 0, "a": 1, "c": 2}
     assert game.stands() in ("a|c|b", "c|a|b")
 
 
 # The duel.
-
-
-def test_the_duel_is_between_the_closest_skills_not_between_the_lowest() -> None:
-    skills = {PlayerId(name): skill for name, skill in {"a": 2600.0, "b": 1000.0, "c": 2590.0, "d": 1500.0}.items()}
-    found = duel(roster("||abcd").entries, skills, skills)
-    assert {*found.a, *found.b} == {"a", "c"}
-    assert found.bench == ids("bd")

@@ -15,7 +15,7 @@ from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from equipoise.core.state import Stage
 from tests.core.game import Game
-from tests.core.scripts import A, B, command, ids, of, rules
+from tests.core.scripts import A, B, command, ids, of, rules, the
 
 SECONDS = Rules().shuffle.choice_seconds
 EVEN_PLAYERS = dict.fromkeys("abcdefgh", 2000.0)
@@ -190,8 +190,7 @@ def test_when_its_time_is_up_the_teams_are_made_at_once_of_what_was_chosen() -> 
     game = opened()
     chosen(game, a="aliens", b="aliens", d="marines", e="marines", f="random")
     effects = game.wait(SECONDS)
-    (ask,) = of(AskSplit, effects)
-    assert isinstance(ask, AskSplit)
+    ask = the(AskSplit, effects)
     assert ask.moment is Moment.NOW
     assert ask.terms is not None
     assert not ask.terms.moves_count
@@ -223,8 +222,7 @@ def test_who_does_not_choose_keeps_the_wish_they_stated_and_random_overrides_it(
     game.happens(e.SideWanted(0.0, PlayerId("a"), B))
     game.happens(command("choice"))
     chosen(game, e="random", f="aliens")
-    (ask,) = of(AskSplit, game.wait(SECONDS))
-    assert isinstance(ask, AskSplit)
+    ask = the(AskSplit, game.wait(SECONDS))
     assert ask.terms is not None
     assert {player: wish.side for player, wish in ask.terms.wishes.items()} == {PlayerId("d"): A, PlayerId("f"): B}
 
@@ -270,8 +268,7 @@ def test_after_a_draw_and_before_the_first_round_no_player_is_a_winner(winner: S
         game.round(winner)
         game.wait_for_commanders()
     game.happens(command("choice"))
-    (ask,) = of(AskSplit, chosen(game, **dict.fromkeys("abcdef", "random")))
-    assert isinstance(ask, AskSplit)
+    ask = the(AskSplit, chosen(game, **dict.fromkeys("abcdef", "random")))
     assert ask.terms is not None
     assert ask.terms.spread_evenly == frozenset()
 

@@ -12,7 +12,7 @@ from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
 from tests.core.game import Game
-from tests.core.scripts import assigned, begun, command, hello, of, play, rules, seen, split, started, went_live
+from tests.core.scripts import assigned, begun, command, hello, of, play, rules, seen, split, started, the, went_live
 from tests.core.test_choice import SECONDS, cancelled, chosen, opened, said
 
 
@@ -120,9 +120,7 @@ def closed(session: Session) -> list[Effect]:
 
 
 def asked(effects: list[Effect]) -> AskSplit:
-    (ask,) = of(AskSplit, effects)
-    assert isinstance(ask, AskSplit)
-    return ask
+    return the(AskSplit, effects)
 
 
 def test_if_players_come_or_leave_while_it_is_solved_it_is_asked_for_again() -> None:

@@ -31,6 +31,7 @@ from tests.core.scripts import (
     seen,
     split,
     started,
+    the,
     went_live,
     without_loads,
 )
@@ -41,9 +42,7 @@ DUE = [LogDecision("pending", ADMIN), Say(ANNOUNCED)]
 
 
 def asked(session: Session, *script: tuple[float, e.Event]) -> AskSplit:
-    (question,) = of(AskSplit, play(session, script))
-    assert isinstance(question, AskSplit)
-    return question
+    return the(AskSplit, play(session, script))
 
 
 def solved(question: AskSplit | AskMoves) -> e.Answer:
@@ -58,9 +57,14 @@ def tell(*lines: Text) -> Tell:
 # Which commands admins and players may give.
 
 
-@pytest.mark.parametrize("verb", ["rating", "rank", "top", "teams"])
-@pytest.mark.parametrize("admin", [True, False])
-def test_everybody_may_ask_for_ratings_and_teams(verb: str, admin: bool) -> None:
+@pytest.mark.parametrize(
+    ("verb", "admin"),
+    [
+        *((verb, admin) for verb in ("rating", "rank", "top", "teams") for admin in (True, False)),
+        *((verb, True) for verb in ("status", "why", "set", "reset")),
+    ],
+)
+def test_look_ups_go_to_the_host_from_everybody_who_may_ask(verb: str, admin: bool) -> None:
     event = command(verb, admin=admin)
     assert play(begun(Mode.KOTH, "ab|cd"), [(1.0, event)]) == [LookUp(event)]
 
@@ -76,12 +80,6 @@ def test_players_may_not_order_anything(verb: str) -> None:
 def test_a_word_that_is_no_command_is_unknown_to_players_too() -> None:
     event = command("nonsense", admin=False)
     assert play(begun(Mode.KOTH, "abc|d"), [(1.0, event)]) == [tell(Text(Phrase.UNKNOWN_COMMAND, ("nonsense",)))]
-
-
-@pytest.mark.parametrize("verb", ["status", "why", "set", "reset"])
-def test_admins_look_ups_go_to_the_host(verb: str) -> None:
-    event = command(verb)
-    assert play(begun(Mode.KOTH, "ab|cd"), [(1.0, event)]) == [LookUp(event)]
 
 
 @pytest.mark.parametrize("words", [("nonsense",), ("scramble", "soon"), ()])
@@ -112,15 +110,14 @@ def test_scramble_now_acts_in_the_running_round(words: tuple[str, ...]) -> None:
     assert session.memory.locks.keys() == set(ids("abcd"))
 
 
-def test_scramble_now_waits_for_the_next_round_start_in_arena() -> None:
-    session = begun(Mode.ARENA, "ab|cd")
-    assert play(session, [(1.0, command("scramble", "now"))]) == DUE
-
-
-@pytest.mark.parametrize("phase", [e.Phase.IDLE, e.Phase.OVER])
-def test_scramble_now_waits_for_the_next_round_start_when_no_round_runs(phase: e.Phase) -> None:
-    session = begun(Mode.KOTH, "ab|cd", phase=phase)
-    assert play(session, [(1.0, command("scramble", "now"))]) == DUE
+@pytest.mark.parametrize(
+    ("mode", "phase"),
+    [(Mode.ARENA, e.Phase.RUNNING), (Mode.KOTH, e.Phase.IDLE), (Mode.KOTH, e.Phase.OVER)],
+)
+def test_scramble_now_waits_for_the_next_round_start_in_arena_and_when_no_round_runs(
+    mode: Mode, phase: e.Phase
+) -> None:
+    assert play(begun(mode, "ab|cd", phase=phase), [(1.0, command("scramble", "now"))]) == DUE
 
 
 def test_scramble_now_ignores_triggers_but_not_the_least_number_of_players() -> None:
@@ -143,37 +140,24 @@ def test_scramble_now_is_asked_again_when_the_pool_changes_meanwhile() -> None:
     question = asked(session, (1.0, command("scramble", "now")))
     play(session, [(1.1, e.SideChanged(1.1, ids("e")[0], A))])
     again = asked(session, (1.2, solved(question)))
-    assert (again.moment, len(again.entries)) == (Moment.NOW, 5)
+    assert (again.moment, len(again.entries), again.purpose, again.reason) == (Moment.NOW, 5, Purpose.SCRAMBLE, ADMIN)
 
 
-def test_scramble_now_that_is_asked_again_is_the_same_question_of_other_players() -> None:
-    session = begun(Mode.KOTH, "ab|cd")
-    question = asked(session, (1.0, command("scramble", "now")))
-    play(session, [(1.1, e.SideChanged(1.1, ids("e")[0], A))])
-    again = asked(session, (1.2, solved(question)))
-    assert (again.purpose, again.reason) == (Purpose.SCRAMBLE, ADMIN)
-
-
-def test_scramble_now_is_not_asked_again_when_too_few_are_left() -> None:
-    session = begun(Mode.KOTH, "ab|cd")
-    question = asked(session, (1.0, command("scramble", "now")))
-    play(session, [(1.1, e.PlayerLeft(1.1, ids("d")[0]))])
+@pytest.mark.parametrize(
+    ("phase", "when", "meanwhile"),
+    [
+        (e.Phase.RUNNING, "now", [e.PlayerLeft(1.1, ids("d")[0])]),
+        (e.Phase.RUNNING, "now", [e.SideChanged(1.1, ids("e")[0], A), command("off")]),
+        (e.Phase.FREEZE, "next", [went_live("r1", "ab|cd", 1.1)]),
+    ],
+    ids=["too few are left", "it was switched off", "the round is live"],
+)
+def test_a_scramble_is_not_asked_again_and_stays_due(phase: e.Phase, when: str, meanwhile: list[e.Event]) -> None:
+    session = begun(Mode.KOTH, "ab|cd", phase=phase)
+    question = asked(session, (1.0, command("scramble", when)))
+    play(session, [(1.1, event) for event in meanwhile])
     assert not of(AskSplit, play(session, [(1.2, solved(question))]))
     assert session.memory.pending == ADMIN
-
-
-def test_scramble_now_is_not_asked_again_after_it_was_switched_off() -> None:
-    session = begun(Mode.KOTH, "ab|cd")
-    question = asked(session, (1.0, command("scramble", "now")))
-    play(session, [(1.1, e.SideChanged(1.1, ids("e")[0], A)), (1.2, command("off"))])
-    assert not of(AskSplit, play(session, [(1.3, solved(question))]))
-
-
-def test_a_scramble_of_the_freeze_is_not_asked_again_once_the_round_is_live() -> None:
-    session = begun(Mode.KOTH, "ab|cd", phase=e.Phase.FREEZE)
-    question = asked(session, (1.0, command("scramble", "next")))
-    play(session, [(1.1, went_live("r1", "ab|cd", 1.1))])
-    assert not of(AskSplit, play(session, [(1.2, solved(question))]))
 
 
 def test_an_order_for_now_may_still_be_carried_out_after_the_round_went_live() -> None:
@@ -241,21 +225,17 @@ def test_a_dry_run_asks_what_the_next_scramble_would_ask() -> None:
 def test_a_dry_run_while_a_side_is_empty_knows_no_chance_before_it() -> None:
     session = begun(Mode.KOTH, "abcd|", phase=e.Phase.OVER)
     question = asked(session, (1.0, command("scramble", "dry")))
-    (shown,) = of(
-        Tell, play(session, [(1.1, e.SplitSolved(question, split("ab|cd"), 0.0, None, Outlook.alone(0.504)))])
-    )
-    assert isinstance(shown, Tell)
+    shown = the(Tell, play(session, [(1.1, e.SplitSolved(question, split("ab|cd"), 0.0, None, Outlook.alone(0.504)))]))
     assert shown.lines[0] == Text(Phrase.DRY_RUN, ("2", "RED", "?", "50"))
 
 
 def test_a_dry_run_shows_the_players_it_would_bench() -> None:
     session = begun(Mode.ARENA, "ab|cd|e", phase=e.Phase.OVER)
     question = asked(session, (1.0, command("scramble", "dry")))
-    (shown,) = of(
+    shown = the(
         Tell,
         play(session, [(1.1, e.SplitSolved(question, split("eb|cd|a"), 0.0, Outlook.alone(0.61), Outlook.alone(0.5)))]),
     )
-    assert isinstance(shown, Tell)
     assert Text(Phrase.DRY_RUN_LINE, ("@a", "-")) in shown.lines
 
 
@@ -329,8 +309,7 @@ def test_balance_closes_a_gap_even_in_the_last_seconds_of_a_round() -> None:
     session = begun(Mode.KOTH, "ab|cd")
     play(session, [(1.0, seen("abcd|ef", ends_in=5.0))])
     assert not of(AskMoves, play(session, [(1.1, e.Heartbeat(1.1))]))
-    (question,) = of(AskMoves, play(session, [(1.2, command("balance"))]))
-    assert isinstance(question, AskMoves)
+    question = the(AskMoves, play(session, [(1.2, command("balance"))]))
     assert moves(play(session, [(1.3, e.SummariesLoaded(())), (1.4, solved(question))]))
     assert not of(Cancel, play(session, [(1.5, e.Heartbeat(1.5))]))
 
@@ -352,8 +331,7 @@ def test_balance_works_where_autobalance_is_switched_off() -> None:
 def test_balance_spares_recently_moved_players_too() -> None:
     session = begun(Mode.KOTH, "abcd|ef", rules=rules(autobalance={"enabled": False}))
     session.state.memory = replace(session.memory, moved={ids("a")[0]: 0.0})
-    (question,) = of(AskMoves, play(session, [(1.0, command("balance"))]))
-    assert isinstance(question, AskMoves)
+    question = the(AskMoves, play(session, [(1.0, command("balance"))]))
     assert question.movable == ids("bcd")
 
 
@@ -369,9 +347,10 @@ def test_balance_says_why_a_gap_stays_and_not_that_the_sides_are_even() -> None:
     assert play(session, [(2.0, command("balance"))]) == [tell(Text(Phrase.GAP_STAYS, ("4", "2")))]
 
 
-def test_in_arena_balance_is_left_to_the_next_round_start() -> None:
+@pytest.mark.parametrize("words", [("balance",), ("move", "b")])
+def test_in_arena_nobody_is_moved_because_each_rounds_sides_are_made_anew(words: tuple[str, ...]) -> None:
     session = begun(Mode.ARENA, "abcd|ef")
-    assert play(session, [(1.0, command("balance"))]) == [tell(Text(Phrase.CANNOT_BALANCE_ARENA))]
+    assert play(session, [(1.0, command(*words))]) == [tell(Text(Phrase.CANNOT_BALANCE_ARENA))]
 
 
 # One player.
@@ -398,8 +377,7 @@ def test_an_admin_moves_one_player_now_and_they_are_locked_and_count_as_moved() 
 def test_a_gap_that_the_move_opens_is_closed_by_another_player() -> None:
     session = begun(Mode.KOTH, "ab|cd")
     play(session, [(1.0, command("move", "b"))])
-    (question,) = of(AskMoves, play(session, [(2.0, e.OrderDone(2.0, OrderId("o1")))]))
-    assert isinstance(question, AskMoves)
+    question = the(AskMoves, play(session, [(2.0, e.OrderDone(2.0, OrderId("o1")))]))
     assert (question.larger_side, question.movable) == (B, ids("cd"))
 
 
@@ -425,11 +403,6 @@ def test_a_player_who_cannot_be_moved_stays_and_the_admin_reads_why(event: e.Eve
     session = begun(Mode.KOTH, "ab|cd")
     assert play(session, [(1.0, event), (2.0, command("move", player))])[-1] == tell(why)
     assert session.state.admins_moves == {}
-
-
-def test_in_arena_nobody_is_moved_because_each_rounds_sides_are_made_anew() -> None:
-    session = begun(Mode.ARENA, "ab|cd")
-    assert play(session, [(1.0, command("move", "b"))]) == [tell(Text(Phrase.CANNOT_BALANCE_ARENA))]
 
 
 @pytest.mark.parametrize(

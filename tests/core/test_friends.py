@@ -18,7 +18,7 @@ from equipoise.core.model import STEAM_ID_BASE, Entry, Mode, PlayerId, Roster, S
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from tests.core.game import Game
-from tests.core.scripts import A, B, command, ended, finished, ids, of
+from tests.core.scripts import A, B, command, ended, finished, ids, of, the
 
 
 def friend(game: Game, by: str, *words: str) -> list[Effect]:
@@ -190,9 +190,7 @@ def test_of_ever_new_friendships_the_latest_are_remembered() -> None:
 
 
 def recorded(effects: list[Effect]) -> RecordRound:
-    (record,) = of(RecordRound, effects)
-    assert isinstance(record, RecordRound)
-    return record
+    return the(RecordRound, effects)
 
 
 def test_friends_who_play_a_round_are_its_squads() -> None:
@@ -313,8 +311,7 @@ def test_a_watching_player_may_have_friends_and_the_console_none() -> None:
 def test_autobalance_is_told_who_plays_beside_a_friend() -> None:
     game = koth("abcde|fgh", "ab", "fg")
     game.start()
-    (ask,) = of(AskMoves, game.open())
-    assert isinstance(ask, AskMoves)
+    ask = the(AskMoves, game.open())
     assert ask.friends == frozenset("ab")
 
 
@@ -322,14 +319,12 @@ def test_a_joiner_goes_beside_their_friend_while_the_sides_stay_even() -> None:
     game = koth("ab|cd||e", "ae", ratings={})
     game.start()
     game.open()
-    (place,) = of(Place, game.happens(e.SideWanted(game.now, PlayerId("e"), Side.B)))
-    assert isinstance(place, Place)
+    place = the(Place, game.happens(e.SideWanted(game.now, PlayerId("e"), Side.B)))
     assert (place.side, place.reason) == (Side.A, Text(Phrase.REASON_JOIN_FRIEND))
     uneven = koth("ab|cd||e", "ae", ratings={"a": 2400.0, "e": 2400.0})
     uneven.start()
     uneven.open()
-    (place,) = of(Place, uneven.happens(e.SideWanted(uneven.now, PlayerId("e"), Side.A)))
-    assert isinstance(place, Place)
+    place = the(Place, uneven.happens(e.SideWanted(uneven.now, PlayerId("e"), Side.A)))
     assert (place.side, place.reason) == (Side.B, Text(Phrase.REASON_JOIN_WEAKER))
 
 
@@ -337,8 +332,7 @@ def test_a_joiner_with_a_friend_goes_to_the_smaller_side_all_the_same() -> None:
     game = koth("abf|cd||e", "ae")
     game.start()
     game.open()
-    (place,) = of(Place, game.happens(e.SideWanted(game.now, PlayerId("e"), Side.A)))
-    assert isinstance(place, Place)
+    place = the(Place, game.happens(e.SideWanted(game.now, PlayerId("e"), Side.A)))
     assert (place.side, place.reason) == (Side.B, Text(Phrase.REASON_JOIN_SMALLER))
 
 

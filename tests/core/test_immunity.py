@@ -14,7 +14,7 @@ from equipoise.core.phrases import Phrase, Text
 from equipoise.core.session import Session
 from tests.core.answerer import answer
 from tests.core.game import Game
-from tests.core.scripts import A, begun, command, ids, of, play, roster, seen, split
+from tests.core.scripts import A, begun, command, ids, of, play, roster, seen, split, the
 
 ANN = PlayerId("a")
 RATINGS = dict.fromkeys(ids("abcdefgh"), 2000.0)
@@ -35,10 +35,8 @@ def session_with(text: str, immunity: Immunity, mode: Mode = Mode.KOTH) -> Sessi
 
 def scrambled(session: Session) -> tuple[Assign, list[object]]:
     """An admin scrambles now: the order, and what follows when it is carried out."""
-    (question,) = of(AskSplit, play(session, [(1.0, command("scramble", "now", by="b"))]))
-    assert isinstance(question, AskSplit)
-    (order,) = of(Assign, play(session, [(2.0, answer(question, RATINGS))]))
-    assert isinstance(order, Assign)
+    question = the(AskSplit, play(session, [(1.0, command("scramble", "now", by="b"))]))
+    order = the(Assign, play(session, [(2.0, answer(question, RATINGS))]))
     return order, list(play(session, [(3.0, e.OrderDone(3.0, order.order))]))
 
 

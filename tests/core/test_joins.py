@@ -30,6 +30,7 @@ from tests.core.scripts import (
     split,
     started,
     summaries,
+    the,
     went_live,
     without_loads,
 )
@@ -47,9 +48,7 @@ def wants(session: Session, player: str, side: Side | None, now: float = 1.0) ->
 def placed(session: Session, player: str, side: Side | None = None, now: float = 1.0) -> Place:
     """The answer to a player who wants a side and whose rating is known."""
     play(session, [(now, summaries({player: 2000.0}))] if player not in session.state.summaries else [])
-    (place,) = of(Place, wants(session, player, side, now))
-    assert isinstance(place, Place)
-    return place
+    return the(Place, wants(session, player, side, now))
 
 
 def changes(session: Session, player: str, side: Side | None, now: float) -> None:
@@ -148,17 +147,18 @@ def test_a_script_that_never_says_who_left_fills_neither_roster_nor_memory() -> 
     assert not session.state.wants
 
 
-def test_a_joiner_who_leaves_while_held_is_forgotten() -> None:
-    session = begun(Mode.KOTH, "a|b")
+@pytest.mark.parametrize(
+    ("mode", "phase", "gone"),
+    [
+        (Mode.KOTH, e.Phase.RUNNING, e.PlayerLeft(1.1, PlayerId("c"))),
+        (Mode.ARENA, e.Phase.OVER, e.RoundStarted(1.1, roster("a|b"))),
+    ],
+    ids=["they left", "they are not on the next roster"],
+)
+def test_a_held_joiner_who_is_gone_is_forgotten(mode: Mode, phase: e.Phase, gone: e.Event) -> None:
+    session = begun(mode, "a|b", phase=phase)
     wants(session, "c", None)
-    assert play(session, [(1.1, e.PlayerLeft(1.1, PlayerId("c")))]) == []
-    assert play(session, [(1.2, summaries({"c": 2000.0}))]) == []
-
-
-def test_a_held_joiner_who_is_not_on_the_next_roster_is_forgotten() -> None:
-    session = begun(Mode.ARENA, "a|b", phase=e.Phase.OVER)
-    wants(session, "c", None)
-    play(session, [(1.1, e.RoundStarted(1.1, roster("a|b")))])
+    assert not of(Place, play(session, [(1.1, gone)]))
     assert play(session, [(1.2, summaries({"c": 2000.0}))]) == []
     assert session.state.roster.get(PlayerId("c")) is None
 
@@ -190,14 +190,14 @@ def test_where_the_daemon_does_not_act_players_get_their_wish_at_once(inactive_r
 # Switches.
 
 
-def test_a_switch_that_would_leave_a_gap_of_two_is_refused_with_the_reason() -> None:
-    place = placed(begun(Mode.KOTH, "ab|cd"), "a", B)
-    assert (place.side, place.reason) == (A, Text(Phrase.REFUSED_GAP, ("1", "3")))
-
-
-def test_a_switch_from_the_smaller_side_is_refused() -> None:
-    place = placed(begun(Mode.KOTH, "ab|c"), "c", A)
-    assert (place.side, place.reason) == (B, Text(Phrase.REFUSED_GAP, ("0", "3")))
+@pytest.mark.parametrize(
+    ("here", "player", "stays", "gap"), [("ab|cd", "a", A, ("1", "3")), ("ab|c", "c", B, ("0", "3"))]
+)
+def test_a_switch_that_would_leave_a_gap_of_two_is_refused_with_the_reason(
+    here: str, player: str, stays: Side, gap: tuple[str, str]
+) -> None:
+    place = placed(begun(Mode.KOTH, here), player, B if stays is A else A)
+    assert (place.side, place.reason) == (stays, Text(Phrase.REFUSED_GAP, gap))
 
 
 # From a side that is larger by one, by skill.
@@ -270,8 +270,7 @@ def test_a_switch_whose_sides_have_changed_meanwhile_is_judged_anew_within_the_s
     session = begun(Mode.KOTH, "abc|de")
     question = asks_to_go(session, "a")
     play(session, [(1.2, e.SideChanged(1.2, PlayerId("b"), B)), (1.2, e.SideChanged(1.2, PlayerId("d"), A))])
-    (again,) = of(AskSwitch, play(session, [(1.3, e.SwitchJudged(question, 0.5, 0.5))]))
-    assert isinstance(again, AskSwitch)
+    again = the(AskSwitch, play(session, [(1.3, e.SwitchJudged(question, 0.5, 0.5))]))
     assert set(again.a) == set(ids("acd"))
     assert session.deadline() == 1.75
     play(session, [(1.4, e.SideChanged(1.4, PlayerId("c"), None))])
@@ -531,8 +530,7 @@ def test_a_joiner_whose_sides_have_changed_meanwhile_is_asked_about_again_or_goe
     session = begun(Mode.KOTH, "ab|cd")
     question = asks_the_pool(session, "e", A)
     play(session, [(1.1, e.SideChanged(1.1, PlayerId("b"), B)), (1.1, e.SideChanged(1.1, PlayerId("d"), A))])
-    (again,) = of(AskSide, play(session, [(1.2, e.SideFound(question, A))]))
-    assert isinstance(again, AskSide)
+    again = the(AskSide, play(session, [(1.2, e.SideFound(question, A))]))
     assert set(again.a) == set(ids("ad"))
     play(session, [(1.3, e.PlayerLeft(1.3, PlayerId("c")))])
     (place,) = of(Place, play(session, [(1.4, e.SideFound(again, A))]))

@@ -15,7 +15,7 @@ from equipoise.core.phrases import Phrase
 from equipoise.core.phrases import Text as Line
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
-from tests.core.scripts import A, begun, command, ended, finished, of, play, roster, seen, started
+from tests.core.scripts import A, begun, command, ended, finished, of, play, roster, seen, started, the
 from tests.core.uneven import FIRST, solve
 
 TWO = replace(Rules(), last_minutes=2.0)
@@ -81,8 +81,7 @@ def waiting() -> e.Hello:
 def test_nobody_may_ask_for_a_vote_and_one_that_runs_is_withdrawn() -> None:
     session = session_with(130.0, "abcdef|ghijkl")
     ask = [(1.0, command("vote", by=letter, admin=False)) for letter in "abcd"]
-    (vote,) = of(OpenVote, _counted(session, ask))
-    assert isinstance(vote, OpenVote)
+    vote = the(OpenVote, _counted(session, ask))
     assert of(Cancel, play(session, [(10.0, e.Heartbeat(10.0))])) == [Cancel(vote.order)]
     assert play(session, [(11.0, command("vote", by="a", admin=False))]) == [Tell(PlayerId("a"), (MAP_ENDS,))]
 

@@ -26,6 +26,7 @@ from tests.core.scripts import (
     split,
     started,
     summaries,
+    the,
     went_live,
 )
 
@@ -101,16 +102,11 @@ def test_an_order_there_is_refused_with_the_reason(level: Level, words: tuple[st
     assert session.memory.pending is None
 
 
+@pytest.mark.parametrize("maps", [{}, {"this": "rate"}], ids=["", "before the map's name"])
 @pytest.mark.parametrize("words", [("scramble", "now"), ("balance",), ("vote",)])
-def test_where_the_games_own_rules_forbid_it_that_is_the_reason(words: tuple[str, ...]) -> None:
-    session = Session(Rules())
+def test_where_the_games_own_rules_forbid_it_that_is_the_reason(words: tuple[str, ...], maps: dict[str, Level]) -> None:
+    session = Session(replace(Rules(), maps=maps))
     effects = play(session, [(0.0, hello(inactive_reason="mannpower")), (1.0, command(*words))])
-    assert effects[-1] == Tell(ids("a")[0], (Text(Phrase.MAP_OFF, ("mannpower",)),))
-
-
-def test_the_games_own_rules_are_the_reason_before_the_maps_name() -> None:
-    session = Session(replace(Rules(), maps={"this": "rate"}))
-    effects = play(session, [(0.0, hello(inactive_reason="mannpower")), (1.0, command("vote"))])
     assert effects[-1] == Tell(ids("a")[0], (Text(Phrase.MAP_OFF, ("mannpower",)),))
 
 
@@ -141,9 +137,7 @@ def test_a_scramble_that_was_due_before_the_configuration_changed_can_be_cancell
 
 def record(level: Level) -> RecordRound:
     """What is stored of a round on a map of this level."""
-    (recorded,) = of(RecordRound, play(on_a_map(level), [(1.0, ended(finished("r1", B, "abcd|ef"), 1.0))]))
-    assert isinstance(recorded, RecordRound)
-    return recorded
+    return the(RecordRound, play(on_a_map(level), [(1.0, ended(finished("r1", B, "abcd|ef"), 1.0))]))
 
 
 def test_rounds_are_rated_where_nothing_is_ordered() -> None:
@@ -157,8 +151,7 @@ def test_rounds_of_other_games_are_not_rated() -> None:
 def test_a_late_round_is_judged_by_its_own_map() -> None:
     session = Session(Rules())
     play(session, [(0.0, hello(map_name="vsh_dust"))])
-    (recorded,) = of(RecordRound, play(session, [(1.0, ended(finished("r9", B, session="before"), 1.0))]))
-    assert isinstance(recorded, RecordRound)
+    recorded = the(RecordRound, play(session, [(1.0, ended(finished("r9", B, session="before"), 1.0))]))
     assert recorded.unrated is None
 
 

@@ -339,21 +339,15 @@ def test_the_next_round_knows_nothing_of_sudden_death() -> None:
     assert question(session).count == 1
 
 
-def test_a_move_that_came_when_nobody_may_be_moved_says_nothing_of_its_player() -> None:
+@pytest.mark.parametrize(("reason", "ends_in"), [("no_moves", None), ("quiet", 90.0)], ids=["nobody may", "too late"])
+def test_a_move_that_came_when_nobody_may_be_moved_says_nothing_of_its_player(
+    reason: str, ends_in: float | None
+) -> None:
     session = uneven("abcd|ef")
     (order,) = moves(solve(session))
-    assert not of((AskMoves, Move), play(session, [(1.0, e.OrderFailed(1.0, order.order, "no_moves"))]))
+    assert not of((AskMoves, Move), play(session, [(1.0, e.OrderFailed(1.0, order.order, reason))]))
     assert "roster" in session.state.wants
-    play(session, [(2.0, seen("abcd|ef"))])
-    assert order.player in question(session).movable
-
-
-def test_a_move_that_came_too_late_in_the_round_is_the_last_one_until_the_end_is_known_anew() -> None:
-    session = uneven("abcd|ef")
-    (order,) = moves(solve(session))
-    assert not of((AskMoves, Move), play(session, [(1.0, e.OrderFailed(1.0, order.order, "quiet"))]))
-    assert "roster" in session.state.wants
-    play(session, [(2.0, seen("abcd|ef", ends_in=90.0))])
+    play(session, [(2.0, seen("abcd|ef", ends_in=ends_in))])
     assert order.player in question(session).movable
 
 

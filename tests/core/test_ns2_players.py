@@ -11,7 +11,7 @@ from equipoise.core.effects import Effect, Lock, LogDecision, Place
 from equipoise.core.model import Mode, PlayerId, PlayerSummary, Roster, Side
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.session import Session
-from tests.core.scripts import A, B, begun, ids, moves, of, play, roster, rules, seen
+from tests.core.scripts import A, B, begun, ids, moves, of, play, roster, rules, seen, the
 
 
 def commanded(text: str, commanders: str, dead: str = "") -> Roster:
@@ -20,15 +20,11 @@ def commanded(text: str, commanders: str, dead: str = "") -> Roster:
 
 
 def asked(effects: list[Effect]) -> AskMoves:
-    (question,) = of(AskMoves, effects)
-    assert isinstance(question, AskMoves)
-    return question
+    return the(AskMoves, effects)
 
 
 def placed(session: Session, player: str, side: Side | None, now: float = 5.0) -> Place:
-    (place,) = of(Place, play(session, [(now, e.SideWanted(now, PlayerId(player), side))]))
-    assert isinstance(place, Place)
-    return place
+    return the(Place, play(session, [(now, e.SideWanted(now, PlayerId(player), side))]))
 
 
 def test_a_gap_is_closed_without_a_deadline_because_only_dead_players_are_moved() -> None:

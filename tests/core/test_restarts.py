@@ -32,6 +32,7 @@ from tests.core.scripts import (
     split,
     started,
     summaries,
+    the,
     went_live,
 )
 
@@ -100,16 +101,17 @@ def test_a_joiners_rating_is_loaded_before_any_hello() -> None:
     assert play(Session(Rules()), [(1.0, e.PlayerJoined(1.0, PlayerId("a")))]) == [LoadSummaries(ids("a"))]
 
 
-def test_the_result_of_an_unknown_order_is_ignored() -> None:
-    session = begun(Mode.KOTH, "ab|cd")
-    done = e.OrderDone(1.0, OrderId("o99"))
-    assert play(session, [(1.0, done)]) == [Ignored(done, e.Phase.RUNNING)]
-
-
-def test_a_player_who_was_not_here_cannot_leave() -> None:
-    session = begun(Mode.KOTH, "ab|cd")
-    event = e.PlayerLeft(1.0, PlayerId("z"))
-    assert play(session, [(1.0, event)]) == [Ignored(event, e.Phase.RUNNING)]
+@pytest.mark.parametrize(
+    "event",
+    [
+        e.OrderDone(1.0, OrderId("o99")),
+        e.VoteEnded(1.0, OrderId("o1"), 9, 0),
+        e.VoteEnded(1.0, OrderId("of nobody"), 9, 0),
+        e.PlayerLeft(1.0, PlayerId("z")),
+    ],
+)
+def test_what_tells_of_an_unknown_order_vote_or_player_is_ignored(event: e.ScriptEvent) -> None:
+    assert play(begun(Mode.KOTH, "ab|cd"), [(1.0, event)]) == [Ignored(event, e.Phase.RUNNING)]
 
 
 # A daemon that restarts.
@@ -128,24 +130,21 @@ def test_a_restarted_daemon_goes_on_with_the_remembered_session() -> None:
 def test_a_pending_scramble_survives_the_restart_even_in_the_middle_of_the_freeze_time() -> None:
     session = restarted()
     effects = play(session, [(50.0, hello(Mode.ARENA, e.Phase.FREEZE)), (50.0, seen("ab|cd"))])
-    (question,) = of(AskSplit, effects)
-    assert isinstance(question, AskSplit)
+    question = the(AskSplit, effects)
     assert question.reason == DUE
 
 
 def test_the_bench_history_survives_the_restart() -> None:
     session = restarted()
     effects = play(session, [(50.0, hello(Mode.ARENA, e.Phase.FREEZE)), (50.0, seen("ab|cde"))])
-    (question,) = of(AskSplit, effects)
-    assert isinstance(question, AskSplit)
+    question = the(AskSplit, effects)
     assert question.bench_cost == {**dict.fromkeys(ids("bcde"), 0), PlayerId("a"): 1}
 
 
 def test_order_ids_go_on_after_the_restart() -> None:
     session = restarted()
     effects = play(session, [(50.0, hello(Mode.ARENA, e.Phase.FREEZE)), (50.0, seen("ab|cd"))])
-    (question,) = of(AskSplit, effects)
-    assert isinstance(question, AskSplit)
+    question = the(AskSplit, effects)
     (order, _) = play(
         session, [(50.1, e.SplitSolved(question, split("ac|bd"), 0.0, Outlook.alone(0.5), Outlook.alone(0.5)))]
     )
@@ -310,8 +309,7 @@ def test_a_scramble_that_an_older_round_makes_due_in_the_freeze_time_is_carried_
 def test_a_round_is_rated_with_the_skills_at_its_start_whatever_came_since() -> None:
     session = begun(Mode.KOTH, "ab|cd", ratings={"a": 2100.0})
     play(session, [(1.0, summaries({"a": 2500.0})), (2.0, e.SideChanged(2.0, PlayerId("e"), A))])
-    (record,) = of(RecordRound, play(session, [(3.0, ended(finished("r1", A), 3.0))]))
-    assert isinstance(record, RecordRound)
+    record = the(RecordRound, play(session, [(3.0, ended(finished("r1", A), 3.0))]))
     assert record.skill_at_start == {**dict.fromkeys("abcd", 2000.0), "a": 2100.0}
 
 
@@ -320,8 +318,7 @@ def test_the_skill_at_start_is_that_on_the_players_side() -> None:
     side_skills = zip("abcd", ((2100.0, 0.0), (2200.0, 0.0), (0.0, 2300.0), (0.0, 2400.0)), strict=True)
     known = tuple(PlayerSummary(PlayerId(letter), 2000.0, side_skills=each) for letter, each in side_skills)
     play(session, [(1.0, e.SummariesLoaded(known)), (2.0, went_live("r1", "ab|cd", 2.0))])
-    (record,) = of(RecordRound, play(session, [(100.0, ended(finished("r1", A, mode=Mode.NS2), 100.0))]))
-    assert isinstance(record, RecordRound)
+    record = the(RecordRound, play(session, [(100.0, ended(finished("r1", A, mode=Mode.NS2), 100.0))]))
     assert record.skill_at_start == dict(zip("abcd", (2100.0, 2200.0, 2300.0, 2400.0), strict=True))
 
 
@@ -329,8 +326,7 @@ def test_ratings_that_arrive_after_the_round_went_live_count_for_its_lineup() ->
     session = Session(Rules())
     play(session, [(0.0, hello()), (0.0, summaries({"a": 2000.0})), (1.0, went_live("r1", "a|b", 1.0))])
     play(session, [(2.0, e.SideChanged(2.0, PlayerId("c"), A)), (3.0, summaries({"b": 2100.0, "c": 1.0}))])
-    (record,) = of(RecordRound, play(session, [(4.0, ended(finished("r1", A, "a|b"), 4.0))]))
-    assert isinstance(record, RecordRound)
+    record = the(RecordRound, play(session, [(4.0, ended(finished("r1", A, "a|b"), 4.0))]))
     assert record.skill_at_start == {"a": 2000.0, "b": 2100.0}
 
 
@@ -351,8 +347,7 @@ def test_ratings_of_players_who_left_are_forgotten_with_the_next_roster() -> Non
 
 def test_skills_at_start_are_unknown_when_the_round_was_not_seen_going_live() -> None:
     session = begun(Mode.KOTH, "ab|cd")
-    (record,) = of(RecordRound, play(session, [(1.0, ended(finished("another", A), 1.0))]))
-    assert isinstance(record, RecordRound)
+    record = the(RecordRound, play(session, [(1.0, ended(finished("another", A), 1.0))]))
     assert record.skill_at_start is None
 
 

@@ -33,6 +33,7 @@ from tests.core.scripts import (
     seen,
     split,
     started,
+    the,
     went_live,
 )
 
@@ -349,15 +350,13 @@ def test_the_tolerance_of_the_configuration_goes_with_the_question() -> None:
 def test_the_anchor_of_the_top_player_holds_for_every_cached_size(always: bool, must: set[str]) -> None:
     given = rules(scramble={"top_player_always_plays": always})
     session = begun(Mode.ARENA, "bc|de|a", rules=given, ratings=RATINGS)
-    (question,) = of(CacheSplits, play(session, [(100.0, ended(finished("r1", A, mode=Mode.ARENA), 100.0))]))
-    assert isinstance(question, CacheSplits)
+    question = the(CacheSplits, play(session, [(100.0, ended(finished("r1", A, mode=Mode.ARENA), 100.0))]))
     assert question.must_play == must
 
 
 def test_splits_of_every_size_are_kept_strongest_player_first() -> None:
     session = begun(Mode.KOTH, "ad|ceb", ratings=RATINGS)
-    (question,) = of(CacheSplits, play(session, [(100.0, ended(finished("r1", A), 100.0))]))
-    assert isinstance(question, CacheSplits)
+    question = the(CacheSplits, play(session, [(100.0, ended(finished("r1", A), 100.0))]))
     play(session, [(100.1, answer(question, ratings_of("abcde")))])
     cache = session.cache
     assert cache is not None
@@ -377,8 +376,7 @@ def test_fewer_than_two_against_two_are_not_split_in_advance(text: str, scramble
 
 def test_a_cache_orders_players_by_skill_and_unknown_ones_last() -> None:
     session = begun(Mode.KOTH, "ad|cb", ratings={"a": 0.5, "b": 1700.0, "c": 2300.0, "d": 2000.0})
-    (question,) = of(CacheSplits, play(session, [(100.0, ended(finished("r1", A), 100.0))]))
-    assert isinstance(question, CacheSplits)
+    question = the(CacheSplits, play(session, [(100.0, ended(finished("r1", A), 100.0))]))
     del session.state.summaries[ids("d")[0]]
     play(session, [(100.1, answer(question, ratings_of("abcd")))])
     assert session.cache is not None
@@ -397,8 +395,7 @@ def test_a_script_without_splits_gets_its_first_as_soon_as_there_are_enough_play
 
 def test_splits_for_an_older_pool_are_not_kept() -> None:
     session = begun(Mode.KOTH, "ab|c")
-    (old,) = of(CacheSplits, play(session, [(1.0, seen("ab|cd"))]))
-    assert isinstance(old, CacheSplits)
+    old = the(CacheSplits, play(session, [(1.0, seen("ab|cd"))]))
     play(session, [(2.0, seen("abe|cd")), (3.0, ended(finished("r1", A), 3.0)), (4.0, answer(old, ratings_of("abcd")))])
     assert session.cache is None
     play(session, [(5.0, e.SolveFailed(old, "late"))])
@@ -455,8 +452,7 @@ def test_in_arena_a_cached_split_benches_the_players_it_cannot_place() -> None:
 
 def test_a_first_cache_that_failed_is_asked_for_again_with_the_next_roster() -> None:
     session = begun(Mode.KOTH, "ab|c")
-    (question,) = of(CacheSplits, play(session, [(1.0, seen("ab|cd"))]))
-    assert isinstance(question, CacheSplits)
+    question = the(CacheSplits, play(session, [(1.0, seen("ab|cd"))]))
     play(session, [(2.0, e.SolveFailed(question, "too slow"))])
     assert of(CacheSplits, play(session, [(3.0, seen("ab|cd"))])) == [question]
 
@@ -581,8 +577,7 @@ def test_where_too_many_stay_on_a_side_the_others_make_the_head_count_no_worse(m
     if session.memory.pending is None:
         play(session, [(1.0, command("scramble", "next"))])
     effects = play(session, [(2.0, started("abcdef|gh", held=held))])
-    (question,) = of(AskSplit, effects)
-    assert isinstance(question, AskSplit)
+    question = the(AskSplit, effects)
     effects = play(session, [(2.0, answer(question, dict.fromkeys(ids("abcdefgh"), 2000.0)))])
     if held == "abcde":
         order = assigned(effects)
@@ -628,8 +623,7 @@ def test_after_three_orders_a_player_who_cannot_be_moved_is_waited_for_and_all_r
 @pytest.mark.parametrize("reason", ["vetoed", "no_moves", "not solved"])
 def test_new_teams_at_once_that_cannot_be_made_wait_for_the_next_round_start_and_all_read_it(reason: str) -> None:
     session = begun(Mode.KOTH, "abc|def", ratings=RATINGS)
-    (question,) = of(AskSplit, play(session, [(1.0, command("scramble", "now"))]))
-    assert isinstance(question, AskSplit)
+    question = the(AskSplit, play(session, [(1.0, command("scramble", "now"))]))
     failed: e.Event = e.SolveFailed(question, "no split")
     if reason != "not solved":
         order = assigned(play(session, [(1.0, answer(question, {PlayerId(k): v for k, v in RATINGS.items()}))]))
@@ -692,8 +686,7 @@ def test_a_coach_who_waits_is_no_player_of_a_split() -> None:
 def test_a_duel_of_round_one_gives_way_to_players_who_are_held() -> None:
     session = begun(Mode.ARENA, "ab|cd", phase=e.Phase.IDLE)
     effects = play(session, [(1.0, started("abc|d", held="a"))])
-    (question,) = of(AskSplit, effects)
-    assert isinstance(question, AskSplit)
+    question = the(AskSplit, effects)
     assert question.purpose is Purpose.EQUAL_SIDES
     order = assigned(play(session, [(1.0, answer(question, dict.fromkeys(ids("abcd"), 2000.0)))]))
     assert "a" in order.split.a

@@ -28,6 +28,7 @@ from tests.core.scripts import (
     rules,
     seen,
     split,
+    the,
     went_live,
 )
 
@@ -65,8 +66,7 @@ def refusal(session: Session, now: float = 1.0, chance: float = UNEVEN, by: str 
 
 
 def asked(effects: list[Effect]) -> AskSplit:
-    (question,) = of(AskSplit, effects)
-    assert isinstance(question, AskSplit)
+    question = the(AskSplit, effects)
     assert question.purpose is Purpose.SHUFFLE
     return question
 
@@ -194,10 +194,9 @@ def test_the_chance_is_asked_for_with_the_commanders_in_their_chairs() -> None:
     players = roster(TEN)
     for entry in (players.entries[0], players.entries[5]):
         players = players.with_entry(replace(entry, commander=True))
-    (question,) = of(
+    question = the(
         AskChance, play(session, [(1.0, e.RosterSeen(1.0, players)), (1.0, command("vote", by="a", admin=False))])
     )
-    assert isinstance(question, AskChance)
     assert question.commanders == frozenset(ids("af"))
 
 

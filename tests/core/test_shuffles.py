@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from equipoise.core import events as e
 from equipoise.core.asks import AskSplit, CacheSplits, Moment, Purpose, ShuffleTerms
 from equipoise.core.effects import Assign, Cancel, Effect, Lock, LogDecision, RecordRound, Say
@@ -27,6 +29,7 @@ from tests.core.scripts import (
     rules,
     seen,
     split,
+    the,
     went_live,
 )
 
@@ -50,9 +53,7 @@ def commanded(players: Roster, commanders: str) -> Roster:
 
 
 def asked(effects: list[Effect]) -> AskSplit:
-    (question,) = of(AskSplit, effects)
-    assert isinstance(question, AskSplit)
-    return question
+    return the(AskSplit, effects)
 
 
 def solved(question: AskSplit, found: str | Split, after: float | None = 0.52) -> e.SplitSolved:
@@ -173,8 +174,7 @@ def test_a_round_that_a_reset_breaks_off_counts_for_nothing_and_leaves_the_serve
     session = begun(Mode.NS2, "abc|def")
     before = session.memory
     broken_off = finished("r1", A, "abc|def", mode=Mode.NS2, partial=True)
-    (record,) = of(RecordRound, play(session, [(100.0, ended(broken_off, 100.0))]))
-    assert isinstance(record, RecordRound)
+    record = the(RecordRound, play(session, [(100.0, ended(broken_off, 100.0))]))
     assert record.unrated == "not seen going live"
     assert (session.memory.tally, session.memory.counted) == (before.tally, before.counted)
     assert session.state.phase is e.Phase.IDLE
@@ -200,31 +200,6 @@ def test_a_shuffle_by_the_script_alone_is_logged_and_the_freeze_asks_for_no_othe
     play(session, [(10.0, starts("abc|def")), (12.0, e.ScrambledAlone(12.0, split("abd|cef")))])
     assert roster_text(session.state.roster) == "abd|cef"
     assert of(AskSplit, play(session, [(13.0, e.Heartbeat(13.0))])) == []
-
-
-def test_when_the_solver_fails_the_cached_split_leaves_the_commanders_in_their_chairs() -> None:
-    session = idle()
-    cache = of(CacheSplits, play(session, [(1.0, ended(finished("r0", A, "abc|def", mode=Mode.NS2), 1.0))]))[0]
-    assert isinstance(cache, CacheSplits)
-    play(session, [(1.1, e.SplitsCached(cache, (split("be|cd"), split("dbe|acf"))))])
-    question = asked(play(session, [(10.0, starts("abc|def", commanders="ad"))]))
-    order = assigned(play(session, [(10.1, e.SolveFailed(question, "too slow"))]))
-    assert ids("a")[0] in order.split.a
-    assert ids("d")[0] in order.split.b
-    assert sorted(order.split.a + order.split.b) == list(ids("abcdef"))
-    assert (len(order.split.a), len(order.split.b)) == (3, 3)
-
-
-def test_in_the_cached_split_the_side_of_the_only_commander_gets_one_player_fewer() -> None:
-    session = idle("abcd|ef")
-    cache = of(CacheSplits, play(session, [(1.0, ended(finished("r0", A, "abcd|ef", mode=Mode.NS2), 1.0))]))[0]
-    assert isinstance(cache, CacheSplits)
-    play(session, [(1.1, e.SplitsCached(cache, (split("be|cd"), split("bde|cf"))))])
-    question = asked(play(session, [(10.0, starts("abcd|ef", commanders="a"))]))
-    order = assigned(play(session, [(10.1, e.SolveFailed(question, "too slow"))]))
-    assert ids("a")[0] in order.split.a
-    assert sorted(order.split.a + order.split.b) == list(ids("abcdef"))
-    assert (len(order.split.a), len(order.split.b)) == (3, 3)
 
 
 def drafted(text: str, put: str, at: float = 10.0) -> e.RoundStarted:
@@ -286,3 +261,23 @@ def test_skip_drops_what_is_due() -> None:
     play(session, [(8.0, command("shuffle", "next", by=None)), (9.0, command("shuffle", "skip", by=None))])
     assert session.memory.pending is None
     assert of(AskSplit, play(session, [(10.0, starts("abc|def"))])) == []
+
+
+@pytest.mark.parametrize(
+    ("teams", "larger", "commanders"),
+    [("abc|def", "dbe|acf", "a|d"), ("abcd|ef", "bde|cf", "a|")],
+    ids=["on both sides", "on one, which gets one player fewer"],
+)
+def test_when_the_solver_fails_the_cached_split_leaves_commanders_in_their_chairs(
+    teams: str, larger: str, commanders: str
+) -> None:
+    session = idle(teams)
+    cache = the(CacheSplits, play(session, [(1.0, ended(finished("r0", A, teams, mode=Mode.NS2), 1.0))]))
+    play(session, [(1.1, e.SplitsCached(cache, (split("be|cd"), split(larger))))])
+    question = asked(play(session, [(10.0, starts(teams, commanders=commanders.replace("|", "")))]))
+    order = assigned(play(session, [(10.1, e.SolveFailed(question, "too slow"))])).split
+    chairs = split(commanders)
+    assert {*chairs.a} <= {*order.a}
+    assert {*chairs.b} <= {*order.b}
+    assert sorted(order.a + order.b) == list(ids("abcdef"))
+    assert (len(order.a), len(order.b)) == (3, 3)

@@ -27,6 +27,7 @@ from tests.core.scripts import (
     seen,
     started,
     summaries,
+    the,
 )
 from tests.core.uneven import solve
 
@@ -45,17 +46,14 @@ def wants(player: str, side: Side | None, at: float) -> tuple[float, e.Event]:
 
 def placed(effects: list[Effect]) -> Place:
     """The one placement among the effects."""
-    (place,) = of(Place, effects)
-    assert isinstance(place, Place)
-    return place
+    return the(Place, effects)
 
 
 @pytest.mark.parametrize(("seconds", "asked"), [(60.0, "bcdea"), (20.0, "bcde"), (0.0, "bcde")])
 def test_a_scramble_is_about_those_who_went_to_watch_a_moment_ago(seconds: float, asked: str) -> None:
     session = begun(Mode.KOTH, "ab|cd|", rules=rules(scramble={"spectator_seconds": seconds}))
     play(session, [(1.0, seen("abe|cd")), watches("a", 10.0)])
-    (question,) = of(AskSplit, play(session, [(40.0, command("scramble", "now", by="b"))]))
-    assert isinstance(question, AskSplit)
+    question = the(AskSplit, play(session, [(40.0, command("scramble", "now", by="b"))]))
     assert {entry.id for entry in question.entries} == set(ids(asked))
 
 
@@ -87,8 +85,7 @@ def test_a_coach_or_who_never_played_is_not_placed() -> None:
     session = begun(Mode.KOTH, "ab|cd||f")
     play(session, [(10.0, e.SideChanged(10.0, ANN, None, held="coaching"))])
     play(session, [(11.0, seen("be|cd||af", held="a"))])
-    (question,) = of(AskSplit, play(session, [(20.0, command("scramble", "now", by="b"))]))
-    assert isinstance(question, AskSplit)
+    question = the(AskSplit, play(session, [(20.0, command("scramble", "now", by="b"))]))
     assert {entry.id for entry in question.entries} == set(ids("bcde"))
 
 
@@ -169,8 +166,7 @@ def test_who_goes_to_watch_in_waiting_takes_part_in_the_scramble_behind_it() -> 
     known = summaries(dict.fromkeys("abcde", 2000.0))
     play(session, [(0.0, hello(waiting=True)), (0.0, known), (0.0, seen("abe|cd")), watches("a", 20.0)])
     play(session, [(29.0, e.WaitingEnded(29.0))])
-    (question,) = of(AskSplit, play(session, [(30.0, started("be|cd||a", 30.0))]))
-    assert isinstance(question, AskSplit)
+    question = the(AskSplit, play(session, [(30.0, started("be|cd||a", 30.0))]))
     assert ANN in {entry.id for entry in question.entries}
 
 

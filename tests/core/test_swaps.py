@@ -14,7 +14,7 @@ from equipoise.core.model import Entry, Mode, PlayerId, Roster, Side
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules, ScrambleRules
 from tests.core.game import Game
-from tests.core.scripts import A, B, command, hello, of, roster
+from tests.core.scripts import A, B, command, hello, of, roster, the
 
 MINUTES = str(INVITATION_MINUTES)
 BOTH = {"a": 2100.0, "e": 2050.0}
@@ -300,8 +300,7 @@ def test_an_immune_player_who_offers_to_go_is_moved_and_another_is_not() -> None
     game = running("abcdef|ghijkl")
     swap(game, "a")
     game.roster = roster("abcdef|ghij", immune="abcdef")
-    (move,) = of(Move, game.look())
-    assert isinstance(move, Move)
+    move = the(Move, game.look())
     assert move.player == "a"
 
 

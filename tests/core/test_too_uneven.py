@@ -15,7 +15,7 @@ from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import ArenaRules, Rules, ScrambleRules, Triggers
 from tests.core.answerer import POINTS_PER_CHANCE
 from tests.core.game import Game
-from tests.core.scripts import A, assigned, command, ids, of, play, roster, split
+from tests.core.scripts import A, assigned, command, ids, of, play, roster, split, the
 
 FAR = dict(zip("abcdefgh", (1900.0, 1800.0, 1300.0, 1200.0, 1100.0, 1000.0, 900.0, 800.0), strict=True))
 """A is ahead by 2,400 points, 73 %; with a and h in each other's place by 200, 52 %."""
@@ -114,8 +114,7 @@ def test_after_a_due_scramble_that_moved_nobody_no_pair_changes_sides_either() -
     game = evening()
     session = game.session
     play(session, [(game.now, command("scramble", "next", by=None))])
-    (question,) = of(AskSplit, play(session, [(game.now, e.RoundStarted(game.now, game.roster))]))
-    assert isinstance(question, AskSplit)
+    question = the(AskSplit, play(session, [(game.now, e.RoundStarted(game.now, game.roster))]))
     same = e.SplitSolved(question, split("abcd|efgh"), 0.0, Outlook.alone(0.73), Outlook.alone(0.73))
     effects = play(session, [(game.now, same)])
     assert [text.phrase for text in said(effects)] == [Phrase.SHUFFLE_NEEDLESS]

@@ -27,6 +27,7 @@ from tests.core.scripts import (
     seen,
     split,
     started,
+    the,
     went_live,
 )
 
@@ -61,9 +62,7 @@ def refusal(session: Session, by: str | None = "a", now: float = 1.0) -> Text:
 
 def open_vote(session: Session, now: float = 1.0, voters: str = "abc") -> OpenVote:
     """Enough players ask for a vote; the order for the menu."""
-    (order,) = of(OpenVote, [effect for voter in voters for effect in wish(session, voter, now)])
-    assert isinstance(order, OpenVote)
-    return order
+    return the(OpenVote, [effect for voter in voters for effect in wish(session, voter, now)])
 
 
 def voted(session: Session, order: OpenVote, yes: int, no: int, now: float = 21.0) -> list[Effect]:
@@ -228,23 +227,21 @@ def test_sides_of_which_one_is_empty_are_not_even() -> None:
     assert wish(begun(Mode.KOTH, "abcdef|"), "a", chance=0.5) == [Say(voice("a", 1, 2))]
 
 
-def test_players_read_the_names_that_the_configuration_gives_the_sides() -> None:
-    (told,) = wish(begun(Mode.KOTH, TEN, rules=Rules(sides=("Allies", "Axis"))), "a", chance=0.5)
+@pytest.mark.parametrize(
+    ("mode", "given", "unevenness", "side"),
+    [
+        (Mode.KOTH, Rules(sides=("Allies", "Axis")), None, "Allies"),
+        (Mode.KOTH, Rules(), 0.05, "RED"),  # alone, though its interval is known
+        (Mode.NS2, Rules(), None, "Marines"),
+    ],
+)
+def test_players_read_the_chance_by_the_names_of_the_sides(
+    mode: Mode, given: Rules, unevenness: float | None, side: str
+) -> None:
+    (told,) = wish(begun(mode, TEN, rules=given), "a", chance=0.5, unevenness=unevenness)
     assert isinstance(told, Tell)
-    assert told.lines == (Text(Phrase.VOTE_EVEN, ("Allies", "50")),)
-
-
-def test_players_read_the_chance_alone_also_where_its_interval_is_known() -> None:
-    (told,) = wish(begun(Mode.KOTH, TEN), "a", chance=0.5, unevenness=0.05)
-    assert isinstance(told, Tell)
-    assert told.lines == (Text(Phrase.VOTE_EVEN, ("RED", "50")),)
+    assert told.lines == (Text(Phrase.VOTE_EVEN, (side, "50")),)
     assert told.lines[0].phrase.refusal
-
-
-def test_players_of_ns2_read_the_chance_of_the_marines() -> None:
-    (told,) = wish(begun(Mode.NS2, TEN), "a", chance=0.5)
-    assert isinstance(told, Tell)
-    assert told.lines == (Text(Phrase.VOTE_EVEN, ("Marines", "50")),)
 
 
 def test_a_chance_that_is_out_of_date_is_asked_for_again() -> None:
@@ -280,16 +277,14 @@ def test_a_vote_that_passes_later_in_the_round_makes_a_scramble_due_at_the_next_
         LogDecision("pending", reason),
         Say(Text(Phrase.SCRAMBLE_PENDING, (reason,))),
     ]
-    (question,) = of(AskSplit, play(session, [(60.0, started(TEN, 60.0))]))
-    assert isinstance(question, AskSplit)
+    question = the(AskSplit, play(session, [(60.0, started(TEN, 60.0))]))
     assert (question.purpose, question.reason, question.moment) == (Purpose.SCRAMBLE, reason, Moment.FREEZE)
 
 
 def test_a_vote_that_passes_early_in_the_round_scrambles_at_once_and_says_so() -> None:
     session = begun(Mode.KOTH, TEN)
     effects = voted(session, open_vote(session), 6, 4, 21.0)
-    (question,) = of(AskSplit, effects)
-    assert isinstance(question, AskSplit)
+    question = the(AskSplit, effects)
     assert (question.moment, question.purpose, question.reason) == (Moment.NOW, Purpose.SCRAMBLE, VOTED)
     assert of(Say, effects) == [Say(Text(Phrase.VOTE_PASSED, ("6", "10")))]
     solved = e.SplitSolved(question, split("abcdf|eghij"), 0.0, Outlook.alone(0.7), Outlook.alone(0.5))
@@ -302,8 +297,7 @@ def test_a_vote_that_passes_early_in_the_round_scrambles_at_once_and_says_so() -
 
 def test_new_teams_that_cannot_be_made_at_once_wait_and_players_read_so() -> None:
     session = begun(Mode.KOTH, TEN)
-    (question,) = of(AskSplit, voted(session, open_vote(session), 6, 4))
-    assert isinstance(question, AskSplit)
+    question = the(AskSplit, voted(session, open_vote(session), 6, 4))
     solved = e.SplitSolved(question, split("abcdf|eghij"), 0.0, Outlook.alone(0.7), Outlook.alone(0.5))
     order = assigned(play(session, [(21.1, solved)]))
     effects = play(session, [(21.5, e.OrderFailed(21.5, order.order, "no_moves"))])
@@ -357,8 +351,7 @@ def test_a_vote_that_passes_in_the_freeze_is_carried_out_in_it() -> None:
     session = begun(Mode.KOTH, TEN)
     order = open_vote(session)
     play(session, [(15.0, ended(finished("r1", A, TEN), 15.0)), (20.0, started(TEN, 20.0))])
-    (question,) = of(AskSplit, voted(session, order, 9, 1))
-    assert isinstance(question, AskSplit)
+    question = the(AskSplit, voted(session, order, 9, 1))
     solved = e.SplitSolved(question, split("abcdf|eghij"), 0.0, Outlook.alone(0.7), Outlook.alone(0.5))
     assert assigned(play(session, [(21.1, solved)])).reason == Text(Phrase.REASON_VOTE)
 
@@ -401,13 +394,6 @@ def test_a_new_map_ends_the_cooldown() -> None:
     voted(session, open_vote(session), 0, 10)
     play(session, [(30.0, hello(session="s2", at=30.0)), (30.0, seen(TEN, 30.0))])
     assert wish(session, "a", 31.0) == [Say(voice("a", 1, 3))]
-
-
-@pytest.mark.parametrize("order", ["o1", "of nobody"])
-def test_the_result_of_an_unknown_vote_is_ignored(order: str) -> None:
-    session = begun(Mode.KOTH, TEN)
-    event = e.VoteEnded(5.0, order=OrderId(order), yes=9, no=0)
-    assert play(session, [(5.0, event)]) == [Ignored(event, e.Phase.RUNNING)]
 
 
 # How a vote ends without a result.
@@ -457,8 +443,7 @@ def test_when_another_vote_has_the_menu_the_next_voice_tries_again() -> None:
         LogDecision("failed", Text(Phrase.REASON_VOTE), order.order),
         Say(Text(Phrase.VOTE_RUNNING)),
     ]
-    (again,) = of(OpenVote, wish(session, "a", 3.0))
-    assert isinstance(again, OpenVote)
+    again = the(OpenVote, wish(session, "a", 3.0))
     assert again.order == OrderId("o2")
 
 

@@ -7,12 +7,14 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
+from typing import Any, TypeVar
 
 from equipoise.core.model import PlayerId
 from equipoise.ratings import create
 from equipoise.ratings.synelo.system import SynElo, SynEloParams
-from equipoise.ratings.system import Match, ranks_of
+from equipoise.ratings.system import Match, System, ranks_of
 
+AnySystem = TypeVar("AnySystem", bound=System[Any])
 ANN, BOB, CID, DAN = (PlayerId(name) for name in ("ann", "bob", "cid", "dan"))
 
 
@@ -26,7 +28,7 @@ def steady(k: float, **params: object) -> SynElo:
     return synelo(k_factor_min=k, k_factor_max=k, **params)
 
 
-def seeded(system: SynElo, **ratings: float) -> SynElo:
+def seeded(system: AnySystem, **ratings: float) -> AnySystem:
     """The system, with these players at these ratings."""
     for name, rating in ratings.items():
         system.seed(PlayerId(name), rating=rating)

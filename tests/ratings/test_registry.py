@@ -97,6 +97,14 @@ def test_a_live_system_goes_on_from_what_was_stored(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", LIVE)
+def test_a_match_that_comes_late_does_not_set_back_when_a_player_last_played(name: str) -> None:
+    system = create(name)
+    for at in (2e9, 1e9, None):
+        system.rate(replace(duel("ann", "bob"), started_at=at))
+    assert system.summary(PlayerId("ann")).last_played == 2e9
+
+
+@pytest.mark.parametrize("name", LIVE)
 def test_players_are_held_from_their_first_match_until_they_are_forgotten(name: str) -> None:
     system, ann = create(name), PlayerId("ann")
     match = replace(duel("ann", "bob"), map="ns2_veil", mode="koth", started_at=1.7e9)

@@ -39,14 +39,6 @@ def test_a_finished_round_is_stored_and_answered_with_the_new_ratings(daemon: Da
     assert rated[RED]["rounds"] == 1
 
 
-def test_a_late_batch_is_stale_but_its_rounds_are_taken(daemon: Daemon) -> None:
-    daemon.post(batch(5, HELLO, ROSTER))
-    late = daemon.post(batch(3, {"kind": "player_left", "id": RED}, ended(1)))
-    assert (late.status, late.code, late.body["rounds"]) == (409, "stale", {"1-1": "stored"})
-    assert daemon.refused()["stale"] == 1
-    assert daemon.call("GET", "/v1/admin/servers/arena-1").body["server"]["players_a"] == 1
-
-
 def test_a_refused_batch_leaves_the_server_as_it_was(daemon: Daemon) -> None:
     daemon.post(batch(1, HELLO, ROSTER))
     before = daemon.call("GET", "/v1/admin/servers/arena-1").body["server"]
@@ -68,12 +60,6 @@ def test_ns2_posts_forms_and_is_answered_in_its_words(daemon: Daemon) -> None:
     assert answer.body["ok"] is True
     server = daemon.call("GET", "/v1/admin/servers/ns2-1").body["server"]
     assert (server["mode"], server["players_a"], server["players_b"]) == ("ns2", 1, 1)
-
-
-def test_a_player_who_joins_is_answered_for(daemon: Daemon) -> None:
-    daemon.post(batch(1, HELLO, ROSTER, ended(1)))
-    summaries = daemon.post(batch(2, {"kind": "player_joined", "id": RED, "name": "Red ☭"})).body["players"]
-    assert [(summary["id"], summary["rounds"], summary["visible"]) for summary in summaries] == [(RED, 1, False)]
 
 
 def test_a_locked_store_keeps_the_round_and_the_script_keeps_its_copy(daemon: Daemon) -> None:

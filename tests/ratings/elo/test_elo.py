@@ -10,16 +10,9 @@ from statistics import NormalDist
 import pytest
 
 from equipoise.core.model import PlayerId
-from equipoise.ratings import create
 from equipoise.ratings.elo.system import Elo
 from equipoise.ratings.system import Match, ranks_of
-from tests.ratings.samples import ANN, BOB, CID, DAN, duel, random_matches
-
-
-def seeded(system: Elo, **ratings: float) -> Elo:
-    for name, rating in ratings.items():
-        system.seed(PlayerId(name), rating=rating)
-    return system
+from tests.ratings.samples import ANN, BOB, CID, DAN, duel, random_matches, seeded
 
 
 @pytest.mark.parametrize("gap", [0.0, 37.5, -200.0, 800.0])
@@ -136,11 +129,3 @@ def test_changes_name_the_player_their_team_and_its_expectation():
     said = [(change.player, change.team, change.expected, change.score) for change in rated.changes]
     first, second = rated.prediction.wins
     assert said == [(ANN, 0, first, 1), (BOB, 0, first, 1), (CID, 1, second, 0), (DAN, 1, second, 0)]
-
-
-@pytest.mark.parametrize("name", ["elo", "glicko"])
-def test_a_match_that_comes_late_does_not_set_back_when_a_player_last_played(name):
-    system = create(name)
-    for at in (2e9, 1e9, None):
-        system.rate(replace(duel("ann", "bob"), started_at=at))
-    assert system.summary(ANN).last_played == 2e9

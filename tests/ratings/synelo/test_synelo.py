@@ -253,13 +253,6 @@ def test_a_player_is_stale_after_thirty_days_without_a_rated_round():
     assert not system.stale(None, now=1e9)
 
 
-def test_a_round_that_comes_late_does_not_set_back_when_a_player_was_last_seen():
-    system = synelo()
-    for at in (2e9, 1e9, None):
-        system.rate(replace(duel("ann", "bob"), started_at=at))
-    assert system.summary(ANN).last_played == 2e9
-
-
 def test_a_hundredth_of_win_probability_is_96_points_at_theta_2400():
     system = seeded(synelo(), ann=1096, bob=1000)
     assert system.gap(0.01, size=12) == pytest.approx(96)
