@@ -155,6 +155,14 @@ def plugin(game: Game, daemon: Daemon, equipoise_smx: Path) -> Plugin:
 
 
 @pytest.fixture
+def koth(game: Game, plugin: Plugin) -> Plugin:
+    """Our plugin on a King of the Hill map, which the daemon knows of."""
+    game.start_map("koth_harvest_final")
+    settle(game)
+    return plugin
+
+
+@pytest.fixture
 def live(game: Game, daemon: Daemon, plugin: Plugin) -> Sides:
     """Two against two in a running round; from now on the daemon answers only as the test says."""
     daemon.answers["side_wanted"] = obliging
@@ -261,12 +269,23 @@ def in_freeze(game: Game) -> None:
     settle(game)
 
 
+def go_live(game: Game) -> None:
+    """Go on until a round is live, and let it be reported."""
+    play.go_live(game)
+    settle(game)
+
+
+def win(game: Game, side: int = RED) -> None:
+    """A side wins the round, and it is reported."""
+    game.rounds.win(side, Reason.POINTS_CAPTURED)
+    settle(game)
+
+
 def play_round(game: Game) -> None:
     """One round from where the game stands to its end."""
     play.go_live(game)
     game.advance(1)
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    win(game)
 
 
 def rounds_of(batch: Json) -> list[str]:

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.sourcemod import orders
-from tests.sourcemod.answerer import Daemon, Json, Sides, crowd, in_freeze, poll, settle
+from tests.sourcemod.answerer import Daemon, Json, Sides, crowd, in_freeze, settle
 from tests.sourcemod.rig import Game, Player, Plugin, play
 
 
@@ -18,8 +18,7 @@ def arena(game: Game, daemon: Daemon, plugin: Plugin) -> Sides:
 
 def assign(game: Game, daemon: Daemon, red: list[Player], blu: list[Player], bench: list[Player]) -> None:
     """The daemon makes the teams of the freeze that runs."""
-    orders.assign(daemon, red, blu, bench)
-    poll(game)
+    orders.assign(game, daemon, red, blu, bench)
 
 
 def newest(daemon: Daemon, player: Player) -> Json:

@@ -1,13 +1,14 @@
-"""Orders that a test gives with the scripted daemon's next reply, and what must hold for players who were moved."""
+"""Orders that the scripted daemon gives, and what must hold for players who were moved."""
 
-from tests.sourcemod.answerer import Daemon, ids
-from tests.sourcemod.rig import Player
+from tests.sourcemod.answerer import Daemon, ids, poll
+from tests.sourcemod.rig import Game, Player
 
 WHY = {"phrase": "Equipoise_ReasonStreak", "args": ["3"]}
 VETO = 3
 
 
 def assign(
+    game: Game,
     daemon: Daemon,
     red: list[Player],
     blu: list[Player],
@@ -15,14 +16,16 @@ def assign(
     moment: str = "freeze",
     purpose: str = "equal_sides",
 ) -> None:
-    """Give an `assign` with the next reply."""
+    """New teams."""
     teams = {"red": ids(red), "blu": ids(blu), "bench": ids(bench or [])}
     daemon.order("assign", order="a-1", reason=WHY, moment=moment, purpose=purpose, **teams)
+    poll(game)
 
 
-def move(daemon: Daemon, player: Player, side: str, deadline: float = 5.0, order: str = "m-1") -> None:
-    """Give a `move` with the next reply."""
+def move(game: Game, daemon: Daemon, player: Player, side: str, deadline: float = 5.0, order: str = "m-1") -> None:
+    """A move of one player."""
     daemon.order("move", order=order, reason=WHY, id=str(player.steamid), side=side, deadline=deadline)
+    poll(game)
 
 
 def unharmed(*players: Player) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from tests.sourcemod.answerer import Daemon, Sides, crowd, ids, in_freeze, install, settle
+from tests.sourcemod.answerer import Daemon, Sides, crowd, go_live, ids, in_freeze, install, poll, settle
 from tests.sourcemod.arena import assign, joiner, newest, next_freeze, spawns
 from tests.sourcemod.rig import Game, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, RED, SPECTATOR, State
@@ -113,8 +113,7 @@ def test_twenty_who_come_in_the_freeze_do_not_enter_the_duel(
     game.advance(1)
     for player in late:
         game.command(player, "joinclass scout")
-    play.go_live(game)
-    settle(game)
+    go_live(game)
     assert [p.team for p in late] == [SPECTATOR] * 20
     assert not any(p.alive for p in late)
     (event,) = daemon.events("round_live")
@@ -129,8 +128,7 @@ def test_the_lineup_is_who_is_alive_when_the_round_goes_live(game: Game, daemon:
     red, blu = arena
     last_moment_of_the_freeze(game)  # earlier the game would respawn them
     play.kill(game, None, red[1])
-    play.go_live(game)
-    settle(game)
+    go_live(game)
     live = {line["id"]: line.get("alive", True) for line in daemon.events("round_live")[0]["players"]}
     assert [player for player, alive in live.items() if not alive] == ids(red[1:])
     play.wipe_out(game, BLU)
@@ -157,8 +155,7 @@ def test_alone_a_round_without_a_lineup_is_not_the_first(game: Game, daemon: Dae
     red, blu = crowd(game, 3, 3)
     people = red + blu
     daemon.once["cache"] = {"ids": ids(people), "splits": ["ABABAB"]}
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     game.sm.http.offline = True
     game.start_map("arena_badlands")
     game.advance(3)
@@ -187,8 +184,7 @@ def test_a_walk_out_in_the_round_decides_it_and_both_sides_have_a_lineup(
     game: Game, daemon: Daemon, arena: Sides
 ) -> None:
     _, blu = arena
-    play.go_live(game)
-    settle(game)
+    go_live(game)
     for player in blu:
         game.leave(player)
     game.advance(0.1)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.sourcemod.answerer import Daemon, Sides, crowd, obliging, placing, seconds_of_play, settle
+from tests.sourcemod.answerer import Daemon, Sides, crowd, go_live, obliging, placing, seconds_of_play, settle
 from tests.sourcemod.rig import Game, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, RED, SPECTATOR, State
 
@@ -13,8 +13,7 @@ def arena(game: Game, daemon: Daemon, plugin: Plugin) -> Sides:
     daemon.answers["side_wanted"] = obliging
     game.start_map("arena_well")
     sides = crowd(game, 2, 2)
-    play.go_live(game)
-    settle(game)
+    go_live(game)
     daemon.forget()
     return sides
 

@@ -11,13 +11,16 @@ import pytest
 from tests.sourcemod.answerer import (
     Daemon,
     crowd,
+    go_live,
     ids,
     in_freeze,
     install,
+    poll,
     rounds_of_all,
     seat,
     seconds_of_play,
     settle,
+    win,
 )
 from tests.sourcemod.rig import Game, Plugin, facts, play
 from tests.sourcemod.rig.game.facts import BLU, RED, Reason, State
@@ -27,19 +30,12 @@ Script = Callable[..., Plugin]
 WHY = {"phrase": "Equipoise_ReasonStreak", "args": ["3"]}
 
 
-def live(game: Game) -> None:
-    """Go on until the round is live, and that is reported."""
-    play.go_live(game)
-    settle(game)
-
-
 def a_whole_round(game: Game, daemon: Daemon) -> None:
     """One more round is played, and reported once, whole."""
     before = len(daemon.events("round_ended"))
     in_freeze(game)
-    live(game)
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    go_live(game)
+    win(game)
     seconds_of_play(game, 6)
     (ended,) = daemon.events("round_ended")[before:]
     assert not ended["partial"]
@@ -66,10 +62,9 @@ def test_events_without_their_fields_count_for_nobody(
     )
     game.start_map("koth_harvest_final")
     crowd(game, 1, 1)
-    live(game)
+    go_live(game)
     game.rcon("empty")
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    win(game)
     (ended,) = daemon.events("round_ended")
     assert ended["captures"] == {"red": 0, "blu": 0}
     assert not any(line["fought"] for line in ended["players"])
@@ -78,7 +73,7 @@ def test_events_without_their_fields_count_for_nobody(
 def test_events_that_name_nobody_who_is_here_count_for_nobody(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("ctf_2fort")
     crowd(game, 1, 1)
-    live(game)
+    go_live(game)
     for stranger in (-1, 0, 24, 99, 9999, 2**31 - 1):
         game.fire("player_hurt", userid=stranger, attacker=stranger)
         game.fire("player_healed", patient=stranger, healer=stranger + 0)
@@ -91,10 +86,9 @@ def test_events_that_name_nobody_who_is_here_count_for_nobody(game: Game, daemon
     assert daemon.events("round_ended")[0]["captures"] == {"red": 0, "blu": 0}
 
 
-def test_a_round_is_won_once_however_often_it_is_said(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_a_round_is_won_once_however_often_it_is_said(game: Game, daemon: Daemon, koth: Plugin) -> None:
     crowd(game, 1, 1)
-    live(game)
+    go_live(game)
     game.rounds.win(RED, Reason.POINTS_CAPTURED)
     for team in (BLU, RED):
         game.fire("teamplay_round_win", team=team, winreason=1, full_round=True, losing_team_num_caps=3)
@@ -121,24 +115,21 @@ def test_a_place_on_the_server_that_is_taken_again_in_the_same_frame_is_another_
     daemon.order("place", id=left, side="red", reason=WHY)
     teams = {"red": [*ids(red), left], "blu": ids(blu), "bench": []}
     daemon.order("assign", order="a", reason=WHY, moment="freeze", **teams)
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     settle(game)
     assert daemon.results() == {"a": "left"}
     assert (second.team, second.desired_class) == (0, 0)
     daemon.once["want"] = ["roster"]
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     settle(game)
     (line,) = [one for one in daemon.events("roster")[-1]["players"] if one["id"] == ids([second])[0]]
     assert (line["side"], line["ready"], line.get("waiting", False)) == ("none", False, False)
     assert left not in [one["id"] for one in daemon.events("roster")[-1]["players"]]
 
 
-def test_orders_for_players_who_left_are_answered_and_harm_no_one(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_orders_for_players_who_left_are_answered_and_harm_no_one(game: Game, daemon: Daemon, koth: Plugin) -> None:
     red, blu = crowd(game, 2, 2)
-    live(game)
+    go_live(game)
     gone = ids(red[:1])[0]
     game.leave(red[0])
     daemon.order("move", order="m", reason=WHY, id=gone, side="blu", deadline=1.0)
@@ -147,8 +138,7 @@ def test_orders_for_players_who_left_are_answered_and_harm_no_one(game: Game, da
     daemon.order("place", id=gone, side="blu", reason=WHY)
     daemon.order("unlock", ids=[gone])
     daemon.once["players"] = [{"id": gone, "rating": 1500.0, "rounds": 3, "visible": True}]
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     seconds_of_play(game, 2)
     assert daemon.results() == {"m": "left"}
     assert [p.team for p in (red[1], *blu)] == [RED, BLU, BLU]
@@ -165,18 +155,16 @@ def test_a_hundred_players_and_sourcetv_fit(new_game: Callable[..., Game], daemo
     for n, player in enumerate(people):
         game.teams.change(player, RED if n % 2 else BLU)
         game.command(player, "joinclass soldier")
-    live(game)
+    go_live(game)
     assert people[-1].index == 101
     assert set(ids(people)) <= {line["id"] for line in daemon.events("round_live")[-1]["players"]}
     assign = {"red": ids(people[:50]), "blu": ids(people[50:]), "bench": []}
     daemon.order("assign", order="a", reason=WHY, moment="now", **assign)
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     settle(game)
     assert daemon.results() == {"a": ""}
     assert [p.team for p in people] == [RED] * 50 + [BLU] * 50
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    win(game)
     assert len(daemon.events("round_ended")[0]["players"]) == 100
     assert all(len(batch["events"]) <= 256 for batch in daemon.batches)
 
@@ -184,7 +172,7 @@ def test_a_hundred_players_and_sourcetv_fit(new_game: Callable[..., Game], daemo
 def test_a_map_without_a_timer_has_no_known_end(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("cp_untimed", facts.Mode(2, owners=(RED, 0, BLU)))
     _, blu = crowd(game, 2, 2)
-    live(game)
+    go_live(game)
     for player in blu:
         game.leave(player)
     settle(game)
@@ -203,9 +191,8 @@ def test_the_longest_name_of_a_map_arrives_whole(game: Game, daemon: Daemon, plu
     settle(game)
     assert daemon.events("hello")[0]["map"] == name
     crowd(game, 1, 1)
-    live(game)
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    go_live(game)
+    win(game)
     assert daemon.events("round_ended")[0]["map"] == name
 
 
@@ -219,14 +206,12 @@ def test_the_longest_name_of_a_map_arrives_whole(game: Game, daemon: Daemon, plu
     ],
 )
 def test_an_error_in_a_callback_leaves_a_sound_state(
-    game: Game, daemon: Daemon, plugin: Plugin, prop: str, moment: State
+    game: Game, daemon: Daemon, koth: Plugin, prop: str, moment: State
 ) -> None:
     """A property that cannot be read for a second and a half ends whatever callback reads it."""
-    game.start_map("koth_harvest_final")
     crowd(game, 2, 2)
     play.go_live(game)
-    game.rounds.win(BLU, Reason.POINTS_CAPTURED)
-    settle(game)
+    win(game, BLU)
     held = game.rules.props.pop(prop)
     game.until(lambda: game.rounds.state is moment, within=30)
     game.advance(0.1)
@@ -237,26 +222,23 @@ def test_an_error_in_a_callback_leaves_a_sound_state(
     game.until(lambda: game.rounds.state is State.RUNNING, within=10)
     game.advance(1.5)
     settle(game)
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    win(game)
     seconds_of_play(game, 6)
     assert [ended["winner"] for ended in daemon.events("round_ended")] == ["blu", "red"]
     assert len(set(rounds_of_all(daemon))) == 2
     a_whole_round(game, daemon)
 
 
-def test_an_error_while_a_batch_is_made_loses_and_doubles_nothing(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_an_error_while_a_batch_is_made_loses_and_doubles_nothing(game: Game, daemon: Daemon, koth: Plugin) -> None:
     _, blu = crowd(game, 3, 1)
-    live(game)
+    go_live(game)
     sentry = play.build(game, seat(game, "Engie", "red", "engineer"), "obj_sentrygun")
     settle(game)
     daemon.forget()
     held = sentry.props.pop("m_hBuilder")
     game.say(blu[0], "!rank")
     daemon.once["want"] = ["roster", "hello"]
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     assert game.sm.log.take_faults()
     sentry.props["m_hBuilder"] = held
     seconds_of_play(game, 12)
@@ -265,14 +247,12 @@ def test_an_error_while_a_batch_is_made_loses_and_doubles_nothing(game: Game, da
     assert daemon.events("roster")[0]["players"]
 
 
-def test_an_error_in_the_middle_of_a_move_silences_nothing_later(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_an_error_in_the_middle_of_a_move_silences_nothing_later(game: Game, daemon: Daemon, koth: Plugin) -> None:
     red, _ = crowd(game, 3, 1)
-    live(game)
+    go_live(game)
     held = red[0].props.pop("m_hItem")
     daemon.order("move", order="m", reason=WHY, id=ids(red)[0], side="blu", deadline=0.5)
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     seconds_of_play(game, 1)
     game.sm.log.take_faults()
     red[0].props["m_hItem"] = held

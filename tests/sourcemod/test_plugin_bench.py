@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.sourcemod.answerer import Daemon, Sides, ids, install, seat, seconds_of_play, settle
+from tests.sourcemod.answerer import Daemon, Sides, go_live, ids, install, seat, seconds_of_play, settle
 from tests.sourcemod.arena import assign, joiner, newest, next_freeze, spawns
 from tests.sourcemod.rig import Game, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, RED, SPECTATOR
@@ -98,8 +98,7 @@ def test_who_waits_to_play_still_waits_when_the_plugin_was_away(
     assign(game, daemon, red, blu, bench=[])
     game.advance(0.1)
     assign(game, daemon, red[:1], blu[:1], bench=[red[1], blu[1]])
-    play.go_live(game)
-    settle(game)
+    go_live(game)
     game.unload(plugin)
     game.advance(5)  # a reload at once would go on with what it knows
     daemon.forget()
@@ -116,8 +115,7 @@ def test_who_waits_in_the_games_own_queue_waits_to_play_when_it_is_switched_on_a
 ) -> None:
     red, blu = arena
     daemon.sticky["enabled"] = False
-    play.go_live(game)
-    settle(game)
+    go_live(game)
     queued = joiner(game, "Queued")  # while it is off the game owns the teams
     game.command(queued, "joinclass scout")
     assert queued.desired_class == 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.sourcemod.answerer import Daemon, crowd, ids, in_freeze, seat, seconds_of_play, settle
+from tests.sourcemod.answerer import Daemon, crowd, ids, in_freeze, poll, seat, seconds_of_play, settle
 from tests.sourcemod.rig import Game, Player, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, RED, Reason, State
 
@@ -12,8 +12,7 @@ WHY = {"phrase": "Equipoise_ReasonStreak", "args": ["3"]}
 def scramble(game: Game, daemon: Daemon, red: list[Player], blu: list[Player]) -> None:
     """The daemon makes the teams of the freeze that runs."""
     daemon.order("assign", order="a", reason=WHY, moment="freeze", red=ids(red), blu=ids(blu), bench=[])
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     game.advance(1)
 
 
@@ -52,11 +51,9 @@ def test_arena_starts_where_the_game_chooses_the_classes(game: Game, daemon: Dae
     assert all(p.alive for p in people)
     daemon.order("assign", order="a", reason=WHY, moment="freeze", red=ids(people[:1]), blu=ids(people[1:2]),
                  bench=ids(people[2:]))  # fmt: skip
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     daemon.once["want"] = ["roster"]
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     settle(game)
     assert all(line.get("ready", True) for line in daemon.events("roster")[-1]["players"])
     assert not any(panel.startswith("class") for player in people for panel in player.panels)

@@ -8,7 +8,7 @@ import pytest
 from equipoise.core.commands import COMMANDS
 from equipoise.core.model import Outlook
 from equipoise.core.phrases import Phrase, with_chance
-from tests.sourcemod.answerer import Daemon, crowd, ids, obliging, seat, settle
+from tests.sourcemod.answerer import Daemon, crowd, ids, obliging, poll, seat, settle
 from tests.sourcemod.conftest import SCRIPTING
 from tests.sourcemod.rig import Game, Player, Plugin, compile_text
 
@@ -262,8 +262,7 @@ def test_the_status_says_how_far_equipoise_goes_on_this_map_and_why(
 ) -> None:
     assert not [text for text in game.rcon("sm_eq_status") if "this map" in text]
     daemon.sticky |= {"level": level, "level_reason": reason}
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     assert game.rcon("sm_eq_status")[0] == line
 
 
@@ -307,8 +306,7 @@ def test_every_player_reads_their_own_language(game: Game, daemon: Daemon, ann: 
     daemon.order("say", text={"phrase": "Equipoise_ReasonStreak", "args": ["3"]})
     streak = {"phrase": "Equipoise_ReasonStreak", "args": ["3"]}
     daemon.order("say", text={"phrase": "Equipoise_Scrambled", "args": ["RED", "52", streak]})
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     assert [line.split("\x01 ")[1] for line in ann.chat[-2:]] == [
         "3 Siege in Folge",
         "Die Teams sind ausgeglichen (3 Siege in Folge). Gewinnchance von RED: 52 %.",
@@ -330,8 +328,7 @@ def test_a_line_that_is_too_long_ends_with_a_whole_character(
     rules = {"phrase": "Equipoise_CauseRules", "args": []}
     daemon.order("say", text={"phrase": "Equipoise_ScrambledUneven", "args": [name * 8, "61", nested, rules]})
     daemon.order("say", text={"phrase": "Equipoise_Scrambled", "args": [name * 90, "61", reason]})
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     for line in ann.chat[-2:]:
         assert line.startswith(f"\x04{prefix}\x01 ")
         assert len(line.encode()) > 200  # no half of a character, which encode() refuses
@@ -361,8 +358,7 @@ def test_players_read_how_sure_a_chance_is_in_every_language(
     ]
     lines = [{"phrase": text.phrase.key, "args": list(text.args)} for text in texts]
     daemon.order("tell", id=str(ann.steamid), lines=lines)
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     told = ann.chat[-len(lines) :]
     assert all("RED" in line and "52 %" in line and INTERVALS[language] in line for line in told)
     assert not any("Equipoise_" in line or "{" in line for line in told)
@@ -376,8 +372,7 @@ def test_ids_are_read_as_names(game: Game, daemon: Daemon, ann: Player) -> None:
     ]
     daemon.order("tell", id=str(ann.steamid), lines=lines)
     daemon.order("tell", id="", lines=lines)
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     lines = ["1. Ann: 1600", "2. 76561198000000001: 1500"]
     assert [line.split("\x01 ")[1] for line in ann.chat[-2:]] == lines
     assert game.sm.console[-2:] == lines
@@ -385,15 +380,13 @@ def test_ids_are_read_as_names(game: Game, daemon: Daemon, ann: Player) -> None:
 
 def test_a_phrase_of_a_newer_daemon_is_shown_as_it_is(game: Game, daemon: Daemon, ann: Player) -> None:
     daemon.order("say", text={"phrase": "Equipoise_Later", "args": ["%s %d", "2"]})
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     assert ann.chat[-1].endswith("Equipoise_Later %s %d 2")
 
 
 def test_an_argument_is_never_a_format(game: Game, daemon: Daemon, ann: Player) -> None:
     daemon.order("say", text={"phrase": "Equipoise_UnknownPlayer", "args": ["%s%n%T {1} 100%"]})
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     assert ann.chat[-1].endswith("No player is known as %s%n%T {1} 100%.")
 
 
@@ -458,8 +451,7 @@ def test_a_rating_of_nobody_is_an_error(game: Game, daemon: Daemon, ann: Player,
 def test_a_rated_player_is_known_until_they_leave(game: Game, daemon: Daemon, ann: Player, tmp_path: Path) -> None:
     game.load(compile_text(NATIVES, tmp_path, "natives", SCRIPTING / "include"))
     daemon.once["players"] = [{"id": str(ann.steamid), "rating": 1.0, "rounds": 1, "visible": False}]
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     game.leave(ann)
     seat(game, "Bob", "red")
     assert game.rcon("ask")[1] == "0 0.0 0 0"
@@ -478,8 +470,7 @@ def test_no_name_is_taken_for_anything_else(game: Game, daemon: Daemon, ann: Pla
     odd = seat(game, name, "blue")
     settle(game)
     daemon.order("say", text={"phrase": "Equipoise_RankNone", "args": [f"@{odd.steamid}"]})
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     assert ann.chat[-1].endswith(f" {name} has no rank yet.")
     game.command(ann, f"sm_eq_reset #{odd.userid}")
     settle(game)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.sourcemod.answerer import Daemon, Sides, crowd, ids, install, settle
+from tests.sourcemod.answerer import Daemon, Sides, crowd, ids, install, settle, win
 from tests.sourcemod.rig import Game, Player, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, CLASSES, RED, Reason
 from tests.sourcemod.rig.game.scores import FIRST_OFFSET, SCORE_FIELDS, SCORE_OFFSETS
@@ -17,11 +17,6 @@ from tests.sourcemod.rig.game.scores import FIRST_OFFSET, SCORE_FIELDS, SCORE_OF
 Json = dict[str, Any]
 MOST_BYTES = 256 * 1024
 """That the daemon takes in one batch (docs/protocol.md, `size`)."""
-
-
-def won(game: Game, side: int = RED) -> None:
-    game.rounds.win(side, Reason.POINTS_CAPTURED)
-    settle(game)
 
 
 def told(daemon: Daemon, *players: Player) -> list[Json]:
@@ -54,7 +49,7 @@ def test_kills_deaths_assists_and_points_are_those_of_the_scoreboard(game: Game,
     play.feign(game, ann, cid)
     play.kill(game, cid, cid)
     game.advance(5)
-    won(game)
+    win(game)
     assert [done(counts) for counts in told(daemon, ann, eve, bob, cid)] == [
         (2, 0, 0, 2),
         (0, 0, 2, 1),
@@ -72,7 +67,7 @@ def test_a_death_by_ones_own_hand_is_counted_apart(game: Game, daemon: Daemon, l
     game.teams.force_respawn(bob)
     play.kill(game, None, bob)  # by a fall
     game.advance(1)
-    won(game)
+    win(game)
     counts = told(daemon, ann, bob, cid)
     assert [(each["deaths"], each["suicides"]) for each in counts] == [(0, 0), (2, 1), (0, 1)]
 
@@ -80,12 +75,12 @@ def test_a_death_by_ones_own_hand_is_counted_apart(game: Game, daemon: Daemon, l
 def test_a_round_counts_from_the_moment_it_went_live(game: Game, daemon: Daemon, live: Sides) -> None:
     (ann, _), (bob, _) = live
     play.kill(game, ann, bob)
-    won(game)
+    win(game)
     play.kill(game, ann, bob)  # while the win is celebrated
     play.go_live(game)
     game.advance(1)
     play.kill(game, ann, bob)
-    won(game)
+    win(game)
     assert [done(counts) for counts in told(daemon, ann, bob)] == [(1, 0, 0, 1), (0, 1, 0, 0)]
 
 
@@ -113,7 +108,7 @@ def test_a_round_of_stages_counts_over_all_of_them(game: Game, daemon: Daemon, p
     for _ in range(2):
         play.kill(game, ann, bob)
         game.teams.force_respawn(bob)
-    won(game)
+    win(game)
     assert [done(counts) for counts in told(daemon, ann, bob)] == [(3, 0, 0, 4), (0, 3, 0, 0)]  # 600 damage: a point
 
 
@@ -132,7 +127,7 @@ def test_who_changes_side_or_comes_back_keeps_what_they_did(game: Game, daemon: 
     game.advance(0.5)
     leaver = str(bob.steamid)
     game.leave(bob)
-    won(game)
+    win(game)
     lines = {line["id"]: line for line in daemon.events("round_ended")[-1]["players"]}
     assert done(lines[str(gone.steamid)]["counts"]) == (2, 1, 0, 2)
     assert done(lines[str(eve.steamid)]["counts"]) == (0, 0, 0, 0)
@@ -150,7 +145,7 @@ def test_another_plugin_that_resets_a_players_scores_takes_nothing_away(
     game.advance(2)
     game.teams.scoreboard.reset(ann)
     play.kill(game, ann, bob)
-    won(game)
+    win(game)
     assert [done(counts) for counts in told(daemon, ann, bob)] == [(4, 0, 0, 5), (0, 4, 0, 0)]  # 600 damage: a point
 
 
@@ -164,7 +159,7 @@ def test_seconds_are_of_the_class_that_was_played_alive_or_dead_and_not_of_those
     play.kill(game, ann, bob)
     game.command(bob, "joinclass heavyweapons")  # they spawn as it
     game.advance(20)
-    won(game)
+    win(game)
     first, watcher, died, stayed = (counts["classes"] for counts in told(daemon, ann, eve, bob, cid))
     assert first == about(soldier=11.1, medic=20)
     assert watcher == about(soldier=11.1)
@@ -200,7 +195,7 @@ def test_a_late_plugin_counts_from_its_load(
     game.advance(1)
     game.teams.force_respawn(bob)
     play.kill(game, ann, bob)
-    won(game)
+    win(game)
     assert [done(counts) for counts in told(daemon, ann, bob)] == [(1, 0, 0, 1), (0, 1, 0, 0)]
 
 
@@ -227,7 +222,7 @@ def test_a_game_without_these_statistics_has_rounds_without_counts(
     game.start_map("koth_harvest_final")
     crowd(game, 1, 1)
     play.go_live(game)
-    won(game)
+    win(game)
     (game_round,) = daemon.events("round_ended")
     assert ["counts" in line for line in game_round["players"]] == [False, False]
     assert [text for _, text in game.sm.log.errors if "statistics are not as the plugin knows them" in text]
@@ -256,7 +251,7 @@ def test_as_many_rounds_of_a_hundred_players_of_every_class_as_go_with_a_batch_f
             game.teams.scoreboard.count(player, field, 1000)
     daemon.forget()
     game.rcon("equipoise_poll")
-    won(game)
+    win(game)
     sizes = {kind: len(json.dumps(daemon.events(kind), separators=(",", ":"))) for kind in set(daemon.kinds())}
     (game_round,) = daemon.events("round_ended")
     assert {len(line["counts"]["classes"]) for line in game_round["players"]} == {9}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sourcemod.answerer import BASECOMMANDS, Daemon, complaints, crowd, install, seat, settle
+from tests.sourcemod.answerer import BASECOMMANDS, Daemon, complaints, crowd, install, poll, seat, settle, win
 from tests.sourcemod.rig import Game, LoadError, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, RED, Reason
 
@@ -164,10 +164,8 @@ def test_with_a_plugin_that_holds_the_same_variable_we_give_up_and_say_so(
 
 
 def test_a_variable_that_is_set_again_and_again_is_logged_once_a_minute(
-    game: Game, daemon: Daemon, plugin: Plugin
+    game: Game, daemon: Daemon, koth: Plugin
 ) -> None:
-    game.start_map("koth_harvest_final")
-    settle(game)
     for _ in range(10):
         game.rcon("mp_autoteambalance 1")
         game.advance(2)
@@ -182,8 +180,7 @@ def test_the_status_names_what_is_held(game: Game, daemon: Daemon, plugin: Plugi
     settle(game)
     assert "mp_autoteambalance is held at 0. Without Equipoise it would be 2." in game.rcon("sm_eq_status")
     daemon.sticky["enabled"] = False
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     assert "held" not in " ".join(game.rcon("sm_eq_status"))
 
 
@@ -192,32 +189,25 @@ def log(game: Game) -> str:
     return "\n".join(text for _, text in game.sm.log.messages)
 
 
-def test_an_admins_off_gives_the_teams_back_and_on_takes_them_again(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
-    settle(game)
+def test_an_admins_off_gives_the_teams_back_and_on_takes_them_again(game: Game, daemon: Daemon, koth: Plugin) -> None:
     red, _ = crowd(game, 1, 1)
     daemon.sticky["enabled"] = False
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     assert values(game, *BALANCING) == ["1", "1"]
     daemon.forget()
     game.join(red[0], "spectate")
     game.join(red[0], "red")
     assert red[0].team == RED
     play.go_live(game)
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    win(game)
     assert daemon.events("round_ended")
     assert not daemon.events("side_wanted")
     daemon.sticky["enabled"] = True
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     assert values(game, *BALANCING) == ["0", "0"]
 
 
-def test_the_operators_off_is_silent(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
-    settle(game)
+def test_the_operators_off_is_silent(game: Game, daemon: Daemon, koth: Plugin) -> None:
     game.sm.convars["equipoise_enabled"].set("0")
     daemon.forget()
     ann = game.add("Ann", "red")
@@ -231,9 +221,7 @@ def test_the_operators_off_is_silent(game: Game, daemon: Daemon, plugin: Plugin)
     assert daemon.kinds()[:2] == ["hello", "roster"]
 
 
-def test_a_round_that_was_not_watched_whole_is_partial(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
-    settle(game)
+def test_a_round_that_was_not_watched_whole_is_partial(game: Game, daemon: Daemon, koth: Plugin) -> None:
     crowd(game, 1, 1)
     play.go_live(game)
     game.sm.convars["equipoise_enabled"].set("0")
@@ -241,8 +229,7 @@ def test_a_round_that_was_not_watched_whole_is_partial(game: Game, daemon: Daemo
     game.sm.convars["equipoise_enabled"].set("1")
     settle(game)
     assert daemon.events("hello")[-1]["phase"] == "running"
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    win(game)
     assert daemon.events("round_ended")[0]["partial"]
 
 
@@ -279,10 +266,8 @@ def test_without_ripext_sourcemod_says_what_is_missing(
 
 
 def test_a_late_load_begins_in_the_middle_of_a_map(
-    game: Game, daemon: Daemon, plugin: Plugin, equipoise_smx: Path
+    game: Game, daemon: Daemon, plugin: Plugin, koth: Plugin, equipoise_smx: Path
 ) -> None:
-    game.start_map("koth_harvest_final")
-    settle(game)
     ann = seat(game, "Ann", "red")
     settle(game)
     game.unload(plugin)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.sourcemod.answerer import Daemon, crowd, ids, in_freeze, install, settle
+from tests.sourcemod.answerer import Daemon, crowd, go_live, ids, in_freeze, install, poll, settle, win
 from tests.sourcemod.rig import Game, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, RED, SPECTATOR, Reason
 
@@ -41,19 +41,13 @@ COPY_OF_A_CAPTURE = """
 """
 
 
-def live(game: Game) -> None:
-    """Go on until the round is live, and that is reported."""
-    play.go_live(game)
-    settle(game)
-
-
 def test_a_round_start_that_another_plugin_fires_again_switches_sides_once(
     game: Game, daemon: Daemon, plugin: Plugin, script: Script
 ) -> None:
     script(AGAIN % ("teamplay_round_start", 'copy.SetBool("full_reset", event.GetBool("full_reset"));'))
     game.start_map("cp_gorge")
     red, _ = crowd(game, 2, 2)
-    live(game)
+    go_live(game)
     for switches in (1, 2):
         daemon.order("lock", id=ids(red)[0], side="blu" if switches == 1 else "red", seconds=900.0)
         game.rounds.win(RED, Reason.DEFENDED)
@@ -61,7 +55,7 @@ def test_a_round_start_that_another_plugin_fires_again_switches_sides_once(
         play.next_round(game)
         settle(game)
         assert len(daemon.events("sides_switched")) == switches
-        live(game)
+        go_live(game)
     starts = [kind for kind in daemon.kinds() if kind in ("round_started", "round_live")]
     assert starts == ["round_started", "round_live"] * 3
 
@@ -71,12 +65,12 @@ def test_a_round_start_that_another_plugin_makes_up_in_the_freeze_switches_no_si
 ) -> None:
     game.start_map("cp_gorge")
     crowd(game, 2, 2)
-    live(game)
+    go_live(game)
     game.rounds.win(RED, Reason.DEFENDED)
     play.next_round(game)
     game.advance(1)
     game.fire("teamplay_round_start", full_reset=True)
-    live(game)
+    go_live(game)
     assert len(daemon.events("sides_switched")) == 1
     assert len(daemon.events("round_live")) == 2
 
@@ -87,12 +81,11 @@ def test_a_capture_that_another_plugin_fires_again_is_one(
     script(AGAIN % ("teamplay_point_captured", COPY_OF_A_CAPTURE))
     game.start_map("cp_badlands")
     _, blu = crowd(game, 2, 2)
-    live(game)
+    go_live(game)
     play.capture(game, BLU, 2, blu[0])
     game.advance(1)
     play.capture(game, BLU, 3, blu[0])
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    win(game)
     assert daemon.events("round_ended")[0]["captures"] == {"red": 0, "blu": 2}
 
 
@@ -123,8 +116,7 @@ def test_a_change_of_team_that_another_plugin_keeps_from_us_gives_the_class_that
     game.join(new, "red", "pyro")
     settle(game)
     daemon.order("assign", order="a", reason=None, moment="freeze", red=ids([*red, new]), blu=ids(blu), bench=[])
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     assert (new.team, new.alive, new.props["m_iClass"]) == (RED, True, 7)
     game.teams.force_change(new, SPECTATOR)
     settle(game)
@@ -132,15 +124,13 @@ def test_a_change_of_team_that_another_plugin_keeps_from_us_gives_the_class_that
     assert (last["side"], last["waiting"]) == ("none", False)
 
 
-def test_teams_that_do_not_exist_count_for_nothing(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_teams_that_do_not_exist_count_for_nothing(game: Game, daemon: Daemon, koth: Plugin) -> None:
     red, _ = crowd(game, 2, 2)
-    live(game)
+    go_live(game)
     for team in (4, 99, 2**31 - 1, -5):
         game.fire("teamplay_point_captured", cp=0, team=team)
         game.fire("player_team", userid=red[0].userid, team=team, oldteam=RED)
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    win(game)
     (ended,) = daemon.events("round_ended")
     assert ended["captures"] == {"red": 0, "blu": 0}
     assert [line["side"] for line in ended["players"] if line["id"] == ids(red)[0]] == ["red"]

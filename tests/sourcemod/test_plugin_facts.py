@@ -9,7 +9,7 @@ import pytest
 
 from equipoise.core.events import RoundEnded
 from equipoise.wire import decode_batch
-from tests.sourcemod.answerer import Daemon, crowd, ids, in_freeze, install, settle
+from tests.sourcemod.answerer import Daemon, crowd, go_live, ids, in_freeze, install, settle, win
 from tests.sourcemod.rig import Game, Plugin, facts, play
 from tests.sourcemod.rig.game.facts import BLU, RED, Reason, State
 
@@ -22,9 +22,7 @@ def ended(daemon: Daemon) -> Json:
     return game_round
 
 
-def test_a_batch_says_who_sends_it(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
-    settle(game)
+def test_a_batch_says_who_sends_it(game: Game, daemon: Daemon, koth: Plugin) -> None:
     (batch,) = daemon.batches
     assert (batch["v"], batch["server"], batch["seq"], batch["dropped"]) == (1, "test-1", 1, 0)
     assert batch["boot"] // 1_000_000 == pytest.approx(game.epoch + 100, abs=5)
@@ -34,9 +32,7 @@ def test_a_batch_says_who_sends_it(game: Game, daemon: Daemon, plugin: Plugin) -
     assert headers["path"] == "/v1/events"
 
 
-def test_a_new_map_is_introduced_with_its_own_session(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
-    settle(game)
+def test_a_new_map_is_introduced_with_its_own_session(game: Game, daemon: Daemon, plugin: Plugin, koth: Plugin) -> None:
     game.start_map("cp_gorge")
     settle(game)
     first, second = daemon.events("hello")
@@ -76,16 +72,14 @@ def test_points_that_are_all_reds_at_the_start_make_it_attack_and_defend(
     assert daemon.events("hello")[0]["facts"]["attack_defend"]
 
 
-def test_a_round_is_reported_whole(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_a_round_is_reported_whole(game: Game, daemon: Daemon, koth: Plugin) -> None:
     red, blu = crowd(game, 2, 2)
     play.go_live(game)
     play.hurt(game, red[0], blu[0])
     play.heal(game, blu[1], blu[0])
     game.advance(30)  # the hill is locked for the first 25
     play.capture(game, RED, 0, red[0])
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    win(game)
     game_round = ended(daemon)
     assert game_round["winner"] == "red"
     assert game_round["captures"] == {"red": 1, "blu": 0}
@@ -103,26 +97,21 @@ def test_a_round_is_reported_whole(game: Game, daemon: Daemon, plugin: Plugin) -
     assert game_round["started_at"] == pytest.approx(game.epoch + game.now - 30, abs=2)
 
 
-def test_a_round_is_reported_from_freeze_to_end_in_order(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_a_round_is_reported_from_freeze_to_end_in_order(game: Game, daemon: Daemon, koth: Plugin) -> None:
     crowd(game, 1, 1)
-    play.go_live(game)
-    settle(game)
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    go_live(game)
+    win(game)
     order = ["waiting_ended", "round_started", "round_live", "round_ended"]
     assert [kind for kind in daemon.kinds() if kind in order] == order
     assert daemon.events("round_live")[0]["round"] == ended(daemon)["round"]
 
 
-def test_healing_oneself_is_no_fighting_and_falling_is(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_healing_oneself_is_no_fighting_and_falling_is(game: Game, daemon: Daemon, koth: Plugin) -> None:
     red, blu = crowd(game, 1, 1)
     play.go_live(game)
     play.heal(game, red[0], red[0])
     play.hurt(game, None, blu[0])
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    win(game)
     fought = {line["id"] for line in ended(daemon)["players"] if line["fought"]}
     assert fought == set(ids(blu))
 
@@ -146,16 +135,14 @@ def test_a_round_goes_live_when_setup_ends(game: Game, daemon: Daemon, plugin: P
     game.until(lambda: game.rounds.live)
     settle(game)
     assert not daemon.events("round_live")
-    play.go_live(game)
-    settle(game)
+    go_live(game)
     assert len(daemon.events("round_live")) == 1
 
 
 def test_arena_goes_live_by_its_own_event(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("arena_well")
     crowd(game, 2, 2)
-    play.go_live(game)
-    settle(game)
+    go_live(game)
     assert len(daemon.events("round_live")) == 1
     play.wipe_out(game, BLU)
     settle(game)
@@ -233,8 +220,7 @@ def test_a_map_stays_attack_and_defend_when_a_round_begins_with_points_that_were
     """`mp_restartround` resets no points; only a full reset shows whose they are at the start."""
     game.start_map("cp_custom", facts.Mode(2, owners=(RED, RED), length=300))
     crowd(game, 2, 2)
-    play.go_live(game)
-    settle(game)
+    go_live(game)
     play.capture(game, BLU, 0)
     game.rcon("mp_restartround 1")
     game.until(lambda: game.rounds.state is State.PREROUND)
@@ -285,8 +271,7 @@ def test_a_tournament_that_begins_and_ends_on_a_map_costs_the_round_that_ran_and
 ) -> None:
     game.start_map("cp_badlands")
     crowd(game, 2, 2)
-    play.go_live(game)
-    settle(game)
+    go_live(game)
     game.rcon("mp_tournament 1")
     game.advance(1.1)
     settle(game)
@@ -302,8 +287,7 @@ def test_a_tournament_that_begins_and_ends_on_a_map_costs_the_round_that_ran_and
     game.rcon("mp_restartgame 1")
     game.until(lambda: not game.rounds.waiting)
     play.go_live(game)
-    game.rounds.win(BLU, Reason.POINTS_CAPTURED)
-    settle(game)
+    win(game, BLU)
     (round_,) = daemon.events("round_ended")
     assert (round_["winner"], round_["partial"], len(round_["lineup"])) == ("blu", False, 4)
 
@@ -335,13 +319,11 @@ def test_a_late_load_goes_on_with_what_it_finds(game: Game, daemon: Daemon, equi
         **dict.fromkeys(ids(red), "red"),
         **dict.fromkeys(ids(blu), "blu"),
     }
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    win(game)
     assert ended(daemon)["partial"]
     play.next_round(game)
     play.go_live(game)
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    win(game)
     assert not daemon.events("round_ended")[1]["partial"]
 
 
@@ -397,8 +379,7 @@ def test_rounds_are_reported_whatever_year_the_clock_shows(
     game.start_map("koth_harvest_final")
     crowd(game, 1, 1)
     play.go_live(game)
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    win(game)
     batch = decode_batch(json.dumps(daemon.batches[-1]).encode())
     (game_round,) = [event.round for event in batch.events if isinstance(event, RoundEnded)]
     assert game_round.started_at == pytest.approx(game.epoch + game.now, abs=100)

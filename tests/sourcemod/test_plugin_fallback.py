@@ -6,7 +6,7 @@ import pytest
 
 from equipoise.core.fallback import from_cache
 from equipoise.core.model import PlayerId, Side, Split, SplitCache
-from tests.sourcemod.answerer import Daemon, Json, crowd, ids, seat, seconds_of_play, settle
+from tests.sourcemod.answerer import Daemon, Json, crowd, go_live, ids, poll, seat, seconds_of_play, settle, win
 from tests.sourcemod.rig import Game, Player, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, RED, SPECTATOR, Reason, State
 
@@ -23,11 +23,9 @@ def prepare(game: Game, daemon: Daemon, due_if: list[str], map_name: str = "koth
     """A running round of three against three; the daemon has said what would be due, and gave one split."""
     game.start_map(map_name)
     red, blu = crowd(game, 3, 3)
-    play.go_live(game)
-    settle(game)
+    go_live(game)
     daemon.once = {"due_if": due_if, "cache": cache(red + blu, "AB-BA-", "ABABAB")}
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     return red + blu
 
 
@@ -40,6 +38,13 @@ def to_the_next_round(game: Game) -> None:
     """Past the bonus time, into the freeze time, and as long as patience lasts."""
     game.until(lambda: game.rounds.state is State.PREROUND, within=60)
     game.advance(2.5)
+
+
+def won_in_silence(game: Game) -> None:
+    """RED wins, and the daemon does not answer up to the next round."""
+    game.sm.http.offline = True
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    to_the_next_round(game)
 
 
 @pytest.mark.parametrize(
@@ -71,9 +76,7 @@ def test_an_unanswered_round_end_is_compared_with_what_would_be_due(
 
 def test_the_cached_split_is_applied_unharmed_and_reported_later(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     players = prepare(game, daemon, ["red"])
-    game.sm.http.offline = True
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    to_the_next_round(game)
+    won_in_silence(game)
     assert scrambled(players)
     assert all(p.alive and not p.misplaced and p.deaths == 0 for p in players)
     daemon.forget()
@@ -103,8 +106,7 @@ def test_players_read_once_why_there_are_new_teams(
 ) -> None:
     players = prepare(game, daemon, [])
     daemon.once = told
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     game.sm.http.offline = True
     game.rounds.win(RED, Reason.POINTS_CAPTURED)
     game.advance(0.5)
@@ -117,14 +119,11 @@ def test_players_read_once_why_there_are_new_teams(
     assert read == [[f"\x04[Equipoise]\x01 New teams ({why}). Their win chance is not known."]] * 6
 
 
-def test_of_a_cached_split_that_moves_nobody_players_read_nothing(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_of_a_cached_split_that_moves_nobody_players_read_nothing(game: Game, daemon: Daemon, koth: Plugin) -> None:
     red, blu = crowd(game, 3, 3)
-    play.go_live(game)
-    settle(game)
+    go_live(game)
     daemon.once = {"due_if": ["red"], "cache": cache(red + blu, "AAABBB")}
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     game.sm.http.offline = True
     game.rounds.win(RED, Reason.POINTS_CAPTURED)
     game.advance(0.5)
@@ -140,11 +139,8 @@ def test_new_teams_are_free_of_old_locks(game: Game, daemon: Daemon, plugin: Plu
     players = prepare(game, daemon, ["red"])
     daemon.once["due_if"] = ["red"]
     daemon.order("lock", id=ids(players)[1], side="red", seconds=0.0)
-    game.rcon("equipoise_poll")
-    settle(game)
-    game.sm.http.offline = True
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    to_the_next_round(game)
+    poll(game)
+    won_in_silence(game)
     assert scrambled(players)
     game.leave(players[0])
     game.join(players[1], "spectate")
@@ -158,8 +154,7 @@ def test_a_daemon_that_dies_between_round_end_and_round_start_is_not_waited_for(
 ) -> None:
     players = prepare(game, daemon, [])
     daemon.sticky["pending"] = True
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    win(game)
     game.until(lambda: game.rounds.state is State.PREROUND, within=60)
     game.sm.http.held = True
     game.advance(1.5)
@@ -184,8 +179,7 @@ def test_an_answer_from_before_the_round_end_knows_nothing_of_it(game: Game, dae
 def test_while_the_daemon_answers_it_decides(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     players = prepare(game, daemon, ["red"])
     daemon.sticky["pending"] = True
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    win(game)
     game.until(lambda: game.rounds.state is State.PREROUND)
     seconds_of_play(game, 4)
     assert [p.team for p in players] == [RED] * 3 + [BLU] * 3
@@ -196,8 +190,7 @@ def test_an_answer_to_the_round_end_overrules_what_was_found_out_alone(
     game: Game, daemon: Daemon, plugin: Plugin
 ) -> None:
     players = prepare(game, daemon, ["red"])
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    win(game)
     game.sm.http.offline = True
     to_the_next_round(game)
     assert not scrambled(players)
@@ -214,21 +207,18 @@ def test_what_the_daemon_orders_after_the_plugin_acted_comes_too_late(
     game.sm.http.offline = False
     teams = {"red": ids(players[:3]), "blu": ids(players[3:]), "bench": []}
     daemon.order("assign", order="late", reason={"phrase": "x", "args": []}, moment="freeze", **teams)
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     assert daemon.results() == {"late": "alone"}
     assert scrambled(players)
 
 
 def test_without_a_cache_it_stays_due_and_is_carried_out_when_there_is_one(
-    game: Game, daemon: Daemon, plugin: Plugin
+    game: Game, daemon: Daemon, koth: Plugin
 ) -> None:
-    game.start_map("koth_harvest_final")
     red, blu = crowd(game, 3, 3)
     play.go_live(game)
     daemon.sticky["pending"] = True
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    win(game)
     game.sm.http.offline = True
     to_the_next_round(game)
     assert [p.team for p in red + blu] == [RED] * 3 + [BLU] * 3
@@ -298,8 +288,7 @@ def test_an_end_of_waiting_that_was_neither_told_nor_acted_on_is_owed(
     seconds_of_play(game, 8)
     assert [hello["due"] for hello in daemon.events("hello")] == [True]
     daemon.once["want"] = ["hello"]
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     assert not daemon.events("hello")[-1]["due"]
 
 
@@ -312,8 +301,7 @@ def in_freeze_alone(game: Game) -> None:
 def test_in_silence_arenas_waiting_play_from_the_next_round(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("arena_well")
     crowd(game, 2, 1)
-    play.go_live(game)
-    settle(game)
+    go_live(game)
     game.sm.http.offline = True
     joiner = game.connect("New")
     game.join(joiner, "red")
@@ -325,23 +313,16 @@ def test_in_silence_arenas_waiting_play_from_the_next_round(game: Game, daemon: 
     assert (joiner.team, joiner.alive) == (BLU, True)
 
 
-def test_another_plugin_may_forbid_it_here_too(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.sm.listen("Equipoise_OnAssign", lambda *values: 3)
+@pytest.mark.parametrize("enabled", [True, False], ids=["another plugin forbids it", "switched off"])
+def test_in_silence_too_teams_are_left_alone_where_somebody_wants_that(
+    game: Game, daemon: Daemon, plugin: Plugin, *, enabled: bool
+) -> None:
+    if enabled:
+        game.sm.listen("Equipoise_OnAssign", lambda *values: 3)
     players = prepare(game, daemon, ["red"])
-    game.sm.http.offline = True
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    to_the_next_round(game)
-    assert not scrambled(players)
-
-
-def test_a_switched_off_server_is_left_alone_in_silence_too(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    players = prepare(game, daemon, ["red"])
-    daemon.once = {"enabled": False, "due_if": ["red"]}
-    game.rcon("equipoise_poll")
-    settle(game)
-    game.sm.http.offline = True
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    to_the_next_round(game)
+    daemon.once = {"enabled": enabled, "due_if": ["red"]}
+    poll(game)
+    won_in_silence(game)
     assert not scrambled(players)
 
 
@@ -377,12 +358,10 @@ def test_it_fits_a_cache_as_the_daemon_would(
     arena = map_name == "arena_well"
     game.start_map(map_name)
     red, blu = crowd(game, choice.randint(3, 5), choice.randint(3, 5))
-    play.go_live(game)
-    settle(game)
+    go_live(game)
     kept = random_cache(choice, red + blu, bench=arena)
     daemon.once["cache"], daemon.sticky["due_if"] = on_the_wire(kept), ["any"]
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     for player in choice.sample(red[1:] + blu[1:], choice.randint(0, 2)):
         game.leave(player)
     strangers = [seat(game, f"Stranger {n}", choice.choice(["red", "blue"])) for n in range(choice.randint(0, 2))]
@@ -420,8 +399,7 @@ def test_who_is_held_or_immune_stays_by_the_daemons_own_law(
         game.until(lambda: game.rounds.state is State.RUNNING and not game.rounds.waiting, within=200)
     settle(game)
     daemon.once = {"due_if": ["any"], "cache": cache(players, *splits)}
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     game.sm.http.offline = True
     if game.mode.arena:
         play.wipe_out(game, BLU)

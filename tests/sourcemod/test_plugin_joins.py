@@ -325,10 +325,9 @@ def test_a_player_who_leaves_while_held_is_forgotten(game: Game, daemon: Daemon,
 
 @pytest.mark.parametrize("why", ["ghost", "kart", "coach"])
 def test_whom_the_game_lets_nowhere_asks_the_daemon_for_nothing(
-    game: Game, daemon: Daemon, plugin: Plugin, why: str
+    game: Game, daemon: Daemon, koth: Plugin, why: str
 ) -> None:
     """CTFPlayer::ChangeTeam (tf_player.cpp) does nothing for them, and the daemon would take them for placed."""
-    game.start_map("koth_harvest_final")
     red, _ = crowd(game, 1, 1)
     stuck = seat(game, "Coach", "spectate") if why == "coach" else red[0]
     if why == "coach":
@@ -343,8 +342,7 @@ def test_whom_the_game_lets_nowhere_asks_the_daemon_for_nothing(
     assert stuck.team == team
 
 
-def test_a_duellist_who_asks_for_any_side_stays(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_a_duellist_who_asks_for_any_side_stays(game: Game, daemon: Daemon, koth: Plugin) -> None:
     red, _ = crowd(game, 4, 2)
     red[0].duel = True
     daemon.forget()

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.sourcemod.answerer import Daemon, crowd, in_freeze, install, seat, settle
-from tests.sourcemod.rig import Game, Plugin, facts, play
-from tests.sourcemod.rig.game.facts import RED, Reason
+from tests.sourcemod.answerer import Daemon, crowd, go_live, in_freeze, install, poll, seat, settle, win
+from tests.sourcemod.rig import Game, Plugin, facts
+from tests.sourcemod.rig.game.facts import RED
 
 Json = dict[str, Any]
 BALANCING = ("mp_autoteambalance", "mp_scrambleteams_auto")
@@ -31,10 +31,8 @@ def a_round(game: Game) -> None:
         game.add(f"P{n}", "red" if n % 2 else "blue")
         settle(game)
     in_freeze(game)
-    play.go_live(game)
-    settle(game)
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    go_live(game)
+    win(game)
 
 
 def said(game: Game, text: str) -> list[int]:
@@ -71,8 +69,7 @@ def test_rate_reports_rounds_and_leaves_the_teams_alone(game: Game, daemon: Daem
     assert not daemon.events("round_ended")[0]["partial"]
     daemon.order("assign", order="a", reason={"phrase": "x", "args": []}, red=[], blu=[], bench=[], moment="freeze")
     in_freeze(game)
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     assert daemon.results() == {"a": "off"}
     assert untouched(game)
 
@@ -95,24 +92,19 @@ def test_each_player_reads_once_why_less_is_done(
     assert said(game, text) == [1, 1, 1, 1]
 
 
-def test_a_level_that_changes_on_the_map_is_followed(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_a_level_that_changes_on_the_map_is_followed(game: Game, daemon: Daemon, koth: Plugin) -> None:
     crowd(game, 2, 2)
-    play.go_live(game)
-    settle(game)
+    go_live(game)
     assert not untouched(game)
     level(daemon, "off", "koth_")
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     assert untouched(game)
     level(daemon, "balance")
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     settle(game)
     assert not untouched(game)
     assert daemon.events("hello")[-1]["phase"] == "running"
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    win(game)
     assert daemon.events("round_ended")[0]["partial"]
 
 
@@ -219,8 +211,7 @@ def test_such_a_plugin_may_come_in_the_middle_of_a_round_and_go_again(
 ) -> None:
     game.start_map("arena_well")
     crowd(game, 2, 2)
-    play.go_live(game)
-    settle(game)
+    go_live(game)
     boss = script(library("freak_fortress_2"), "freak_fortress_2")
     game.advance(1.5)
     settle(game)
@@ -236,11 +227,7 @@ def test_such_a_plugin_may_come_in_the_middle_of_a_round_and_go_again(
     assert not untouched(game)
 
 
-def test_the_engines_variables_come_back_on_a_map_that_is_left_alone(
-    game: Game, daemon: Daemon, plugin: Plugin
-) -> None:
-    game.start_map("koth_harvest_final")
-    settle(game)
+def test_the_engines_variables_come_back_on_a_map_that_is_left_alone(game: Game, daemon: Daemon, koth: Plugin) -> None:
     assert not untouched(game)
     game.start_map("mvm_coaltown")
     settle(game)
@@ -266,9 +253,7 @@ def test_switched_off_in_a_cfg_holds_for_that_cfgs_maps(game: Game, daemon: Daem
     assert untouched(game) == (cfg == "server.cfg")
 
 
-def test_a_switch_in_the_console_ends_with_the_map(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
-    settle(game)
+def test_a_switch_in_the_console_ends_with_the_map(game: Game, daemon: Daemon, koth: Plugin) -> None:
     game.rcon("equipoise_enabled 0")
     daemon.forget()
     game.advance(12)

@@ -1,27 +1,28 @@
 """Locks: who may not leave their side, for how long, and what ends it."""
 
+import pytest
+
 from tests.sourcemod.answerer import Daemon, Sides, crowd, ids, obliging, placing, poll, seconds_of_play, settle
 from tests.sourcemod.orders import VETO
 from tests.sourcemod.rig import Game, Player, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, RED, SPECTATOR
 
 
-def lock(daemon: Daemon, player: Player, side: str, seconds: float = 180.0) -> None:
-    """Give a `lock` with the next reply."""
+def lock(game: Game, daemon: Daemon, player: Player, side: str, seconds: float = 180.0) -> None:
+    """The daemon locks a player."""
     daemon.order("lock", id=str(player.steamid), side=side, seconds=seconds)
+    poll(game)
 
 
 def test_a_lock_refuses_the_other_side_without_asking(game: Game, daemon: Daemon, live: Sides) -> None:
     red, _ = live
-    lock(daemon, red[0], "red", 180)
-    poll(game)
+    lock(game, daemon, red[0], "red", 180)
     game.join(red[0], "blue")
     settle(game)
     assert red[0].team == RED
     assert not daemon.events("side_wanted")
     assert "stay there for another 180 s" in red[0].chat[-1]
-    lock(daemon, red[0], "red", 0)
-    poll(game)
+    lock(game, daemon, red[0], "red", 0)
     seconds_of_play(game, 2)
     game.join(red[0], "blue")
     assert "until the next scramble" in red[0].chat[-1]
@@ -29,9 +30,8 @@ def test_a_lock_refuses_the_other_side_without_asking(game: Game, daemon: Daemon
 
 def test_a_lock_ends_with_its_time_or_an_order(game: Game, daemon: Daemon, live: Sides) -> None:
     red, _ = live
-    lock(daemon, red[0], "red", 10)
-    lock(daemon, red[1], "red", 100)
-    poll(game)
+    lock(game, daemon, red[0], "red", 10)
+    lock(game, daemon, red[1], "red", 100)
     seconds_of_play(game, 11)
     daemon.order("unlock", ids=ids(red))
     poll(game)
@@ -45,8 +45,7 @@ def test_a_lock_ends_with_its_time_or_an_order(game: Game, daemon: Daemon, live:
 def test_who_was_taken_from_the_side_of_their_lock_may_go_back(game: Game, daemon: Daemon, live: Sides) -> None:
     red, _ = live
     game.teams.change(game.connect("Third"), RED)
-    lock(daemon, red[0], "red")
-    poll(game)
+    lock(game, daemon, red[0], "red")
     game.teams.change(red[0], BLU)  # by an admin: two against three
     daemon.answers["side_wanted"] = placing("red")
     game.join(red[0], "red")
@@ -56,8 +55,7 @@ def test_who_was_taken_from_the_side_of_their_lock_may_go_back(game: Game, daemo
 
 def test_from_a_side_that_is_larger_by_two_even_the_locked_may_go(game: Game, daemon: Daemon, live: Sides) -> None:
     red, blu = live
-    lock(daemon, red[0], "red")
-    poll(game)
+    lock(game, daemon, red[0], "red")
     daemon.answers["side_wanted"] = obliging
     game.leave(blu[0])
     settle(game)
@@ -71,28 +69,22 @@ def test_from_a_side_that_is_larger_by_two_even_the_locked_may_go(game: Game, da
     assert red[0].team == BLU
 
 
-def test_a_lock_survives_a_reconnect_also_without_a_daemon(game: Game, daemon: Daemon, live: Sides) -> None:
-    red, _ = live
-    lock(daemon, red[0], "red")
-    poll(game)
+@pytest.mark.parametrize("way", ["a reconnect", "watching", "the next map"])
+def test_in_silence_a_lock_holds_until_the_map_ends(game: Game, daemon: Daemon, live: Sides, way: str) -> None:
+    player = live[0][0]
+    lock(game, daemon, player, "red", 0)
     game.sm.http.offline = True
     game.advance(8)
-    back = game.reconnect(red[0])
-    game.join(back, "blue")
+    if way == "a reconnect":
+        player = game.reconnect(player)
+    elif way == "watching":
+        game.command(player, "spectate")
+        assert player.team == SPECTATOR
+    else:
+        game.start_map("cp_gorge")
+    game.join(player, "blue")
     settle(game)
-    assert back.team == RED
-
-
-def test_spectating_is_free_and_the_way_back_is_to_the_lock(game: Game, daemon: Daemon, live: Sides) -> None:
-    red, _ = live
-    lock(daemon, red[0], "red")
-    poll(game)
-    game.sm.http.offline = True
-    game.advance(8)
-    game.command(red[0], "spectate")
-    assert red[0].team == SPECTATOR
-    game.join(red[0], "blue")
-    assert red[0].team == RED
+    assert player.team == (BLU if way == "the next map" else RED)
 
 
 def test_locks_follow_the_group_when_the_game_switches_sides(game: Game, daemon: Daemon, plugin: Plugin) -> None:
@@ -100,8 +92,7 @@ def test_locks_follow_the_group_when_the_game_switches_sides(game: Game, daemon:
     game.start_map("cp_gorge")
     red, _ = crowd(game, 2, 2)
     play.go_live(game)
-    lock(daemon, red[0], "red", 0)
-    poll(game)
+    lock(game, daemon, red[0], "red", 0)
     game.rounds.win(RED, 4)
     play.next_round(game)
     settle(game)
@@ -110,17 +101,6 @@ def test_locks_follow_the_group_when_the_game_switches_sides(game: Game, daemon:
     settle(game)
     assert red[0].team == BLU
     assert "until the next scramble" in red[0].chat[-1]
-
-
-def test_a_lock_ends_with_the_map(game: Game, daemon: Daemon, live: Sides) -> None:
-    red, _ = live
-    lock(daemon, red[0], "red", 0)
-    poll(game)
-    game.sm.http.offline = True
-    game.advance(8)
-    game.start_map("cp_gorge")
-    game.join(red[0], "blue")
-    assert red[0].team == BLU
 
 
 def test_another_plugin_may_forbid_a_placement_and_a_lock(game: Game, daemon: Daemon, live: Sides) -> None:
@@ -132,8 +112,7 @@ def test_another_plugin_may_forbid_a_placement_and_a_lock(game: Game, daemon: Da
     game.join(joiner, "red")
     settle(game)
     assert joiner.team == RED
-    lock(daemon, red[0], "red")
-    poll(game)
+    lock(game, daemon, red[0], "red")
     daemon.forget()
     game.join(red[0], "blue")
     settle(game)

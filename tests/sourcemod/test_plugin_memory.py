@@ -16,9 +16,11 @@ from tests.sourcemod.answerer import (
     install,
     obliging,
     play_round,
+    poll,
     rounds_of_all,
     seconds_of_play,
     settle,
+    win,
 )
 from tests.sourcemod.rig import Game, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, RED, Reason, State
@@ -48,8 +50,9 @@ def back(game: Game, daemon: Daemon, smx: Path, new_game: Callable[..., Game]) -
     return again
 
 
-def test_rounds_that_wait_for_the_daemon_survive_a_reload(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_rounds_that_wait_for_the_daemon_survive_a_reload(
+    game: Game, daemon: Daemon, plugin: Plugin, koth: Plugin
+) -> None:
     crowd(game, 1, 1)
     game.sm.http.offline = True
     for _ in range(3):
@@ -65,8 +68,9 @@ def test_rounds_that_wait_for_the_daemon_survive_a_reload(game: Game, daemon: Da
     assert kept(game)["rounds"] == []
 
 
-def test_what_was_dropped_before_a_reload_is_told_after_it(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_what_was_dropped_before_a_reload_is_told_after_it(
+    game: Game, daemon: Daemon, plugin: Plugin, koth: Plugin
+) -> None:
     crowd(game, 1, 1)
     game.sm.http.offline = True
     for _ in range(10):
@@ -95,8 +99,7 @@ def test_the_running_round_goes_on(game: Game, daemon: Daemon, plugin: Plugin, l
     game.advance(1)
     game.reload(plugin)
     game.advance(0.3)
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    win(game)
     (game_round,) = daemon.events("round_ended")
     assert (game_round["partial"], game_round["seconds"]) == (False, pytest.approx(22.5, abs=1.0))
     assert {seat["id"] for seat in game_round["lineup"]} == set(ids([*live[0], *live[1]]))
@@ -144,8 +147,7 @@ def test_a_second_reload_at_once_loses_nothing(game: Game, daemon: Daemon, plugi
     """The plugin between the two has not read the file: its server's configuration was not executed."""
     game.reload(game.reload(plugin))
     game.advance(1)
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    win(game)
     (game_round,) = daemon.events("round_ended")
     assert not game_round["partial"]
 
@@ -170,11 +172,9 @@ def test_a_change_of_map_right_after_a_reload_loses_no_round_and_goes_on_with_no
 
 
 def test_who_is_back_on_another_map_begins_anew(
-    game: Game, daemon: Daemon, plugin: Plugin, equipoise_smx: Path
+    game: Game, daemon: Daemon, plugin: Plugin, koth: Plugin, equipoise_smx: Path
 ) -> None:
     """Within a moment, and at a later tick than the one in which it ended."""
-    game.start_map("koth_harvest_final")
-    settle(game)
     before = daemon.events("hello")[-1]
     game.unload(plugin)
     game.start_map("cp_badlands")
@@ -196,8 +196,7 @@ def test_who_is_away_for_long_begins_anew_and_says_what_is_given_up(
     install(game, daemon, equipoise_smx)
     daemon.forget()
     game.advance(1)
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    win(game)
     (game_round,) = daemon.events("round_ended")
     assert game_round["partial"]
     assert daemon.events("hello")[0]["late"]
@@ -233,8 +232,7 @@ def test_who_leaves_while_the_plugin_is_away_has_left_the_round(
     game.advance(1)
     install(game, daemon, equipoise_smx)
     game.advance(20)
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    win(game)
     (game_round,) = daemon.events("round_ended")
     assert not game_round["partial"]
     lines = {line["id"]: line for line in game_round["players"]}
@@ -249,8 +247,7 @@ def test_of_a_state_that_cannot_be_read_to_its_end_nothing_holds(
     (mover, _), (locked, _) = live
     daemon.order("move", order="o1", reason=None, id=str(mover.steamid), side="blu", deadline=3.0)
     daemon.order("lock", id=str(locked.steamid), side="blu", seconds=0.0)
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     game.unload(plugin)
     content = kept(game)
     del content["state"]["seq"]
@@ -377,8 +374,7 @@ def test_a_rename_that_does_not_replace_is_made_up_for(game: Game, daemon: Daemo
     ]
 
 
-def test_a_file_that_cannot_be_written_is_said_once(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_a_file_that_cannot_be_written_is_said_once(game: Game, daemon: Daemon, koth: Plugin) -> None:
     crowd(game, 1, 1)
     (game.sm.root / "data").rename(game.sm.root / "elsewhere")
     for _ in range(2):
@@ -392,8 +388,7 @@ def test_two_servers_of_one_folder_have_a_file_each(
     game: Game, daemon: Daemon, equipoise_smx: Path, live: Sides
 ) -> None:
     game.sm.convars["equipoise_server"].set("../eu/2 äß")
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    win(game)
     assert kept(game)["server"] == "test-1"
     names = {path.name for path in (game.sm.root / "data").iterdir()}
     assert names == {"equipoise-test-1.json", "equipoise-___eu_2_____.json"}
@@ -426,8 +421,7 @@ def test_players_who_asked_for_a_side_get_their_answer_after_the_reload(
     daemon.order("move", order="o1", reason=why, id=str(mover.steamid), side="blu", deadline=3.0)
     daemon.order("vote", order="o2", seconds=20.0)
     daemon.order("lock", id=str(live[1][0].steamid), side="blu", seconds=0.0)
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     joiner = game.connect("Joiner")
     settle(game)
     game.sm.http.held = True

@@ -4,9 +4,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.sourcemod.answerer import Daemon, Json, crowd, in_freeze, install, obliging, seat, seconds_of_play, settle
+from tests.sourcemod.answerer import (
+    Daemon,
+    Json,
+    crowd,
+    in_freeze,
+    install,
+    obliging,
+    poll,
+    seat,
+    seconds_of_play,
+    settle,
+    win,
+)
 from tests.sourcemod.rig import Game, Player, Plugin, play
-from tests.sourcemod.rig.game.facts import RED, Reason
 
 GENERIC, KICK, ROOT = 1 << 1, 1 << 2, 1 << 14
 
@@ -95,8 +106,7 @@ def test_the_console_reads_decisions_as_text(game: Game, daemon: Daemon, ann: Pl
 
 def test_other_answers_stay_in_the_chat(game: Game, daemon: Daemon, ann: Player) -> None:
     daemon.order("tell", id=str(ann.steamid), lines=[{"phrase": "Equipoise_WhyNone", "args": []}])
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     assert sees(game, ann) == []
     assert ann.chat[-1].endswith("Nothing has been decided yet.")
 
@@ -264,8 +274,7 @@ def evening_round(game: Game, daemon: Daemon, ann: Player, number: int) -> None:
     game.rcon("mp_autoteambalance 1")
     play.fight(game)
     game.leave(guest)
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    win(game)
     press(game, ann, 10)
     seconds_of_play(game, 10)
 
@@ -361,8 +370,7 @@ def test_an_invitation_is_accepted_by_its_own_line_while_who_asked_is_here(
 ) -> None:
     lines = [{"phrase": f"Equipoise_{phrase}", "args": [f"@{ann.steamid}"]}]
     daemon.order("tell", id=str(bob.steamid), lines=lines)
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     assert "Ann wants to" in bob.chat[-1]
     game.say(bob, "!eq")
     chooses(game, bob, line)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.sourcemod.answerer import Daemon, Sides, crowd, ids, poll, seat, seconds_of_play, settle
+from tests.sourcemod.answerer import Daemon, Sides, crowd, go_live, ids, poll, seat, seconds_of_play, settle
 from tests.sourcemod.orders import VETO, WHY, assign, move, unharmed
 from tests.sourcemod.rig import Game, Plugin, facts, play
 from tests.sourcemod.rig.game.facts import BLU, KOTH, RED, Reason, State
@@ -16,14 +16,12 @@ def test_nobody_is_moved_in_hell_and_the_round_there_is_still_reported(
 ) -> None:
     game.start_map("plr_hightower_event", facts.MAPS["plr_hightower"])
     red, blu = crowd(game, 3, 1)
-    play.go_live(game)
-    settle(game)
+    go_live(game)
     game.rules.props["m_bHelltowerPlayersInHell"] = 1
     game.advance(1.5)
     settle(game)
     assert daemon.events("hello")[-1]["inactive_reason"] == "hell"
-    move(daemon, red[0], "blu", deadline=1)
-    poll(game)
+    move(game, daemon, red[0], "blu", deadline=1)
     seconds_of_play(game, 2)
     assert daemon.results() == {"m-1": "off"}
     assert [p.team for p in red + blu] == [RED, RED, RED, BLU]
@@ -39,8 +37,7 @@ def test_a_move_that_comes_due_in_hell_fails(game: Game, daemon: Daemon, plugin:
     game.start_map("plr_hightower_event", facts.MAPS["plr_hightower"])
     red, _ = crowd(game, 3, 1)
     play.go_live(game)
-    move(daemon, red[0], "blu", deadline=3)
-    poll(game)
+    move(game, daemon, red[0], "blu", deadline=3)
     seconds_of_play(game, 1)
     game.rules.props["m_bHelltowerPlayersInHell"] = 1
     seconds_of_play(game, 4)
@@ -55,8 +52,7 @@ def test_a_flag_is_dropped_before_its_carrier_changes_sides(game: Game, daemon: 
     play.go_live(game)
     play.pick_up_flag(game, red[0])
     before = len(game.history)
-    move(daemon, red[0], "blu", deadline=1)
-    poll(game)
+    move(game, daemon, red[0], "blu", deadline=1)
     seconds_of_play(game, 2)
     seen = [(name, fields) for _, name, fields in game.history[before:]]
     names = [name for name, _ in seen if name in ("teamplay_flag_event", "player_team", "player_spawn")]
@@ -65,15 +61,13 @@ def test_a_flag_is_dropped_before_its_carrier_changes_sides(game: Game, daemon: 
     assert (red[0].team, red[0].alive) == (BLU, True)
 
 
-def test_a_medic_who_is_moved_alive_keeps_their_charge(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_a_medic_who_is_moved_alive_keeps_their_charge(game: Game, daemon: Daemon, koth: Plugin) -> None:
     red, _ = crowd(game, 3, 1)
     game.advance(1)
     game.command(red[0], "joinclass medic")
     play.go_live(game)
     red[0].charge = 0.75
-    move(daemon, red[0], "blu", deadline=1)
-    poll(game)
+    move(game, daemon, red[0], "blu", deadline=1)
     seconds_of_play(game, 1.5)
     assert (red[0].team, red[0].alive) == (BLU, True)
     assert red[0].charge == pytest.approx(0.75)
@@ -101,30 +95,15 @@ def test_a_charge_does_not_go_over_to_another_medigun(
     game.command(red[0], "joinclass medic")
     play.go_live(game)
     red[0].charge = 0.75
-    move(daemon, red[0], "blu", deadline=1)
-    poll(game)
+    move(game, daemon, red[0], "blu", deadline=1)
     seconds_of_play(game, 1.5)
     assert (red[0].team, red[0].charge) == (BLU, 0)
 
 
-def test_the_dead_are_brought_back_by_the_game(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_a_move_waits_for_a_death(game: Game, daemon: Daemon, koth: Plugin) -> None:
     red, blu = crowd(game, 3, 1)
     play.go_live(game)
-    play.kill(game, blu[0], red[0])
-    move(daemon, red[0], "blu")
-    poll(game)
-    assert (red[0].team, red[0].alive) == (BLU, False)
-    seconds_of_play(game, 25)
-    assert (red[0].alive, red[0].misplaced) == (True, False)
-
-
-def test_a_move_waits_for_a_death(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
-    red, blu = crowd(game, 3, 1)
-    play.go_live(game)
-    move(daemon, red[0], "blu", deadline=9)
-    poll(game)
+    move(game, daemon, red[0], "blu", deadline=9)
     assert red[0].team == RED
     play.kill(game, blu[0], red[0])
     settle(game)
@@ -134,25 +113,23 @@ def test_a_move_waits_for_a_death(game: Game, daemon: Daemon, plugin: Plugin) ->
     assert "3 wins in a row" in red[0].chat[-1]
 
 
-def test_a_dead_player_is_moved_at_once(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_a_dead_player_is_moved_at_once_and_brought_back_by_the_game(game: Game, daemon: Daemon, koth: Plugin) -> None:
     red, blu = crowd(game, 3, 1)
     play.go_live(game)
     play.kill(game, blu[0], red[0])
-    move(daemon, red[0], "blu")
-    poll(game)
-    assert red[0].team == BLU
+    move(game, daemon, red[0], "blu")
+    assert (red[0].team, red[0].alive) == (BLU, False)
     assert (red[0].deaths, red[0].suicides) == (1, 0)
+    seconds_of_play(game, 25)
+    assert (red[0].alive, red[0].misplaced) == (True, False)
 
 
 def test_at_the_deadline_a_move_goes_through_alive_and_without_a_death(
-    game: Game, daemon: Daemon, plugin: Plugin
+    game: Game, daemon: Daemon, koth: Plugin
 ) -> None:
-    game.start_map("koth_harvest_final")
     red, _ = crowd(game, 3, 1)
     play.go_live(game)
-    move(daemon, red[0], "blu", deadline=5)
-    poll(game)
+    move(game, daemon, red[0], "blu", deadline=5)
     game.advance(4.5)
     assert red[0].team == RED
     game.advance(1)
@@ -162,24 +139,20 @@ def test_at_the_deadline_a_move_goes_through_alive_and_without_a_death(
     assert daemon.results() == {"m-1": ""}
 
 
-def test_respawning_is_as_good_as_a_death(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_respawning_is_as_good_as_a_death(game: Game, daemon: Daemon, koth: Plugin) -> None:
     red, _ = crowd(game, 3, 1)
     play.go_live(game)
-    move(daemon, red[0], "blu", deadline=9)
-    poll(game)
+    move(game, daemon, red[0], "blu", deadline=9)
     game.teams.force_respawn(red[0])
     settle(game)
     assert (red[0].team, red[0].alive) == (BLU, True)
     assert unharmed(red[0])
 
 
-def test_a_cancelled_move_is_forgotten(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_a_cancelled_move_is_forgotten(game: Game, daemon: Daemon, koth: Plugin) -> None:
     red, _ = crowd(game, 3, 1)
     play.go_live(game)
-    move(daemon, red[0], "blu", deadline=3)
-    poll(game)
+    move(game, daemon, red[0], "blu", deadline=3)
     daemon.order("cancel", order="m-1")
     poll(game)
     seconds_of_play(game, 4)
@@ -188,14 +161,12 @@ def test_a_cancelled_move_is_forgotten(game: Game, daemon: Daemon, plugin: Plugi
 
 
 @pytest.mark.parametrize("end", ["round", "leave", "spectate", "unknown"])
-def test_a_move_that_makes_no_sense_any_more_fails(game: Game, daemon: Daemon, plugin: Plugin, end: str) -> None:
-    game.start_map("koth_harvest_final")
+def test_a_move_that_makes_no_sense_any_more_fails(game: Game, daemon: Daemon, koth: Plugin, end: str) -> None:
     red, _ = crowd(game, 3, 1)
     play.go_live(game)
     if end == "unknown":
         red[0].steamid += 5000
-    move(daemon, red[0], "blu", deadline=3)
-    poll(game)
+    move(game, daemon, red[0], "blu", deadline=3)
     if end == "round":
         game.rounds.win(RED, Reason.POINTS_CAPTURED)
     elif end == "leave":
@@ -212,21 +183,18 @@ def test_another_plugin_may_forbid_a_move(game: Game, daemon: Daemon, plugin: Pl
     game.start_map("koth_harvest_final")
     red, _ = crowd(game, 3, 1)
     play.go_live(game)
-    move(daemon, red[0], "blu", deadline=1)
-    poll(game)
+    move(game, daemon, red[0], "blu", deadline=1)
     seconds_of_play(game, 2)
     assert daemon.results() == {"m-1": "vetoed"}
     assert red[0].team == RED
 
 
 def test_a_move_that_was_due_is_not_carried_out_after_an_admin_switched_it_off(
-    game: Game, daemon: Daemon, plugin: Plugin
+    game: Game, daemon: Daemon, koth: Plugin
 ) -> None:
-    game.start_map("koth_harvest_final")
     red, _ = crowd(game, 3, 1)
     play.go_live(game)
-    move(daemon, red[0], "blu", deadline=3)
-    poll(game)
+    move(game, daemon, red[0], "blu", deadline=3)
     daemon.sticky["enabled"] = False
     poll(game)
     seconds_of_play(game, 4)
@@ -234,8 +202,7 @@ def test_a_move_that_was_due_is_not_carried_out_after_an_admin_switched_it_off(
     assert daemon.results() == {"m-1": "off"}
 
 
-def test_a_move_without_a_reason_is_carried_out_once(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_a_move_without_a_reason_is_carried_out_once(game: Game, daemon: Daemon, koth: Plugin) -> None:
     red, _ = crowd(game, 3, 1)
     play.go_live(game)
     daemon.order("move", order="m-1", id=ids(red)[0], side="blu", deadline=1.0)
@@ -255,8 +222,7 @@ def sudden_death(game: Game) -> Sides:
     game.sm.convars["mp_stalemate_enable"].set("1")
     game.start_map("cp_badlands")
     sides = crowd(game, 4, 2)
-    play.go_live(game)
-    settle(game)
+    go_live(game)
     return sides
 
 
@@ -265,13 +231,11 @@ def test_in_sudden_death_nobody_is_moved_nor_respawned(game: Game, daemon: Daemo
     """The game balances in RND_RUNNING alone (BalanceTeams), and nobody respawns."""
     red, blu = sudden_death(game)
     if when != "in it":
-        move(daemon, red[0], "blu", deadline=3)
-        poll(game)
+        move(game, daemon, red[0], "blu", deadline=3)
     game.rounds.stalemate()
     assert game.rounds.state is State.STALEMATE
     if when == "in it":
-        move(daemon, red[0], "blu", deadline=0)
-        poll(game)
+        move(game, daemon, red[0], "blu", deadline=0)
     if when == "death":
         play.kill(game, blu[0], red[0])
     seconds_of_play(game, 5)
@@ -284,8 +248,7 @@ def test_a_split_for_now_is_refused_in_sudden_death_and_joiners_are_placed(
 ) -> None:
     red, blu = sudden_death(game)
     game.rounds.stalemate()
-    assign(daemon, blu, red, moment="now")
-    poll(game)
+    assign(game, daemon, blu, red, moment="now")
     assert daemon.results() == {"a-1": "no_moves"}
     assert [p.team for p in red + blu] == [RED] * 4 + [BLU] * 2
     joiner = seat(game, "Late", "blue")
@@ -364,8 +327,7 @@ def test_overtime_is_told_and_so_is_its_end(game: Game, daemon: Daemon, plugin: 
     seconds_of_play(game, 20)
     assert game.rules.props["m_bInOvertime"]
     assert told(daemon) == [(0, "no", "overtime")]
-    move(daemon, red[1], "blu", deadline=0)
-    poll(game)
+    move(game, daemon, red[1], "blu", deadline=0)
     assert daemon.results() == {"m-1": "no_moves"}
     assert red[1].team == RED
     daemon.forget()
@@ -403,8 +365,7 @@ def test_a_clock_that_began_to_run_meanwhile_stops_a_move(
     play.capture(game, RED, 0)
     seconds_of_play(game, 2)
     daemon.order("move", order="m-1", reason=WHY, id=ids(red)[0], side="blu", deadline=1.0, quiet=quiet)
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     if reloaded:
         game.reload(plugin)
     play.capture(game, BLU, 0)

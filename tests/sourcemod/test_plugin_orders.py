@@ -14,8 +14,7 @@ def test_a_split_is_applied_in_the_freeze_time(game: Game, daemon: Daemon, plugi
     red, blu = crowd(game, 3, 3)
     in_freeze(game)
     red[0].set("m_iFrags", 7)
-    assign(daemon, [red[0], blu[0], blu[1]], [red[1], red[2], blu[2]])
-    poll(game)
+    assign(game, daemon, [red[0], blu[0], blu[1]], [red[1], red[2], blu[2]])
     assert [p.team for p in red + blu] == [RED, BLU, BLU, RED, RED, BLU]
     assert all(p.alive for p in red + blu)
     assert unharmed(*red, *blu)
@@ -26,15 +25,13 @@ def test_a_split_is_applied_in_the_freeze_time(game: Game, daemon: Daemon, plugi
 
 
 def test_of_a_scramble_players_read_one_line_and_the_game_announces_it(
-    game: Game, daemon: Daemon, plugin: Plugin
+    game: Game, daemon: Daemon, koth: Plugin
 ) -> None:
-    game.start_map("koth_harvest_final")
     red, blu = crowd(game, 2, 2)
     in_freeze(game)
     before = [len(player.chat) for player in (*red, *blu)]
     daemon.answers["order_done"] = lambda event: [{"kind": "say", "text": WHY}]
-    assign(daemon, [red[0], blu[0]], [red[1], blu[1]], purpose="scramble")
-    poll(game)
+    assign(game, daemon, [red[0], blu[0]], [red[1], blu[1]], purpose="scramble")
     settle(game)
     said = [player.chat[count:] for player, count in zip((*red, *blu), before, strict=True)]
     assert all(len(lines) == 1 and "3 wins in a row" in lines[0] for lines in said)
@@ -53,8 +50,7 @@ def test_a_scramble_inside_setup_time_gives_all_of_it_back(
     timer = game.clocks.active
     assert timer is not None
     assert (game.clocks.in_setup, timer.remaining) == (True, pytest.approx(15, abs=1))
-    assign(daemon, [red[0], blu[0]], [red[1], blu[1]], moment=moment, purpose="scramble")
-    poll(game)
+    assign(game, daemon, [red[0], blu[0]], [red[1], blu[1]], moment=moment, purpose="scramble")
     assert timer.remaining == pytest.approx(60, abs=1)
     game.advance(59)
     assert game.clocks.in_setup
@@ -73,12 +69,10 @@ def test_setup_time_is_left_alone_by_a_scramble_of_the_freeze_and_by_one_that_mo
     timer = game.clocks.active
     assert timer is not None
     game.advance(3)
-    assign(daemon, [red[0], blu[0]], [red[1], blu[1]], purpose="scramble")
-    poll(game)
+    assign(game, daemon, [red[0], blu[0]], [red[1], blu[1]], purpose="scramble")
     assert timer.remaining == pytest.approx(57, abs=1)
     game.advance(20)
-    assign(daemon, [red[0], blu[0]], [red[1], blu[1]], purpose="scramble")
-    poll(game)
+    assign(game, daemon, [red[0], blu[0]], [red[1], blu[1]], purpose="scramble")
     assert timer.remaining == pytest.approx(37, abs=1)
 
 
@@ -90,24 +84,20 @@ def test_a_scramble_after_setup_time_leaves_the_rounds_clock_alone(game: Game, d
     timer = game.clocks.active
     assert timer is not None
     left = timer.remaining
-    assign(daemon, [red[0], blu[0]], [red[1], blu[1]], moment="now", purpose="scramble")
-    poll(game)
+    assign(game, daemon, [red[0], blu[0]], [red[1], blu[1]], moment="now", purpose="scramble")
     assert daemon.results() == {"a-1": ""}
     assert timer.remaining == pytest.approx(left, abs=1)
 
 
-def test_a_scramble_that_moves_nobody_is_not_announced_by_the_game(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_a_scramble_that_moves_nobody_is_not_announced_by_the_game(game: Game, daemon: Daemon, koth: Plugin) -> None:
     red, blu = crowd(game, 2, 2)
     in_freeze(game)
-    assign(daemon, red, blu, purpose="scramble")
-    poll(game)
+    assign(game, daemon, red, blu, purpose="scramble")
     assert daemon.results() == {"a-1": ""}
     assert "teamplay_alert" not in game.events()
 
 
-def test_a_round_start_is_answered_within_its_freeze_time(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_a_round_start_is_answered_within_its_freeze_time(game: Game, daemon: Daemon, koth: Plugin) -> None:
     red, blu = crowd(game, 2, 2)
 
     def swap_one(event: Json) -> list[Json]:
@@ -126,8 +116,7 @@ def test_players_who_sit_out_watch_and_wait(game: Game, daemon: Daemon, plugin: 
     game.start_map("arena_well")
     red, blu = crowd(game, 3, 2)
     in_freeze(game)
-    assign(daemon, red[:2], blu, bench=[red[2]])
-    poll(game)
+    assign(game, daemon, red[:2], blu, bench=[red[2]])
     assert red[2].team == SPECTATOR
     assert unharmed(*red)
     assert daemon.events("side_changed")[-1] | {"at": 0} == {
@@ -137,31 +126,26 @@ def test_players_who_sit_out_watch_and_wait(game: Game, daemon: Daemon, plugin: 
     poll(game)
     lines = {line["id"]: line for line in daemon.events("roster")[-1]["players"]}
     assert lines[ids(red)[2]]["waiting"]
-    assign(daemon, [red[0], red[2]], blu, bench=[red[1]])
-    poll(game)
+    assign(game, daemon, [red[0], red[2]], blu, bench=[red[1]])
     assert (red[2].team, red[2].alive) == (RED, True)
     assert red[1].team == SPECTATOR
 
 
-def test_moves_of_ours_are_not_announced(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_moves_of_ours_are_not_announced(game: Game, daemon: Daemon, koth: Plugin) -> None:
     red, blu = crowd(game, 1, 1)
     in_freeze(game)
     before = len(game.history)
-    assign(daemon, blu, red)
-    poll(game)
+    assign(game, daemon, blu, red)
     teams = [fields for _, name, fields in game.history[before:] if name == "player_team"]
     assert [fields["silenced"] for fields in teams] == [True, True]
 
 
-def test_somebody_without_a_class_is_moved_and_offered_one(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_somebody_without_a_class_is_moved_and_offered_one(game: Game, daemon: Daemon, koth: Plugin) -> None:
     red, blu = crowd(game, 2, 2)
     new = game.connect("New")
     game.join(new, "red")
     in_freeze(game)
-    assign(daemon, red, [*blu, new])
-    poll(game)
+    assign(game, daemon, red, [*blu, new])
     assert (new.team, new.alive) == (BLU, False)
     game.command(new, "joinclass medic")
     assert new.alive
@@ -173,9 +157,8 @@ def test_somebody_without_a_class_is_moved_and_offered_one(game: Game, daemon: D
     ids=["running", "freeze", "over"],
 )
 def test_a_split_for_the_freeze_time_waits_for_no_other(
-    game: Game, daemon: Daemon, plugin: Plugin, go_on: object, reason: str
+    game: Game, daemon: Daemon, koth: Plugin, go_on: object, reason: str
 ) -> None:
-    game.start_map("koth_harvest_final")
     red, blu = crowd(game, 1, 1)
     in_freeze(game)
     if callable(go_on):
@@ -183,19 +166,16 @@ def test_a_split_for_the_freeze_time_waits_for_no_other(
     else:
         play.go_live(game)
         game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    assign(daemon, blu, red)
-    poll(game)
+    assign(game, daemon, blu, red)
     assert daemon.results() == {"a-1": reason}
     assert red[0].team == (RED if reason else BLU)
 
 
-def test_a_split_for_now_goes_through_in_the_middle_of_a_round(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_a_split_for_now_goes_through_in_the_middle_of_a_round(game: Game, daemon: Daemon, koth: Plugin) -> None:
     red, blu = crowd(game, 2, 2)
     play.go_live(game)
     play.kill(game, red[0], blu[1])
-    assign(daemon, [red[0], blu[0]], [red[1], blu[1]], moment="now")
-    poll(game)
+    assign(game, daemon, [red[0], blu[0]], [red[1], blu[1]], moment="now")
     assert daemon.results() == {"a-1": ""}
     assert [p.team for p in (*red, *blu)] == [RED, BLU, RED, BLU]
     assert unharmed(*red, blu[0])
@@ -206,19 +186,16 @@ def test_a_running_arena_round_revives_no_player(game: Game, daemon: Daemon, plu
     game.start_map("arena_well")
     red, blu = crowd(game, 2, 2)
     play.go_live(game)
-    assign(daemon, blu, red, moment="now")
-    poll(game)
+    assign(game, daemon, blu, red, moment="now")
     assert daemon.results() == {"a-1": "live"}
     assert red[0].team == RED
 
 
-def test_a_split_that_names_a_player_who_left_moves_no_player(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_a_split_that_names_a_player_who_left_moves_no_player(game: Game, daemon: Daemon, koth: Plugin) -> None:
     red, blu = crowd(game, 2, 2)
     in_freeze(game)
-    assign(daemon, [red[0], blu[0]], [red[1], blu[1]])
     game.leave(red[0])
-    poll(game)
+    assign(game, daemon, [red[0], blu[0]], [red[1], blu[1]])
     assert daemon.results() == {"a-1": "left"}
     assert [p.team for p in (red[1], *blu)] == [RED, BLU, BLU]
     kinds = [kind for kind in daemon.kinds() if kind in ("player_left", "order_failed")]
@@ -250,10 +227,8 @@ def test_who_is_held_is_not_moved_and_named(game: Game, daemon: Daemon, plugin: 
     play.go_live(game)
     hold(game, red[0], why)
     stayed = [{"id": ids(red)[0], "held": why}]
-    assign(daemon, [red[1], blu[0]], [red[0], blu[1]], moment="now")
-    poll(game)
-    move(daemon, red[0], "blu", deadline=1)
-    poll(game)
+    assign(game, daemon, [red[1], blu[0]], [red[0], blu[1]], moment="now")
+    move(game, daemon, red[0], "blu", deadline=1)
     seconds_of_play(game, 2)
     assert [p.team for p in red + blu] == [RED, RED, BLU, BLU]  # a split without one of its players is not even
     assert daemon.results() == {"a-1": "held", "m-1": "held"}
@@ -265,8 +240,7 @@ def test_who_is_held_is_not_moved_and_named(game: Game, daemon: Daemon, plugin: 
 
     hold(game, red[0], "")
     daemon.forget()
-    assign(daemon, [red[1], blu[0]], [red[0], blu[1]], moment="now")
-    poll(game)
+    assign(game, daemon, [red[1], blu[0]], [red[0], blu[1]], moment="now")
     assert [p.team for p in red + blu] == [BLU, RED, RED, BLU]
     assert daemon.results() == {"a-1": ""}
 
@@ -277,8 +251,7 @@ def test_a_split_that_leaves_who_is_held_is_carried_out(game: Game, daemon: Daem
     red, blu = crowd(game, 2, 2)
     play.go_live(game)
     hold(game, red[0], why)
-    assign(daemon, [red[0], blu[0]], [red[1], blu[1]], moment="now")
-    poll(game)
+    assign(game, daemon, [red[0], blu[0]], [red[1], blu[1]], moment="now")
     assert daemon.results() == {"a-1": ""}
     assert "stayed" not in daemon.events("order_done")[0]
     assert [p.team for p in red + blu] == [RED, BLU, RED, BLU]
@@ -289,8 +262,7 @@ def test_a_move_that_waits_ends_when_its_player_is_held(game: Game, daemon: Daem
     game.start_map("pass_brickyard")
     red, _ = crowd(game, 4, 2)
     play.go_live(game)
-    move(daemon, red[0], "blu", deadline=3)
-    poll(game)
+    move(game, daemon, red[0], "blu", deadline=3)
     hold(game, red[0], why)
     seconds_of_play(game, 4)
     assert daemon.results() == {"m-1": "held"}
@@ -299,39 +271,33 @@ def test_a_move_that_waits_ends_when_its_player_is_held(game: Game, daemon: Daem
 
 
 def test_whom_another_plugin_puts_back_is_named_though_nothing_holds_them(
-    game: Game, daemon: Daemon, plugin: Plugin
+    game: Game, daemon: Daemon, koth: Plugin
 ) -> None:
-    game.start_map("koth_harvest_final")
     red, blu = crowd(game, 2, 2)
     play.go_live(game)
     stubborn = red[0]
     game.sm.listen("Equipoise_OnAssign", lambda *_: stubborn.set_condition(GHOST, True) or 0)
-    assign(daemon, [red[1], blu[0]], [red[0], blu[1]], moment="now")
-    poll(game)
+    assign(game, daemon, [red[1], blu[0]], [red[0], blu[1]], moment="now")
     assert daemon.results() == {"a-1": ""}
     assert daemon.events("order_done")[0]["stayed"] == [{"id": ids(red)[0], "held": "ghost"}]
     assert [p.team for p in red + blu] == [RED, RED, RED, BLU]
 
 
-def test_a_medic_who_is_moved_in_the_freeze_starts_without_a_charge(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+def test_a_medic_who_is_moved_in_the_freeze_starts_without_a_charge(game: Game, daemon: Daemon, koth: Plugin) -> None:
     """As everybody does: CWeaponMedigun::WeaponReset (tf_weapon_medigun.cpp)."""
-    game.start_map("koth_harvest_final")
     red, blu = crowd(game, 2, 2)
     game.advance(1)
     game.command(red[0], "joinclass medic")
     in_freeze(game)
     red[0].charge = 0.75
-    assign(daemon, [red[1], blu[0]], [red[0], blu[1]])
-    poll(game)
+    assign(game, daemon, [red[1], blu[0]], [red[0], blu[1]])
     assert (red[0].team, red[0].alive, red[0].charge) == (BLU, True, 0)
 
 
-def test_a_result_is_sent_until_it_is_answered(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_a_result_is_sent_until_it_is_answered(game: Game, daemon: Daemon, koth: Plugin) -> None:
     red, _ = crowd(game, 3, 1)
     play.go_live(game)
-    move(daemon, red[0], "blu", deadline=1)
-    poll(game)
+    move(game, daemon, red[0], "blu", deadline=1)
     game.sm.http.offline = True
     game.advance(20)
     assert red[0].team == BLU
@@ -346,20 +312,17 @@ def test_another_plugin_may_forbid_a_split(game: Game, daemon: Daemon, plugin: P
     game.start_map("koth_harvest_final")
     red, blu = crowd(game, 1, 1)
     in_freeze(game)
-    assign(daemon, blu, red)
-    poll(game)
+    assign(game, daemon, blu, red)
     assert daemon.results() == {"a-1": "vetoed"}
     assert red[0].team == RED
     assert heard[0][-1] == 2
 
 
-def test_while_an_admin_has_switched_it_off_nothing_is_carried_out(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_while_an_admin_has_switched_it_off_nothing_is_carried_out(game: Game, daemon: Daemon, koth: Plugin) -> None:
     red, blu = crowd(game, 1, 1)
     daemon.sticky["enabled"] = False
     in_freeze(game)
-    assign(daemon, blu, red)
-    poll(game)
+    assign(game, daemon, blu, red)
     assert daemon.results() == {"a-1": "off"}
     assert red[0].team == RED
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sourcemod.answerer import Daemon, Sides, ids, obliging, poll, seat, seconds_of_play, settle
+from tests.sourcemod.answerer import Daemon, Sides, ids, obliging, poll, seat, seconds_of_play, settle, win
 from tests.sourcemod.orders import move, unharmed
 from tests.sourcemod.rig import Game, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, RED, Reason, State
@@ -69,8 +69,7 @@ def test_a_move_whose_deadline_fell_into_a_pause_is_carried_out_after_it(
     game: Game, daemon: Daemon, live: Sides, plugin: Plugin
 ) -> None:
     red, _ = live
-    move(daemon, red[0], "blu", deadline=2.0)
-    poll(game)
+    move(game, daemon, red[0], "blu", deadline=2.0)
     game.sm.pause(plugin)
     game.advance(2.5)
     assert red[0].team == RED
@@ -115,8 +114,7 @@ def test_a_round_goes_on_after_a_moment_and_is_partial_after_a_longer_pause(
     game.advance(seconds)
     game.sm.resume(plugin)
     seconds_of_play(game, 2)
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    win(game)
     (ended,) = daemon.events("round_ended")
     assert ended["partial"] is partial
     assert {line["id"] for line in ended["players"]} == set(ids(live[0] + live[1]))
@@ -159,8 +157,7 @@ def test_who_left_and_who_came_meanwhile_is_known_after_it(
     joined = [event["id"] for event in daemon.events("player_joined")]
     assert joined == [str(new.steamid)]
     assert not here or here == {str(player.steamid) for player in (new, red[1], blu[0])}
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    win(game)
     (ended,) = daemon.events("round_ended")
     assert str(new.steamid) in {line["id"] for line in ended["players"]}
 
@@ -185,8 +182,7 @@ def test_without_the_daemon_a_scramble_whose_moment_fell_into_the_pause_is_made_
 ) -> None:
     players = prepare(game, daemon, ["red"])
     daemon.sticky = {"pending": True}
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    win(game)
     game.until(lambda: game.rounds.state is State.PREROUND, within=60)
     game.sm.http.offline = True
     game.sm.pause(plugin)
@@ -207,8 +203,7 @@ def test_a_round_goes_on_in_a_plugin_that_is_loaded_again_while_it_is_paused(
     game.advance(1)
     game.reload(plugin)
     seconds_of_play(game, 2)
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    win(game)
     (ended,) = daemon.events("round_ended")
     assert not ended["partial"]
 

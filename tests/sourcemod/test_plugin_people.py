@@ -8,7 +8,7 @@ import pytest
 
 from equipoise.core.model import MOST_PLAYERS
 from equipoise.wire.decode import decode_batch
-from tests.sourcemod.answerer import Daemon, crowd, ids, poll, seat, seconds_of_play, settle
+from tests.sourcemod.answerer import Daemon, crowd, go_live, ids, poll, seat, seconds_of_play, settle, win
 from tests.sourcemod.rig import Game, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, RED, Reason, State
 
@@ -21,8 +21,7 @@ def ended(daemon: Daemon) -> Json:
     return game_round
 
 
-def test_a_player_who_leaves_or_changes_side_keeps_their_seconds(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_a_player_who_leaves_or_changes_side_keeps_their_seconds(game: Game, daemon: Daemon, koth: Plugin) -> None:
     red, _ = crowd(game, 3, 2)
     play.go_live(game)
     game.advance(10)
@@ -34,8 +33,7 @@ def test_a_player_who_leaves_or_changes_side_keeps_their_seconds(game: Game, dae
     watcher = ids(red)[2]
     game.join(red[2], "spectate")
     game.advance(10)
-    game.rounds.win(BLU, Reason.POINTS_CAPTURED)
-    settle(game)
+    win(game, BLU)
     lines = {line["id"]: line for line in ended(daemon)["players"]}
     about = lambda seconds: pytest.approx(seconds, abs=0.3)  # noqa: E731
     assert lines[ids(red)[0]]["seconds"] == {"red": about(10), "blu": about(20)}
@@ -91,9 +89,8 @@ public Action OnClientPreAdminCheck(int client)
 
 
 def test_a_steamid_that_is_not_known_when_a_player_comes_is_asked_for_until_it_is(
-    game: Game, daemon: Daemon, plugin: Plugin, script: Callable[..., Plugin]
+    game: Game, daemon: Daemon, koth: Plugin, script: Callable[..., Plugin]
 ) -> None:
-    game.start_map("koth_harvest_final")
     crowd(game, 1, 1)
     script(SLOW_ADMINS, "admins")
     late, never = game.connect("Late", authorize=False), game.connect("Never", authorize=False)
@@ -114,8 +111,7 @@ def test_a_steamid_that_is_not_known_when_a_player_comes_is_asked_for_until_it_i
     assert [event["by"] for event in daemon.events("command")] == [str(late.steamid)]
 
 
-def test_an_old_connection_of_a_player_who_is_back_stays_nobody(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_an_old_connection_of_a_player_who_is_back_stays_nobody(game: Game, daemon: Daemon, koth: Plugin) -> None:
     red, _ = crowd(game, 1, 1)
     settle(game)
     again = game.connect("Again", steamid=red[0].steamid)
@@ -128,8 +124,7 @@ def test_an_old_connection_of_a_player_who_is_back_stays_nobody(game: Game, daem
     assert [event["by"] for event in daemon.events("command")] == [str(again.steamid)]
 
 
-def test_a_player_who_comes_back_is_one_player(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_a_player_who_comes_back_is_one_player(game: Game, daemon: Daemon, koth: Plugin) -> None:
     red, _ = crowd(game, 1, 1)
     play.go_live(game)
     game.advance(10)
@@ -137,17 +132,15 @@ def test_a_player_who_comes_back_is_one_player(game: Game, daemon: Daemon, plugi
     game.join(back, "red")
     settle(game)
     game.advance(10)
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    win(game)
     (line,) = [line for line in ended(daemon)["players"] if line["id"] == str(back.steamid)]
     assert not line["left"]
     assert line["seconds"]["red"] == pytest.approx(20, abs=0.5)
 
 
 def test_who_takes_a_leavers_slot_and_is_unknown_to_steam_is_not_the_leaver(
-    game: Game, daemon: Daemon, plugin: Plugin
+    game: Game, daemon: Daemon, koth: Plugin
 ) -> None:
-    game.start_map("koth_harvest_final")
     red, _ = crowd(game, 2, 2)
     play.go_live(game)
     slot, left = red[0].index, str(red[0].steamid)
@@ -166,14 +159,12 @@ def test_who_takes_a_leavers_slot_and_is_unknown_to_steam_is_not_the_leaver(
     assert stranger.team == BLU
 
 
-def test_bots_are_in_the_lineup_and_sourcetv_is_not(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_bots_are_in_the_lineup_and_sourcetv_is_not(game: Game, daemon: Daemon, koth: Plugin) -> None:
     crowd(game, 1, 1)
     game.add_source_tv()
     bot = game.add_bot("Chell", BLU)
     play.go_live(game)
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    win(game)
     game_round = ended(daemon)
     assert {"id": f"bot:{bot.userid}", "side": "blu"} in game_round["lineup"]
     assert len(game_round["lineup"]) == 3
@@ -224,9 +215,7 @@ def test_sides_switched_between_stages_turn_the_whole_round(game: Game, daemon: 
     assert lines[ids(red)[0]]["seconds"]["red"] == 0
 
 
-def test_a_side_change_is_reported_once(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
-    settle(game)
+def test_a_side_change_is_reported_once(game: Game, daemon: Daemon, koth: Plugin) -> None:
     ann = seat(game, "Ann", "red")
     settle(game)
     changes = [(event["id"], event["side"], event["ready"]) for event in daemon.events("side_changed")]
@@ -250,8 +239,7 @@ def test_the_roster_says_what_forbids_moving_a_player(game: Game, daemon: Daemon
     play.pick_up_flag(game, carrier)
     daemon.once["want"] = ["roster"]
     play.kill(game, carrier, admin)
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     settle(game)
     lines = {line["id"]: line for line in daemon.events("roster")[-1]["players"]}
     flags = lambda player: {k: v for k, v in lines[str(player.steamid)].items() if k not in ("id", "side", "connected")}  # noqa: E731
@@ -283,12 +271,11 @@ GENERIC, KICK, ROOT = 1 << 1, 1 << 2, 1 << 14
 def test_overrides_say_who_is_immune_from_what(
     game: Game,
     daemon: Daemon,
-    plugin: Plugin,
+    koth: Plugin,
     overrides: dict[str, int],
     flags: int,
     immune_from: list[str] | None,
 ) -> None:
-    game.start_map("koth_harvest_final")
     crowd(game, 2, 2)
     admin = game.humans()[0]
     admin.flags = flags
@@ -310,8 +297,7 @@ def ask_roster(game: Game, daemon: Daemon) -> None:
     """The daemon asks for a roster and gets it."""
     daemon.once["want"] = ["roster"]
     for _ in range(2):
-        game.rcon("equipoise_poll")
-        settle(game)
+        poll(game)
 
 
 def test_the_roster_says_how_long_ago_a_player_captured_or_defended(game: Game, daemon: Daemon, plugin: Plugin) -> None:
@@ -367,8 +353,7 @@ def test_a_capture_is_told_with_the_next_poll_and_that_of_a_player_who_is_to_be_
 ) -> None:
     game.start_map("ctf_2fort")
     red, _ = crowd(game, 4, 4)
-    play.go_live(game)
-    settle(game)
+    go_live(game)
     daemon.forget()
     play.capture_flag(game, red[0])
     settle(game)
@@ -380,8 +365,7 @@ def test_a_capture_is_told_with_the_next_poll_and_that_of_a_player_who_is_to_be_
     daemon.order(
         "move", order="m", id=str(red[1].steamid), side="blu", reason={"phrase": "x", "args": []}, deadline=10.0
     )
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     daemon.forget()
     play.capture_flag(game, red[1])
     settle(game)
@@ -391,8 +375,7 @@ def test_a_capture_is_told_with_the_next_poll_and_that_of_a_player_who_is_to_be_
 def test_uneven_sides_bring_the_roster_along(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("cp_gorge")
     _, blu = crowd(game, 2, 2)
-    play.go_live(game)
-    settle(game)
+    go_live(game)
     daemon.forget()
     game.leave(blu[0])
     settle(game)
@@ -404,10 +387,8 @@ def test_uneven_sides_bring_the_roster_along(game: Game, daemon: Daemon, plugin:
 
 
 def test_a_player_who_connects_while_their_old_connection_times_out_is_there_once(
-    game: Game, daemon: Daemon, plugin: Plugin
+    game: Game, daemon: Daemon, koth: Plugin
 ) -> None:
-    game.start_map("koth_harvest_final")
-    settle(game)
     ghost = seat(game, "Ann", "red")
     settle(game)
     daemon.forget()
@@ -416,8 +397,7 @@ def test_a_player_who_connects_while_their_old_connection_times_out_is_there_onc
     assert daemon.kinds() == ["player_joined", "roster"]
     for _ in range(2):
         daemon.once["want"] = ["roster"]
-        game.rcon("equipoise_poll")
-        settle(game)
+        poll(game)
         lines = [(line["id"], line["side"]) for line in daemon.events("roster")[-1]["players"]]
         assert lines == [(str(ann.steamid), "none")]
         if ghost in game.humans():
@@ -430,8 +410,7 @@ def test_a_player_who_connects_while_their_old_connection_times_out_is_there_onc
 def test_only_a_timer_that_runs_says_when_the_round_ends(game: Game, daemon: Daemon, plugin: Plugin, prop: str) -> None:
     game.start_map("cp_gorge")
     _, blu = crowd(game, 3, 3)
-    play.go_live(game)
-    settle(game)
+    go_live(game)
     shown = game.objective.props["m_iTimerToShowInHUD"]  # type: ignore[union-attr]
     timer = game.entities.get(shown)  # type: ignore[arg-type]
     assert timer is not None
@@ -464,8 +443,7 @@ def test_what_holds_a_player_is_told_when_it_begins_and_when_it_ends(
     assert told == {str(ann.steamid): "duel", str(bob.steamid): "duel", str(coach.steamid): "coaching"}
 
     daemon.forget()
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    win(game)
     told = {event["id"]: event.get("held") for event in daemon.events("side_changed")}
     assert told == {str(ann.steamid): "coached", str(bob.steamid): None}
     game.until(lambda: game.rounds.state is State.PREROUND, within=60)
@@ -477,8 +455,7 @@ def test_what_holds_a_player_is_told_when_it_begins_and_when_it_ends(
     play.go_live(game)
     play.pick_up_ball(game, bob)
     daemon.once["want"] = ["roster"]
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     settle(game)
     lines = {line["id"]: line for line in daemon.events("roster")[-1]["players"]}
     assert lines[str(bob.steamid)]["held"] == "ball"
@@ -493,8 +470,7 @@ def test_in_player_destruction_who_holds_points_is_a_carrier(game: Game, daemon:
     play.pick_up_points(game, ann, 3)
     play.pick_up_points(game, bob, 0)
     daemon.once["want"] = ["roster"]
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     settle(game)
     lines = {line["id"]: line.get("carrier") for line in daemon.events("roster")[-1]["players"]}
     assert lines == {str(ann.steamid): True, str(bob.steamid): None}

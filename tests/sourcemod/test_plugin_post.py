@@ -10,9 +10,11 @@ from tests.sourcemod.answerer import (
     Daemon,
     complaints,
     crowd,
+    go_live,
     ids,
     in_freeze,
     play_round,
+    poll,
     rounds_of_all,
     seat,
     seconds_of_play,
@@ -37,14 +39,11 @@ def test_a_nudge_makes_it_poll_at_once(game: Game, daemon: Daemon, plugin: Plugi
     game.start_map("koth_harvest_final")
     settle(game)
     posted = len(daemon.batches)
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     assert len(daemon.batches) == posted + 1
 
 
-def test_one_batch_is_in_flight_at_a_time(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
-    settle(game)
+def test_one_batch_is_in_flight_at_a_time(game: Game, daemon: Daemon, koth: Plugin) -> None:
     game.sm.http.held = True
     for n in range(5):
         game.connect(f"P{n}")
@@ -56,9 +55,7 @@ def test_one_batch_is_in_flight_at_a_time(game: Game, daemon: Daemon, plugin: Pl
     assert len(daemon.events("player_joined")) == 5
 
 
-def test_no_answer_is_retried_once_as_it_was_and_then_given_up(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
-    settle(game)
+def test_no_answer_is_retried_once_as_it_was_and_then_given_up(game: Game, daemon: Daemon, koth: Plugin) -> None:
     game.sm.http.offline = True
     sent = game.sm.http.sent
     sent.clear()
@@ -87,8 +84,7 @@ def test_a_daemon_that_comes_back_in_the_freeze_time_can_still_act(game: Game, d
     assert daemon.kinds() == ["hello", "round_ended", "round_started", "roster"]
 
 
-def test_a_flood_gives_way_to_a_fresh_roster(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_a_flood_gives_way_to_a_fresh_roster(game: Game, daemon: Daemon, koth: Plugin) -> None:
     ann = seat(game, "Ann", "red")
     ann.flags = 1 << 1  # an admin is heard every time
     settle(game)
@@ -105,10 +101,9 @@ def test_a_flood_gives_way_to_a_fresh_roster(game: Game, daemon: Daemon, plugin:
 
 @pytest.mark.parametrize("in_flight", [False, True])
 def test_an_answer_that_never_comes_is_not_waited_for_and_a_late_one_is_ignored(
-    game: Game, daemon: Daemon, plugin: Plugin, *, in_flight: bool
+    game: Game, daemon: Daemon, koth: Plugin, *, in_flight: bool
 ) -> None:
     """Also when it comes before the answer to the batch that is under way."""
-    game.start_map("koth_harvest_final")
     ann = seat(game, "Ann", "red")
     settle(game)
     daemon.order("tell", id=str(ann.steamid), lines=[{"phrase": "Equipoise_TopEmpty", "args": []}])
@@ -128,9 +123,7 @@ def test_an_answer_that_never_comes_is_not_waited_for_and_a_late_one_is_ignored(
     assert not [line for line in ann.chat if "Nobody is ranked yet" in line]
 
 
-def test_silence_is_logged_once_and_so_is_its_end(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
-    settle(game)
+def test_silence_is_logged_once_and_so_is_its_end(game: Game, daemon: Daemon, koth: Plugin) -> None:
     game.sm.http.offline = True
     game.advance(60)
     assert len(complaints(game)) == 1
@@ -173,13 +166,11 @@ def test_without_a_secret_nothing_is_posted_and_one_error_is_logged(game: Game, 
 
 
 def test_half_an_answer_is_no_answer_and_is_asked_for_again_after_a_second(
-    game: Game, daemon: Daemon, plugin: Plugin
+    game: Game, daemon: Daemon, koth: Plugin
 ) -> None:
     """Its status is 200 all the same."""
-    game.start_map("koth_harvest_final")
     crowd(game, 1, 1)
-    play.go_live(game)
-    settle(game)
+    go_live(game)
     daemon.forget()
     daemon.cut = 1
     game.rounds.win(RED, Reason.POINTS_CAPTURED)
@@ -195,9 +186,7 @@ def test_half_an_answer_is_no_answer_and_is_asked_for_again_after_a_second(
     assert len(rounds_of_all(daemon)) == 2  # the same batch, twice
 
 
-def test_half_answers_only_are_silence(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
-    settle(game)
+def test_half_answers_only_are_silence(game: Game, daemon: Daemon, koth: Plugin) -> None:
     daemon.cut = 3
     seconds_of_play(game, 15)
     assert daemon.cut == 0
@@ -209,11 +198,9 @@ def test_half_answers_only_are_silence(game: Game, daemon: Daemon, plugin: Plugi
 @pytest.mark.parametrize(
     "body", [b"", b"<html>nginx</html>", b'{"ok": true, "orders": [{"kind": "as', b"\xff\xfe", b"[" * 500]
 )
-def test_garbled_answers_are_no_answers(game: Game, daemon: Daemon, plugin: Plugin, body: bytes) -> None:
-    game.start_map("koth_harvest_final")
+def test_garbled_answers_are_no_answers(game: Game, daemon: Daemon, koth: Plugin, body: bytes) -> None:
     crowd(game, 1, 1)
-    play.go_live(game)
-    settle(game)
+    go_live(game)
     daemon.always = (200, body)
     game.rounds.win(RED, Reason.POINTS_CAPTURED)
     seconds_of_play(game, 130)
@@ -238,15 +225,12 @@ def test_garbled_answers_are_no_answers(game: Game, daemon: Daemon, plugin: Plug
         {"cache": None, "next": -5, "orders": None, "rounds": None, "players": None, "due_if": None, "want": None},
     ],
 )
-def test_a_reply_of_wrong_types_does_no_harm(game: Game, daemon: Daemon, plugin: Plugin, fields: Json) -> None:
-    game.start_map("koth_harvest_final")
+def test_a_reply_of_wrong_types_does_no_harm(game: Game, daemon: Daemon, koth: Plugin, fields: Json) -> None:
     _red, _ = crowd(game, 2, 2)
-    play.go_live(game)
-    settle(game)
+    go_live(game)
     sides = {player.name: player.team for player in game.humans()}
     daemon.once = fields
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     assert {player.name: player.team for player in game.humans()} == sides
     posted = len(daemon.batches)
     seconds_of_play(game, 12)
@@ -254,10 +238,8 @@ def test_a_reply_of_wrong_types_does_no_harm(game: Game, daemon: Daemon, plugin:
 
 
 def test_a_refused_event_is_dropped_and_the_rest_sent_again_in_their_order(
-    game: Game, daemon: Daemon, plugin: Plugin
+    game: Game, daemon: Daemon, koth: Plugin
 ) -> None:
-    game.start_map("koth_harvest_final")
-    settle(game)
     daemon.raw.append(daemon.refuse(422, "schema", "$.events[1].name"))
     first, _, third, fourth = (game.connect(name) for name in ("First", "Bad", "Third", "Fourth"))
     settle(game)
@@ -268,11 +250,9 @@ def test_a_refused_event_is_dropped_and_the_rest_sent_again_in_their_order(
     assert "$.events[1].name" in complaints(game)[0]
 
 
-def test_a_batch_that_breaks_the_daemon_is_not_sent_again(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_a_batch_that_breaks_the_daemon_is_not_sent_again(game: Game, daemon: Daemon, koth: Plugin) -> None:
     crowd(game, 1, 1)
-    play.go_live(game)
-    settle(game)
+    go_live(game)
     daemon.forget()
     daemon.raw.append(daemon.refuse(500, "internal"))
     game.rounds.win(RED, Reason.POINTS_CAPTURED)
@@ -284,8 +264,7 @@ def test_a_batch_that_breaks_the_daemon_is_not_sent_again(game: Game, daemon: Da
 def test_events_that_a_map_left_unsent_are_not_sent_on_the_next(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("cp_gorge")
     crowd(game, 2, 2)
-    play.go_live(game)
-    settle(game)
+    go_live(game)
     game.sm.http.offline = True
     game.rounds.win(RED, Reason.DEFENDED)
     in_freeze(game)
@@ -298,19 +277,14 @@ def test_events_that_a_map_left_unsent_are_not_sent_on_the_next(game: Game, daem
     assert "sides_switched" not in daemon.kinds()
 
 
-def test_what_is_wanted_is_sent(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
-    settle(game)
+def test_what_is_wanted_is_sent(game: Game, daemon: Daemon, koth: Plugin) -> None:
     daemon.forget()
     daemon.once["want"] = ["hello", "roster"]
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     assert daemon.kinds() == ["hello", "roster"]
 
 
-def test_a_redirect_is_not_followed(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
-    settle(game)
+def test_a_redirect_is_not_followed(game: Game, daemon: Daemon, koth: Plugin) -> None:
     assert {sent.request.max_redirects for sent in game.sm.http.sent} == {0}
 
 
@@ -321,8 +295,7 @@ def test_a_name_that_is_no_utf8_goes_without(game: Game, daemon: Daemon, plugin:
     assert "name" not in daemon.events("player_joined")[0]
 
 
-def test_an_evening_leaves_no_handles_behind(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_an_evening_leaves_no_handles_behind(game: Game, daemon: Daemon, plugin: Plugin, koth: Plugin) -> None:
     red, blu = crowd(game, 3, 3)
     play_round(game)
     text = {"phrase": "Equipoise_ReasonStreak", "args": ["3"]}
@@ -337,8 +310,7 @@ def test_an_evening_leaves_no_handles_behind(game: Game, daemon: Daemon, plugin:
         daemon.once |= {"due_if": ["red"], "players": [{"id": ids(red)[0], "rating": 1.0, "rounds": 1}]}
         daemon.once["cache"] = {"ids": ids(red + blu), "splits": ["ABABAB"]}
         game.rcon("equipoise_poll")
-        play.go_live(game)
-        settle(game)
+        go_live(game)
         daemon.order("move", order="m", reason=text, id=ids(red)[0], side="red", deadline=1.0)
         daemon.order("move", order="c", reason=text, id=ids(red)[1], side="red", deadline=9.0)
         daemon.order("cancel", order="c")
@@ -353,8 +325,7 @@ def test_an_evening_leaves_no_handles_behind(game: Game, daemon: Daemon, plugin:
     assert game.sm.handles.live(plugin) == before
 
 
-def test_silence_leaves_no_handles_behind(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_silence_leaves_no_handles_behind(game: Game, daemon: Daemon, plugin: Plugin, koth: Plugin) -> None:
     crowd(game, 1, 1)
     play_round(game)
     settle(game)
@@ -369,8 +340,7 @@ def test_silence_leaves_no_handles_behind(game: Game, daemon: Daemon, plugin: Pl
     assert game.sm.handles.live(plugin) == before
 
 
-def test_an_answer_that_comes_after_the_map_changed_orders_nothing(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_an_answer_that_comes_after_the_map_changed_orders_nothing(game: Game, daemon: Daemon, koth: Plugin) -> None:
     ann = seat(game, "Ann", "red")
     settle(game)
     daemon.order("place", id=str(ann.steamid), side="red", reason={"phrase": "Equipoise_ReasonReturn", "args": []})

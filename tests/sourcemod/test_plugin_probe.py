@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sourcemod.answerer import Daemon, crowd, in_freeze, poll, seat, seconds_of_play, settle
+from tests.sourcemod.answerer import Daemon, crowd, go_live, in_freeze, poll, seat, seconds_of_play, settle
 from tests.sourcemod.conftest import SCRIPTING
 from tests.sourcemod.rig import Game, Plugin, facts, play
 from tests.sourcemod.rig.game.facts import BLU, RED, Reason
@@ -52,8 +52,7 @@ def test_a_record_has_the_events_of_a_whole_round_in_their_order(
 ) -> None:
     game.start_map("cp_badlands")
     crowd(game, 2, 2)
-    play.go_live(game)
-    settle(game)
+    go_live(game)
     game.rcon("sm_eq_probe")
     before = len(game.history)
     whole_round(game)
@@ -79,21 +78,18 @@ def test_the_rest_of_a_round_the_command_came_into_is_no_whole_one(
     game.start_map("cp_badlands")
     crowd(game, 2, 2)
     game.rcon("sm_eq_probe")  # in Waiting For Players
-    play.go_live(game)
-    settle(game)
+    go_live(game)
     assert "W1" in written(folder)
     assert re.search(r"W0 .*: TF2_OnWaitingForPlayersEnd\n", written(folder))
     assert "the end" not in written(folder)
     game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    play.go_live(game)
-    settle(game)
+    go_live(game)
     assert "the end: a whole round" in written(folder)
 
 
 def test_a_record_goes_on_over_a_change_of_map_and_shows_how_clients_come_and_go(
-    game: Game, daemon: Daemon, plugin: Plugin, folder: Path
+    game: Game, daemon: Daemon, koth: Plugin, folder: Path
 ) -> None:
-    game.start_map("koth_harvest_final")
     (ann,), _ = crowd(game, 1, 1)
     play.go_live(game)
     game.rcon("sm_eq_probe")
@@ -108,12 +104,10 @@ def test_a_record_goes_on_over_a_change_of_map_and_shows_how_clients_come_and_go
 
 
 def test_a_player_whom_the_daemon_moves_is_named_as_moved_by_us(
-    game: Game, daemon: Daemon, plugin: Plugin, folder: Path
+    game: Game, daemon: Daemon, koth: Plugin, folder: Path
 ) -> None:
-    game.start_map("koth_harvest_final")
     red, _ = crowd(game, 3, 1)
-    play.go_live(game)
-    settle(game)
+    go_live(game)
     game.rcon("sm_eq_probe")
     play.kill(game, red[1], red[0])
     daemon.order("move", order="m", id=str(red[0].steamid), side="blu", deadline=0.0)
@@ -176,9 +170,8 @@ def test_a_probe_tells_versions_variables_round_trips_and_who_else_may_balance(
 
 
 def test_a_daemon_that_is_away_leaves_the_round_trips_out(
-    game: Game, daemon: Daemon, plugin: Plugin, folder: Path
+    game: Game, daemon: Daemon, koth: Plugin, folder: Path
 ) -> None:
-    game.start_map("koth_harvest_final")
     crowd(game, 1, 1)
     game.sm.http.offline = True
     game.rcon("sm_eq_probe")
@@ -191,8 +184,7 @@ def test_a_probe_names_nobody_and_tells_no_secret(game: Game, daemon: Daemon, pl
     game.sm.convars["hostname"].set("Bobs Server")
     game.start_map("koth_harvest_final")
     red, _ = crowd(game, 2, 2)
-    play.go_live(game)
-    settle(game)
+    go_live(game)
     game.rcon("sm_eq_probe")
     newcomer = seat(game, "Zaphod", "red")
     game.say(newcomer, "forty-two")
@@ -206,11 +198,11 @@ def test_a_probe_names_nobody_and_tells_no_secret(game: Game, daemon: Daemon, pl
         assert secret not in text, secret
 
 
-def test_a_probe_costs_nothing_before_and_after(game: Game, daemon: Daemon, plugin: Plugin, folder: Path) -> None:
-    game.start_map("koth_harvest_final")
+def test_a_probe_costs_nothing_before_and_after(
+    game: Game, daemon: Daemon, plugin: Plugin, koth: Plugin, folder: Path
+) -> None:
     crowd(game, 1, 1)
-    play.go_live(game)
-    settle(game)
+    go_live(game)
     hooks = {name: len(hooked) for name, hooked in game.sm.events.hooks.items() if hooked}
     handles = game.sm.handles.live(plugin)
     assert not [one for one in game.sm.http.sent if one.url.endswith("/healthz")]
@@ -241,10 +233,8 @@ def test_only_root_may_probe_one_probe_at_a_time_and_where_files_can_be_written(
 
 
 def test_a_probe_ends_after_an_hour_and_with_the_plugin(
-    game: Game, daemon: Daemon, plugin: Plugin, folder: Path
+    game: Game, daemon: Daemon, plugin: Plugin, koth: Plugin, folder: Path
 ) -> None:
-    game.start_map("koth_harvest_final")
-    settle(game)
     game.rcon("sm_eq_probe")
     game.advance(60)
     game.unload(plugin)

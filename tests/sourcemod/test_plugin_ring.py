@@ -7,20 +7,19 @@ from tests.sourcemod.answerer import (
     Daemon,
     complaints,
     crowd,
+    go_live,
     play_round,
     rounds_of,
     rounds_of_all,
     seconds_of_play,
-    settle,
 )
-from tests.sourcemod.rig import Game, Plugin, play
+from tests.sourcemod.rig import Game, Plugin
 from tests.sourcemod.rig.game.facts import RED, Reason
 
 Json = dict[str, Any]
 
 
-def test_rounds_wait_in_the_ring_until_they_are_stored(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_rounds_wait_in_the_ring_until_they_are_stored(game: Game, daemon: Daemon, koth: Plugin) -> None:
     crowd(game, 1, 1)
     game.sm.http.offline = True
     for _ in range(3):
@@ -35,8 +34,7 @@ def test_rounds_wait_in_the_ring_until_they_are_stored(game: Game, daemon: Daemo
     assert {event["map"] for event in daemon.events("round_ended")} == {"koth_harvest_final"}
 
 
-def test_a_ninth_round_drops_the_oldest_and_says_so(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_a_ninth_round_drops_the_oldest_and_says_so(game: Game, daemon: Daemon, koth: Plugin) -> None:
     crowd(game, 1, 1)
     game.sm.http.offline = True
     for _ in range(10):
@@ -51,10 +49,7 @@ def test_a_ninth_round_drops_the_oldest_and_says_so(game: Game, daemon: Daemon, 
     assert daemon.batches[-1]["dropped"] == 0
 
 
-def test_a_kept_round_is_asked_about_after_the_next_one_and_before_it(
-    game: Game, daemon: Daemon, plugin: Plugin
-) -> None:
-    game.start_map("koth_harvest_final")
+def test_a_kept_round_is_asked_about_after_the_next_one_and_before_it(game: Game, daemon: Daemon, koth: Plugin) -> None:
     crowd(game, 1, 1)
     daemon.fate = "kept"
     play_round(game)
@@ -71,11 +66,9 @@ def test_a_kept_round_is_asked_about_after_the_next_one_and_before_it(
     assert len(rounds_of_all(daemon)) == 1
 
 
-def test_a_refused_round_never_blocks_the_ring(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_a_refused_round_never_blocks_the_ring(game: Game, daemon: Daemon, koth: Plugin) -> None:
     crowd(game, 1, 1)
-    play.go_live(game)
-    settle(game)
+    go_live(game)
     daemon.forget()
     daemon.raw.append(daemon.refuse(422, "schema", "$.events[0].winner"))
     game.rounds.win(RED, Reason.POINTS_CAPTURED)
@@ -86,11 +79,9 @@ def test_a_refused_round_never_blocks_the_ring(game: Game, daemon: Daemon, plugi
     assert len(rounds_of_all(daemon)) == 1
 
 
-def test_a_daemon_that_cannot_keep_a_round_gets_it_again(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_a_daemon_that_cannot_keep_a_round_gets_it_again(game: Game, daemon: Daemon, koth: Plugin) -> None:
     crowd(game, 1, 1)
-    play.go_live(game)
-    settle(game)
+    go_live(game)
     daemon.forget()
     daemon.raw += [daemon.refuse(503, "store"), daemon.refuse(503, "busy")]
     game.rounds.win(RED, Reason.POINTS_CAPTURED)
@@ -99,11 +90,9 @@ def test_a_daemon_that_cannot_keep_a_round_gets_it_again(game: Game, daemon: Dae
     assert len(set(rounds_of_all(daemon))) == 1
 
 
-def test_a_stale_batch_gives_only_its_rounds(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_a_stale_batch_gives_only_its_rounds(game: Game, daemon: Daemon, koth: Plugin) -> None:
     crowd(game, 1, 1)
-    play.go_live(game)
-    settle(game)
+    go_live(game)
     (live,) = daemon.events("round_live")
     daemon.forget()
 

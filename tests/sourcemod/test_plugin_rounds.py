@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.sourcemod.answerer import Daemon, crowd, in_freeze, install, settle
+from tests.sourcemod.answerer import Daemon, crowd, go_live, in_freeze, install, poll, settle, win
 from tests.sourcemod.rig import Game, Plugin, facts, play
 from tests.sourcemod.rig.game.facts import BLU, RED, Reason, State
 
@@ -31,12 +31,6 @@ def running(game: Game) -> None:
     game.until(lambda: game.rounds.live, within=200)
 
 
-def live(game: Game) -> None:
-    """Go on until the round is live, and that is reported."""
-    play.go_live(game)
-    settle(game)
-
-
 def set_number(game: Game, convar: str, value: int) -> None:
     """An admin sets a variable; the game looks at it within a second."""
     game.sm.convars[convar].set(str(value))
@@ -45,16 +39,15 @@ def set_number(game: Game, convar: str, value: int) -> None:
 # Waiting For Players.
 
 
-def test_waiting_ends_once_although_every_restart_says_so(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_waiting_ends_once_although_every_restart_says_so(game: Game, daemon: Daemon, koth: Plugin) -> None:
     crowd(game, 1, 1)
     running(game)
     settle(game)
     assert reported(daemon) == []
-    live(game)
+    go_live(game)
     set_number(game, "mp_restartgame", 1)
     game.advance(3)
-    live(game)
+    go_live(game)
     settle(game)
     assert reported(daemon) == ["waiting_ended", "round_started", "round_live", "round_started", "round_live"]
 
@@ -80,39 +73,35 @@ def test_a_wait_that_an_admin_cancels_makes_a_round_of_what_is_played(
     settle(game)
     assert reported(daemon) == ["waiting_ended", *then]
     daemon.once["want"] = ["hello"]
-    game.rcon("equipoise_poll")
-    settle(game)
+    poll(game)
     settle(game)
     phase = "running" if "round_live" in then else "freeze"
     assert (daemon.events("hello")[-1]["phase"], daemon.events("hello")[-1]["waiting"]) == (phase, False)
-    live(game)
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    go_live(game)
+    win(game)
     (ended,) = daemon.events("round_ended")
     assert not ended["partial"]
     assert len(ended["lineup"]) == 4
     assert reported(daemon).count("round_live") == 1
 
 
-def test_a_wait_that_an_admin_begins_again_voids_the_round(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_a_wait_that_an_admin_begins_again_voids_the_round(game: Game, daemon: Daemon, koth: Plugin) -> None:
     crowd(game, 2, 2)
-    live(game)
+    go_live(game)
     daemon.forget()
     set_number(game, "mp_waitingforplayers_restart", 1)
     game.advance(2.5)
     settle(game)
     assert (daemon.events("hello")[-1]["phase"], daemon.events("hello")[-1]["waiting"]) == ("idle", True)
-    live(game)
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    go_live(game)
+    win(game)
     assert reported(daemon) == ["waiting_ended", "round_started", "round_live", "round_ended"]
 
 
 def test_arena_never_waits_although_the_game_asks_to(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("arena_well")
     crowd(game, 1, 1)
-    live(game)
+    go_live(game)
     game.rounds.set_waiting(True)  # asked for and refused, in the middle of a round
     game.rounds.set_waiting(False)
     play.wipe_out(game, BLU)
@@ -128,7 +117,7 @@ def test_arena_never_waits_although_the_game_asks_to(game: Game, daemon: Daemon,
 def test_a_start_in_pregame_opens_no_round(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("arena_well")
     _, blu = crowd(game, 1, 1)
-    live(game)
+    go_live(game)
     play.wipe_out(game, BLU)
     game.leave(blu[0])
     settle(game)
@@ -163,7 +152,7 @@ def test_events_that_another_plugin_fires_change_nothing(
     crowd(game, 1, 1)
     running(game)
     game.rcon("fake")  # while waiting
-    live(game)
+    go_live(game)
     game.rcon("fake")
     game.advance(1.5)
     game.rounds.win(RED, Reason.POINTS_CAPTURED)
@@ -196,7 +185,7 @@ def test_events_that_another_plugin_blocks_are_made_up_for(
     _, blu = crowd(game, 2, 2)
     game.until(lambda: game.rounds.state is State.PREROUND and not game.rounds.waiting)
     game.rounds.played = played
-    live(game)
+    go_live(game)
     game.advance(1.5)
     game.teams.change(blu[0], RED)
     game.advance(11)
@@ -219,51 +208,44 @@ def test_events_that_another_plugin_blocks_are_made_up_for(
 
 
 @pytest.mark.parametrize("command", ["mp_restartgame", "mp_restartround"])
-def test_a_restart_in_a_running_round_voids_it(game: Game, daemon: Daemon, plugin: Plugin, command: str) -> None:
-    game.start_map("koth_harvest_final")
+def test_a_restart_in_a_running_round_voids_it(game: Game, daemon: Daemon, koth: Plugin, command: str) -> None:
     red, blu = crowd(game, 1, 1)
-    live(game)
+    go_live(game)
     play.capture(game, BLU, 0, blu[0])
     set_number(game, command, 1)
     game.until(lambda: game.rounds.state is State.PREROUND, within=5)
-    live(game)
+    go_live(game)
     play.capture(game, RED, 0, red[0])
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    win(game)
     assert reported(daemon)[1:] == ["round_started", "round_live", "round_started", "round_live", "round_ended"]
     assert daemon.events("round_ended")[0]["captures"] == {"red": 1, "blu": 0}
     assert daemon.events("round_ended")[0]["round"] == daemon.events("round_live")[1]["round"]
 
 
-def test_a_restart_in_the_freeze_voids_the_round_that_begins_first(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_a_restart_in_the_freeze_voids_the_round_that_begins_first(game: Game, daemon: Daemon, koth: Plugin) -> None:
     crowd(game, 1, 1)
     in_freeze(game)
     set_number(game, "mp_restartgame", 1)
     game.advance(6)
-    live(game)
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    go_live(game)
+    win(game)
     assert reported(daemon)[1:] == ["round_started", "round_live", "round_started", "round_live", "round_ended"]
 
 
 @pytest.mark.parametrize("command", ["mp_restartgame", "mp_restartround"])
 def test_a_restart_in_the_bonus_time_leaves_the_round_that_was_won_and_voids_the_next(
-    game: Game, daemon: Daemon, plugin: Plugin, command: str
+    game: Game, daemon: Daemon, koth: Plugin, command: str
 ) -> None:
     """The game carries it out when the next round runs."""
-    game.start_map("koth_harvest_final")
     crowd(game, 1, 1)
-    live(game)
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    go_live(game)
+    win(game)
     daemon.forget()
     set_number(game, command, 1)
     restarts = len(game.events("teamplay_restart_round"))
     game.until(lambda: len(game.events("teamplay_restart_round")) > restarts, within=60)
-    live(game)
-    game.rounds.win(BLU, Reason.POINTS_CAPTURED)
-    settle(game)
+    go_live(game)
+    win(game, BLU)
     assert reported(daemon) == ["round_started", "round_live", "round_started", "round_live", "round_ended"]
     assert daemon.events("round_ended")[0]["winner"] == "blu"
 
@@ -272,14 +254,14 @@ def test_a_restart_in_the_bonus_time_leaves_the_round_that_was_won_and_voids_the
 def test_a_restart_after_a_stage_voids_the_stage_too(game: Game, daemon: Daemon, plugin: Plugin, command: str) -> None:
     game.start_map("cp_dustbowl")
     _, blu = crowd(game, 1, 1)
-    live(game)
+    go_live(game)
     play.capture(game, BLU, 0, blu[0])
     play.capture(game, BLU, 1, blu[0])
     assert game.rounds.state is State.TEAM_WIN
     set_number(game, command, 1)
     restarts = len(game.events("teamplay_restart_round"))
     game.until(lambda: len(game.events("teamplay_restart_round")) > restarts, within=60)
-    live(game)
+    go_live(game)
     game.rounds.win(RED, Reason.DEFENDED)
     settle(game)
     (ended,) = daemon.events("round_ended")
@@ -291,7 +273,7 @@ def test_a_restart_after_a_stage_voids_the_stage_too(game: Game, daemon: Daemon,
 def test_arena_plays_on_through_a_restart(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("arena_well")
     crowd(game, 1, 1)
-    live(game)
+    go_live(game)
     set_number(game, "mp_restartgame", 1)
     game.advance(5)
     play.wipe_out(game, RED)
@@ -304,11 +286,10 @@ def test_arena_plays_on_through_a_restart(game: Game, daemon: Daemon, plugin: Pl
 
 @pytest.mark.parametrize("waits", [30, 0])
 def test_a_server_that_empties_and_fills_within_a_second_begins_anew(
-    game: Game, daemon: Daemon, plugin: Plugin, waits: int
+    game: Game, daemon: Daemon, koth: Plugin, waits: int
 ) -> None:
-    game.start_map("koth_harvest_final")
     red, blu = crowd(game, 1, 1)
-    live(game)
+    go_live(game)
     play.capture(game, BLU, 0, blu[0])
     settle(game)
     daemon.forget()
@@ -325,17 +306,15 @@ def test_a_server_that_empties_and_fills_within_a_second_begins_anew(
     if waits:
         assert daemon.events("hello")[-1]["phase"] == "idle"
         assert daemon.events("hello")[-1]["waiting"]
-    live(game)
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
+    go_live(game)
+    win(game)
     assert reported(daemon) == ["waiting_ended"] * bool(waits) + ["round_started", "round_live", "round_ended"]
     assert daemon.events("round_ended")[0]["captures"] == {"red": 0, "blu": 0}
 
 
-def test_an_empty_server_is_idle(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+def test_an_empty_server_is_idle(game: Game, daemon: Daemon, koth: Plugin) -> None:
     red, blu = crowd(game, 1, 1)
-    live(game)
+    go_live(game)
     for player in red + blu:
         game.leave(player)
     game.advance(2)
@@ -365,7 +344,7 @@ def test_the_timer_in_the_hud_says_whether_setup_runs(game: Game, daemon: Daemon
 def test_a_map_without_a_timer_goes_by_the_games_own_flag(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("ctf_2fort")
     crowd(game, 1, 1)
-    live(game)
+    go_live(game)
     settle(game)
     assert len(daemon.events("round_live")) == 1
 
@@ -376,12 +355,12 @@ def test_a_late_load_between_stages_has_not_seen_the_whole_round(
     game.start_map("cp_dustbowl")
     for side in ("red", "blue"):
         game.add(side, side)
-    live(game)
+    go_live(game)
     for point in (0, 1):
         play.capture(game, BLU, point)
     install(game, daemon, equipoise_smx)  # type: ignore[arg-type]
     play.next_round(game)
-    live(game)
+    go_live(game)
     game.rounds.win(RED, Reason.DEFENDED)
     settle(game)
     assert daemon.events("round_ended")[0]["partial"]

@@ -19,6 +19,31 @@ def live(live: Sides, daemon: Daemon) -> Sides:
     return live
 
 
+class Ballot:
+    """What players see of a vote, and what they press, wherever it is shown."""
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+        self.panel = game.sm.native_votes
+
+    def choose(self, player: Player, text: str) -> None:
+        if self.panel.loaded:
+            self.panel.choose(player.index, text)
+        else:
+            choose(self.game, player, text)
+
+    def sees(self, player: Player) -> str:
+        return self.panel.shown.get(player.index, "") if self.panel.loaded else sees(self.game, player)
+
+
+@pytest.fixture(params=["a menu", "the game's own panel"])
+def ballot(request: pytest.FixtureRequest, game: Game, live: Sides) -> Ballot:
+    """How this server shows votes: NativeVotes' panel where it has that, loaded after us."""
+    if request.param != "a menu":
+        game.sm.native_votes.load()
+    return Ballot(game)
+
+
 def order(game: Game, daemon: Daemon, name: str = "v-1", seconds: float = 20.0, **fields: object) -> None:
     """Order a vote and let the plugin hear of it."""
     daemon.order("vote", order=name, seconds=seconds, **fields)
@@ -227,18 +252,21 @@ def test_who_leaves_takes_their_vote_along(game: Game, daemon: Daemon, live: Sid
     assert [(event["yes"], event["no"]) for event in ended(game, daemon)] == [(0, 3)]
 
 
-def test_the_daemon_withdraws_a_vote_without_an_answer(game: Game, daemon: Daemon, live: Sides) -> None:
-    red, _ = live
+def test_the_daemon_withdraws_a_vote_without_an_answer(game: Game, daemon: Daemon, live: Sides, ballot: Ballot) -> None:
+    red, blu = live
     order(game, daemon)
-    choose(game, red[0], "Yes")
+    ballot.choose(red[0], "Yes")
     daemon.order("cancel", order="v-1")
     poll(game)
-    assert sees(game, red[1]) == ""
+    assert (ballot.sees(red[1]), ballot.panel.open) == ("", [])
     seconds_of_play(game, 25)
     assert ended(game, daemon) == []
     assert daemon.results() == {}
     order(game, daemon, "v-2")
-    assert sees(game, red[1]) == QUESTION
+    assert ballot.sees(red[1]) == QUESTION
+    for player in red + blu:
+        ballot.choose(player, "No")
+    assert [(event["order"], event["no"]) for event in ended(game, daemon)] == [("v-2", 4)]
 
 
 def test_another_orders_cancel_leaves_the_vote_alone(game: Game, daemon: Daemon, live: Sides) -> None:
@@ -305,10 +333,8 @@ def test_a_vote_that_an_admin_of_sourcemod_cancels_has_failed(
 
 
 def test_there_is_no_vote_without_players_nor_where_nothing_is_enforced(
-    game: Game, daemon: Daemon, plugin: Plugin
+    game: Game, daemon: Daemon, koth: Plugin
 ) -> None:
-    game.start_map("koth_harvest_final")
-    settle(game)
     order(game, daemon, "v-1")
     game.sm.convars["mp_humans_must_join_team"].set("red")
     order(game, daemon, "v-2")
@@ -327,14 +353,15 @@ def test_a_result_outlives_a_silent_daemon(game: Game, daemon: Daemon, live: Sid
     assert [(event["yes"], event["no"]) for event in ended(game, daemon)] == [(4, 0)]
 
 
-def test_a_map_that_ends_during_a_vote_takes_it_along(game: Game, daemon: Daemon, live: Sides) -> None:
+def test_a_map_that_ends_during_a_vote_takes_it_along(game: Game, daemon: Daemon, live: Sides, ballot: Ballot) -> None:
     order(game, daemon)
     game.start_map("cp_gorge")
     settle(game)
+    assert (ballot.panel.shown, ballot.panel.open) == ({}, [])
     daemon.forget()
     red, _ = crowd(game, 1, 1)
     order(game, daemon, "v-2")
-    assert sees(game, red[0]) == QUESTION
+    assert ballot.sees(red[0]) == QUESTION
     assert ended(game, daemon) == []
 
 
@@ -355,13 +382,13 @@ def test_votes_leave_no_handles_behind(game: Game, daemon: Daemon, live: Sides, 
 
 
 def test_a_plugin_that_is_loaded_again_during_its_vote_may_hold_the_next_one(
-    game: Game, daemon: Daemon, live: Sides, plugin: Plugin, equipoise_smx: Path
+    game: Game, daemon: Daemon, live: Sides, ballot: Ballot, plugin: Plugin, equipoise_smx: Path
 ) -> None:
     order(game, daemon)
     game.unload(plugin)
-    assert sees(game, live[0][0]) == ""
+    assert (ballot.sees(live[0][0]), ballot.panel.open) == ("", [])
     install(game, daemon, equipoise_smx)
-    settle(game)
+    seconds_of_play(game, 6)
     order(game, daemon, "v-2", seconds=5.0)
     seconds_of_play(game, 7)
     assert [event["order"] for event in ended(game, daemon)] == ["v-2"]

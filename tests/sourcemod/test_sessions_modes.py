@@ -1,77 +1,205 @@
-"""Each other mode's trigger, and a round after which it must not fire."""
+"""Each mode end to end: what ends its rounds, stages that are one round, sides that switch, new teams that are due."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
+import pytest
+
+from tests.sourcemod.audit import Session
 from tests.sourcemod.rig import play
-from tests.sourcemod.rig.game.facts import BLU, RED, Reason
+from tests.sourcemod.rig.game.facts import (
+    BLU,
+    FIVE_POINTS,
+    PAYLOAD,
+    RED,
+    SIDES,
+    STAGED_ATTACK_DEFEND,
+    Reason,
+    State,
+    opponent,
+)  # fmt: skip
 from tests.sourcemod.sessions import Evening
 
 NewEvening = Callable[..., Evening]
 
+WAITING = "Waiting For Players is over"
 
-def evening_on(new_evening: NewEvening, map_name: str, players: int = 6) -> Evening:
-    """A map on which waiting is over and its scramble, in every mode, was made: round 1 is live."""
-    evening = new_evening(map_name)
-    for number in range(players):
-        evening.seat(f"P{number}")
-    evening.freeze()
-    evening.live()
-    assert reasons(evening) == ["Waiting For Players is over"]
-    assert sorted(evening.sizes()) == [players // 2, players - players // 2]
-    return evening
+NOTHING = "the losing side captured nothing"
 
 
-def reasons(evening: Evening) -> list[str]:
-    return [one["reason"] for one in evening.decisions("scramble")]
+def switched(sides: dict[str, int]) -> dict[str, int]:
+    """The same groups on the other sides."""
+    return {name: opponent(side) for name, side in sides.items()}
 
 
-def test_attackers_who_capture_nothing_are_given_new_teams(new_evening: NewEvening) -> None:
-    evening = evening_on(new_evening, "pl_upward")
+def test_an_attack_in_three_stages_with_a_restart_between(new_evening: NewEvening) -> None:
+    """A restart in the second stage begins the round at the first again; then three stages are one round."""
+    mode = replace(STAGED_ATTACK_DEFEND, setup=6, length=20)
+    session = Session(new_evening, "cp_dustbowl", mode=mode)
+    session.live()
+    sides = session.sides
+    session.capture(BLU, 0, 1)
+    session.live()
+    session.game.rcon("mp_restartgame 1")
+    session.game.until(lambda: session.game.events("teamplay_restart_round")[1:])
 
-    evening.win(RED, Reason.DEFENDED)
-    evening.freeze()
+    for stage in range(3):
+        session.live()
+        assert session.evening.status()["round"] == 1
+        assert session.sides == sides
+        session.capture(BLU, 2 * stage)
+        if stage < 2:
+            session.capture(BLU, 2 * stage + 1)
+    session.until_over()
+    assert session.pending is None
+    session.live()
 
-    assert reasons(evening)[1:] == ["the losing side captured nothing"]
-
-
-def test_attackers_who_captured_play_a_second_round_and_then_get_new_teams(new_evening: NewEvening) -> None:
-    evening = evening_on(new_evening, "cp_gorge")
-
-    play.capture(evening.game, BLU, 0, evening.game.teams.members(BLU)[0])
-    evening.win(RED, Reason.DEFENDED)
-    assert evening.status()["pending"] is None
-    evening.freeze()
-    evening.live()
-    play.capture(evening.game, BLU, 0, evening.game.teams.members(BLU)[0])
-    evening.win(BLU)
-    evening.freeze()
-
-    assert reasons(evening)[1:] == ["full rounds since the last scramble: 2"]
-
-
-def test_the_stages_of_a_round_are_one_round_and_their_captures_add_up(new_evening: NewEvening) -> None:
-    evening = evening_on(new_evening, "cp_dustbowl")
-    play.capture(evening.game, BLU, 0, evening.game.teams.members(BLU)[0])
-    play.fight(evening.game)
-    evening.game.rounds.win(BLU, Reason.POINTS_CAPTURED, full_round=False)
-    evening.game.settle()
-    assert evening.status()["round"] == 1
-
-    evening.freeze()
-    evening.live()
-    evening.win(RED, Reason.DEFENDED)
-
-    assert evening.status()["pending"] is None
-    assert {evening.rounds(player) for player in evening.game.humans()} == {1}
+    assert session.sides == switched(sides)
+    assert session.scrambles == [WAITING]
+    (stored,) = session.check()
+    assert (stored.winner, stored.captures, stored.partial, stored.unrated) == (RED, (0, 5), False, None)
+    assert stored.played == sides
 
 
-def test_a_side_that_never_captured_gets_new_teams(new_evening: NewEvening) -> None:
-    evening = evening_on(new_evening, "cp_badlands")
+def test_a_cart_that_never_moves_and_one_that_arrives(new_evening: NewEvening) -> None:
+    session = Session(new_evening, "pl_upward", mode=replace(PAYLOAD, setup=6, length=15))
+    session.live()
+    first = session.sides
+    session.until_over()
+    assert session.pending == NOTHING
+    session.stack()
+    session.live()
+    second = session.sides
+    assert second != switched(first)
 
-    play.capture(evening.game, RED, 0, evening.game.teams.members(RED)[0])
-    evening.win(RED)
-    evening.freeze()
+    session.capture(BLU, 0, 1, 2)
+    assert session.pending is None
+    session.live()
 
-    assert reasons(evening)[1:] == ["the losing side captured nothing"]
+    assert session.sides == switched(second)
+    assert session.scrambles == [WAITING, NOTHING]
+    stored = session.check()
+    assert [(one.mode, one.winner, one.captures, one.partial, one.unrated) for one in stored] == [
+        ("payload", RED, (0, 0), False, None),
+        ("payload", BLU, (0, 3), False, None),
+    ]
+    assert [one.played for one in stored] == [first, second]
+
+
+def test_territory_that_is_taken_in_turns(new_evening: NewEvening) -> None:
+    """Each side wins a stage: neither is without a capture, and no sides are switched."""
+    session = Session(new_evening, "tc_hydro")
+    session.live()
+    sides = session.sides
+    session.capture(RED, 1)
+    session.live()
+    assert session.evening.status()["round"] == 1
+    session.capture(BLU, 2)
+    assert session.pending is None
+    session.live()
+
+    assert session.sides == sides
+    (stored,) = session.check()
+    assert (stored.mode, stored.winner, stored.captures, stored.unrated) == ("symmetric_cp", BLU, (1, 1), None)
+    assert stored.played == sides
+
+
+def test_a_flag_that_is_away_when_time_is_up_may_still_win(new_evening: NewEvening) -> None:
+    """The only round of a map of one minute. BLU has brought home no flag; teams are due, but the map is over."""
+    session = Session(new_evening, "ctf_2fort")
+    game = session.game
+    game.sm.convars["mp_timelimit"].set("1")
+    game.map_cycle = ["ctf_2fort", "koth_harvest_final"]
+    session.live()
+    sides = session.sides
+    carrier = game.teams.members(RED)[0]
+    for _ in range(2):
+        play.capture_flag(game, carrier)
+    play.pick_up_flag(game, carrier)
+    session.evening.wait(62.0)
+    assert game.rounds.live
+    assert game.rules.props["m_bInOvertime"]
+    play.capture_flag(game, carrier)
+    session.until_over()
+    assert game.rounds.reason == Reason.FLAG_CAPTURE_LIMIT
+    assert session.pending == NOTHING
+    (stored,) = session.check()
+    assert (stored.mode, stored.winner, stored.captures, stored.unrated) == ("ctf", RED, (3, 0), None)
+    assert stored.played == sides
+
+    game.until(lambda: game.map == "koth_harvest_final")
+    game.settle()
+    assert session.pending is None
+    assert [one["reason"] for one in session.evening.decisions("dropped")] == [NOTHING]
+
+
+SHORT = replace(FIVE_POINTS, length=15)
+
+MIDDLE = 2
+
+
+def test_sudden_death_is_the_end_of_the_same_round(new_evening: NewEvening) -> None:
+    """Everybody returns once; the dead stay dead, and the side that is wiped out without a capture gets new teams."""
+    session = Session(new_evening, "cp_badlands", mode=SHORT)
+    game = session.game
+    game.sm.convars["mp_stalemate_enable"].set("1")
+    session.live()
+    sides = session.sides
+    session.capture(BLU, MIDDLE)
+    red, blu = (game.teams.members(side) for side in SIDES)
+    play.kill(game, red[0], blu[0])
+    game.until(lambda: game.rounds.state is State.STALEMATE)
+    session.evening.wait(1.0)
+    assert all(player.alive for player in game.humans())
+    assert session.evening.status()["round"] == 1
+    for player in red:
+        play.kill(game, blu[0], player)
+    session.until_over()
+    assert session.pending == "the losing side captured nothing"
+    session.stack()
+    session.live()
+
+    assert session.sides != sides
+    (stored,) = session.check()
+    assert (stored.winner, stored.captures, stored.unrated, stored.played) == (BLU, (0, 1), None, sides)
+
+
+@pytest.mark.parametrize(
+    ("map_name", "mode", "reason"),
+    [
+        ("plr_hightower", "payload_race", Reason.DEFENDED),
+        ("pd_watergate", "other", Reason.PLAYER_DESTRUCTION_POINTS),
+        ("pass_brickyard", "other", Reason.SCORED),
+    ],
+)
+def test_a_mode_without_a_trigger_of_its_own_has_new_teams_after_waiting_only(
+    new_evening: NewEvening, map_name: str, mode: str, reason: Reason
+) -> None:
+    """RED wins two rounds, in which BLU captures nothing, and BLU one."""
+    session = Session(new_evening, map_name)
+    session.stack()
+    before = session.sides
+    session.live()
+    assert session.read(WAITING)
+    sides = session.sides
+    assert sides != before
+    for winner in (RED, RED, BLU):
+        if reason is Reason.SCORED:
+            for _ in range(5):
+                session.game.flags.score(winner)
+        else:
+            session.win(winner, reason)
+        session.until_over()
+        assert session.pending is None
+        session.live()
+        assert session.sides == sides
+
+    assert session.scrambles == [WAITING]
+    stored = session.check()
+    assert [(one.mode, one.winner, one.partial, one.unrated) for one in stored] == [
+        (mode, winner, False, None) for winner in (RED, RED, BLU)
+    ]
+    assert [one.played for one in stored] == [sides] * 3
+    assert session.game.rounds.reason == reason

@@ -1,16 +1,21 @@
-"""Admins restart the game at moments of their own choice: end to end."""
+"""The game restarts, switches sides or scrambles, by itself or by an admin: end to end."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
 
 from tests.sourcemod.audit import Session
-from tests.sourcemod.rig.game.facts import BLU, RED, Reason
+from tests.sourcemod.rig import play
+from tests.sourcemod.rig.game.facts import BLU, PAYLOAD, RED, Reason, opponent
 from tests.sourcemod.sessions import Evening
 
 NewEvening = Callable[..., Evening]
 
 WAITING = "Waiting For Players is over"
+
 NOTHING = "the losing side captured nothing"
 
 
@@ -37,3 +42,88 @@ def test_a_restart_in_the_freeze_of_a_scramble_keeps_the_new_teams(new_evening: 
     session.capture(RED, 0)
     session.win(BLU, Reason.POINTS_CAPTURED)
     assert [one.winner for one in session.check()] == [RED, BLU]
+
+
+def test_a_duellist_stays_when_the_sides_switch(new_evening: NewEvening) -> None:
+    """HandleSwitchTeams leaves duellists where they are, so the sides are 4 against 2: somebody else evens them."""
+    session = Session(new_evening, "pl_upward", mode=replace(PAYLOAD, setup=6, length=90))
+    game = session.game
+    session.live()
+    first = session.sides
+    duellist = game.teams.members(RED)[0]
+    session.capture(BLU, 0, 1, 2)
+    duellist.duel = True  # the win has ended those before it
+    # The duellist alone would even the skill too: 800 = (800 + 3 * 1000 - 2 * 1100) / 2.
+    ratings = {name: 1100.0 if side == RED else 1000.0 for name, side in first.items()}
+    session.evening.rate(**ratings | {duellist.name: 800.0})
+    session.live()
+    assert session.sides == {name: opponent(side) for name, side in first.items()} | {duellist.name: RED}
+    switched = session.sides
+    session.evening.wait(12.0)
+    assert session.evening.sizes() == [3, 3]
+    assert (duellist.team, duellist.duel) == (RED, True)
+    assert [one["kind"] for one in session.evening.decisions("move", "failed")] == ["move"]
+    session.win(RED, Reason.DEFENDED)
+
+    assert session.pending == "the losing side captured nothing"
+    first_round, second_round = session.check()
+    assert first_round.played == first
+    assert second_round.played == second_round.lineup == switched
+
+
+@pytest.mark.parametrize("command", ["mp_scrambleteams", "mp_scrambleteams 2"])
+def test_an_admin_scrambles_by_the_games_own_command(new_evening: NewEvening, command: str) -> None:
+    """The second is what a native vote does. The running round is void, and the next is rated on the game's teams."""
+    session = Session(new_evening, "koth_harvest_final")
+    game, evening = session.game, session.evening
+    session.live()
+    before = session.sides
+    for killer, victim in zip(game.teams.members(RED), game.teams.members(BLU), strict=True):
+        play.kill(game, killer, victim)
+    session.capture(BLU, 0)
+    game.rcon(command)
+    game.until(lambda: game.events("teamplay_restart_round")[1:])
+    session.live()
+    scrambled = session.sides
+    assert scrambled != before
+    assert evening.status()["round"] == 1
+
+    moved = next(player for player in game.humans() if player.team != before[player.name])
+    game.join(moved, before[moved.name])
+    evening.wait(1.0)
+    assert moved.team == scrambled[moved.name]
+    assert "stay there" in moved.chat[-1]
+    session.capture(RED, 0)
+    session.win(BLU, Reason.POINTS_CAPTURED)
+    session.live()
+
+    assert session.sides == scrambled
+    assert session.scrambles == [WAITING]
+    assert evening.decisions("move") == []
+    (stored,) = session.check()
+    assert (stored.winner, stored.captures, stored.partial, stored.unrated) == (BLU, (1, 0), False, None)
+    assert stored.played == stored.lineup == scrambled
+
+
+def test_the_games_own_balancing_is_held_off_until_the_plugin_is_unloaded(new_evening: NewEvening) -> None:
+    """An admin tries by RCON what the game would do by itself: every second, and after two wins in a row."""
+    session = Session(new_evening, "koth_harvest_final")
+    game, evening = session.game, session.evening
+    wanted = {"mp_autoteambalance": "2", "mp_scrambleteams_auto": "1"}
+    session.live()
+    sides, ours = session.sides, game.events("teamplay_alert")
+    for name, value in wanted.items():
+        game.rcon(f"{name} {value}")
+    for _ in range(2):
+        session.capture(BLU, 0)
+        session.win(RED, Reason.POINTS_CAPTURED)
+        session.live()
+
+    assert session.sides == sides
+    assert {name: game.text(name) for name in wanted} == dict.fromkeys(wanted, "0")
+    assert game.events("teamplay_alert", "teamplay_teambalanced_player") == ours
+    said = [text for _, text in game.sm.log.messages]
+    assert all(any(f"{name} stays 0" in text for text in said) for name in wanted)
+    assert len(session.check()) == 2
+    game.unload(evening.plugin)
+    assert {name: game.text(name) for name in wanted} == wanted

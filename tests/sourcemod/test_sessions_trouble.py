@@ -38,28 +38,6 @@ def rated(evening: Evening) -> dict[str, int]:
     return {player.name: evening.rounds(player) for player in evening.game.humans()}
 
 
-def chat(evening: Evening) -> str:
-    return "\n".join(line for player in evening.game.humans() for line in player.chat)
-
-
-def test_a_new_map_is_a_new_evening(new_evening: NewEvening) -> None:
-    evening = arena(new_evening)
-    for _ in range(3):
-        evening.live()
-        evening.win(RED)
-        evening.freeze()
-
-    evening.game.start_map("arena_badlands")
-    evening.game.settle()
-    evening.seat_together(*[player.name for player in evening.game.humans()])
-    evening.game.settle()
-    status = evening.status()
-    assert (status["map"], status["round"], status["streak"], status["pending"]) == ("arena_badlands", 1, 0, None)
-
-    evening.freeze()
-    assert evening.sizes() == [1, 1]
-
-
 def test_rounds_that_end_while_the_daemon_is_dead_arrive_once_and_in_order(new_evening: NewEvening) -> None:
     evening = arena(new_evening)
     evening.live()
@@ -83,23 +61,6 @@ def test_rounds_that_end_while_the_daemon_is_dead_arrive_once_and_in_order(new_e
     # Stored exactly once each: posting goes on, nothing is added.
     evening.wait(12)
     assert stored_rounds(evening) == ids
-
-
-def test_of_ten_rounds_without_a_daemon_the_last_eight_arrive_and_two_are_counted(new_evening: NewEvening) -> None:
-    evening = arena(new_evening)
-    evening.live()
-    evening.daemon.kill()
-    for _ in range(9):
-        evening.win(RED)
-        evening.freeze()
-        evening.live()
-    evening.win(RED)
-    evening.freeze()
-    evening.daemon.start()
-    evening.wait(12)
-
-    assert [int(one.rsplit("-", 1)[1]) for one in stored_rounds(evening)] == [1, *range(4, 12)]
-    assert evening.status()["dropped_rounds"] == 2
 
 
 def test_a_script_alone_finds_a_due_scramble_and_applies_the_cache_with_a_substitute(
@@ -128,34 +89,6 @@ def test_a_script_alone_finds_a_due_scramble_and_applies_the_cache_with_a_substi
     assert alone["reason"]
     assert evening.status()["pending"] is None
     assert evening.status()["streak"] == 0
-
-
-def test_nothing_leaks_over_an_evening(new_evening: NewEvening) -> None:
-    evening = arena(new_evening, players=5)
-    evening.wait(6)
-    before = evening.game.sm.handles.live(evening.plugin)
-    for _ in range(3):
-        evening.live()
-        evening.win(RED)
-        evening.freeze()
-    evening.wait(6)
-
-    assert evening.game.sm.handles.live(evening.plugin) == before
-
-
-def test_an_admin_scrambles_from_the_console_and_hears_why(new_evening: NewEvening) -> None:
-    evening = new_evening("koth_harvest_final")
-    for number in range(6):
-        evening.seat(f"P{number}")
-    evening.freeze()
-    evening.live()
-    evening.rate(**dict.fromkeys(evening.side(RED), 2400.0))
-    evening.game.rcon("sm_eq_scramble now")
-    evening.wait(2)
-
-    assert [one["reason"] for one in evening.decisions("scramble")][-1] == "ordered by an admin"
-    assert all(player.suicides == 0 and player.alive for player in evening.game.humans())
-    assert all(sum("ordered by an admin" in line for line in player.chat) == 1 for player in evening.game.humans())
 
 
 NAMES = (
