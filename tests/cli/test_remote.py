@@ -158,20 +158,6 @@ def test_a_scramble_can_be_tried_dry_and_then_ordered(house: House, daemon: str)
     assert (again.returncode, again.stderr) == (1, "equipoise: No scramble is due.\n")
 
 
-def test_why_lists_decisions_and_pool_quality_its_measures(house: House, daemon: str) -> None:
-    assert ask(house, daemon, "server", "off", "arena-1").returncode == 0
-    assert "switch" in ask(house, daemon, "why", "arena-1").stdout
-    assert "brier" in ask(house, daemon, "pool", "quality").stdout
-
-
-def test_a_daemon_that_is_not_there_is_exit_code_3(house: House) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        free = taken.getsockname()[1]
-    silent = ask(house, f"127.0.0.1:{free}", "status")
-    assert silent.returncode == 3
-    assert "equipoise serve" in silent.stderr
-
-
 def test_without_a_token_one_line_says_where_it_is_looked_for(house: House) -> None:
     (house.folder / "owner.token").unlink()
     assert "EQUIPOISE_TOKEN" in one_line(run("status", "--config", house.config))

@@ -25,16 +25,6 @@ def test_sigterm_stops_the_daemon_gracefully_and_a_restart_goes_on(house: House)
         assert json.loads(shown.stdout)["player"]["rounds"] == 1
 
 
-def test_a_round_that_was_answered_survives_kill_9(house: House) -> None:
-    with serving(house) as (process, address):
-        assert post(address, house.secret, posted(HELLO, ROUND, seq=1))["rounds"] == {"1-4": "stored"}
-        process.send_signal(signal.SIGKILL)
-        process.wait(60)
-    with serving(house) as (_, address):
-        assert post(address, house.secret, posted(ROUND, seq=2))["rounds"] == {"1-4": "stored"}
-        assert json.loads(ask(house, address, "player", "show", RED, "--json").stdout)["player"]["rounds"] == 1
-
-
 def test_serving_and_rating_loads_no_numba(house: House) -> None:
     with serving(house, forked=False) as (process, address):
         assert post(address, house.secret, posted(HELLO, ROUND, seq=1))["players"][0]["rounds"] == 1
