@@ -49,7 +49,7 @@ def test_only_who_waits_to_play_is_kept_from_being_kicked_for_idling(
         game.join(blu[1], "spectate")
     red[1].idle = blu[1].idle = True
     play.go_live(game)
-    seconds_of_play(game, 250)
+    seconds_of_play(game, 70 if limits else 250)
     assert [player in game.humans() for player in (red[1], blu[1])] == [waits, waits]
     assert not any(player.autokick_disabled for player in red + blu)
     assert not any("Unknown command" in line for line in red[1].console)

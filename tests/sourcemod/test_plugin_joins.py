@@ -46,8 +46,12 @@ def test_a_request_is_read_as_the_game_reads_it(
     assert [event["side"] for event in daemon.events("side_wanted")] == [side]
 
 
-@pytest.mark.parametrize("command", ["jointeam", "jointeam unassigned"])
-def test_what_asks_for_nothing_does_nothing(game: Game, daemon: Daemon, live: Sides, command: str) -> None:
+@pytest.mark.parametrize(
+    "command", ["jointeam", "jointeam unassigned", "show_motd", "closedwelcomemenu", "team_ui_setup"]
+)
+def test_what_asks_for_nothing_and_menus_without_mp_forceautoteam_do_nothing(
+    game: Game, daemon: Daemon, live: Sides, command: str
+) -> None:
     joiner = game.connect("New")
     game.command(joiner, command)
     seconds_of_play(game, 3)
@@ -57,8 +61,7 @@ def test_what_asks_for_nothing_does_nothing(game: Game, daemon: Daemon, live: Si
 
 @pytest.mark.parametrize("word", ["spectate", "Spectator", "spectatearena"])
 def test_every_word_for_watching_is_left_to_the_game(game: Game, daemon: Daemon, live: Sides, word: str) -> None:
-    joiner = game.connect("New")
-    game.join(joiner, word)
+    game.join(game.connect("New"), word)
     settle(game)
     assert not daemon.events("side_wanted")
 
@@ -76,17 +79,6 @@ def test_with_mp_forceautoteam_the_daemon_places_who_opens_the_menus(
     settle(game)
     assert joiner.team == BLU
     assert [event["side"] for event in daemon.events("side_wanted")] == ["any"]
-
-
-@pytest.mark.parametrize("command", ["show_motd", "closedwelcomemenu", "team_ui_setup"])
-def test_without_mp_forceautoteam_the_menus_place_no_player(
-    game: Game, daemon: Daemon, live: Sides, command: str
-) -> None:
-    joiner = game.connect("New")
-    game.command(joiner, command)
-    settle(game)
-    assert joiner.team == UNASSIGNED
-    assert not daemon.events("side_wanted")
 
 
 @pytest.mark.parametrize("command", ["autoteam", "jointeam auto", "team_ui_setup", "show_motd"])

@@ -250,17 +250,6 @@ def test_a_refused_event_is_dropped_and_the_rest_sent_again_in_their_order(
     assert "$.events[1].name" in complaints(game)[0]
 
 
-def test_a_batch_that_breaks_the_daemon_is_not_sent_again(game: Game, daemon: Daemon, koth: Plugin) -> None:
-    crowd(game, 1, 1)
-    go_live(game)
-    daemon.forget()
-    daemon.raw.append(daemon.refuse(500, "internal"))
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    seconds_of_play(game, 12)
-    assert len(rounds_of_all(daemon)) == 1
-    assert "because of internal" in complaints(game)[0]
-
-
 def test_events_that_a_map_left_unsent_are_not_sent_on_the_next(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("cp_gorge")
     crowd(game, 2, 2)

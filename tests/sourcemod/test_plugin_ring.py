@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from tests.sourcemod.answerer import (
     Daemon,
     complaints,
@@ -66,28 +68,30 @@ def test_a_kept_round_is_asked_about_after_the_next_one_and_before_it(game: Game
     assert len(rounds_of_all(daemon)) == 1
 
 
-def test_a_refused_round_never_blocks_the_ring(game: Game, daemon: Daemon, koth: Plugin) -> None:
+@pytest.mark.parametrize(
+    ("refusals", "sent", "said"),
+    [
+        ([(422, "schema", "$.events[0].winner")], 1, "$.events[0].winner"),
+        ([(500, "internal")], 1, "because of internal"),
+        ([(503, "store"), (503, "busy")], 3, ""),
+    ],
+    ids=["it is wrong", "the daemon breaks", "the daemon cannot keep it"],
+)
+def test_a_refused_round_goes_again_where_that_may_help_and_never_blocks_the_ring(
+    game: Game, daemon: Daemon, koth: Plugin, refusals: list[tuple[Any, ...]], sent: int, said: str
+) -> None:
     crowd(game, 1, 1)
     go_live(game)
     daemon.forget()
-    daemon.raw.append(daemon.refuse(422, "schema", "$.events[0].winner"))
+    daemon.raw += [daemon.refuse(*each) for each in refusals]
     game.rounds.win(RED, Reason.POINTS_CAPTURED)
     seconds_of_play(game, 12)
-    assert len(rounds_of_all(daemon)) == 1
+    assert len(rounds_of_all(daemon)) == sent
+    assert len({*rounds_of_all(daemon)}) == 1
+    assert said in " ".join(complaints(game))
     daemon.forget()
     play_round(game)
     assert len(rounds_of_all(daemon)) == 1
-
-
-def test_a_daemon_that_cannot_keep_a_round_gets_it_again(game: Game, daemon: Daemon, koth: Plugin) -> None:
-    crowd(game, 1, 1)
-    go_live(game)
-    daemon.forget()
-    daemon.raw += [daemon.refuse(503, "store"), daemon.refuse(503, "busy")]
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    seconds_of_play(game, 12)
-    assert len(rounds_of_all(daemon)) == 3
-    assert len(set(rounds_of_all(daemon))) == 1
 
 
 def test_a_stale_batch_gives_only_its_rounds(game: Game, daemon: Daemon, koth: Plugin) -> None:
