@@ -54,10 +54,6 @@ def called() -> Iterator[set[str]]:
         sys.setprofile(None)
 
 
-def orders(reply: object, kind: type) -> list[object]:
-    return [order for order in reply.orders if isinstance(order, kind)]  # type: ignore[attr-defined]
-
-
 @played
 async def test_a_script_that_was_never_heard_is_asked_to_introduce_itself(rig: Rig) -> None:
     reply = await rig.post(e.Heartbeat(0.0))
@@ -329,7 +325,7 @@ async def test_a_command_is_answered_where_it_was_given(rig: Rig) -> None:
     inside = await rig.post(e.Commanded(0.0, ("scramble", "next"), player(1), admin=True))
 
     assert outside.lines == (Text(Phrase.SCRAMBLE_PENDING, (Text(Phrase.REASON_ADMIN),)),)
-    (tell,) = orders(inside, f.Tell)
+    (tell,) = [order for order in inside.orders if isinstance(order, f.Tell)]
     assert isinstance(tell, f.Tell)
     assert tell.player == player(1)
     assert tell.lines == outside.lines

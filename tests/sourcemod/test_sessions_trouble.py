@@ -34,10 +34,6 @@ def stored_rounds(evening: Evening) -> list[str]:
         return [row[0] for row in db.execute("SELECT id FROM rounds ORDER BY number")]
 
 
-def rated(evening: Evening) -> dict[str, int]:
-    return {player.name: evening.rounds(player) for player in evening.game.humans()}
-
-
 def test_rounds_that_end_while_the_daemon_is_dead_arrive_once_and_in_order(new_evening: NewEvening) -> None:
     evening = arena(new_evening)
     evening.live()
@@ -57,7 +53,7 @@ def test_rounds_that_end_while_the_daemon_is_dead_arrive_once_and_in_order(new_e
     ids = stored_rounds(evening)
     assert len(ids) == 5
     assert ids == sorted(ids, key=lambda one: int(one.rsplit("-", 1)[1]))
-    assert max(rated(evening).values()) == 5
+    assert max(evening.rounds(player) for player in evening.game.humans()) == 5
     # Stored exactly once each: posting goes on, nothing is added.
     evening.wait(12)
     assert stored_rounds(evening) == ids

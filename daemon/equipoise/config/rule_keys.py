@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
@@ -201,9 +202,12 @@ def effective(raw: Raw) -> Rules:
     return _filled(Rules, msgspec.convert(raw, _RULES))
 
 
+_hints = cache(get_type_hints)  # it compiles each annotation, every time
+
+
 def _filled(kind: type[T], section: Any) -> T:
     """The dataclass of rules that a section was derived from, with the section's values."""
-    hints = get_type_hints(kind)
+    hints = _hints(kind)  # type: ignore[arg-type]  # a class can be hashed, whatever its instances are
     return kind(**{name: _value(hints[name], getattr(section, name)) for name in section.__struct_fields__})
 
 
