@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +19,7 @@ from hypothesis import strategies as st
 
 from equipoise import ratings
 from equipoise.core.effects import RecordRound
-from equipoise.core.model import RoundId, Side
+from equipoise.core.model import PlayerSummary, RoundId, Side
 from equipoise.errors import ScriptError, StoreError
 from equipoise.service.pool import Pool
 from equipoise.service.replayed import Replayed
@@ -24,13 +27,15 @@ from equipoise.service.revision import revise
 from equipoise.store.notes import Audit
 from equipoise.store.past import VoidStrike
 from equipoise.store.replays import Revised, StrikeRequest
+from equipoise.store.sequence import BulkEdit
 from equipoise.store.store import Store
 from tests.opened_pool import opened, rated_alone, summary_of
-from tests.pools import an_import, some_rounds
+from tests.pools import an_import, row_of, some_rounds
 from tests.store.disk import fast_directory
 from tests.store.samples import SERVER, a_round, player, with_counts, with_spans
 
 PLAYERS = range(1, 8)
+
 SYSTEMS: dict[str, dict[str, Any]] = {
     "synelo": {"window": 4, "shadow_rounds": 2},
     "elo": {},
@@ -43,7 +48,9 @@ SYSTEMS: dict[str, dict[str, Any]] = {
     "trueskill2": {},
     "trueskill_through_time": {},
 }
+
 ENTRY = Audit(9.0, "console", "recompute", "pool main", "as it was", "as it is")
+
 TABLES = (
     "SELECT id, rating, rounds, visible, last_played, state FROM players ORDER BY id",
     "SELECT * FROM participants ORDER BY round, place",
@@ -55,6 +62,7 @@ TABLES = (
 )
 
 RECORDS_TABLE = 4
+
 RECORDED = (
     "SELECT player, sum(score = 1.0), sum(score = 0.5), sum(score = 0.0), sum(quit) FROM participants GROUP BY player"
 )
@@ -110,7 +118,9 @@ ROUNDS = st.tuples(
     st.just("round"),
     st.tuples(st.permutations(PLAYERS), st.sampled_from([Side.A, Side.B, None]), st.sampled_from([0, 0, 0, 1, 2])),
 )
+
 SOMEBODY = st.sampled_from(PLAYERS)
+
 STEPS = st.lists(
     st.one_of(
         ROUNDS,
@@ -159,6 +169,7 @@ def a_strike(number: int, *, back: bool = False) -> VoidStrike:
 
 
 RECORDS = [replace(record, skill_at_start=None) for record in some_rounds(40)]
+
 RATED = [number for number, record in enumerate(RECORDS) if record.participants]
 
 
@@ -356,3 +367,150 @@ async def test_a_daemon_that_ends_does_not_wait_for_a_replay(tmp_path: Path, tri
     with pytest.raises(StoreError, match="the daemon ends"):
         await work
     assert numbers(tmp_path) == before
+
+
+EVERYBODY = [player(number) for number in range(1, 11)]
+
+
+async def summaries(pool: Pool) -> list[PlayerSummary]:
+    return list(await pool.summaries(EVERYBODY))
+
+
+async def prune(pool: Pool, rounds: int) -> None:
+    await pool.store.prune_rounds("main", pool.system.window, 1e12, rounds)
+
+
+async def test_an_edit_is_taken_back_although_the_rounds_before_it_were_deleted(tmp_path: Path) -> None:
+    async with opened(tmp_path, "elo", kind=InThisProcess) as pool:
+        await played(pool, RECORDS[:20])
+        await pool.edit(player(1), 2000.0, "owner")
+        await prune(pool, 20)
+        await pool.undo(player(1), "owner")
+        found = await summaries(pool)
+    alone = rated_alone(*(each for each in RECORDS[:20] if each.participants), system="elo")
+    assert found == [summary_of(alone, each) for each in EVERYBODY]
+
+
+async def test_a_round_is_put_back_although_those_before_it_were_deleted(tmp_path: Path) -> None:
+    async with opened(tmp_path, "elo", kind=InThisProcess) as pool:
+        await played(pool, RECORDS[: RATED[20] + 1])
+        before = await summaries(pool)
+        await pool.void(a_strike(RATED[20]), "owner", "")
+        between = await summaries(pool)
+        await prune(pool, RATED[20])
+        await pool.void(a_strike(RATED[20], back=True), "owner", "")
+        assert await summaries(pool) == before != between
+
+
+async def test_a_round_is_not_void_when_rounds_were_deleted_between_it_and_an_edit(tmp_path: Path) -> None:
+    async with opened(tmp_path, "elo", kind=InThisProcess) as pool:
+        last = RATED[20]
+        for each in EVERYBODY:
+            await pool.edit(each, 1500.0, "owner")
+        await played(pool, RECORDS[: last + 1])
+        await prune(pool, last)
+        before = numbers(tmp_path)
+        with pytest.raises(StoreError, match="older rounds were deleted"):
+            await pool.void(a_strike(last), "owner", "")
+        assert numbers(tmp_path) == before
+
+
+class Pruned(InThisProcess):
+    """Deletes the oldest round after a replay has read it."""
+
+    armed = False
+
+    async def replayed(self, request: StrikeRequest) -> Revised:
+        found = await super().replayed(request)
+        if self.armed:
+            await self.prune_rounds("main", 0, 1e12, 1 + RATED[0])
+        return found
+
+
+@pytest.mark.parametrize("back", [False, True])
+async def test_a_round_that_is_deleted_while_it_is_made_void_is_left_alone(tmp_path: Path, back: bool) -> None:
+    async with opened(tmp_path, "elo", kind=Pruned) as pool:
+        assert isinstance(pool.store, Pruned)
+        await played(pool)
+        if back:
+            await pool.void(a_strike(RATED[0]), "owner", "")
+        before = await summaries(pool)
+        pool.store.armed = True
+        with pytest.raises(StoreError, match="deleted meanwhile"):
+            await pool.void(a_strike(RATED[0], back=back), "owner", "")
+        assert await summaries(pool) == before
+        assert [line.action for line in await pool.store.audits(9)] == ["void"] * back
+
+
+async def test_a_refit_that_another_system_dropped_does_not_keep_a_round_in_the_ratings(tmp_path: Path) -> None:
+    async with opened(tmp_path, "ns2", kind=InThisProcess) as pool:
+        await played(pool, RECORDS[:20])
+        made = ratings.create("ns2")
+        rows = [row_of(made, number, rating=1500.0) for number in range(1, 11)]
+        await pool.adopt(BulkEdit("refit", 1.0, "owner", rows, "", "", shared=made.shared()))
+        fingerprint = await pool.store.fingerprint("main")
+        assert fingerprint is not None
+        await pool.store.recompute("main", Replayed(ratings.create("elo"), fingerprint), ENTRY)
+    async with opened(tmp_path, "elo", kind=InThisProcess) as pool:
+        done = await pool.void(a_strike(RATED[3]), "owner", "")
+        found = await summaries(pool)
+    alone = rated_alone(
+        *(each for number, each in enumerate(RECORDS[:20]) if each.participants and number != RATED[3]), system="elo"
+    )
+    assert not done.refitted
+    assert found == [summary_of(alone, each) for each in EVERYBODY]
+
+
+ROOT = Path(__file__).parents[2]
+
+DYING = """
+import asyncio, os, signal, sys
+from contextlib import contextmanager
+from pathlib import Path
+from tests.opened_pool import opened
+from tests.service.test_corrections import InThisProcess, RATED, RECORDS, a_strike, played
+
+class Dying(InThisProcess):
+    armed = False
+
+    @contextmanager
+    def _transaction(self, db):
+        with super()._transaction(db):
+            yield
+            if self.armed:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+async def play():
+    async with opened(Path(sys.argv[1]), kind=Dying) as pool:
+        await played(pool)
+        print("played", flush=True)
+        pool.store.armed = True
+        await pool.void(a_strike(RATED[3]), "owner", "")
+
+asyncio.run(play())
+"""
+
+
+@pytest.mark.slow
+def test_a_daemon_killed_before_its_commit_has_the_old_ratings(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", DYING, str(tmp_path)]
+    died = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert (died.returncode, died.stdout) == (-signal.SIGKILL, "played\n"), died.stderr
+    assert [each.name for each in tmp_path.glob("*outcome*")] == ["s.db.outcome-main"]
+
+    async def gone_on() -> list[list[list[tuple[object, ...]]]]:
+        (tmp_path / "other").mkdir()
+        async with (
+            opened(tmp_path / "other", kind=InThisProcess) as other,
+            opened(tmp_path, kind=InThisProcess) as pool,
+        ):
+            await played(other)
+            assert not any("outcome" in name for name in os.listdir(tmp_path))
+            found = [numbers(each) for each in (tmp_path, tmp_path / "other")]
+            for each in (pool, other):
+                await each.void(a_strike(RATED[3]), "owner", "")
+            return [*found, *(numbers(each) for each in (tmp_path, tmp_path / "other"))]
+
+    killed, whole, killed_then_void, whole_then_void = asyncio.run(gone_on())
+    assert killed == whole
+    assert killed_then_void == whole_then_void != whole

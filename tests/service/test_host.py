@@ -20,12 +20,13 @@ from equipoise.core import events as e
 from equipoise.core.model import DueIf, Immunity, Mode, OrderId, PlayerId, Roster, RoundId, Side
 from equipoise.core.participation import recorded
 from equipoise.core.phrases import Phrase, Text
+from equipoise.core.rules import Level, Rules
 from equipoise.errors import ScriptError
 from equipoise.service.host import Host
 from equipoise.store.players import PlayerRow
 from equipoise.store.rounds import RatedRound, Submission
 from equipoise.store.store import Store
-from tests.hosts import BOOT, SERVER, Rig, played, player, roster, round_of
+from tests.hosts import BOOT, SERVER, SESSION, Rig, played, player, roster, round_of
 from tests.store.failing import Then
 from tests.store.traced import Traced
 
@@ -418,3 +419,69 @@ async def test_a_gap_on_the_first_evening_of_a_pool_has_its_moves(tmp_path: Path
         moves = [order for order in reply.orders if isinstance(order, f.Move)]
         assert len({order.player for order in moves}) == gap // 2
         assert {order.side for order in moves} == {Side.B}
+
+
+LEVELS: dict[str, Level] = {"arena_": "rate", "vsh_": "off"}
+
+
+@pytest.mark.parametrize(
+    ("map_name", "level", "reason", "phrases"),
+    [
+        ("vsh_dust", "off", "vsh_", [Phrase.MAP_OFF]),
+        ("arena_well", "rate", "arena_", [Phrase.MAP_RATE, Phrase.STATUS]),
+        ("koth_king", "balance", "", [Phrase.STATUS]),
+    ],
+)
+@played(rules=replace(Rules(), maps=LEVELS))
+async def test_replies_and_status_say_how_far_equipoise_goes_on_the_map(
+    rig: Rig, map_name: str, level: str, reason: str, phrases: list[Phrase]
+) -> None:
+    reply = await rig.post(e.Hello(0.0, SESSION, map_name, Mode.ARENA, e.Phase.IDLE))
+    status = rig.host.status()
+    assert (reply.level, reply.level_reason) == (status.level, status.level_reason) == (level, reason)
+    answer = await rig.host.command(("status",), "token:owner")
+    assert [line.phrase for line in answer.lines] == phrases
+
+
+FULL = roster(range(1, 7), range(7, 13))
+
+
+@played
+async def test_what_a_script_reports_is_answered_in_the_reply_and_nudges_nobody(rig: Rig) -> None:
+    await rig.hello(FULL)
+    for name in "abcd":
+        await rig.play(name, FULL, Side.A)
+
+    assert rig.nudges == 0
+
+
+@played
+async def test_an_order_by_an_admin_from_outside_nudges_the_script_which_gets_it_with_its_next_call(rig: Rig) -> None:
+    await rig.hello(roster([1, 2, 3], [4]), Mode.KOTH, e.Phase.FREEZE)
+
+    await rig.host.command(("scramble", "now"), "token:ann")
+
+    assert rig.nudges == 1
+    reply = await rig.post()
+    assert any(isinstance(order, f.Assign) for order in reply.orders)
+
+
+@played
+async def test_a_dry_run_orders_nothing(rig: Rig) -> None:
+    await rig.hello(FULL, Mode.KOTH, e.Phase.RUNNING)
+
+    await rig.host.command(("scramble",), "token:ann", dry=True)
+    await rig.host.command(("balance",), "token:ann", dry=True)
+
+    assert rig.nudges == 0
+
+
+@played
+async def test_what_is_switched_or_pending_reaches_the_script_at_once(rig: Rig) -> None:
+    await rig.hello(FULL)
+
+    for words in (("off",), ("on",), ("scramble", "next"), ("scramble", "cancel")):
+        before = rig.nudges
+        await rig.host.command(words, "token:ann")
+        assert rig.nudges > before, words
+        await rig.post()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
 from equipoise.core import effects as f
 from equipoise.core import events as e
@@ -50,26 +49,16 @@ async def made(rig: Rig, reply: Reply) -> tuple[set[int], Text]:
     return {number for number in EIGHT if player(number) in order.split.a}, last
 
 
-def with_rig(tmp_path: Path, play: Callable[[Rig], Awaitable[None]]) -> None:
-    async def main() -> None:
-        async with Rig(tmp_path, system="ns2") as rig:
-            await play(rig)
-
-    asyncio.run(main())
-
-
-def test_choices_are_granted_where_the_teams_stay_even(tmp_path: Path) -> None:
-    async def play(rig: Rig) -> None:
-        await began(rig, dict.fromkeys(EIGHT, 1500.0))
-        choices = {1: ALIENS, 2: ALIENS, 3: MARINES, 4: "random", 5: MARINES, 6: MARINES, 7: ALIENS, 8: "random"}
-        reply = await chosen(rig, choices)
-        assert assigned(reply).moment is Moment.NOW
-        marines, last = await made(rig, reply)
-        assert {3, 5, 6} <= marines
-        assert not marines & {1, 2, 7}
-        assert last == Text(Phrase.CHOICE_RESULT, ("6", "6"))
-
-    with_rig(tmp_path, play)
+@played(system="ns2")
+async def test_choices_are_granted_where_the_teams_stay_even(rig: Rig) -> None:
+    await began(rig, dict.fromkeys(EIGHT, 1500.0))
+    choices = {1: ALIENS, 2: ALIENS, 3: MARINES, 4: "random", 5: MARINES, 6: MARINES, 7: ALIENS, 8: "random"}
+    reply = await chosen(rig, choices)
+    assert assigned(reply).moment is Moment.NOW
+    marines, last = await made(rig, reply)
+    assert {3, 5, 6} <= marines
+    assert not marines & {1, 2, 7}
+    assert last == Text(Phrase.CHOICE_RESULT, ("6", "6"))
 
 
 @played(rules=Rules(shuffle=ShuffleRules(choice_seconds=0.05)), system="ns2")
