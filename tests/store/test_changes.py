@@ -10,7 +10,7 @@ import pytest
 from equipoise.service.people import renamed
 from equipoise.store.changes import FORMAT, TABLES, DamagedEvent, Position
 from equipoise.store.store import Store
-from tests.store.samples import POOL, a_round, in_loop, opened, player, record
+from tests.store.samples import POOL, a_round, opened, player, record
 
 LOCAL = {"decisions", "chances", "qualities", "forgetting", "followed", "logged", "_sqlite_migrations"}
 """Tables that each store has for itself."""
@@ -25,7 +25,6 @@ async def columns(store: Store) -> dict[str, list[str]]:
     }
 
 
-@in_loop
 async def test_every_table_is_in_events_or_said_to_be_a_stores_own_and_other_columns_are_another_format(
     tmp_path: Path,
 ) -> None:
@@ -53,7 +52,6 @@ async def test_every_table_is_in_events_or_said_to_be_a_stores_own_and_other_col
     ],
     ids=["empty", "cut", "table", "column", "missing", "type", "short", "key"],
 )
-@in_loop
 async def test_a_damaged_event_changes_nothing_and_is_named(tmp_path: Path, piece: bytes) -> None:
     async with opened(tmp_path / "equipoise.db") as store:
         await record(store, a_round(1))
