@@ -154,13 +154,9 @@ def test_a_pool_from_before_commanders_had_a_prior_of_their_own_was_rated_by_tha
     old = {
         name: value for name, value in fingerprint_of(ratings.create("ns2")).params.items() if name != "commander_shape"
     }
-    recorded = Fingerprint("ns2", old | {"commander_field_share": 0.0})
-
-    check("main", recorded, ratings.create("ns2", commander_field_share=0.0, commander_shape=6.0))
-    with pytest.raises(
-        ConfigError, match=r"field_share = 0.0, commander_shape = 6.0, not with commander_field_share = "
-    ):
-        check("main", recorded, ratings.create("ns2"))
+    check("main", Fingerprint("ns2", old), ratings.create("ns2"))
+    with pytest.raises(ConfigError, match=r"made with commander_shape = 6.0, not with commander_shape = 12.0"):
+        check("main", Fingerprint("ns2", old), ratings.create("ns2", commander_shape=12.0))
 
 
 async def test_a_store_without_a_fingerprint_adopts_the_configured_one(tmp_path: Path) -> None:

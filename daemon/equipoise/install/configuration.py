@@ -43,6 +43,8 @@ balance = "joint"
 # How far skills differ here is learnt from the rounds: `equipoise pool quality` says what was, and when."""
 _NS2_POOL = """\
 system = "ns2"
+# The part of a commander's worth that is field skill; by 0, the source's, chairs differ as much as all others together.
+commander_field_share = 0.25
 # Its parameters: docs/ratings/ns2.md."""
 
 

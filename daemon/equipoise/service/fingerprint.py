@@ -20,9 +20,6 @@ FREE = frozenset({"stale_days"})
 YOUNG = frozenset({"bots"})
 """Parameters about what no round was stored with before there were these: a record without them fits any value."""
 
-BEFORE: Mapping[str, object] = {"commander_shape": 6.0}
-"""What numbers were made with before there was a parameter, where that is not its default."""
-
 
 def fingerprint_of(system: System[Any]) -> Fingerprint:
     """The system and all of its parameters, as JSON gives them back."""
@@ -68,11 +65,10 @@ def _differences(recorded: Fingerprint, configured: Fingerprint) -> list[str]:
 
 
 def _completed(recorded: Fingerprint, configured: Fingerprint) -> dict[str, object]:
-    """All parameters of the recorded ratings: one that is newer than the record had its default then, or `BEFORE`."""
+    """All parameters of the recorded ratings: one that is newer than the record had its default then."""
     defaults = fingerprint_of(ratings.create(configured.system)).params
-    before = {name: value for name, value in BEFORE.items() if name in defaults}
     young = {name: value for name, value in configured.params.items() if name in YOUNG}
-    return {**defaults, **before, **young, **recorded.params}
+    return {**defaults, **young, **recorded.params}
 
 
 def _listed(names: list[str], values: Mapping[str, object]) -> str:

@@ -57,9 +57,9 @@ class NS2Params(Params):
     """ε, squared gradients: the learning rate of a player's first round is about c + a/√ε."""
     offset_deviation: float = ranged(0.375, 0.001, 1000)
     """Log-odds: prior standard deviation of o; read by the whole-history fit only."""
-    commander_field_share: float = ranged(0.25, 0, 1)
-    """Weight of field skill in a commander's term; the community's balancers use 0.5."""
-    commander_shape: float = ranged(12.0, 1.001, 1000)
+    commander_field_share: float = ranged(0.0, 0, 1)
+    """Weight of field skill in a commander's term; new pools have 0.25, the community's balancers use 0.5."""
+    commander_shape: float = ranged(6.0, 1.001, 1000)
     """k of the Gamma prior of χ, whose mode is that of s; the higher, the less commanders are taken to differ."""
     plus_side: str = "marines"
     """The side on which skill is s + o; on any other it is s - o."""
@@ -200,7 +200,7 @@ class NS2(PlayerTable[NS2Params, Player]):
         """s, o, s ± o by side and χ, with standard deviations, in points.
 
         >>> NS2.create().skills(PlayerId("ann")).commander
-        SkillEstimate(value=1000.0, deviation=314.91832864888676)
+        SkillEstimate(value=1000.0, deviation=489.8979485566356)
         """
         p, plus = self.held(player), self.params.plus_side
         average, commander = (
