@@ -22,6 +22,9 @@ def arguments(words: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m tests.chaos", description=__doc__, epilog="tests/chaos/README.md has more."
     )
+    parser.add_argument(
+        "machines", nargs="?", choices=["machines"], help="break three daemons that share a pool, and their database"
+    )
     parser.add_argument("--seconds", type=float, default=600.0, help="every fault is tried once, however short this is")
     parser.add_argument("--seed", type=int, help="of an earlier run: its decisions again (not its timing)")
     parser.add_argument("--fault", action="append", help="try only faults with this in their name; may be repeated")
@@ -44,8 +47,10 @@ def main(words: Sequence[str], faults: Sequence[Fault] = FAULTS) -> int:
     if asked.list:
         print(*(fault.name for fault in faults), sep="\n")
         return 0
-    tried = chosen(asked.fault, faults)
     seed = random.SystemRandom().randrange(10**6) if asked.seed is None else asked.seed
+    if asked.machines:
+        return of_machines(seed, asked.seconds)
+    tried = chosen(asked.fault, faults)
     folder, began = Path(mkdtemp(prefix="equipoise-chaos-")), time.monotonic()
 
     def watch(text: str) -> None:
@@ -75,6 +80,21 @@ def main(words: Sequence[str], faults: Sequence[Fault] = FAULTS) -> int:
             file=sys.stderr,
         )
     return code
+
+
+def of_machines(seed: int, seconds: float) -> int:
+    """As `main`, for three daemons of a shared pool."""
+    from tests.chaos.machines import run  # it needs asyncpg and what configures a daemon; this driver does not
+
+    folder, began = Path(mkdtemp(prefix="equipoise-chaos-")), time.monotonic()
+    text, cases = run(folder, seed, seconds, lambda text: show(f"{time.monotonic() - began:4.0f} s  {text}"))
+    show(f"{time.monotonic() - began:.1f} s, seed {seed}\n")
+    print(text)
+    if not cases:
+        rmtree(folder)
+        return 0
+    print(*cases, f"Stores and logs are in {folder}.", sep="\n", file=sys.stderr)
+    return 1
 
 
 if __name__ == "__main__":

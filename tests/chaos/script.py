@@ -50,6 +50,11 @@ class Script:
             owed = self._book.owed()
             self.waiting = [each for each in self.waiting if (self.server, each["round"]) not in owed]
 
+    def move(self, port: int) -> None:
+        """Go to another daemon with what waits."""
+        self.port, self._known = port, False
+        self._headers["Host"] = f"127.0.0.1:{port}"
+
     def end_round(self) -> dict[str, Any]:
         """A round is over and waits to be sent."""
         number = next(self._numbers)

@@ -16,6 +16,10 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 
 
+OF_MACHINES = "machines.py"
+"""It configures daemons with a database, which is no file of theirs; `__main__` imports it when it is asked for."""
+
+
 def imported(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
@@ -26,7 +30,7 @@ def imported(path: Path) -> Iterator[str]:
 
 
 def test_chaos_imports_itself_and_the_standard_library() -> None:
-    found = {path.name: set(imported(path)) for path in HERE.rglob("*.py")}
+    found = {path.name: set(imported(path)) for path in HERE.rglob("*.py") if path.name != OF_MACHINES}
     assert len(found) > 20
     foreign = {
         f"{name} imports {other}"
