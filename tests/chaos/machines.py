@@ -44,7 +44,7 @@ EDIT_PAUSE = 1.5
 FIRST_RATING = 1000
 SILENCE = (0.3, 8.0)
 """Seconds that something is away or silent: shorter and longer than the daemons wait for an answer, which is 5 s."""
-CHECKED = ("lost", "twice", "order", "differ", "memory", "edits", "answers")
+CHECKED = ("lost", "twice", "order", "differ", "ratings", "memory", "edits", "answers")
 ROUNDS = "SELECT server, id FROM rounds"
 SAID = re.compile(r"Traceback|damaged|restored database|went back|does not follow", re.IGNORECASE)
 """Words that no fault of these makes a daemon write into its log."""
@@ -344,6 +344,7 @@ def check_store(where: str, edits: Edits, store: sqlite3.Connection, wrong: dict
     """The store makes sense by itself, has events in the log's order, and edits that were answered once."""
     wrong["differ"] += [f"{where}: {row}" for row in store.execute("PRAGMA foreign_key_check")]
     wrong["differ"] += [f"{where}: {row}" for row in store.execute("PRAGMA integrity_check") if row != ("ok",)]
+    wrong["ratings"] += [f"{where}: {case}" for case in ratings_apart(store)]
     numbers = [row[0] for row in store.execute("SELECT number FROM logged ORDER BY local")]
     if numbers != sorted({*numbers}):
         wrong["order"].append(f"{where}: events are not in the log's order")
@@ -352,6 +353,23 @@ def check_store(where: str, edits: Edits, store: sqlite3.Connection, wrong: dict
     for key, answered in edits.sets.items():
         if not answered <= counts[key] <= 1:
             wrong["edits"].append(f"{where}: {key} is there {counts[key]} times, answered: {answered}")
+
+
+def ratings_apart(store: sqlite3.Connection) -> Iterator[str]:
+    """Players whose rating does not go on in a round, or today, from where their last round or edit has left it."""
+    rows = store.execute(
+        "SELECT round, player, before, after FROM participants UNION ALL "
+        "SELECT edit, player, NULL, after_rating FROM edited JOIN edits ON edits.number = edit "
+        "WHERE action = 'set' AND NOT struck ORDER BY 1"
+    )
+    ratings: dict[str, float] = {}
+    for number, player, before, after in rows:
+        if before is not None and ratings.get(player, before) != before:
+            yield f"{player} begins {number} with {before}, and had {ratings[player]}"
+        ratings[player] = after
+    for player, rating in store.execute("SELECT id, rating FROM players"):
+        if ratings.get(player, rating) != rating:
+            yield f"{player} has {rating}, and had {ratings[player]}"
 
 
 def memories_apart(sessions: Sequence[dict[str, bytes]]) -> Iterator[str]:
