@@ -27,6 +27,7 @@ PLACES: dict[str, tuple[float, float, str, tuple[str, ...]]] = {
     "store": (640, 430, SHELL, ("SQLite",)),
     "workers": (640, 510, SHELL, ("processes",)),
     "game": (800, 430, SHELL, ("RCON and A2S",)),
+    "shared": (800, 510, SHELL, ("PostgreSQL",)),
     "ratings": (130, 680, PURE, ("rating systems",)),
     "solver": (330, 680, PURE, ("exact splits",)),
     "core": (500, 770, PURE, ("the rules of a match",)),

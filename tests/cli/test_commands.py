@@ -15,7 +15,10 @@ from click.testing import CliRunner
 from equipoise.cli import OLD_NAMES, main
 from tests.cli.house import EQUIPOISE
 
-PRINT_NO_DATA = {"serve", "init", "check-config", "pool export", "player export", "upgrade", "uninstall"}
+PRINT_NO_DATA = {
+    *("serve", "init", "check-config", "pool export", "player export", "upgrade", "uninstall"),
+    *("pool share", "pool join", "pool leave"),
+}
 SAMPLES = {
     "id": "76561197960287930",
     "text": "bob",

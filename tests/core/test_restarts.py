@@ -105,8 +105,8 @@ def test_a_joiners_rating_is_loaded_before_any_hello() -> None:
     "event",
     [
         e.OrderDone(1.0, OrderId("o99")),
-        e.VoteEnded(1.0, OrderId("o1"), 9, 0),
-        e.VoteEnded(1.0, OrderId("of nobody"), 9, 0),
+        e.VoteEnded(1.0, order=OrderId("o1"), yes=9, no=0),
+        e.VoteEnded(1.0, order=OrderId("of nobody"), yes=9, no=0),
         e.PlayerLeft(1.0, PlayerId("z")),
     ],
 )

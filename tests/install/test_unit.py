@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from equipoise.cli.setup import needs
+from equipoise.config import load
 from equipoise.errors import ConfigError
-from equipoise.install.unit import DROP_IN, UNIT, check_seen, files
+from equipoise.install.configuration import write_new
+from equipoise.install.unit import DROP_IN, UNIT, Needs, check_seen, files
 from tests.cli.house import one_line, run
 
 SOURCE = Path(__file__).parents[2] / "systemd" / "equipoise.service"
@@ -15,7 +18,7 @@ REPAIR = "PIPX_HOME=/opt/pipx PIPX_BIN_DIR=/usr/local/bin pipx install equipoise
 
 
 def test_the_unit_is_the_repositorys_with_the_path_of_the_command() -> None:
-    written = files("/opt/venv/bin/equipoise", 27500, 256)
+    written = files("/opt/venv/bin/equipoise", Needs(27500, 256, outward=False))
     assert written.keys() == {UNIT}
     first, _, rest = written[UNIT].partition("\n")
     assert first.startswith("# Written by `equipoise init --systemd`")
@@ -25,8 +28,23 @@ def test_the_unit_is_the_repositorys_with_the_path_of_the_command() -> None:
 
 
 def test_another_port_and_more_connections_are_a_drop_in() -> None:
-    written = files("/usr/local/bin/equipoise", 28000, 5000)
+    written = files("/usr/local/bin/equipoise", Needs(28000, 5000, outward=False))
     assert written[DROP_IN].splitlines()[1:] == ["[Service]", "SocketBindAllow=tcp:28000", "LimitNOFILE=5064"]
+
+
+def test_a_webhook_and_a_database_may_be_on_other_machines(tmp_path: Path) -> None:
+    write_new(tmp_path, [])
+    file = tmp_path / "config.toml"
+    assert DROP_IN not in files("/usr/local/bin/equipoise", needs(load(file, {})))
+    for table in (
+        '[notice.chat]\nkind = "discord"\nurl = "https://discord.com/api/webhooks/1/x"\n',
+        '[pool.other]\ndatabase = "postgresql://equipoise@db/equipoise"\n',
+    ):
+        text = file.read_text()
+        file.write_text(f"{text}\n{table}")
+        written = files("/usr/local/bin/equipoise", needs(load(file, {})))
+        assert written[DROP_IN].splitlines()[1:] == ["[Service]", "IPAddressAllow=any"]
+        file.write_text(text)
 
 
 @pytest.mark.parametrize("path", ["/root/.local/bin/equipoise", "/home/eva/venv/bin/equipoise", "/tmp/venv/bin/python"])

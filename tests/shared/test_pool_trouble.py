@@ -6,15 +6,18 @@ import asyncio
 import random
 import signal
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from equipoise.core.model import ServerId
+from equipoise.core.model import RoundId, ServerId
 from equipoise.errors import StoreError
 from equipoise.service.shared_pool import SharedPool
-from tests.postgres import Postgres, cluster
+from equipoise.store.past import VoidStrike
+from tests.chaos.machines import ratings_apart
+from tests.postgres import Between, Postgres, cluster
 from tests.postgres import postgres as postgres
 from tests.shared.machines import POOL, machine, play, until_equal
 from tests.shared.test_shared_pool import some_round
@@ -121,5 +124,42 @@ def test_a_log_that_went_back_is_noticed_and_nothing_is_done(postgres: Postgres,
             await until(lambda: not one.sharing.connected)
             assert "went back to event 2" in (one.sharing.trouble or "")
             assert one.store.followed[POOL].number == 3
+
+    asyncio.run(run())
+
+
+def test_an_edit_whose_hold_ran_out_undoes_no_round_of_another_machine(
+    postgres: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("equipoise.shared.log.HOLD_SECONDS", 1.0)
+    database, of = postgres.database(), random.Random(6)
+
+    async def run() -> None:
+        async with (
+            Between(postgres.port) as network,
+            machine(tmp_path / "two", "two", postgres.url(database)) as two,
+            machine(tmp_path / "one", "one", postgres.url(database, port=network.port)) as one,
+        ):
+            for number in range(1, 20):
+                await two.record(some_round(number, "a", of), None)
+            await until_equal(one, two)
+            append = one._append
+
+            async def late(attempt: Any) -> Any:
+                network.to_server = network.to_client = False
+                await asyncio.sleep(1.5)
+                assert (await two.record(some_round(20, "a", of), None)).status == "stored"
+                network.heal()
+                await asyncio.sleep(0.3)
+                monkeypatch.undo()
+                return await append(attempt)
+
+            monkeypatch.setattr(one, "_append", late)
+            with suppress(StoreError):
+                await one.void(VoidStrike(ServerId("a"), RoundId("1763622000123-4")), "owner", "")
+            await until_equal(one, two)
+            for pool in (one, two):
+                with closing(sqlite3.connect(pool.store.path)) as store:
+                    assert [*ratings_apart(store)] == []
 
     asyncio.run(run())

@@ -64,6 +64,7 @@ from equipoise.core.model import (
 from equipoise.errors import SplitError
 from equipoise.ratings.system import Match, SkillContext, Span, System, ranks_of
 from equipoise.solver import Assignment, Pin, splits, transfer
+from equipoise.solver.splits import MIN_TEAM
 
 __all__ = ["Question", "Solved", "answer", "asked_players", "chance", "match_of", "outlook", "skills", "summaries_on"]
 
@@ -254,7 +255,8 @@ def _lead(ask: AskMoves, system: System[Any]) -> float:
 def _cache(ask: CacheSplits, system: System[Any]) -> SplitsCached:
     entries, values = ask.entries, on_both_sides(system, ask.context, [entry.id for entry in ask.entries])
     # A system that knows how errors depend on each other has a target of its own for each size.
-    if ask.context.mode is Mode.NS2 and not system.correlated:
+    on_field = sum(not entry.commander for entry in entries)
+    if ask.context.mode is Mode.NS2 and not system.correlated and on_field >= 2 * MIN_TEAM:
         entries, values = _beside_commanders(ask, system)
     pins = {index: Pin.PLAY for index, entry in enumerate(entries) if entry.id in ask.must_play}
     # Where these splits are but a start, whole points are solved in half the time.

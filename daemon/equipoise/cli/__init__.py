@@ -62,7 +62,7 @@ _BLOCKS: Mapping[str, Table] = {
     },
     "Laboratory": {
         "demo": ("demo", "Watch a simulated game server play against a real daemon."),
-        "lab": ("lab", "Histories and simulations: backtest, compare, tune, replay, simulate, solve."),
+        "lab": ("lab", "Histories and simulations: check, backtest, compare, tune, replay, simulate, solve."),
     },
 }
 _COMMANDS = {name: command for block in _BLOCKS.values() for name, command in block.items()}

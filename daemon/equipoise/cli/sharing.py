@@ -25,26 +25,24 @@ if TYPE_CHECKING:
 PATIENCE = 900.0
 """Seconds for which a command shows how a pool is being read; it goes on without it."""
 
-database_option = click.option(
-    "--database", "url", required=True, metavar="URL", help="As postgresql://ROLE@HOST/NAME."
-)
+database_option = click.option("--database", required=True, metavar="URL", help="As postgresql://ROLE@HOST/NAME.")
 password_option = click.option(
     "--password-file", default="", metavar="FILE", help="A file with the role's password, as secrets/database."
 )
 
 
-@click.command(epilog=examples("equipoise pool share main --database postgresql://equipoise@db.example.org/equipoise"))
+@click.command(epilog=examples("equipoise pool share main --database postgresql://equipoise@db/equipoise"))
 @config_option
 @click.argument("name")
 @database_option
 @password_option
-def share(path: Path, name: str, url: str, password_file: str) -> None:
+def share(path: Path, name: str, database: str, password_file: str) -> None:
     """Share a pool with other machines: its rounds go into a log in PostgreSQL from now on.
 
     Games go on meanwhile. The other machines follow by `equipoise pool join`.
     """
     with _errors():
-        config, text = _configured(path, name, url, password_file)
+        config, text = _configured(path, name, database, password_file)
         if (state := asyncio.run(_state(config, name))) is not None:
             raise LogRefused(
                 f"pool {name} is in this database already, with {counted(state.last, 'event')}: on this machine run "
@@ -54,20 +52,20 @@ def share(path: Path, name: str, url: str, password_file: str) -> None:
     _show(path, name)
 
 
-@click.command(epilog=examples("equipoise pool join main --database postgresql://equipoise@db.example.org/equipoise"))
+@click.command(epilog=examples("equipoise pool join main --database postgresql://equipoise@db/equipoise"))
 @config_option
 @click.argument("name")
 @database_option
 @password_option
 @click.option("--replace", is_flag=True, help="Put this machine's own rounds of the pool aside, in a backup.")
 @yes_option
-def join(path: Path, name: str, url: str, password_file: str, replace: bool, yes: bool) -> None:
+def join(path: Path, name: str, database: str, password_file: str, replace: bool, yes: bool) -> None:
     """Join a pool that another machine shares.
 
     This machine serves at once, and says how far it has read what the others know.
     """
     with _errors():
-        config, text = _configured(path, name, url, password_file)
+        config, text = _configured(path, name, database, password_file)
         if (state := asyncio.run(_state(config, name))) is None:
             raise LogRefused(f"pool {name} is not in this database: first run `equipoise pool share {name}` elsewhere")
         _check(config, name, state)

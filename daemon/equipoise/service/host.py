@@ -21,6 +21,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,7 +32,7 @@ from equipoise.core.model import Outlook, PlayerId, ServerId, Side, SplitCache
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
-from equipoise.errors import ScriptError
+from equipoise.errors import ScriptError, StoreError
 from equipoise.service.clock import Clock
 from equipoise.service.course import Course
 from equipoise.service.log import Repeats
@@ -146,6 +147,14 @@ class Host:
         if snapshot is not None:
             self._go_on(replace(snapshot, memory=snapshot.memory.past_unwritten()))
 
+    async def _come_from_elsewhere(self) -> None:
+        """Go on from what the log of a shared pool has of this server, if another machine has served it since."""
+        with suppress(StoreError):  # then it goes on from what is known here
+            data = await self._store.memory(self.server)
+            snapshot = decode_memory(data) if data is not None else None
+            if snapshot is not None and snapshot.boot != self._remembered.boot:
+                self._go_on(replace(snapshot, memory=snapshot.memory.past_unwritten()))
+
     async def succeed(self, before: Host) -> None:
         """Instead of `start`: close the host that this server had until now, and go on where it ended."""
         # First: it writes nothing behind our back from here on. The store may still lack
@@ -220,6 +229,8 @@ class Host:
         if self._is_superseded(batch.boot, now):
             self._note_stale(batch.boot, now)
             return Reply(rounds=(await self._take_rounds(batch)).rounds, stale="another start of the script is served")
+        if self.pool.sharing is not None and batch.boot != self._last.boot:
+            await self._come_from_elsewhere()
         self._heard_at = now
         self.session.hear(now)
         if self._last.is_newer_than(batch):

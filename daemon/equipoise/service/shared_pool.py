@@ -468,7 +468,9 @@ class SharedPool(Pool):
         put_back: Callable[[], None] | None = None,
         done: Callable[[T], None] = lambda _: None,
     ) -> T:
-        # The log is held by `_settled`: nothing comes between, also where a replay takes minutes.
+        # The log is held by `_settled`, also where a replay takes minutes. But a hold can run out: the network was away
+        # for longer, or this process stood still.
+        before = self._position
         with self.store.catching(self.name) as caught:
             if put_back is None:
                 outcome = await write()
@@ -480,6 +482,8 @@ class SharedPool(Pool):
                         put_back()
 
         async def attempt() -> tuple[T, Sequence[Change]]:
+            if self._position != before:
+                raise StoreError(f"pool {self.name}: another machine has changed it meanwhile: try again")
             return outcome, caught
 
         return await self._append(attempt)

@@ -147,8 +147,13 @@ def pool_of(db: sqlite3.Connection, server: ServerId, round_id: RoundId) -> str 
     return row and str(row[0])
 
 
-def apply(db: sqlite3.Connection, pool: str, submission: Submission, window: int) -> RatedRound:
-    """Rate a round by what is stored now, and write what it does; a round that is stored already changes nothing."""
+def apply(
+    db: sqlite3.Connection, pool: str, submission: Submission, window: int, *, shared: bool = False
+) -> RatedRound:
+    """Rate a round by what is stored now, and write what it does; a round that is stored already changes nothing.
+
+    Of a `shared` pool the session's memory is written though a newer one is here: other machines have an older one.
+    """
     record, server = submission.record, submission.record.round.server
     if first := first_answer(db, server, record.round.id):
         return first
@@ -162,7 +167,7 @@ def apply(db: sqlite3.Connection, pool: str, submission: Submission, window: int
     number = insert(db, pool, record, answer, submission.at)
     players.keep_shared(db, pool, answer.shared)
     if submission.memory is not None:
-        remember_if_newer(db, server, submission.memory, submission.at)
+        remember_if_newer(db, server, submission.memory, submission.at, older_too=shared)
     return replace(answer, number=number)
 
 
@@ -203,12 +208,14 @@ def insert(db: sqlite3.Connection, pool: str, record: RecordRound, answer: Rated
     return number
 
 
-def remember_if_newer(db: sqlite3.Connection, server: ServerId, memory: bytes, at: float) -> None:
-    """Store a session's memory unless a newer one is there."""
+def remember_if_newer(
+    db: sqlite3.Connection, server: ServerId, memory: bytes, at: float, *, older_too: bool = False
+) -> None:
+    """Store a session's memory unless a newer one is there, or also then."""
     db.execute(
-        "INSERT INTO sessions (server, memory, at) VALUES (?, ?, ?) ON CONFLICT (server) DO UPDATE SET "
-        "memory = excluded.memory, at = excluded.at WHERE excluded.at >= at",
-        (server, memory, at),
+        "INSERT INTO sessions (server, memory, at) VALUES (:server, :memory, :at) ON CONFLICT (server) DO UPDATE SET "
+        "memory = excluded.memory, at = excluded.at WHERE excluded.at >= at OR :older_too",
+        {"server": server, "memory": memory, "at": at, "older_too": older_too},
     )
 
 

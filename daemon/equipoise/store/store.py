@@ -215,7 +215,7 @@ class Store:
             outcomes: list[RatedRound | Exception] = []
             with self._change(db, pool) as event_ends:
                 for submission in group:
-                    outcomes.append(_tried(db, pool, submission, window))
+                    outcomes.append(_tried(db, pool, submission, window, shared=pool in self._caught))
                     if isinstance(outcomes[-1], Exception):
                         break
                     event_ends()
@@ -970,11 +970,11 @@ class Store:
         self._lock.drop()
 
 
-def _tried(db: Connection, pool: str, submission: Submission, window: int) -> RatedRound | Exception:
+def _tried(db: Connection, pool: str, submission: Submission, window: int, *, shared: bool) -> RatedRound | Exception:
     """The outcome of one round of a group: its answer, or the error for which it alone failed."""
     try:
         with store_errors(), savepoint(db):
-            return rounds.apply(db, pool, submission, window)
+            return rounds.apply(db, pool, submission, window, shared=shared)
     except StoreError:  # the store's trouble is every round's
         raise
     except Exception as error:  # a fault in rating one round must not cost the other servers theirs

@@ -1,3 +1,0 @@
-"""Tests here are coroutines."""
-
-from tests.game.conftest import pytest_pyfunc_call as pytest_pyfunc_call
