@@ -107,7 +107,11 @@ def test_a_person_is_forgotten_by_all_machines_and_by_the_log(postgres: Postgres
         before = {n: (await two.summaries([player(n)]))[0].rating for n in range(1, 40)}
         for pool in (one, two):
             pool.forgetting = lambda forgotten, store=pool.store: people.forget_here(forgotten, store, ())
-        stand_in = await people.forget(player(7), one.store, [one], [], SystemClock(), "owner")
+
+        async def checked() -> None:
+            pass
+
+        stand_in, _ = await people.forget(player(7), one.store, [one], [], SystemClock(), "owner", checked)
         await until_equal(one, two)
         for _ in range(1000):
             if not await two.store.forgetting():

@@ -207,8 +207,11 @@ def test_after_a_failover_to_a_synchronous_standby_every_round_is_there_once() -
         url = f"postgresql://{OWNER}@{hosts}/{database}?target_session_attrs=read-write"
         async with opened(url, share=True) as one, opened(url, "two") as two:
             playing = asyncio.gather(play(one, "a", 60), play(two, "b", 60))
-            await asyncio.sleep(0.7)
-            before = len(await one.read("main", 0))
+            before = 0
+            for _ in range(1000):
+                if (before := len(await one.read("main", 0))) >= 10:
+                    break
+                await asyncio.sleep(0.01)
             await asyncio.to_thread(primary.stop, signal.SIGKILL)
             await asyncio.sleep(0.5)
             assert not playing.done()
