@@ -58,7 +58,7 @@ def hello(address: str, secret: str, name: str) -> bool:
 def test_a_new_configuration_for_ns2_rates_by_ns2_and_the_mods_settings_are_its_owners_alone(
     house: House, directory: Path
 ) -> None:
-    assert tomllib.loads(house.config.read_text())["pool"]["main"] == {"system": "ns2"}
+    assert tomllib.loads(house.config.read_text())["pool"]["main"] == {"system": "ns2", "commander_field_share": 0.25}
     assert settings(directory) == {"url": "http://127.0.0.1:27500", "server": "ns2-1", "secret": house.secret}
     assert (directory / "Equipoise.json").stat().st_mode & 0o777 == 0o600
     assert run("check-config", "--config", house.config).stdout.endswith("valid. Servers: 1, pools: 1.\n")
