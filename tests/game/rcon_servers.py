@@ -18,6 +18,8 @@ from rcon_server.rcon_connection import RCONConnection
 from rcon_server.rcon_packet import RCONPacket
 from rcon_server.rcon_server import RCONServer
 
+from tests.chaos.daemon import free_port as free_port
+
 PASSWORD = "not a secret"
 AUTH, EXEC, RESULT, VALUE = 3, 2, 2, 0
 """Types of packets: SERVERDATA_AUTH, _EXECCOMMAND, _AUTH_RESPONSE and _RESPONSE_VALUE."""
@@ -91,12 +93,6 @@ def wait_for(port: int) -> None:
         with suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port)):
             return
         time.sleep(0.01)
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        port: int = found.getsockname()[1]
-        return port
 
 
 def packet(number: int, kind: int, body: bytes = b"") -> bytes:
