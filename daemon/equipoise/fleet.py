@@ -121,7 +121,7 @@ class Fleet:
         self.elsewhere = elsewhere
 
     async def surveys(self) -> dict[str, Survey]:
-        """What the databases of shared pools say of themselves, by pool. StoreError: one is away."""
+        """Return what the databases of shared pools say of themselves, by pool. StoreError: one is away."""
         return {name: await self._logs[database].survey() for name, database in self._databases.items()}
 
     def _log(self, database: Database, machine: str) -> SharedLog:

@@ -56,7 +56,7 @@ def is_ours() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What a configuration needs of the unit beside what all have."""
+    """The needs of a configuration beside what every unit has."""
 
     port: int
     """The key `web.port`."""

@@ -54,7 +54,7 @@ log = logging.getLogger(__name__)
 
 
 class SharedPool(Pool):
-    """As `Pool`, by a log: `open` follows it from where the store is."""
+    """A `Pool` that is changed by a log alone: `open` follows it from where the store is."""
 
     answer_seconds = 0.5
     """How long a script waits for a round's ratings: it gives up after a second, and has its answer later then."""

@@ -49,7 +49,7 @@ CHANNEL = "equipoise"
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """What all daemons of a pool must agree on."""
+    """The system, parameters and formats that all daemons of a pool must agree on."""
 
     system: str
     params: Mapping[str, object]

@@ -51,6 +51,11 @@ class Table(NamedTuple):
     local: tuple[str, ...] = ()
     """Columns that each store goes on with by itself."""
 
+    @property
+    def where(self) -> str:
+        """The condition of a row, by its pool where it has one, and its key."""
+        return " AND ".join(f"{column} = ?" for column in (*(["pool"] if self.of_pool else []), *self.key))
+
 
 # In an order in which rows only refer to rows before them.
 TABLES: Mapping[str, Table] = {
@@ -220,10 +225,8 @@ def _collect(
     writer: _Pieces,
 ) -> None:
     table, columns = TABLES[name], _columns(db, name)
-    where = " AND ".join([*(["pool = ?"] if table.of_pool else []), *(f"{column} = ?" for column in table.key)])
-    # A table that is written row by row has names of those who played, too: they are noted apart from rounds.
     gone = []
-    query = f"SELECT {', '.join(columns)} FROM {name} WHERE {where or 'true'}"
+    query = f"SELECT {', '.join(columns)} FROM {name} WHERE {table.where}"
     outward = _outward(columns, table, number)
     outward_key = _outward(table.key, table, number)
     for key in keys:
@@ -429,11 +432,10 @@ def _delete(
     db: sqlite3.Connection, pool: str, name: str, keys: list[tuple[Value, ...]], numbers: _Numbers, taken: Taken
 ) -> None:
     table = TABLES[name]
-    where = " AND ".join([*(["pool = ?"] if table.of_pool else []), *(f"{column} = ?" for column in table.key)])
     inward = _inward(db, name, table.key, numbers)
     rows = [row for key in keys if (row := inward(key)) is not None]
     _note(name, table.key, rows, taken)
-    db.executemany(f"DELETE FROM {name} WHERE {where}", [(pool, *row) if table.of_pool else row for row in rows])
+    db.executemany(f"DELETE FROM {name} WHERE {table.where}", [(pool, *row) if table.of_pool else row for row in rows])
 
 
 def _write(db: sqlite3.Connection, pool: str, name: str, rows: Rows, numbers: _Numbers, taken: Taken) -> None:
