@@ -222,6 +222,7 @@ async def _serving(
         webhooks=webhooks,
         elsewhere=lambda: fleet.elsewhere,
         surveys=fleet.surveys,
+        config=config.path,
     )
     configuration = Configured(config, environ, fleet, services, listeners[0].getsockname()[1])
     _follow(configuration, retention, worker, peers, scheduler, backups, webhooks)

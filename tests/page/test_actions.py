@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +12,10 @@ from urllib.parse import urlencode
 
 import pytest
 
+from equipoise import __version__
+from equipoise.install.game_folder import CFG, PLUGIN, plugin_version
 from equipoise.store import connection
+from tests.install.game_server import game_server
 from tests.page.test_site import OWNER
 from tests.web.daemon import SECRETS, Answer, Daemon, running
 from tests.wire.samples import HELLO, posted
@@ -122,3 +126,31 @@ def test_orders_are_for_admins(daemon: Daemon) -> None:
         answer = daemon.request(method, PATH, b"seen=x", **FORM | guest)
         assert (answer.status, b"viewer" in answer.raw) == (403, True)
     assert daemon.request("POST", PATH, b"", **FORM | OWNER).status == 409
+
+
+def test_an_old_plugin_is_updated_by_a_button_where_the_daemon_may_write(daemon: Daemon) -> None:
+    def said(path: str = "/servers/arena-1/plugin", status: int = 200) -> str:
+        return shown(daemon, path, status)
+
+    daemon.post(posted({**HELLO, "plugin": "0.0.1"}))
+    assert "/servers/arena-1/plugin" in said("/servers/arena-1")
+    assert "equipoise server update arena-1 --tf DIR" in said()
+    tf = game_server(daemon.state.parent)
+    folders = daemon.state.parent / "folders.json"
+    folders.write_text(json.dumps({"arena-1": {"tf": str(tf.with_name("elsewhere"))}}))
+    assert f"sudo equipoise server update arena-1 --tf {tf.with_name('elsewhere')}" in said()
+    folders.write_text(json.dumps({"arena-1": {"tf": str(tf)}}))
+    (tf / PLUGIN).write_bytes(b"an older one")
+    (tf / CFG).write_text("equipoise_server arena-1\nequipoise_secret kept\n")
+    page = said()
+    assert str(tf) in page
+    assert "when it starts next" in page
+    assert (tf / PLUGIN).read_bytes() == b"an older one"
+    stale = daemon.request("POST", "/servers/arena-1/plugin", urlencode({"seen": "0.0.1"}).encode(), **FORM)
+    assert (stale.status, (tf / PLUGIN).read_bytes()) == (409, b"an older one")
+    done = daemon.request("POST", "/servers/arena-1/plugin", urlencode({"seen": __version__}).encode(), **FORM)
+    assert (done.status, b"sm plugins reload equipoise" in done.raw) == (200, True)
+    assert plugin_version((tf / PLUGIN).read_bytes()) == __version__
+    assert "equipoise_secret kept" in (tf / CFG).read_text()
+    (line, *_) = daemon.call("GET", "/v1/admin/audit").body["audit"]
+    assert (line["who"], line["action"], line["after"]) == ("token:owner", "plugin", __version__)

@@ -117,6 +117,11 @@ ALLOWED: dict[str, tuple[str, Any, dict[str, str]]] = {
         {"command": "status"},
         {**ADMINS, ADMIN: "rcon"},  # it has none
     ),
+    "POST /v1/admin/servers/{server}/plugin": (
+        "/v1/admin/servers/arena-1/plugin",
+        {"dry_run": True},
+        {**ADMINS, ADMIN: "refused"},  # nobody has said where its folder is
+    ),
     "GET /v1/admin/decisions": ("/v1/admin/decisions", None, READERS),
     "GET /v1/admin/audit": ("/v1/admin/audit", None, READERS),
     "GET /v1/admin/doctor": ("/v1/admin/doctor", None, ADMINS),

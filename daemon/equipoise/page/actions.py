@@ -1,15 +1,16 @@
-"""Orders to a game server: first what one would do, then a button that orders just that."""
+"""Orders to a game server, and its plugin: first what one would do, then a button that orders just that."""
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from equipoise.errors import ScriptError
 from equipoise.page.visits import Elsewhere, Pages, Shown, Visit
 from equipoise.web.routes import ADMINS, Ask
-from equipoise.web.servers import Command, command, show_server
+from equipoise.web.servers import Command, PluginUpdate, command, show_server, update_plugin
 
 PATH = "/servers/{server}/{action:scramble|balance|cancel|on|off}"
+PLUGIN = "/servers/{server}/plugin"
 
 pages = Pages()
 
@@ -101,3 +102,34 @@ async def _shown(visit: Visit, when: Literal["now", "next"], notice: str = "") -
         "notice": notice,
     }
     return Shown("action.html", words.question.format(server), values, 409 if notice else 200)
+
+
+@pages.add("GET", PLUGIN, ADMINS)
+async def show_update(visit: Visit) -> Shown:
+    """The page that shows an update of a game server's plugin, before it is done."""
+    return await _plugin_shown(visit)
+
+
+@pages.add("POST", PLUGIN, ADMINS)
+async def give_update(visit: Visit) -> Shown:
+    """Update a plugin to the version that was shown, and show how the game server took it."""
+    try:
+        update = await update_plugin(visit.request(body=PluginUpdate(seen=visit.form.get("seen", ""))))
+    except ScriptError as error:
+        if error.code not in ("changed", "refused"):
+            raise
+        return await _plugin_shown(visit, error.message)
+    server = visit.path["server"]
+    return Shown("plugin.html", f"The plugin of {server}", {"server": server, "update": update, "done": True})
+
+
+async def _plugin_shown(visit: Visit, notice: str = "") -> Shown:
+    server = visit.path["server"]
+    values: dict[str, Any] = {"server": server, "update": None, "refusal": "", "notice": notice, "done": False}
+    try:
+        values["update"] = await update_plugin(visit.request(body=PluginUpdate(dry_run=True)))
+    except ScriptError as error:
+        if error.code != "refused":
+            raise
+        values["refusal"] = error.message
+    return Shown("plugin.html", f"The plugin of {server}", values, 409 if notice else 200)

@@ -112,6 +112,7 @@ async def show_server(visit: Visit) -> Shown:
     roster = await visit.ask(show_roster)
     answer = await visit.ask(show_servers, Some(servers=server))
     (status,) = answer.servers
+    script = SCRIPTS[visit.services.games[status.server].name]
     values: dict[str, Any] = {
         "panel": (await _panels(visit, answer, small=False))[0],
         "since": since,
@@ -120,7 +121,8 @@ async def show_server(visit: Visit) -> Shown:
         "decided": await visit.ask(show_decisions, Reasons(server=server, limit=LINES)),
         "peer": None if visit.public else next(iter(answer.game_servers), None),
         "version": None if visit.public else answer.version,
-        "script": SCRIPTS[visit.services.games[status.server].name],
+        "script": script,
+        "behind": script is SCRIPTS["tf2"] and is_old(status.plugin, script, answer.version),
         "names": {each.id: each.name or each.id for each in roster.players},
     }
     return Shown("server.html", server, values)

@@ -16,6 +16,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mappi
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from itertools import takewhile
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
@@ -165,6 +166,8 @@ class Services:
     """Returns the game servers that feed shared pools on other machines."""
     surveys: Callable[[], Awaitable[Mapping[str, Survey]]]
     """Asks the databases of shared pools what they are, by pool."""
+    config: Path
+    """The configuration's file."""
     hosts: Mapping[ServerId, Host] = field(default_factory=dict)
     games: Mapping[ServerId, Game] = field(default_factory=dict)
     pools: Mapping[str, Pool] = field(default_factory=dict)

@@ -1,15 +1,19 @@
-"""Game servers: their status, admins' commands to their sessions, and commands to their consoles.
+"""Game servers: their status, admins' commands to their sessions, commands to their consoles, and their plugin.
 
-GET /v1/admin/servers, GET /v1/admin/servers/{server}, POST /v1/admin/servers/{server}/{action}, POST …/rcon.
+GET /v1/admin/servers, GET /v1/admin/servers/{server}, POST /v1/admin/servers/{server}/{action}, POST …/rcon,
+POST …/plugin.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
+import shlex
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
@@ -18,8 +22,11 @@ from msgspec import Meta
 import equipoise
 from equipoise.core.model import Outlook, PlayerId, ServerId, Side
 from equipoise.core.phrases import Text
-from equipoise.errors import PeerError, ScriptError, StoreError
+from equipoise.errors import ConfigError, PeerError, ScriptError, StoreError
 from equipoise.game.port import PeerStatus
+from equipoise.install.folders import remembered
+from equipoise.install.game_folder import PLUGIN, GameFolder, inspect
+from equipoise.install.servers import prepare_update
 from equipoise.service.console import LONGEST_COMMAND, check_command, defused
 from equipoise.service.diagnosis import SCRIPTS, of_balance, of_refused, of_sharing, of_webhooks, remarks
 from equipoise.service.host import CHANGED, Host
@@ -428,3 +435,106 @@ async def send_command(request: Request) -> ConsoleOutput:
         await _audit_failure(services, entry, failure)
         raise failure from None
     return ConsoleOutput(output=await asyncio.to_thread(defused, output))
+
+
+class PluginUpdate(Ask, frozen=True):
+    """Options of an update of a game server's plugin."""
+
+    dry_run: bool = False
+    """Only say what would be done."""
+    seen: Annotated[str, Meta(max_length=64)] | None = None
+    """`version` of a dry run: only that is installed. 409 with `changed` where the daemon is another one now."""
+
+
+class PluginUpdated(Ok, frozen=True):
+    """A plugin of the daemon's version in the game server's folder."""
+
+    folder: str
+    """The server's `tf/`."""
+    before: str
+    """The version that was there; empty where it is unknown, or none was there."""
+    version: str
+    """The version that is there now."""
+    command: str
+    """The command for the game server's console that loads it."""
+    rcon: bool
+    """The daemon sends that by RCON; else it is loaded when the game server starts next."""
+    output: str | None
+    """The game server's answer to it, or why there is none; null: it was not sent."""
+
+
+@routes.add(
+    "POST",
+    "/v1/admin/servers/{server}/plugin",
+    "Update its plugin",
+    ADMINS,
+    body=PluginUpdate,
+    reply=PluginUpdated,
+    body_example={"dry_run": True},
+    reply_example={
+        "ok": True,
+        "folder": "/srv/dustbowl/tf",
+        "before": "0.2.0",
+        "version": "0.3.0",
+        "command": "sm plugins reload equipoise",
+        "rcon": True,
+        "output": None,
+    },
+)
+async def update_plugin(request: Request) -> PluginUpdated:
+    """Install the plugin of the daemon's version where the daemon may write, as `equipoise server update` does, and
+    have it loaded. 409: it may not, with the command that somebody else can type."""
+    services, body = request.services, request.body
+    host = services.host(request.path["server"])
+    if body.seen not in (None, equipoise.__version__):
+        raise refused("changed", f"the daemon is {equipoise.__version__} now, and nothing was done")
+    if services.games[host.server].name != "tf2":
+        raise refused("refused", f"{host.server} is no TF2 server: its game gets the mod of the Workshop")
+    folder = await asyncio.to_thread(_plugin_folder, services.config, host.server)
+    updated = PluginUpdated(
+        folder=str(folder.path),
+        before=folder.plugin or "",
+        version=equipoise.__version__,
+        command=folder.command(),
+        rcon=services.game_servers.status(host.server).rcon.state != "off",
+        output=None,
+    )
+    if body.dry_run:
+        return updated
+    entry = Audit(services.clock.epoch(), request.caller.who, "plugin", host.server, updated.before, updated.version)
+    await services.store.audit(entry)
+    try:
+        await asyncio.to_thread(_install_plugin, services.config, host.server, folder)
+    except ScriptError as error:
+        await _audit_failure(services, entry, error)
+        raise
+    if not updated.rcon:
+        return updated
+    try:
+        output = await services.game_servers.execute(host.server, updated.command)
+    except PeerError as error:
+        output = f"{error}; it is loaded when the game server starts next"
+    return msgspec.structs.replace(updated, output=await asyncio.to_thread(defused, output))
+
+
+def _plugin_folder(config: Path, server: ServerId) -> GameFolder:
+    """Return the folder of a server's plugin; ScriptError 409 with what to type where the daemon may not write."""
+    try:
+        tf = remembered(config.parent).get(server, {}).get("tf")
+        if tf is None:
+            message = f"nobody has said where the folder tf/ of {server} is: equipoise server update {server} --tf DIR"
+            raise refused("refused", message)
+        if not os.access(Path(tf) / PLUGIN.parent, os.W_OK):
+            command = f"sudo equipoise server update {server} --tf {shlex.quote(tf)}"
+            raise refused("refused", f"the daemon may not write into {tf}; on its machine: {command}")
+        return inspect(Path(tf), server, equipoise.__version__)
+    except ConfigError as error:
+        raise refused("refused", str(error)) from None
+
+
+def _install_plugin(config: Path, server: ServerId, folder: GameFolder) -> None:
+    try:
+        with prepare_update(config, server, folder.path).applied():
+            pass
+    except ConfigError as error:
+        raise refused("refused", str(error)) from None
