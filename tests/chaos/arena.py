@@ -113,7 +113,9 @@ class Arena:
         except Ended as error:
             verdict.answers.append(f"the daemon: {error}")
         verdict.answers += self.book.wrong + self._new_tracebacks()
-        self.book.wrong = []
+        verdict.early += self.daemon.early()
+        verdict.late += self.daemon.late
+        self.book.wrong, self.daemon.late = [], []
         return verdict
 
     def close(self) -> Verdict:

@@ -30,8 +30,12 @@ class Verdict:
     """Rounds stored before one that was answered before they were sent, or that came before them in their batch."""
     differ: list[str] = field(default_factory=list)
     """Facts and ratings that are not those of the round that was sent."""
+    early: list[str] = field(default_factory=list)
+    """Answers that left before what they say was synced."""
+    late: list[str] = field(default_factory=list)
+    """The event loop was held for more than a tenth of a second."""
     answers: list[str] = field(default_factory=list)
-    """Answers, and ends of the daemon, that the documents do not allow."""
+    """Questions that failed, answers and ends of the daemon, that the documents do not allow."""
 
     def __iter__(self) -> Iterator[tuple[str, list[str]]]:
         for each in fields(self):
@@ -53,7 +57,7 @@ class Audit:
     def __init__(self, book: Book, pools: Mapping[str, Parameters]) -> None:
         self._book = book
         self._populations = {name: Population(parameters) for name, parameters in pools.items()}
-        self._number = 0
+        self._number = self._failure = 0
         self._seen: set[Key] = set()
         self._last_sent: dict[str, tuple[float, Key]] = {}
         self._last_played: dict[tuple[str, str], float] = {}
@@ -74,6 +78,10 @@ class Audit:
         verdict.lost += [f"{key}: answered, and not stored" for key in sorted(self._book.owed() - self._seen)]
         there = {tuple(row) for row in database.execute("SELECT server, id FROM rounds")}
         verdict.lost += [f"{key}: was stored, and is gone" for key in sorted(self._seen - there)]
+        for number, server, reason in stored.failures_after(database, self._failure):
+            self._failure = number
+            if not any(words in reason for words in self._book.causes):
+                verdict.answers.append(f"{server}: a question failed: {reason}")
         return verdict
 
     def _check_round(self, one: StoredRound, verdict: Verdict) -> None:

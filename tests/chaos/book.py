@@ -39,6 +39,8 @@ class Book:
         """Answers that the protocol does not allow."""
         self.stored: set[Key] = set()
         self.kept: set[Key] = set()
+        self.causes: tuple[str, ...] = ("StoreError", "StoreDamaged")
+        """Questions that failed with one of these words failed because of what the driver did to the store."""
         self.clock_turned = False
         """The daemon's clock was wrong at times: rounds that began later than it said may have been redated."""
         self._lock = Lock()

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
 import time
+from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
 from random import SystemRandom
+from threading import Thread
 
 from tests.chaos.calls import Request, ask
 from tests.chaos.formulas import Parameters
+from tests.chaos.tracer import EARLY
 
 COMMAND = (sys.executable, "-m", "equipoise")
 TRACER = (sys.executable, "-S", str(Path(__file__).with_name("tracer.py")))
@@ -24,6 +28,9 @@ UNPRIVILEGED = (sys.executable, "-S", str(Path(__file__).with_name("unprivileged
 CLOCK = Path(__file__).with_name("clock")
 START_SECONDS = 60.0
 """A machine may have much else to do."""
+LATE_SECONDS = 0.1
+"""What the loop may be held at most."""
+HELD = re.compile(r"the event loop (?:was|is) held: (.*) seconds=([\d.]+)")
 
 
 class Ended(Exception):
@@ -43,6 +50,8 @@ class Daemon:
         self._process: subprocess.Popen[bytes] | None = None
         self._traced = False
         self.starts = 0
+        self.late: list[str] = []
+        """How the event loop was held for too long by the daemon itself, since somebody took these lines away."""
         self._configure(pools, servers)
 
     def start(self, *, trace: bool = False, kill: str | None = None) -> None:
@@ -54,6 +63,8 @@ class Daemon:
             command = [*TRACER, "--folder", str(self.state), "--log", str(self.points), *at, "--", *command]
         self._traced = trace or kill is not None
         self._process = self._run(command)
+        if not self._traced:
+            Thread(target=self._watch, args=(self._process, self.log.stat().st_size), daemon=True).start()
         self.starts += 1
         end = time.monotonic() + START_SECONDS
         while (answer := ask(self.port, Request("GET", "/healthz", {}))) is None or not answer.ok:
@@ -119,6 +130,11 @@ class Daemon:
         """Faults of its own that it has logged."""
         return self.log.read_text(errors="replace").count("Traceback (most recent call last)")
 
+    def early(self) -> list[str]:
+        """Answers that left before what they say was synced, as far as the tracer saw since the last start."""
+        lines = self.points.read_text().splitlines() if self.points.exists() else []
+        return [line.removeprefix(EARLY) for line in lines if line.startswith(EARLY)]
+
     def turn_clock(self, seconds: float) -> None:
         """Set the daemon's wall clock ahead or back; it holds for later starts too."""
         beside = self._clock.with_name("clock.new")
@@ -145,6 +161,22 @@ class Daemon:
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder, env=environment
             )
 
+    def _watch(self, process: subprocess.Popen[bytes], place: int) -> None:
+        """Read from its log how long its loop was held, and leave out for how long no processor was free for it."""
+        waited = deque([(time.monotonic(), 0.0)], maxlen=2000)
+        with self.log.open("rb") as log:
+            log.seek(place)
+            while process.poll() is None:
+                time.sleep(0.05)
+                now = time.monotonic()
+                waited.append((now, waited_for_processor(process.pid)))
+                for line in log.readlines():
+                    if found := HELD.search(line.decode(errors="replace")):
+                        seconds = float(found[2])
+                        before = next((value for at, value in reversed(waited) if at < now - seconds - 0.3), 0.0)
+                        if seconds - (waited[-1][1] - before) > LATE_SECONDS:
+                            self.late.append(f"the loop was held for {seconds:g} s: {found[1]}")
+
     def _configure(self, pools: Mapping[str, Parameters], servers: Mapping[str, str]) -> None:
         """Write the configuration: servers by name, each with its pool; a server's secret is `secret-<name>`."""
         text = [f'[web]\nport = {self.port}\n[store]\ndirectory = "{self.state}"\n[log]\nlevel = "warning"']
@@ -161,6 +193,15 @@ class Daemon:
     def _write_secret(self, name: str) -> None:
         digest = hashlib.sha256(secret_of(name).encode()).hexdigest()
         (self.folder / f"{name}.sha256").write_text(digest + "\n")
+
+
+def waited_for_processor(pid: int) -> float:
+    """Seconds that threads of a process were ready to run and did not: sched-stats.rst of Linux, /proc/…/schedstat."""
+    total = 0
+    for task in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+        with suppress(OSError):  # the thread has ended
+            total += int(task.read_text().split()[1])
+    return total / 1e9
 
 
 def secret_of(name: str) -> str:

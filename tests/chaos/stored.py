@@ -65,3 +65,9 @@ def count(database: sqlite3.Connection) -> int:
 def players(database: sqlite3.Connection) -> list[dict[str, Any]]:
     """Every rated player."""
     return [dict(row) for row in database.execute(f"SELECT {PLAYER} FROM players")]
+
+
+def failures_after(database: sqlite3.Connection, number: int) -> list[tuple[int, str, str]]:
+    """The questions that failed, with their server and reason; an order that failed has an `order_id`."""
+    query = "SELECT number, server, reason FROM decisions WHERE kind = 'failed' AND order_id IS NULL AND number > ?"
+    return [(row[0], row[1], row[2]) for row in database.execute(f"{query} ORDER BY number", (number,))]

@@ -76,6 +76,10 @@ def test_the_store_has_what_tells_right_from_wrong(arena: Arena) -> None:
         (["UPDATE players SET rating = rating + 1 WHERE id = (SELECT min(id) FROM players)"], "differ"),
         (["UPDATE players SET last_played = last_played + 1 WHERE id = (SELECT min(id) FROM players)"], "differ"),
         (["DELETE FROM players WHERE id = (SELECT min(id) FROM players)"], "differ"),
+        (
+            ["INSERT INTO decisions (server, at, kind, reason) VALUES ('alone', 1, 'failed', 'KeyError: 7')"],
+            "answers",
+        ),
         (["INSERT INTO players VALUES ('main', 'stranger', 1, 1000.0, 0, 0, NULL, '{}')"], "duplicated"),
     ],
 )

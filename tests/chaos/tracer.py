@@ -16,10 +16,11 @@ import argparse
 import ctypes
 import os
 import platform
+import re
 import signal
 import struct
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
@@ -62,10 +63,24 @@ PATH_AT = {"rename": 1, "unlink": 0, "unlinkat": 1, "renameat": 3, "renameat2": 
 """Which argument is the path that a call changes; every other call has a file descriptor as its first."""
 
 WALL = 0x40000000
-TRACEME, CONT, SETOPTIONS, GET_SYSCALL_INFO = 0, 7, 0x4200, 0x420E
+TRACEME, CONT, SYSCALL, SETOPTIONS, GET_SYSCALL_INFO = 0, 7, 24, 0x4200, 0x420E
 EVENT_SECCOMP = 7
-OPTIONS = 0x2 | 0x4 | 0x8 | 0x80 | 0x100000
-"""Follow fork, vfork and clone; stop at what the filter says; kill the traced process with the tracer."""
+OPTIONS = 0x1 | 0x2 | 0x4 | 0x8 | 0x80 | 0x100000
+"""Mark stops at calls; follow fork, vfork and clone; stop at what the filter says; kill the traced process with the
+tracer."""
+CALL_ENDS = signal.SIGTRAP | 0x80
+
+SYNCS = ("fsync", "fdatasync")
+WRITES = ("write", "pwrite64")
+KEPT_IN = {"stored": (".db", ".db-wal"), "kept": (".ring",)}
+"""Endings of the files that hold a round of each status."""
+ROUND = re.compile(rb"(?=(\d{12,13}-\d+))")
+"""A round's name as the driver's scripts make it. In a row of the store the server's name, which ends with a digit,
+stands right before it."""
+SAID = re.compile(rb'"(\d+-\d+)":"(stored|kept)"')
+EARLY = "early: "
+"""Lines of the log that begin so are answers that left too early."""
+MOST_READ = 1 << 20
 
 NO_NEW_PRIVILEGES, SET_SECCOMP, FILTER = 38, 22, 2
 ALLOW, TRACE = 0x7FFF0000, 0x7FF00000
@@ -115,6 +130,42 @@ def begin(command: list[str]) -> int:
         os._exit(127)
 
 
+class Synced:
+    """The rounds whose names stand in files, as far as they are synced."""
+
+    def __init__(self, folder: Path) -> None:
+        self._dirty: defaultdict[str, set[bytes]] = defaultdict(set)
+        """By file, what was written since the last sync of it began."""
+        self._safe: defaultdict[str, set[bytes]] = defaultdict(set)
+        self._syncing: dict[int, tuple[str, set[bytes]]] = {}
+        """By thread, a sync under way."""
+        for path in folder.glob("*.*"):
+            if path.is_file() and path.name.endswith(tuple(end for ends in KEPT_IN.values() for end in ends)):
+                self._safe[path.name] |= {*ROUND.findall(path.read_bytes())}
+
+    def wrote(self, file: str, data: bytes) -> None:
+        self._dirty[file] |= {*ROUND.findall(data)}
+
+    def begins(self, thread: int, file: str) -> None:
+        self._syncing[thread] = (file, self._dirty.pop(file, set()))
+
+    def under_way(self, thread: int) -> bool:
+        return thread in self._syncing
+
+    def ends(self, thread: int) -> None:
+        file, rounds = self._syncing.pop(thread)
+        self._safe[file] |= rounds
+
+    def early(self, answer: bytes) -> list[str]:
+        """The rounds that an answer promises, and that are not safe."""
+        cases = []
+        for name, status in SAID.findall(answer):
+            files = [file for file in self._safe if file.endswith(KEPT_IN[status.decode()])]
+            if not any(name in self._safe[file] for file in files):
+                cases.append(f"{name.decode()} is {status.decode()}, and no sync of its bytes has ended")
+        return cases
+
+
 class Points:
     """Names and counts the points of a process."""
 
@@ -122,6 +173,7 @@ class Points:
         self._folder, self._log = str(folder), log
         self._names = calls()
         self._counts: Counter[str] = Counter()
+        self.synced = Synced(folder)
 
     def at(self, thread: int) -> tuple[str, int] | None:
         """The point at which a thread stands: its name and which of that name it is, from 1; None for no point."""
@@ -150,10 +202,18 @@ class Points:
             path = os.readlink(f"/proc/{thread}/fd/{args[0]}")
         if path.startswith(self._folder):
             # A store's -shm is an index in memory: the next process makes it anew.
-            return None if path.endswith("-shm") else Path(path).name
+            if path.endswith("-shm"):
+                return None
+            if call in SYNCS:
+                self.synced.begins(thread, Path(path).name)
+            elif call in WRITES:
+                self.synced.wrote(Path(path).name, self._memory(thread, args[1], min(args[2], MOST_READ)))
+            return Path(path).name
         # What goes to a socket counts if an HTTP answer begins there; `sendto` is what `send` is.
         if path.startswith("socket:") and call in ("sendto", "write"):
-            return "answer" if self._memory(thread, args[1], 5) == b"HTTP/" else None
+            answer = self._memory(thread, args[1], min(args[2], MOST_READ))
+            self._log.writelines(f"{EARLY}{case}\n" for case in self.synced.early(answer))
+            return "answer" if answer.startswith(b"HTTP/") else None
         return None
 
     def _memory(self, thread: int, address: int, most: int) -> bytes:
@@ -172,19 +232,23 @@ def follow(pid: int, points: Points, kill: tuple[str, int] | None) -> int:
             if thread == pid:
                 return os.waitstatus_to_exitcode(status)
             continue
-        number, event = os.WSTOPSIG(status), status >> 16
+        number, event, onwards = os.WSTOPSIG(status), status >> 16, CONT
         if event == EVENT_SECCOMP:
             with suppress(OSError):  # another thread may have ended the process meanwhile
                 if (point := points.at(thread)) is not None and point == kill:
                     os.kill(pid, signal.SIGKILL)
-        deliver = 0 if event else number
+                if points.synced.under_way(thread):
+                    onwards = SYSCALL  # stop at its end too
+        if number == CALL_ENDS:
+            points.synced.ends(thread)
+        deliver = 0 if event or number == CALL_ENDS else number
         if number == signal.SIGSTOP and thread not in known:
             deliver = 0  # a new thread begins like this
         if number == signal.SIGTRAP and not executed:
             deliver, executed = 0, True  # so does the command
         known.add(thread)
         with suppress(OSError):
-            ptrace(CONT, thread, 0, deliver)
+            ptrace(onwards, thread, 0, deliver)
 
 
 def main() -> int:

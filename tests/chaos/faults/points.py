@@ -1,9 +1,10 @@
-"""SIGKILL at each point between two writes; tracer.py says what a point is."""
+"""What the tracer sees: SIGKILL at each point between two writes, and answers that leave before their sync."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from random import Random
@@ -13,6 +14,7 @@ from tests.chaos.arena import Arena
 from tests.chaos.daemon import TRACER
 from tests.chaos.faults.disks import locked
 from tests.chaos.faults.trial import Fault, Trial
+from tests.chaos.tracer import EARLY
 
 FEW, MANY, AT_ONCE = 2, 4, 2
 """Points of the first trial and of a later one; and how many at the same time, each in an arena of its own."""
@@ -31,7 +33,7 @@ def scene(arena: Arena, kill: str | None = None) -> list[str]:
         arena.daemon.stop()
     finally:
         arena.daemon.kill()
-    return arena.daemon.points.read_text().splitlines()[1:]
+    return [line for line in arena.daemon.points.read_text().splitlines()[1:] if not line.startswith(EARLY)]
 
 
 def worth_most_first(points: Sequence[str], rng: Random) -> list[str]:
@@ -81,6 +83,20 @@ class Points:
         return met
 
 
+def answers_traced(trial: Trial) -> int:
+    """Scripts play, with commits that are shared, with a store that is locked, and with rounds that waited."""
+    trial.arena = arena = Arena(trial.folder / "arena", trial.rng)
+    arena.daemon.start(trace=True)
+    arena.play(1)
+    for _ in range(trial.scale):
+        with arena.playing():
+            time.sleep(1.0)
+            with locked(arena.store):
+                time.sleep(1.5)
+            time.sleep(0.5)
+    return trial.scale
+
+
 def tracing_missing() -> str | None:
     """Whether a process can be traced here, tried out."""
     with TemporaryDirectory() as folder:
@@ -92,4 +108,7 @@ def tracing_missing() -> str | None:
     return "Linux on x86-64 or ARM64, and the right to ptrace" if tried.returncode else None
 
 
-FAULTS = (Fault("kill -9 between two writes", Points().run, tracing_missing, own=True),)
+FAULTS = (
+    Fault("answers before their sync", answers_traced, tracing_missing, own=True),
+    Fault("kill -9 between two writes", Points().run, tracing_missing, own=True),
+)

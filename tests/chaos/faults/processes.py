@@ -5,9 +5,11 @@ from __future__ import annotations
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from threading import Barrier
 
 from tests.chaos.daemon import free_port
+from tests.chaos.faults.disks import locked
 from tests.chaos.faults.trial import Fault, Trial
 from tests.chaos.games import EPOCH
 from tests.chaos.script import Script
@@ -21,6 +23,24 @@ def kill_at_random(trial: Trial) -> int:
             trial.arena.daemon.kill()
             trial.arena.daemon.start()
     return trial.scale
+
+
+def kill_behind_an_answer(trial: Trial) -> int:
+    """SIGKILL at once to 50 ms after a round is said to be stored, or kept; its script forgets it."""
+    arena = trial.arena
+    for _ in range(4 * trial.scale):
+        script, kept = trial.rng.choice(arena.scripts), trial.rng.random() < 0.6
+        with locked(arena.store) if kept else nullcontext():
+            for _ in range(trial.rng.randint(1, 3)):
+                script.end_round()
+            asks = script.submit if trial.rng.random() < 0.3 else script.send
+            # No sleep of none: it would give the processor away.
+            if asks() is not None and (wait := trial.rng.choice((0.0, 0.0, trial.rng.uniform(0.0, 0.05)))):
+                time.sleep(wait)
+            arena.daemon.kill()
+        script.restart(forget=True)
+        arena.daemon.start()
+    return 4 * trial.scale
 
 
 def restart(trial: Trial) -> int:
@@ -88,6 +108,7 @@ def script_restarts(trial: Trial) -> int:
 
 FAULTS = (
     Fault("kill -9 at random", kill_at_random),
+    Fault("kill -9 behind an answer", kill_behind_an_answer),
     Fault("SIGTERM under load", restart),
     Fault("SIGSTOP and SIGCONT", stop_and_continue),
     Fault("a second daemon", second_daemon),
