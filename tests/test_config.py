@@ -91,7 +91,7 @@ def test_the_example_has_every_key_with_its_default() -> None:
     own = {"system": "synelo", "balance": "joint"}
     assert pool["main"] == {**own, **{k: v for k, v in params.items() if v is not None}}
     assert "# theta = " in EXAMPLE.read_text()
-    unset = {"secret_sha256", "rcon", "rcon_password_file", "query"}
+    unset = {"secret_sha256", "rcon", "rcon_user", "rcon_password_file", "query"}
     assert server["arena-1"].keys() == set(config.ServerKeys.__struct_fields__) - unset
     assert all(f"# {key} = " in EXAMPLE.read_text() for key in unset)
     assert plain(server["arena-1"]) == {"pool": "main", "game": "tf2"}

@@ -48,6 +48,18 @@ def test_a_server_is_queried_where_the_configuration_says(
     assert server(tmp_path, keys).query == query
 
 
+def test_an_ns2_server_is_reached_by_its_web_admin_and_queried_nowhere_unless_the_key_says_where(
+    tmp_path: Path,
+) -> None:
+    keys = "game = 'ns2'\nrcon = '127.0.0.1:8080'\nrcon_user = 'me'\nrcon_password_file = 'rcon'"
+    read = server(tmp_path, keys)
+    assert read.rcon == config.Rcon(("127.0.0.1", 8080), PASSWORD, "me")
+    assert read.query is None
+    assert server(tmp_path, f"{keys}\nquery = '127.0.0.1:27016'").query == ("127.0.0.1", 27016)
+    lines = list(printed(load(tmp_path, SMALL.replace("[token", f"{keys}\n[token"))))
+    assert tomllib.loads("\n".join(lines))["server"]["arena-1"]["rcon_user"] == "me"
+
+
 def test_systemd_hands_the_password_over(tmp_path: Path) -> None:
     credentials = tmp_path / "credentials"
     credentials.mkdir()
@@ -80,7 +92,15 @@ def test_systemd_hands_the_password_over(tmp_path: Path) -> None:
         ("rcon = '127.0.0.1:27015'\nrcon_password_file = 'gone'", PASSWORD, "rcon_password_file"),
         ("rcon = '127.0.0.1:27015'\nrcon_password_file = 'rcon'", "", "rcon_password_file"),
         ("rcon = '127.0.0.1:27015'\nrcon_password_file = 'rcon'", "battery\nstaple", "rcon_password_file"),
-        ("game = 'ns2'\nrcon = '127.0.0.1:27015'\nrcon_password_file = 'rcon'", PASSWORD, "rcon"),
+        ("game = 'ns2'\nrcon = '127.0.0.1:8080'\nrcon_password_file = 'rcon'", PASSWORD, "rcon_user"),
+        (
+            "game = 'ns2'\nrcon = '127.0.0.1:8080'\nrcon_user = 'a:b'\nrcon_password_file = 'rcon'",
+            PASSWORD,
+            "rcon_user",
+        ),
+        ("game = 'ns2'\nrcon = '127.0.0.1:8080'\nrcon_user = 'me'", PASSWORD, "rcon_password_file"),
+        ("game = 'ns2'\nrcon_user = 'me'", PASSWORD, "rcon_user"),
+        ("rcon = '127.0.0.1:27015'\nrcon_user = 'me'\nrcon_password_file = 'rcon'", PASSWORD, "rcon_user"),
         ("query = 'localhost'", PASSWORD, "query"),
     ],
 )

@@ -81,6 +81,7 @@ def peers_of(config: Config) -> dict[ServerId, Peer]:
         name: Peer(
             rcon=server.rcon.address if server.rcon else None,
             password=server.rcon.password if server.rcon else "",
+            user=server.rcon.user if server.rcon else "",
             query=server.query,
         )
         for name, server in config.servers.items()

@@ -10,6 +10,7 @@ import pytest
 from tests.cli.house import House, ask, run, serving
 from tests.game.query_server import SIMPLE, info, query_server
 from tests.game.rcon_servers import PASSWORD, fake_server, free_port
+from tests.game.web_admin_server import USER, web_admin_server
 
 pytestmark = pytest.mark.slow
 
@@ -32,6 +33,22 @@ def test_the_output_of_a_command_is_printed_and_what_is_no_single_command_is_ref
             refused = ask(house, address, "server", "rcon", "arena-1", "say", "hello; quit")
             assert (refused.returncode, refused.stdout) == (1, "")
             assert "must not contain ';'" in refused.stderr
+
+
+async def test_ns2s_web_admin_takes_a_command_and_the_answer_says_that_it_has_no_output(house: House) -> None:
+    def said() -> tuple[str, str]:
+        with serving(house) as (_, address):
+            words = ("server", "rcon", "arena-1", "sv_say", "hello", "all")
+            return ask(house, address, *words).stdout, ask(house, address, *words, "--json").stdout
+
+    async with web_admin_server() as (server, port):
+        with_rcon(house, port)
+        file = house.folder / "servers.d" / "arena-1.toml"
+        file.write_text(file.read_text().replace('game = "tf2"', f'game = "ns2"\nrcon_user = "{USER}"'))
+        told, printed = await asyncio.to_thread(said)
+    assert told == "arena-1 took it; NS2's web admin returns no output: the game server's log has it.\n"
+    assert json.loads(printed)["output"] is None
+    assert server.commands == ["sv_say hello all", "sv_say hello all"]
 
 
 def test_a_server_without_rcon_says_which_key_is_missing(house: House) -> None:

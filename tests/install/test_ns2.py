@@ -114,7 +114,11 @@ def test_a_directory_that_is_none_or_another_servers_is_refused_and_nothing_is_w
     [
         (("--game", "ns2", "--tf", "/srv/tf"), "--tf is for TF2's plugin, and the game of ns2-1 is ns2"),
         (("--ns2-config", "/srv"), "for the NS2 mod, and the game of arena-1 is tf2: --game ns2"),
-        (("--game", "ns2", "--rcon", "127.0.0.1:1", "--rcon-password-file", "PASSWORD"), "ns2-1 has no RCON"),
+        (("--game", "ns2", "--rcon", "127.0.0.1:1", "--rcon-password-file", "PASSWORD"), "needs its user: --rcon-user"),
+        (
+            ("--rcon", "127.0.0.1:1", "--rcon-user", "me", "--rcon-password-file", "PASSWORD"),
+            "only NS2's web admin has",
+        ),
     ],
 )
 def test_what_belongs_to_the_other_game_is_refused(tmp_path: Path, options: tuple[str, ...], why: str) -> None:

@@ -44,8 +44,9 @@ def scene(scripted_daemon: ScriptedDaemon) -> Iterator[Callable[..., Scene]]:
     """Starts a server with the mod, settings written; a script error, or a batch that is none, fails the test."""
     started: list[Scene] = []
 
-    def start(mods: Iterable[Path] = (), **options: Any) -> Scene:
+    def start(mods: Iterable[Path] = (), settings: dict[str, Any] | None = None, **options: Any) -> Scene:
         game = Game([MOD, *mods], **options)
+        game.settings |= settings or {}
         game.files.put("Equipoise.json", json.dumps({"url": scripted_daemon.url, "server": "eu-1", "secret": "s3cret"}))
         game.boot()
         started.append(Scene(game, scripted_daemon))

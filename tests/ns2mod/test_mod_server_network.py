@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from equipoise.game.peers import NUDGE
 from tests.ns2mod.conftest import MOD
 from tests.ns2mod.rig import Game
 from tests.ns2mod.scene import Scene
@@ -387,3 +388,60 @@ def test_another_mod_that_throws_when_it_is_asked_does_not_blind_ours(scene: Sta
     one.game.run(2)
     assert one.daemon.last("roster")["players"][0]["waiting"]
     assert sum("no policy" in line for line in one.game.messages) == 1
+
+
+def test_the_daemons_nudge_by_the_servers_console_makes_the_mod_ask_at_once_and_a_players_does_not(
+    scene: Start,
+) -> None:
+    one = scene()
+    one.daemon.fields = {"next": 5.0}
+    one.people(1, 1)
+    one.game.run(12)
+    before = len(one.daemon.batches)
+    one.game.clients[0].console(NUDGE)
+    one.game.run(0.2)
+    assert len(one.daemon.batches) == before
+    one.game.console(NUDGE)
+    one.game.run(0.2)
+    assert len(one.daemon.batches) == before + 1
+    # While an answer is awaited: it may be without the new orders, and one more question follows it.
+    one.game.http.delay = 0.5
+    one.game.console(NUDGE)
+    one.game.run(0.2)
+    one.game.console(NUDGE)
+    one.game.run(3)
+    assert len(one.daemon.batches) == before + 3
+
+
+def test_a_nudge_does_not_hurry_a_daemon_that_is_lost(scene: Start) -> None:
+    one = scene()
+    one.people(1, 1)
+    one.game.http.failure = ("Couldn't connect to server", 7)
+    one.game.run(20)
+    before = len(one.game.http.sent)
+    for _ in range(20):
+        one.game.console(NUDGE)
+        one.game.run(0.1)
+    assert len(one.game.http.sent) <= before + 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"max_players": 18, "whitelisted": True}, ""),
+        ({"max_players": 18}, "mods"),
+        ({"max_players": 24, "whitelisted": True}, "slots"),
+        ({"max_players": 10, "whitelisted": True}, "slots"),
+        ({"max_players": 18, "max_spectators": 6, "whitelisted": True}, "spectators"),
+        ({"max_players": 24, "max_spectators": 6, "cheats": True}, "cheats"),
+    ],
+)
+def test_the_mod_says_why_the_game_does_not_rank_its_rounds(
+    scene: Start, settings: dict[str, Any], reason: str
+) -> None:
+    one = scene(settings=settings)
+    one.people(1, 1)
+    assert {hello["unranked"] for hello in one.daemon.events("hello")} == {reason}
+    one.game.setting("cheats", True)
+    one.game.run(3)
+    assert one.daemon.last("hello")["unranked"] == "cheats"

@@ -72,6 +72,7 @@ WELL = ServerStatus(
     plugin="0.2",
     enabled=True,
     inactive_reason="",
+    unranked="",
     level="balance",
     level_reason="",
     map="koth_harvest_final",

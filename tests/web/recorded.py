@@ -20,7 +20,7 @@ TESTS = Path(__file__).parents[1]
 SCRIPTS = {"tf2": TESTS / "sourcemod", "ns2": TESTS / "ns2mod"}
 VARIABLE = "EQUIPOISE_RECORD"
 """The folder in which a daemon of the tests keeps what is posted to it."""
-WORDS = {"kind", "game", "phase", "side", "role", "winner", "inactive_reason", "reason", "words"}
+WORDS = {"kind", "game", "phase", "side", "role", "winner", "inactive_reason", "unranked", "reason", "words"}
 """Fields whose values differ by what happened."""
 
 

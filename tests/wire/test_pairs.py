@@ -14,7 +14,7 @@ from equipoise.wire import events as wire
 from equipoise.wire.events import RoundEnded
 
 EVENTS: dict[type, tuple[type, dict[str, str]]] = {
-    wire.Hello: (events.Hello, {"plugin": "", "game": "mode", "facts": "mode", "slots": ""}),
+    wire.Hello: (events.Hello, {"plugin": "", "game": "mode", "facts": "mode", "slots": "", "unranked": ""}),
     wire.RosterSeen: (
         events.RosterSeen,
         {"players": "roster", "moves": "no_moves", "moves_reason": "no_moves"},
@@ -60,7 +60,7 @@ BESIDE: dict[type, set[str]] = {
     events.Commanded: {"outside"},
     model.Participant: {"id", "side", "spans", "counts"},
     model.PlayerSummary: {"last_played", "missing", "name", "rated_skills", "skill", "side_skills"},
-    decode.Batch: {"names", "plugin"},
+    decode.Batch: {"names", "plugin", "unranked"},
 }
 """Fields of a dataclass that its struct has no part in."""
 

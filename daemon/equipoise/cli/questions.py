@@ -52,6 +52,18 @@ def rcon_address(name: str) -> str | None:
     return _asked(f"RCON of {name}, such as 127.0.0.1:27015 (empty: none)", check_rcon)
 
 
+def web_admin_address(name: str) -> str | None:
+    """The address of an NS2 server's web admin; None: it is not to be used."""
+    return _asked(f"Web admin of {name}, such as 127.0.0.1:8080, its -webport (empty: none)", check_rcon)
+
+
+def web_admin_user(name: str) -> str:
+    """The user of an NS2 server's web admin; ConfigError without a terminal."""
+    if not on_terminal():
+        raise ConfigError(f"the web admin of {name} needs its user: --rcon-user")
+    return str(click.prompt(f"User of {name}'s web admin, its -webuser"))
+
+
 def _asked(question: str, checked: Callable[[str], T], default: str = "") -> T | None:
     """The answer once it is good; None: an empty one."""
 

@@ -384,6 +384,7 @@ def _with_daemon(command: Command) -> Command:
     epilog=examples(
         "equipoise server add dustbowl --tf /srv/dustbowl/tf --rcon 127.0.0.1:27025",
         "equipoise server add ns2-1 --game ns2 --ns2-config /home/ns2/config",
+        "equipoise server add ns2-2 --game ns2 --rcon 127.0.0.1:8080 --rcon-user me",
     )
 )
 @_with_daemon
@@ -393,7 +394,8 @@ def _with_daemon(command: Command) -> Command:
 @mod_option
 @click.option("--pool", help="The pool it feeds. [default: main, or the only one; for NS2 the one of system ns2]")
 @click.option("--game", type=click.Choice(["tf2", "ns2", "other"]), default="tf2", show_default=True, help="Its game.")
-@click.option("--rcon", metavar="HOST:PORT", help="Its RCON, for orders within a second.")
+@click.option("--rcon", metavar="HOST:PORT", help="Its RCON, or NS2's web admin, for orders within a second.")
+@click.option("--rcon-user", metavar="NAME", help="NS2: the web admin's user, its -webuser.")
 @click.option("--rcon-password-file", metavar="FILE", help="A file with its password; -: standard input. Else asked.")
 def add(
     daemon: Daemon,
@@ -404,6 +406,7 @@ def add(
     pool: str | None,
     game: str,
     rcon: str | None,
+    rcon_user: str | None,
     rcon_password_file: str | None,
     as_json: bool,
 ) -> None:
@@ -413,17 +416,18 @@ def add(
     server's folder, with the address, the name and a secret of its own; with --ns2-config these are written into the
     server's config directory, for the NS2 mod. Without either the secret is shown, only once.
     """
-    from equipoise.install.servers import NewServer, check_rcon, prepare
+    from equipoise.install.servers import NewServer, check_rcon, check_user, prepare
 
     # Before the password is asked for, so that nobody types one
     # for a name that is taken; and again below, with the lock.
     _check_new(daemon.config, name)
     if rcon is not None:
         check_rcon(rcon)
+        check_user(name, game, rcon_user)
     password = questions.rcon_password(name, rcon_password_file) if rcon is not None else None
     with daemon.alone():
         tables = _check_new(daemon.config, name)
-        server = NewServer(name, pool or _pool_for(game, tables), game, tf, ns2_config, mod, rcon, password)
+        server = NewServer(name, pool or _pool_for(game, tables), game, tf, ns2_config, mod, rcon, password, rcon_user)
         preparation = prepare(daemon.config, [server], daemon.url)
         # The daemon reads inside: if it refuses the files, all of them are taken back.
         with preparation.applied():
@@ -634,6 +638,7 @@ def _show_change(answer: dict[str, Any], as_json: bool) -> None:
 EPILOG = examples(
     "equipoise server rcon arena-1 status",
     "equipoise server rcon arena-1 sm_kick '#12'",
+    "equipoise server rcon ns2-1 sv_say The next round is shuffled",
     "equipoise server rcon --json arena-1 sm plugins list",
 )
 
@@ -646,9 +651,13 @@ EPILOG = examples(
 def rcon(client: Client, name: str, words: tuple[str, ...], as_json: bool) -> None:
     """Send one COMMAND to the console of SERVER, and print its output.
 
-    The daemon sends it by the RCON of its configuration, and writes it into the audit. Refused are `;`, quotes, control
-    characters, and the name of a player where a command takes a player: name players by #userid or SteamID.
+    The daemon sends it by the RCON of its configuration, and writes it into the audit. NS2's web admin has no output.
+    Refused are `;`, quotes, control characters, and the name of a player where a command takes a player: name players
+    by #userid or SteamID.
     """
     answer = client.send("POST", "servers", name, "rcon", body={"command": " ".join(words)})
-    if not print_json(answer, as_json):
-        click.echo(answer["output"], nl=not answer["output"].endswith("\n"))
+    if print_json(answer, as_json):
+        return
+    if (output := answer["output"]) is None:
+        output = f"{name} took it; NS2's web admin returns no output: the game server's log has it."
+    click.echo(output, nl=not output.endswith("\n"))

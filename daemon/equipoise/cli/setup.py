@@ -50,7 +50,10 @@ SHARED = "With several servers NAME= says whose it is."
 @click.option(
     "--ns2-config", multiple=True, metavar="[NAME=]DIR", help=f"NS2: a server's config directory, for its mod. {SHARED}"
 )
-@click.option("--rcon", multiple=True, metavar="[NAME=]HOST:PORT", help=f"A server's RCON. {SHARED}")
+@click.option(
+    "--rcon", multiple=True, metavar="[NAME=]HOST:PORT", help=f"A server's RCON, or NS2's web admin. {SHARED}"
+)
+@click.option("--rcon-user", multiple=True, metavar="[NAME=]NAME", help="NS2: the web admin's user, its -webuser.")
 @click.option(
     "--rcon-password-file", multiple=True, metavar="[NAME=]FILE", help="A file with its password; -: standard input."
 )
@@ -65,6 +68,7 @@ def init(
     tf: tuple[str, ...],
     ns2_config: tuple[str, ...],
     rcon: tuple[str, ...],
+    rcon_user: tuple[str, ...],
     rcon_password_file: tuple[str, ...],
     yes: bool,
     systemd: bool,
@@ -87,7 +91,13 @@ def init(
             click.echo("\n".join(lines))
             return
         command = _unit_command(directory) if systemd else None
-        options = {"--tf": tf, "--ns2-config": ns2_config, "--rcon": rcon, "--rcon-password-file": rcon_password_file}
+        options = {
+            "--tf": tf,
+            "--ns2-config": ns2_config,
+            "--rcon": rcon,
+            "--rcon-user": rcon_user,
+            "--rcon-password-file": rcon_password_file,
+        }
         if not command or names or rules == "source" or any(options.values()) or not config.exists():
             servers = _new_servers(names, game, options, asks=questions.on_terminal() and not yes)
             for result in write_new(directory, servers, rules):
@@ -194,8 +204,12 @@ def _server(name: str, game: str, told: Mapping[str, str | None], asks: bool) ->
         address = address or questions.rcon_address(name)
     elif asks and game == "ns2":
         directory = directory or questions.config_directory(name)
+        address = address or questions.web_admin_address(name)
+    user = told["--rcon-user"]
+    if address and game == "ns2":
+        user = user or questions.web_admin_user(name)
     password = questions.rcon_password(name, told["--rcon-password-file"]) if address else None
-    return NewServer(name, game=game, tf=tf, ns2_config=directory, rcon=address, password=password)
+    return NewServer(name, game=game, tf=tf, ns2_config=directory, rcon=address, password=password, user=user)
 
 
 def _path(text: str | None) -> Path | None:

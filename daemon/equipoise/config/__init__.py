@@ -80,10 +80,11 @@ Address = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Rcon:
-    """A game server's RCON."""
+    """A game server's RCON, or NS2's web admin, which asks for a user too."""
 
     address: Address
     password: str = field(repr=False)
+    user: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -419,11 +420,11 @@ def _check_distinct(path: Path, servers: Mapping[ServerId, Server], tokens: Mapp
 def _rcon(server: ServerKeys, path: str, secrets: Secrets) -> Rcon | None:
     """A server's RCON, None without one and until systemd hands its password over; `path` is that of its table."""
     if not server.rcon:
-        if server.rcon_password_file:
-            raise ConfigError("rcon, the address that it belongs to, is missing", path=f"{path}.rcon_password_file")
+        for name in ("rcon_password_file", "rcon_user"):
+            if getattr(server, name):
+                raise ConfigError("rcon, the address that it belongs to, is missing", path=f"{path}.{name}")
         return None
-    if server.game == "ns2":
-        raise ConfigError("ns2 has no RCON", path=f"{path}.rcon")
+    _check_user(server, f"{path}.rcon_user")
     key = f"{path}.rcon_password_file"
     if not server.rcon_password_file:
         raise ConfigError("this key is required beside rcon", path=key)
@@ -432,13 +433,23 @@ def _rcon(server: ServerKeys, path: str, secrets: Secrets) -> Rcon | None:
         return None
     if not password or not password.isprintable():
         raise ConfigError(f"{server.rcon_password_file} must hold the RCON password in one line", path=key)
-    return Rcon(_address(server.rcon, f"{path}.rcon"), password)
+    return Rcon(_address(server.rcon, f"{path}.rcon"), password, server.rcon_user)
+
+
+def _check_user(server: ServerKeys, path: str) -> None:
+    if server.game != "ns2":
+        if server.rcon_user:
+            raise ConfigError("only the web admin of an ns2 server has users", path=path)
+    elif not server.rcon_user:
+        raise ConfigError("this key is required beside rcon: the web admin's -webuser", path=path)
+    elif ":" in server.rcon_user or not server.rcon_user.isprintable():
+        raise ConfigError("a user of the web admin has no colon and is one line", path=path)
 
 
 def _query(server: ServerKeys, path: str, rcon: Rcon | None) -> Address | None:
     """Return the address for A2S queries, None: it is never asked. A TF2 server answers at the address of its RCON."""
     if server.query is None:
-        return rcon.address if rcon else None
+        return rcon.address if rcon and not rcon.user else None
     return _address(server.query, f"{path}.query") if server.query else None
 
 

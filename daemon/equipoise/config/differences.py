@@ -64,7 +64,8 @@ def _database(pool: Pool) -> dict[str, object]:
 def _peer(server: Server) -> dict[str, object]:
     """Return the keys for the addresses at which the game server is reached."""
     rcon = server.rcon and {"rcon": joined(server.rcon.address), "rcon_password_file": "(read)"}
-    return {**(rcon or {}), "query": joined(server.query) if server.query else ""}
+    user = {"rcon_user": server.rcon.user} if server.rcon and server.rcon.user else {}
+    return {**(rcon or {}), **user, "query": joined(server.query) if server.query else ""}
 
 
 def pool_table(pool: Pool) -> Iterator[str]:

@@ -123,8 +123,10 @@ class ServerKeys(SecretKeys, frozen=True, kw_only=True):
     pool: str = "main"
     game: Literal["tf2", "ns2", "other"] = "tf2"
     rcon: str = ""
-    """The address of its RCON; empty: there is none."""
+    """The address of its RCON, or of NS2's web admin; empty: there is none."""
     rcon_password_file: str = ""
+    rcon_user: str = ""
+    """NS2: the user of the web admin."""
     query: str | None = None
     """The address for A2S queries; None: that of its RCON, empty: it is not asked."""
 

@@ -1,4 +1,4 @@
-"""All game servers that the configuration gives an address of: nudged, asked by A2S, and inspected by RCON.
+"""All game servers that the configuration gives an address of: nudged, asked by A2S, inspected by RCON or web admin.
 
 What an inspection reads is the output of source-sdk-2013 (`ConVar_PrintDescription` in tier1/convar.cpp:
 `"name" = "value" …`) and of SourceMod (`CPluginManager::OnRootConsoleCommand` in core/logic/PluginSys.cpp:
@@ -16,12 +16,14 @@ from collections.abc import Iterator, Mapping
 
 from equipoise.core.model import ServerId
 from equipoise.errors import PeerError
-from equipoise.game.port import Inspection, Peer, PeerStatus, QueryStatus, RconStatus, one_line
+from equipoise.game.console import Console
+from equipoise.game.port import Inspection, Peer, PeerStatus, QueryStatus, RconStatus, WebState, one_line
 from equipoise.game.query import Query
 from equipoise.game.rcon import Rcon
+from equipoise.game.web_admin import WebAdmin
 
 NUDGE = "equipoise_poll"
-"""The plugin's command that makes it call the daemon at once."""
+"""The plugin's command, and the mod's, that makes it call the daemon at once."""
 QUERY_SECONDS = 30.0
 """The interval at which servers are to be asked by A2S."""
 SPREAD_SECONDS = 5.0
@@ -48,13 +50,19 @@ LONGEST_LIST = 1 << 16
 log = logging.getLogger(__name__)
 
 
+def _console(name: ServerId, peer: Peer) -> Console | None:
+    if peer.rcon is None:
+        return None
+    return WebAdmin(name, peer.rcon, peer.user, peer.password) if peer.user else Rcon(name, peer.rcon, peer.password)
+
+
 class _Server:
     """A game server that is reached: its RCON connection, its A2S query, and the nudges that are under way."""
 
     def __init__(self, name: ServerId, peer: Peer) -> None:
         self.name = name
         self.peer = peer
-        self.rcon = Rcon(name, peer.rcon, peer.password) if peer.rcon else None
+        self.rcon = _console(name, peer)
         self.query = Query(name, peer.query) if peer.query else None
         self._asking = asyncio.create_task(self.query.ask()) if self.query else None
         """Once at the start: the first regular query comes after a whole interval."""
@@ -70,7 +78,7 @@ class _Server:
             # The plugin may have called already, before the newest order was there.
             self._nudged_meanwhile = True
 
-    async def _nudge(self, rcon: Rcon) -> None:
+    async def _nudge(self, rcon: Console) -> None:
         again = True
         while again:
             self._nudged_meanwhile = False
@@ -128,20 +136,30 @@ class PeerServers:
         if server in self._servers:
             self._servers[server].nudge()
 
-    async def execute(self, server: ServerId, command: str) -> str:
-        """Return a console command's output. PeerError: there is no RCON, or it does not answer."""
+    async def execute(self, server: ServerId, command: str) -> str | None:
+        """Return a console command's output; None: it returns none. PeerError: no RCON, or it does not answer."""
+        return await self._console(server).execute(command)
+
+    def _console(self, server: ServerId) -> Console:
         peer = self._servers.get(server)
         if peer is None or peer.rcon is None:
             raise PeerError(f"[server.{server}] has no `rcon` in the configuration")
-        return await peer.rcon.execute(command)
+        return peer.rcon
 
-    async def inspect(self, server: ServerId) -> Inspection:
-        """Look at the plugin and its rivals by RCON. PeerError as above."""
-        listing = await self.execute(server, "sm plugins list")
+    async def inspect(self, server: ServerId) -> Inspection | WebState:
+        """Look at the plugin and its rivals by RCON, at the state by NS2's web admin. PeerError as above."""
+        console = self._console(server)
+        if isinstance(console, WebAdmin):
+            return await console.look()
+
+        async def output(command: str) -> str:
+            return await console.execute(command) or ""
+
+        listing = await output("sm plugins list")
         plugins = {line["name"]: line for line in PLUGIN.finditer(listing, 0, LONGEST_LIST)}
         ours = plugins.pop(OURS, None)
-        version = VERSION.search(await self.execute(server, "sm version"), 0, LONGEST_LIST)
-        values = {name: value(name, await self.execute(server, name)) for name in BALANCING}
+        version = VERSION.search(await output("sm version"), 0, LONGEST_LIST)
+        values = {name: value(name, await output(name)) for name in BALANCING}
         return Inspection(
             sourcemod="[SM]" in listing,
             version=version[1] if version else None,
@@ -154,9 +172,9 @@ class PeerServers:
     async def attempt(self) -> tuple[str, ...]:
         """Try the RCON of all servers whose last command was not answered; return a line on each."""
 
-        async def line(name: ServerId, rcon: Rcon, address: str | None) -> str:
+        async def line(name: ServerId, rcon: Console, address: str | None) -> str:
             try:
-                await rcon.execute("echo")
+                await rcon.execute(rcon.harmless)
             except PeerError as error:
                 return f"{name}: RCON at {address} failed: {error}"
             return f"{name}: RCON at {address} answers"

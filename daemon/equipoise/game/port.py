@@ -13,7 +13,8 @@ Address = tuple[str, int]
 """A literal IP address and a port."""
 RconState = Literal["off", "unused", "answers", "unreachable", "closed", "refused"]
 """off: not configured. unused: no command was sent yet. closed: the game server hangs up before it answers the login,
-as srcds does with an address that it has banned. refused: the password is wrong; it is not tried again."""
+as srcds does with an address that it has banned. refused: the password is wrong; it is not tried again. The same of
+NS2's web admin, which is reached by HTTP."""
 QueryState = Literal["off", "unknown", "answers", "silent"]
 """off: not configured. unknown: not asked for long enough."""
 
@@ -52,6 +53,8 @@ class Peer:
 
     rcon: Address | None = None
     password: str = field(default="", repr=False)
+    user: str = ""
+    """The login's name for NS2's web admin, which then is at `rcon`; RCON has none."""
     query: Address | None = None
 
 
@@ -140,17 +143,30 @@ class Inspection:
     """Running plugins that balance teams too, by their names."""
 
 
+@dataclass(frozen=True, slots=True)
+class WebState:
+    """The state of an NS2 server by its web admin, at one moment; names as `one_line` leaves them."""
+
+    name: str
+    map: str
+    players: int
+    """Bots included."""
+    bots: int
+    cheats: bool
+    """`sv_cheats` is on."""
+
+
 class GameServers(Protocol):
     """All configured game servers."""
 
     def nudge(self, server: ServerId) -> None:
         """Have the server's script call now, because there are orders for it. Never fails, never waits."""
 
-    async def execute(self, server: ServerId, command: str) -> str:
-        """Return a console command's output. PeerError: there is no RCON, or it does not answer."""
+    async def execute(self, server: ServerId, command: str) -> str | None:
+        """Return a console command's output; None: it returns none. PeerError: no RCON, or it does not answer."""
 
-    async def inspect(self, server: ServerId) -> Inspection:
-        """Look at the plugin and its rivals by RCON. PeerError as above."""
+    async def inspect(self, server: ServerId) -> Inspection | WebState:
+        """Look at the plugin and its rivals by RCON, at the state by NS2's web admin. PeerError as above."""
 
     async def attempt(self) -> tuple[str, ...]:
         """Try the RCON of all servers whose last command was not answered; return a line on each."""

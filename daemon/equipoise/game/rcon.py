@@ -19,19 +19,15 @@ from __future__ import annotations
 
 import asyncio
 import io
-import logging
-import random
 from collections.abc import Callable
 from contextlib import suppress
 
 from rcon.exceptions import UnexpectedTerminator
 from rcon.source.proto import LittleEndianSignedInt32, Packet, Type
 
-from equipoise.errors import PeerError
-from equipoise.game.port import Address, RconState, RconStatus, reason, written
+from equipoise.game.console import CLOSED, EXCHANGE_SECONDS, Console, Failure
+from equipoise.game.port import Address
 
-EXCHANGE_SECONDS = 5.0
-"""From the wait for the command before to the end of the answer."""
 SMALLEST, LARGEST = 10, 8192
 """Bytes of a packet after its size. srcds sends up to 4,096."""
 SPLIT_FROM = 3900
@@ -40,115 +36,25 @@ LONGEST = 1 << 20
 """Bytes of an answer."""
 MOST_BEFORE, MOST_PACKETS = 64, 512
 """Packets before an answer, which belong to nobody, and packets from its first part to its end."""
-FIRST_DELAY, LONGEST_DELAY = 0.5, 30.0
-"""Seconds after a failure, which double with each further one, before the connection is tried again unasked."""
-
-CLOSED = "the daemon closed its RCON connection: the configuration has changed, or it stops"
-
-log = logging.getLogger(__name__)
 
 
-class _Failure(Exception):
-    """An exchange that failed, and the state that the connection is in since."""
-
-    def __init__(self, text: str, state: RconState = "unreachable") -> None:
-        super().__init__(text)
-        self.state: RconState = state
-
-
-class Rcon:
+class Rcon(Console):
     """The RCON of one game server. The connection is made by the first command, and made anew whenever it is gone."""
 
+    harmless = "echo"
+
     def __init__(self, server: str, address: Address, password: str, *, seconds: float = EXCHANGE_SECONDS) -> None:
-        self._server = server
-        self._address = address
+        super().__init__(server, address, seconds)
         self._password = password
-        self._seconds = seconds
-        self._lock = asyncio.Lock()
         self._last_id = 0
-        self._closed = False
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
         self._ending: asyncio.StreamWriter | None = None
         """The connection before: there is none beside it."""
-        self._state: RconState = "unused"
-        self._error: str | None = None
-        self._failed_in_a_row = 0
-        self._retry_at = 0.0
-        self._commands = self._failures = self._connections = 0
-
-    async def execute(self, command: str, *, unasked: bool = False) -> str:
-        """Return a command's output. PeerError: the server did not answer, or not as it should.
-
-        `unasked`: nobody waits for the output, and a server that failed lately is left in peace.
-        """
-        if self._state == "refused":
-            raise PeerError(f"{self._error}; it is not tried again until the configuration is loaded again")
-        if unasked and asyncio.get_running_loop().time() < self._retry_at:
-            raise PeerError(f"{self._error}; it was tried lately")
-        self._commands += 1
-        try:
-            async with asyncio.timeout(self._seconds), self._lock:
-                answer = await self._exchange(command)
-        except _Failure as failure:
-            raise self._failed(str(failure), failure.state) from None
-        except TimeoutError:
-            raise self._failed(f"no answer within {self._seconds:g} s") from None
-        except asyncio.IncompleteReadError:
-            raise self._failed("the game server closed the connection") from None
-        except OSError as error:
-            raise self._failed(reason(error)) from None
-        self._succeeded()
-        return answer
-
-    def status(self) -> RconStatus:
-        """Return the state in which the last command left it."""
-        address = written(self._address)
-        return RconStatus(self._state, address, self._error, self._commands, self._failures, self._connections)
-
-    def forgive(self) -> None:
-        """Try the password again that was refused."""
-        if self._state == "refused":
-            self._state, self._error = "unused", None
-
-    def close(self) -> None:
-        """End the connection for good; commands that are under way fail."""
-        self._closed = True
-        self._drop()
-
-    def _failed(self, text: str, state: RconState = "unreachable") -> PeerError:
-        if self._closed:  # which looks like a fault of the game server
-            return PeerError(CLOSED)
-        self._failures += 1
-        self._failed_in_a_row += 1
-        # With a random part below: servers that failed in one
-        # moment, as their machine did, are not tried in one moment.
-        delay = min(LONGEST_DELAY, FIRST_DELAY * 2 ** min(self._failed_in_a_row - 1, 10))
-        self._retry_at = asyncio.get_running_loop().time() + delay * random.uniform(0.5, 1.5)
-        if self._state != state:
-            log.warning("RCON failed: %s", text, extra={"server": self._server})
-        self._state, self._error = state, text
-        return PeerError(text)
-
-    def _succeeded(self) -> None:
-        if self._failed_in_a_row:
-            log.info("RCON works again", extra={"server": self._server})
-        self._failed_in_a_row, self._retry_at = 0, 0.0
-        self._state, self._error = "answers", None
-
-    # Below, the lock is held.
 
     async def _exchange(self, command: str) -> str:
-        if self._state == "refused":  # while this command waited for its turn
-            raise _Failure(self._error or "", "refused")
-        try:
-            await self._connect()
-            answer = await self._ask(command)
-        except BaseException:
-            # Whatever comes later on a connection that failed, or whose caller has gone, belongs to nobody.
-            self._drop()
-            raise
-        return answer.decode(errors="replace")
+        await self._connect()
+        return (await self._ask(command)).decode(errors="replace")
 
     async def _connect(self) -> None:
         # `at_eof`: the game server closed it while nothing was asked, as at a change of the map.
@@ -165,27 +71,22 @@ class Rcon:
         self._check_open()
         await self._log_in()
 
-    def _check_open(self) -> None:
-        """`close` may have come while a command waited: there must be no connection beside that of its successor."""
-        if self._closed:
-            raise _Failure(CLOSED)
-
     async def _log_in(self) -> None:
         self._send(self._next_id(), Type.SERVERDATA_AUTH, self._password)
         try:
             answer = await self._skip_to(lambda packet: packet.type == Type.SERVERDATA_AUTH_RESPONSE)
         except (asyncio.IncompleteReadError, ConnectionError):
             text = "the game server closed the connection at the login: it may have banned this address (listip there)"
-            raise _Failure(text, "closed") from None
+            raise Failure(text, "closed") from None
         if answer.id == -1:
-            raise _Failure("the game server refused the RCON password", "refused")
+            raise Failure("the game server refused the RCON password", "refused")
 
     async def _ask(self, command: str) -> bytes:
         number = self._next_id()
         self._send(number, Type.SERVERDATA_EXECCOMMAND, command)
         first = await self._skip_to(lambda packet: packet.id == number or packet.type == Type.SERVERDATA_AUTH_RESPONSE)
         if first.id != number:
-            raise _Failure("the game server ended the login")
+            raise Failure("the game server ended the login")
         answer = bytearray(first.payload)
         if len(answer) < SPLIT_FROM:
             return bytes(answer)
@@ -199,8 +100,8 @@ class Rcon:
             if packet.id == number:
                 answer += packet.payload
             if len(answer) > LONGEST:
-                raise _Failure(f"an answer of more than {LONGEST} bytes")
-        raise _Failure(f"an answer of more than {MOST_PACKETS} packets")
+                raise Failure(f"an answer of more than {LONGEST} bytes")
+        raise Failure(f"an answer of more than {MOST_PACKETS} packets")
 
     async def _skip_to(self, meant: Callable[[Packet], bool]) -> Packet:
         """Return the first packet that is meant; those before it belong to nobody."""
@@ -208,7 +109,7 @@ class Rcon:
             packet = await self._read()
             if meant(packet):
                 return packet
-        raise _Failure(f"more than {MOST_BEFORE} packets before an answer")
+        raise Failure(f"more than {MOST_BEFORE} packets before an answer")
 
     def _next_id(self) -> int:
         self._last_id = self._last_id % LittleEndianSignedInt32.MAX + 1
@@ -216,22 +117,22 @@ class Rcon:
 
     def _send(self, number: int, kind: Type, text: str) -> None:
         if self._writer is None:
-            raise _Failure(CLOSED)
+            raise Failure(CLOSED)
         self._writer.write(bytes(Packet(LittleEndianSignedInt32(number), kind, text.encode())))
 
     async def _read(self) -> Packet:
         await asyncio.sleep(0)  # what has come already is read without a wait: a flood would hold everybody else
         if (reader := self._reader) is None:
-            raise _Failure(CLOSED)
+            raise Failure(CLOSED)
         head = await reader.readexactly(4)
         size = int.from_bytes(head, "little", signed=True)
         if not SMALLEST <= size <= LARGEST:
-            raise _Failure(f"this is no RCON: a packet of {size} bytes")
+            raise Failure(f"this is no RCON: a packet of {size} bytes")
         packet = io.BytesIO(head + await reader.readexactly(size))
         try:
             return Packet.read(packet, raise_unexpected_terminator=True)
         except (ValueError, UnexpectedTerminator) as error:
-            raise _Failure(f"this is no RCON: {error}") from None
+            raise Failure(f"this is no RCON: {error}") from None
 
     def _drop(self) -> None:
         if self._writer is not None:

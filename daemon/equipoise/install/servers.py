@@ -36,11 +36,12 @@ _RCON = """\
 rcon = "{rcon}"
 rcon_password_file = "secrets/{name}.rcon"
 """
+_USER = "rcon_user = {user}\n"
 
 
 @dataclass(frozen=True, slots=True)
 class NewServer:
-    """An operator's answers about a server; `password` is that of RCON."""
+    """An operator's answers about a server; `password` is that of RCON, with `user` that of NS2's web admin."""
 
     name: str
     pool: str = "main"
@@ -52,6 +53,7 @@ class NewServer:
     """NS2: the place where the mod's folder is written."""
     rcon: str | None = None
     password: str | None = None
+    user: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +146,14 @@ def check_rcon(address: str) -> str:
     return address
 
 
+def check_user(name: str, game: str, user: str | None) -> None:
+    """ConfigError where NS2's web admin lacks its user, or another game's RCON has one."""
+    if game == "ns2" and not user:
+        raise ConfigError(f"the web admin of {name} needs its user: --rcon-user")
+    if game != "ns2" and user is not None:
+        raise ConfigError(f"only NS2's web admin has users: {name} needs no --rcon-user")
+
+
 def prepare(config: Path, servers: Iterable[NewServer], url: str) -> Prepared:
     """Return what these servers need, after all checks of their folders and addresses; nothing is written.
 
@@ -159,10 +169,11 @@ def prepare(config: Path, servers: Iterable[NewServer], url: str) -> Prepared:
         pool = json.dumps(server.pool, ensure_ascii=False)  # a string of TOML, whatever is in it
         text = _SERVER.format(name=server.name, pool=pool, game=server.game, digest=digest)
         if server.rcon is not None:
-            if server.game == "ns2":
-                raise ConfigError(f"{server.name} has no RCON, as no NS2 server has")
             check_rcon(server.rcon)
+            check_user(server.name, server.game, server.user)
             text += _RCON.format(name=server.name, rcon=server.rcon)
+            if server.user is not None:
+                text += _USER.format(user=json.dumps(server.user, ensure_ascii=False))
             files.write(password_file(config, server.name), f"{server.password}\n".encode(), 0o600)
         files.write(server_file(config, server.name), text.encode())
         remember(files, server.name, tf=server.tf, ns2_config=server.ns2_config, mod=server.mod)

@@ -27,15 +27,19 @@ TARGETING = frozenset(
         *("sm_beacon", "sm_timebomb", "sm_burn", "sm_firebomb", "sm_freeze", "sm_freezebomb"),
         *("sm_gravity", "sm_blind", "sm_noclip", "sm_drug"),
         *("sm_eq_rating", "sm_eq_move", "sm_eq_set", "sm_eq_reset"),
+        *("sv_kick", "sv_ban", "sv_eject", "sv_psay", "sv_slay", "sv_switchteam"),
+        *("sh_kick", "sh_ban", "sh_eject", "sh_pm", "sh_slay", "sh_setteam", "sh_gag", "sh_ungag", "sh_rr"),
+        *("sv_eq_rating", "sv_eq_move", "sv_eq_set", "sv_eq_reset"),
     }
 )
-"""Commands whose first argument is a player: the engine's, those of SourceMod's own plugins (plugins/*.sp), ours."""
-RELAYS = frozenset({"sm_rcon"})
+"""Commands whose first argument is a player: the engine's, those of SourceMod's own plugins (plugins/*.sp), ours; in
+NS2 the game's (ServerAdminCommands.lua), Shine's and ours."""
+RELAYS = frozenset({"sm_rcon", "sh_rcon"})
 """Commands whose arguments are a command."""
 CERTAIN = re.compile(r"#?[0-9]+|#STEAM_[0-9:_]+|#\[U:[0-9:_]+\]", re.IGNORECASE)
 """Names that are none as a target: a number, a `#userid`, a SteamID, which the game looks for first."""
-SECRETS = frozenset({"rcon_password", "sv_password", "tv_password"})
-"""Variables that would stand in the audit, or on the screen."""
+SECRETS = frozenset({"rcon_password", "sv_password", "tv_password", "sh_password"})
+"""Variables, and NS2's commands, that would stand in the audit, or on the screen."""
 
 
 def check_command(command: str, names: Iterable[str]) -> str:
@@ -63,7 +67,8 @@ def _check_target(words: list[str], names: Iterable[str]) -> None:
     for name in names:
         plain = name.lower().split()
         if plain and words[1 : 1 + len(plain)] == plain and not CERTAIN.fullmatch(name.strip()):
-            raise _refusal(f"{name!r} is the name of a player: name them by #userid or SteamID (`status` shows both)")
+            certain = "#userid or SteamID (`status` shows both), in NS2 by Steam Id (sv_status)"
+            raise _refusal(f"{name!r} is the name of a player: name them by {certain}")
 
 
 def _refusal(message: str) -> ScriptError:

@@ -12,7 +12,7 @@ from statistics import median
 
 from equipoise.core.model import ServerId
 from equipoise.core.rules import MATCH_HUMANS
-from equipoise.game.port import Inspection, PeerStatus, one_line
+from equipoise.game.port import Inspection, PeerStatus, RconStatus, WebState, one_line
 from equipoise.ratings import BALANCED_BY
 from equipoise.service.jobs import JobStatus
 from equipoise.service.notices import WebhookStatus
@@ -320,6 +320,11 @@ def of_server(server: ServerStatus, script: Script, version: str) -> Iterator[Fi
         yield Finding(False, name, what, 'the table [maps] says so; "balance" there changes it')
     if not server.enabled:
         yield Finding(False, name, "an admin switched it off", f"equipoise server on {name}")
+    if server.unranked:
+        what = f"the game does not rank its rounds: {UNRANKED[server.unranked]}"
+        yield Finding(
+            False, name, what, "its players' ratings here do not depend on it; for Steam's it must be otherwise"
+        )
     off = server.clock_ahead
     if off is not None and abs(off) > SKEW_SECONDS:
         what = f"its machine's clock is {abs(off):,.0f} s {'ahead of' if off > 0 else 'behind'} this one's"
@@ -386,14 +391,50 @@ def is_old(plugin: str | None, script: Script, version: str) -> bool:
 
 
 RELOAD = "equipoise reload"
+UNRANKED = {
+    "cheats": "sv_cheats is on",
+    "slots": "it has fewer than 12 or more than 20 slots",
+    "spectators": "it has more than 5 spectators' slots",
+    "mods": "a mod is mounted that is not on the game's list, as Equipoise's own is not",
+}
+"""By the mod's word: the conditions of NS2's engine (LZZZZ/ns2-improved-web-admin, docs/CONSTRAINTS.md 18)."""
 
 
 def of_peer(
-    server: ServerStatus, peer: PeerStatus, inspection: Inspection | None, script: Script, version: str
+    server: ServerStatus, peer: PeerStatus, inspection: Inspection | WebState | None, script: Script, version: str
 ) -> Iterator[Finding]:
-    """Findings by RCON and A2S; `inspection`: of SourceMod, None where it is not there or RCON did not answer."""
-    name, rcon, query = server.server, peer.rcon, peer.query
+    """Findings by RCON or web admin, and A2S; `inspection`: None where the server has none, or did not answer."""
+    name, query = server.server, peer.query
+    yield from _of_rcon(name, peer.rcon, script)
+    heard = server.silent_seconds is not None and not server.lost
+    if query.state != "off" and query.error is not None:
+        advice = "is `query` the right address?" if heard else "is the game server running?"
+        yield Finding(True, name, f"nothing answers A2S at {query.address}: {query.error}", advice)
+    elif query.answer is not None and not (heard or awaited(server)):
+        what = f"the game server answers A2S ({query.answer.map}), so it is its script that is silent"
+        yield Finding(True, name, what, script.start)
+    if isinstance(inspection, WebState):
+        yield from _of_web_state(name, inspection, script, heard=heard or awaited(server))
+    if script is not SCRIPTS["tf2"]:
+        return
+    answer = query.answer
+    if answer is not None and answer.app != TF2_APP and not answer.game.startswith("Team Fortress"):
+        what = f"at {query.address} runs {answer.game} (Steam's app {answer.app}), not Team Fortress 2"
+        advice = f"is it the right address in [server.{name}]? For another game's server write game there"
+        yield Finding(True, name, what, advice)
+    if isinstance(inspection, Inspection):
+        yield from _of_inspection(server, inspection, version)
+        if answer is not None:
+            yield from _of_seats(name, answer.max_players, inspection.version)
+
+
+def _of_rcon(name: ServerId, rcon: RconStatus, script: Script) -> Iterator[Finding]:
     match rcon.state:
+        case "refused" if script is SCRIPTS["ns2"]:
+            advice = (
+                f"compare rcon_user and the file of rcon_password_file with -webuser and -webpassword, then: {RELOAD}"
+            )
+            yield Finding(True, name, "the web admin refuses user and password; they are not tried again", advice)
         case "refused":
             advice = f"write the game server's rcon_password into the file of rcon_password_file, then: {RELOAD}"
             yield Finding(True, name, "the game server refuses the RCON password; it is not tried again", advice)
@@ -403,24 +444,15 @@ def of_peer(
         case "unreachable":
             advice = f"is the game server up, and does it listen on {rcon.address} (ss -ltnp)?"
             yield Finding(True, name, f"RCON failed: {rcon.error}", advice)
-    heard = server.silent_seconds is not None and not server.lost
-    if query.state != "off" and query.error is not None:
-        advice = "is `query` the right address?" if heard else "is the game server running?"
-        yield Finding(True, name, f"nothing answers A2S at {query.address}: {query.error}", advice)
-    elif query.answer is not None and not (heard or awaited(server)):
-        what = f"the game server answers A2S ({query.answer.map}), so it is its script that is silent"
+
+
+def _of_web_state(name: ServerId, state: WebState, script: Script, *, heard: bool) -> Iterator[Finding]:
+    if state.cheats:
+        yield Finding(True, name, "sv_cheats is on: its rounds are not rated", "on its console: sv_cheats 0")
+    if not heard:
+        there = f"{state.map}, players: {state.players - state.bots}"
+        what = f"the web admin answers ({there}), so it is the mod that is silent"
         yield Finding(True, name, what, script.start)
-    if script is not SCRIPTS["tf2"]:
-        return
-    answer = query.answer
-    if answer is not None and answer.app != TF2_APP and not answer.game.startswith("Team Fortress"):
-        what = f"at {query.address} runs {answer.game} (Steam's app {answer.app}), not Team Fortress 2"
-        advice = f"is it the right address in [server.{name}]? For another game's server write game there"
-        yield Finding(True, name, what, advice)
-    if inspection is not None:
-        yield from _of_inspection(server, inspection, version)
-        if answer is not None:
-            yield from _of_seats(name, answer.max_players, inspection.version)
 
 
 def _of_seats(name: ServerId, seats: int, sourcemod: str | None) -> Iterator[Finding]:

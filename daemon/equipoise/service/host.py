@@ -99,6 +99,7 @@ class Host:
         self.rules = rules
         self.session = Session(rules)
         self.plugin: str | None = None
+        self.unranked = ""
         self._advice = OlderScript(version)
         self.dropped_rounds = 0
         self.renamed = 0
@@ -162,6 +163,7 @@ class Host:
         # session is not: the new one asks the script for `hello` and `roster`.
         await before.close()
         self.plugin, self.clock_ahead, self._advice = before.plugin, before.clock_ahead, before._advice
+        self.unranked = before.unranked
         self.dropped_rounds, self.repeated, self.skipped = before.dropped_rounds, before.repeated, before.skipped
         self.refused, self.began, self._journal.decided = before.refused, before.began, before._journal.decided
         self._began = before._began
@@ -312,6 +314,7 @@ class Host:
             self._clock.monotonic(),
             outlook=self._outlook(),
             plugin=self.plugin,
+            unranked=self.unranked,
             dropped_rounds=self.dropped_rounds,
             clock_ahead=self.clock_ahead,
             served_seconds=self._clock.monotonic() - self._began,
@@ -479,7 +482,7 @@ class Host:
             self._refusals.log("refused", message, server=self.server)
         if (batch := work.batch) is not None:
             if batch.plugin is not None:  # a hello: a script that says it has no cache yet
-                self.plugin, self._sent_cache = batch.plugin, None
+                self.plugin, self._sent_cache, self.unranked = batch.plugin, None, batch.unranked
                 self._advice.compare(batch.plugin)
             self._outbox += self._advice.lines(self.session)
             self.dropped_rounds += batch.dropped

@@ -88,6 +88,9 @@ class ServerStatus:
     """False while an admin has switched Equipoise off on this server."""
     inactive_reason: str
     """Why the script leaves the map alone, by the game's rules; empty when it does not."""
+    unranked: str
+    """NS2: why the game does not rank its rounds: `cheats`, `slots`, `spectators`, `mods`; empty: it does, or it is not
+    known."""
     level: Level
     """How far Equipoise goes on the map, by its name."""
     level_reason: str
@@ -151,6 +154,7 @@ class ServerStatus:
         *,
         outlook: Outlook | None,
         plugin: str | None,
+        unranked: str,
         dropped_rounds: int,
         clock_ahead: float | None,
         served_seconds: float,
@@ -171,6 +175,7 @@ class ServerStatus:
             plugin=plugin,
             enabled=memory.enabled,
             inactive_reason=state.inactive_reason,
+            unranked=unranked,
             level=level.level,
             level_reason=level.reason,
             map=memory.map,

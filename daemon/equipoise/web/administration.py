@@ -18,7 +18,7 @@ import equipoise
 from equipoise.core.model import ServerId
 from equipoise.core.rules import MATCH_HUMANS
 from equipoise.errors import ConfigError, PeerError, StoreError
-from equipoise.game.port import GameServers, Inspection
+from equipoise.game.port import GameServers, Inspection, WebState
 from equipoise.service import diagnosis, metrics
 from equipoise.service.diagnosis import Finding
 from equipoise.service.host import Host
@@ -198,7 +198,7 @@ async def _of_server(host: Host, game_servers: GameServers, script: diagnosis.Sc
     ]
 
 
-async def _inspected(server: ServerId, game_servers: GameServers) -> Inspection | None:
+async def _inspected(server: ServerId, game_servers: GameServers) -> Inspection | WebState | None:
     if game_servers.status(server).rcon.state == "off":
         return None
     try:

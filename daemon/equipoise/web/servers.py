@@ -404,8 +404,9 @@ class ConsoleCommand(Ask, frozen=True):
 class ConsoleOutput(Ok, frozen=True):
     """The game server's answer."""
 
-    output: str
-    """Characters that do something to a terminal are shown as their numbers."""
+    output: str | None
+    """Characters that do something to a terminal are shown as their numbers. Null: NS2's web admin, which returns none;
+    the game server's log has it."""
 
 
 @routes.add(
@@ -434,7 +435,7 @@ async def send_command(request: Request) -> ConsoleOutput:
         failure = ScriptError("game_server", f"RCON of {host.server}: {error}", status=502)
         await _audit_failure(services, entry, failure)
         raise failure from None
-    return ConsoleOutput(output=await asyncio.to_thread(defused, output))
+    return ConsoleOutput(output=None if output is None else await asyncio.to_thread(defused, output))
 
 
 class PluginUpdate(Ask, frozen=True):
@@ -511,7 +512,7 @@ async def update_plugin(request: Request) -> PluginUpdated:
     if not updated.rcon:
         return updated
     try:
-        output = await services.game_servers.execute(host.server, updated.command)
+        output = await services.game_servers.execute(host.server, updated.command) or ""
     except PeerError as error:
         output = f"{error}; it is loaded when the game server starts next"
     return msgspec.structs.replace(updated, output=await asyncio.to_thread(defused, output))

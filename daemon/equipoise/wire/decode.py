@@ -56,6 +56,8 @@ class Batch:
     """Names of joining players, where the script sent them."""
     plugin: str | None = None
     """The script's version, when the batch holds a hello."""
+    unranked: str = ""
+    """With a hello: why the game does not rank its rounds; empty: it does, or that is not known."""
 
 
 def decode_batch(body: bytes) -> Batch:
@@ -66,6 +68,8 @@ def decode_batch(body: bytes) -> Batch:
 def batch_of(posted: events.Batch) -> Batch:
     """The core's values of a well-formed batch. ScriptError where parts of an event contradict each other."""
     server = ServerId(str(posted.server))
+    # One script, one version: each hello of a batch says the same.
+    hello = next((event for event in posted.events if isinstance(event, events.Hello)), None)
     return Batch(
         server=server,
         boot=posted.boot,
@@ -74,8 +78,8 @@ def batch_of(posted: events.Batch) -> Batch:
         events=tuple(_fact(event, Here(server, f"$.events[{n}]", posted.at)) for n, event in enumerate(posted.events)),
         dropped=posted.dropped,
         names=dict(_names(posted)),
-        # One script, one version: each hello of a batch says the same.
-        plugin=next((str(event.plugin) for event in posted.events if isinstance(event, events.Hello)), None),
+        plugin=str(hello.plugin) if hello else None,
+        unranked=hello.unranked if hello else "",
     )
 
 

@@ -556,8 +556,12 @@ InactiveReason = Literal["", "mvm", "tournament", "training", "mannpower", "hell
 itself, `damaged` that files of the script are cut. Maps by name are the daemon's (`core.rules`)."""
 
 
+Unranked = Literal["", "cheats", "slots", "spectators", "mods"]
+"""What keeps an NS2 server from being ranked by the game, the first that holds of what its engine looks at."""
+
+
 class Hello(ScriptEvent, frozen=True, tag="hello", kw_only=True):
-    """A script introduces itself; `plugin` goes beside the event, `slots` is for later use."""
+    """A script introduces itself; `plugin` and `unranked` go beside the event, `slots` is for later use."""
 
     plugin: Word
     """The script's version."""
@@ -579,6 +583,8 @@ class Hello(ScriptEvent, frozen=True, tag="hello", kw_only=True):
     """Waiting For Players ended while the daemon did not answer, and its scramble was not carried out."""
     inactive_reason: InactiveReason = ""
     """Why the script gives no orders on this map, by the game's own rules; empty: it does."""
+    unranked: Unranked = ""
+    """NS2: why the game does not rank its rounds; empty: it does, or that is not known."""
     facts: Facts = field(default_factory=Facts)
     """Facts of the map's rules, as the script knows them."""
 

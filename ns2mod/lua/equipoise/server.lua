@@ -15,6 +15,9 @@ if string.sub(kVersion, 1, 1) == "@" then
 end
 -- How often everybody is looked at besides what the hooks say.
 local kLookSeconds = 0.25
+-- The engine ranks servers of so many slots, and with no more spectators' slots.
+local kRankedSlots = { 12, 20 }
+local kMostSpectators = 5
 
 local function Log(text)
     Shared.Message("[Equipoise] " .. text)
@@ -23,7 +26,8 @@ end
 -- `damage` and `quiet` are load.lua's: what is to be said of damaged files, and that no player is to be moved.
 function Mod.New(damage, quiet)
     local mod = setmetatable({ log = Log, last = 0, nextLook = 0, heard = false, enabled = true, level = "",
-        levelReason = "", inactive = quiet and "damaged" or "", ratings = {}, damage = damage, quiet = quiet }, Mod)
+        levelReason = "", inactive = quiet and "damaged" or "", unranked = "", ratings = {}, damage = damage,
+        quiet = quiet }, Mod)
     mod.base = Shared.GetSystemTimeReal()
     -- A number that no other start has, below 2^53: two maps may begin in one second, the system's clock may be set
     -- back, and the generator of random numbers starts alike in every machine. The processor's time does not.
@@ -79,8 +83,32 @@ function Mod:Hello()
         phase = self.policy.phase,
         slots = Server.GetMaxPlayers(),
         inactive_reason = self.inactive,
+        unranked = self.unranked,
         due = false,
     }
+end
+
+-- The first that holds of what the engine looks at before it ranks a server (ns2_game.md 1.3); of its list of mods Lua
+-- sees nothing, so that is what is left.
+local function Unranked()
+    local ranked = Server.GetIsRankingActive
+    if not ranked or ranked() then
+        return ""
+    elseif Shared.GetCheatsEnabled() then
+        return "cheats"
+    elseif (Server.GetMaxSpectators and Server.GetMaxSpectators() or 0) > kMostSpectators then
+        return "spectators"
+    end
+    local slots = Server.GetMaxPlayers()
+    return (slots < kRankedSlots[1] or slots > kRankedSlots[2]) and "slots" or "mods"
+end
+
+function Mod:LookAtRanking()
+    local reason = Unranked()
+    if reason ~= self.unranked then
+        self.unranked = reason
+        self:Want("hello")
+    end
 end
 
 -- Of a map that is left alone the daemon hears nothing but commands and what became of its orders. True: it is told.
@@ -222,6 +250,7 @@ local kFrame = {
 local kLook = {
     { "other mods", function(mod) mod:LookAside() end },
     { "the game's own balancing", function(mod) mod.rival:Look(mod:Enforcing()) end },
+    { "the game's ranking", function(mod) mod:LookAtRanking() end },
     { "the people", function(mod) mod.people:Look() end },
     { "what players are told", function(mod) mod:Inform() end },
 }

@@ -19,6 +19,8 @@ from .switches import Switches
 FRAME = 1 / 30
 SETTINGS: dict[str, Any] = {
     "max_players": 24,
+    "max_spectators": 0,
+    "whitelisted": False,
     "server_name": "A fake server",
     "filler_bots": 0,
     "force_even_teams_on_join": True,

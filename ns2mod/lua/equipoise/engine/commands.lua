@@ -57,6 +57,12 @@ function Commands:Register()
             self.mod.chat:Print(by, "The probe writes into the server's log; play a round, and send us its lines.")
         end
     end), "Write into the log what we cannot know of your server")
+    -- The daemon's, by the game's web admin. Anybody may type what is hooked so.
+    Event.Hook("Console_equipoise_poll", guard:Guard("equipoise_poll", function(client)
+        if client == nil then
+            self.mod.post:Hurry()
+        end
+    end))
     Event.Hook("Console_eq", guard:Guard("eq", function(client, ...)
         self:Player(client, { ... }, true)
     end))

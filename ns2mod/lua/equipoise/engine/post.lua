@@ -35,6 +35,14 @@ function Post:Soon()
     end
 end
 
+-- There are orders: the daemon is asked in this frame, or after the answer that is awaited. After a failure the next
+-- attempt has its time.
+function Post:Hurry()
+    if self.failures == 0 then
+        self.dueAt, self.hurried = 0, self.current ~= nil
+    end
+end
+
 -- The last batch was not answered, or none ever was on this map.
 function Post:Silent()
     return self.failures > 0 or not self.answered
@@ -134,7 +142,8 @@ function Post:Accepted(reply)
     self.current = nil
     self.failures = 0
     self.answered = true
-    self.dueAt = now + reply.next
+    -- The answer that was on its way when the daemon had new orders may be without them.
+    self.dueAt, self.hurried = self.hurried and now or now + reply.next, nil
     self.mod.outbox:Answered(reply)
     if self.complaint then
         self.complaint = nil

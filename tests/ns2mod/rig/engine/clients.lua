@@ -85,7 +85,13 @@ function Server.GetMaxPlayers() return Rig.settings.max_players end
 function Server.GetName() return Rig.settings.server_name end
 function Server.GetPort() return 27015 end
 function Server.IsDedicated() return true end
-function Server.GetIsRankingActive() return false end
+function Server.GetMaxSpectators() return Rig.settings.max_spectators end -- SH extensions/basecommands, STUB
+-- LZZZZ/ns2-improved-web-admin, docs/CONSTRAINTS.md 18: what the engine looks at; `whitelisted` is every mounted mod.
+function Server.GetIsRankingActive()
+    local slots = Rig.settings.max_players
+    return not Shared.GetCheatsEnabled() and Rig.settings.max_spectators <= 5 and slots >= 12 and slots <= 20
+        and Rig.settings.whitelisted
+end
 function Server.GetNumActiveMods() return Rig.mods end -- SH core/shared/logging.lua
 function Server.SetMaxHttpRequestsLimit(limit) Rig.host.limit(limit) end
 
