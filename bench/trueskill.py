@@ -1,4 +1,4 @@
-"""TrueSkill 12v12 and TrueSkill Through Time 1v1, from arrays, beside the libraries in use for them."""
+"""TrueSkill and Weng-Lin 12v12, TrueSkill Through Time 1v1, from arrays, beside the libraries in use for them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy as np
 from bench.measuring import peer, timed
 from bench.synelo import PLAYERS, SIZE, history
 from equipoise.core.model import PlayerId
-from equipoise.ratings import replay
-from equipoise.ratings.history import History
+from equipoise.ratings import create, replay
+from equipoise.ratings.history import History, head
 from equipoise.ratings.parameters import DAY
 from equipoise.ratings.system import Match
 from equipoise.ratings.trueskill.fit import Smoother
@@ -22,10 +22,19 @@ from equipoise.ratings.trueskill.system import TrueSkill, TrueSkillThroughTime
 MATCHES, FREE_FOR_ALLS, PEER_MATCHES, LIVE_ROUNDS = 400_000, 2000, 500, 300
 DUELS, DUELLISTS, STEPS, TOLERANCE = 10_000, 500, 100, 1e-6
 RUNS = 5
+WENG_LIN = (
+    ("PlackettLuce", "plackett_luce", 0),
+    ("BradleyTerryFull", "bradley_terry", 0),
+    ("BradleyTerryPart", "bradley_terry", 4),
+    ("ThurstoneMostellerFull", "thurstone_mosteller", 0),
+    ("ThurstoneMostellerPart", "thurstone_mosteller", 4),
+)
+"""openskill's names, and ours for model and neighbours."""
 
 
 def main() -> None:
     team_matches()
+    weng_lin()
     through_time()
 
 
@@ -39,11 +48,29 @@ def team_matches() -> None:
     print(f"  {SIZE}v{SIZE}, {PLAYERS:,} players, replay end to end  {bulk:12,.0f} matches/s   (target 5,000,000)")
     print(f"  {SIZE}v{SIZE}, live rate(), plain Python         {live:12,.0f} matches/s")
     print(f"  eight alone, replay                    {many:12,.0f} matches/s   (chances summed up, messages to 1e-10)")
-    for name, rate in (("trueskill", rate_with_trueskill), ("openskill", rate_with_openskill)):
-        library = peer(name)
+    library = peer("trueskill")
+    if library is not None:
+        pace = PEER_MATCHES / timed(lambda: rate_with_trueskill(library, whole), runs=1)
+        times = f"(we: {bulk / pace:,.0f} times)"
+        print(f"  {SIZE}v{SIZE}, trueskill                         {pace:12,.0f} matches/s   {times}")
+
+
+def weng_lin() -> None:
+    whole, library = history(MATCHES, seed=2), peer("openskill")
+    print(f"Weng-Lin {SIZE}v{SIZE}, replay end to end, median of {RUNS} runs   (target 5,000,000)")
+    for name, model, neighbours in WENG_LIN:
+        params = {"model": model, "neighbours": neighbours}
+        system = create("weng_lin", **params)
+        bulk = MATCHES / timed(lambda run=system: replay(run, whole), RUNS)
+        line = f"  {name:<24} {bulk:12,.0f} matches/s"
         if library is not None:
-            pace = PEER_MATCHES / timed(lambda run=rate, module=library: run(module, whole), runs=1)
-            print(f"  {SIZE}v{SIZE}, {name:<33} {pace:12,.0f} matches/s   (we: {bulk / pace:,.0f} times)")
+            ratings: list[Any] = []
+            pace = PEER_MATCHES / timed(lambda peer=name, to=ratings: to.extend(rate_with_openskill(peer, whole)), 1)
+            few, ours = head(whole, PEER_MATCHES), create("weng_lin", **params)
+            replay(ours, few)
+            rest = max(abs(ours.skill(who) - rating.mu) for who, rating in zip(few.players, ratings, strict=True))
+            line += f"   openskill {pace:6,.0f}   (we: {bulk / pace:,.0f} times; no mean is {rest:.0e} apart)"
+        print(line, flush=True)
 
 
 def through_time() -> None:
@@ -130,14 +157,15 @@ def rate_with_trueskill(trueskill: ModuleType, whole: History) -> None:
                 ratings[player] = rating
 
 
-def rate_with_openskill(_: ModuleType, whole: History) -> None:
-    model = importlib.import_module("openskill.models").PlackettLuce()
+def rate_with_openskill(name: str, whole: History) -> list[Any]:
+    model = getattr(importlib.import_module("openskill.models"), name)()
     ratings = [model.rating() for _ in range(PLAYERS)]
     for teams, ranks in rows(whole):
         rated = model.rate([[ratings[player] for player in team] for team in teams], ranks=ranks)
         for team, after in zip(teams, rated, strict=True):
             for player, rating in zip(team, after, strict=True):
                 ratings[player] = rating
+    return ratings
 
 
 def sweep_of(trueskillthroughtime: ModuleType, duels: History) -> float:

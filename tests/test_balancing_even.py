@@ -23,7 +23,7 @@ KOTH = Context(Mode.KOTH, "koth_viaduct")
 SIX = tuple(PlayerId(str(76561198000000000 + n)) for n in range(6))
 OTHERS = tuple(PlayerId(str(76561198000000100 + n)) for n in range(6))
 QUESTION = AskChance(1, KOTH, SIX, OTHERS, SIX[0])
-KNOWING = {"glicko", "glicko2", "joint", "trueskill", "trueskill2", "trueskill_through_time"}
+KNOWING = {"glicko", "glicko2", "joint", "trueskill", "trueskill2", "trueskill_through_time", "weng_lin"}
 """Systems that know a deviation; `teamskill_*` know that of their base."""
 
 

@@ -75,6 +75,8 @@ def test_the_stronger_is_favoured_the_more_so_the_stronger_and_no_gap_is_too_lar
         ("synelo", {}, {}, 0.01, 2),
         ("trueskill", {"sigma": 0.001, "tau": 0}, {}, 0.01, 6),
         ("trueskill2", {}, {"sigma": 1e-4}, 0.05, 1),
+        ("weng_lin", {"sigma": 0.001, "tau": 0}, {}, 0.01, 6),
+        ("weng_lin", {"sigma": 0.001, "tau": 0, "model": "thurstone_mosteller", "neighbours": 1}, {}, 0.01, 6),
         ("ns2", {}, {}, 0.001, 6),
     ],
 )
@@ -114,6 +116,7 @@ PARAMETERS: dict[str, list[tuple[str, object]]] = {
         *[("modes", {"arena": {"speed": 2.0}}), ("modes", {"arena": {"beta2": -2.0}})],
     ],
     "trueskill_through_time": [("gamma", -1), ("period_days", 0)],
+    "weng_lin": [("model", "elo"), ("neighbours", -1), ("epsilon", -0.1), ("limit_sigma", 1), ("draw_probability", 0)],
 }
 
 

@@ -103,6 +103,15 @@ CASES: dict[str, Case] = {
         for draw in (0.15, 0.0)
     },
     **{
+        f"weng_lin-{params}": ("weng_lin", params, any_teams, 20)
+        for params in (
+            {},
+            {"model": "bradley_terry", "limit_sigma": True},
+            {"model": "thurstone_mosteller"},
+            {"model": "thurstone_mosteller", "neighbours": 1},
+        )
+    },
+    **{
         f"ns2-{part}": (
             "ns2",
             {"median_rounds": 8, "large_above": 6, "commander_field_share": part},
@@ -141,7 +150,7 @@ def test_ratings_far_from_the_initial_one_replay_to_the_last_bit() -> None:
     agree(live, bulk, list(random_matches(seed=8, count=60, players=5, size=2)))
 
 
-@pytest.mark.parametrize("name", ["trueskill", "trueskill_through_time"])
+@pytest.mark.parametrize("name", ["trueskill", "trueskill_through_time", "weng_lin"])
 def test_two_whole_teams_take_a_shorter_way_to_the_same_numbers(name: str) -> None:
     """Lineups in arrays of their own are summed by themselves; without them there is one sum for both."""
     matches = list(random_matches(seed=6, count=300, players=20, size=4))

@@ -47,6 +47,7 @@ SYSTEMS: dict[str, dict[str, Any]] = {
     "trueskill": {},
     "trueskill2": {},
     "trueskill_through_time": {},
+    "weng_lin": {},
 }
 
 ENTRY = Audit(9.0, "console", "recompute", "pool main", "as it was", "as it is")

@@ -73,6 +73,7 @@ SYSTEMS: Final[Mapping[str, Place]] = {
     "trueskill_through_time": Place(
         "trueskill.system", "TrueSkillThroughTime", "replays.replay_gaussian", "trueskill.fit"
     ),
+    "weng_lin": Place("weng_lin.system", "WengLin", "replays.replay_weng_lin"),
     "world_football_elo": Place("football.rankings", "WorldFootballElo", "football.replay.replay", reads=FOOTBALL),
 }
 """The systems by their names in configuration.  A process imports only the systems that it uses."""

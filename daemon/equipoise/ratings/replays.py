@@ -1,4 +1,4 @@
-"""Replays of a history by the kernels of Elo, Glicko, SynElo and TrueSkill; needs numpy.
+"""Replays of a history by the kernels of Elo, Glicko, SynElo, TrueSkill and Weng-Lin; needs numpy.
 
 A replay converts the players' records to arrays, runs the compiled kernel over all matches, and writes the records
 back.  Families whose replay does more have a `replay.py` of their own.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,8 @@ from equipoise.ratings.synelo.system import SynElo
 from equipoise.ratings.trueskill import formulas as gaussian
 from equipoise.ratings.trueskill.formulas import GaussianAnswers, GaussianSkill
 from equipoise.ratings.trueskill.system import GaussianSystem
+from equipoise.ratings.weng_lin import formulas as weng_lin
+from equipoise.ratings.weng_lin.system import WengLin
 
 ELO_RECORD = dtype_of(Record)
 GLICKO_RECORD = dtype_of(GlickoPlayer)
@@ -138,13 +140,23 @@ def _synelo_kernel() -> Any:
 
 
 def replay_gaussian(system: GaussianSystem[Any], history: History) -> Replayed:
-    """Rate a history of matches between any number of teams."""
+    """Rate a history of matches between any number of teams by TrueSkill."""
+    return run_gaussian(system, history, _gaussian_kernel(), system.constants)
+
+
+def replay_weng_lin(system: WengLin, history: History) -> Replayed:
+    """Rate a history of matches between any number of teams by Weng-Lin."""
+    return run_gaussian(system, history, _weng_lin_kernel(), system.rules)
+
+
+def run_gaussian(system: GaussianSystem[Any], history: History, kernel: Any, constants: NamedTuple) -> Replayed:
+    """Rate a history by the kernel of a Gaussian system."""
     records = to_records(system, history.players, GAUSSIAN_RECORD)
     result = Replayed(*(np.empty(len(column)) for column in (history.ranks, history, history.members)))
     answers = GaussianAnswers(result.wins, result.draws, result.after)
     # Then one sum over a team serves for prediction and learning.
     whole = history.lineup is None and history.skill_at_start is None and history.fraction_played is None
-    _gaussian_kernel()(history.arrays(), whole, records, allocate_sides(history.matches), answers, system.constants)
+    kernel(history.arrays(), whole, records, allocate_sides(history.matches), answers, constants)
     write_back(system, history.players, records)
     return result
 
@@ -153,6 +165,11 @@ def replay_gaussian(system: GaussianSystem[Any], history: History) -> Replayed:
 def _gaussian_kernel() -> Any:
     # The kernel allocates nothing, so numba need not count references to arrays: the option is private to it.
     return compiled(gaussian.replay, _nrt=False)
+
+
+@cache
+def _weng_lin_kernel() -> Any:
+    return compiled(weng_lin.replay, _nrt=False)
 
 
 def allocate_sides(matches: Offsets) -> Teams:

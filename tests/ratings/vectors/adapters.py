@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from equipoise.ratings.synelo.system import SynEloParams
-from tests.ratings.vectors import elo, football, gaussian, glicko, ns2, teamplay, trueskill
+from tests.ratings.vectors import elo, football, gaussian, glicko, ns2, teamplay, trueskill, weng_lin
 from tests.ratings.vectors.forms import Answer, Facts, Form, by_form, each
 
 
@@ -31,5 +31,6 @@ ADAPTERS: Mapping[str, Answer] = {
     **glicko.ADAPTERS,
     **teamplay.ADAPTERS,
     **ns2.ADAPTERS,
+    **weng_lin.ADAPTERS,
 }
 """By model name, as the vectors spell it."""

@@ -45,11 +45,17 @@ class PriorParams(Params):
 
 
 @dataclass(frozen=True)
-class GaussianParams(PriorParams):
-    """Parameters of every Gaussian system, in units of skill; defaults as in TrueSkill's first implementation."""
+class DrawParams(PriorParams):
+    """Parameters of draws."""
 
     draw_probability: float = ranged(0.1, 0, 0.99)
     """Fraction of matches between equals that are drawn; sets the margin ε."""
+
+
+@dataclass(frozen=True)
+class SkillParams(PriorParams):
+    """Parameters of every Gaussian system, in units of skill; defaults as in TrueSkill's first implementation."""
+
     confidence: float = ranged(3.0, 0, 100)
     """k, deviations: the shown rating is μ - k·σ."""
     shadow_rounds: int = ranged(0, 0, 100_000)
@@ -58,12 +64,12 @@ class GaussianParams(PriorParams):
     """Days without a rated round before a player is flagged."""
 
     def constants(self) -> GaussianConstants:
-        """The parameters as the formulas read them, for a skill that never changes."""
+        """The parameters as the formulas read them, for a skill that never changes and matches without draws."""
         return GaussianConstants(
             mean=self.mu,
             variance=self.sigma**2,
             noise=self.beta**2,
-            unit=draw_unit(self.draw_probability, self.beta),
+            unit=0.0,
             confidence=self.confidence,
             tau2=0.0,
             gamma2=0.0,
@@ -71,7 +77,16 @@ class GaussianParams(PriorParams):
         )
 
 
-P = TypeVar("P", bound=GaussianParams)
+@dataclass(frozen=True)
+class GaussianParams(SkillParams, DrawParams):
+    """Parameters of every TrueSkill."""
+
+    def constants(self) -> GaussianConstants:
+        """The parameters as the formulas read them, with the margin of draws."""
+        return super().constants()._replace(unit=draw_unit(self.draw_probability, self.beta))
+
+
+P = TypeVar("P", bound=SkillParams)
 
 
 class GaussianSystem(PlayerTable[P, GaussianSkill]):
@@ -118,7 +133,7 @@ class GaussianSystem(PlayerTable[P, GaussianSkill]):
         """Predict and rate the one match in `arrays`, with the kernel of the replay."""
         kernel.replay(arrays, whole, records, sides, answers, self.constants)
 
-    def trueskill_quality(self, match: Match) -> float:
+    def trueskill_quality(self, match: Match) -> float | None:
         """How even a match of these teams and fractions would be, 0 to 1 (`team_order.quality`).
 
         As in the source, uses the skills after the last match, without the variance they would gain before this one.
