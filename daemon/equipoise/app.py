@@ -29,7 +29,7 @@ from equipoise.page import Export, PageSite, PublicSite
 from equipoise.service import jobs, people
 from equipoise.service.calibrations import Calibrations
 from equipoise.service.copies import FOLDER, Backups, Exports
-from equipoise.service.jobs import Every, Scheduler
+from equipoise.service.jobs import Daily, Every, Scheduler
 from equipoise.service.live import Live
 from equipoise.service.log import log_as, notify, watchdog_seconds
 from equipoise.service.loop_watch import LoopWatch
@@ -55,6 +55,8 @@ PUBLIC_CONNECTIONS = 128
 """Of the public pages, beside `web.max_connections`."""
 PUBLISH_SECONDS = 3.0
 """Between two signs of life to the machines that share a pool with this one."""
+BASES_AT = "06:30"
+"""When the night's fits are in the pools."""
 LONG_COLLECTION = 0.02
 """Seconds."""
 STOP_SECONDS, PUBLIC_STOP_SECONDS = 1.0, 0.2
@@ -191,6 +193,7 @@ async def _serving(
     scheduler.add("game server query", Every(QUERY_SECONDS), peers.ask_all)
     if any(pool.database for pool in config.pools.values()):
         scheduler.add("machines", Every(PUBLISH_SECONDS), fleet.publish)
+        scheduler.add("bases", Daily(BASES_AT), fleet.renew_bases)
     notices = Notices(fleet.hosts, fleet.pools, store, scheduler, peers, clock)
     webhooks = Webhooks(notices, config.directory, clock)
     stack.push_async_callback(webhooks.close)

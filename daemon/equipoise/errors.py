@@ -12,6 +12,7 @@ EquipoiseError
 │   │   └── LogRefused       a shared pool's database never will: wrong password, another program's, another format
 │   └── LogError         a shared pool's database cannot be reached, or takes nothing now: its rounds go to the ring
 │       ├── LogConflict      another transaction came between: it is tried again at once
+│       ├── LogHeld          another machine edits the pool: it is tried again when that is done
 │       ├── CommitUnknown    the answer to a commit was lost: it is looked up
 │       ├── LogMissing       it has no such pool, or no event so old: a daemon begins with its base
 │       └── LogDamaged       an event makes no sense: following stops there
@@ -80,6 +81,10 @@ class LogError(StoreError):
 
 class LogConflict(LogError):
     """Another transaction came between, and the database took this one back: it is tried again."""
+
+
+class LogHeld(LogError):
+    """Another machine keeps all others from appending while it edits the pool."""
 
 
 class CommitUnknown(LogError):

@@ -50,6 +50,8 @@ class Fleet:
     async def check(self, config: Config) -> None:
         """ConfigError: the ratings of a pool that is new here were made by another system."""
         for name in config.pools.keys() - self.pools.keys():
+            if config.pools[name].database is not None:  # its log may know better
+                continue
             fingerprint = await self._store.fingerprint(name)
             if fingerprint is not None:
                 with located(config.path):
@@ -119,6 +121,11 @@ class Fleet:
             await shared_log.publish({"version": equipoise.__version__, "waiting_rounds": waiting}, servers)
             elsewhere += [server for server in await shared_log.servers() if server.machine != shared_log.machine]
         self.elsewhere = elsewhere
+
+    async def renew_bases(self) -> None:
+        """Have the logs of shared pools begin with newer bases. StoreError: a database is away; the next night does."""
+        for pool in list(self.pools.values()):
+            await pool.renew_base()
 
     async def surveys(self) -> dict[str, Survey]:
         """Return what the databases of shared pools say of themselves, by pool. StoreError: one is away."""

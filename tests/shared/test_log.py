@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import pytest
 
-from equipoise.errors import LogDamaged, LogMissing, LogRefused
+from equipoise.errors import LogConflict, LogDamaged, LogError, LogMissing, LogRefused
 from equipoise.shared.log import Agreement, LogEvent, NewEvent, Server, SharedLog
 from tests.postgres import PASSWORD, Postgres, pgbouncer
 from tests.postgres import postgres as postgres
@@ -252,12 +252,13 @@ def test_a_page_of_a_long_log_that_the_database_has_never_analyzed_costs_no_more
 def test_a_newer_base_lets_old_events_go_and_who_is_behind_begins_with_it(postgres: Postgres) -> None:
     async def scenario(one: SharedLog, two: SharedLog) -> None:
         events = await append(one, *(round_event(number) for number in range(1, 11)))
-        assert await one.trim("main", 10) == 0, "the base is of before all events"
-        await one.rebase("main", 7, pieces([b'{"base": 7}']))
+        assert await one.trim("main", 2000.0) == 0, "the base is of before all events"
+        await one.rebase("main", 7, events[6].digest, pieces([b'{"base": 7}']))
         state = await two.state("main")
         assert state is not None
         assert (state.last, state.base) == (10, 7)
-        assert await one.trim("main", 10) == 7
+        assert await one.trim("main", 1005.0) == 0, "they are not so old"
+        assert await one.trim("main", 2000.0) == 7
         with pytest.raises(LogMissing, match="no longer has event 4"):
             await two.read("main", 3)
         base = await two.base("main")
@@ -265,8 +266,59 @@ def test_a_newer_base_lets_old_events_go_and_who_is_behind_begins_with_it(postgr
         assert [piece async for piece in base.pieces] == [b'{"base": 7}']
         assert await two.digest("main", 7) == events[6].digest
         assert list(await two.read("main", 7)) == events[7:]
-        with pytest.raises(LogMissing, match="no event 11"):
-            await one.rebase("main", 11, pieces([]))
+        with pytest.raises(LogMissing, match="no such event 11"):
+            await one.rebase("main", 11, b"", pieces([]))
+        with pytest.raises(LogMissing, match="no such event 8"):
+            await one.rebase("main", 8, events[6].digest, pieces([]))
+        with pytest.raises(LogConflict, match="overtaken"):
+            await one.rebase("main", 7, events[6].digest, pieces([]))
+
+    url = postgres.url(postgres.database())
+    with_logs(scenario, url, url)
+
+
+def test_a_base_does_not_bring_back_who_was_forgotten_while_its_rows_were_read(postgres: Postgres) -> None:
+    async def scenario(one: SharedLog, two: SharedLog) -> None:
+        [event] = await append(one, round_event(1))
+
+        async def slow() -> AsyncIterator[bytes]:
+            yield b'{"base": "ann"}'
+            await append(two, NewEvent("forget", None, None, 1.0, (b"{}",)))
+
+        with pytest.raises(LogConflict, match="overtaken"):
+            await one.rebase("main", 1, event.digest, slow())
+        assert (await two.base("main")).number == 0
+
+    url = postgres.url(postgres.database())
+    with_logs(scenario, url, url)
+
+
+def test_a_base_in_the_place_of_all_is_found_by_who_was_at_the_end_and_not_put_over_what_came_meanwhile(
+    postgres: Postgres,
+) -> None:
+    newer = replace(AGREEMENT, system="elo")
+
+    async def scenario(one: SharedLog, two: SharedLog) -> None:
+        await append(one, *(round_event(number) for number in range(1, 4)))
+        state = await one.state("main")
+        assert state is not None
+        event = NewEvent("recompute", None, None, 9.0, ())
+        with pytest.raises(LogError, match="another machine has changed pool main"):  # it is not held
+            await one.replace("main", state, newer, 4, event, pieces([b'{"anew": true}']))
+        async with one.held("main"):
+            await one.replace("main", state, newer, 4, event, pieces([b'{"anew": true}']))
+        assert (await two.base("main")).number == 4
+        with pytest.raises(LogMissing, match="begin with the base"):
+            await two.read("main", 3)
+        now = await two.state("main")
+        assert now is not None
+        assert (now.last, now.base, now.agreement.system, now.held_by) == (4, 4, "elo", None)
+        [after] = await append(two, round_event(9))
+        assert (after.number, after.follows(now.digest)) == (5, True)
+        async with one.held("main"):
+            with pytest.raises(LogError, match="another machine has changed pool main"):
+                await one.replace("main", now, newer, 6, event, pieces([b'{"anew": true}']))
+        assert (await two.base("main")).number == 4
 
     url = postgres.url(postgres.database())
     with_logs(scenario, url, url)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from equipoise.app import SystemClock
+from equipoise.balancing import match_of
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import RoundId, ServerId, Side
 from equipoise.service import people
@@ -22,7 +23,7 @@ from equipoise.store.past import VoidStrike
 from tests.postgres import PASSWORD, Postgres
 from tests.postgres import postgres as postgres
 from tests.shared.machines import POOL, machine, play, rows_of, until_equal
-from tests.store.samples import a_round, player
+from tests.store.samples import a_round, player, until
 
 SHOWN = {"params": {"shadow_rounds": 1}}
 pytestmark = pytest.mark.world
@@ -152,3 +153,45 @@ def test_a_machine_that_joins_late_has_what_the_others_have(postgres: Postgres, 
                 assert one.skill(who) == pytest.approx(late.skill(who), abs=1e-9)
 
     play(scenario, url, "one", "two", balance="joint")
+
+
+async def extra_round(pool: SharedPool, number: int, of: random.Random) -> None:
+    """Have a machine's memory learn from a round that is in no store: its skills move away from those of the others."""
+    match = match_of(some_round(number, "nowhere", of))
+    assert match is not None
+    (pool.follower.system if pool.follower else pool.system).rate(match)
+
+
+@pytest.mark.parametrize(
+    "how", [{"system": "joint", **SHOWN}, {"system": "synelo", "balance": "joint", **SHOWN}], ids=["own", "balance"]
+)
+def test_who_has_moved_away_from_another_machines_reference_goes_on_from_it_and_says_so(
+    postgres: Postgres, how: dict[str, Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("equipoise.service.shared_pool.REFERENCE_EVERY", 20)
+    monkeypatch.setattr("equipoise.service.place.SNAPSHOT_EVERY", 5)
+    monkeypatch.setattr("equipoise.service.following.SNAPSHOT_EVERY", 5)
+
+    async def skills(pool: SharedPool) -> list[float]:
+        if pool.follower is not None:
+            await pool.follower.caught_up()
+        return pool.balancing.skill_values([player(number) for number in range(1, 40)])
+
+    async def scenario(one: SharedPool, two: SharedPool) -> None:
+        of = random.Random(11)
+        await evening((one,), range(1, 22), of)  # a reference, from which nobody is away
+        await until_equal(one, two)
+        assert await skills(two) == pytest.approx(await skills(one), abs=1e-9)
+        assert "from the log's reference" not in caplog.text
+        await extra_round(two, 99, of)
+        assert await skills(two) != pytest.approx(await skills(one), abs=1e-9)
+        await evening((one,), range(22, 43), of)
+        await until_equal(one, two)
+        await until(lambda: "points from the log's reference: it counts" in caplog.text)
+        for _ in range(500):  # it is built beside
+            if await skills(two) == pytest.approx(await skills(one), abs=1e-9):
+                return
+            await asyncio.sleep(0.01)
+        raise AssertionError("it goes on from what it had")
+
+    play(scenario, postgres.url(postgres.database()), "one", "two", **how)

@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from threading import Event
@@ -31,6 +32,7 @@ from equipoise.cli.client import NO_DAEMON, START, Client, one_pool
 from equipoise.cli.histories import configured_pool
 from equipoise.cli.options import FAILED, INTERRUPTED, agreed, say_opened, stop
 from equipoise.cli.output import counted, json_text, print_table, progress
+from equipoise.cli.sharing import followed
 from equipoise.cli.terminal import past
 from equipoise.core.model import PlayerId
 from equipoise.errors import ConfigError, FileError, RatingError, ScriptError, StoreInUse, StoreRefused
@@ -41,6 +43,7 @@ from equipoise.moving.jsonl import PIECE, Reader, written
 from equipoise.ratings.system import System
 from equipoise.service.fingerprint import check, described, fingerprint_of
 from equipoise.service.replayed import Replayed
+from equipoise.service.shared_pool import SharedPool
 from equipoise.store import pool_file
 from equipoise.store.players import Fingerprint, PlayerRow
 from equipoise.store.sequence import BulkEdit
@@ -211,7 +214,7 @@ def import_export(path: Path, name: str | None, source: Path, *, as_json: bool) 
         whole = config.load(path, os.environ)
         system = configured(whole, name)
         _agree(name, reader.head, system)
-        written = asyncio.run(_Import(whole.directory, name, source, system).run(reader))
+        written = asyncio.run(_Import(whole, name, source, system).run(reader))
     head = reader.head
     if as_json:
         counts = {"players": head.players, "rounds": head.rounds, "names": head.names, "edits": head.edits}
@@ -244,25 +247,27 @@ def interruptible() -> Iterator[Event]:
 
 
 class _Import:
-    def __init__(self, directory: Path, name: str, source: Path, system: System[Any]) -> None:
-        self._directory, self._name, self._source, self._system = directory, name, source, system
+    def __init__(self, whole: config.Config, name: str, source: Path, system: System[Any]) -> None:
+        self._whole, self._name, self._source, self._system = whole, name, source, system
 
     async def run(self, reader: Reader) -> bool:
         """Fill the pool; False: it is what the file has."""
-        refuse_waiting(self._directory, self._name)
-        store = Store(self._directory / config.STORE, create=False)
+        refuse_waiting(self._whole.directory, self._name)
+        store = Store(self._whole.directory / config.STORE, create=False)
         await store.open()
         say_opened(store.path)
         try:
-            players, rounds, edits = await store.holds(self._name)
-            if empty := not (players or rounds or edits):
-                await self._fill(store, reader)
-            elif not _is_same(store.path, self._name, self._source):
-                stop(
-                    f"pool {self._name} has {players:,} players and {rounds:,} rounds, unlike "
-                    f"{self._source}; nothing was imported. --pool names another pool",
-                    FAILED,
-                )
+            async with followed(self._whole, self._name, configured(self._whole, self._name), store) as shared:
+                players, rounds, edits = await store.holds(self._name)
+                if empty := not (players or rounds or edits):
+                    fill = partial(self._fill, store, reader)
+                    await (fill() if shared is None else shared.rewrite("import", self._system, fill))
+                elif not _is_same(store.path, self._name, self._source):
+                    stop(
+                        f"pool {self._name} has {players:,} players and {rounds:,} rounds, unlike "
+                        f"{self._source}; nothing was imported. --pool names another pool",
+                        FAILED,
+                    )
         finally:
             await store.close()
         return empty
@@ -420,8 +425,8 @@ def _opened(source: Path) -> Iterator[mmap]:
 
 
 class _FirstRatings:
-    def __init__(self, directory: Path, pool: str, system: System[Any]) -> None:
-        self._directory, self._pool, self._system = directory, pool, system
+    def __init__(self, whole: config.Config, pool: str, system: System[Any]) -> None:
+        self._whole, self._pool, self._system = whole, pool, system
         self.newcomer = system.summary(NOBODY).rating
         deviation = system.deviation(NOBODY)
         self.spread = 200.0 if deviation is None else deviation / 2
@@ -433,11 +438,11 @@ class _FirstRatings:
             (name,) = whole.pools
         elif name is None:
             stop(f"--pool must name one of the pools: {', '.join(sorted(whole.pools))}")
-        return cls(whole.directory, name, configured(whole, name))
+        return cls(whole, name, configured(whole, name))
 
     async def run(self, wanted: Wanted, *, overwrite: bool, yes: bool, as_json: bool) -> None:
         """Work out what would change, show it, ask and write; while a daemon runs, only the first two."""
-        path = self._directory / config.STORE
+        path = self._whole.directory / config.STORE
         store = Store(path, create=False)
         try:
             await store.open()
@@ -450,11 +455,12 @@ class _FirstRatings:
         say_opened(store.path)
         written = False
         try:
-            refuse_waiting(self._directory, self._pool)
-            trial, rows = await self._looked(store, wanted, overwrite=overwrite, as_json=as_json)
-            if rows and (yes or _agreed(as_json=as_json)):
-                await self._write(store, wanted, rows)
-                written = True
+            refuse_waiting(self._whole.directory, self._pool)
+            async with followed(self._whole, self._pool, configured(self._whole, self._pool), store) as shared:
+                trial, rows = await self._looked(store, wanted, overwrite=overwrite, as_json=as_json)
+                if rows and (yes or _agreed(as_json=as_json)):
+                    await self._write(store, wanted, rows, shared)
+                    written = True
         finally:
             await store.close()
         _report_first_ratings(trial, as_json=as_json, why_not=None if written else "--yes imports them")
@@ -515,7 +521,7 @@ class _FirstRatings:
             bins([row.rating for row in rows]) if rows else [],
         )
 
-    async def _write(self, store: Store, wanted: Wanted, rows: Sequence[PlayerRow]) -> None:
+    async def _write(self, store: Store, wanted: Wanted, rows: Sequence[PlayerRow], shared: SharedPool | None) -> None:
         from equipoise.app import SystemClock
 
         edit = BulkEdit(
@@ -530,7 +536,7 @@ class _FirstRatings:
         with interruptible():  # one transaction, which takes seconds
             if await store.fingerprint(self._pool) is None:
                 await store.adopt(self._pool, fingerprint_of(self._system), edit.at)
-            await store.adopt_edit(self._pool, edit)
+            await (store.adopt_edit(self._pool, edit) if shared is None else shared.adopt(edit))
 
 
 def _agreed(*, as_json: bool) -> bool:

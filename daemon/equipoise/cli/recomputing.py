@@ -23,6 +23,7 @@ from equipoise.cli.client import REFUSED
 from equipoise.cli.histories import configured_pool
 from equipoise.cli.options import agreed, say_opened, stop
 from equipoise.cli.output import json_text, print_table, progress
+from equipoise.cli.sharing import followed
 from equipoise.config.differences import pool_table
 from equipoise.errors import ConfigError, StoreError
 from equipoise.lab.models import settings
@@ -33,6 +34,7 @@ from equipoise.service.pool import Pool
 from equipoise.service.recompute import Comparison, Mover, Predicted, Trial
 from equipoise.service.replayed import Replayed, begin
 from equipoise.service.ring import Ring
+from equipoise.service.shared_pool import SharedPool
 from equipoise.store.notes import Audit
 from equipoise.store.players import Fingerprint
 from equipoise.store.sequence import LearntSpread
@@ -91,17 +93,22 @@ class Recomputing:
 
     async def run(self, *, yes: bool, as_json: bool) -> None:
         """Try, show, ask and write. StoreError: nothing was written; usually the daemon runs, or no store is here."""
-        store = Store(self.whole.directory / config.STORE, create=False)
+        store, name = Store(self.whole.directory / config.STORE, create=False), self.wanted.name
         await store.open()
         say_opened(store.path)
         try:
-            trial = await self._try(store)
-            if not as_json:
-                _show(trial)
-            # JSON is for programs, which nobody can ask.
-            written = yes or (not as_json and agreed("Replace the ratings?"))
-            if written:
-                await self._write(store, trial)
+            own = await store.fingerprint(name) or fingerprint_of(_made(self.configured))
+            system = ratings.create(own.system, **own.params)
+            async with followed(self.whole, name, system, store) as shared:
+                if shared is None:
+                    await self._store_waiting(store, own)
+                trial = await self._try(store, own)
+                if not as_json:
+                    _show(trial)
+                # JSON is for programs, which nobody can ask.
+                written = yes or (not as_json and agreed("Replace the ratings?"))
+                if written:
+                    await self._write(store, trial, shared)
         finally:
             await store.close()
         if as_json:
@@ -111,9 +118,8 @@ class Recomputing:
         else:
             stop("nothing was changed", REFUSED)
 
-    async def _try(self, store: Store) -> Found:
+    async def _try(self, store: Store, old: Fingerprint) -> Found:
         name = self.wanted.name
-        old = await self._settled(store)
         gone = await store.pruned_rounds(name)
         if gone and not self.from_rest:
             raise StoreError(
@@ -129,11 +135,9 @@ class Recomputing:
         edits = Edits(**replay.edits, lost=await store.lost_edits(name))
         return Found(old, replay.fingerprint, trial.comparison(), trial.movers(board), gone, edits)
 
-    async def _settled(self, store: Store) -> Fingerprint:
-        """The fingerprint of the stored ratings, after waiting rounds have been rated and stored by the same system."""
+    async def _store_waiting(self, store: Store, fingerprint: Fingerprint) -> None:
+        """Have rounds that wait rated and stored, by the system of the stored ratings."""
         name = self.configured.name
-        own = await store.fingerprint(name)
-        fingerprint = own or fingerprint_of(_made(self.configured))
         path = self.whole.directory / f"{name}.ring"
         if path.exists() and path.stat().st_size:
             # By the system of the stored ratings and not by the configured one, which a pool would refuse to open with.
@@ -144,16 +148,22 @@ class Recomputing:
             await pool.close()
             if pool.ring_depth:
                 raise StoreError(f"{path}: {pool.ring_depth} waiting rounds cannot be stored now")
-        return fingerprint
 
-    async def _write(self, store: Store, found: Found) -> None:
+    async def _write(self, store: Store, found: Found, shared: SharedPool | None) -> None:
         """Rate everything a second time: the results of the trial, per round and player, would not fit into memory."""
         name, rounds = self.wanted.name, found.comparison.before.quality.rounds if found.comparison else 0
         before, after = described(found.old), described(found.new)
         entry = Audit(SystemClock().epoch(), "console", "recompute", f"pool {name}", before, after)
-        learnt = await store.learnt_spread(name)
-        with self._replayed("writing", found.old, learnt, rounds) as replay:
-            await self._to_the_end(store.recompute(name, replay, entry))
+
+        async def write() -> None:
+            learnt = await store.learnt_spread(name)
+            with self._replayed("writing", found.old, learnt, rounds) as replay:
+                await self._to_the_end(store.recompute(name, replay, entry))
+
+        if shared is None:
+            await write()
+        else:
+            await shared.rewrite("recompute", _made(self.wanted), write)
 
     @contextmanager
     def _replayed(self, title: str, old: Fingerprint, learnt: LearntSpread | None, rounds: int) -> Iterator[Replayed]:

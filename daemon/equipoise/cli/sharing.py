@@ -6,10 +6,10 @@ import asyncio
 import os
 import socket
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,7 +20,10 @@ from equipoise.errors import ConfigError, EquipoiseError, LogRefused
 
 if TYPE_CHECKING:
     from equipoise.config import Config
+    from equipoise.ratings.system import System
+    from equipoise.service.shared_pool import SharedPool
     from equipoise.shared.log import State
+    from equipoise.store.store import Store
 
 PATIENCE = 900.0
 """Seconds for which a command shows how a pool is being read; it goes on without it."""
@@ -105,6 +108,31 @@ def upgrade(client: Client, name: str, as_json: bool) -> None:
     answer = client.send("POST", "pools", name, "upgrade")
     if not print_json(answer, as_json):
         click.echo(f"Pool {name} is rated by version {answer['version']}; rounds that waited are stored now.")
+
+
+@asynccontextmanager
+async def followed(config: Config, name: str, system: System[Any], store: Store) -> AsyncIterator[SharedPool | None]:
+    """A shared pool at the end of its log, and all rounds in it that waited here; None: it is this machine's own.
+
+    For commands that have the store for themselves. StoreError: the log is away, or cannot be followed.
+    """
+    from equipoise.app import SystemClock
+    from equipoise.service.ring import Ring
+    from equipoise.service.shared_pool import SharedPool
+    from equipoise.shared.log import SharedLog
+
+    if (database := config.pools[name].database) is None:
+        yield None
+        return
+    shared_log = SharedLog(database.url, database.password, config.shared.machine or socket.gethostname())
+    pool = SharedPool(name, system, store, Ring(config.directory / f"{name}.ring"), SystemClock(), shared_log)
+    try:
+        await pool.open()
+        await pool.settle()
+        yield pool
+    finally:
+        await pool.close()
+        await shared_log.close()
 
 
 @contextmanager

@@ -151,10 +151,9 @@ class Pool:
 
         ConfigError: the stored ratings were made by another system. SpillError: the file cannot be used.
         """
-        if self.name in self.store.followed:
-            log.warning(
-                "the pool is shared no more: it goes on by itself, the log without it", extra={"pool": self.name}
-            )
+        if (part := self.name in self.store.being_read) or self.name in self.store.followed:
+            what = "with a part of its rounds: it left while it was being read" if part else "the log without it"
+            log.warning("the pool is shared no more: it goes on by itself, %s", what, extra={"pool": self.name})
             await self.store.follow(self.name, None)
         await held.agree(self.name, self.store, self._held, self._clock.epoch())
         with suppress(StoreError):  # the store says what is wrong: a daemon that serves keeps rounds
@@ -612,6 +611,9 @@ class Pool:
     async def upgrade(self) -> int:
         """Raise the rating version of a shared pool, and return it. ScriptError: it is not shared."""
         raise ScriptError("refused", f"pool {self.name} is not shared", status=409)
+
+    async def renew_base(self) -> None:
+        """Have the log of a shared pool begin with a newer base, if it is due and this machine's turn."""
 
     async def tell_forgotten(self, someone: InForgetting, entry: Audit) -> None:
         """Have the other machines of a shared pool put a stand-in in a player's place."""

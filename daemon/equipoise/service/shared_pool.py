@@ -12,29 +12,41 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from equipoise.core.model import PlayerId
-from equipoise.errors import LogError, LogRefused, ScriptError, SpillError, StoreError
+from equipoise.errors import (
+    ConfigError,
+    LogConflict,
+    LogError,
+    LogHeld,
+    LogMissing,
+    LogRefused,
+    ScriptError,
+    SpillError,
+    StoreError,
+)
 from equipoise.ratings.system import System
 from equipoise.service import held, people
 from equipoise.service.clock import Clock
-from equipoise.service.fingerprint import check, fingerprint_of
+from equipoise.service.fingerprint import check, described, fingerprint_of, made_by
 from equipoise.service.held import RatingAttempt
 from equipoise.service.log import Repeats
 from equipoise.service.place import begun
 from equipoise.service.pool import Group, Pool, Recorded, Sharing, undo
 from equipoise.service.ring import Key, Ring, UnstoredRound
-from equipoise.shared.log import Agreement, Appending, LogEvent, NewEvent, SharedLog, State
+from equipoise.shared.log import Agreement, Appending, LogEvent, NewEvent, SharedLog, State, held_by
 from equipoise.store import changes
-from equipoise.store.changes import FORMAT, Change, Position, Taken
+from equipoise.store.changes import FORMAT, READING, Change, Position, Taken
 from equipoise.store.notes import Audit
 from equipoise.store.people import InForgetting
 from equipoise.store.players import Fingerprint
 from equipoise.store.rounds import RatedRound
+from equipoise.store.snapshots import Purpose
 from equipoise.store.store import Store
 
 RATING_VERSION = 1
@@ -45,6 +57,14 @@ SAME = 1e-9
 """Points by which skills on two machines may differ: their processors differ in last digits."""
 REFERENCE_EVERY = 1_000
 """Events after which the appender writes the state of sequential systems into the log."""
+COMPARED = 1_000
+"""Players whose skills are compared with the reference: those who played last."""
+REBASE_EVERY = 10_000
+"""Events after which the log begins with a newer base: a machine that joins reads so many at most behind it."""
+EVENTS_SECONDS = 30 * 86_400.0
+"""How long events stay that a base has: a machine that was away for less reads on, and keeps its own longer past."""
+START_SECONDS = 2.0
+"""How long a start reads what came while it was away: game servers wait no longer."""
 AT_ONCE = 32
 """Events that are written in one transaction of the store."""
 
@@ -104,18 +124,28 @@ class SharedPool(Pool):
         The first machine begins the log with all that its store has, the next ones join it with an empty pool.
         ConfigError: another system made the ratings. LogRefused: the log can never be followed from here.
         """
-        await held.agree(self.name, self.store, self._held, self._clock.epoch())
+        try:
+            await held.agree(self.name, self.store, self._held, self._clock.epoch())
+        except ConfigError:
+            if not await self._is_rated_anew():
+                raise
+            log.info("the pool was rated anew by another machine, and is read anew", extra={"pool": self.name})
+            await self.store.drop(self.name, READING)
+            await held.agree(self.name, self.store, self._held, self._clock.epoch())
         await self._held.read(self.store, self.name)
         await asyncio.to_thread(self.ring.open)
         try:
             await self._log.open()
             await self._check_way_in()
-            if self._follows:
-                await self._catch_up()
             self._connected = True
+            if self._follows:
+                reading = asyncio.create_task(self._caught_up())
+                self._running.append(reading)
+                if (await asyncio.wait([reading], timeout=START_SECONDS))[0]:
+                    reading.result()
         except LogError as error:
             self._fails(error)
-        self._running = [asyncio.create_task(self._follow()), asyncio.create_task(self._append_rounds())]
+        self._running += [asyncio.create_task(self._follow()), asyncio.create_task(self._append_rounds())]
         self._due.set()
         if self.follower is not None:
             await self.follower.start(fingerprint_of(self.system))
@@ -150,8 +180,8 @@ class SharedPool(Pool):
                 f"pool {self.name}: events of its log have format {agreement.format}, this Equipoise knows {FORMAT}: "
                 "upgrade the older machines"
             )
-        check(self.name, Fingerprint(agreement.system, agreement.params), self.system)
-        if not self._follows and any(await self.store.holds(self.name)):
+        check(self.name, _fingerprint(agreement), self.system)
+        if not self._follows and self.name not in self.store.being_read and any(await self.store.holds(self.name)):
             raise LogRefused(
                 f"pool {self.name} is shared already, and this store has rounds of its own that its log has not: "
                 f"`equipoise pool join {self.name} --replace` keeps them in a backup, and follows the log"
@@ -174,8 +204,8 @@ class SharedPool(Pool):
         number = await self.store.number_all(self.name)
 
         async def pieces() -> AsyncIterator[bytes]:
-            with self.store.whole(self.name) as whole:
-                while (piece := await asyncio.to_thread(next, whole, None)) is not None:
+            with self.store.whole(self.name) as (_, whole):
+                async for piece in in_thread(whole):
                     yield piece
 
         await self._log.share(self.name, agreement_of(self.system), number, pieces())
@@ -184,17 +214,34 @@ class SharedPool(Pool):
         await self.store.follow(self.name, Position(number, digest))
 
     async def _join(self) -> None:
-        base = await self._log.base(self.name)
-        done = 0
-        async for piece in base.pieces:
-            await self.store.begin(self.name, piece)
-            done += 1
-            self._trouble = f"the pool is being read: {done / base.count:.0%}"
+        if self.follower is not None:  # it would go on in rows that are not all there
+            await self.follower.caught_up()
+        await self._read_base()
         async with self._lock:
-            await self.store.follow(self.name, Position(base.number, base.digest))
             await self._reading.anew()
         if self.follower is not None:
             self.follower.rebuild()
+
+    async def _read_base(self) -> None:
+        base = await self._log.base(self.name)
+        done = 0
+        async for piece in base.pieces:
+            await self.store.begin(self.name, piece, first=not done)
+            done += 1
+            self._trouble = f"the pool is being read: {done / base.count:.0%}"
+        await self.store.follow(self.name, Position(base.number, base.digest))
+
+    async def _is_rated_anew(self) -> bool:
+        """Tell whether another machine has had the pool rated by the system that is configured here, not by the one
+        that made what is in the store.
+        """
+        if not self._follows and self.name not in self.store.being_read:
+            return False
+        with suppress(LogError):
+            await self._log.open()
+            state = await self._log.state(self.name)
+            return state is not None and made_by(_fingerprint(state.agreement), self.system)
+        return False
 
     # Following: events of the log, written into the store one after the other.
 
@@ -205,7 +252,7 @@ class SharedPool(Pool):
                     if not self._follows:
                         await self._enter()
                     await self._catch_up()
-                self._trouble, self._connected = None, True
+                self._connected = True
             except (LogRefused, LogError) as error:
                 self._fails(error)
             except StoreError as error:  # the store's own log says what is wrong with it
@@ -213,20 +260,39 @@ class SharedPool(Pool):
             await self._log.wait(self.name, WAIT_SECONDS)
 
     def _fails(self, error: StoreError) -> None:
-        self._connected = False
         self._trouble = str(error)
-        message = f"the log of a shared pool is away, rounds wait in the ring: {error}"
+        if isinstance(error, LogHeld | LogMissing):  # it answers: an edit ends, and a newer base is read at once
+            return
+        self._connected = False
+        what = "cannot be followed" if isinstance(error, LogRefused) else "is away"
+        message = f"the log of a shared pool {what}, rounds wait in the ring: {error}"
         self._repeats.log(str(error), message, pool=self.name)
+
+    async def _caught_up(self) -> None:
+        async with self._writing:
+            await self._catch_up()
 
     async def _catch_up(self) -> None:
         """Take in all that is in the log. LogRefused: it is not the one that was followed."""
         if (state := await self._log.state(self.name)) is None:
             raise LogRefused(f"pool {self.name} is no longer in its database")
         self._check_digest(state.last, state.digest)
+        self._check_system(state.agreement)
         self._last = state.last
-        while self._position.number < self._last and (events := await self._log.read(self.name, self._position.number)):
+        while self._position.number < self._last:
+            try:
+                events = await self._log.read(self.name, self._position.number)
+            except LogMissing:
+                await self._check_descent()
+                log.info("the pool was rated or filled anew, and is read anew", extra={"pool": self.name})
+                await self._join()
+                continue
+            if not events:
+                break
             self._last = max(self._last, events[-1].number)
             await self._take_in(events)
+        held = state.held_by not in (None, self._log.machine)
+        self._trouble = held_by(self.name, state.held_by) if held else None
 
     def _check_digest(self, last: int, digest: bytes) -> None:
         own = self._position
@@ -235,6 +301,23 @@ class SharedPool(Pool):
                 f"pool {self.name}: its log went back to event {last}, this store has seen event {own.number} of it: a "
                 f"restored database? `equipoise pool join {self.name} --replace` follows it anew, without the rounds "
                 "that it lost; to keep them run `equipoise pool leave` here, and share the pool under another name"
+            )
+
+    def _check_system(self, agreement: Agreement) -> None:
+        if not made_by(recorded := _fingerprint(agreement), self.system):
+            raise LogRefused(
+                f"pool {self.name} is rated by {described(recorded)} on the other machines now: what is here is shown "
+                f"until [pool.{self.name}] in the configuration says so too, and the daemon is restarted"
+            )
+
+    async def _check_descent(self) -> None:
+        """LogRefused: what the log has in the place of the next event is not made of what this store has."""
+        last = await self.store.last_logged(self.name)
+        if last is not None and not await self._log.has_round(self.name, *last):
+            raise LogRefused(
+                f"pool {self.name}: its log has not the last round of this store, {last[2]} of {last[1]}: another "
+                f"database, or shared anew? `equipoise pool join {self.name} --replace` follows it, and keeps what is "
+                "here in a backup"
             )
 
     async def _take_in(self, events: Sequence[LogEvent]) -> None:
@@ -252,7 +335,9 @@ class SharedPool(Pool):
                 rows = [(Position(event.number, event.digest), event.pieces) for event in group]
                 taken = await self.store.take_in(self.name, rows, people.renamed)
                 await self._note(taken)
-            if any(one.reference for one in taken) and group[-1].machine != self._log.machine:
+            if any(
+                one.reference and event.machine != self._log.machine for one, event in zip(taken, group, strict=False)
+            ):
                 await self._compare()
             if (forgotten := [someone for one in taken for someone in one.forgotten]) and self.forgetting is not None:
                 self._start(self.forgetting(forgotten))
@@ -271,24 +356,34 @@ class SharedPool(Pool):
 
     async def _compare(self) -> None:
         """Go on from a reference that another machine made, where what is known here has moved away from it."""
-        present = self._reading.present()
+        players = [*self._reading.present(), *await self.store.last_players(self.name, COMPARED)]
         if self.system.sequential:
             async with self._lock:
-                before = [self.system.skill(player) for player in present]
-                self._held.outdate(())
                 await self._held.read(self.store, self.name)
-                self._say_if_apart(before, [self.system.skill(player) for player in present])
+                if await self._is_apart("system", self.system, players, self.system.skill_values(players)):
+                    self._held.outdate(())
+                    await self._held.read(self.store, self.name)
         follower = self.follower
         if follower is not None and follower.ready and follower.like.sequential:
-            number, like = follower.number, follower.like
-            place = await begun(self.store, self.name, "balance", like, fingerprint_of(self.system), number)
-            await place.go_to_end(number)
-            after = [place.replayed.system.skill(player) for player in present]
-            if follower.number == number and self._say_if_apart(map(follower.system.skill, present), after):
+            skills, number = follower.system.skill_values(players), follower.number
+            if await self._is_apart("balance", follower.like, players, skills, number):
                 follower.rebuild()
 
-    def _say_if_apart(self, before: Iterable[float], after: Sequence[float]) -> bool:
-        apart = max((abs(old - new) for old, new in zip(before, after, strict=True)), default=0.0)
+    async def _is_apart(
+        self,
+        purpose: Purpose,
+        like: System[Any],
+        players: Sequence[PlayerId],
+        skills: Sequence[float],
+        number: int = sys.maxsize,
+    ) -> bool:
+        """Tell whether skills after an event are others than those that the reference leads to."""
+        if await self.store.snapshot(self.name, purpose, number) is None:
+            return False  # it is of a later event
+        place = await begun(self.store, self.name, purpose, like, fingerprint_of(self.system), number)
+        await place.go_to_end(number)
+        after = place.replayed.system.skill_values(players)
+        apart = max((abs(old - new) for old, new in zip(skills, after, strict=True)), default=0.0)
         if apart > SAME:
             log.warning("skills were %.3g points from the log's reference: it counts", apart, extra={"pool": self.name})
         return apart > SAME
@@ -331,7 +426,8 @@ class SharedPool(Pool):
             async with self._lock:
                 self._reading.make_room()
             if self._held.snapshot_due:
-                await self._keep_snapshot()
+                async with self._writing:  # no base is being read
+                    await self._keep_snapshot()
 
     async def _drain(self) -> None:
         self._due.set()
@@ -419,6 +515,62 @@ class SharedPool(Pool):
         self._due.set()
         return RATING_VERSION
 
+    async def settle(self) -> None:
+        """Wait until the store is at the end of the log, and no round waits here. LogError: the log is away."""
+        while not self._follows or self._position.number < self._last or self.ring.depth:
+            if not self._connected:
+                raise LogError(self._trouble or f"the log of pool {self.name} is away")
+            await asyncio.sleep(0.05)
+
+    async def rewrite(self, kind: str, system: System[Any], write: Callable[[], Awaitable[None]]) -> None:
+        """Have the store rate or fill the pool anew, by a system, and put what comes of it into the log for all.
+
+        Nobody else may use the store meanwhile, and the pool is to be closed then. What is in the log is read like
+        anybody's. StoreError: nothing was changed, on any machine.
+        """
+        async with self._settled():
+            if self.ring.depth:
+                raise StoreError(f"rounds of pool {self.name} wait for the log: try again when it takes them")
+            if (state := await self._log.state(self.name)) is None:
+                raise LogMissing(f"there is no pool {self.name} in its database")
+            self._check_digest(state.last, state.digest)
+            if state.agreement.rating_version > RATING_VERSION:
+                self._check_agreement(state.agreement)
+            async with self.store.rewriting(self.name) as whole:
+                await write()
+                number, pieces = await whole(state.last)
+                # A number that no event has: who has come to the last one finds the base in the place of the next.
+                number = max(number, state.last + 1)
+                event = NewEvent(kind, None, None, self._clock.epoch(), ())
+                await self._log.replace(self.name, state, agreement_of(system), number, event, pieces)
+            for task in self._running:
+                task.cancel()
+            with suppress(LogError):  # the daemon goes on with it
+                await self._read_base()
+
+    async def renew_base(self) -> None:
+        """Have the log begin with what is here, if much has come since its base, and let go of what is older.
+
+        One machine does it, each night another one perhaps: that which made the last event of a round number. Those
+        that keep all rounds come first: where there are such, the base does not get as old as the others wait for.
+        """
+        if not self._follows or (state := await self._log.state(self.name)) is None or state.held_by is not None:
+            return
+        number = state.last - state.last % REFERENCE_EVERY
+        if number <= state.base or (await self._log.read(self.name, number - 1, most_bytes=1))[0].machine != (
+            self._log.machine
+        ):
+            return
+        if state.last - state.base >= REBASE_EVERY * (2 if await self.store.pruned_rounds(self.name) else 1):
+            await self.rebase()
+        await self._log.trim(self.name, self._clock.epoch() - EVENTS_SECONDS)
+
+    async def rebase(self) -> None:
+        """Have the log begin with all that is here, instead of what it began with."""
+        with suppress(LogConflict), self.store.whole(self.name) as (position, whole):
+            if position is not None and position != READING:
+                await self._log.rebase(self.name, *position, in_thread(whole))
+
     async def _tail(self, appending: Appending) -> Sequence[LogEvent]:
         own = self._position
         if appending.last > own.number:
@@ -427,6 +579,7 @@ class SharedPool(Pool):
         return ()
 
     def _check_agreement(self, agreement: Agreement) -> None:
+        self._check_system(agreement)
         if agreement.rating_version != RATING_VERSION:
             raise LogError(
                 f"pool {self.name}: its rating version is {agreement.rating_version}, that of this Equipoise "
@@ -487,6 +640,16 @@ class SharedPool(Pool):
             return outcome, caught
 
         return await self._append(attempt)
+
+
+async def in_thread(pieces: Iterator[T]) -> AsyncIterator[T]:
+    """Yield what an iterator takes its time for, without holding up the event loop."""
+    while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
+        yield piece
+
+
+def _fingerprint(agreement: Agreement) -> Fingerprint:
+    return Fingerprint(agreement.system, agreement.params)
 
 
 def _event(change: Change, at: float) -> NewEvent:

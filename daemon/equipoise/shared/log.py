@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from equipoise.errors import LogDamaged, LogError, LogMissing, LogRefused
+from equipoise.errors import LogConflict, LogDamaged, LogError, LogHeld, LogMissing, LogRefused
 from equipoise.shared.connections import Connection, Link, Statement, is_direct, tried
 from equipoise.shared.public import KEPT, Changes
 from equipoise.shared.schema import BODIES, prepare
@@ -204,10 +204,14 @@ _REWRITE = "UPDATE equipoise.{} SET body = $4 WHERE pool = $1 AND number = $2 AN
 _APPEND = """INSERT INTO equipoise.events (pool, number, piece, kind, server, round, at, machine, digest, body)
 SELECT $1, * FROM unnest($2::bigint[], $3::integer[], $4::text[], $5::text[], $6::text[], $7::double precision[],
     $8::text[], $9::bytea[], $10::bytea[])"""
+_BASE = "SELECT base FROM equipoise.pools WHERE pool = $1"
+_NEWEST = "SELECT max(at) FROM equipoise.events WHERE pool = $1 AND number >= $2 AND number <= $3"
 _TRIM = """WITH gone AS (
-    DELETE FROM equipoise.events WHERE pool = $1 AND number <= $2 AND number <= $3
+    DELETE FROM equipoise.events WHERE pool = $1 AND number <= $2
     AND number <= (SELECT base FROM equipoise.pools WHERE pool = $1) RETURNING 1
 ) SELECT count(*) FROM gone"""
+# Somebody who was forgotten since the rows of a base were read would come back with it.
+_FORGOTTEN = "SELECT 1 FROM equipoise.events WHERE pool = $1 AND number > $2 AND kind = 'forget' LIMIT 1"
 _PUBLISH = """INSERT INTO equipoise.machines AS m (machine, instance, at, clock, status)
 VALUES ($1, $2, clock_timestamp(), $3, $4) ON CONFLICT (machine) DO UPDATE
 SET instance = excluded.instance, at = excluded.at, clock = excluded.clock, status = excluded.status
@@ -363,26 +367,65 @@ class SharedLog:
                 raise LogError(f"the base of pool {pool} was replaced by a newer one: begin with that")
             yield _plain(body, f"piece {place} of the base of pool {pool}")
 
-    async def rebase(self, pool: str, number: int, pieces: AsyncIterable[bytes]) -> None:
-        """Write a newer base, all rows as of event `number`, in the place of the older ones."""
-        if (digest := await self.digest(pool, number)) is None:
-            raise LogMissing(f"{self._place}: pool {pool} has no event {number}")
+    async def rebase(self, pool: str, number: int, digest: bytes, pieces: AsyncIterable[bytes]) -> None:
+        """Write a newer base, all rows as of event `number`, in the place of the older ones.
+
+        LogConflict: somebody was forgotten meanwhile, or there is a newer one already.
+        """
+        if await self.digest(pool, number) != digest:
+            raise LogMissing(f"{self._place}: pool {pool} has no such event {number}")
         async with self._long() as connection:
+            before = await connection.fetchval(_BASE, pool)
             await connection.execute(_BEGIN_LONG)
-            await _write_base(connection, pool, number, digest, pieces)
-            for table in ("bases", "base_pieces"):
-                await connection.execute(f"DELETE FROM equipoise.{table} WHERE pool = $1 AND number < $2", pool, number)
-            await connection.execute("UPDATE equipoise.pools SET base = $2 WHERE pool = $1", pool, number)
+            if before < number:
+                await _write_base(connection, pool, number, digest, pieces)
+            now = await connection.fetchval(f"{_BASE} FOR UPDATE", pool)
+            if now != before or now >= number or await connection.fetchval(_FORGOTTEN, pool, number):
+                raise LogConflict(f"{self._place}: a base of pool {pool} was overtaken: the next one comes")
+            await _lead(connection, pool, number)
             await connection.commit()
 
-    async def trim(self, pool: str, number: int) -> int:
-        """Delete the events up to `number`, or to the base before it; returns how many. Who lacks them begins anew."""
+    async def replace(
+        self, pool: str, state: State, agreement: Agreement, number: int, event: NewEvent, pieces: AsyncIterable[bytes]
+    ) -> None:
+        """Put a base of event `number` in the place of all that led to `state`; within `held`.
+
+        All daemons take it in. LogError: somebody appended meanwhile, and nothing was done.
+        """
+        digest = chained(state.digest, number, event, self.machine)
+        async with self._long() as connection:
+            await connection.execute(_BEGIN_LONG)
+            await _clear(connection, pool)
+            await _write_base(connection, pool, number, digest, pieces, changes=Changes())
+            now = _state(await connection.fetchrow(f"{_STATE} FOR UPDATE", pool))
+            if now is None or (now.last, now.digest, now.held_by) != (state.last, state.digest, self.machine):
+                raise LogError(f"{self._place}: another machine has changed pool {pool} meanwhile: try again")
+            await connection.execute(_AGREE, pool, *_columns(agreement))
+            update = "UPDATE equipoise.pools SET last = $2, digest = $3 WHERE pool = $1"
+            await connection.execute(update, pool, number, digest)
+            await _lead(connection, pool, number)
+            await connection.commit(f"; NOTIFY {CHANNEL}, {_quoted(pool)}" if self._notifies else "")
+
+    async def trim(self, pool: str, before: float) -> int:
+        """Delete events that the base has and that are older than a time; returns how many rows.
+
+        Who lacks them begins with the base.
+        """
         deleted = 0
         async with self._long() as connection:
             # A thousand at a time: one statement for all would take longer than a statement may.
-            for _, last in await _spans(connection, pool, 1000):
-                deleted += await connection.fetchval(_TRIM, pool, last, number)
+            for first, last in await _spans(connection, pool, 1000):
+                newest = await connection.fetchval(_NEWEST, pool, first, last)
+                if newest is None or newest >= before:
+                    break
+                deleted += await connection.fetchval(_TRIM, pool, last)
         return deleted
+
+    async def has_round(self, pool: str, number: int, server: str, round_id: str) -> bool:
+        """Return whether this round has this number in the log, however long ago that was."""
+        query = "SELECT 1 FROM equipoise.rounds WHERE pool = $1 AND number = $2 AND server = $3 AND id = $4"
+        async with self._reader.use() as connection:
+            return await connection.fetchval(query, pool, number, server, round_id) is not None
 
     async def rewrite(self, pool: str, change: Callable[[bytes], bytes | None]) -> int:
         """Put what `change` returns in the place of pieces of events and of the base; None: one stays as it is.
@@ -438,7 +481,7 @@ class SharedLog:
             if (state := _state(await connection.fetchrow(f"{_STATE} FOR UPDATE", pool))) is None:
                 raise LogMissing(f"{self._place}: there is no pool {pool}")
             if state.held_by not in (None, self.machine):
-                raise LogError(_held(pool, state.held_by))
+                raise LogHeld(held_by(pool, state.held_by))
             appending = Appending(connection, pool, self.machine, state)
             yield appending
             if appending.changed:
@@ -468,7 +511,7 @@ class SharedLog:
         async with self._reader.use() as connection:
             if await connection.fetchrow(_HOLD, pool, self.machine, HOLD_SECONDS) is None:
                 name = await connection.fetchval("SELECT held_by FROM equipoise.pools WHERE pool = $1", pool)
-                raise LogError(_held(pool, name)) if name else LogMissing(f"{self._place}: there is no pool {pool}")
+                raise LogHeld(held_by(pool, name)) if name else LogMissing(f"{self._place}: there is no pool {pool}")
 
     async def _keep_holding(self, pool: str) -> None:
         while True:
@@ -592,7 +635,8 @@ def _state(row: Mapping[str, Any] | None) -> State | None:
     return State(row["last"], row["digest"], row["base"], agreement, row["held_by"])
 
 
-def _held(pool: str, machine: str | None) -> str:
+def held_by(pool: str, machine: str | None) -> str:
+    """Return what to say while another machine keeps this one from appending."""
     return f"machine {machine} is editing pool {pool}: rounds wait meanwhile, and other edits are tried again later"
 
 
@@ -612,6 +656,22 @@ async def _spans(connection: Connection, pool: str, size: int) -> list[tuple[int
     query = "SELECT min(number), max(number) FROM equipoise.events WHERE pool = $1"
     first, last = await connection.fetchrow(query, pool)
     return [] if first is None else [(number, number + size - 1) for number in range(first, last + 1, size)]
+
+
+async def _lead(connection: Connection, pool: str, number: int) -> None:
+    """Have a base be the newest, and the only one."""
+    for table in ("bases", "base_pieces"):
+        await connection.execute(f"DELETE FROM equipoise.{table} WHERE pool = $1 AND number <> $2", pool, number)
+    await connection.execute("UPDATE equipoise.pools SET base = $2 WHERE pool = $1", pool, number)
+
+
+async def _clear(connection: Connection, pool: str) -> None:
+    """Delete what people's own pages read of a pool's rounds: at once it would take longer than a statement may."""
+    last = await connection.fetchval("SELECT max(number) FROM equipoise.rounds WHERE pool = $1", pool) or 0
+    for first in range(0, last + 1, 1000):
+        for table, column in (("participants", "round"), ("rounds", "number")):
+            where = f"pool = $1 AND {column} >= $2 AND {column} < $3"
+            await connection.execute(f"DELETE FROM equipoise.{table} WHERE {where}", pool, first, first + 1000)
 
 
 async def _write_base(

@@ -141,6 +141,10 @@ class Position(NamedTuple):
     """Of the event with that number."""
 
 
+READING = Position(0, b"")
+"""While a base is being read: what is here is not whole, and a start begins with the base again."""
+
+
 # Events that are made here.
 
 
@@ -417,8 +421,11 @@ def _take_piece(db: sqlite3.Connection, pool: str, piece: Piece, numbers: _Numbe
         drop(db, pool)
     elif (rows := piece.rows.get("snapshots")) and not numbers.of_all:  # it leads on in the place of those from before
         place = rows.columns.index("purpose")
+        # A base of this store stays: where old rounds were deleted, nothing else leads past an event that is struck. It
+        # goes with another spread of skill, which is an edit.
+        kept = " AND NOT base" if numbers.own is None else ""
         for purpose in {row[place] for row in rows.rows}:
-            db.execute("DELETE FROM snapshots WHERE pool = ? AND purpose = ?", (pool, purpose))
+            db.execute(f"DELETE FROM snapshots WHERE pool = ? AND purpose = ?{kept}", (pool, purpose))
     taken.rewritten |= piece.anew
     for name in reversed([*TABLES]):
         if keys := piece.deleted.get(name):
@@ -444,6 +451,9 @@ def _write(db: sqlite3.Connection, pool: str, name: str, rows: Rows, numbers: _N
         raise ValueError(f"table {name} has no column {min(unknown)}")
     inward = _inward(db, name, rows.columns, numbers)
     written = [row for values in rows.rows if (row := inward(values)) is not None]
+    if name == "audit" and numbers.of_all:  # this store keeps its own lines, and has most of the others
+        there = set(db.execute(f"SELECT {', '.join(rows.columns)} FROM audit"))
+        written = [row for row in written if row not in there]
     _note(name, rows.columns, written, taken)
     columns = [*(["pool"] if table.of_pool else []), *rows.columns]
     statement = f"INSERT INTO {name} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
@@ -571,15 +581,20 @@ _ALSO = {
 }
 
 
-def number_all(db: sqlite3.Connection, pool: str) -> int:
-    """Give the rounds and edits of a pool numbers for a log that begins behind them; returns how many they are."""
-    db.execute("DELETE FROM logged WHERE pool = ?", (pool,))
-    db.execute(
-        "INSERT INTO logged (pool, number, local) SELECT :pool, row_number() OVER (ORDER BY number), number FROM "
-        "(SELECT number FROM rounds WHERE pool = :pool UNION ALL SELECT number FROM edits WHERE pool = :pool)",
-        {"pool": pool},
+def number_all(db: sqlite3.Connection, pool: str, last: int) -> int:
+    """Number the rounds and edits of a pool that have no number in its log, behind `last`; returns the last one then.
+
+    With 0 for a log that is to begin: all of them.
+    """
+    if not last:
+        db.execute("DELETE FROM logged WHERE pool = ?", (pool,))
+    new = db.execute(
+        "INSERT INTO logged (pool, number, local) SELECT :pool, :last + row_number() OVER (ORDER BY number), number "
+        "FROM (SELECT number FROM rounds WHERE pool = :pool UNION ALL SELECT number FROM edits WHERE pool = :pool) "
+        "WHERE number NOT IN (SELECT local FROM logged WHERE pool = :pool)",
+        {"pool": pool, "last": last},
     )
-    return int(db.execute("SELECT count(*) FROM logged WHERE pool = ?", (pool,)).fetchone()[0])
+    return last + new.rowcount
 
 
 def whole(db: sqlite3.Connection, pool: str) -> Iterator[bytes]:
@@ -629,6 +644,7 @@ def begin(db: sqlite3.Connection, pool: str, piece: bytes) -> None:
         decoded = _piece.decode(piece)
         if decoded.anew:
             db.execute("DELETE FROM logged WHERE pool = ?", (pool,))
+            move(db, pool, READING)
         db.execute("PRAGMA defer_foreign_keys = ON")
         _take_piece(db, pool, decoded, _NumbersOfAll(db, pool), Taken())
     except (msgspec.DecodeError, sqlite3.IntegrityError, sqlite3.DataError, ValueError, OverflowError) as error:
@@ -636,11 +652,24 @@ def begin(db: sqlite3.Connection, pool: str, piece: bytes) -> None:
 
 
 @contextmanager
-def read_whole(path: Path, pool: str) -> Iterator[Iterator[bytes]]:
-    """All rows of a pool as pieces (`whole`), beside the connection that writes; for one thread at a time."""
+def read_whole(path: Path, pool: str) -> Iterator[tuple[Position | None, Iterator[bytes]]]:
+    """All rows of a pool as pieces (`whole`), and the event that they are as of, if its log is followed.
+
+    Read beside the connection that writes; for one thread at a time.
+    """
     with store_errors(), closing(reading(path, any_thread=True)) as db:
         db.execute("BEGIN")
-        yield whole(db, pool)
+        yield positions(db).get(pool), whole(db, pool)
+
+
+def last_round(db: sqlite3.Connection, pool: str) -> tuple[int, str, str] | None:
+    """Return the number in the log, the server and the id of the last round of a pool; None: it has none."""
+    row: tuple[int, str, str] | None = db.execute(
+        "SELECT logged.number, server, id FROM rounds JOIN logged ON logged.local = rounds.number "
+        "WHERE rounds.pool = ? ORDER BY rounds.number DESC LIMIT 1",
+        (pool,),
+    ).fetchone()
+    return row
 
 
 # How far a store has come.

@@ -13,9 +13,15 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager, suppress
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+    contextmanager,
+    suppress,
+)
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
@@ -43,7 +49,7 @@ from equipoise.store import (
     transfer,
 )
 from equipoise.store.backups import Backup, BackupRequest, remove_unfinished
-from equipoise.store.changes import Change, Position, Taken, TakenBack
+from equipoise.store.changes import READING, Change, Position, Taken, TakenBack
 from equipoise.store.connection import (
     Extent,
     Health,
@@ -136,6 +142,10 @@ class Store:
         """As far as it was read."""
         self.followed: Mapping[str, Position] = {}
         """How far the logs of shared pools are followed, by pool."""
+        self.being_read: frozenset[str] = frozenset()
+        """Shared pools of which the store has a part only: the base of their log is being read, or was."""
+        self._rewritten: str | None = None
+        """A shared pool that is rated or filled anew, in a transaction that is taken back."""
         self._caught: dict[str, list[Change]] = {}
         """The changes of shared pools on their way to the log, while they are caught."""
         self._rewriting = 0
@@ -791,7 +801,7 @@ class Store:
                         if not taken:
                             raise
                         break
-            self.followed = changes.positions(db)
+            self._note_followed(db)
             return taken
 
         taken = await self._read(write)
@@ -806,24 +816,74 @@ class Store:
     async def number_all(self, pool: str) -> int:
         """Give a pool's rounds and edits the first numbers of a log, which goes on behind them; how many they are."""
         await self._read_noted(lambda _: None)  # names that wait belong to it
-        return await self._write(lambda db: changes.number_all(db, pool))
+        return await self._write(lambda db: changes.number_all(db, pool, 0))
 
-    def whole(self, pool: str) -> AbstractContextManager[Iterator[bytes]]:
-        """Return all rows of a pool as pieces for a log, read beside the other calls; for one thread at a time."""
+    def whole(self, pool: str) -> AbstractContextManager[tuple[Position | None, Iterator[bytes]]]:
+        """Return all rows of a pool as pieces for a log, and what event they are as of; for one thread at a time.
+
+        They are read beside the other calls.
+        """
         return changes.read_whole(self.path, pool)
 
-    async def begin(self, pool: str, piece: bytes) -> None:
-        """Write the next piece of the whole pool with which a log is followed; the first one replaces what is there."""
-        await self._write(lambda db: changes.begin(db, pool, piece))
+    @asynccontextmanager
+    async def rewriting(self, pool: str) -> AsyncIterator[Callable[[int], Awaitable[tuple[int, AsyncIterator[bytes]]]]]:
+        """Let calls inside rate or fill a shared pool anew; what they did is taken back at the end.
 
-    async def drop(self, pool: str) -> None:
-        """Delete all of a pool, and follow no log of it."""
+        Before that, what this yields numbers new rounds and edits behind an event of the log, and returns the last
+        number and all rows, as pieces. The caller has the store for itself.
+        """
+        await self._read_noted(lambda _: None)
+        await self._read(lambda db: db.execute("BEGIN IMMEDIATE"))
+        self._rewritten = pool
+
+        async def whole(last: int) -> tuple[int, AsyncIterator[bytes]]:
+            number = await self._read(lambda db: changes.number_all(db, pool, last))
+            rows = await self._read(lambda db: changes.whole(db, pool))
+
+            async def pieces() -> AsyncIterator[bytes]:
+                while (piece := await self._read(lambda _: next(rows, None))) is not None:
+                    yield piece
+
+            return number, pieces()
+
+        try:
+            yield whole
+        finally:
+            self._rewritten = None
+            await self._read(lambda db: db.in_transaction and db.execute("ROLLBACK"))
+
+    async def begin(self, pool: str, piece: bytes, *, first: bool = False) -> None:
+        """Write the next piece of the whole pool with which a log is followed; the first one replaces what is there."""
 
         def write(db: Connection) -> None:
-            changes.drop(db, pool)
-            changes.move(db, pool, None)
+            with self._transaction(db):
+                changes.begin(db, pool, piece)
+            if first:
+                self._note_followed(db)
 
-        await self._write(write)
+        # What is there may be millions of rows, whose end nobody is to wait for.
+        await (self._taken_over(write) if first else self._read(write))
+        self._hidden = None
+
+    async def drop(self, pool: str, position: Position | None = None) -> None:
+        """Delete all of a pool, and follow no log of it; READING: one whose base is to be read."""
+
+        def write(db: Connection) -> None:
+            with self._transaction(db):
+                changes.drop(db, pool)
+                changes.move(db, pool, position)
+            self._note_followed(db)
+
+        await self._read(write)
+
+    async def last_players(self, pool: str, limit: int) -> Sequence[PlayerId]:
+        """Return those who played last."""
+        query = "SELECT id FROM players WHERE pool = ? ORDER BY last_played DESC LIMIT ?"
+        return await self._read(lambda db: [PlayerId(row[0]) for row in db.execute(query, (pool, limit))])
+
+    async def last_logged(self, pool: str) -> tuple[int, str, str] | None:
+        """Return the number in the log, the server and the id of a shared pool's last round; None: it has none."""
+        return await self._read(lambda db: changes.last_round(db, pool))
 
     async def follow(self, pool: str, position: Position | None) -> None:
         """Follow a log from there on; None: no more, the pool is this store's own from now on."""
@@ -836,20 +896,22 @@ class Store:
         await self._read(write)
 
     def _note_followed(self, db: Connection) -> None:
-        self.followed = changes.positions(db)
-        if self.followed:
+        positions = changes.positions(db)
+        self.being_read = frozenset(pool for pool, position in positions.items() if position == READING)
+        self.followed = {pool: position for pool, position in positions.items() if position != READING}
+        if positions:
             changes.watch(db)
 
     @contextmanager
     def _change(self, db: Connection, pool: str) -> Iterator[Callable[[], None]]:
         """A transaction that changes a pool; of a shared pool it is caught, as one event or one at each call."""
         caught = self._caught.get(pool)
+        if pool == self._rewritten:
+            yield lambda: None
+            return
         if caught is None:
-            if pool in self.followed:
-                raise StoreError(
-                    f"store: pool {pool} is shared, its log alone changes it: to rate or fill it anew, all machines "
-                    f"leave it (`equipoise pool leave {pool}`), and one does it and shares it again"
-                )
+            if pool in self.followed or pool in self.being_read:
+                raise StoreError(f"store: pool {pool} is shared, its log alone changes it")
             with self._transaction(db):
                 yield lambda: None
             return
