@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import random
+import sqlite3
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +18,15 @@ from equipoise.balancing import match_of
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import RoundId, ServerId, Side
 from equipoise.service import people
+from equipoise.service.calibrations import Calibrations
+from equipoise.service.refits import Refits
 from equipoise.service.shared_pool import SharedPool
+from equipoise.service.spreads import Spreads
 from equipoise.shared.log import SharedLog
 from equipoise.store.notes import Audit, Name
 from equipoise.store.past import VoidStrike
+from equipoise.store.replays import CalibrationFound, SpreadFound
+from tests.chaos.machines import ratings_apart
 from tests.postgres import PASSWORD, Postgres
 from tests.postgres import postgres as postgres
 from tests.shared.machines import POOL, machine, play, rows_of, until_equal
@@ -195,3 +202,107 @@ def test_who_has_moved_away_from_another_machines_reference_goes_on_from_it_and_
         raise AssertionError("it goes on from what it had")
 
     play(scenario, postgres.url(postgres.database()), "one", "two", **how)
+
+
+def test_a_refit_on_one_machine_is_that_of_all_and_takes_the_rounds_with_it_that_came_meanwhile(
+    postgres: Postgres,
+) -> None:
+    async def scenario(one: SharedPool, two: SharedPool) -> None:
+        of = random.Random(13)
+        await evening((one, two), range(1, 30), of)
+        await until_equal(one, two)
+        before = await one.summaries([player(number) for number in range(1, 40)])
+        refits = Refits({POOL: one}, SystemClock())
+        refits.start(one, "owner", dry_run=False)
+        sent = 30
+        while refits.status(one).running_since is not None:  # the other machine plays on
+            assert (await two.record(some_round(sent, "server", of), None)).status in ("stored", "kept")
+            sent += 1
+            await asyncio.sleep(0.1)
+        assert refits.status(one).error is None
+        await until_equal(one, two)
+        assert len(rows_of(two.store.path)["rounds"]) == sent - 1
+        after = await two.summaries([player(number) for number in range(1, 40)])
+        assert [a.rating for a in after] != [b.rating for b in before]
+        assert [a.rating for a in after] == [a.rating for a in await one.summaries([a.id for a in after])]
+        # The other machine's night finds it done.
+        assert not await Refits({POOL: two}, SystemClock())._due(two)
+
+    play(scenario, postgres.url(postgres.database()), "one", "two", system="ns2")
+
+
+@pytest.mark.parametrize(
+    "how", [{"system": "joint", **SHOWN}, {"system": "synelo", "balance": "joint", **SHOWN}], ids=["own", "balance"]
+)
+def test_another_spread_of_skill_and_a_calibration_are_adopted_once_and_all_predict_by_them(
+    postgres: Postgres, how: dict[str, Any], tmp_path: Path
+) -> None:
+    url = postgres.url(postgres.database())
+
+    async def scenario(one: SharedPool, two: SharedPool) -> None:
+        of = random.Random(17)
+        await evening((one, two), range(1, 25), of)
+        await until_equal(one, two)
+        spreads = Spreads({POOL: one}, SystemClock())
+        status = await spreads.status(one)
+        assert status is not None
+        await spreads.adopt(one, SpreadFound(24, status.configured, 2 * status.configured, 0.1, 0))
+        calibrations = Calibrations({POOL: two}, SystemClock())
+        await until_equal(one, two)
+        before = await calibrations.status(two)
+        found = CalibrationFound(24, 1.5, {"blu": 0.1, "red": -0.1}, {}, 0.1, 0.01, 0.1, 0.01, better=True)
+        await two.adopt(calibrations._event(before, found, "job"))
+        await evening((one, two), range(25, 32), of)
+        await until_equal(one, two)
+        for pool in (one, two):
+            if pool.follower is not None:
+                await pool.follower.caught_up()
+            now = await Spreads({POOL: pool}, SystemClock()).status(pool)
+            assert now is not None
+            assert now.present == 2 * status.configured
+            assert pool.balancing.spread == 2 * status.configured
+            assert (await Calibrations({POOL: pool}, SystemClock()).status(pool)).present.temperature == 1.5
+        async with machine(tmp_path / "late", "late", url, **how) as late:
+            await until_equal(one, two, late)
+            if late.follower is not None:
+                await late.follower.caught_up()
+            for who in map(player, range(1, 40)):
+                assert one.skill(who) == pytest.approx(two.skill(who), abs=1e-9)
+                assert one.skill(who) == pytest.approx(late.skill(who), abs=1e-9)
+
+    play(scenario, url, "one", "two", **how)
+
+
+def test_a_void_an_undo_and_a_reset_on_one_machine_while_another_plays_lose_no_round(postgres: Postgres) -> None:
+    async def scenario(one: SharedPool, two: SharedPool) -> None:
+        of = random.Random(19)
+        await evening((one, two), range(1, 20), of)
+        await until_equal(one, two)
+        done = asyncio.Event()
+        sent = 20
+
+        async def games() -> None:
+            nonlocal sent
+            while not done.is_set():
+                assert (await two.record(some_round(sent, "server-two", of), b"{}")).status in ("stored", "kept")
+                sent += 1
+                await asyncio.sleep(0.02)
+
+        playing = asyncio.create_task(games())
+        for number in (3, 5, 9):
+            strike = VoidStrike(ServerId("server"), RoundId(f"1763622000123-{number}"))
+            trial = await one.void(strike, "owner", "", trial=True)
+            revised = await one.void(strike, "owner", "a cheater")
+            assert revised.number == trial.number
+            await one.edit(player(number), None, "owner")
+            await one.undo(player(number), "owner")
+        done.set()
+        await playing
+        await until_equal(one, two)
+        order = [row for row in rows_of(one.store.path)["rounds"] if "server-two" in row]
+        assert len(order) == sent - 20
+        for pool in (one, two):
+            with closing(sqlite3.connect(pool.store.path)) as db:
+                assert [*ratings_apart(db)] == []
+
+    play(scenario, postgres.url(postgres.database()), "one", "two")
