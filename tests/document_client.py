@@ -16,11 +16,7 @@ import urllib.parse
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-import pytest
-
-from tests.daemons import RealDaemon
+from typing import Any, Protocol
 
 DOCUMENT = (Path(__file__).parents[1] / "docs" / "protocol.md").read_text()
 PHRASES = dict(re.findall(r"^\| `(Equipoise_\w+)` \| (.*) \|$", DOCUMENT, re.MULTILINE))
@@ -38,6 +34,15 @@ POLL = 0.5
 """Seconds of the game between two batches, however long these take by the machine's clock: they are counted."""
 PATIENCE = 10.0
 """Seconds of the game within which a gap of two has its moves, or a reason why there are none."""
+
+
+class Address(Protocol):
+    """A daemon: where it listens, and a token of the role admin."""
+
+    @property
+    def port(self) -> int: ...
+    @property
+    def token(self) -> str: ...
 
 
 @dataclass(kw_only=True)
@@ -66,7 +71,7 @@ class Player:
 class Script:
     """A game server with its script: people who come, play, die and go, and orders that are carried out."""
 
-    def __init__(self, daemon: RealDaemon, server: str, secret: str, mode: str, size: int, seed: int = 0) -> None:
+    def __init__(self, daemon: Address, server: str, secret: str, mode: str, size: int, seed: int = 0) -> None:
         self.server, self.mode, self.size, self._secret, self._token = server, mode, size, secret, daemon.token
         self.game = "ns2" if mode == "ns2" else "tf2"
         self._connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=60)
@@ -129,7 +134,7 @@ class Script:
             "at": self.now,
             "events": self.events,
         }
-        self.events = []
+        sent, self.events = self.events, []
         if self.game == "ns2":
             form = urllib.parse.urlencode({"secret": self._secret, "data": json.dumps(batch)})
             reply = self.ask("POST", "/v1/events", form, Content_Type="application/x-www-form-urlencoded")
@@ -137,6 +142,9 @@ class Script:
             secret = {"Content_Type": "application/json", "Authorization": f"Bearer {self._secret}"}
             reply = self.ask("POST", "/v1/events", json.dumps(batch), **secret)
         self.reply = reply
+        for event in sent:
+            if event["kind"] == "round_ended" and reply["rounds"].get(event["round"]) != "stored":
+                self.events.append(event)
         for order in reply["orders"]:
             self.heard.append(order["kind"])
             for text in [order.get("text"), order.get("reason"), *order.get("lines", [])]:
@@ -283,7 +291,7 @@ class Script:
                 self.reasons += why
                 return
         else:
-            pytest.fail(
+            raise AssertionError(
                 f"{self.server}, round {self.number}: {self.gap()} and no move, no reason: {self.decisions(seen)}"
             )
         while abs(self.gap()) > 1:
@@ -342,6 +350,10 @@ class Script:
         )  # fmt: skip
         self.phase = "over"
         self.moves = {}
+        self.delivers(round_id)
+
+    def delivers(self, round_id: str) -> None:
+        """The round that has ended is stored."""
         for _ in self.polls():
             if self.reply["rounds"].get(round_id) == "stored":
                 break

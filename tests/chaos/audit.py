@@ -34,6 +34,10 @@ class Verdict:
     """Answers that left before what they say was synced."""
     late: list[str] = field(default_factory=list)
     """The event loop was held for more than a tenth of a second."""
+    gaps: list[str] = field(default_factory=list)
+    """Gaps of two in a round that got neither a move nor a reason within ten seconds."""
+    replay: list[str] = field(default_factory=list)
+    """Ratings and skills that are others after a start, or in a replay of all rounds and edits."""
     answers: list[str] = field(default_factory=list)
     """Questions that failed, answers and ends of the daemon, that the documents do not allow."""
 

@@ -17,6 +17,7 @@ from dataclasses import fields
 from pathlib import Path
 from random import SystemRandom
 from threading import Thread
+from types import MappingProxyType
 
 from tests.chaos.calls import Request, ask
 from tests.chaos.formulas import Parameters
@@ -40,7 +41,16 @@ class Ended(Exception):
 class Daemon:
     """One at a time, in a folder with its configuration, state and log; the port stays the same."""
 
-    def __init__(self, folder: Path, state: Path, pools: Mapping[str, Parameters], servers: Mapping[str, str]) -> None:
+    token = "secret-owner"
+
+    def __init__(
+        self,
+        folder: Path,
+        state: Path,
+        pools: Mapping[str, Parameters | str],
+        servers: Mapping[str, str],
+        games: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.folder, self.state = folder, state
         self.config, self.log, self.points = folder / "config.toml", folder / "daemon.log", folder / "points"
         self.port = free_port()
@@ -52,7 +62,7 @@ class Daemon:
         self.starts = 0
         self.late: list[str] = []
         """How the event loop was held for too long by the daemon itself, since somebody took these lines away."""
-        self._configure(pools, servers)
+        self._configure(pools, servers, games)
 
     def start(self, *, trace: bool = False, kill: str | None = None) -> None:
         """Start it and wait until it answers, or until it was killed at a point."""
@@ -177,15 +187,23 @@ class Daemon:
                         if seconds - (waited[-1][1] - before) > LATE_SECONDS:
                             self.late.append(f"the loop was held for {seconds:g} s: {found[1]}")
 
-    def _configure(self, pools: Mapping[str, Parameters], servers: Mapping[str, str]) -> None:
-        """Write the configuration: servers by name, each with its pool; a server's secret is `secret-<name>`."""
+    def _configure(
+        self, pools: Mapping[str, Parameters | str], servers: Mapping[str, str], games: Mapping[str, str]
+    ) -> None:
+        """Write the configuration: servers by name, each with its pool; a server's secret is `secret-<name>`.
+
+        A pool is one of SynElo with these parameters, or these lines; games are those of servers that are not `tf2`.
+        """
         text = [f'[web]\nport = {self.port}\n[store]\ndirectory = "{self.state}"\n[log]\nlevel = "warning"']
-        for pool, parameters in pools.items():
-            values = (f"{each.name} = {getattr(parameters, each.name)}" for each in fields(parameters))
-            text.append(f'[pool.{pool}]\nsystem = "synelo"\n' + "\n".join(values))
+        for pool, lines in pools.items():
+            if isinstance(lines, Parameters):
+                values = (f"{each.name} = {getattr(lines, each.name)}" for each in fields(lines))
+                lines = 'system = "synelo"\n' + "\n".join(values)
+            text.append(f"[pool.{pool}]\n{lines}")
         for server, pool in servers.items():
             self._write_secret(server)
-            text.append(f'[server.{server}]\npool = "{pool}"\ngame = "tf2"\nsecret_file = "{server}.sha256"')
+            game = games.get(server, "tf2")
+            text.append(f'[server.{server}]\npool = "{pool}"\ngame = "{game}"\nsecret_file = "{server}.sha256"')
         self._write_secret("owner")
         text.append('[token.owner]\nrole = "admin"\nsecret_file = "owner.sha256"')
         self.config.write_text("\n".join(text) + "\n")

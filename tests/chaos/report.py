@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.chaos.driver import Row
 
-COLUMNS = ("tried", "rounds", "kept", "lost", "twice", "order", "differ", "early", "late", "answers")
+COLUMNS = ("tried", "rounds", "kept", "lost", "twice", "order", "differ", "early", "late", "gaps", "replay", "answers")
 FEW = 5
 """Cases shown of a kind."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.chaos.faults import clocks, damage, disks, network, points, processes, together
+from tests.chaos.faults import clocks, damage, disks, evenings, network, points, processes, together
 from tests.chaos.faults.trial import Fault
 
 FAULTS: tuple[Fault, ...] = (
@@ -12,5 +12,6 @@ FAULTS: tuple[Fault, ...] = (
     *clocks.FAULTS,
     *damage.FAULTS,
     *together.FAULTS,
+    *evenings.FAULTS,
     *points.FAULTS,
 )

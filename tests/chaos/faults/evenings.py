@@ -1,0 +1,380 @@
+"""Evenings of servers with people: what no script of a round alone enters."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import sqlite3
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from random import Random
+from threading import Event
+
+from tests.chaos import stored
+from tests.chaos.calls import Request, ask, bearer
+from tests.chaos.daemon import COMMAND, Daemon, Ended
+from tests.chaos.faults.disks import locked
+from tests.chaos.faults.trial import Fault, Trial
+from tests.chaos.people import Crowd
+from tests.chaos.rules import teams_of
+from tests.document_client import Json
+
+JOINT = 'system = "joint"'
+BOTH = 'system = "synelo"\nk_max = 8\nshadow_rounds = 8\nbalance = "joint"'
+SYSTEMS = (
+    *("elo", "glicko", "glicko2", "joint", "ns2", "synelo", "teamskill_allk_ev", "teamskill_allk_ls", "teamskill_k"),
+    *("trueskill", "trueskill2", "trueskill_through_time"),
+)
+"""docs/ratings.md has them."""
+HAPPENINGS = 6
+"""In a round."""
+FEW, MANY = 4, 25
+"""Rounds of each server in the first trial, and in a later one."""
+REFUSED = {"changed", "present", "refused", "waits", "unavailable", "busy", "not_found", "rating"}
+"""Codes of edits that cannot be made, or not now: also of a round that is not rated, a rating too low."""
+CLOSE = 1e-9
+"""TeamSkill's replay sums in another order."""
+NUMBERS = {
+    "rounds": "number, pool, prediction, balance_prediction, said, unevenness",
+    "participants": "pool, player, round, before, after, prediction, score, rounds, visible, state",
+    "players": "pool, id, rating, rounds, visible, state",
+}
+"""What a rating system made, by table: a replay makes the same."""
+
+
+class Evening:
+    """A daemon, and servers with people."""
+
+    def __init__(self, trial: Trial, pools: Mapping[str, str], servers: Mapping[str, tuple[str, str]]) -> None:
+        """Servers by name, each with its pool and its mode."""
+        self.trial, self.folder, self.pools = trial, trial.folder, [*pools]
+        self.daemon = Daemon(
+            self.folder,
+            self.folder / "state",
+            pools,
+            {name: pool for name, (pool, _) in servers.items()},
+            {name: "ns2" for name, (_, mode) in servers.items() if mode == "ns2"},
+        )
+        self.daemon.state.mkdir()
+        self.calm = Event()
+        self.calm.set()
+        self.tried: Counter[str] = Counter()
+        self.forgotten: dict[str, str] = {}
+        """People who were forgotten, and who stands in their place."""
+        self.crowds: list[Crowd] = []
+        self.daemon.start()
+        for name, (_, mode) in servers.items():
+            rng = Random(trial.rng.random())
+            self.crowds.append(Crowd(self.daemon, name, mode, rng.randint(4, 7), rng, self.calm))
+
+    @property
+    def store(self) -> Path:
+        return self.daemon.state / "equipoise.db"
+
+    def plays(self, *beside: Callable[[Event], None]) -> None:
+        """Rounds on each server; what runs beside them ends when the event is set."""
+        ends, rounds = Event(), FEW if self.trial.scale == 1 else MANY
+
+        def one(crowd: Crowd) -> None:
+            crowd.enters()
+            for _ in range(rounds):
+                crowd.plays(HAPPENINGS)
+
+        with ThreadPoolExecutor(len(self.crowds) + len(beside)) as threads:
+            troubles = [threads.submit(each, ends) for each in beside]
+            playing = {crowd.server: threads.submit(one, crowd) for crowd in self.crowds}
+            for server, future in playing.items():
+                if (error := future.exception()) is not None:
+                    self.note(server, error)
+            ends.set()
+            for trouble in troubles:
+                trouble.result()
+
+    def note(self, server: str, error: BaseException) -> None:
+        """Someone had to stop: a gap that stays, or an answer that is wrong."""
+        if not isinstance(error, AssertionError):
+            raise error
+        kind = "gaps" if " a gap of " in str(error) else "answers"
+        getattr(self.trial.verdict, kind).append(f"{server}: {error}"[:1500])
+
+    # What breaks the daemon meanwhile.
+
+    def breaks(self, ends: Event) -> None:
+        """Kill it, stop it, hold it, lock its store: one after the other, with a pause."""
+        rng, daemon = self.trial.rng, self.daemon
+        while not ends.wait(rng.uniform(0.5, 2.5)):
+            self.calm.clear()
+            fault = rng.choice(("kill", "kill", "stop", "hold", "lock"))
+            self.tried[fault] += 1
+            if fault == "kill":
+                daemon.kill()
+                daemon.start()
+            elif fault == "stop":
+                if code := daemon.stop():
+                    self.trial.verdict.answers.append(f"exit {code} after SIGTERM: {daemon.last_words()}")
+                daemon.start()
+            elif fault == "hold":
+                daemon.send(signal.SIGSTOP)
+                time.sleep(rng.uniform(0.1, 2.0))
+                daemon.send(signal.SIGCONT)
+            else:
+                with locked(self.store):
+                    time.sleep(rng.uniform(0.1, 2.0))
+            self.calm.set()
+
+    # What admins do meanwhile.
+
+    def edits(self, ends: Event) -> None:
+        """Set, reset, undo, void, hide, forget, refit, calibrate, begin a season."""
+        rng = Random(self.trial.rng.random())
+        while not ends.wait(rng.uniform(0.05, 0.4)):
+            with stored.reading(self.store) as database:
+                query = "SELECT pool, id, rating FROM players ORDER BY random() LIMIT 1"
+                player = database.execute(query).fetchone()
+                query = "SELECT server, id FROM rounds WHERE unrated IS NULL ORDER BY random() LIMIT 1"
+                played = database.execute(query).fetchone()
+            if player is not None and played is not None:
+                pool, id, rating = player
+                self.edit(rng, pool, id, rating, f"rounds/{played[0]}/{played[1]}/void")
+
+    def edit(self, rng: Random, pool: str, player: str, rating: float, void: str) -> None:
+        rating, at = round(rating) + rng.randrange(-20, 21), f"players/{player}"
+        edits: list[tuple[str, str, Json]] = [
+            *(4 * [("PUT", f"{at}?pool={pool}", {"rating": rating})]),
+            *(3 * [("POST", f"{at}/undo?pool={pool}", {})]),
+            ("DELETE", f"{at}?pool={pool}", {}),
+            *(3 * [("POST", void, {}), ("POST", void, {"undo": True})]),
+            ("POST", f"{at}/hide", {"hidden": rng.random() < 0.5}),
+            ("POST", f"{at}/forget", {"dry_run": True}),
+            ("POST", f"pools/{pool}/refit", {}),
+            ("POST", f"pools/{pool}/calibrate", {}),
+            ("POST", f"pools/{pool}/seasons", {"name": f"season {rng.randrange(10**9)}"}),
+        ]
+        method, path, body = rng.choice(edits)
+        answer = self.edited(method, path, body)
+        if answer and path.endswith("forget") and (done := self.edited(method, path, {"seen": answer["seen"]})):
+            self.forgotten[player] = done["stand_in"]
+
+    def edited(self, method: str, path: str, body: Json) -> Json | None:
+        """The answer, if it was done; the only refusals are those of an edit that cannot be made now."""
+        headers, words = bearer(self.daemon.token), json.dumps(body).encode()
+        answer = ask(self.daemon.port, Request(method, f"/v1/admin/{path}", headers, words), 30.0)
+        kind = path.partition("?")[0].rpartition("/")[2] if method == "POST" else method
+        if answer is None:
+            self.tried[f"{kind} without an answer"] += 1
+            return None
+        if answer.fault or (not answer.ok and answer.code not in REFUSED):
+            self.trial.verdict.answers.append(f"{method} {path} {body}: {answer.fault or answer.json}")
+        self.tried[f"{kind} {'done' if answer.ok else 'refused'}"] += 1
+        return dict(answer.json) if answer.ok else None
+
+    # What is compared at the end.
+
+    def ends(self) -> None:
+        """Compare rounds, live ratings, those after a start, and those of a replay."""
+        verdict = self.trial.verdict
+        try:
+            live = self.known()
+            self.daemon.kill()
+            self.daemon.start()
+            for player, there in self.known().items():
+                if differ(there, live.get(player)):
+                    verdict.replay.append(f"{player}: {live.get(player)} before kill -9, {there} behind it")
+            if (code := self.daemon.stop()) != 0:
+                verdict.answers.append(f"exit {code} after SIGTERM: {self.daemon.last_words()}")
+            with stored.reading(self.store) as database:
+                self.check_rounds(database)
+                self.check_decisions(database)
+            self.check_replay(live)
+        except Ended as error:
+            verdict.answers.append(f"the daemon: {error}")
+        finally:
+            self.daemon.kill()
+        verdict.late += self.daemon.late
+        if count := self.daemon.tracebacks():
+            verdict.answers.append(f"{count} tracebacks in {self.daemon.log}")
+        self.trial.settled = True
+
+    def known(self) -> dict[str, Json]:
+        """What the daemon says of every player of every pool, once every balance system is ready."""
+        ends_at = time.monotonic() + 60.0
+        while any(self.get(f"servers/{each.server}")["server"]["balanced_by"] is None for each in self.crowds):
+            if time.monotonic() > ends_at:
+                raise Ended("no system makes the teams after a minute")
+            time.sleep(0.1)
+        with stored.reading(self.store) as database:
+            players = database.execute("SELECT pool, id FROM players").fetchall()
+        fields = ("rating", "rounds", "visible", "skill", "deviation")
+        return {
+            f"{id} of {pool}": {name: there[name] for name in fields}
+            for pool, id in players
+            for there in [self.get(f"players/{id}?pool={pool}")["player"]]
+        }
+
+    def get(self, path: str) -> Json:
+        answer = ask(self.daemon.port, Request("GET", f"/v1/admin/{path}", bearer(self.daemon.token)), 60.0)
+        if answer is None or not answer.ok:
+            raise Ended(f"{path}: {answer}")
+        return dict(answer.json)
+
+    def check_rounds(self, database: sqlite3.Connection) -> None:
+        """Every round that was sent is there once, in the order in which its server played, with those who fought."""
+        verdict = self.trial.verdict
+        for crowd in self.crowds:
+            query = "SELECT number, id, unrated, voided FROM rounds WHERE server = ? ORDER BY number"
+            rows = database.execute(query, (crowd.server,)).fetchall()
+            there, sent = [row["id"] for row in rows], [*crowd.rounds]
+            self.trial.rounds += len(there)
+            self.trial.kept += crowd.counts["kept"]
+            verdict.lost += [f"{crowd.server}: {each}" for each in sent if each not in there]
+            verdict.duplicated += [f"{crowd.server}: {each} was never sent" for each in there if each not in sent]
+            if [each for each in there if each in sent] != [each for each in sent if each in there]:
+                verdict.reordered.append(f"{crowd.server}: played {sent}, stored {there}")
+            for number, id, unrated, voided in rows:
+                query = "SELECT side, player FROM participants WHERE round = ?"
+                took_part = Counter(tuple(each) for each in database.execute(query, (number,)))
+                known = crowd.game == "tf2" and crowd.mode != "arena" and id in crowd.rounds
+                if unrated is None and voided is None and known:
+                    teams = teams_of(crowd.rounds[id])
+                    names = [(side, self.forgotten.get(one, one)) for side, ones in teams.items() for one in ones]
+                    if took_part != Counter(names):
+                        verdict.differ.append(f"{crowd.server}: {id}: {took_part}, by the rules {teams}")
+
+    def check_decisions(self, database: sqlite3.Connection) -> None:
+        """Nothing failed but what a script said."""
+        failing = {order for crowd in self.crowds for order in crowd.failing}
+        query = "SELECT server, reason, order_id FROM decisions WHERE kind = 'failed'"
+        for server, reason, order in database.execute(query):
+            if order not in failing and not (self.tried and "StoreError" in reason):
+                self.trial.verdict.answers.append(f"{server}: {order or 'a question'} failed: {reason}")
+
+    def check_replay(self, live: Mapping[str, Json]) -> None:
+        """Rate all rounds and edits anew in a copy of the store: the same numbers, and the same skills."""
+        copy = self.folder / "copy"
+        shutil.copytree(self.daemon.state, copy / "state")
+        config = copy / "config.toml"
+        config.write_text(self.daemon.config.read_text().replace(f'"{self.daemon.state}"', f'"{copy / "state"}"'))
+        for file in self.folder.glob("*.sha256"):
+            shutil.copy(file, copy)
+        store = copy / "state" / "equipoise.db"
+        with closing(sqlite3.connect(store, isolation_level=None)) as database:
+            database.execute("DELETE FROM snapshots")
+            query = "SELECT pool, max(number) FROM edits WHERE action = 'refit' GROUP BY pool"
+            refits = dict(database.execute(query).fetchall())
+        before = numbers_of(store, refits)
+        for pool in self.pools:
+            words = [*COMMAND, "pool", "recompute", pool, "--config", str(config), "--yes", "--json"]
+            ended = subprocess.run(words, capture_output=True, text=True, check=False)
+            if ended.returncode:
+                self.trial.verdict.answers.append(f"{' '.join(words[2:5])}: exit {ended.returncode}: {ended.stderr}")
+        after = numbers_of(store, refits)
+        for key in sorted({*before, *after}):
+            if differ(before.get(key), after.get(key)):
+                self.trial.verdict.replay.append(f"{key}: stored {before.get(key)}, replayed {after.get(key)}"[:900])
+
+
+def numbers_of(store: Path, refits: Mapping[str, int]) -> dict[str, Json]:
+    """All that rating systems made since a pool was refitted last, by table and key."""
+    found: dict[str, Json] = {}
+    with stored.reading(store) as database:
+        for table, columns in NUMBERS.items():
+            for row in database.execute(f"SELECT {columns} FROM {table}"):
+                values = dict(row)
+                event = values.get("round") or values.get("number")  # a player is of no one event
+                if event is not None and event <= refits.get(values["pool"], 0):
+                    continue
+                if isinstance(values.get("state"), str):
+                    values["state"] = json.loads(values["state"])
+                keys = [str(values.pop(name)) for name in ("number", "pool", "id", "player", "round") if name in values]
+                found[f"{table} {' '.join(keys)}"] = values
+    return found
+
+
+def differ(one: object, other: object) -> bool:
+    """Whether two values of plain data differ by more than a rounding of sums."""
+    if isinstance(one, float | int) and isinstance(other, float | int):
+        return abs(one - other) > CLOSE * max(1.0, abs(one), abs(other))
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() != other.keys() or any(differ(one[name], other[name]) for name in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) != len(other) or any(map(differ, one, other))
+    return one != other
+
+
+def people(trial: Trial) -> int:
+    """`joint` with players' own scores, by itself and behind SynElo, in every kind of game."""
+    evening = Evening(
+        trial,
+        {"own": JOINT, "both": BOTH, "ns2": 'system = "ns2"'},
+        {
+            "koth-1": ("own", "koth"),
+            "payload-1": ("own", "payload"),
+            "koth-2": ("both", "koth"),
+            "arena-1": ("both", "arena"),
+            "ns2-1": ("ns2", "ns2"),
+        },
+    )
+    evening.plays()
+    evening.ends()
+    return sum(crowd.number for crowd in evening.crowds)
+
+
+def every_system(trial: Trial) -> int:
+    """The same with every rating system."""
+    evening = Evening(
+        trial,
+        {name: f'system = "{name}"' for name in SYSTEMS},
+        {f"of-{name}": (name, "ns2" if name == "ns2" else "koth") for name in SYSTEMS},
+    )
+    evening.plays()
+    evening.ends()
+    return sum(crowd.number for crowd in evening.crowds)
+
+
+def people_and_faults(trial: Trial) -> int:
+    """The same while the daemon is killed, stopped, held, and its store is locked."""
+    evening = Evening(
+        trial,
+        {"own": JOINT, "both": BOTH, "ns2": 'system = "ns2"'},
+        {
+            "koth-1": ("own", "koth"),
+            "payload-1": ("own", "payload"),
+            "koth-2": ("both", "koth"),
+            "ns2-1": ("ns2", "ns2"),
+        },
+    )
+    evening.plays(evening.breaks)
+    evening.ends()
+    return sum(evening.tried.values())
+
+
+def people_and_edits(trial: Trial) -> int:
+    """Edits of all kinds between rounds and faults."""
+    evening = Evening(
+        trial,
+        {"own": JOINT, "both": BOTH, "ns2": 'system = "ns2"', "whole": 'system = "trueskill_through_time"'},
+        {
+            "koth-1": ("own", "koth"),
+            "koth-2": ("both", "koth"),
+            "ns2-1": ("ns2", "ns2"),
+            "koth-3": ("whole", "koth"),
+        },
+    )
+    evening.plays(evening.breaks, evening.edits)
+    evening.ends()
+    trial.note = ", ".join(f"{name} {count}" for name, count in sorted(evening.tried.items()))
+    return sum(evening.tried.values())
+
+
+FAULTS = (
+    Fault("people come and go", people, own=True),
+    Fault("people, every system", every_system, own=True),
+    Fault("people, and faults", people_and_faults, own=True),
+    Fault("people, edits, and faults", people_and_edits, own=True),
+)
