@@ -78,7 +78,7 @@ class Crowd(Script):
         super().happens(kind, **fields)
 
     def hello(self, **more: Any) -> None:
-        # The daemon knows no order any more that it gave before; whoever was to be moved is not.
+        # The daemon knows no order any more that it gave before: nobody is to be moved.
         self.moves.clear()
         self.votes.clear()
         super().hello(**more)
