@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import socket
+import sys
 import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Collection, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import click
 
 from equipoise.cli.client import Client, Unreachable, json_option, pool_options, print_json, remote
-from equipoise.cli.options import PRIVATE, agreed, config_option, examples, stop, yes_option
+from equipoise.cli.options import FAILED, PRIVATE, agreed, config_option, examples, stop, yes_option
 from equipoise.cli.output import counted
+from equipoise.cli.questions import on_terminal
 from equipoise.errors import ConfigError, EquipoiseError, LogRefused
 
 if TYPE_CHECKING:
-    from equipoise.config import Config
+    import sqlite3
+
+    from equipoise.config import Config, Pool
     from equipoise.ratings.system import System
     from equipoise.service.shared_pool import SharedPool
     from equipoise.shared.log import State
@@ -28,75 +34,92 @@ if TYPE_CHECKING:
 PATIENCE = 900.0
 """Seconds for which a command shows how a pool is being read; it goes on without it."""
 
-database_option = click.option("--database", required=True, metavar="URL", help="As postgresql://ROLE@HOST/NAME.")
+PASSWORD = "secrets/{pool}.database"
+"""The file of a password that was asked for, beside the configuration."""
+URL = "postgresql://equipoise@db/equipoise"
+
+database_option = click.option("--database", metavar="URL", help=f"Such as {URL}. [default: that in the pool's table]")
 password_option = click.option(
-    "--password-file", default="", metavar="FILE", help="A file with the role's password, as secrets/database."
+    "--password-file",
+    metavar="FILE",
+    help="A file with the role's password, such as secrets/database; -: standard input. On a terminal it is asked for.",
 )
 
 
-@click.command(epilog=examples("equipoise pool share main --database postgresql://equipoise@db/equipoise"))
+@click.command(epilog=examples(f"equipoise pool share main --database {URL}"))
 @config_option
-@click.argument("name")
+@pool_options
 @database_option
 @password_option
-def share(path: Path, name: str, database: str, password_file: str) -> None:
+def share(path: Path, name: str | None, database: str | None, password_file: str | None) -> None:
     """Share a pool with other machines: its rounds go into a log in PostgreSQL from now on.
 
     Games go on meanwhile. The other machines follow by `equipoise pool join`.
     """
-    with _errors():
-        config, text = _configured(path, name, database, password_file)
-        if (state := asyncio.run(_state(config, name))) is not None:
+    with _errors(), _configured(path, name, database, password_file) as (config, pool):
+        state = asyncio.run(_state(config, pool))
+        followed = pool.name in _followed(config)
+        if state is not None and not followed:
             raise LogRefused(
-                f"pool {name} is in this database already, with {counted(state.last, 'event')}: on this machine run "
-                f"`equipoise pool join {name}`, or name another database"
+                f"pool {pool.name} is in this database already, with {counted(state.last, 'event')}: on this machine "
+                f"run `equipoise pool join {pool.name}`, or name another database"
             )
-        _put_in_force(path, text)
-    _show(path, name)
+        _put_in_force(config)
+    _show(path, pool.name)
+    assert pool.database is not None
+    click.echo(f"On each other machine: equipoise pool join {pool.name} --database {shlex.quote(pool.database.url)}")
 
 
-@click.command(epilog=examples("equipoise pool join main --database postgresql://equipoise@db/equipoise"))
+@click.command(epilog=examples(f"equipoise pool join main --database {URL}", "equipoise pool join main --replace"))
 @config_option
-@click.argument("name")
+@pool_options
 @database_option
 @password_option
 @click.option("--replace", is_flag=True, help="Put this machine's own rounds of the pool aside, in a backup.")
 @yes_option
-def join(path: Path, name: str, database: str, password_file: str, replace: bool, yes: bool) -> None:
+def join(
+    path: Path, name: str | None, database: str | None, password_file: str | None, replace: bool, yes: bool
+) -> None:
     """Join a pool that another machine shares.
 
     This machine serves at once, and says how far it has read what the others know.
     """
-    with _errors():
-        config, text = _configured(path, name, database, password_file)
-        if (state := asyncio.run(_state(config, name))) is None:
-            raise LogRefused(f"pool {name} is not in this database: first run `equipoise pool share {name}` elsewhere")
-        _check(config, name, state)
+    with _errors(), _configured(path, name, database, password_file) as (config, pool):
+        if (state := asyncio.run(_state(config, pool))) is None:
+            raise LogRefused(
+                f"pool {pool.name} is not in this database: first run `equipoise pool share {pool.name}` on the "
+                "machine that has its rounds"
+            )
+        _check(config, pool, state)
+        rounds = _own_rounds(config, pool.name)
         if replace:
-            if not yes and not agreed(f"Put this machine's rounds of pool {name} aside?"):
-                stop("nothing was done")
-            _put_aside(config, name)
-        _put_in_force(path, text)
-    _show(path, name)
+            if not yes and not agreed(f"Put {counted(rounds, 'round')} of pool {pool.name} that are here aside?"):
+                stop("nothing was changed", FAILED)
+            _put_aside(config, pool.name)
+        elif rounds and pool.name not in _followed(config):
+            raise LogRefused(
+                f"pool {pool.name} has {counted(rounds, 'round')} here that the other machines do not know: --replace "
+                "puts them aside, in a backup"
+            )
+        _put_in_force(config)
+    _show(path, pool.name)
 
 
 @click.command(epilog=examples("equipoise pool leave main"))
 @config_option
-@click.argument("name")
-def leave(path: Path, name: str) -> None:
+@pool_options
+def leave(path: Path, name: str | None) -> None:
     """Go on alone with all that is here of a shared pool; the other machines go on without this one."""
     from equipoise.config import load
-    from equipoise.install.configuration import with_database
 
     with _errors():
         config = load(path, os.environ)
-        if name not in config.pools or config.pools[name].database is None:
-            raise ConfigError(f"pool {name} is not shared", file=path)
-        text = with_database(path.read_text("utf-8"), name, None)
-        if text is None:
-            raise ConfigError(f"remove `database` from the table [pool.{name}], and restart the daemon", file=path)
-        _put_in_force(path, text)
-    click.echo(f"Pool {name} is this machine's own from the daemon's next start on; nothing of it is lost.")
+        pool = _pool(config, name)
+        if pool.database is None:
+            raise ConfigError(f"pool {pool.name} is not shared", file=path)
+        with _written(path, pool.name, None, "", None):
+            _put_in_force(config)
+    click.echo(f"Pool {pool.name} is this machine's own again, with all that it has; the other machines go on without.")
 
 
 @click.command(epilog=examples("equipoise pool upgrade main"))
@@ -106,8 +129,15 @@ def leave(path: Path, name: str) -> None:
 def upgrade(client: Client, name: str, as_json: bool) -> None:
     """Have a shared pool rated as this version does, when all of its machines have this version."""
     answer = client.send("POST", "pools", name, "upgrade")
-    if not print_json(answer, as_json):
-        click.echo(f"Pool {name} is rated by version {answer['version']}; rounds that waited are stored now.")
+    if print_json(answer, as_json):
+        return
+    if answer["before"] == answer["version"]:
+        click.echo(f"Pool {name} is rated by version {answer['version']} already.")
+    else:
+        click.echo(
+            f"Pool {name} is rated by version {answer['version']} from now on, before by {answer['before']}: rounds "
+            "that wait here go into its log now; machines with an older version keep theirs until they have this one."
+        )
 
 
 @asynccontextmanager
@@ -144,48 +174,93 @@ def _errors() -> Iterator[None]:
         stop(error)
 
 
-def _configured(path: Path, name: str, url: str, password_file: str) -> tuple[Config, str]:
-    """Return the configuration with the database of a pool, and its text; it is not in force yet."""
+@contextmanager
+def _configured(
+    path: Path, name: str | None, url: str | None, password_file: str | None
+) -> Iterator[tuple[Config, Pool]]:
+    """Write a pool's database into the configuration; after an error in here everything is as it was."""
     from equipoise.config import load
     from equipoise.config.databases import check_url
+
+    pool = _pool(load(path, os.environ), name)
+    before = pool.database
+    if url is None:
+        if before is None:
+            raise ConfigError(f"which database? --database {URL}")
+        url = before.url
+    check_url(url)
+    if before is not None and before.url != url:
+        raise ConfigError(
+            f"pool {pool.name} is shared by {before.url}: first run `equipoise pool leave {pool.name}`", file=path
+        )
+    password = None
+    if before is not None and password_file is None:
+        password_file = before.password_file
+    elif password_file == "-" or (password_file is None and on_terminal()):
+        password = _password(url, asks=password_file is None)
+        password_file = PASSWORD.format(pool=pool.name) if password else ""
+    with _written(path, pool.name, url, password_file or "", password):
+        config = load(path, os.environ)
+        yield config, config.pools[pool.name]
+
+
+def _pool(config: Config, name: str | None) -> Pool:
+    """Return the pool that was named, or the only one."""
+    if name is None and len(config.pools) > 1:
+        raise ConfigError(f"there are several pools: name one: {', '.join(config.pools)}")
+    if name is not None and name not in config.pools:
+        raise ConfigError(f"there is no pool {name}, but {', '.join(config.pools)}", file=config.path)
+    return config.pools[name or next(iter(config.pools))]
+
+
+def _password(url: str, *, asks: bool) -> str | None:
+    """Return the password of a URL's role, asked for or read from standard input; None for none."""
+    if not asks:
+        return sys.stdin.readline().strip()
+    role = urlsplit(url).username or "the role"
+    return click.prompt(f"Password of {role} (empty: none)", hide_input=True, default="", show_default=False) or None
+
+
+@contextmanager
+def _written(path: Path, name: str, url: str | None, password_file: str, password: str | None) -> Iterator[None]:
+    """Write a pool's database, None for none, into the configuration, until something in here fails."""
+    from equipoise.install import unit
+    from equipoise.install.changes import Changes
     from equipoise.install.configuration import with_database
 
-    check_url(url)
-    config = load(path, os.environ)
-    if name not in config.pools:
-        raise ConfigError(f"there is no pool {name}, but {', '.join(config.pools)}", file=path)
-    if (database := config.pools[name].database) is not None and database.url != url:
-        raise ConfigError(
-            f"pool {name} is shared by {database.url}: first run `equipoise pool leave {name}`", file=path
-        )
     text = with_database(path.read_text("utf-8"), name, url, password_file)
     if text is None:
-        raise ConfigError(f"write a table [pool.{name}] into it first", file=path)
-    # Read as the daemon will: a password file that is missing is said now.
-    trial = path.with_name(f".{path.name}.trial")
+        raise ConfigError(f"there is no table [pool.{name}]: write one, and run this again", file=path)
+    changes = Changes(path.parent)
+    changes.write(path, text.encode(), path.stat().st_mode & 0o777)
+    if password is not None:
+        secret = path.parent / password_file
+        changes.make(secret.parent, 0o700)
+        changes.write(secret, f"{password}\n".encode(), 0o600)
     try:
-        trial.write_text(text, "utf-8")
-        return load(trial, os.environ), text
-    except ConfigError as error:
-        raise ConfigError(error.message, path=error.path, file=path) from None
-    finally:
-        trial.unlink(missing_ok=True)
+        with changes.applied():
+            yield
+    except BaseException:
+        if _has_unit(path):
+            with suppress(unit.StartFailed):  # it runs still, or failed with what is taken back
+                unit.systemctl("start", unit.UNIT.name)
+        raise
 
 
-async def _state(config: Config, name: str) -> State | None:
+async def _state(config: Config, pool: Pool) -> State | None:
     from equipoise.shared.log import SharedLog
 
-    database = config.pools[name].database
+    database = pool.database
     assert database is not None
     shared_log = SharedLog(database.url, database.password, config.shared.machine or socket.gethostname())
     try:
         await shared_log.open()
-        return await shared_log.state(name)
+        return await shared_log.state(pool.name)
     finally:
         await shared_log.close()
 
 
-def _check(config: Config, name: str, state: State) -> None:
+def _check(config: Config, own: Pool, state: State) -> None:
     """ConfigError, with the table to write, unless the pool is configured as it is rated."""
     from dataclasses import replace
 
@@ -194,7 +269,7 @@ def _check(config: Config, name: str, state: State) -> None:
     from equipoise.service.fingerprint import made_by
     from equipoise.store.players import Fingerprint
 
-    own, agreement = config.pools[name], state.agreement
+    agreement = state.agreement
     if not made_by(Fingerprint(agreement.system, agreement.params), ratings.create(own.system, **own.params)):
         lines = "\n".join(pool_table(replace(own, system=agreement.system, params=agreement.params, database=None)))
         raise ConfigError(
@@ -202,14 +277,46 @@ def _check(config: Config, name: str, state: State) -> None:
         )
 
 
+def _followed(config: Config) -> Collection[str]:
+    """Return the pools that this machine's store follows in a log."""
+    from equipoise.store import changes
+
+    with _stored(config) as db:
+        return () if db is None else changes.positions(db)
+
+
+def _own_rounds(config: Config, name: str) -> int:
+    from equipoise.store.transfer import holds
+
+    with _stored(config) as db:
+        return 0 if db is None else holds(db, name)[1]
+
+
+@contextmanager
+def _stored(config: Config) -> Iterator[sqlite3.Connection | None]:
+    """Read the store beside a daemon; None where no daemon ever ran."""
+    from equipoise.config import STORE
+    from equipoise.store.connection import reading, store_errors
+
+    file = config.directory / STORE
+    if not file.exists():
+        yield None
+        return
+    with store_errors(), closing(reading(file)) as db:
+        yield db
+
+
 def _put_aside(config: Config, name: str) -> None:
+    """Empty a pool of this machine, after a backup of its store; its daemon is stopped for that."""
     from equipoise.config import STORE
     from equipoise.install import unit
     from equipoise.store.backups import back_up
     from equipoise.store.store import Store
 
     file = config.directory / STORE
-    if unit.is_ours():
+    if not file.exists():
+        return
+    if _has_unit(config.path):
         unit.systemctl("stop", unit.UNIT.name)
     kept = file.with_name(f"{file.stem}-before-{name}-{time.strftime('%Y-%m-%d-%H%M%S')}.db")
 
@@ -217,45 +324,49 @@ def _put_aside(config: Config, name: str) -> None:
         store = Store(file, create=False)
         await store.open()
         try:
+            back_up(file, kept)
             await store.drop(name)
         finally:
             await store.close()
 
     os.umask(PRIVATE)
-    back_up(file, kept)
     asyncio.run(empty())
-    click.echo(f"This machine's rounds of pool {name} are in {kept}.")
+    click.echo(f"What was here of pool {name} is in {kept}.")
 
 
-def _put_in_force(path: Path, text: str) -> None:
-    """Write the configuration, and start the daemon anew where that is ours to do."""
+def _has_unit(path: Path) -> bool:
+    """Return whether systemd runs the daemon with this configuration by a unit of ours."""
+    from equipoise.install import unit
+
+    return unit.is_ours() and path.absolute() == unit.MACHINE / "config.toml"
+
+
+def _put_in_force(config: Config) -> None:
+    """Start the daemon anew where that is ours to do."""
     from equipoise.cli.setup import start_unit
     from equipoise.install import unit
-    from equipoise.install.changes import Changes
 
-    changes = Changes(path.parent)
-    changes.write(path, text.encode(), path.stat().st_mode & 0o777)
-    with changes.applied():
-        pass
-    if unit.is_ours() and path.absolute() == unit.MACHINE / "config.toml":
-        start_unit(path, unit.command())
+    if _has_unit(config.path):
+        start_unit(config.path, unit.command())
     else:
-        click.echo(f"Wrote {path}. Restart the daemon: it takes effect then.")
+        click.echo(f"Wrote {config.path}. Restart the daemon: it takes effect then.")
 
 
 def _show(path: Path, name: str) -> None:
     """Show how far the daemon is until it has all; without a daemon that answers nothing is shown."""
     client = Client.of(path, None, None)
-    ends_at, said = time.monotonic() + PATIENCE, ""
+    ends_at, line = time.monotonic() + PATIENCE, ""
     with suppress(Unreachable):
         while time.monotonic() < ends_at:
             pools = {each["pool"]: each["sharing"] for each in client.get("pools")["pools"]}
-            if (sharing := pools.get(name)) is None:
+            if (sharing := pools.get(name)) is None:  # it runs with what was configured before
                 return
             if sharing["trouble"] is None and not sharing["behind"]:
-                machines = f"as machine {sharing['machine']}, up to event {sharing['number']:,}"
-                click.echo(f"Pool {name} is shared: this daemon follows its log {machines}.")
+                machine = f"as machine {sharing['machine']}, up to event {sharing['number']:,}"
+                click.echo(f"Pool {name} is shared: this daemon follows its log {machine}.")
                 return
-            if (line := sharing["trouble"] or f"{sharing['behind']:,} events are to be read") != said:
-                click.echo(said := line)
-            time.sleep(0.5)
+            before, line = line, sharing["trouble"] or f"{sharing['behind']:,} events are to be read"
+            if line != before:
+                click.echo(line)
+            time.sleep(1.0)
+        click.echo("It goes on without this command; `equipoise doctor` says how far it is.")

@@ -608,8 +608,11 @@ class Pool:
         """Show a player nowhere from now on, or everywhere again."""
         await self._uninterrupted(self._change(partial(self.store.hide, hide=hide), player, entry))
 
-    async def upgrade(self) -> int:
-        """Raise the rating version of a shared pool, and return it. ScriptError: it is not shared."""
+    async def upgrade(self) -> tuple[int, int]:
+        """Raise the rating version of a shared pool to that of this program; return it as it was, and as it is.
+
+        Machines with an older one append no more. ScriptError: the pool is not shared.
+        """
         raise ScriptError("refused", f"pool {self.name} is not shared", status=409)
 
     async def renew_base(self) -> None:

@@ -508,12 +508,18 @@ class SharedPool(Pool):
         await self._log.rewrite(self.name, lambda piece: changes.without(piece, *someone, people.renamed))
         await self._log.forget(self.name, someone.player)
 
-    async def upgrade(self) -> int:
-        """Raise the pool's rating version to that of this program: machines with an older one append no more."""
+    async def upgrade(self) -> tuple[int, int]:
+        """Raise the pool's rating version to that of this program. LogRefused: it is higher."""
         async with self._writing, self._log.appending(self.name) as appending:
+            before = appending.agreement.rating_version
+            if before > RATING_VERSION:
+                raise LogRefused(
+                    f"pool {self.name} is rated by version {before} already, this Equipoise has version "
+                    f"{RATING_VERSION}: upgrade this machine"
+                )
             await appending.agree(replace(appending.agreement, rating_version=RATING_VERSION))
         self._due.set()
-        return RATING_VERSION
+        return before, RATING_VERSION
 
     async def settle(self) -> None:
         """Wait until the store is at the end of the log, and no round waits here. LogError: the log is away."""

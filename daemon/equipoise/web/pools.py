@@ -58,6 +58,8 @@ class VersionRaised(Ok, frozen=True):
     """The rating version of a shared pool: what the same events give."""
 
     pool: str
+    before: int
+    """The version until now; the same where nothing changed."""
     version: int
     """Machines with an older one follow, and append no more."""
 
@@ -68,7 +70,8 @@ class VersionRaised(Ok, frozen=True):
 async def upgrade_pool(request: Request) -> VersionRaised:
     """Raise the rating version of a shared pool to this daemon's, when all of its machines have that."""
     pool = request.services.pool(request.path["pool"])
-    return VersionRaised(pool=pool.name, version=await pool.upgrade())
+    before, version = await pool.upgrade()
+    return VersionRaised(pool=pool.name, before=before, version=version)
 
 
 Named = Annotated[str, Meta(min_length=1, max_length=128)]
