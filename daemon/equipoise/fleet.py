@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import os
 import socket
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from msgspec import to_builtins
@@ -18,6 +20,7 @@ from equipoise.config import Config, Server
 from equipoise.config.databases import Database
 from equipoise.config.sources import located
 from equipoise.core.model import ServerId
+from equipoise.files import open_private
 from equipoise.ratings.system import System
 from equipoise.service import people
 from equipoise.service.clock import Clock
@@ -134,7 +137,9 @@ class Fleet:
     def _log(self, database: Database, machine: str) -> SharedLog:
         """The log in a database; pools of one database share its connections."""
         if database not in self._logs:
-            self._logs[database] = SharedLog(database.url, database.password, machine or socket.gethostname())
+            identity = _identity(self._store.path.with_name("machine.id"))
+            name = machine or socket.gethostname()
+            self._logs[database] = SharedLog(database.url, database.password, name, identity=identity)
         return self._logs[database]
 
     async def _balance(self, pool: configuration.Pool) -> System[Any] | None:
@@ -179,6 +184,15 @@ class Fleet:
         self._servers = config.servers
         for name, host in self.hosts.items():
             host.use(config.servers[name].rules)
+
+
+def _identity(file: Path) -> str:
+    """Return what this daemon is from start to start; where no file can be kept, it is another one each time."""
+    with suppress(OSError), os.fdopen(open_private(file, os.O_RDWR), "r+") as text:
+        if not (identity := text.read().strip()):
+            text.write(identity := os.urandom(8).hex())
+        return identity
+    return os.urandom(8).hex()
 
 
 def _system(config: Config, name: str) -> System[Any]:

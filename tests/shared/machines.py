@@ -12,11 +12,13 @@ from typing import Any
 
 from equipoise import ratings
 from equipoise.app import SystemClock
+from equipoise.install.configuration import with_database
 from equipoise.service.ring import Ring
 from equipoise.service.shared_pool import SharedPool
 from equipoise.shared.log import SharedLog
 from equipoise.store.changes import TABLES
 from equipoise.store.store import Store
+from tests.cli.house import House
 from tests.postgres import PASSWORD
 from tests.store.samples import until
 
@@ -102,3 +104,17 @@ def play(scenario: Callable[..., Awaitable[None]], url: str, *names: str, **how:
         for name, other in zip(names[1:], others, strict=True):
             for table in first:
                 assert other[table] == first[table], f"{table} of {name} beside {names[0]}"
+
+
+def house(folder: Path, name: str, url: str) -> House:
+    """A machine with a configuration that shares the pool; its daemon does not run."""
+    made = House.made(folder / name)
+    (made.folder / "secrets").mkdir(exist_ok=True)
+    password = made.folder / "secrets" / "database"
+    password.write_text(PASSWORD + "\n")
+    password.chmod(0o600)
+    made.edit("k_max = 12\n", "")
+    text = with_database(made.config.read_text(), POOL, url, "secrets/database")
+    assert text is not None
+    made.config.write_text(f'{text}\n[shared]\nmachine = "{name}"\n')
+    return made

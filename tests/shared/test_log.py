@@ -371,6 +371,30 @@ def test_all_see_the_servers_of_all_and_a_machine_that_ended_is_gone(postgres: P
     with_logs(scenario, url, url)
 
 
+def test_a_daemon_that_was_killed_and_is_back_has_its_name_at_once_and_a_copy_of_it_is_refused(
+    postgres: Postgres,
+) -> None:
+    async def scenario(killed: SharedLog) -> None:
+        def again() -> SharedLog:
+            return SharedLog(url, PASSWORD, "machine1", identity="of its state folder")
+
+        first, back, other = again(), again(), SharedLog(url, PASSWORD, "machine1", identity="another")
+        await first.publish({}, [])
+        await back.publish({}, [])  # `first` said no goodbye
+        await back.publish({}, [])
+        with pytest.raises(LogRefused, match="calls itself machine1 too"):
+            await other.publish({}, [])
+        # As of a virtual machine that was copied: both run, with one state folder.
+        with pytest.raises(LogRefused, match="calls itself machine1 too"):
+            await first.publish({}, [])
+        await back.publish({}, [])
+        for log in (first, back, other):
+            await log.close()
+
+    url = postgres.url(postgres.database())
+    with_logs(scenario, url)
+
+
 def test_a_machines_name_that_another_daemon_has_is_refused_while_that_is_there(postgres: Postgres) -> None:
     async def scenario(one: SharedLog) -> None:
         other = SharedLog(url, PASSWORD, "machine1")

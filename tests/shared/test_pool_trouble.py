@@ -6,10 +6,12 @@ import asyncio
 import random
 import signal
 import sqlite3
+import time
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import pytest
 
 from equipoise.core.model import RoundId, ServerId
@@ -17,9 +19,10 @@ from equipoise.errors import StoreError
 from equipoise.service.shared_pool import SharedPool
 from equipoise.store.past import VoidStrike
 from tests.chaos.machines import ratings_apart
+from tests.cli.house import serving
 from tests.postgres import Between, Postgres, cluster
 from tests.postgres import postgres as postgres
-from tests.shared.machines import POOL, machine, play, until_equal
+from tests.shared.machines import POOL, house, machine, play, until_equal
 from tests.shared.test_shared_pool import some_round
 from tests.store.samples import player, until
 
@@ -163,3 +166,29 @@ def test_an_edit_whose_hold_ran_out_undoes_no_round_of_another_machine(
                     assert [*ratings_apart(store)] == []
 
     asyncio.run(run())
+
+
+def test_a_daemon_that_was_killed_has_its_name_back_at_its_first_sign_of_life(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    database = postgres.database()
+    alone = house(tmp_path, "one", postgres.url(database))
+
+    def signs() -> list[tuple[Any, ...]]:
+        with suppress(asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError):
+            return postgres.sql("SELECT machine, instance FROM equipoise.machines", database)
+        return []
+
+    def next_sign(*before: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        for _ in range(2000):
+            if (now := signs()) and now != list(before):
+                return now
+            time.sleep(0.05)
+        raise AssertionError((alone.folder / "daemon.log").read_text())
+
+    with serving(alone):
+        first = next_sign()
+    with serving(alone):
+        second = next_sign(*first)
+        assert (second[0][0], len(second)) == ("one", 1)
+        assert "calls itself" not in (alone.folder / "daemon.log").read_text()

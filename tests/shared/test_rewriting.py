@@ -18,7 +18,6 @@ from equipoise import ratings
 from equipoise.app import SystemClock
 from equipoise.core.model import RoundId, ServerId
 from equipoise.errors import ConfigError, LogMissing, LogRefused
-from equipoise.install.configuration import with_database
 from equipoise.service.pool import Pool
 from equipoise.service.ring import Ring
 from equipoise.service.shared_pool import SharedPool
@@ -28,25 +27,11 @@ from equipoise.store.store import Store
 from tests.cli.house import House, run
 from tests.postgres import PASSWORD, Between, Postgres
 from tests.postgres import postgres as postgres
-from tests.shared.machines import POOL, machine, rows_of, until_equal
+from tests.shared.machines import POOL, house, machine, rows_of, until_equal
 from tests.shared.test_shared_pool import evening, some_round
 from tests.store.samples import opened, player, until
 
 pytestmark = pytest.mark.world
-
-
-def house(folder: Path, name: str, url: str) -> House:
-    """A machine with a configuration that shares the pool; its daemon does not run."""
-    made = House.made(folder / name)
-    (made.folder / "secrets").mkdir(exist_ok=True)
-    password = made.folder / "secrets" / "database"
-    password.write_text(PASSWORD + "\n")
-    password.chmod(0o600)
-    made.edit("k_max = 12\n", "")
-    text = with_database(made.config.read_text(), POOL, url, "secrets/database")
-    assert text is not None
-    made.config.write_text(f'{text}\n[shared]\nmachine = "{name}"\n')
-    return made
 
 
 async def command(*words: str | Path) -> subprocess.CompletedProcess[str]:

@@ -215,7 +215,8 @@ _FORGOTTEN = "SELECT 1 FROM equipoise.events WHERE pool = $1 AND number > $2 AND
 _PUBLISH = """INSERT INTO equipoise.machines AS m (machine, instance, at, clock, status)
 VALUES ($1, $2, clock_timestamp(), $3, $4) ON CONFLICT (machine) DO UPDATE
 SET instance = excluded.instance, at = excluded.at, clock = excluded.clock, status = excluded.status
-WHERE m.instance = excluded.instance OR m.at < excluded.at - $5 * interval '1 second' RETURNING machine"""
+WHERE m.instance = excluded.instance OR m.at < excluded.at - $5 * interval '1 second'
+    OR ($6 AND split_part(m.instance, ' ', 1) = split_part(excluded.instance, ' ', 1)) RETURNING machine"""
 # Only those that have changed: ten thousand servers would be as many dead rows every few seconds.
 _SERVERS_SET = """INSERT INTO equipoise.servers AS s (pool, server, machine, status)
 SELECT pool, server, $1, status FROM unnest($2::text[], $3::text[], $4::text[]) AS new (pool, server, status)
@@ -233,9 +234,15 @@ _SETTINGS = ("server_version", "fsync", "full_page_writes", "transaction_read_on
 
 
 class SharedLog:
-    """The pools of one database. `url` has no password; `machine` is the name that others see."""
+    """The pools of one database. `url` has no password; `machine` is the name that others see.
 
-    def __init__(self, url: str, password: str | None, machine: str, *, seconds: float = CALL_SECONDS) -> None:
+    A daemon has its `identity` from start to start: after a crash it knows its name to be its own. One that has said a
+    sign of life and finds another with its identity is no longer alone with it, which is what a copied machine is.
+    """
+
+    def __init__(
+        self, url: str, password: str | None, machine: str, *, identity: str = "", seconds: float = CALL_SECONDS
+    ) -> None:
         self.machine = machine
         self._url = url
         self._password = password
@@ -243,7 +250,7 @@ class SharedLog:
         self._place = f"database {url.partition('?')[0]}"
         self._pooled = False  # until a connection shows that something is between
         self._notifies = False
-        self._instance = os.urandom(8).hex()
+        self._instance = f"{identity.replace(' ', '-') or os.urandom(8).hex()} {os.urandom(8).hex()}"
         self._published = False
         self._news: dict[str, asyncio.Event] = {}
         self._appender = Link(self._connect, seconds, self._place)
@@ -526,7 +533,8 @@ class SharedLog:
 
         LogRefused: another machine that is there has this one's name.
         """
-        mine = (self.machine, self._instance, time.time(), json.dumps(dict(status)), SILENT_SECONDS)
+        status_text, first = json.dumps(dict(status)), not self._published
+        mine = (self.machine, self._instance, time.time(), status_text, SILENT_SECONDS, first)
         keys = [server.pool for server in servers], [server.server for server in servers]
         texts = [json.dumps(dict(server.status)) for server in servers]
         async with self._reader.use() as connection:
