@@ -17,10 +17,10 @@ from equipoise.ratings import create
 from equipoise.ratings.system import System
 from equipoise.service.held import MOST_HELD
 from equipoise.service.host import Host
-from equipoise.service.pool import Pool
 from equipoise.service.ring import Ring
 from equipoise.store.store import Store
 from equipoise.wire import Batch, Reply
+from tests.opened_pool import new_pool
 
 SERVER = ServerId("arena-1")
 BOOT = 1763622000123
@@ -108,7 +108,7 @@ class Rig:
         await self.store.open()
         self.ring = self.ring_type(self.folder / "main.ring")
         system = create(self.system, **self.params)
-        self.pool = Pool("main", system, self.store, self.ring, self.clock, self.most_held, self.balance)
+        self.pool = new_pool(system, self.store, self.ring, self.clock, self.most_held, self.balance)
         await self.pool.open()
         self.host = Host(SERVER, self.pool, self.store, self.rules, self.clock, nudge=self._nudged)
         self.host.answer_seconds = self.answer_seconds

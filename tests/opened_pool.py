@@ -1,9 +1,9 @@
-"""A pool on a real store and a real ring, for tests to open."""
+"""A pool on a real store and a real ring, for tests to open: a daemon's own, or one that machines share."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
 from dataclasses import replace
 from pathlib import Path
@@ -14,10 +14,14 @@ from equipoise.balancing import match_of
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId, PlayerSummary
 from equipoise.ratings.system import System
+from equipoise.service.clock import Clock
 from equipoise.service.held import MOST_HELD
 from equipoise.service.pool import Pool
 from equipoise.service.ring import Ring
+from equipoise.service.shared_pool import SharedPool
+from equipoise.shared.log import SharedLog
 from equipoise.store.store import Store
+from tests.store.samples import until
 
 NOW = 1_763_700_000.0
 
@@ -32,6 +36,43 @@ class Stopped:
         return NOW
 
 
+class Sharing:
+    """Whether `new_pool` makes shared pools: then each store has the log of a database of its own."""
+
+    database_of: Callable[[Path], str] | None = None
+    """The URL for a store's file; its fixture is in `tests/service/conftest.py`."""
+    password = ""
+
+
+class Followed(SharedPool):
+    """A shared pool of one machine: it is ready when it is opened, and ends its connections when it is closed."""
+
+    answer_seconds = 20.0
+
+    async def open(self) -> None:
+        await super().open()
+        await until(lambda: self.name in self.store.followed or not self._connected)
+
+    async def close(self) -> None:
+        await super().close()
+        await self._log.close()
+
+
+def new_pool(
+    system: System[Any],
+    store: Store,
+    ring: Ring,
+    clock: Clock,
+    most_held: int = MOST_HELD,
+    balance: System[Any] | None = None,
+) -> Pool:
+    """Return the pool `main`, as this run of the test has it."""
+    if Sharing.database_of is None:
+        return Pool("main", system, store, ring, clock, most_held, balance)
+    shared_log = SharedLog(Sharing.database_of(store.path), Sharing.password, store.path.parent.name)
+    return Followed("main", system, store, ring, clock, shared_log, balance=balance)
+
+
 def a_pool(
     directory: Path,
     store: Store,
@@ -41,7 +82,7 @@ def a_pool(
     **params: object,
 ) -> Pool:
     own = ratings.create(system, **params)
-    return Pool("main", own, store, Ring(directory / "main.ring"), Stopped(), most_held, balance)
+    return new_pool(own, store, Ring(directory / "main.ring"), Stopped(), most_held, balance)
 
 
 @asynccontextmanager

@@ -50,6 +50,7 @@ from equipoise.store.store import Store
 from tests.daemons import RealDaemon
 from tests.hosts import BOOT, GivenClock, Rig, roster
 from tests.hosts import player as host_player
+from tests.opened_pool import new_pool
 from tests.pools import an_import
 from tests.store.samples import SERVER, a_round, player, with_spans
 
@@ -71,7 +72,7 @@ async def opened(
     store = store or Store(directory / "s.db")
     await store.open()
     ring = Ring(directory / "main.ring")
-    pool = Pool("main", system, store, ring, GivenClock(1_800_000_000.0), balance=balance)
+    pool = new_pool(system, store, ring, GivenClock(1_800_000_000.0), balance=balance)
     await pool.open()
     if pool.follower is not None:
         await pool.follower.caught_up()
@@ -201,7 +202,7 @@ class Life:
         await store.open()
         system, balance = (joint(), None) if self.own == "joint" else (ratings.create(self.own), joint())
         ring = Ring(self.folder / "main.ring")
-        self.pool = Pool("main", system, store, ring, GivenClock(1_800_000_000.0), balance=balance)
+        self.pool = new_pool(system, store, ring, GivenClock(1_800_000_000.0), balance=balance)
         await self.pool.open()
 
     async def end(self, *, killed: bool = False) -> None:

@@ -8,19 +8,24 @@ import signal
 import sqlite3
 import time
 from contextlib import closing, suppress
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import asyncpg
 import pytest
 
-from equipoise.core.model import RoundId, ServerId
+from equipoise.core.events import Hello, Phase, RosterSeen, RoundEnded, RoundLive
+from equipoise.core.model import Mode, RoundId, ServerId, Side
 from equipoise.errors import StoreError
 from equipoise.service.shared_pool import SharedPool
+from equipoise.store.notes import NOTES_SECONDS, SessionMemory
 from equipoise.store.past import VoidStrike
 from tests.chaos.machines import ratings_apart
 from tests.cli.house import serving
-from tests.postgres import Between, Postgres, cluster
+from tests.hosts import BOOT, Rig, roster, round_of
+from tests.opened_pool import Sharing
+from tests.postgres import PASSWORD, Between, Postgres, cluster
 from tests.postgres import postgres as postgres
 from tests.shared.machines import POOL, house, machine, play, until_equal
 from tests.shared.test_shared_pool import some_round
@@ -80,6 +85,53 @@ def test_a_round_that_two_machines_are_sent_is_one(postgres: Postgres) -> None:
         assert await two.store.memory(ServerId("moved")) == b"1"
 
     play(scenario, postgres.url(postgres.database()), "one", "two")
+
+
+def test_a_memory_that_waits_to_be_written_replaces_none_of_a_later_round(postgres: Postgres) -> None:
+    async def scenario(one: SharedPool, two: SharedPool) -> None:
+        of = random.Random(8)
+        for number, pool in enumerate((one, two), start=1):
+            one.store.note([SessionMemory(ServerId("moved"), b"before", time.time())])
+            await pool.record(some_round(number, "moved", of), b"later")
+            await until_equal(one, two)
+            await asyncio.sleep(2 * NOTES_SECONDS)
+            assert await one.store.memory(ServerId("moved")) == b"later"
+
+    play(scenario, postgres.url(postgres.database()), "one", "two")
+
+
+@pytest.mark.parametrize("restarts", [False, True], ids=["as it is", "restarted"])
+def test_a_server_that_moves_goes_on_where_it_was_and_back_again(
+    postgres: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, restarts: bool
+) -> None:
+    url = postgres.url(postgres.database())
+    monkeypatch.setattr(Sharing, "database_of", staticmethod(lambda store: url))
+    monkeypatch.setattr(Sharing, "password", PASSWORD)
+    here, seqs = roster([1, 2, 3], [4, 5, 6]), count(1)
+    names: list[str] = []
+
+    async def play(rig: Rig, times: int, boot: int) -> None:
+        hello = Hello(0.0, "m", "arena_lumberyard", Mode.ARENA, Phase.IDLE)
+        await rig.host.handle(rig.batch(hello, RosterSeen(0.0, here), seq=next(seqs), boot=boot))
+        for _ in range(times):
+            names.append(f"{BOOT}-{len(names)}")
+            live = RoundLive(0.0, RoundId(names[-1]), here)
+            await rig.host.handle(rig.batch(live, seq=next(seqs), boot=boot))
+            ended = RoundEnded(0.0, round_of(names[-1], here, Side.A, session="m"))
+            reply = await rig.host.handle(rig.batch(ended, seq=next(seqs), boot=boot))
+            assert reply.rounds == {names[-1]: "stored"}
+
+    async def run() -> None:
+        async with Rig(tmp_path / "one") as one, Rig(tmp_path / "two") as two:
+            for visit, rig in enumerate((one, two, one, two)):
+                if visit:
+                    await until_equal(one.pool, two.pool)
+                await play(rig, 3, BOOT + visit * restarts)
+                memory = rig.host.session.memory
+                assert list(memory.counted) == names
+                assert (memory.tally.completed, memory.tally.streak) == (len(names), len(names))
+
+    asyncio.run(run())
 
 
 def test_a_machine_that_was_away_goes_on_and_what_waits_in_its_ring_is_stored(

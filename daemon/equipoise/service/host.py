@@ -153,7 +153,8 @@ class Host:
         with suppress(StoreError):  # then it goes on from what is known here
             data = await self._store.memory(self.server)
             snapshot = decode_memory(data) if data is not None else None
-            if snapshot is not None and snapshot.boot != self._remembered.boot:
+            own = self._remembered
+            if snapshot is not None and (snapshot.boot != own.boot or snapshot.seq > own.seq):
                 self._go_on(replace(snapshot, memory=snapshot.memory.past_unwritten()))
 
     async def succeed(self, before: Host) -> None:
@@ -231,7 +232,8 @@ class Host:
         if self._is_superseded(batch.boot, now):
             self._note_stale(batch.boot, now)
             return Reply(rounds=(await self._take_rounds(batch)).rounds, stale="another start of the script is served")
-        if self.pool.sharing is not None and batch.boot != self._last.boot:
+        # What is missed by this daemon went to another one, perhaps.
+        if self.pool.sharing is not None and (batch.boot != self._last.boot or self._last.has_missed(batch)):
             await self._come_from_elsewhere()
         self._heard_at = now
         self.session.hear(now)

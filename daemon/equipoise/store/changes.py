@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from equipoise.core.model import PlayerId
+from equipoise.core.model import PlayerId, ServerId
 from equipoise.errors import StoreError
 from equipoise.store import people, snapshots
 from equipoise.store.connection import reading, store_errors
@@ -127,6 +127,8 @@ class Taken:
     """People of this store who have a stand-in now; the files are still to be cleaned."""
     reference: bool = False
     """The state of a sequential system came with it."""
+    memories: dict[ServerId, float] = field(default_factory=dict)
+    """Servers whose session has another memory now, and since when."""
 
 
 class DamagedEvent(StoreError):
@@ -501,6 +503,9 @@ def _note(name: str, columns: Sequence[str], rows: Sequence[Sequence[Value | byt
     taken.parts |= name == "shared" and bool(rows)
     taken.rewritten |= name == "hidden"
     taken.reference |= name == "snapshots" and bool(rows)
+    if name == "sessions" and "at" in columns:
+        server, at = columns.index("server"), columns.index("at")
+        taken.memories.update((ServerId(str(row[server])), float(str(row[at]))) for row in rows)
 
 
 def drop(db: sqlite3.Connection, pool: str) -> None:

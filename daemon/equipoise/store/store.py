@@ -801,6 +801,9 @@ class Store:
                         if not taken:
                             raise
                         break
+            # What waits to be written is older than the memory that came with a round.
+            for server, at in (each for one in taken for each in one.memories.items()):
+                self._notes.unwritten.supersede(server, at)
             self._note_followed(db)
             return taken
 
