@@ -36,6 +36,7 @@ local texts = {
     Equipoise_ScrambleWaits = "有 {2} 名玩家时重新分队（{1}）。",
     Equipoise_CauseEven = "双方势均力敌",
     Equipoise_CauseHeadCount = "一方人数更多",
+    Equipoise_CauseChairs = "双方指挥官相差 {1} 分",
     Equipoise_CauseStar = "有一名玩家远强于其他人",
     Equipoise_CauseFriends = "好友保持同队",
     Equipoise_CauseFew = "可供分配的玩家太少",

@@ -36,6 +36,7 @@ local texts = {
     Equipoise_ScrambleWaits = "Neue Teams, sobald {2} Spieler da sind ({1}).",
     Equipoise_CauseEven = "sie sind ausgeglichen",
     Equipoise_CauseHeadCount = "eine Seite hat mehr Spieler",
+    Equipoise_CauseChairs = "die Kommandanten trennen {1} Punkte",
     Equipoise_CauseStar = "ein Spieler ist viel stärker als alle anderen",
     Equipoise_CauseFriends = "Freunde bleiben zusammen",
     Equipoise_CauseFew = "zu wenige Spieler zur Auswahl",

@@ -36,6 +36,7 @@ local texts = {
     Equipoise_ScrambleWaits = "Equipos nuevos en cuanto haya {2} jugadores ({1}).",
     Equipoise_CauseEven = "están parejos",
     Equipoise_CauseHeadCount = "un lado tiene más jugadores",
+    Equipoise_CauseChairs = "los comandantes se diferencian en {1} puntos",
     Equipoise_CauseStar = "un jugador está muy por encima de los demás",
     Equipoise_CauseFriends = "los amigos siguen juntos",
     Equipoise_CauseFew = "hay muy pocos jugadores para elegir",

@@ -36,6 +36,7 @@ local texts = {
     Equipoise_ScrambleWaits = "Nouvelles équipes dès que {2} joueurs sont là ({1}).",
     Equipoise_CauseEven = "elles sont égales",
     Equipoise_CauseHeadCount = "un côté a plus de joueurs",
+    Equipoise_CauseChairs = "{1} points séparent les commandants",
     Equipoise_CauseStar = "un joueur est très au-dessus des autres",
     Equipoise_CauseFriends = "les amis restent ensemble",
     Equipoise_CauseFew = "trop peu de joueurs pour choisir",

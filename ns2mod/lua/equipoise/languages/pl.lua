@@ -36,6 +36,7 @@ local texts = {
     Equipoise_ScrambleWaits = "Nowe drużyny, gdy będzie {2} graczy ({1}).",
     Equipoise_CauseEven = "są równe",
     Equipoise_CauseHeadCount = "jedna strona ma więcej graczy",
+    Equipoise_CauseChairs = "dowódców dzieli {1} pkt",
     Equipoise_CauseStar = "jeden gracz jest o wiele lepszy od reszty",
     Equipoise_CauseFriends = "przyjaciele grają razem",
     Equipoise_CauseFew = "za mało graczy d\111 wyboru",

@@ -36,6 +36,7 @@ local texts = {
     Equipoise_ScrambleWaits = "Equipes novas assim que houver {2} jogadores ({1}).",
     Equipoise_CauseEven = "estão iguais",
     Equipoise_CauseHeadCount = "um lado tem mais jogadores",
+    Equipoise_CauseChairs = "os comandantes têm {1} pontos de diferença",
     Equipoise_CauseStar = "um jogador está muito acima dos outros",
     Equipoise_CauseFriends = "os amigos ficam juntos",
     Equipoise_CauseFew = "há poucos jogadores para escolher",

@@ -36,6 +36,7 @@ local texts = {
     Equipoise_ScrambleWaits = "Новые команды, когда игроков будет {2} ({1}).",
     Equipoise_CauseEven = "они равны",
     Equipoise_CauseHeadCount = "игроков не поровну",
+    Equipoise_CauseChairs = "командиров разделяют {1} очк.",
     Equipoise_CauseStar = "один игрок намного сильнее всех",
     Equipoise_CauseFriends = "друзья играют вместе",
     Equipoise_CauseFew = "мало игроков для выбора",
